@@ -1,0 +1,15 @@
+// `node scripts/run.mjs <file.ts> [args…]`: does the set-up, then runs the file on the right Node.
+import { spawn } from 'node:child_process'
+import { delimiter, dirname } from 'node:path'
+import { install, root, runtime } from './setup.mjs'
+
+install()
+const node = runtime()
+const child = spawn(node, process.argv.slice(2), {
+  cwd: root,
+  stdio: 'inherit',
+  env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ''}` },
+})
+// The child is the program: it gets the signals and decides how to stop; we end as it ends.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

@@ -1,0 +1,48 @@
+// Set-up that works on any Node from 20 up, before anything is installed: plain JavaScript, Node's own modules only.
+// Two jobs: install the locked dependencies once per lock file, and name the Node that can run TypeScript as it is.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+const MIN_NODE_MAJOR = 24
+const stamp = join(root, 'node_modules', '.matoolkit-installed')
+
+const lockHash = () =>
+  createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+
+/** Installs the locked dependencies unless this very lock file is installed already. */
+export function install() {
+  const wanted = lockHash()
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  console.error('matoolkit: installing dependencies (once, about a minute) …')
+  // The stamp goes first and comes last: an install that is cut off is simply done again.
+  rmSync(stamp, { force: true })
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  const result = spawnSync(npm, ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: process.platform === 'win32',
+  })
+  if (result.status !== 0) {
+    console.error('matoolkit: "npm ci" failed; its own message is above. Run the command again once that is fixed.')
+    process.exit(1)
+  }
+  writeFileSync(stamp, wanted)
+}
+
+/** The path of a Node that runs .ts files as they are: this one if it is new enough, else the one npm installed. */
+export function runtime() {
+  if (Number(process.versions.node.split('.')[0]) >= MIN_NODE_MAJOR) return process.execPath
+  const platform = process.platform === 'win32' ? 'win' : process.platform
+  const binary = process.platform === 'win32' ? 'node.exe' : 'node'
+  const path = join(root, 'node_modules', `node-${platform}-${process.arch}`, 'bin', binary)
+  if (existsSync(path)) return path
+  console.error(
+    `matoolkit: needs Node ${MIN_NODE_MAJOR} to run; this is ${process.version} and npm has no Node ${MIN_NODE_MAJOR} for ` +
+      `${process.platform}-${process.arch}. Install Node ${MIN_NODE_MAJOR} or newer and run the command again.`,
+  )
+  process.exit(1)
+}

@@ -1,0 +1,82 @@
+// Every error a person or a program can meet, in one place: a stable code, the sentence, the HTTP status and the exit code.
+// A sentence quotes the bad value and says what to do next. docs/errors.md is kept equal by test/errors.test.ts.
+
+export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 5, conflict: 6, unavailable: 7 } as const
+
+interface ErrorRow {
+  readonly http: number
+  readonly exit: number
+  /** `{name}` stands for a detail given when the error is raised. */
+  readonly sentence: string
+}
+
+const table = <T extends Record<string, ErrorRow>>(rows: T): T => rows
+
+export const ERRORS = table({
+  INTERNAL: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence: 'Something went wrong that matoolkit did not expect: {reason}. Please report it with the log around this time.',
+  },
+  USAGE: { http: 400, exit: EXIT.usage, sentence: '{reason} Run the command with --help to see how it is used.' },
+  DATABASE_FOLDER_IN_USE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The embedded database in "{folder}" is in use by {owner}. Stop that process first, or use a PostgreSQL server (DATABASE_URL) if several processes must share one database.',
+  },
+  DATABASE_UNREACHABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence: 'The database does not answer: {reason}. Check DATABASE_URL and that the server is running.',
+  },
+  DATABASE_TOO_OLD: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence: 'The database server is PostgreSQL {version}; matoolkit needs PostgreSQL 15 or newer.',
+  },
+  SCHEMA_NEWER: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database has schema version {found}; this program knows versions up to {known}. Run the newer matoolkit that made it, or restore a backup from before the upgrade.',
+  },
+  SCHEMA_EDITED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The migration {file} was applied to this database with other contents. Migrations are never edited: add a new one instead.',
+  },
+})
+
+export type ErrorCode = keyof typeof ERRORS
+export type ErrorDetails = Readonly<Record<string, string | number>>
+
+/** An error with a code from the table. Anything else that is thrown is a bug and shown as INTERNAL. */
+export class MatoolkitError extends Error {
+  override readonly name = 'MatoolkitError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(sentenceOf(code, details), options)
+    this.code = code
+    this.details = details
+  }
+
+  get httpStatus(): number {
+    return ERRORS[this.code].http
+  }
+
+  get exitCode(): number {
+    return ERRORS[this.code].exit
+  }
+}
+
+export function sentenceOf(code: ErrorCode, details: ErrorDetails): string {
+  return ERRORS[code].sentence.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    Object.hasOwn(details, name) ? String(details[name]) : whole,
+  )
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { DATABASES, type TestDatabase } from '../databases.ts'
+
+for (const database of DATABASES) {
+  describe(`Db on ${database.kind}`, () => {
+    let test: TestDatabase
+    before(async () => {
+      test = await database.open()
+      await test.db.script('create table t (id bigint generated always as identity, v text); create table u (v int)')
+    })
+    after(() => test.close())
+
+    it('gives the same JavaScript values on both databases', async () => {
+      const [row] = await test.db.query(
+        `select 9007199254740991::bigint as big, $1::timestamptz as at, '{"a":[1,null]}'::jsonb as doc, null as nothing, true as yes,
+                count(*) as n, array[1,2]::bigint[] as ids, 1.5::numeric as part from t`,
+        [new Date('2026-03-01T10:00:00.125Z')],
+      )
+      assert.deepEqual(row, {
+        big: 9007199254740991,
+        at: new Date('2026-03-01T10:00:00.125Z'),
+        doc: { a: [1, null] },
+        nothing: null,
+        yes: true,
+        n: 0,
+        ids: [1, 2],
+        part: 1.5,
+      })
+    })
+
+    it('commits what returns and rolls back what throws', async () => {
+      const { db } = test
+      await db.transaction((tx) => tx.query('insert into u values (1)'))
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.query('insert into u values (2)')
+          throw new Error('no')
+        }),
+        /^Error: no$/,
+      )
+      await assert.rejects(db.transaction((tx) => tx.query('select 1/0')), /division by zero/)
+      assert.deepEqual(await db.query('select v from u'), [{ v: 1 }])
+    })
+
+    it('hears notifications', async () => {
+      const { db } = test
+      const first = Promise.withResolvers<string>()
+      const stop = await db.listen('chan', (payload) => payload && first.resolve(payload))
+      await db.query("select pg_notify('chan', 'hello')")
+      assert.equal(await first.promise, 'hello')
+      await stop()
+    })
+  })
+}
