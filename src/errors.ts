@@ -1,7 +1,14 @@
 // Every error a person or a program can meet, in one place: a stable code, the sentence, the HTTP status and the exit code.
 // A sentence quotes the bad value and says what to do next. docs/errors.md is kept equal by test/errors.test.ts.
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 5, conflict: 6, unavailable: 7 } as const
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  notFound: 5,
+  conflict: 6,
+  unavailable: 7,
+} as const
 
 interface ErrorRow {
   readonly http: number
@@ -16,9 +23,14 @@ export const ERRORS = table({
   INTERNAL: {
     http: 500,
     exit: EXIT.failed,
-    sentence: 'Something went wrong that matoolkit did not expect: {reason}. Please report it with the log around this time.',
+    sentence:
+      'Something went wrong that matoolkit did not expect: {reason}. Please report it with the log around this time.',
   },
-  USAGE: { http: 400, exit: EXIT.usage, sentence: '{reason} Run the command with --help to see how it is used.' },
+  USAGE: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence: '{reason} Run the command with --help to see how it is used.',
+  },
   DATABASE_FOLDER_IN_USE: {
     http: 503,
     exit: EXIT.unavailable,
@@ -28,12 +40,38 @@ export const ERRORS = table({
   DATABASE_UNREACHABLE: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence: 'The database does not answer: {reason}. Check DATABASE_URL and that the server is running.',
+    sentence:
+      'The database does not answer: {reason}. Check DATABASE_URL and that the server is running.',
   },
   DATABASE_TOO_OLD: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence: 'The database server is PostgreSQL {version}; matoolkit needs PostgreSQL 15 or newer.',
+    sentence:
+      'The database server is PostgreSQL {version}; matoolkit needs PostgreSQL 15 or newer.',
+  },
+  DATABASE_NOT_EMPTY: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The database holds {tables} tables and cannot be marked as throw-away. Use an empty database, or none at all to get one in memory.',
+  },
+  DATABASE_NOT_THROW_AWAY: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'A clock that is {clock} may only run on a throw-away database, and this database is not marked as one. Use a database in memory, or the real clock.',
+  },
+  CONFIG_INVALID: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'The configuration has {count} mistake(s). {problems} Correct them and start again; docs/configuration.md lists every setting.',
+  },
+  SERVICE_STILL_RUNNING: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'The service "{name}" did not stop in time. What it was doing is repeated at the next start; look in the log for what held it up.',
   },
   SCHEMA_NEWER: {
     http: 503,
@@ -79,4 +117,5 @@ export function sentenceOf(code: ErrorCode, details: ErrorDetails): string {
   )
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)

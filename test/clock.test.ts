@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { acceleratedClock, type Machine, realClock, virtualClock } from '../src/clock.ts'
+import {
+  type ClockReport,
+  databaseClockLoop,
+  followDatabaseTime,
+  markThrowAway,
+  requireClockFits,
+} from '../src/db/time.ts'
+import { DATABASES, type TestDatabase } from './databases.ts'
+
+const START = new Date('2026-03-01T10:00:00Z')
+const HOUR_MS = 3_600_000
+const MAX_SKEW_MS = 30_000
+
+/** A machine whose clocks stand still until the test moves them, and whose wall clock may be wrong. */
+function handMachine(wallMs = +START) {
+  const machine = { wall: wallMs, steady: 5_000 }
+  return {
+    wallMs: () => machine.wall,
+    steadyMs: () => machine.steady,
+    pass: (ms: number) => {
+      machine.wall += ms
+      machine.steady += ms
+    },
+    setWall: (ms: number) => {
+      machine.wall = ms
+    },
+  }
+}
+
+describe('real clock', () => {
+  it('starts on the machine time and counts on', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    machine.pass(1_500)
+    assert.equal(+clock.now(), +START + 1_500)
+  })
+
+  it('does not follow a machine clock that somebody sets', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    machine.setWall(+START + 24 * HOUR_MS)
+    machine.pass(10)
+    assert.equal(+clock.now(), +START + 10)
+  })
+
+  it('goes forward to the time it is given', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    clock.setTime(+START + 90_000, machine.steadyMs())
+    assert.equal(+clock.now(), +START + 90_000)
+    assert.equal(clock.aheadMs(), 0)
+  })
+
+  it('may go back at the first setting, which comes before anything is written', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    clock.now()
+    clock.setTime(+START - HOUR_MS, machine.steadyMs())
+    assert.equal(+clock.now(), +START - HOUR_MS)
+    assert.equal(clock.aheadMs(), 0)
+  })
+
+  it('stands still rather than go back, then counts on when the true time has caught up', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    clock.setTime(+START, machine.steadyMs())
+    clock.now()
+    clock.setTime(+START - 2_000, machine.steadyMs())
+    assert.equal(+clock.now(), +START)
+    assert.equal(clock.aheadMs(), 2_000)
+    machine.pass(1_500)
+    assert.equal(+clock.now(), +START)
+    assert.equal(clock.aheadMs(), 500)
+    machine.pass(1_500)
+    assert.equal(+clock.now(), +START + 1_000)
+    assert.equal(clock.aheadMs(), 0)
+  })
+
+  it('never goes back, whatever it is told', () => {
+    const machine = handMachine()
+    const clock = realClock(machine)
+    clock.setTime(+START, machine.steadyMs())
+    let last = +clock.now()
+    for (let round = 0; round < 1_000; round++) {
+      machine.pass(round % 7)
+      clock.setTime(+START + ((round * 7_919) % 5_000) - 2_500, machine.steadyMs())
+      const now = +clock.now()
+      assert.ok(now >= last, `round ${round}: ${now} is before ${last}`)
+      last = now
+    }
+  })
+
+  it('ends a wait when the signal aborts, and leaves no listener behind', async () => {
+    const clock = realClock()
+    const stop = new AbortController()
+    const waiting = clock.wait(100 * 24 * HOUR_MS, stop.signal)
+    assert.equal(getEventListeners(stop.signal, 'abort').length, 1)
+    stop.abort()
+    await waiting
+    assert.equal(getEventListeners(stop.signal, 'abort').length, 0)
+    await clock.wait(HOUR_MS, stop.signal)
+    await clock.wait(1)
+    await clock.wait(-5)
+  })
+})
+
+describe('accelerated clock', () => {
+  it('runs by its factor', () => {
+    const machine = handMachine()
+    const clock = acceleratedClock({ factor: 3_600, startAt: START, machine })
+    machine.pass(2_000)
+    assert.equal(+clock.now(), +START + 2 * HOUR_MS)
+  })
+
+  it('waits its own time, not the machine time', async () => {
+    const clock = acceleratedClock({ factor: 1e9, startAt: START })
+    await clock.wait(24 * HOUR_MS)
+    assert.ok(+clock.now() >= +START + 24 * HOUR_MS)
+  })
+
+  it('refuses a factor that is not a positive number', () => {
+    for (const factor of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      assert.throws(() => acceleratedClock({ factor, startAt: START }), RangeError)
+    }
+  })
+})
+
+describe('virtual clock', () => {
+  it('stands still until it is turned', async () => {
+    const clock = virtualClock(START)
+    assert.equal(+clock.now(), +START)
+    await clock.advance(250)
+    assert.equal(+clock.now(), +START + 250)
+  })
+
+  it('wakes waits in order of time, then of asking, each at its own time', async () => {
+    const clock = virtualClock(START)
+    const woken: string[] = []
+    const sleeper = async (name: string, ms: number) => {
+      await clock.wait(ms)
+      woken.push(`${name}@${+clock.now() - +START}`)
+    }
+    const all = [sleeper('c', 30), sleeper('a', 10), sleeper('b1', 20), sleeper('b2', 20)]
+    assert.deepEqual(clock.nextWakeAt(), new Date(+START + 10))
+    await clock.advance(29)
+    assert.deepEqual(woken, ['a@10', 'b1@20', 'b2@20'])
+    await clock.advance(1)
+    await Promise.all(all)
+    assert.equal(woken.at(-1), 'c@30')
+    assert.equal(clock.nextWakeAt(), null)
+  })
+
+  it('wakes waits that the woken code asks for on the way', async () => {
+    const clock = virtualClock(START)
+    const at: number[] = []
+    const loop = async () => {
+      while (at.length < 5) {
+        await clock.wait(100)
+        at.push(+clock.now() - +START)
+      }
+    }
+    const running = loop()
+    await clock.advance(1_000)
+    await running
+    assert.deepEqual(at, [100, 200, 300, 400, 500])
+  })
+
+  it('ends a wait when the signal aborts, without the clock moving', async () => {
+    const clock = virtualClock(START)
+    const stop = new AbortController()
+    const waiting = clock.wait(100, stop.signal)
+    stop.abort()
+    await waiting
+    assert.equal(+clock.now(), +START)
+    assert.equal(clock.nextWakeAt(), null)
+    assert.equal(getEventListeners(stop.signal, 'abort').length, 0)
+  })
+
+  it('refuses to go back and to be turned by two at once', async () => {
+    const clock = virtualClock(START)
+    await assert.rejects(clock.advance(-1), RangeError)
+    const turning = clock.advance(1)
+    await assert.rejects(clock.advance(1), /already running/)
+    await turning
+  })
+})
+
+for (const database of DATABASES) {
+  describe(`database time on ${database.kind}`, () => {
+    let test: TestDatabase
+    before(async () => {
+      test = await database.open()
+    })
+    after(() => test.close())
+
+    /** The true machine, whose wall clock is `skewMs` wrong. The test's truth is the database itself. */
+    const skewedMachine = (skewMs: number): Machine => ({
+      wallMs: () => Date.now() + skewMs,
+      steadyMs: () => performance.now(),
+    })
+
+    for (const skewMs of [5 * 60_000, -5 * 60_000]) {
+      it(`is followed by a machine whose clock is ${skewMs / 60_000} minutes off, which is reported`, async () => {
+        const clock = realClock(skewedMachine(skewMs))
+        const report = await followDatabaseTime(test.db, clock, MAX_SKEW_MS)
+        assert.equal(report.withinLimit, false)
+        const off = report.machineSkewMs - skewMs
+        assert.ok(Math.abs(off) <= report.uncertaintyMs + 50, `measured ${off} ms beside it`)
+        assert.equal(report.aheadMs, 0)
+        const [row] = await test.db.query<{ at: Date }>('select clock_timestamp() as at')
+        assert.ok(Math.abs(+row!.at - +clock.now()) < MAX_SKEW_MS)
+      })
+    }
+
+    it('finds a machine on time within the limit', async () => {
+      const report = await followDatabaseTime(test.db, realClock(), MAX_SKEW_MS)
+      assert.equal(report.withinLimit, true)
+    })
+
+    it('is measured again each minute, and reports an error without stopping', async () => {
+      const virtual = virtualClock(START)
+      const machine = handMachine()
+      const clock = { ...realClock(machine), wait: virtual.wait }
+      let answer = +START
+      let told = Promise.withResolvers<ClockReport | Error>()
+      const loop = databaseClockLoop({
+        db: {
+          query: async <Row>() => {
+            if (answer < 0) throw new Error('the database is away')
+            return [{ ms: answer }] as Row[]
+          },
+        },
+        clock,
+        maxSkewMs: MAX_SKEW_MS,
+        onReport: (report) => told.resolve(report),
+        onError: (error) => told.resolve(error as Error),
+      })
+      const next = async (databaseMs: number) => {
+        answer = databaseMs
+        told = Promise.withResolvers()
+        await virtual.advance(60_000)
+        return told.promise
+      }
+      loop.start()
+      assert.equal(((await told.promise) as ClockReport).withinLimit, true)
+      const skewed = (await next(+START + HOUR_MS)) as ClockReport
+      assert.deepEqual([skewed.machineSkewMs, skewed.withinLimit], [-HOUR_MS, false])
+      assert.equal(+clock.now(), +START + HOUR_MS)
+      assert.match(String(await next(-1)), /the database is away/)
+      const back = (await next(+START)) as ClockReport
+      assert.deepEqual([back.machineSkewMs, back.aheadMs, back.withinLimit], [0, HOUR_MS, false])
+      await loop.stop()
+    })
+
+    it('bears a clock that is not real only when marked as throw-away, which only an empty one can be', async () => {
+      const fresh = await database.open()
+      try {
+        const virtual = virtualClock(START)
+        await requireClockFits(fresh.db, realClock())
+        await assert.rejects(requireClockFits(fresh.db, virtual), {
+          code: 'DATABASE_NOT_THROW_AWAY',
+        })
+        await fresh.db.script('create table somebody_elses (id int)')
+        await assert.rejects(markThrowAway(fresh.db), { code: 'DATABASE_NOT_EMPTY' })
+        await fresh.db.script('drop table somebody_elses')
+        await markThrowAway(fresh.db)
+        await requireClockFits(fresh.db, virtual)
+        await requireClockFits(fresh.db, acceleratedClock({ factor: 2, startAt: START }))
+      } finally {
+        await fresh.close()
+      }
+    })
+  })
+}
