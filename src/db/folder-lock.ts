@@ -14,7 +14,11 @@ export function lockFolder(folder: string): () => void {
     held.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch (cause) {
     held.close()
-    throw new MatoolkitError('DATABASE_FOLDER_IN_USE', { folder, owner: readOwner(ownerFile) }, { cause })
+    throw new MatoolkitError(
+      'DATABASE_FOLDER_IN_USE',
+      { folder, owner: readOwner(ownerFile) },
+      { cause },
+    )
   }
   // For the sentence a second opener gets; never read to decide anything.
   writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)

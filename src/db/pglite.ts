@@ -36,7 +36,11 @@ function wrap(lite: PGlite, unlock: () => void): Db {
     // PGlite has one connection and queues callers behind an open transaction: use `tx` inside, never the Db, or it waits for itself.
     transaction: (work) =>
       lite.transaction((open) => {
-        const tx: Tx = { inTransaction: true, query: (sql, values) => run(open, sql, values) }
+        const tx: Tx = {
+          inTransaction: true,
+          query: (sql, values) => run(open, sql, values),
+          script: async (sql) => void (await open.exec(sql)),
+        }
         return work(tx)
       }),
     script: async (sql) => void (await lite.exec(sql)),

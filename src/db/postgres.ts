@@ -49,9 +49,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
   const onLost = options.onConnectionLost ?? (() => {})
   pool.on('error', onLost)
   try {
-    const { rows } = await pool.query("select current_setting('server_version_num')::int as version")
+    const { rows } = await pool.query(
+      "select current_setting('server_version_num')::int as version",
+    )
     if (rows[0].version < 150_000) {
-      throw new MatoolkitError('DATABASE_TOO_OLD', { version: Math.floor(rows[0].version / 10_000) })
+      throw new MatoolkitError('DATABASE_TOO_OLD', {
+        version: Math.floor(rows[0].version / 10_000),
+      })
     }
   } catch (error) {
     await pool.end()
@@ -91,6 +95,7 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Pr
     const tx: Tx = {
       inTransaction: true,
       query: async (sql, values) => (await client.query(sql, values as unknown[])).rows,
+      script: async (sql) => void (await client.query(sql)),
     }
     const result = await work(tx)
     await client.query('commit')
@@ -120,7 +125,8 @@ async function keepListening(
     const fresh = new pg.Client(config)
     fresh.on('error', onLost)
     fresh.on('end', () => {
-      if (!stopped && client === fresh) timer = setTimeout(() => connect().catch(again), RELISTEN_DELAY_MS)
+      if (!stopped && client === fresh)
+        timer = setTimeout(() => connect().catch(again), RELISTEN_DELAY_MS)
     })
     fresh.on('notification', (message) => heard(message.payload ?? ''))
     await fresh.connect()

@@ -7,7 +7,9 @@ for (const database of DATABASES) {
     let test: TestDatabase
     before(async () => {
       test = await database.open()
-      await test.db.script('create table t (id bigint generated always as identity, v text); create table u (v int)')
+      await test.db.script(
+        'create table t (id bigint generated always as identity, v text); create table u (v int)',
+      )
     })
     after(() => test.close())
 
@@ -39,7 +41,10 @@ for (const database of DATABASES) {
         }),
         /^Error: no$/,
       )
-      await assert.rejects(db.transaction((tx) => tx.query('select 1/0')), /division by zero/)
+      await assert.rejects(
+        db.transaction((tx) => tx.query('select 1/0')),
+        /division by zero/,
+      )
       assert.deepEqual(await db.query('select v from u'), [{ v: 1 }])
     })
 

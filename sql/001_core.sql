@@ -1,0 +1,319 @@
+-- The state of every migration. Read this file first.
+--
+--   runbooks ──< batches ──< batch_members ──< step_executions ──< attempts
+--                   └──────< phase_executions ──<┘      └── waits (what an unfinished step is waiting for)
+--
+-- A runbook is published in versions. A batch is one wave of members. Each phase of the runbook has one row per batch;
+-- each step of a phase one row per member. Init, rollback and removal steps are rows of the same table (kind).
+-- Statuses change only through src/engine, by the table of moves in src/domain/moves.ts; the CHECKs below repeat that table's
+-- statuses and tie each to its timestamps. No statement reads the clock: every time comes in as a parameter.
+
+create table runbooks (
+  id               bigint generated always as identity primary key,
+  name             text not null check (name ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$'),
+  version          integer not null check (version > 0),
+  yaml_content     text not null,
+  is_active        boolean not null,
+  overdue_behavior text not null default 'ignore' check (overdue_behavior in ('ignore', 'rerun')),
+  rerun_init       boolean not null default false,
+  created_at       timestamptz not null,
+  published_by     text not null,
+  last_error       text,
+  last_error_at    timestamptz,
+  check ((last_error is null) = (last_error_at is null))
+);
+create unique index runbooks_version on runbooks (lower(name), version);
+create unique index runbooks_one_active on runbooks (lower(name)) where is_active;
+
+create table runbook_automation_settings (
+  runbook_name       text primary key check (runbook_name = lower(runbook_name)),
+  automation_enabled boolean not null default false,
+  enabled_at         timestamptz,
+  enabled_by         text,
+  disabled_at        timestamptz,
+  disabled_by        text
+);
+
+-- source_time is the instant in the data that made the batch, and never changes; batch_start_time may be rescheduled.
+-- A manual batch has no source_time and is never matched to data. The counters are kept by every transaction that moves
+-- something, so that a summary never counts 100,000 rows.
+create table batches (
+  id                 bigint generated always as identity primary key,
+  runbook_id         bigint not null references runbooks,
+  runbook_name       text not null check (runbook_name = lower(runbook_name)),
+  runbook_version    integer not null,
+  source_time        timestamptz,
+  batch_start_time   timestamptz,
+  is_manual          boolean not null,
+  created_by         text not null,
+  current_phase      text,
+  status             text not null check (status in
+    ('detected', 'init_dispatched', 'active', 'completed', 'failed', 'cancelled')),
+  failed_in_init     boolean not null default false,
+  detected_at        timestamptz not null,
+  init_dispatched_at timestamptz,
+  activated_at       timestamptz,
+  ended_at           timestamptz,
+  held_at            timestamptz,
+  held_by            text,
+  held_reason        text,
+  outputs_json       jsonb not null default '{}',
+  members_active     integer not null default 0 check (members_active >= 0),
+  members_failed     integer not null default 0 check (members_failed >= 0),
+  members_removed    integer not null default 0 check (members_removed >= 0),
+  init_open          integer not null default 0 check (init_open >= 0),
+  rollback_open      integer not null default 0 check (rollback_open >= 0),
+  removal_open       integer not null default 0 check (removal_open >= 0),
+  check ((source_time is null) = is_manual),
+  check (is_manual or batch_start_time is not null),
+  check ((status in ('completed', 'failed', 'cancelled')) = (ended_at is not null)),
+  check (status <> 'init_dispatched' or init_dispatched_at is not null),
+  check (status not in ('active', 'completed') or activated_at is not null),
+  check (not failed_in_init or status = 'failed'),
+  check ((held_at is null) = (held_by is null) and (held_at is null) = (held_reason is null))
+);
+create unique index batches_by_source on batches (runbook_name, source_time) where source_time is not null;
+create index batches_unfinished on batches (runbook_name, id)
+  where status in ('detected', 'init_dispatched', 'active');
+create index batches_by_runbook on batches (runbook_id);
+
+-- member_key is the key as the source wrote it; key_folded (trimmed, lower case) is what is compared.
+create table batch_members (
+  id                   bigint generated always as identity primary key,
+  batch_id             bigint not null references batches,
+  member_key           text not null check (length(member_key) between 1 and 512),
+  key_folded           text not null check (key_folded = lower(trim(key_folded))),
+  data_json            jsonb not null check (jsonb_typeof(data_json) = 'object'),
+  data_hash            text not null,
+  worker_data_json     jsonb not null default '{}' check (jsonb_typeof(worker_data_json) = 'object'),
+  status               text not null check (status in ('active', 'failed', 'removed')),
+  added_at             timestamptz not null,
+  failed_at            timestamptz,
+  removed_at           timestamptz,
+  removed_by           text,
+  removal_number       integer not null default 0 check (removal_number >= 0),
+  moved_to_batch_id    bigint references batches,
+  add_dispatched_at    timestamptz,
+  remove_dispatched_at timestamptz,
+  unique (batch_id, key_folded),
+  check ((status = 'removed') = (removed_at is not null) and (status = 'removed') = (removed_by is not null)),
+  check (status <> 'failed' or failed_at is not null),
+  check (status <> 'active' or failed_at is null)
+) with (fillfactor = 80);
+create index batch_members_by_key on batch_members (key_folded);
+
+-- due_at is NULL for manual batches. offset_minutes is positive before the start (T-5d = 7200) and negative after it.
+-- expanded_at says that every member's steps are written; members_* count the members who have steps here.
+create table phase_executions (
+  id                 bigint generated always as identity primary key,
+  batch_id           bigint not null references batches,
+  phase_name         text not null,
+  phase_index        integer not null check (phase_index >= 0),
+  offset_minutes     integer not null,
+  due_at             timestamptz,
+  runbook_version    integer not null,
+  status             text not null check (status in
+    ('pending', 'dispatched', 'completed', 'failed', 'skipped', 'superseded', 'cancelled')),
+  skipped_because    text check (skipped_because in ('empty', 'overdue')),
+  dispatched_at      timestamptz,
+  expanded_through   bigint not null default 0,
+  expanded_at        timestamptz,
+  completed_at       timestamptz,
+  steps_pending      integer not null default 0 check (steps_pending >= 0),
+  steps_dispatched   integer not null default 0 check (steps_dispatched >= 0),
+  steps_polling      integer not null default 0 check (steps_polling >= 0),
+  steps_succeeded    integer not null default 0 check (steps_succeeded >= 0),
+  steps_failed       integer not null default 0 check (steps_failed >= 0),
+  steps_poll_timeout integer not null default 0 check (steps_poll_timeout >= 0),
+  steps_rolled_back  integer not null default 0 check (steps_rolled_back >= 0),
+  steps_cancelled    integer not null default 0 check (steps_cancelled >= 0),
+  steps_skipped      integer not null default 0 check (steps_skipped >= 0),
+  members_total      integer not null default 0 check (members_total >= 0),
+  members_passed     integer not null default 0 check (members_passed >= 0),
+  members_failed     integer not null default 0 check (members_failed >= 0),
+  members_stopped    integer not null default 0 check (members_stopped >= 0),
+  members_removed    integer not null default 0 check (members_removed >= 0),
+  check ((status = 'skipped') = (skipped_because is not null)),
+  check (status in ('pending', 'dispatched') = (completed_at is null)),
+  check (status not in ('dispatched', 'completed', 'failed') or dispatched_at is not null),
+  check (status not in ('completed', 'failed') or expanded_at is not null),
+  check (expanded_at is null or dispatched_at is not null),
+  check (members_passed + members_failed + members_stopped + members_removed <= members_total)
+) with (fillfactor = 50);
+create unique index phase_executions_one on phase_executions (batch_id, lower(phase_name), runbook_version);
+create index phase_executions_due on phase_executions (due_at) where status = 'pending';
+create index phase_executions_unexpanded on phase_executions (id)
+  where status = 'dispatched' and expanded_at is null;
+
+-- attempt numbers every sending of this step and never resets (it is in the job id); retry_count does when an operator retries.
+-- job_id is the last job sent; whether it is still unsettled is told by its row in waits. The row is narrow until it is sent and
+-- grows twice (parameters, result): the low fillfactor keeps those updates on its page and out of every index.
+create table step_executions (
+  id                     bigint generated always as identity primary key,
+  batch_id               bigint not null references batches,
+  kind                   text not null check (kind in ('init', 'phase', 'rollback', 'removal')),
+  phase_execution_id     bigint references phase_executions,
+  batch_member_id        bigint references batch_members,
+  origin_step_id         bigint,
+  origin_attempt         integer,
+  removal_number         integer,
+  runbook_version        integer not null,
+  step_name              text not null,
+  step_index             integer not null check (step_index >= 0),
+  worker_id              text not null,
+  on_failure             text,
+  is_poll_step           boolean not null,
+  poll_interval_sec      integer check (poll_interval_sec > 0),
+  poll_timeout_sec       integer check (poll_timeout_sec >= poll_interval_sec),
+  max_retries            integer not null check (max_retries >= 0),
+  retry_interval_sec     integer not null check (retry_interval_sec >= 0),
+  retry_backoff          text not null check (retry_backoff in ('fixed', 'exponential')),
+  retry_max_interval_sec integer,
+  timeout_sec            integer not null check (timeout_sec > 0),
+  status                 text not null default 'pending' check (status in
+    ('pending', 'dispatched', 'polling', 'succeeded', 'failed', 'poll_timeout', 'rolled_back', 'cancelled', 'skipped')),
+  attempt                integer not null default 0 check (attempt >= 0),
+  retry_count            integer not null default 0 check (retry_count >= 0),
+  retry_after            timestamptz,
+  function_name          text,
+  params_json            jsonb,
+  job_id                 text,
+  dispatched_at          timestamptz,
+  deadline_at            timestamptz,
+  completed_at           timestamptz,
+  result_json            jsonb,
+  error_message          text,
+  poll_started_at        timestamptz,
+  last_polled_at         timestamptz,
+  poll_count             integer not null default 0 check (poll_count >= 0),
+  poll_timeout_at        timestamptz,
+  late_result_json       jsonb,
+  check (case kind
+    when 'init'     then phase_execution_id is null and batch_member_id is null and origin_step_id is null and removal_number is null
+    when 'phase'    then phase_execution_id is not null and batch_member_id is not null and origin_step_id is null and removal_number is null
+    when 'rollback' then phase_execution_id is null and origin_step_id is not null and origin_attempt is not null and removal_number is null
+    else                 phase_execution_id is null and batch_member_id is not null and origin_step_id is null and removal_number is not null
+  end),
+  check (is_poll_step = (poll_interval_sec is not null) and is_poll_step = (poll_timeout_sec is not null)),
+  check (retry_count <= max_retries),
+  check (status not in ('dispatched', 'polling') or
+    (job_id is not null and dispatched_at is not null and deadline_at is not null and function_name is not null)),
+  check (status <> 'polling' or (is_poll_step and poll_started_at is not null and poll_timeout_at is not null)),
+  check ((poll_started_at is null) = (poll_timeout_at is null)),
+  check (status in ('pending', 'dispatched', 'polling') = (completed_at is null)),
+  check (retry_after is null or status = 'pending')
+) with (fillfactor = 40);
+create unique index step_executions_of_member on step_executions (batch_member_id, phase_execution_id, step_name)
+  where kind = 'phase';
+create unique index step_executions_of_init on step_executions (batch_id, runbook_version, step_name) where kind = 'init';
+create unique index step_executions_of_rollback on step_executions (origin_step_id, origin_attempt, step_index)
+  where kind = 'rollback';
+create unique index step_executions_of_removal on step_executions (batch_member_id, removal_number, step_index)
+  where kind = 'removal';
+create index step_executions_undo on step_executions (batch_member_id) where kind in ('rollback', 'removal');
+create index step_executions_of_batch on step_executions (batch_id, id);
+
+create view init_executions as select * from step_executions where kind = 'init';
+
+-- What a step that is not finished, or whose job is not settled, is waiting for. At most one row a step:
+--   slot   may be sent as soon as its worker's window has room and the batch is not held
+--   job    a job was sent; wake_at is its deadline plus the grace. Unsettled = has such a row, whatever the step's status
+--   retry  failed, tries again at wake_at
+--   poll   polled again, or timed out, at wake_at
+-- The unique indexes are the promise that undoing never races doing: one unsettled job per member, one per batch without member.
+create table waits (
+  step_id         bigint primary key,
+  batch_id        bigint not null,
+  batch_member_id bigint,
+  worker_id       text not null,
+  what            text not null check (what in ('slot', 'job', 'retry', 'poll')),
+  priority        smallint not null,
+  since           timestamptz not null,
+  wake_at         timestamptz,
+  job_id          text,
+  check ((what = 'job') = (job_id is not null)),
+  check (what = 'slot' or wake_at is not null)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+create unique index waits_one_job_a_member on waits (batch_member_id) where what = 'job' and batch_member_id is not null;
+create unique index waits_one_job_a_batch on waits (batch_id) where what = 'job' and batch_member_id is null;
+create index waits_by_worker on waits (worker_id, what, batch_id, priority, since, step_id);
+create index waits_timers on waits (wake_at) where wake_at is not null;
+create index waits_of_batch on waits (batch_id);
+
+-- One row per job that was settled: by its result, its deadline, its withdrawal or its dead letter. Never changed.
+create table attempts (
+  id            bigint generated always as identity primary key,
+  step_id       bigint not null,
+  batch_id      bigint not null,
+  job_id        text not null,
+  attempt       integer not null,
+  poll          integer not null,
+  worker_id     text not null,
+  sent_at       timestamptz not null,
+  settled_at    timestamptz not null,
+  outcome       text not null check (outcome in
+    ('succeeded', 'incomplete', 'failed', 'lost', 'dead_lettered', 'withdrawn')),
+  result_json   jsonb,
+  error_message text,
+  duration_ms   integer
+);
+create unique index attempts_once on attempts (job_id);
+create index attempts_of_step on attempts (step_id);
+
+-- What happened and why, written in the transaction that did it; feeds timelines, live streams and reports. Never changed.
+create table events (
+  id              bigint generated always as identity primary key,
+  at              timestamptz not null,
+  batch_id        bigint,
+  batch_member_id bigint,
+  phase_id        bigint,
+  step_id         bigint,
+  thing           text not null check (thing in ('runbook', 'batch', 'phase', 'member', 'step', 'worker')),
+  event           text not null,
+  from_status     text,
+  to_status       text,
+  attempt         integer,
+  job_id          text,
+  actor           text not null,
+  because         text not null,
+  details         jsonb
+);
+create index events_of_batch on events (batch_id, id);
+create index events_of_member on events (batch_member_id, id) where batch_member_id is not null;
+
+-- Who asked for what. Sealed in the background: hash = sha-256 over the row and the hash before it.
+create table audit (
+  id            bigint generated always as identity primary key,
+  at            timestamptz not null,
+  actor         text not null,
+  action        text not null,
+  subject       text not null,
+  reason        text,
+  source        text,
+  before_json   jsonb,
+  after_json    jsonb,
+  previous_hash text,
+  hash          text,
+  check ((hash is null) = (previous_hash is null))
+);
+create index audit_unsealed on audit (id) where hash is null;
+
+create table workers (
+  worker_id       text primary key,
+  version         text,
+  slots           integer,
+  functions_json  jsonb not null default '[]',
+  is_configured   boolean not null default false,
+  first_seen_at   timestamptz,
+  last_seen_at    timestamptz,
+  max_outstanding integer check (max_outstanding > 0),
+  check (is_configured or first_seen_at is not null),
+  check ((first_seen_at is null) = (last_seen_at is null))
+);
+
+create table settings (
+  key        text primary key,
+  value      jsonb not null,
+  updated_at timestamptz not null,
+  updated_by text not null
+);
