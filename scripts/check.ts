@@ -10,7 +10,10 @@ const commands: [string, string[]][] = [
 ]
 let failed = false
 for (const [command, args] of commands) {
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit', shell: process.platform === 'win32' })
+  const { status, error } = spawnSync(command, args, {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
   if (error) console.error(error.message)
   failed ||= status !== 0
 }

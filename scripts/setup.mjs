@@ -11,7 +11,9 @@ const MIN_NODE_MAJOR = 24
 const stamp = join(root, 'node_modules', '.matoolkit-installed')
 
 const lockHash = () =>
-  createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+  createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
 
 /** Installs the locked dependencies unless this very lock file is installed already. */
 export function install() {
@@ -27,7 +29,9 @@ export function install() {
     shell: process.platform === 'win32',
   })
   if (result.status !== 0) {
-    console.error('matoolkit: "npm ci" failed; its own message is above. Run the command again once that is fixed.')
+    console.error(
+      'matoolkit: "npm ci" failed; its own message is above. Run the command again once that is fixed.',
+    )
     process.exit(1)
   }
   writeFileSync(stamp, wanted)
