@@ -1,0 +1,27 @@
+// A log for tests that keeps its lines.
+import { virtualClock } from '../src/clock.ts'
+import { createLog, type Log, type LogOptions } from '../src/log.ts'
+
+export interface CollectedLog {
+  readonly log: Log
+  /** Everything written so far, as it would stand on the terminal. */
+  text(): string
+  /** The same, one object a line; only for format json. */
+  lines(): Record<string, unknown>[]
+}
+
+export function collectLog(options: Partial<LogOptions> = {}): CollectedLog {
+  const written: string[] = []
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    clock: virtualClock(new Date('2026-03-01T10:00:00Z')),
+    write: (line) => written.push(line),
+    ...options,
+  })
+  return {
+    log,
+    text: () => written.join(''),
+    lines: () => written.map((line) => JSON.parse(line) as Record<string, unknown>),
+  }
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MatoolkitError } from '../src/errors.ts'
+import { redact, redactText } from '../src/redact.ts'
+import { collectLog } from './log-lines.ts'
+
+/** Planted wherever personal data or a secret may turn up; no line may hold it. */
+const CANARY = 'c4n4ry'
+const PERSON = `${CANARY}.anna@contoso.example`
+const JWT = `eyJhbGciOiJSUzI1NiJ9${CANARY}.eyJzdWIiOiJhIn0${CANARY}.sig-${CANARY}`
+
+const withFields = (error: Error, fields: object): Error => Object.assign(error, fields)
+const cyclic: Record<string, unknown> = { params: CANARY }
+cyclic.self = cyclic
+
+const PLANTED: Record<string, unknown> = {
+  'step params': { params: { user: CANARY } },
+  'job parameters': { job: { parameters: [CANARY, { deep: CANARY }] } },
+  'a result': { result: CANARY },
+  'a result that is a number': { result: { Result: 1 }, data: 4711, note: `${PERSON}` },
+  'member data': { member: { data_json: { Name: CANARY } }, worker_data_json: CANARY },
+  'a member key in any spelling': { memberKey: CANARY, member_key: CANARY, 'Member-Key': CANARY },
+  names: { displayName: CANARY, GivenName: CANARY, surname: CANARY, userPrincipalName: CANARY },
+  mail: { mail: CANARY, email: CANARY, proxyAddresses: [`SMTP:${CANARY}`] },
+  secrets: { password: CANARY, clientSecret: CANARY, refresh_token: CANARY, apiKey: CANARY },
+  headers: { headers: { Authorization: `Bearer ${CANARY}`, cookie: CANARY } },
+  'a connection string': { connectionString: CANARY, databaseUrl: CANARY },
+  'lists in lists': { items: [[[{ password: CANARY }]], [`to ${PERSON}`]] },
+  'a Map': {
+    found: new Map<unknown, unknown>([
+      ['upn', CANARY],
+      [PERSON, new Map([['pwd', CANARY]])],
+    ]),
+  },
+  'a Set': { found: new Set([PERSON, { secret: CANARY }]) },
+  bytes: { certificate: Buffer.from(CANARY), raw: Buffer.from(CANARY) },
+  'a key that is an address': { counts: { [PERSON]: 3 } },
+  'an address in a URL': {
+    url: new URL(`https://graph.example/users/${CANARY}.a%40contoso.example/x`),
+  },
+  'a guest': { note: `${CANARY}_contoso.com#EXT#@fabrikam.onmicrosoft.example` },
+  'letters beyond ASCII': { note: `${CANARY}.jürgen.müller@münchen.example` },
+  'a URL with a password': { url: new URL(`https://user:${CANARY}@host.example/path`) },
+  'a database address': { note: `cannot reach postgres://app:p/${CANARY}@w@db.example:5432/m?x=1` },
+  'a Service Bus string': {
+    note: `Endpoint=sb://x/;SharedAccessKeyName=a;SharedAccessKey=${CANARY}=;`,
+  },
+  'a SQL Server string': { note: `Server=x;User Id=sa;Password=${CANARY};Encrypt=true` },
+  'a signed link': { note: `https://blob.example/c?sv=1&sig=${CANARY}%3D&se=2` },
+  'a token': { note: `got ${JWT} from the cache` },
+  'a bearer in a text': { note: `sent Authorization: Bearer ${CANARY}${CANARY}` },
+  'JSON inside a text': {
+    note: `body was {"access_token": "${CANARY}", "client_secret":"${CANARY}"}`,
+  },
+  'JSON inside JSON': { note: JSON.stringify({ body: JSON.stringify({ password: CANARY }) }) },
+  'a private key': {
+    note: `-----BEGIN PRIVATE KEY-----\n${CANARY}\n${CANARY}\n-----END PRIVATE KEY-----`,
+  },
+  'half a private key': { note: `-----BEGIN RSA PRIVATE KEY-----\n${CANARY}` },
+  'a PFX': { note: `pfx ${CANARY.repeat(60)}==` },
+  'an error': new Error(`no mailbox for ${PERSON}`),
+  'an error as a field': { err: new Error(`password=${CANARY}`) },
+  'a chain of causes': new Error('outer', {
+    cause: new Error(`middle ${PERSON}`, {
+      cause: withFields(new Error('inner'), { token: CANARY }),
+    }),
+  }),
+  'a cause that is no error': new Error('outer', { cause: { params: CANARY, text: PERSON } }),
+  'an aggregate': new AggregateError([new Error(PERSON), { secret: CANARY }], 'several'),
+  'an error of PostgreSQL': withFields(new Error('duplicate key value violates "members_key"'), {
+    code: '23505',
+    detail: `Key (member_key)=(${CANARY}) already exists.`,
+    where: `COPY members, line 1: "${CANARY}"`,
+  }),
+  'an error of our own': new MatoolkitError('DATABASE_UNREACHABLE', { reason: `pwd=${CANARY}` }),
+  'a cycle': cyclic,
+  'too deep': { a: { b: { c: { d: { e: { f: { g: { h: { i: CANARY } } } } } } } } },
+}
+
+describe('no log line holds a canary', () => {
+  for (const format of ['json', 'pretty'] as const) {
+    for (const [place, planted] of Object.entries(PLANTED)) {
+      it(`${place} (${format})`, () => {
+        const { log, text } = collectLog({ format })
+        log.error(planted as object, 'something failed')
+        log.error(planted as object)
+        log.child(planted as object).info('a child said so')
+        log
+          .child({ about: planted })
+          .child({ also: planted })
+          .info(planted as object)
+        log.info('a text with %s and %o', PERSON, planted as object)
+        assert.doesNotMatch(text(), new RegExp(CANARY, 'i'))
+      })
+    }
+  }
+
+  it('in the message itself', () => {
+    const { log, text } = collectLog()
+    log.info(`moved ${PERSON}`)
+    log.info('moved %s with %j', PERSON, { password: CANARY })
+    assert.doesNotMatch(text(), new RegExp(CANARY))
+    assert.match(text(), /moved \[address\]/)
+  })
+
+  it('when a long text is cut in the middle of an address', () => {
+    for (let shift = 0; shift < 60; shift++) {
+      const long = `${'word '.repeat(1_630)}${'x'.repeat(shift)} ${PERSON} ${'and so on '.repeat(200)}`
+      assert.doesNotMatch(redactText(long), new RegExp(CANARY))
+    }
+  })
+})
+
+describe('what is worth reading survives', () => {
+  it('ids, counts, statuses, codes, times and plain sentences', () => {
+    const { log, lines } = collectLog()
+    const fields = {
+      ...{
+        batchId: 7,
+        memberId: 12,
+        jobId: 'step-7-retry-2-poll-3',
+        status: 'succeeded',
+        attempt: 2,
+      },
+      ...{ count: 1_500, code: 'SCHEMA_NEWER', topic: 'worker-jobs', workerId: 'cloud-worker-01' },
+      ...{ runbook: 'user-migration', phase: 'cutover', held: false, reason: null, ratio: 0.25 },
+      ...{ at: new Date('2026-03-01T10:00:00Z'), url: 'https://graph.example/v1.0/users', big: 5n },
+      version: 'pglite@0.5.16',
+    }
+    log.info(fields, 'Batch 7 is due: 1,500 of 1,500 members are ready.')
+    assert.deepEqual(lines(), [
+      {
+        level: 'info',
+        time: '2026-03-01T10:00:00.000Z',
+        ...{ ...fields, at: '2026-03-01T10:00:00.000Z', big: '5' },
+        msg: 'Batch 7 is due: 1,500 of 1,500 members are ready.',
+      },
+    ])
+  })
+
+  it('an error with its code, its stack and its causes', () => {
+    const { log, lines } = collectLog()
+    const cause = withFields(new Error('connect ECONNREFUSED'), {
+      code: 'ECONNREFUSED',
+      port: 5432,
+    })
+    log.error(new MatoolkitError('DATABASE_UNREACHABLE', { reason: 'refused' }, { cause }))
+    const [line] = lines()
+    const err = line!.err as Record<string, unknown>
+    assert.equal(err.code, 'DATABASE_UNREACHABLE')
+    assert.match(String(err.stack), /log\.test\.ts/)
+    assert.match(String(line!.msg), /does not answer: refused/)
+    const { name, message, code, port } = err.cause as Record<string, unknown>
+    assert.deepEqual(
+      [name, message, code, port],
+      ['Error', 'connect ECONNREFUSED', 'ECONNREFUSED', 5432],
+    )
+  })
+
+  it('a pretty line for people', () => {
+    const { log, text } = collectLog({ format: 'pretty' })
+    log.child({ role: 'scheduler' }).warn({ batchId: 7 }, 'The tick was late.')
+    assert.equal(text(), '10:00:00.000 WARN  The tick was late. role="scheduler" batchId=7\n')
+  })
+
+  it('redacting twice changes nothing more', () => {
+    for (const planted of Object.values(PLANTED)) {
+      const once = redact(planted)
+      assert.deepEqual(redact(once), once)
+    }
+  })
+})
+
+describe('limits', () => {
+  it('cuts long texts, long lists and graphs, and says so', () => {
+    assert.match(redactText('word '.repeat(4_000)), /word … \(\d+ more characters\)$/)
+    const list = redact(Array.from({ length: 250 }, (_, index) => index)) as unknown[]
+    assert.equal(list.at(-1), '… (150 more)')
+    const graph: unknown[] = []
+    for (let index = 0; index < 50; index++) graph.push(graph)
+    const { log, text } = collectLog()
+    log.info({ graph }, 'a graph')
+    assert.ok(text().length < 100_000)
+  })
+
+  it('logs fields that no plain copy exists of, rather than throw at the caller', () => {
+    const { log, lines } = collectLog()
+    log.info(
+      { time: 5, level: 7, call: () => 1, tag: Symbol('x'), never: new Date(Number.NaN) },
+      'odd',
+    )
+    log.info({ nothing: undefined, msg: 'mine' })
+    assert.equal(lines().length, 2)
+    const pretty = collectLog({ format: 'pretty' })
+    pretty.log.info({ time: 5, level: 7 }, 'odd')
+    assert.match(pretty.text(), /odd/)
+  })
+
+  it('does no work for a line below the level', () => {
+    const { log, text } = collectLog({ level: 'info' })
+    const fields = {
+      get params(): never {
+        throw new Error('was read')
+      },
+    }
+    log.debug(fields, 'not for now')
+    assert.equal(text(), '')
+    assert.equal(log.isLevelEnabled('debug'), false)
+  })
+})
