@@ -1,5 +1,5 @@
 // Every error a person or a program can meet, in one place: a stable code, the sentence, the HTTP status and the exit code.
-// A sentence quotes the bad value and says what to do next. docs/errors.md is kept equal by test/errors.test.ts.
+// A sentence quotes the bad value and says what to do next. The table in docs/errors.md is generated from this one.
 
 export const EXIT = {
   ok: 0,
@@ -10,7 +10,7 @@ export const EXIT = {
   unavailable: 7,
 } as const
 
-interface ErrorRow {
+export interface ErrorRow {
   readonly http: number
   readonly exit: number
   /** `{name}` stands for a detail given when the error is raised. */
@@ -47,7 +47,7 @@ export const ERRORS = table({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The database server is PostgreSQL {version}; matoolkit needs PostgreSQL 15 or newer.',
+      'The database server is PostgreSQL {version}, which is too old. Use PostgreSQL 15 or newer.',
   },
   DATABASE_NOT_EMPTY: {
     http: 409,

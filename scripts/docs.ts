@@ -1,0 +1,103 @@
+// Documents that are written by the program, so that they cannot disagree with it. `npm test` fails when one differs;
+// `node scripts/run.mjs scripts/docs.ts --write` writes them all. A document is generated whole, or in one section between two
+// marker lines with hand-written text around it. To add one, add a row to GENERATED.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { SETTINGS } from '../src/config.ts'
+import { ERRORS, EXIT } from '../src/errors.ts'
+
+const root = join(import.meta.dirname, '..')
+
+export interface GeneratedDocument {
+  readonly file: string
+  /** The name in the markers; without it the whole file is generated. */
+  readonly section?: string
+  render(): string
+}
+
+export const GENERATED: readonly GeneratedDocument[] = [
+  { file: 'docs/errors.md', section: 'errors', render: renderErrors },
+  { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
+  { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
+  { file: '.env.example', render: renderEnvExample },
+]
+
+/** The file's text as it should be, given the text it has. */
+export function expectedText({ file, section, render }: GeneratedDocument, text: string): string {
+  if (section === undefined) return render()
+  const begin = `<!-- generated: ${section} -->`
+  const end = '<!-- end of generated -->'
+  const from = text.indexOf(begin)
+  const to = text.indexOf(end, from)
+  if (from < 0 || to < 0) throw new Error(`${file} needs the lines "${begin}" and "${end}"`)
+  return `${text.slice(0, from)}${begin}\n\n${render().trim()}\n\n${text.slice(to)}`
+}
+
+/** A pipe would end a cell, an angle bracket would begin a tag. */
+const cell = (value: string | number): string =>
+  String(value).replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('\n', ' ')
+
+export function markdownTable(
+  header: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.map(cell).join(' | ')} |`
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function renderErrors(): string {
+  const rows = Object.entries(ERRORS).map(([code, { http, exit, sentence }]) => [
+    `\`${code}\``,
+    http,
+    exit,
+    sentence.replaceAll(/\{(\w+)\}/g, '*$1*'),
+  ])
+  return markdownTable(['Code', 'HTTP', 'Exit', 'Sentence'], rows)
+}
+
+function renderExitCodes(): string {
+  return markdownTable(
+    ['Exit', 'Meaning'],
+    Object.entries(EXIT).map(([name, code]) => [
+      code,
+      name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
+    ]),
+  )
+}
+
+const shownDefault = (one: { default: unknown; defaultShown?: string }): string =>
+  one.defaultShown ?? (one.default === null ? 'none' : String(one.default))
+
+function renderSettings(): string {
+  const rows = Object.values(SETTINGS).map((one) => [
+    `\`${one.name}\``,
+    one.mustBe,
+    shownDefault(one),
+    one.description + (one.secret ? ' Secret: never logged.' : ''),
+  ])
+  return markdownTable(['Setting', 'Must be', 'Default', 'What it is for'], rows)
+}
+
+function renderEnvExample(): string {
+  const settings = Object.values(SETTINGS).map((one) => {
+    const value = one.default === null ? '' : String(one.default)
+    return `# ${one.description.replaceAll('`', '')}\n# Must be ${one.mustBe}.\n#${one.name}=${value}\n`
+  })
+  return `# Every setting with its default; docs/configuration.md says more. Generated: node scripts/run.mjs scripts/docs.ts --write\n\n${settings.join('\n')}`
+}
+
+function writeAll(): void {
+  for (const document of GENERATED) {
+    const path = join(root, document.file)
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    const expected = expectedText(document, text)
+    if (expected === text) continue
+    writeFileSync(path, expected)
+    console.log(`${document.file} was written`)
+  }
+}
+
+if (import.meta.main) {
+  if (process.argv[2] === '--write') writeAll()
+  else console.log('usage: node scripts/run.mjs scripts/docs.ts --write')
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import {
+  ERRORS,
+  type ErrorCode,
+  type ErrorRow,
+  EXIT,
+  MatoolkitError,
+  messageOf,
+} from '../src/errors.ts'
+
+const root = join(import.meta.dirname, '..')
+const CODES = Object.keys(ERRORS) as ErrorCode[]
+
+/** How a piece of advice begins. A new verb is welcome here; a sentence without advice is not. */
+const DIRECTION =
+  /^(or |and |then )?(add|ask|check|choose|close|correct|create|give|install|look|make|move|name|open|please|publish|read|remove|repeat|restore|resume|retry|run|send|set|shorten|split|start|stop|try|use|wait|write)\b/i
+
+describe('the table of errors', () => {
+  for (const code of CODES) {
+    const { http, exit, sentence }: ErrorRow = ERRORS[code]
+
+    it(`${code} is well formed`, () => {
+      assert.match(code, /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/)
+      assert.ok(http >= 400 && http <= 599, `HTTP status ${http}`)
+      assert.ok(Object.values<number>(EXIT).includes(exit) && exit !== EXIT.ok, `exit code ${exit}`)
+      assert.match(sentence, /\.$/, 'a sentence ends with a full stop')
+      assert.match(sentence, /^[A-Z{"]/, 'a sentence begins with a capital')
+      assert.doesNotMatch(sentence, /\{(?!\w+\})|(?<!\{\w+)\}/, 'placeholders are {word}')
+    })
+
+    it(`${code} says what to do next`, () => {
+      const parts = sentence.split(/(?<=[.;:,}]) /)
+      assert.ok(
+        parts.some((part) => DIRECTION.test(part)),
+        `no advice in: ${sentence}`,
+      )
+    })
+  }
+
+  it('has no row that nobody raises', () => {
+    const sources = globSync('src/**/*.ts', { cwd: root }).filter(
+      (file) => !file.endsWith('src/errors.ts'),
+    )
+    const text = sources.map((file) => readFileSync(join(root, file), 'utf8')).join('\n')
+    assert.deepEqual(
+      CODES.filter((code) => !text.includes(`'${code}'`)),
+      [],
+    )
+  })
+
+  it('exit codes are all different', () => {
+    const codes = Object.values(EXIT)
+    assert.equal(new Set(codes).size, codes.length)
+  })
+})
+
+describe('an error', () => {
+  it('fills its sentence from the details and carries status, exit code and cause', () => {
+    const cause = new Error('refused')
+    const error = new MatoolkitError('DATABASE_UNREACHABLE', { reason: 'refused' }, { cause })
+    assert.match(error.message, /^The database does not answer: refused\. /)
+    assert.deepEqual(
+      [error.code, error.httpStatus, error.exitCode, error.cause],
+      ['DATABASE_UNREACHABLE', 503, EXIT.unavailable, cause],
+    )
+  })
+
+  it('leaves a placeholder without a detail as it is, and never reads inherited names', () => {
+    assert.match(new MatoolkitError('DATABASE_UNREACHABLE').message, /\{reason\}/)
+  })
+
+  it('keeps a detail that looks like a placeholder as it is', () => {
+    const { message } = new MatoolkitError('SCHEMA_NEWER', { found: '{known}', known: 3 })
+    assert.match(message, /schema version \{known\};.* up to 3\./)
+  })
+
+  it('messageOf reads anything that can be thrown', () => {
+    assert.equal(messageOf(new Error('a')), 'a')
+    assert.equal(messageOf('b'), 'b')
+    assert.equal(messageOf(undefined), 'undefined')
+  })
+})
