@@ -1,0 +1,172 @@
+// Templates: `{{ name }}` inside texts. One pass from left to right, in time linear in the text; what a name stands for is put in
+// as it is and never read again, so data that happens to contain `{{…}}` stays data. `\{{` is a literal `{{`; backslashes right
+// before `{{` pair up, so `C:\\{{Name}}` is a backslash and a name. A text that is exactly one template keeps the type of its value.
+// Names are looked up as own properties only: `{{constructor}}` is just an unknown name.
+import type { Json } from './json.ts'
+import { nearest } from './spelling.ts'
+
+export interface Scope {
+  /** The value, or undefined when no own name matches. */
+  lookup(name: string): Json | undefined
+  names(): Iterable<string>
+}
+
+export interface MissingName {
+  readonly name: string
+  /** A known name that looks like it. */
+  readonly nearest: string | null
+}
+
+export type Resolved = { ok: true; value: Json } | { ok: false; missing: MissingName[] }
+
+export type TemplateFault = 'unclosed' | 'empty' | 'brace-in-name'
+
+export interface Template {
+  /** Literal texts, and names to look up. */
+  readonly parts: readonly (string | { readonly name: string })[]
+  readonly faults: readonly { readonly fault: TemplateFault; readonly text: string }[]
+}
+
+const FAULT_TEXT_MAX = 60
+
+/** Reads a text into literals and names. Never throws; what cannot be read is a fault. */
+export function scanTemplate(text: string): Template {
+  const parts: (string | { name: string })[] = []
+  const faults: { fault: TemplateFault; text: string }[] = []
+  let literal = ''
+  let at = 0
+  for (;;) {
+    const open = text.indexOf('{{', at)
+    if (open < 0) break
+    let slashes = 0
+    while (open - slashes > at && text[open - slashes - 1] === '\\') slashes++
+    literal += text.slice(at, open - slashes) + '\\'.repeat(slashes >> 1)
+    if (slashes % 2 === 1) {
+      literal += '{{'
+      at = open + 2
+      continue
+    }
+    const end = nextBrace(text, open + 2)
+    const name = text.slice(open + 2, end).trim()
+    const closed = text[end] === '}' && text[end + 1] === '}'
+    if (closed && name !== '') {
+      if (literal !== '') parts.push(literal)
+      literal = ''
+      parts.push({ name })
+    } else {
+      const fault = closed ? 'empty' : end === text.length ? 'unclosed' : 'brace-in-name'
+      faults.push({ fault, text: text.slice(open, Math.min(end + 2, open + FAULT_TEXT_MAX)) })
+    }
+    at = closed ? end + 2 : end
+  }
+  literal += text.slice(at)
+  if (literal !== '' || parts.length === 0) parts.push(literal)
+  return { parts, faults }
+}
+
+function nextBrace(text: string, from: number): number {
+  let at = from
+  while (at < text.length && text[at] !== '{' && text[at] !== '}') at++
+  return at
+}
+
+// A batch of 10,000 members resolves the same few dozen texts again and again. Long texts are not kept, so the store stays small.
+const STORED_TEMPLATES_MAX = 5_000
+const STORED_TEXT_LENGTH_MAX = 2_000
+const stored = new Map<string, Template>()
+
+function templateOf(text: string): Template {
+  const known = stored.get(text)
+  if (known) return known
+  const template = scanTemplate(text)
+  if (text.length > STORED_TEXT_LENGTH_MAX) return template
+  if (stored.size >= STORED_TEMPLATES_MAX) stored.clear()
+  stored.set(text, template)
+  return template
+}
+
+/**
+ * Puts values in place of names, in every text of a value; keys of maps are left alone. All missing names are reported.
+ * A text with a fault counts as missing, named by its faulty piece: raw braces must never reach a worker.
+ */
+export function resolveTemplates(value: Json, scope: Scope): Resolved {
+  const missing = new Set<string>()
+  const resolved = resolve(value, scope, missing)
+  if (missing.size === 0) return { ok: true, value: resolved }
+  const names = [...scope.names()]
+  return {
+    ok: false,
+    missing: Array.from(missing, (name) => ({ name, nearest: nearest(name, names) })),
+  }
+}
+
+function resolve(value: Json, scope: Scope, missing: Set<string>): Json {
+  if (typeof value === 'string') return resolveText(value, scope, missing)
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map((item) => resolve(item, scope, missing))
+  // fromEntries defines own properties, so not even a key "__proto__" can reach a prototype.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, resolve(item, scope, missing)]),
+  )
+}
+
+function resolveText(text: string, scope: Scope, missing: Set<string>): Json {
+  if (!text.includes('{{')) return text
+  const { parts, faults } = templateOf(text)
+  for (const fault of faults) missing.add(fault.text)
+  const only = parts[0]
+  if (parts.length === 1 && typeof only === 'object') {
+    const value = scope.lookup(only.name)
+    if (value !== undefined) return value
+    missing.add(only.name)
+    return null
+  }
+  let out = ''
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      out += part
+      continue
+    }
+    const value = scope.lookup(part.name)
+    if (value === undefined) missing.add(part.name)
+    else out += textOf(value)
+  }
+  return out
+}
+
+function textOf(value: Json): string {
+  if (typeof value === 'string') return value
+  if (value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** A scope of several layers; the first layer that owns a name gives its value. */
+export function scopeOf(layers: readonly Readonly<Record<string, Json>>[]): Scope {
+  return {
+    lookup(name) {
+      for (const layer of layers) if (Object.hasOwn(layer, name)) return layer[name]
+      return undefined
+    },
+    *names() {
+      for (const layer of layers) yield* Object.keys(layer)
+    },
+  }
+}
+
+/** The distinct names that the texts of a value use, in order of first use. */
+export function variablesOf(value: Json): string[] {
+  const names = new Set<string>()
+  collectNames(value, names)
+  return [...names]
+}
+
+function collectNames(value: Json, names: Set<string>): void {
+  if (typeof value === 'string') {
+    if (!value.includes('{{')) return
+    for (const part of templateOf(value).parts) if (typeof part === 'object') names.add(part.name)
+  } else if (Array.isArray(value)) {
+    for (const item of value) collectNames(item, names)
+  } else if (value !== null && typeof value === 'object') {
+    for (const item of Object.values(value)) collectNames(item, names)
+  }
+}
