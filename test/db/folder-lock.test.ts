@@ -33,7 +33,7 @@ describe('one process per folder', () => {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     children.push(child)
-    const exited = once(child, 'exit')
+    const exited = once(child, 'close')
     const line = once(createInterface(child.stdout!), 'line')
     const [text] = (await Promise.race([line, exited])) as [unknown]
     assert.equal(typeof text, 'string', 'the process ended without a line')

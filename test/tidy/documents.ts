@@ -1,0 +1,130 @@
+// The documents: links lead somewhere, named files exist, and what is said of commands and dependencies is true.
+import { posix } from 'node:path'
+import type { SourceFile } from './source.ts'
+import { importsOf, isCode } from './source.ts'
+import type { Rule } from './walls.ts'
+
+const RUNTIME_DEPENDENCIES_MAX = 12
+
+const markdown = (files: readonly SourceFile[]) => files.filter(({ path }) => path.endsWith('.md'))
+const textOf = (files: readonly SourceFile[], path: string): string =>
+  files.find((file) => file.path === path)?.text ?? ''
+
+/** The anchor that a heading gets: its letters, digits and hyphens in lower case, blanks as hyphens. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, title]) => title!)
+  return new Set(
+    headings.map((title) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+const links: Rule = {
+  name: 'links in documents lead somewhere',
+  check: (files) => {
+    const paths = new Set(files.flatMap(({ path }) => foldersOf(path)))
+    return markdown(files).flatMap((file) =>
+      [...file.text.matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, link]) => link!)
+        .filter((link) => !/^(https?|mailto):/.test(link))
+        .filter((link) => {
+          const [to, anchor] = link.split('#')
+          const target = to
+            ? posix.join(posix.dirname(file.path), to).replace(/\/$/, '')
+            : file.path
+          if (!paths.has(target)) return true
+          return anchor !== undefined && !anchorsOf(textOf(files, target)).has(anchor)
+        })
+        .map((link) => `${file.path} links to ${link}, which is not there`),
+    )
+  },
+}
+
+/** A path and all the folders it stands in. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/')
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
+}
+
+const NAMED_PATH = /`((?:src|test|sql|docs|scripts|bench|bin|examples)\/[\w./-]*\w\/?)`/g
+
+const namedFiles: Rule = {
+  name: 'files that documents name exist',
+  check: (files) => {
+    const paths = new Set(files.flatMap(({ path }) => foldersOf(path)))
+    return markdown(files)
+      .filter(({ path }) => path !== 'CHANGELOG.md')
+      .flatMap((file) =>
+        [...file.text.matchAll(NAMED_PATH)]
+          .map(([, name]) => name!.replace(/\/$/, ''))
+          .filter((name) => !paths.has(name))
+          .map((name) => `${file.path} names ${name}, which is not there`),
+      )
+  },
+}
+
+const linkedDocuments: Rule = {
+  name: 'every document can be found from another',
+  check: (files) => {
+    const linked = new Set(
+      markdown(files).flatMap((file) =>
+        [...file.text.matchAll(/\]\(([^)#\s]+)/g)].map(([, link]) =>
+          posix.join(posix.dirname(file.path), link!),
+        ),
+      ),
+    )
+    return markdown(files)
+      .filter(({ path }) => path.startsWith('docs/') && !linked.has(path))
+      .map(({ path }) => `${path} is linked from nowhere`)
+  },
+}
+
+const readme: Rule = {
+  name: 'the README shows how to start and how to test',
+  check: (files) =>
+    ['npm start', 'npm test']
+      .filter((command) => !new RegExp(`^${command}\\b`, 'm').test(textOf(files, 'README.md')))
+      .map((command) => `README.md does not show "${command}" on a line of its own`),
+}
+
+const dependencies: Rule = {
+  name: 'dependencies are few, used, and argued for in ARCHITECTURE.md',
+  check: (files) => {
+    const manifest = JSON.parse(textOf(files, 'package.json') || '{}') as Record<string, object>
+    const atRun = Object.keys(manifest.dependencies ?? {})
+    const all = [...atRun, ...Object.keys(manifest.devDependencies ?? {})]
+    const table =
+      textOf(files, 'ARCHITECTURE.md').split('## Dependencies')[1]?.split('\n## ')[0] ?? ''
+    const argued = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name!)
+    const sources = files.filter(({ path }) => path.startsWith('src/') && isCode(path))
+    const used = new Set(sources.flatMap((file) => importsOf(file).map(({ target }) => target)))
+    return [
+      ...(atRun.length > RUNTIME_DEPENDENCIES_MAX
+        ? [`${atRun.length} dependencies at run time`]
+        : []),
+      ...all.filter((name) => !argued.includes(name)).map((name) => `${name} is not argued for`),
+      ...argued
+        .filter((name) => !all.includes(name))
+        .map((name) => `${name} is argued for but gone`),
+      ...atRun
+        .filter((name) => !used.has(name))
+        .map((name) => `${name} is imported by nothing in src`),
+    ]
+  },
+}
+
+const lockFile: Rule = {
+  name: 'the lock file names no download addresses',
+  check: (files) =>
+    /"resolved": "https?:/.test(textOf(files, 'package-lock.json'))
+      ? ['package-lock.json holds download addresses']
+      : [],
+}
+
+export const DOCUMENTS: readonly Rule[] = [
+  ...[links, namedFiles, linkedDocuments, readme, dependencies, lockFile],
+]

@@ -1,0 +1,173 @@
+// The style: sizes, names, opening comments, and words that must not be left lying about.
+import { basename } from 'node:path'
+import { importsOf, isCode, lineOf, type SourceFile, scan } from './source.ts'
+import type { Rule } from './walls.ts'
+
+const MAX_FILE_LINES = 500
+const MAX_FUNCTION_LINES = 70
+
+const eachCode = (files: readonly SourceFile[], look: (file: SourceFile) => string[]) =>
+  files.filter(({ path }) => isCode(path)).flatMap(look)
+
+const fileLength: Rule = {
+  name: `files have at most ${MAX_FILE_LINES} lines`,
+  check: (files) =>
+    eachCode(files, ({ path, text }) => {
+      const lines = text.trimEnd().split('\n').length
+      return lines > MAX_FILE_LINES ? [`${path} has ${lines} lines`] : []
+    }),
+}
+
+/** A line that opens a function's body, as the formatter leaves it. `describe` only groups, so it may be long. */
+const FUNCTION_HEAD = /(?:=>|\)(?::\s.*[^<|&:(,\s])?)\s*$/
+const NO_FUNCTION = /^\s*(?:\}\s*)?(?:if|else|for|while|switch|catch|with)\b|\bdescribe\(/
+
+/** Every function body as [first line, last line], counted from 1. */
+export function functionBodies(file: SourceFile): [number, number][] {
+  const lines = scan(file).code.split('\n')
+  const open: { line: number; isFunction: boolean }[] = []
+  const bodies: [number, number][] = []
+  lines.forEach((text, index) => {
+    for (const { 0: brace, index: at } of text.matchAll(/[{}]/g)) {
+      const before = text.slice(0, at)
+      const isFunction = FUNCTION_HEAD.test(before) && !NO_FUNCTION.test(text)
+      if (brace === '{') open.push({ line: index + 1, isFunction })
+      else {
+        const opened = open.pop()
+        if (opened?.isFunction) bodies.push([opened.line, index + 1])
+      }
+    }
+  })
+  return bodies
+}
+
+const functionLength: Rule = {
+  name: `functions have at most ${MAX_FUNCTION_LINES} lines`,
+  check: (files) =>
+    eachCode(files, (file) =>
+      functionBodies(file)
+        .map(([first, last]) => ({ first, lines: last - first + 1 }))
+        .filter(({ lines }) => lines > MAX_FUNCTION_LINES)
+        .map(({ first, lines }) => `${file.path}:${first} a function has ${lines} lines`),
+    ),
+}
+
+const MIN_OPENING_CHARS = 40
+
+const openingComment: Rule = {
+  name: 'a file opens by saying what it promises',
+  check: (files) =>
+    files
+      .filter(({ path }) => /^(src|scripts|bench|sql)\//.test(path))
+      .filter(({ path }) => isCode(path) || path.endsWith('.sql'))
+      .filter(({ path, text }) => {
+        const mark = path.endsWith('.sql') ? /^--\s*/ : /^\/\/\s*/
+        return !mark.test(text) || text.split('\n')[0]!.length < MIN_OPENING_CHARS
+      })
+      .map(({ path }) => `${path} does not open with a sentence in a comment`),
+}
+
+const DRAWERS =
+  /(?:^|[-.])(?:manager|helpers?|utils?|impl|types|interfaces|shared|common|misc)\.\w+$/
+const DRAWER_FOLDERS = /\/(?:helpers?|utils?|shared|common|misc|lib)\//
+const EMPTY_NAMES = /\b\w*(?:Manager|Helper|Utils?|Impl)\b/
+
+const names: Rule = {
+  name: 'names are nouns of the domain and plain verbs, no drawers',
+  check: (files) =>
+    eachCode(files, (file) => {
+      const { path } = file
+      const drawer = DRAWERS.test(basename(path)) || DRAWER_FOLDERS.test(path)
+      const kebab = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(basename(path))
+      const empty = scan(file).code.match(EMPTY_NAMES)?.[0]
+      return [
+        ...(drawer ? [`${path} is a drawer: put things beside what uses them`] : []),
+        ...(kebab ? [] : [`${path} is not named in lower case with hyphens`]),
+        ...(empty ? [`${path} has the name ${empty}, which says nothing`] : []),
+      ]
+    }),
+}
+
+/** Written in two halves so that this file does not break its own rules. */
+const LEFTOVERS: readonly (readonly [RegExp, string])[] = [
+  [new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X' + 'XX'].join('|')})\\b`), 'unfinished work'],
+  [new RegExp(`@ts-${'(?:ignore|nocheck|expect-error)'}`), 'a type check turned off'],
+  [
+    new RegExp(`(?:^|[\\s"'\`(])/${'work'}/|/${'home'}/\\w|/${'Users'}/\\w|/tmp/\\w`),
+    'a machine path',
+  ],
+  [
+    new RegExp(`registry\\.${'npm'}|${'jf' + 'rog'}|${'artifact' + 'ory'}|${'nex' + 'us'}\\.`, 'i'),
+    'a registry',
+  ],
+]
+
+const leftovers: Rule = {
+  name: 'nothing unfinished, switched off or of one machine is left lying about',
+  check: (files) =>
+    files.flatMap(({ path, text }) =>
+      LEFTOVERS.map(([pattern, what]) => ({ what, at: text.search(pattern) }))
+        .filter(({ at }) => at >= 0)
+        .map(({ what, at }) => `${path}:${lineOf(text, at)} holds ${what}`),
+    ),
+}
+
+const ANY = /(?:[:<,|&(]|\bas)\s*any\b(?!\s*[(:.])/
+const UNRUN = /\b(?:it|test|describe|suite)\.(?:skip|only|todo)\b|\b(?:skip|only|todo): true\b/
+
+const unchecked: Rule = {
+  name: 'no value is unchecked and no test unrun',
+  check: (files) =>
+    eachCode(files, (file) => {
+      const { code } = scan(file)
+      return [
+        ...(ANY.test(code) ? [`${file.path} uses the type that checks nothing`] : []),
+        ...(file.path.startsWith('test/') && UNRUN.test(code)
+          ? [`${file.path} has a test unrun`]
+          : []),
+      ]
+    }),
+}
+
+/** Started by name, not imported. */
+const ENTRIES =
+  /^src\/main\.ts$|^bench\/main\.ts$|^scripts\/|\.test\.ts$|^test\/global-setup\.ts$|\/fixtures\//
+
+const deadFiles: Rule = {
+  name: 'no dead files',
+  check: (files) => {
+    const code = files.filter(({ path }) => isCode(path))
+    const imported = new Set(code.flatMap((file) => importsOf(file).map(({ target }) => target)))
+    return code
+      .filter(({ path }) => !ENTRIES.test(path) && !imported.has(path))
+      .map(({ path }) => `${path} is imported by nothing`)
+  },
+}
+
+const migrations: Rule = {
+  name: 'migrations are numbered without gaps',
+  check: (files) =>
+    files
+      .filter(({ path }) => path.startsWith('sql/'))
+      .map(({ path }) => path)
+      .sort()
+      .filter((path, index) => !path.startsWith(`sql/${String(index + 1).padStart(3, '0')}_`))
+      .map((path) => `${path} does not continue the numbers`),
+}
+
+const cleanText: Rule = {
+  name: 'text has no tabs, no blanks at line ends, and a line end at the end',
+  check: (files) =>
+    files
+      .filter(
+        ({ path }) =>
+          /\.(ts|tsx|mjs|md|sql|json|ya?ml)$/.test(path) && !path.includes('/fixtures/'),
+      )
+      .filter(({ text }) => /\t|[ \r]\n|\n\n$/.test(text) || !text.endsWith('\n'))
+      .map(({ path }) => `${path} has untidy blanks`),
+}
+
+export const STYLE: readonly Rule[] = [
+  ...[fileLength, functionLength, openingComment, names],
+  ...[leftovers, unchecked, deadFiles, migrations, cleanText],
+]

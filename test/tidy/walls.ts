@@ -1,0 +1,206 @@
+// The walls: which room may open the door to which, and what only one file may do. Read top to bottom, ROOMS is the architecture.
+import { importsOf, isCode, lineOf, type SourceFile, scan } from './source.ts'
+
+/** A house rule: gives a sentence for each place where it is broken. */
+export interface Rule {
+  readonly name: string
+  check(files: readonly SourceFile[]): string[]
+}
+
+/** `root` is config, errors, log, clock, service and the like, right under src/. main.ts wires all and is imported by nobody. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  root: ['domain'],
+  db: ['root', 'domain'],
+  bus: ['root', 'domain', 'db'],
+  engine: ['root', 'domain', 'db', 'bus'],
+  scheduler: ['root', 'domain', 'db', 'bus', 'engine'],
+  orchestrator: ['root', 'domain', 'db', 'bus', 'engine'],
+  api: ['root', 'domain', 'db', 'bus', 'engine'],
+  worker: ['root', 'domain', 'bus'],
+  sandbox: ['root', 'domain'],
+  cli: ['root', 'domain'],
+}
+/** These put the others together. */
+const WIRING = ['main', 'rehearsal', 'demo']
+/** Packages that only compute. The domain may use them and nothing else. */
+const PURE_PACKAGES = ['yaml', 'zod', 'csv-parse']
+
+export function roomOf(path: string): string {
+  const [top, first, ...deeper] = path.split('/')
+  if (top !== 'src') return top!
+  if (first === 'main.ts') return 'main'
+  return deeper.length === 0 ? 'root' : first!
+}
+
+const sourcesOf = (files: readonly SourceFile[]) =>
+  files.filter(({ path }) => path.startsWith('src/') && isCode(path))
+
+const rooms: Rule = {
+  name: 'rooms are entered only from where they may be',
+  check: (files) =>
+    sourcesOf(files).flatMap((file) => {
+      const room = roomOf(file.path)
+      if (WIRING.includes(room)) return []
+      const allowed = ROOMS[room]
+      if (!allowed) return [`${file.path} is in "${room}", which is no room of ROOMS`]
+      return importsOf(file)
+        .filter(({ isOurs }) => isOurs)
+        .map(({ target }) => roomOf(target))
+        .filter((other) => other !== room && !allowed.includes(other))
+        .map((other) => `${file.path} imports from ${other}; ${room} may not`)
+    }),
+}
+
+const pureDomain: Rule = {
+  name: 'the domain does no I/O',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => roomOf(path) === 'domain')
+      .flatMap((file) =>
+        importsOf(file)
+          .filter(({ isOurs, target }) => !isOurs && !PURE_PACKAGES.includes(target))
+          .map(({ target }) => `${file.path} imports ${target}, which does more than compute`),
+      ),
+}
+
+/** What a file loads when the program runs, over any number of imports. */
+function reachableFrom(path: string, imports: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const reached = new Set<string>()
+  const open = [path]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const target of imports.get(next) ?? []) {
+      if (reached.has(target)) continue
+      reached.add(target)
+      open.push(target)
+    }
+  }
+  return reached
+}
+
+function runtimeImports(files: readonly SourceFile[]): Map<string, string[]> {
+  const ours = (file: SourceFile) =>
+    importsOf(file).filter(({ isOurs, isType }) => isOurs && !isType)
+  return new Map(files.map((file) => [file.path, ours(file).map(({ target }) => target)]))
+}
+
+const workerWithoutDatabase: Rule = {
+  name: 'the worker reaches neither database nor engine, however far round',
+  check: (files) => {
+    const imports = runtimeImports(sourcesOf(files))
+    return [...imports.keys()]
+      .filter((path) => roomOf(path) === 'worker')
+      .flatMap((path) =>
+        [...reachableFrom(path, imports)]
+          .filter((target) => ['db', 'engine'].includes(roomOf(target)))
+          .map((target) => `${path} reaches ${target}`),
+      )
+  },
+}
+
+const noCycles: Rule = {
+  name: 'imports run one way',
+  check: (files) => {
+    const imports = runtimeImports(sourcesOf(files))
+    return [...imports.keys()]
+      .filter((path) => reachableFrom(path, imports).has(path))
+      .map((path) => `${path} imports itself by way of others`)
+  },
+}
+
+/** What only some files may do: a pattern in their code, and where it may stand. */
+interface Privilege {
+  readonly what: string
+  readonly pattern: RegExp
+  readonly within: RegExp
+  readonly allowed: RegExp
+}
+
+const CLOCK =
+  /\bDate\.now\b|\bnew Date\(\s*\)|\bDate\(\s*\)|\bperformance\.now\b|\bprocess\.hrtime\b/
+const PRIVILEGES: readonly Privilege[] = [
+  { what: 'reads the clock', pattern: CLOCK, within: /^src\//, allowed: /^src\/clock\.ts$/ },
+  {
+    what: 'reads the environment',
+    pattern: /\bprocess\.env\b|\benv\b.*from 'node:process'/,
+    within: /^src\//,
+    allowed: /^src\/config\.ts$/,
+  },
+  {
+    what: 'repeats by setInterval instead of everyLoop',
+    pattern: /\bsetInterval\(/,
+    within: /^(src|test)\//,
+    allowed: /^$/,
+  },
+  {
+    what: 'makes chance of its own, so that a seed does not replay',
+    pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/,
+    within: /^src\/(domain|engine|db|bus|scheduler|orchestrator)\//,
+    allowed: /^$/,
+  },
+  {
+    what: 'writes to the console instead of the log or its io',
+    pattern: /\bconsole\./,
+    within: /^src\//,
+    allowed: /^src\/(main\.ts|cli\/)/,
+  },
+  {
+    what: 'sleeps instead of turning a clock',
+    pattern: /\bsetTimeout\(|timers\/promises/,
+    within: /^test\//,
+    allowed: /^$/,
+  },
+]
+
+const privileges: Rule = {
+  name: 'clock, environment, chance and console belong to one file each',
+  check: (files) =>
+    files
+      .filter(({ path }) => isCode(path))
+      .flatMap((file) =>
+        PRIVILEGES.filter(
+          ({ within, allowed }) => within.test(file.path) && !allowed.test(file.path),
+        )
+          .map(({ what, pattern }) => ({ what, at: scan(file).code.search(pattern) }))
+          .filter(({ at }) => at >= 0)
+          .map(({ what, at }) => `${file.path}:${lineOf(file.text, at)} ${what}`),
+      ),
+}
+
+const IMPURE_SQL =
+  /\b(?:now|random|gen_random_uuid|uuidv4|uuidv7|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\s*\(|\b(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b/i
+
+const replayableSql: Rule = {
+  name: 'SQL gets time and chance as parameters',
+  check: (files) =>
+    files.flatMap((file) => {
+      if (file.path === 'src/db/time.ts') return []
+      const isSql = file.path.endsWith('.sql')
+      if (!isSql && !/^src\/(db|bus)\//.test(file.path)) return []
+      const texts = isSql ? [file.text.replaceAll(/--[^\n]*/g, '')] : scan(file).strings
+      return texts
+        .map((text) => text.match(IMPURE_SQL)?.[0])
+        .filter((found) => found !== undefined)
+        .map((found) => `${file.path} uses ${found} in SQL`)
+    }),
+}
+
+const SQL_STATEMENT =
+  /\bselect\s[\s\S]*?\sfrom\s|\binsert\s+into\s|\bupdate\s+\w+\s+(?:\w+\s+)?set\s|\bdelete\s+from\s/
+
+const sqlAtHome: Rule = {
+  name: 'SQL stands in src/db, src/bus and sql only',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => !/^src\/(db|bus)\//.test(path))
+      .flatMap((file) =>
+        scan(file)
+          .strings.filter((text) => SQL_STATEMENT.test(text))
+          .map((text) => `${file.path} holds SQL: ${text.trim().slice(0, 40)}…`),
+      ),
+}
+
+export const WALLS: readonly Rule[] = [
+  ...[rooms, pureDomain, workerWithoutDatabase, noCycles],
+  ...[privileges, replayableSql, sqlAtHome],
+]
