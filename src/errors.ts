@@ -31,6 +31,17 @@ export const ERRORS = table({
     exit: EXIT.usage,
     sentence: '{reason} Run the command with --help to see how it is used.',
   },
+  FILE_UNREADABLE: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence: 'The file "{file}" cannot be read: {reason}. Check the path and its permissions.',
+  },
+  MEMBER_FILE_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The member file "{file}" has no usable header: {reason}. Give a CSV file in UTF-8 whose first line names each column once.',
+  },
   DATABASE_FOLDER_IN_USE: {
     http: 503,
     exit: EXIT.unavailable,
@@ -84,6 +95,41 @@ export const ERRORS = table({
     exit: EXIT.unavailable,
     sentence:
       'The migration {file} was applied to this database with other contents. Migrations are never edited: add a new one instead.',
+  },
+  MESSAGE_ID_INVALID: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The message id "{messageId}" is not 1 to 128 visible ASCII characters. Make ids with messageIdOf or jobIdOf.',
+  },
+  MESSAGE_UNROUTABLE: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The message {messageId} cannot be delivered: "{workerId}" is not a worker id. Give the worker_id of the step.',
+  },
+  MESSAGE_BODY_INVALID: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'The message {messageId} was not sent. {reason} Send every field of its type and no other.',
+  },
+  MESSAGE_TOO_LARGE: {
+    http: 413,
+    exit: EXIT.failed,
+    sentence:
+      'The message {messageId} has {bytes} bytes; the bus carries up to {limit}. Shorten the parameters or the result, or pass a reference.',
+  },
+  DEAD_LETTER_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'There is no dead letter "{id}". List the dead letters to see which there are.',
+  },
+  DEAD_LETTER_DECIDED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The dead letter {id} was already {decision} by {by}. List the dead letters to see what is left.',
   },
 })
 

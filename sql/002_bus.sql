@@ -1,0 +1,86 @@
+-- The bus: the outbox is the queue.
+--
+--   enqueue (in the sender's transaction)        claim                       settle
+--   message_ids ─ new id? ─> messages ─────────> the same row, leased ─────> row deleted
+--                                                    │ refused, expired, or taken ten times in vain
+--                                                    └─────────────────────> dead_letters
+--
+-- A row of messages waits while visible_at is in the future. Taking a message moves visible_at one minute ahead and writes
+-- a lease_token: if the consumer dies, the minute passes and the next one finds the row again, by the same index and without
+-- anybody cleaning up. Only the holder of the newest token can settle, renew or give back, and only before its minute ends.
+-- Settled rows are deleted, so the table holds what is still to do. Nothing here reads the clock: `now` is a parameter.
+--
+-- All three tables turn over completely within minutes, so autovacuum counts rows and not shares of the table, does not
+-- pause, and never truncates: giving pages back takes a lock that would stop every sender.
+
+create table messages (
+  id             bigint generated always as identity primary key,
+  topic          text collate "C" not null check (topic in ('orchestrator-events', 'worker-jobs', 'worker-results')),
+  subscription   text collate "C" not null,
+  message_id     text collate "C" not null check (length(message_id) between 1 and 128),
+  message_type   text collate "C" not null,
+  worker_id      text collate "C",
+  body           text not null check (octet_length(body) <= 262144),
+  enqueued_at    timestamptz not null,
+  visible_at     timestamptz not null,
+  expires_at     timestamptz not null,
+  delivery_count integer not null default 0 check (delivery_count >= 0),
+  lease_token    uuid,
+  check (lease_token is null or delivery_count > 0),
+  check (visible_at >= enqueued_at),
+  check (topic <> 'worker-jobs' or (worker_id is not null and subscription = 'worker-' || worker_id)),
+  check (topic = 'worker-jobs' or subscription = 'orchestrator')
+) with (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, vacuum_truncate = false,
+  toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 20000, toast.vacuum_truncate = false
+);
+-- The claim walks this in order and stops at its limit, so a backlog of a million costs what a backlog of a thousand does.
+create index messages_queue on messages (topic, subscription, visible_at, id);
+create index messages_by_expiry on messages (expires_at);
+-- Withdrawing looks for messages nobody holds; a taken one leaves this index, so claims do not write to it.
+create index messages_untaken on messages (topic, message_id) where lease_token is null;
+
+-- Duplicate detection: a message id is remembered for ten minutes after it was sent, whatever became of the message.
+create table message_ids (
+  topic      text collate "C" not null,
+  message_id text collate "C" not null,
+  seen_at    timestamptz not null,
+  primary key (topic, message_id)
+) with (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 50000, autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 200000, vacuum_truncate = false
+);
+create index message_ids_by_age on message_ids (seen_at);
+
+-- Messages that could not be handled, kept whole until a person replays or discards them, and after that as a record.
+-- original_message_id is the id before any `-replay-{n}` was added, so that replays of replays are counted together.
+create table dead_letters (
+  id                  bigint generated always as identity primary key,
+  topic               text collate "C" not null,
+  subscription        text collate "C" not null,
+  message_id          text collate "C" not null,
+  original_message_id text collate "C" not null,
+  message_type        text collate "C" not null,
+  worker_id           text collate "C",
+  body                text not null,
+  enqueued_at         timestamptz not null,
+  expires_at          timestamptz not null,
+  delivery_count      integer not null,
+  reason              text not null,
+  description         text not null,
+  dead_lettered_at    timestamptz not null,
+  replayed_at         timestamptz,
+  replayed_by         text,
+  replayed_as         text,
+  discarded_at        timestamptz,
+  discarded_by        text,
+  check ((replayed_at is null) = (replayed_by is null) and (replayed_at is null) = (replayed_as is null)),
+  check ((discarded_at is null) = (discarded_by is null)),
+  check (replayed_at is null or discarded_at is null)
+);
+create index dead_letters_open on dead_letters (topic, subscription, id)
+  where replayed_at is null and discarded_at is null;
+create index dead_letters_by_message on dead_letters (topic, original_message_id);
+-- Two replays must never share a message id: duplicate detection would swallow the second.
+create unique index dead_letters_replayed_as on dead_letters (topic, replayed_as) where replayed_as is not null;

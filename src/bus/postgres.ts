@@ -1,0 +1,99 @@
+// The transport `postgres`: consumers claim the rows of the outbox. Polling is the truth; NOTIFY only makes a consumer look
+// sooner. One listening connection serves all subscriptions of the process.
+import type { Db } from '../db/db.ts'
+import { type Bus, RECEIVE_MAX, type Received, type Subscription, type TimeSource } from './bus.ts'
+import { enqueue, HINT_CHANNEL, withdraw } from './outbox.ts'
+import { postgresDeadLetters } from './postgres-dead-letters.ts'
+import { abandon, claim, putAside, renew, settle } from './postgres-queue.ts'
+
+export interface PostgresBusOptions {
+  readonly db: Db
+  readonly clock: TimeSource
+  /** A new UUID for every receive. Injected, so that a simulation replays. */
+  readonly newToken: () => string
+}
+
+/** The bus does not own the database: closing it only stops listening. */
+export type PostgresBus = Required<Bus>
+
+export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): PostgresBus {
+  const now = () => clock.now()
+  const hints = hintsFrom(db)
+  return {
+    publish: async (messages) => {
+      if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
+    },
+    receive: (subscription, limit) =>
+      receive(db, subscription, Math.min(limit, RECEIVE_MAX), newToken, now),
+    settle: (messages) => settle(db, messages, now()),
+    abandon: (messages, delayMs = 0) => {
+      const at = now()
+      return abandon(db, messages, new Date(at.getTime() + delayMs), at)
+    },
+    renew: (messages) => renew(db, messages, now()),
+    deadLetter: (messages, reason, description) =>
+      putAside(db, messages, reason, description, now()),
+    deadLetters: postgresDeadLetters(db, clock),
+    listen: hints.listen,
+    withdraw: (topic, messageIds) => db.transaction((tx) => withdraw(tx, topic, messageIds)),
+    close: hints.close,
+  }
+}
+
+/** Rows that expired unseen come out of the first claims; after so many chunks of nothing else the caller may come again. */
+const RECEIVE_ROUNDS_MAX = 20
+
+async function receive(
+  db: Db,
+  subscription: Subscription,
+  limit: number,
+  newToken: () => string,
+  now: () => Date,
+): Promise<Received[]> {
+  if (limit <= 0) return []
+  for (let round = 0; round < RECEIVE_ROUNDS_MAX; round += 1) {
+    const taken = await claim(db, subscription, limit, newToken(), now())
+    const wereAside = taken.expired.length + taken.exhausted.length
+    if (taken.messages.length > 0 || wereAside < limit) return taken.messages
+  }
+  return []
+}
+
+interface Hints {
+  listen(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+function hintsFrom(db: Db): Hints {
+  const listeners = new Map<object, { address: string; heard: () => void }>()
+  let listening: Promise<() => Promise<void>> | undefined
+  const tell = (payload: string) => {
+    // An empty payload says that the connection is new: what was said before it is lost, so everybody looks.
+    for (const { address, heard } of listeners.values()) {
+      if (payload === '' || payload === address) heard()
+    }
+  }
+  return {
+    listen: async ({ topic, name }, heard) => {
+      const key = {}
+      listeners.set(key, { address: `${topic}/${name}`, heard })
+      listening ??= db.listen(HINT_CHANNEL, tell)
+      try {
+        await listening
+      } catch (error) {
+        listening = undefined
+        listeners.delete(key)
+        throw error
+      }
+      return async () => {
+        listeners.delete(key)
+      }
+    },
+    close: async () => {
+      const stop = await listening
+      listening = undefined
+      listeners.clear()
+      await stop?.()
+    },
+  }
+}
