@@ -23,7 +23,11 @@ function projectFiles(): SourceFile[] {
   return found
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh)$|\.env\.example$/.test(path))
+    .filter((path) =>
+      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
+        path,
+      ),
+    )
     .map((path) => ({
       path: path
         .slice(root.length + 1)

@@ -45,7 +45,7 @@ const rooms: Rule = {
       const allowed = ROOMS[room]
       if (!allowed) return [`${file.path} is in "${room}", which is no room of ROOMS`]
       return importsOf(file)
-        .filter(({ isOurs }) => isOurs)
+        .filter(({ isOurs, target }) => isOurs && isCode(target))
         .map(({ target }) => roomOf(target))
         .filter((other) => other !== room && !allowed.includes(other))
         .map((other) => `${file.path} imports from ${other}; ${room} may not`)
