@@ -1,0 +1,338 @@
+// The consumer around a bus of the simplest kind: a list in memory that does what the contract says and writes down what
+// it was asked. Time is a virtual clock.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Bus, ORCHESTRATOR_EVENTS, type Received } from '../../src/bus/bus.ts'
+import {
+  backoffMs,
+  type ConsumerOptions,
+  type Handler,
+  makeConsumer,
+  type Outcome,
+  type Signals,
+} from '../../src/bus/consumer.ts'
+import { type VirtualClock, virtualClock } from '../../src/clock.ts'
+
+interface Scripted {
+  readonly bus: Bus
+  readonly clock: VirtualClock
+  readonly waiting: Received[]
+  /** Every call, as a word and the ids. */
+  readonly calls: string[]
+  readonly errors: unknown[]
+  readonly lost: string[]
+  hint: () => void
+}
+
+function message(id: string, deliveryCount = 1): Received {
+  return {
+    topic: 'orchestrator-events',
+    messageId: id,
+    type: 'retry-check',
+    properties: {},
+    body: '{}',
+    deliveryCount,
+    enqueuedAt: new Date(0),
+    lease: { sequence: id, token: 't' },
+  }
+}
+
+const ids = (messages: readonly Received[]) => messages.map(({ messageId }) => messageId).join(',')
+
+function script(overrides: Partial<Bus> = {}): Scripted {
+  const waiting: Received[] = []
+  const calls: string[] = []
+  const scripted: Scripted = {
+    clock: virtualClock(new Date('2026-03-01T10:00:00Z')),
+    waiting,
+    calls,
+    errors: [],
+    lost: [],
+    hint: () => {},
+    bus: {
+      publish: async () => {},
+      receive: async (_subscription, limit) => waiting.splice(0, limit),
+      settle: async (messages) => {
+        calls.push(`settle ${ids(messages)}`)
+        return []
+      },
+      abandon: async (messages, delayMs = 0) => {
+        calls.push(`abandon ${ids(messages)} for ${delayMs}`)
+      },
+      renew: async (messages) => {
+        calls.push(`renew ${ids(messages)}`)
+        return []
+      },
+      deadLetter: async (messages, reason, description) => {
+        calls.push(`deadLetter ${ids(messages)} ${reason}: ${description}`)
+      },
+      deadLetters: {} as Bus['deadLetters'],
+      listen: async (_subscription, heard) => {
+        scripted.hint = heard
+        return async () => void calls.push('unlisten')
+      },
+      close: async () => {},
+      ...overrides,
+    },
+  }
+  return scripted
+}
+
+const consumerOf = (on: Scripted, handle: Handler, options: Partial<ConsumerOptions> = {}) =>
+  makeConsumer({
+    name: 'test',
+    bus: on.bus,
+    subscription: ORCHESTRATOR_EVENTS,
+    handle,
+    clock: on.clock,
+    chunk: 3,
+    onError: (error) => on.errors.push(error),
+    onLost: (messages) => on.lost.push(ids(messages)),
+    ...options,
+  })
+
+const settleAll: Handler = async (messages) => messages.map(() => 'settle')
+
+describe('consumer: one chunk', () => {
+  it('takes no more than a chunk and says how many there were', async () => {
+    const on = script()
+    on.waiting.push(message('a'), message('b'), message('c'), message('d'))
+    const consumer = consumerOf(on, settleAll)
+    assert.equal(await consumer.runOnce(), 3)
+    assert.equal(await consumer.runOnce(), 1)
+    assert.equal(await consumer.runOnce(), 0)
+    assert.deepEqual(on.calls, ['settle a,b,c', 'settle d'])
+  })
+
+  it('does with each message what the handler says, together where it is the same', async () => {
+    const on = script()
+    const refuse: Outcome = { deadLetter: 'Unreadable', description: 'not JSON' }
+    const say: Record<string, Outcome> = {
+      a: 'settle',
+      b: refuse,
+      c: 'abandon',
+      d: 'settle',
+      e: refuse,
+    }
+    on.waiting.push(...Object.keys(say).map((id) => message(id, 2)))
+    const handle: Handler = async (messages) => messages.map((one) => say[one.messageId]!)
+    await consumerOf(on, handle, { chunk: 5 }).runOnce()
+    assert.deepEqual(on.calls, [
+      'settle a,d',
+      'deadLetter b,e Unreadable: not JSON',
+      'abandon c for 200',
+    ])
+  })
+
+  it('gives the whole chunk back when the handler throws, each for as long as it failed often', async () => {
+    const on = script()
+    on.waiting.push(message('a', 1), message('b', 5), message('c', 1))
+    const handle: Handler = async () => {
+      throw new Error('database is away')
+    }
+    assert.equal(await consumerOf(on, handle).runOnce(), 3)
+    assert.deepEqual(on.calls, ['abandon a,c for 100', 'abandon b for 1600'])
+    assert.match(String(on.errors), /database is away/)
+  })
+
+  it('gives the chunk back when the handler does not answer for every message', async () => {
+    const on = script()
+    on.waiting.push(message('a'), message('b'))
+    await consumerOf(on, async () => ['settle']).runOnce()
+    assert.deepEqual(on.calls, ['abandon a,b for 100'])
+    assert.match(String(on.errors), /1 outcomes for 2 messages/)
+  })
+
+  it('reports what was settled too late', async () => {
+    const on = script({ settle: async (messages) => messages.slice(1) })
+    on.waiting.push(message('a'), message('b'))
+    await consumerOf(on, settleAll).runOnce()
+    assert.deepEqual(on.lost, ['b'])
+  })
+
+  it('waits longer after each failure, but never longer than a lease', () => {
+    const waits = Array.from({ length: 10 }, (_, index) => backoffMs(index + 1))
+    assert.deepEqual(waits, [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 20_000, 20_000])
+  })
+})
+
+describe('consumer: leases', () => {
+  it('renews while the handler runs, and stops when it returns', async () => {
+    const on = script()
+    on.waiting.push(message('a'))
+    const work = Promise.withResolvers<Outcome[]>()
+    const running = consumerOf(on, () => work.promise).runOnce()
+    await on.clock.advance(50_000)
+    assert.deepEqual(on.calls, ['renew a', 'renew a'])
+    work.resolve(['settle'])
+    await running
+    await on.clock.advance(120_000)
+    assert.deepEqual(on.calls, ['renew a', 'renew a', 'settle a'])
+    assert.equal(on.clock.nextWakeAt(), null)
+  })
+
+  it('tells the handler when a lease is lost, and renews only the rest', async () => {
+    const on = script()
+    const renewed: string[] = []
+    const bus: Bus = {
+      ...on.bus,
+      renew: async (messages) => {
+        renewed.push(ids(messages))
+        return messages.filter(({ messageId }) => messageId === 'a')
+      },
+    }
+    on.waiting.push(message('a'), message('b'))
+    const work = Promise.withResolvers<Outcome[]>()
+    let seen: Signals | undefined
+    const handle: Handler = (_messages, signals) => {
+      seen = signals
+      return work.promise
+    }
+    const running = consumerOf({ ...on, bus }, handle).runOnce()
+    await on.clock.advance(20_000)
+    assert.equal(seen?.leaseLost.aborted, true)
+    await on.clock.advance(20_000)
+    assert.deepEqual(renewed, ['a,b', 'b'])
+    work.resolve(['settle', 'settle'])
+    await running
+  })
+
+  it('goes on renewing after a renewal failed', async () => {
+    let failures = 0
+    const on = script({
+      renew: async () => {
+        failures += 1
+        throw new Error('no answer')
+      },
+    })
+    on.waiting.push(message('a'))
+    const work = Promise.withResolvers<Outcome[]>()
+    const running = consumerOf(on, () => work.promise).runOnce()
+    await on.clock.advance(41_000)
+    assert.equal(failures, 2)
+    assert.equal(on.errors.length, 2)
+    work.resolve(['settle'])
+    await running
+  })
+})
+
+describe('consumer: the loop', () => {
+  it('empties the queue, then looks again every second', async () => {
+    const on = script()
+    on.waiting.push(...['a', 'b', 'c', 'd'].map((id) => message(id)))
+    const consumer = consumerOf(on, settleAll)
+    consumer.start()
+    await on.clock.advance(0)
+    assert.deepEqual(on.calls, ['settle a,b,c', 'settle d'])
+    on.waiting.push(message('e'))
+    await on.clock.advance(999)
+    assert.equal(on.calls.length, 2)
+    await on.clock.advance(1)
+    assert.deepEqual(on.calls.at(-1), 'settle e')
+    await consumer.stop()
+    assert.equal(on.calls.at(-1), 'unlisten')
+  })
+
+  it('looks at once when it is given a hint', async () => {
+    const on = script()
+    const consumer = consumerOf(on, settleAll)
+    consumer.start()
+    await on.clock.advance(10)
+    on.waiting.push(message('a'))
+    on.hint()
+    await on.clock.advance(0)
+    assert.deepEqual(on.calls, ['settle a'])
+    await consumer.stop()
+  })
+
+  it('works without hints, and reports that it has none', async () => {
+    const on = script({
+      listen: async () => {
+        throw new Error('no connection')
+      },
+    })
+    const consumer = consumerOf(on, settleAll)
+    consumer.start()
+    await on.clock.advance(10)
+    on.waiting.push(message('a'))
+    await on.clock.advance(1_000)
+    assert.deepEqual(on.calls, ['settle a'])
+    assert.match(String(on.errors), /no connection/)
+    await consumer.stop()
+  })
+
+  it('holds no more than lanes × chunk messages, however many wait', async () => {
+    const on = script()
+    on.waiting.push(...Array.from({ length: 100 }, (_, n) => message(`m${n}`)))
+    const chunks: PromiseWithResolvers<void>[] = []
+    let inFlight = 0
+    let most = 0
+    const handle: Handler = async (messages) => {
+      inFlight += messages.length
+      most = Math.max(most, inFlight)
+      const turn = Promise.withResolvers<void>()
+      chunks.push(turn)
+      await turn.promise
+      inFlight -= messages.length
+      return messages.map(() => 'settle')
+    }
+    const consumer = consumerOf(on, handle, { lanes: 4, chunk: 5 })
+    consumer.start()
+    for (let round = 0; round < 20; round += 1) {
+      await on.clock.advance(0)
+      chunks.shift()?.resolve()
+    }
+    await on.clock.advance(0)
+    assert.equal(most, 20)
+    assert.equal(on.waiting.length, 0)
+    await consumer.stop()
+  })
+
+  it('pauses when the bus does not answer, and then goes on', async () => {
+    let tries = 0
+    const on = script({
+      receive: async () => {
+        tries += 1
+        if (tries <= 3) throw new Error('bus is away')
+        return []
+      },
+    })
+    const consumer = consumerOf(on, settleAll)
+    consumer.start()
+    await on.clock.advance(60_000)
+    assert.equal(on.errors.length, 3)
+    assert.ok(tries > 3)
+    await consumer.stop()
+  })
+})
+
+describe('consumer: stopping', () => {
+  it('waits for the handler, takes nothing new, and gives back at once what was not begun', async () => {
+    const on = script()
+    on.waiting.push(...['a', 'b', 'c', 'd'].map((id) => message(id, 9)))
+    const handle: Handler = async (messages, { stopping }) => {
+      await new Promise((resolve) => stopping.addEventListener('abort', resolve))
+      return messages.map((_, index) => (index === 0 ? 'settle' : 'abandon'))
+    }
+    const consumer = consumerOf(on, handle)
+    consumer.start()
+    await on.clock.advance(0)
+    await consumer.stop()
+    assert.deepEqual(on.calls, ['settle a', 'abandon b,c for 0', 'unlisten'])
+    assert.equal(ids(on.waiting), 'd')
+  })
+
+  it('gives up waiting when asked, and leaves the messages under their lease', async () => {
+    const on = script()
+    on.waiting.push(message('a'))
+    const work = Promise.withResolvers<Outcome[]>()
+    const consumer = consumerOf(on, () => work.promise)
+    consumer.start()
+    await on.clock.advance(0)
+    await assert.rejects(consumer.stop(AbortSignal.abort()), { code: 'SERVICE_STILL_RUNNING' })
+    assert.deepEqual(on.calls, [])
+    work.resolve(['settle'])
+    await consumer.stop()
+    assert.deepEqual(on.calls, ['settle a', 'unlisten'])
+  })
+})

@@ -1,0 +1,587 @@
+// What every transport must do, as tests. A transport is whatever passes: the suite uses nothing but the Bus, never looks into
+// tables, and lets time pass only through the clock that the maker hands over.
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import {
+  type Bus,
+  DELIVERED_TOO_OFTEN,
+  EXPIRED,
+  MAX_DELIVERIES,
+  MESSAGE_MAX_BYTES,
+  ORCHESTRATOR_EVENTS,
+  type Received,
+  type Send,
+  type Subscription,
+  WORKER_RESULTS,
+  workerJobs,
+} from '../../src/bus/bus.ts'
+import { readMessage } from '../../src/domain/messages.ts'
+
+/** One transport under test. `other` is a second client of the same transport, for rivals. */
+export interface BusUnderTest {
+  readonly bus: Bus
+  readonly other: Bus
+  /** Lets this much time pass for both clients and the transport. */
+  advance(ms: number): Promise<void>
+  /** What a transport does by itself in the course of time; nothing for a broker that needs no help. */
+  sweep(): Promise<void>
+  now(): Date
+  close(): Promise<void>
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const DAY = 24 * 60 * MINUTE
+
+let made = 0
+/** An id that no other test of this run uses: one transport serves them all. */
+const fresh = (name: string) => `${name}-${++made}`
+
+export function event(messageId = fresh('event'), options: Partial<Send> = {}): Send {
+  const body = { stepExecutionId: 7, batchId: 1, isInitStep: false }
+  return {
+    topic: 'orchestrator-events',
+    messageId,
+    type: 'retry-check',
+    body: { ...body, runbookName: 'contoso', runbookVersion: 1 },
+    ...options,
+  } as Send
+}
+
+export function job(workerId: string, messageId = fresh('step'), note = ''): Send {
+  return {
+    topic: 'worker-jobs',
+    messageId,
+    type: 'worker-job',
+    workerId,
+    body: {
+      jobId: messageId,
+      batchId: 1,
+      workerId,
+      functionName: 'Get-Mailbox',
+      parameters: { note },
+      correlationData: {
+        stepExecutionId: 7,
+        isInitStep: false,
+        runbookName: 'contoso',
+        runbookVersion: 1,
+      },
+      notAfter: '2026-03-01T11:00:00.000Z',
+    },
+  }
+}
+
+const idsOf = (messages: readonly Received[]) => messages.map(({ messageId }) => messageId).sort()
+
+/** Takes chunk after chunk until there is nothing, so that a transport may deliver in smaller ones. */
+export async function drain(bus: Bus, subscription: Subscription): Promise<Received[]> {
+  const all: Received[] = []
+  for (;;) {
+    const some = await bus.receive(subscription, 100)
+    if (some.length === 0) return all
+    all.push(...some)
+  }
+}
+
+async function takeOne(bus: Bus, subscription: Subscription): Promise<Received> {
+  const [message, ...more] = await drain(bus, subscription)
+  assert.ok(message, 'a message should be there')
+  assert.equal(more.length, 0, 'only one message should be there')
+  return message
+}
+
+type Suite = () => BusUnderTest
+
+export function busContract(name: string, make: () => Promise<BusUnderTest>): void {
+  describe(`bus contract: ${name}`, () => {
+    let under: BusUnderTest
+    before(async () => {
+      under = await make()
+    })
+    after(() => under.close())
+    // Every test starts on empty subscriptions, whatever the one before left.
+    beforeEach(async () => {
+      await under.advance(2 * MINUTE)
+      for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS, workerJobs('w1')]) {
+        await under.bus.settle(await drain(under.bus, subscription))
+      }
+    })
+    const suite: Suite = () => under
+    sending(suite)
+    duplicates(suite)
+    timing(suite)
+    leases(suite)
+    poison(suite)
+    deadLetters(suite)
+    extras(suite)
+  })
+}
+
+function sending(suite: Suite): void {
+  it('delivers body, type, id, properties and times as they were sent', async () => {
+    const { bus, now } = suite()
+    const sent = event()
+    await bus.publish([sent])
+    const got = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    assert.equal(got.topic, 'orchestrator-events')
+    assert.equal(got.messageId, sent.messageId)
+    assert.equal(got.type, 'retry-check')
+    assert.deepEqual(got.properties, { MessageType: 'retry-check' })
+    assert.equal(got.deliveryCount, 1)
+    assert.equal(got.enqueuedAt.getTime(), now().getTime())
+    const read = readMessage(got.type, got.body)
+    assert.deepEqual(read, { ok: true, message: { ...sent.body, messageType: 'retry-check' } })
+  })
+
+  it('routes a job to the one worker it names', async () => {
+    const { bus } = suite()
+    const [forOne, forTwo] = [job('w1'), job('w2')]
+    await bus.publish([forOne, forTwo])
+    const one = await takeOne(bus, workerJobs('w1'))
+    assert.equal(one.messageId, forOne.messageId)
+    assert.deepEqual(one.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
+    const two = await takeOne(bus, workerJobs('w2'))
+    assert.equal(two.messageId, forTwo.messageId)
+    assert.deepEqual(await bus.settle([one, two]), [])
+  })
+
+  it('keeps topics apart whose subscriptions have the same name', async () => {
+    const { bus } = suite()
+    await bus.publish([event()])
+    assert.deepEqual(await drain(bus, WORKER_RESULTS), [])
+    await takeOne(bus, ORCHESTRATOR_EVENTS)
+  })
+
+  it('delivers a thousand messages exactly once each to a consumer that settles, in chunks', async () => {
+    const { bus } = suite()
+    const sent = Array.from({ length: 1_000 }, () => event())
+    await bus.publish(sent)
+    const chunk = await bus.receive(ORCHESTRATOR_EVENTS, 7)
+    assert.ok(chunk.length > 0 && chunk.length <= 7)
+    const rest = await drain(bus, ORCHESTRATOR_EVENTS)
+    assert.deepEqual(idsOf([...chunk, ...rest]), sent.map(({ messageId }) => messageId).sort())
+    assert.deepEqual(await bus.settle([...chunk, ...rest]), [])
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+  })
+
+  it('carries every character', async () => {
+    const { bus } = suite()
+    const note = 'Ünïcödé 中文 \u0000 \ud800 "quotes" \\ \u2028 {{x}}'
+    await bus.publish([job('w1', fresh('step'), note)])
+    const got = await takeOne(bus, workerJobs('w1'))
+    assert.equal(JSON.parse(got.body).parameters.note, note)
+    await bus.settle([got])
+  })
+
+  it('has nothing to do for nothing', async () => {
+    const { bus } = suite()
+    await bus.publish([])
+    assert.deepEqual(await bus.receive(ORCHESTRATOR_EVENTS, 10), [])
+    assert.deepEqual(await bus.settle([]), [])
+    assert.deepEqual(await bus.renew([]), [])
+    await bus.abandon([])
+    await bus.deadLetter([], 'Reason', 'Description')
+  })
+
+  it('refuses what it could not deliver, and then sends nothing of that call', async () => {
+    const { bus } = suite()
+    const tooLarge = job('w1', fresh('step'), 'x'.repeat(MESSAGE_MAX_BYTES))
+    const cases: [Send, string][] = [
+      [tooLarge, 'MESSAGE_TOO_LARGE'],
+      [event('with blank'), 'MESSAGE_ID_INVALID'],
+      [event('x'.repeat(129)), 'MESSAGE_ID_INVALID'],
+      [event(fresh('event'), { topic: 'worker-jobs' }), 'MESSAGE_UNROUTABLE'],
+      [job('no such worker'), 'MESSAGE_UNROUTABLE'],
+      [event(fresh('event'), { body: {} } as Partial<Send>), 'MESSAGE_BODY_INVALID'],
+    ]
+    for (const [message, code] of cases) {
+      await assert.rejects(bus.publish([event(), message]), { code })
+    }
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+    await assert.rejects(bus.publish([tooLarge]), {
+      message: new RegExp(`${tooLarge.messageId} has \\d+ bytes`),
+    })
+  })
+}
+
+function duplicates(suite: Suite): void {
+  it('drops a message id that was sent within ten minutes, also after it was settled', async () => {
+    const { bus, advance } = suite()
+    const sent = event()
+    await bus.publish([sent, sent])
+    await bus.publish([sent])
+    await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+    await advance(9 * MINUTE)
+    await bus.publish([sent])
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+  })
+
+  it('takes the id for a new message after ten minutes', async () => {
+    const { bus, advance, sweep } = suite()
+    for (const tidy of [async () => {}, sweep]) {
+      const sent = event()
+      await bus.publish([sent])
+      await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+      await advance(10 * MINUTE + SECOND)
+      await tidy()
+      await bus.publish([sent])
+      await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+    }
+  })
+
+  it('knows ids by topic', async () => {
+    const { bus } = suite()
+    const shared = fresh('shared')
+    await bus.publish([event(shared), job('w1', shared)])
+    await bus.settle([
+      await takeOne(bus, ORCHESTRATOR_EVENTS),
+      await takeOne(bus, workerJobs('w1')),
+    ])
+  })
+
+  it('keeps one of two that are sent at the same moment', async () => {
+    const { bus, other } = suite()
+    const many = Array.from({ length: 50 }, () => event())
+    await Promise.all([bus.publish(many), other.publish([...many].reverse())])
+    const got = await drain(bus, ORCHESTRATOR_EVENTS)
+    assert.deepEqual(idsOf(got), many.map(({ messageId }) => messageId).sort())
+  })
+}
+
+function timing(suite: Suite): void {
+  it('hides a message until its time', async () => {
+    const { bus, advance, now } = suite()
+    await bus.publish([event(undefined, { visibleAt: new Date(now().getTime() + 5 * MINUTE) })])
+    await advance(5 * MINUTE - SECOND)
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+    await advance(SECOND)
+    await takeOne(bus, ORCHESTRATOR_EVENTS)
+  })
+
+  it('puts an expired message aside instead of delivering it', async () => {
+    const { bus, advance, now } = suite()
+    const sent = event(undefined, { expiresAt: new Date(now().getTime() + MINUTE) })
+    await bus.publish([sent])
+    await advance(MINUTE)
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+    const letter = await lastLetter(bus, ORCHESTRATOR_EVENTS)
+    assert.equal(letter.messageId, sent.messageId)
+    assert.equal(letter.reason, EXPIRED)
+    assert.equal(letter.deliveryCount, 0)
+  })
+
+  it('puts an expired message aside when no consumer comes at all', async () => {
+    const { bus, advance, now, sweep } = suite()
+    const sent = event(undefined, { expiresAt: new Date(now().getTime() + MINUTE) })
+    const later = event(undefined, { expiresAt: new Date(now().getTime() + 3 * MINUTE) })
+    await bus.publish([sent, later])
+    await advance(2 * MINUTE)
+    await sweep()
+    assert.equal((await lastLetter(bus, ORCHESTRATOR_EVENTS)).messageId, sent.messageId)
+    assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).messageId, later.messageId)
+  })
+
+  it('lets a message live seven days at most, counted from when it became visible', async () => {
+    const { bus, advance, now } = suite()
+    const visibleAt = new Date(now().getTime() + DAY)
+    const year = { expiresAt: new Date(now().getTime() + 365 * DAY) }
+    const scheduled = event(undefined, { visibleAt })
+    await bus.publish([event(undefined, year), scheduled])
+    await advance(7 * DAY)
+    assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).messageId, scheduled.messageId)
+  })
+}
+
+function leases(suite: Suite): void {
+  it('gives a message to nobody else while the lease runs', async () => {
+    const { bus, other, advance } = suite()
+    await bus.publish([event()])
+    const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    await advance(MINUTE - SECOND)
+    assert.deepEqual(await drain(other, ORCHESTRATOR_EVENTS), [])
+    assert.deepEqual(await bus.settle([message]), [])
+  })
+
+  it('gives it to the next when the lease has lapsed, and the old one can do nothing any more', async () => {
+    const { bus, other, advance } = suite()
+    await bus.publish([event()])
+    const old = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    await advance(MINUTE)
+    const taken = await takeOne(other, ORCHESTRATOR_EVENTS)
+    assert.equal(taken.messageId, old.messageId)
+    assert.equal(taken.deliveryCount, 2)
+    assert.deepEqual(await bus.settle([old]), [old])
+    assert.deepEqual(await bus.renew([old]), [old])
+    await bus.abandon([old])
+    await bus.deadLetter([old], 'Late', 'Too late')
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [], 'still the new holder’s')
+    assert.deepEqual(await other.settle([taken]), [])
+  })
+
+  it('tells a consumer that was too slow, even when nobody else took the message', async () => {
+    const { bus, advance } = suite()
+    await bus.publish([event()])
+    const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    await advance(MINUTE)
+    assert.deepEqual(await bus.settle([message]), [message])
+    assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).deliveryCount, 2)
+  })
+
+  it('renews: a fresh minute each time', async () => {
+    const { bus, other, advance } = suite()
+    await bus.publish([event()])
+    const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    for (let renewal = 0; renewal < 5; renewal += 1) {
+      await advance(50 * SECOND)
+      assert.deepEqual(await bus.renew([message]), [])
+    }
+    await advance(59 * SECOND)
+    assert.deepEqual(await drain(other, ORCHESTRATOR_EVENTS), [])
+    assert.deepEqual(await bus.settle([message]), [])
+  })
+
+  it('settles what is still held of a chunk and names the rest', async () => {
+    const { bus } = suite()
+    await bus.publish([event(), event()])
+    const [gone, held] = (await drain(bus, ORCHESTRATOR_EVENTS)) as [Received, Received]
+    await bus.settle([gone])
+    assert.deepEqual(await bus.settle([gone, held]), [gone])
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+  })
+
+  it('gives an abandoned message to the next consumer, with its count', async () => {
+    const { bus, other } = suite()
+    await bus.publish([event()])
+    const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    await bus.abandon([message])
+    const again = await takeOne(other, ORCHESTRATOR_EVENTS)
+    assert.equal(again.deliveryCount, 2)
+    assert.deepEqual(await bus.settle([message]), [message], 'the old lease ended')
+    assert.deepEqual(await other.settle([again]), [])
+  })
+
+  it('delivers an abandoned message again when its delay is over', async () => {
+    const { bus, advance } = suite()
+    await bus.publish([event()])
+    await bus.abandon([await takeOne(bus, ORCHESTRATOR_EVENTS)], 20 * SECOND)
+    await advance(20 * SECOND)
+    assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).deliveryCount, 2)
+  })
+
+  it('never gives one message to two consumers at once', async () => {
+    const { bus, other } = suite()
+    const sent = Array.from({ length: 600 }, () => event())
+    await bus.publish(sent)
+    const taken = await Promise.all(
+      [bus, other, bus, other].map((one) => drain(one, ORCHESTRATOR_EVENTS)),
+    )
+    // Equal lists of ids: all of them, none twice.
+    assert.deepEqual(idsOf(taken.flat()), sent.map(({ messageId }) => messageId).sort())
+    assert.deepEqual(await bus.settle(taken.flat()), [])
+  })
+}
+
+function poison(suite: Suite): void {
+  it(`puts a message aside that ${MAX_DELIVERIES} consumers gave back`, async () => {
+    const { bus } = suite()
+    const sent = event()
+    await bus.publish([sent])
+    for (let delivery = 1; delivery <= MAX_DELIVERIES; delivery += 1) {
+      const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
+      assert.equal(message.deliveryCount, delivery)
+      await bus.abandon([message])
+    }
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+    const letter = await lastLetter(bus, ORCHESTRATOR_EVENTS)
+    assert.equal(letter.messageId, sent.messageId)
+    assert.equal(letter.reason, DELIVERED_TOO_OFTEN)
+    assert.equal(letter.deliveryCount, MAX_DELIVERIES)
+  })
+
+  it('counts lapsed leases like given-back messages', async () => {
+    const { bus, advance } = suite()
+    await bus.publish([event()])
+    for (let delivery = 1; delivery <= MAX_DELIVERIES; delivery += 1) {
+      await takeOne(bus, ORCHESTRATOR_EVENTS)
+      await advance(MINUTE)
+    }
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+    assert.equal((await lastLetter(bus, ORCHESTRATOR_EVENTS)).reason, DELIVERED_TOO_OFTEN)
+  })
+
+  it('delivers what stands behind a whole chunk of expired messages', async () => {
+    const { bus, advance, now } = suite()
+    const expiresAt = new Date(now().getTime() + SECOND)
+    await bus.publish(Array.from({ length: 30 }, () => event(undefined, { expiresAt })))
+    await advance(MINUTE)
+    const good = event()
+    await bus.publish([good])
+    const [first] = await bus.receive(ORCHESTRATOR_EVENTS, 10)
+    assert.equal(first?.messageId, good.messageId)
+  })
+}
+
+async function lettersOf(bus: Bus, subscription: Subscription) {
+  const all = []
+  let after: string | undefined
+  do {
+    const page = await bus.deadLetters.list(subscription, 3, after)
+    assert.ok(page.items.length <= 3)
+    all.push(...page.items)
+    after = page.next ?? undefined
+  } while (after)
+  return all
+}
+
+async function lastLetter(bus: Bus, subscription: Subscription) {
+  const letter = (await lettersOf(bus, subscription)).at(-1)
+  assert.ok(letter, 'a dead letter should be there')
+  return letter
+}
+
+async function makeLetter(bus: Bus, sent: Send, subscription: Subscription): Promise<string> {
+  await bus.publish([sent])
+  await bus.deadLetter([await takeOne(bus, subscription)], 'Unreadable', 'The body is not JSON.')
+  return (await lastLetter(bus, subscription)).id
+}
+
+function deadLetters(suite: Suite): void {
+  it('keeps what a consumer refused, with its reason, and shows it whole', async () => {
+    const { bus, now } = suite()
+    const sent = job('w1')
+    const id = await makeLetter(bus, sent, workerJobs('w1'))
+    const letter = await bus.deadLetters.show(id)
+    assert.equal(letter.messageId, sent.messageId)
+    assert.deepEqual(letter.subscription, workerJobs('w1'))
+    assert.deepEqual(letter.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
+    assert.deepEqual([letter.reason, letter.description], ['Unreadable', 'The body is not JSON.'])
+    assert.equal(letter.deadLetteredAt.getTime(), now().getTime())
+    assert.deepEqual(JSON.parse(letter.body), sent.body)
+    assert.deepEqual(await drain(bus, workerJobs('w1')), [])
+  })
+
+  it('lists by subscription, page by page, the oldest first', async () => {
+    const { bus } = suite()
+    const before = await lettersOf(bus, WORKER_RESULTS)
+    const sent = Array.from({ length: 8 }, () =>
+      event(undefined, { topic: 'worker-results' } as Partial<Send>),
+    )
+    for (const one of sent) await makeLetter(bus, one, WORKER_RESULTS)
+    const listed = await lettersOf(bus, WORKER_RESULTS)
+    assert.deepEqual(
+      listed.slice(before.length).map(({ messageId }) => messageId),
+      sent.map(({ messageId }) => messageId),
+    )
+  })
+
+  it('replays to the one consumer, under a new id, with the same body, once', async () => {
+    const { bus, now } = suite()
+    const sent = job('w1')
+    const id = await makeLetter(bus, sent, workerJobs('w1'))
+    assert.equal(await bus.deadLetters.replay(id, 'ada'), `${sent.messageId}-replay-1`)
+    const again = await takeOne(bus, workerJobs('w1'))
+    assert.equal(again.messageId, `${sent.messageId}-replay-1`)
+    assert.equal(again.deliveryCount, 1)
+    assert.equal(again.enqueuedAt.getTime(), now().getTime())
+    assert.deepEqual(JSON.parse(again.body), sent.body)
+    const open = await lettersOf(bus, workerJobs('w1'))
+    assert.ok(!open.some((letter) => letter.id === id))
+    await assert.rejects(bus.deadLetters.replay(id, 'bob'), decidedOrGone)
+    await assert.rejects(bus.deadLetters.discard(id, 'bob'), decidedOrGone)
+    await bus.settle([again])
+  })
+
+  it('numbers the replays of one message, also when a replay dies as well', async () => {
+    const { bus } = suite()
+    const sent = job('w1')
+    let id = await makeLetter(bus, sent, workerJobs('w1'))
+    for (const number of [1, 2, 3]) {
+      assert.equal(await bus.deadLetters.replay(id, 'ada'), `${sent.messageId}-replay-${number}`)
+      const again = await takeOne(bus, workerJobs('w1'))
+      await bus.deadLetter([again], 'Again', 'It failed again.')
+      id = (await lastLetter(bus, workerJobs('w1'))).id
+    }
+  })
+
+  it('replays once when two people press at the same moment', async () => {
+    const { bus, other } = suite()
+    const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
+    const both = await Promise.allSettled([
+      bus.deadLetters.replay(id, 'ada'),
+      other.deadLetters.replay(id, 'bob'),
+    ])
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    await takeOne(bus, workerJobs('w1'))
+  })
+
+  it('discards', async () => {
+    const { bus } = suite()
+    const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
+    await bus.deadLetters.discard(id, 'ada')
+    assert.ok(!(await lettersOf(bus, workerJobs('w1'))).some((letter) => letter.id === id))
+    await assert.rejects(bus.deadLetters.replay(id, 'ada'), decidedOrGone)
+    assert.deepEqual(await drain(bus, workerJobs('w1')), [])
+  })
+
+  it('says so when there is no such dead letter', async () => {
+    const { bus } = suite()
+    for (const id of ['0', '999999999', '-1', 'x', "1' or '1'='1", '9'.repeat(30)]) {
+      await assert.rejects(bus.deadLetters.show(id), { code: 'DEAD_LETTER_NOT_FOUND' })
+      await assert.rejects(bus.deadLetters.replay(id, 'ada'), { code: 'DEAD_LETTER_NOT_FOUND' })
+    }
+  })
+}
+
+/** A broker forgets a replayed message; a database remembers who replayed it. */
+const decidedOrGone = (error: { code?: string }) =>
+  error.code === 'DEAD_LETTER_DECIDED' || error.code === 'DEAD_LETTER_NOT_FOUND'
+
+function extras(suite: Suite): void {
+  it('withdraws what nobody holds, and only that', async () => {
+    const { bus, advance } = suite()
+    if (!bus.withdraw) return
+    const [waiting, held, lapsed, givenBack] = [job('w1'), job('w1'), job('w1'), job('w1')]
+    await bus.publish([lapsed])
+    await takeOne(bus, workerJobs('w1'))
+    await advance(30 * SECOND)
+    await bus.publish([held, givenBack])
+    const taken = await drain(bus, workerJobs('w1'))
+    await advance(30 * SECOND)
+    await bus.abandon(taken.filter(({ messageId }) => messageId === givenBack.messageId))
+    await bus.publish([waiting])
+    const all = [waiting, held, lapsed, givenBack].map(({ messageId }) => messageId)
+    const got = await bus.withdraw('worker-jobs', [...all, 'never-sent'])
+    assert.deepEqual(got.sort(), [waiting.messageId, givenBack.messageId].sort())
+    const left = await drain(bus, workerJobs('w1'))
+    assert.deepEqual(idsOf(left), [lapsed.messageId])
+    assert.deepEqual(await bus.withdraw('worker-jobs', all), [])
+    await bus.settle(left)
+    await bus.publish([waiting])
+    assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'its id is spent for ten minutes')
+  })
+
+  it('gives a message either to the withdrawer or to a consumer', async () => {
+    const { bus, other } = suite()
+    if (!bus.withdraw) return
+    const sent = Array.from({ length: 200 }, () => job('w1'))
+    await bus.publish(sent)
+    const all = sent.map(({ messageId }) => messageId)
+    const [taken, withdrawn] = await Promise.all([
+      drain(other, workerJobs('w1')),
+      bus.withdraw('worker-jobs', all),
+    ])
+    const left = await drain(other, workerJobs('w1'))
+    assert.deepEqual([...idsOf(taken), ...idsOf(left), ...withdrawn].sort(), all.sort())
+  })
+
+  it('hints that messages came', async () => {
+    const { bus, other } = suite()
+    if (!bus.listen) return
+    const heard = Promise.withResolvers<void>()
+    const stop = await bus.listen(workerJobs('w1'), heard.resolve)
+    await other.publish([job('w1')])
+    await heard.promise
+    await stop()
+    await takeOne(bus, workerJobs('w1'))
+  })
+}
