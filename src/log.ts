@@ -10,13 +10,19 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child' | '
 
 export interface LogOptions {
   readonly level: Config['logLevel']
-  readonly format: 'json' | 'pretty'
+  readonly format: Config['logFormat']
   readonly clock: Pick<Clock, 'now'>
-  /** Takes whole lines, each with its line end. */
-  write(line: string): void
+  readonly destination: Destination
 }
 
-export function createLog({ level, format, clock, write }: LogOptions): Log {
+/** Takes whole lines, each with its line end. `process.stdout` and `process.stderr` are destinations. */
+export interface Destination {
+  readonly isTTY?: boolean
+  write(line: string): unknown
+}
+
+export function createLog({ level, format, clock, destination }: LogOptions): Log {
+  const isPretty = format === 'pretty' || (format === 'auto' && destination.isTTY === true)
   return pino(
     {
       level,
@@ -34,17 +40,17 @@ export function createLog({ level, format, clock, write }: LogOptions): Log {
         logMethod([first, ...rest], method) {
           method.apply(this, [first, ...rest.map(redact)] as Parameters<LogFn>)
         },
-        streamWrite: (line) => finishLine(line, format),
+        streamWrite: (line) => finishLine(line, isPretty),
       },
     },
-    { write },
+    { write: (line: string) => void destination.write(line) },
   )
 }
 
 /** The gate that every line passes: messages and fields of children have not been redacted before. */
-function finishLine(line: string, format: LogOptions['format']): string {
+function finishLine(line: string, isPretty: boolean): string {
   const safe = redact(JSON.parse(line)) as Record<string, unknown>
-  return `${format === 'json' ? JSON.stringify(safe) : prettyLine(safe)}\n`
+  return `${isPretty ? prettyLine(safe) : JSON.stringify(safe)}\n`
 }
 
 /** `10:00:00.000 INFO  The batch was created. batchId=7`: what a person reads on a terminal. */

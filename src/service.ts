@@ -22,7 +22,7 @@ export interface LoopOptions {
   readonly intervalMs: number
   /** One round of work. `signal` aborts when the loop is asked to stop; a long round should end early at a safe point. */
   runOnce(now: Date, signal: AbortSignal): Promise<unknown>
-  /** Told of every failed run; `inARow` counts them since the last good one. */
+  /** Told of every failed run; `inARow` counts them since the last good one. Must not throw: that ends the process. */
   onError(error: unknown, inARow: number): void
 }
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import { ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
+import { openPostgresBus } from '../src/bus/postgres.ts'
 import { acceleratedClock, type Machine, realClock, virtualClock } from '../src/clock.ts'
+import { migrate } from '../src/db/migrate.ts'
 import {
   type ClockReport,
   databaseClockLoop,
@@ -9,6 +13,7 @@ import {
   markThrowAway,
   requireClockFits,
 } from '../src/db/time.ts'
+import { event } from './bus/contract.ts'
 import { DATABASES, type TestDatabase } from './databases.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
@@ -215,6 +220,28 @@ for (const database of DATABASES) {
         assert.ok(Math.abs(+row!.at - +clock.now()) < MAX_SKEW_MS)
       })
     }
+
+    it('keeps a machine that runs five minutes fast from taking a message that another holds', async () => {
+      const fresh = await database.open()
+      try {
+        await migrate(fresh.db, START)
+        const clocks = [skewedMachine(0), skewedMachine(300_000), skewedMachine(300_000)].map(
+          realClock,
+        )
+        const [honest, following, thief] = clocks.map((clock) =>
+          openPostgresBus({ db: fresh.db, clock, newToken: randomUUID }),
+        )
+        await followDatabaseTime(fresh.db, clocks[0]!, MAX_SKEW_MS)
+        await followDatabaseTime(fresh.db, clocks[1]!, MAX_SKEW_MS)
+        await honest!.publish([event()])
+        assert.equal((await honest!.receive(ORCHESTRATOR_EVENTS, 10)).length, 1)
+        assert.equal((await following!.receive(ORCHESTRATOR_EVENTS, 10)).length, 0)
+        // The same machine on its own time would have taken it, so the test sees what it is for.
+        assert.equal((await thief!.receive(ORCHESTRATOR_EVENTS, 10)).length, 1)
+      } finally {
+        await fresh.close()
+      }
+    })
 
     it('finds a machine on time within the limit', async () => {
       const report = await followDatabaseTime(test.db, realClock(), MAX_SKEW_MS)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { expectedText, GENERATED } from '../scripts/docs.ts'
+import { readRunbook } from '../src/domain/runbook.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -24,4 +25,10 @@ describe('generated documents agree with the program', () => {
     assert.equal(expectedText(document, marked('a\nb\nc')), marked('a\nb'))
     assert.throws(() => expectedText(document, '# Title\n'), /x\.md needs the lines/)
   })
+})
+
+it('the runbook that the README shows is valid', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const [, yaml] = readme.match(/```yaml\n([\s\S]*?)```/)!
+  assert.deepEqual(readRunbook(yaml!).problems, [])
 })

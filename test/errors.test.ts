@@ -16,7 +16,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[]
 
 /** How a piece of advice begins. A new verb is welcome here; a sentence without advice is not. */
 const DIRECTION =
-  /^(or |and |then )?(add|ask|check|choose|close|correct|create|give|install|look|make|move|name|open|please|publish|read|remove|repeat|restore|resume|retry|run|send|set|shorten|split|start|stop|try|use|wait|write)\b/i
+  /^(or |and |then )?(add|ask|cancel|change|check|choose|close|confirm|correct|create|give|install|list|look|make|move|name|open|please|publish|read|remove|repeat|restore|resume|retry|run|see|send|set|shorten|show|split|start|stop|try|use|wait|write)\b/i
 
 describe('the table of errors', () => {
   for (const code of CODES) {

@@ -10,14 +10,15 @@ export interface CollectedLog {
   lines(): Record<string, unknown>[]
 }
 
-export function collectLog(options: Partial<LogOptions> = {}): CollectedLog {
+type CollectOptions = Partial<Pick<LogOptions, 'level' | 'format'>> & { readonly isTTY?: boolean }
+
+export function collectLog(options: CollectOptions = {}): CollectedLog {
   const written: string[] = []
   const log = createLog({
-    level: 'debug',
-    format: 'json',
+    level: options.level ?? 'debug',
+    format: options.format ?? 'json',
     clock: virtualClock(new Date('2026-03-01T10:00:00Z')),
-    write: (line) => written.push(line),
-    ...options,
+    destination: { write: (line) => written.push(line), isTTY: options.isTTY === true },
   })
   return {
     log,

@@ -163,6 +163,19 @@ describe('what is worth reading survives', () => {
     assert.equal(text(), '10:00:00.000 WARN  The tick was late. role="scheduler" batchId=7\n')
   })
 
+  it('in the format that suits the destination, unless told', () => {
+    for (const [format, isTTY, expected] of [
+      ['auto', true, /^10:00/],
+      ['auto', false, /^\{"level"/],
+      ['json', true, /^\{"level"/],
+      ['pretty', false, /^10:00/],
+    ] as const) {
+      const { log, text } = collectLog({ format, isTTY })
+      log.info('hello')
+      assert.match(text(), expected)
+    }
+  })
+
   it('redacting twice changes nothing more', () => {
     for (const planted of Object.values(PLANTED)) {
       const once = redact(planted)

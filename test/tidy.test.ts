@@ -73,6 +73,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /from orchestrator/,
   ],
   [
+    'a command imports a role',
+    { 'src/cli/batch.ts': "import { x } from '../engine/b.ts'" },
+    /imports from engine; cli/,
+  ],
+  [
     'main is imported',
     { 'src/engine/a.ts': "import { x } from '../main.ts'" },
     /imports from main/,
@@ -240,7 +245,9 @@ describe('each rule sees what it is for', () => {
 
   it('and none complains about what is right', () => {
     const files = toFiles({
-      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport 'pg'\nf()\n`,
+      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './cli/demo.ts'\nimport 'pg'\nf()\n`,
+      'src/cli/demo.ts': `${COMMENT}import { f } from '../engine/door.ts'\nf()\n`,
+      'src/engine/door.ts': `${COMMENT}export const f = () => 1\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
 import { posix } from 'node:path'
 export const f = (clock: { now(): Date }) => \`\${clock.now()} \${new Date(5)} is not now\`
