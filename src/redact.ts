@@ -8,8 +8,8 @@ const MAX_ITEMS = 100
 /** Over the whole value: a pool or a socket logged by mistake is a graph with cycles, 100 wide and 8 deep. */
 const MAX_PARTS = 2_000
 const MAX_TEXT_CHARS = 8_192
-/** A text is cut between words, so that no half of an address or a token is left; one without blanks loses this much. */
-const CUT_BACK_CHARS = 512
+/** Of a longer text; less than the limit, so that what is left and its remark are not cut again. */
+const CUT_TO_CHARS = 8_000
 
 /** Names compared without case and separators: `member_key`, `memberKey` and `Member-Key` are one. */
 const PERSONAL = [
@@ -34,6 +34,8 @@ const isHidden = (name: string): boolean => {
   return HIDDEN_NAMES.has(folded) || HIDDEN_ENDINGS.test(folded)
 }
 
+const LAST_WORD = /[^\s,;"'<>()]*$/
+
 /** Each pattern is tried on texts of at most MAX_TEXT_CHARS, begins at a boundary and does not backtrack over what it read. */
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [^-]{1,60}-----[^-]*(?:-----END [^-]{1,60}-----)?/g, REDACTED],
@@ -46,7 +48,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   ],
   [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#]*@/gi, `$1${REDACTED}@`],
   [
-    /((?:password|passwd|pwd|passphrase|secret|token|api[-_]?key|accountkey|sharedaccess(?:key|signature)|sig|authorization)\\{0,8}["']?\s{0,3}[=:]\s{0,3})(?:\\{0,8}"[^"]*"|'[^']*'|[^\s;,&"'}]+)/gi,
+    /((?:password|passwd|pwd|passphrase|secret|token|api[-_]?key|accountkey|sharedaccess(?:key|signature)|sig|authorization)\\{0,8}["']?\s{0,3}[=:]\s{0,3})(?:\\{0,8}"[^"]*"?|'[^']*'?|[^\s;,&"'}]+)/gi,
     `$1${REDACTED}`,
   ],
   [/(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{200,}={0,2}/g, REDACTED],
@@ -58,15 +60,12 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
 
 /** The text without anything that looks like a secret or an e-mail address, and cut when very long. */
 export function redactText(text: string): string {
-  const end = text.length > MAX_TEXT_CHARS + CUT_BACK_CHARS ? cutAt(text) : text.length
-  let kept = text.slice(0, end)
+  const isLong = text.length > MAX_TEXT_CHARS
+  let kept = isLong ? text.slice(0, CUT_TO_CHARS) : text
   for (const [pattern, instead] of MASKS) kept = kept.replaceAll(pattern, instead)
-  return end < text.length ? `${kept}… (${text.length - end} more characters)` : kept
-}
-
-function cutAt(text: string): number {
-  const lastWord = text.slice(0, MAX_TEXT_CHARS).search(/\S*$/)
-  return Math.max(lastWord, MAX_TEXT_CHARS - CUT_BACK_CHARS)
+  if (!isLong) return kept
+  // The last word may be the first half of an address or a token, which no pattern would know: it goes too.
+  return `${kept.replace(LAST_WORD, '')}… (${text.length} characters in all)`
 }
 
 /** A plain copy for a log line. */
