@@ -106,8 +106,8 @@ function decode(input: Uint8Array | string): { text: string; fault?: Fault } {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-const FORBIDDEN = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F\uFFFE\uFFFF]|\r(?!\n)/
+// Control characters other than tab and line ends. Some of them would also let a file play tricks on the terminal that shows it.
+const FORBIDDEN = /(?![\t\n\r\u0085])\p{Cc}|[\uFFFE\uFFFF]|\r(?!\n)/u
 
 function hasCleanCharacters(text: string, findings: Findings): boolean {
   const at = text.search(FORBIDDEN)
@@ -143,19 +143,36 @@ function parse(text: string, findings: Findings): Document.Parsed | null {
     document = next
   }
   if (!document) return null
-  for (const { pos, code, message } of document.errors) {
-    const at = { start: pos[0], end: pos[1] }
-    if (code === 'NON_STRING_KEY' && text.startsWith('{', pos[0]))
-      findings.add('TEMPLATE_NOT_QUOTED', at, '')
-    else findings.add('YAML_SYNTAX', at, '', { reason: message })
-  }
+  reportErrors(document, text, findings)
   for (const { pos, code, message } of document.warnings) {
     const at = { start: pos[0], end: pos[1] }
-    if (code === 'TAG_RESOLVE_FAILED')
+    if (code === 'TAG_RESOLVE_FAILED') {
       findings.add('YAML_TAG', at, '', { tag: text.slice(at.start, at.end) })
-    else findings.add('YAML_SYNTAX', at, '', { reason: message })
+    } else findings.add('YAML_SYNTAX', at, '', { reason: message })
   }
   return document.errors.length === 0 ? document : null
+}
+
+function reportErrors({ errors }: Document.Parsed, text: string, findings: Findings): void {
+  let templateLine = 0
+  for (const { pos, code, message } of errors) {
+    const [start, end] = pos
+    const line = findings.lineOf(start)
+    // The parser stumbles again further on in the line of a bare template; one problem says it all.
+    if (line === templateLine) continue
+    if (code === 'NON_STRING_KEY' && text.slice(start - 1, start + 1) === '{{') {
+      templateLine = line
+      const close = text.indexOf('}}', start)
+      findings.add(
+        'TEMPLATE_NOT_QUOTED',
+        { start: start - 1, end: close < 0 ? end : close + 2 },
+        '',
+      )
+    } else {
+      const reason = code === 'NON_STRING_KEY' ? 'a key must be plain text' : message
+      findings.add('YAML_SYNTAX', { start, end }, '', { reason })
+    }
+  }
 }
 
 function* tokensOf(text: string, findings: Findings): Generator<CST.Token> {
@@ -229,7 +246,7 @@ function treeOf(document: Document.Parsed, text: string, findings: Findings): No
     if (typeof value !== 'string')
       return { kind: 'scalar', value: plainValue(value), source, plain, ...span }
     // An escape such as "\0" gives characters that neither PostgreSQL's text nor its jsonb can hold.
-    const forbidden = value.search(FORBIDDEN_IN_VALUES)
+    const forbidden = value.indexOf('\0')
     if (forbidden >= 0 || !value.isWellFormed()) {
       const character = forbidden >= 0 ? nameOf(value, forbidden) : 'half a surrogate pair'
       findings.add('CONTROL_CHARACTER', span, path, { character })
@@ -238,15 +255,13 @@ function treeOf(document: Document.Parsed, text: string, findings: Findings): No
   }
 
   const start = { start: 0, end: 0 }
-  if (document.contents === null) {
-    findings.add('EMPTY_DOCUMENT', start, '')
-    return null
+  const { contents } = document
+  if (contents !== null && !(isScalar(contents) && contents.value === null)) {
+    return read(contents, '', start)
   }
-  return read(document.contents, '', start)
+  findings.add('EMPTY_DOCUMENT', start, '')
+  return null
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point.
-const FORBIDDEN_IN_VALUES = /\u0000/
 
 const isExact = (value: number): boolean => !Number.isInteger(value) || Number.isSafeInteger(value)
 

@@ -90,7 +90,9 @@ export const PROBLEMS = table({
   POLL_TIMEOUT_SHORT: error(
     'The poll timeout {timeout} is shorter than the interval {interval}. Raise it.',
   ),
-  RETRY_INTERVAL_SHORT: error('max_interval {max} is shorter than interval {interval}. Raise it.'),
+  RETRY_INTERVAL_SHORT: error(
+    'The max_interval {max} is shorter than the interval {interval}. Raise it.',
+  ),
   // Templates and variables.
   TEMPLATE_NOT_QUOTED: error(
     'YAML reads bare braces as a map. Put the template in quotes: "{{Name}}".',

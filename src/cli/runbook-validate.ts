@@ -1,0 +1,128 @@
+// `matoolkit runbook validate`: every problem of every file at once, for a person or as JSON.
+import { type FileHandle, open } from 'node:fs/promises'
+import { parse } from 'csv-parse/sync'
+import { type Problem, readRunbook } from '../domain/runbook.ts'
+import { RUNBOOK_BYTES_MAX } from '../domain/runbook-document.ts'
+import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { type Io, printable, tableText } from './io.ts'
+
+export interface ValidateOptions {
+  readonly files: readonly string[]
+  readonly members?: string
+  readonly output: 'table' | 'json'
+}
+
+interface Report {
+  readonly file: string
+  readonly valid: boolean
+  readonly errors: number
+  readonly warnings: number
+  readonly problems: readonly Problem[]
+}
+
+/** More than any header; the rest of a member file is not looked at here. */
+const HEADER_BYTES_MAX = 262_144
+
+export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
+  const columns = options.members === undefined ? undefined : await readHeader(options.members)
+  const reports: Report[] = []
+  for (const file of options.files) {
+    // One byte over the limit is enough to be told that the file is too large, whatever its size.
+    const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
+    const { problems } = readRunbook(bytes, columns ? { columns } : {})
+    const errors = problems.filter(({ severity }) => severity === 'error').length
+    reports.push({
+      file,
+      valid: errors === 0,
+      errors,
+      warnings: problems.length - errors,
+      problems,
+    })
+  }
+  const valid = reports.every((report) => report.valid)
+  if (options.output === 'json') io.out(JSON.stringify({ valid, files: reports }, null, 2))
+  else printReports(reports, io)
+  io.exitCode = valid ? EXIT.ok : EXIT.failed
+}
+
+function printReports(reports: readonly Report[], io: Io): void {
+  for (const { file, problems } of reports) {
+    for (const problem of problems) io.out(problemLine(file, problem, io))
+  }
+  const [first, ...more] = reports
+  if (first && more.length === 0) {
+    const style = first.valid ? 'green' : 'red'
+    io.out(`${printable(first.file)}: ${io.paint(style, verdict(first))}`)
+  } else {
+    const rows = reports.map((report) => [printable(report.file), verdict(report)])
+    io.out(tableText([['FILE', 'RESULT'], ...rows]))
+  }
+}
+
+function problemLine(file: string, problem: Problem, io: Io): string {
+  const { line, column, severity, code, text, message } = problem
+  const place = io.paint('bold', printable(`${file}:${line}:${column}:`))
+  const kind = io.paint(severity === 'error' ? 'red' : 'yellow', severity)
+  const quoted = text === '' ? '' : ` \`${printable(text)}\``
+  return `${place} ${kind} ${code}${quoted} ${printable(message)}`
+}
+
+function verdict({ valid, errors, warnings }: Report): string {
+  const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
+  if (!valid) return `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  return warnings === 0 ? 'valid' : `valid, ${count(warnings, 'warning')}`
+}
+
+/** The first bytes of a file; never more, so that neither a huge file nor an endless device can fill the memory. */
+async function readStart(file: string, bytesMax: number): Promise<Uint8Array> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(file)
+    const buffer = Buffer.alloc(bytesMax)
+    let length = 0
+    while (length < bytesMax) {
+      const { bytesRead } = await handle.read(buffer, length, bytesMax - length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return buffer.subarray(0, length)
+  } catch (error) {
+    throw new MatoolkitError('FILE_UNREADABLE', { file, reason: reasonOf(error) }, { cause: error })
+  } finally {
+    await handle?.close()
+  }
+}
+
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'access is denied',
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return REASONS[code] ?? messageOf(error)
+}
+
+/** The column names of a member file. */
+async function readHeader(file: string): Promise<string[]> {
+  const bytes = await readStart(file, HEADER_BYTES_MAX)
+  const refuse = (reason: string, cause?: unknown) =>
+    new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
+  let header: string[] | undefined
+  try {
+    // `stream` lets the last character be cut in two by the limit.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    ;[header] = parse(text, { to: 1, trim: true, relax_column_count: true })
+  } catch (error) {
+    throw refuse(messageOf(error), error)
+  }
+  if (!header) throw refuse('it is empty')
+  const seen = new Set<string>()
+  for (const [index, name] of header.entries()) {
+    if (name === '') throw refuse(`column ${index + 1} has no name`)
+    if (seen.has(name.toLowerCase())) throw refuse(`the column "${name}" stands there twice`)
+    seen.add(name.toLowerCase())
+  }
+  return header
+}
