@@ -100,6 +100,7 @@ create table batch_members (
   check (status <> 'failed' or failed_at is not null),
   check (status <> 'active' or failed_at is null)
 ) with (fillfactor = 80);
+create index batch_members_of_batch on batch_members (batch_id, id);
 create index batch_members_by_key on batch_members (key_folded);
 
 -- due_at is NULL for manual batches. offset_minutes is positive before the start (T-5d = 7200) and negative after it.
@@ -128,6 +129,7 @@ create table phase_executions (
   steps_rolled_back  integer not null default 0 check (steps_rolled_back >= 0),
   steps_cancelled    integer not null default 0 check (steps_cancelled >= 0),
   steps_skipped      integer not null default 0 check (steps_skipped >= 0),
+  fuse_acknowledged  integer not null default 0 check (fuse_acknowledged >= 0),
   members_total      integer not null default 0 check (members_total >= 0),
   members_passed     integer not null default 0 check (members_passed >= 0),
   members_failed     integer not null default 0 check (members_failed >= 0),
@@ -237,6 +239,7 @@ create table waits (
 create unique index waits_one_job_a_member on waits (batch_member_id) where what = 'job' and batch_member_id is not null;
 create unique index waits_one_job_a_batch on waits (batch_id) where what = 'job' and batch_member_id is null;
 create index waits_by_worker on waits (worker_id, what, batch_id, priority, since, step_id);
+create index waits_wanted on waits (worker_id) where what = 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;
 create index waits_of_batch on waits (batch_id);
 

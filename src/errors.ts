@@ -131,6 +131,61 @@ export const ERRORS = table({
     sentence:
       'The dead letter {id} was already {decision} by {by}. List the dead letters to see what is left.',
   },
+  BATCH_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'There is no batch {batchId}. List the batches to see which there are.',
+  },
+  BATCH_EXISTS: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'Runbook "{name}" already has a batch that starts at {time}. Add members to that batch, or create a manual one.',
+  },
+  MEMBER_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'Batch {batchId} has no member {memberId}. List its members to see which there are.',
+  },
+  STEP_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'There is no step {stepId}. List the steps of the batch to see which there are.',
+  },
+  RUNBOOK_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no active version of a runbook named "{name}". Publish it, or list the runbooks to see their names.',
+  },
+  RUNBOOK_INVALID: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The runbook has {count} error(s); the first: {first} Run "matoolkit runbook validate" to see them all.',
+  },
+  MEMBER_KEY_INVALID: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence: 'The member key "{key}" is empty. Give every member the value of the primary key.',
+  },
+  MEMBER_REPEATED: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence: 'The member "{key}" is in the list more than once. Give each member once.',
+  },
+  MEMBER_ELSEWHERE: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      '{count} member(s) are active in another unfinished batch of this runbook: {members}. Move or remove them there first.',
+  },
+  REFUSED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence: '{reason} Look at its state and try again when that has changed.',
+  },
 })
 
 export type ErrorCode = keyof typeof ERRORS

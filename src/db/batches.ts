@@ -1,0 +1,221 @@
+// Batches and their members as they come in. What happens to them afterwards goes through facts.ts and changes.ts.
+import type { Json } from '../domain/json.ts'
+import { columns } from './columns.ts'
+import type { Queryable, Tx } from './db.ts'
+
+export interface NewBatch {
+  readonly runbookId: number
+  readonly runbookName: string
+  readonly runbookVersion: number
+  /** The instant in the data that made this batch; null for a manual one. */
+  readonly sourceTime: Date | null
+  readonly createdBy: string
+}
+
+/** Null when a batch of this runbook and source time is there already, in whatever status. */
+export async function insertBatch(tx: Tx, batch: NewBatch, now: Date): Promise<number | null> {
+  const rows = await tx.query<{ id: number }>(
+    `insert into batches (runbook_id, runbook_name, runbook_version, source_time, batch_start_time, is_manual, created_by,
+                          status, detected_at)
+     values ($1, lower($2), $3, $4, $4, $5, $6, 'detected', $7)
+     on conflict (runbook_name, source_time) where source_time is not null do nothing
+     returning id`,
+    [
+      batch.runbookId,
+      batch.runbookName,
+      batch.runbookVersion,
+      batch.sourceTime,
+      batch.sourceTime === null,
+      batch.createdBy,
+      now,
+    ],
+  )
+  return rows[0]?.id ?? null
+}
+
+export interface NewPhase {
+  readonly name: string
+  readonly index: number
+  readonly offsetMinutes: number
+  readonly dueAt: Date | null
+}
+
+export async function insertPhases(
+  tx: Tx,
+  batchId: number,
+  runbookVersion: number,
+  phases: readonly NewPhase[],
+): Promise<void> {
+  await tx.query(
+    `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status)
+     select $1, name, index, offset_minutes, due_at, $2, 'pending'
+       from unnest($3::text[], $4::int[], $5::int[], $6::timestamptz[]) as p (name, index, offset_minutes, due_at)`,
+    [
+      batchId,
+      runbookVersion,
+      ...columns(
+        phases,
+        (p) => p.name,
+        (p) => p.index,
+        (p) => p.offsetMinutes,
+        (p) => p.dueAt?.toISOString() ?? null,
+      ),
+    ],
+  )
+}
+
+export interface NewMember {
+  readonly key: string
+  readonly data: Readonly<Record<string, Json>>
+  readonly hash: string
+  readonly outputs?: Readonly<Record<string, Json>>
+}
+
+export const foldKey = (key: string): string => key.trim().toLowerCase()
+
+/** Inserts those that are new to the batch and returns their ids; the others are left as they are. */
+export async function insertMembers(
+  tx: Tx,
+  batchId: number,
+  members: readonly NewMember[],
+  now: Date,
+): Promise<{ id: number; key: string }[]> {
+  return tx.query(
+    `insert into batch_members (batch_id, member_key, key_folded, data_json, data_hash, worker_data_json, status, added_at,
+                                add_dispatched_at)
+     select $1, key, folded, data::jsonb, hash, outputs::jsonb, 'active', $2, $2
+       from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) as m (key, folded, data, hash, outputs)
+     on conflict (batch_id, key_folded) do nothing
+     returning id, member_key as key`,
+    [
+      batchId,
+      now,
+      ...columns(
+        members,
+        (m) => m.key,
+        (m) => foldKey(m.key),
+        (m) => JSON.stringify(m.data),
+        (m) => m.hash,
+        (m) => JSON.stringify(m.outputs ?? {}),
+      ),
+    ],
+  )
+}
+
+export async function addToMemberCount(tx: Tx, batchId: number, added: number): Promise<void> {
+  await tx.query('update batches set members_active = members_active + $2 where id = $1', [
+    batchId,
+    added,
+  ])
+}
+
+/** Keys that are active in another unfinished batch of the same runbook: nobody may be in two at once. */
+export async function findKeysElsewhere(
+  db: Queryable,
+  runbookName: string,
+  batchId: number,
+  keys: readonly string[],
+): Promise<{ key: string; batchId: number }[]> {
+  return db.query(
+    `select m.member_key as key, m.batch_id as "batchId"
+       from batch_members m join batches b on b.id = m.batch_id
+      where m.key_folded = any($3::text[]) and m.status = 'active' and m.batch_id <> $2
+        and b.runbook_name = lower($1) and b.status in ('detected', 'init_dispatched', 'active')
+      order by m.key_folded`,
+    [runbookName, batchId, keys.map(foldKey)],
+  )
+}
+
+export async function findMembersByKey(
+  db: Queryable,
+  batchId: number,
+  keys: readonly string[],
+): Promise<{ id: number; key: string; status: string }[]> {
+  return db.query(
+    `select id, member_key as key, status from batch_members where batch_id = $1 and key_folded = any($2::text[]) order by id`,
+    [batchId, keys.map(foldKey)],
+  )
+}
+
+/** The first of these that is no member of the batch; null when all are. */
+export async function findMissingMember(
+  db: Queryable,
+  batchId: number,
+  memberIds: readonly number[],
+): Promise<number | null> {
+  const rows = await db.query<{ id: number }>(
+    `select g.id from unnest($2::bigint[]) as g (id)
+      where not exists (select from batch_members m where m.id = g.id and m.batch_id = $1) limit 1`,
+    [batchId, memberIds],
+  )
+  return rows[0]?.id ?? null
+}
+
+/** A member of another batch with the same key, data and outputs. */
+export async function copyMember(
+  tx: Tx,
+  memberId: number,
+  toBatchId: number,
+  now: Date,
+): Promise<number> {
+  const rows = await tx.query<{ id: number }>(
+    `insert into batch_members (batch_id, member_key, key_folded, data_json, data_hash, worker_data_json, status, added_at,
+                                add_dispatched_at)
+     select $2, member_key, key_folded, data_json, data_hash, worker_data_json, 'active', $3, $3
+       from batch_members where id = $1
+     returning id`,
+    [memberId, toBatchId, now],
+  )
+  return rows[0]!.id
+}
+
+/** The data of one member row into another of the same key, for a member who comes back from another batch. */
+export async function copyMemberData(tx: Tx, fromMemberId: number, toMemberId: number): Promise<void> {
+  await tx.query(
+    `update batch_members m set data_json = f.data_json, data_hash = f.data_hash
+       from batch_members f where f.id = $1 and m.id = $2`,
+    [fromMemberId, toMemberId],
+  )
+}
+
+/** Ids of members of the batch in this status, in id order, a page at a time. */
+export async function listMemberIds(
+  db: Queryable,
+  batchId: number,
+  status: 'active' | 'failed' | 'removed',
+  after: number,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select id from batch_members where batch_id = $1 and status = $2 and id > $3 order by id limit $4`,
+    [batchId, status, after, limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
+export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[]) {
+  return db.query<{ id: number; batchId: number }>(
+    'select id, batch_id as "batchId" from phase_executions where id = any($1::bigint[])',
+    [phaseIds],
+  )
+}
+
+/** Phases whose time has come, in batches that can go on, oldest first. */
+export async function listDuePhases(db: Queryable, now: Date, limit: number) {
+  return db.query<{ id: number; batchId: number }>(
+    `select p.id, p.batch_id as "batchId"
+       from phase_executions p join batches b on b.id = p.batch_id
+      where p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null
+      order by p.due_at, p.id limit $2`,
+    [now, limit],
+  )
+}
+
+/** Phases that have started and whose members' steps are not all written yet. */
+export async function listUnexpandedPhases(db: Queryable, limit: number) {
+  return db.query<{ id: number; batchId: number }>(
+    `select id, batch_id as "batchId" from phase_executions
+      where status = 'dispatched' and expanded_at is null order by id limit $1`,
+    [limit],
+  )
+}

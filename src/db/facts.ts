@@ -1,0 +1,227 @@
+// Loading: the rows a decision needs, in a handful of statements whatever their number. The batch is locked first, always:
+// two transactions that each finish one of a phase's last two steps would otherwise each see the other one open, and neither
+// would close the phase. Statements after the lock see what the former holder committed (READ COMMITTED).
+import type { Batch, Member, Phase, Step, Wait } from '../domain/facts.ts'
+import type { Json } from '../domain/json.ts'
+import type { Queryable, Tx } from './db.ts'
+
+const BATCH = `
+  id, runbook_name as "runbookName",
+  coalesce((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
+  runbook_version as "runbookVersion", is_manual as "isManual",
+  batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
+  init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
+  held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
+  members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved",
+  init_open as "initOpen", rollback_open as "rollbackOpen", removal_open as "removalOpen"`
+
+/** Locks the batch for this transaction and reads it; null when there is none. */
+export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
+  const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for update`, [
+    batchId,
+  ])
+  return rows[0] ?? null
+}
+
+interface PhaseRow extends Omit<Phase, 'steps' | 'members'> {
+  pending: number
+  dispatched: number
+  polling: number
+  succeeded: number
+  failed: number
+  poll_timeout: number
+  rolled_back: number
+  cancelled: number
+  skipped: number
+  total: number
+  passed: number
+  failedHere: number
+  stopped: number
+  removed: number
+}
+
+export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[]> {
+  const rows = await db.query<PhaseRow>(
+    `select id, phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
+            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
+            dispatched_at as "dispatchedAt", expanded_through as "expandedThrough", expanded_at as "expandedAt",
+            completed_at as "completedAt", fuse_acknowledged as "fuseAcknowledged",
+            steps_pending as pending, steps_dispatched as dispatched, steps_polling as polling,
+            steps_succeeded as succeeded, steps_failed as failed, steps_poll_timeout as poll_timeout,
+            steps_rolled_back as rolled_back, steps_cancelled as cancelled, steps_skipped as skipped,
+            members_total as total, members_passed as passed, members_failed as "failedHere",
+            members_stopped as stopped, members_removed as removed
+       from phase_executions where batch_id = $1 order by id`,
+    [batchId],
+  )
+  return rows.map((row) => ({
+    id: row.id,
+    name: row.name,
+    index: row.index,
+    offsetMinutes: row.offsetMinutes,
+    runbookVersion: row.runbookVersion,
+    dueAt: row.dueAt,
+    status: row.status,
+    skippedBecause: row.skippedBecause,
+    dispatchedAt: row.dispatchedAt,
+    expandedThrough: row.expandedThrough,
+    expandedAt: row.expandedAt,
+    completedAt: row.completedAt,
+    fuseAcknowledged: row.fuseAcknowledged,
+    steps: {
+      pending: row.pending,
+      dispatched: row.dispatched,
+      polling: row.polling,
+      succeeded: row.succeeded,
+      failed: row.failed,
+      poll_timeout: row.poll_timeout,
+      rolled_back: row.rolled_back,
+      cancelled: row.cancelled,
+      skipped: row.skipped,
+    },
+    members: {
+      total: row.total,
+      passed: row.passed,
+      failed: row.failedHere,
+      stopped: row.stopped,
+      removed: row.removed,
+    },
+  }))
+}
+
+export function loadMembers(db: Queryable, memberIds: readonly number[]): Promise<Member[]> {
+  return db.query<Member>(
+    `select id, member_key as key, status, data_json as data, worker_data_json as outputs, failed_at as "failedAt",
+            removed_at as "removedAt", removed_by as "removedBy", removal_number as "removalNumber",
+            moved_to_batch_id as "movedToBatchId"
+       from batch_members where id = any($1::bigint[])`,
+    [memberIds],
+  )
+}
+
+// Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
+const STEP = `
+  s.id, s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
+  s.origin_attempt as "originAttempt", s.removal_number as "removalNumber", s.step_name as "stepName",
+  s.step_index as "stepIndex", s.runbook_version as "runbookVersion", s.worker_id as "workerId",
+  s.on_failure as "onFailure", s.poll_interval_sec as "pollIntervalSec", s.poll_timeout_sec as "pollTimeoutSec",
+  s.max_retries as "maxRetries", s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
+  s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec", s.status, s.attempt,
+  s.retry_count as "retryCount", s.retry_after as "retryAfter", s.function_name as "functionName",
+  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId",
+  s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
+  s.error_message as error, s.poll_started_at as "pollStartedAt", s.last_polled_at as "lastPolledAt",
+  s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
+  s.late_result_json is not null as "hasLate", s.late_result_json as late,
+  w.what, w.since, w.wake_at as "wakeAt"`
+
+type StepRow = Omit<Step, 'plan' | 'wait' | 'result' | 'lateResult'> &
+  Step['plan'] & {
+    hasLate: boolean
+    late: Json
+    what: Wait['what'] | null
+    since: Date
+    wakeAt: Date | null
+  }
+
+function stepOf(row: StepRow): Step {
+  return {
+    id: row.id,
+    kind: row.kind,
+    phaseId: row.phaseId,
+    memberId: row.memberId,
+    originStepId: row.originStepId,
+    originAttempt: row.originAttempt,
+    removalNumber: row.removalNumber,
+    plan: {
+      stepName: row.stepName,
+      stepIndex: row.stepIndex,
+      runbookVersion: row.runbookVersion,
+      workerId: row.workerId,
+      onFailure: row.onFailure,
+      pollIntervalSec: row.pollIntervalSec,
+      pollTimeoutSec: row.pollTimeoutSec,
+      maxRetries: row.maxRetries,
+      retryIntervalSec: row.retryIntervalSec,
+      retryBackoff: row.retryBackoff,
+      retryMaxIntervalSec: row.retryMaxIntervalSec,
+      timeoutSec: row.timeoutSec,
+    },
+    status: row.status,
+    attempt: row.attempt,
+    retryCount: row.retryCount,
+    retryAfter: row.retryAfter,
+    functionName: row.functionName,
+    params: row.params,
+    jobId: row.jobId,
+    dispatchedAt: row.dispatchedAt,
+    deadlineAt: row.deadlineAt,
+    completedAt: row.completedAt,
+    result: undefined,
+    error: row.error,
+    pollStartedAt: row.pollStartedAt,
+    lastPolledAt: row.lastPolledAt,
+    pollCount: row.pollCount,
+    pollTimeoutAt: row.pollTimeoutAt,
+    lateResult: row.hasLate ? row.late : undefined,
+    wait: row.what === null ? null : waitOf(row),
+  }
+}
+
+function waitOf({ what, since, wakeAt, jobId }: StepRow): Wait {
+  if (what === 'slot') return { what, since, wakeAt }
+  if (what === 'job') return { what, since, wakeAt: wakeAt!, jobId: jobId! }
+  return { what: what!, since, wakeAt: wakeAt! }
+}
+
+/**
+ * The steps of these members that can still matter: phase steps that are not passed, and every undo step. `stepIds` are loaded
+ * whatever their status. `all` loads the passed ones too, for decisions that take steps up again.
+ */
+export async function loadStepsOfMembers(
+  db: Queryable,
+  memberIds: readonly number[],
+  { stepIds = [], all = false }: { stepIds?: readonly number[]; all?: boolean } = {},
+): Promise<Step[]> {
+  const rows = await db.query<StepRow>(
+    `select ${STEP} from step_executions s left join waits w on w.step_id = s.id
+      where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
+        and ($3 or s.status not in ('succeeded', 'skipped') or s.id = any($2::bigint[]))
+     union all
+     select ${STEP} from step_executions s left join waits w on w.step_id = s.id
+      where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])
+      order by id`,
+    [memberIds, stepIds, all],
+  )
+  return rows.map(stepOf)
+}
+
+/** Steps of the batch itself: init and the rollback of init. */
+export async function loadStepsOfBatch(db: Queryable, batchId: number): Promise<Step[]> {
+  const rows = await db.query<StepRow>(
+    `select ${STEP} from step_executions s left join waits w on w.step_id = s.id
+      where s.kind = 'init' and s.batch_id = $1
+     union all
+     select ${STEP} from step_executions o
+       join step_executions s on s.kind = 'rollback' and s.origin_step_id = o.id
+       left join waits w on w.step_id = s.id
+      where o.kind = 'init' and o.batch_id = $1
+      order by id`,
+    [batchId],
+  )
+  return rows.map(stepOf)
+}
+
+export interface StepOwner {
+  readonly id: number
+  readonly batchId: number
+  readonly memberId: number | null
+}
+
+/** Which batch and member each step belongs to; a step never changes either. */
+export function loadOwners(db: Queryable, stepIds: readonly number[]): Promise<StepOwner[]> {
+  return db.query<StepOwner>(
+    `select id, batch_id as "batchId", batch_member_id as "memberId" from step_executions where id = any($1::bigint[])`,
+    [stepIds],
+  )
+}

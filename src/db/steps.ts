@@ -1,0 +1,127 @@
+// Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
+import type { StepPlan } from '../domain/facts.ts'
+import { columns } from './columns.ts'
+import type { Tx } from './db.ts'
+
+/** One row per member and plan; what is there already is left alone. Returns the ids of the new rows. */
+export async function insertPhaseSteps(
+  tx: Tx,
+  batchId: number,
+  phaseId: number,
+  memberIds: readonly number[],
+  plans: readonly StepPlan[],
+): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
+       worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec, max_retries, retry_interval_sec,
+       retry_backoff, retry_max_interval_sec, timeout_sec, status)
+     select $1, 'phase', $2, m.id, version, name, index, worker, on_failure, poll_interval is not null, poll_interval,
+            poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, 'pending'
+       from unnest($3::bigint[]) as m (id)
+      cross join unnest($4::int[], $5::text[], $6::int[], $7::text[], $8::text[], $9::int[], $10::int[], $11::int[], $12::int[],
+                        $13::text[], $14::int[], $15::int[])
+            as p (version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
+                  retry_cap, timeout)
+      order by m.id, index
+     on conflict (batch_member_id, phase_execution_id, step_name) where kind = 'phase' do nothing
+     returning id`,
+    [
+      batchId,
+      phaseId,
+      memberIds,
+      ...columns(
+        plans,
+        (p) => p.runbookVersion,
+        (p) => p.stepName,
+        (p) => p.stepIndex,
+        (p) => p.workerId,
+        (p) => p.onFailure,
+        (p) => p.pollIntervalSec,
+        (p) => p.pollTimeoutSec,
+        (p) => p.maxRetries,
+        (p) => p.retryIntervalSec,
+        (p) => p.retryBackoff,
+        (p) => p.retryMaxIntervalSec,
+        (p) => p.timeoutSec,
+      ),
+    ],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Ends every open init and phase step of the batch, with an event each. Jobs that are out keep their wait until they answer. */
+export async function cancelSteps(
+  tx: Tx,
+  batchId: number,
+  now: Date,
+  actor: string,
+  because: string,
+): Promise<void> {
+  await tx.query(
+    `with open as materialized (
+       select id, status from step_executions
+        where batch_id = $1 and kind in ('init', 'phase') and status in ('pending', 'dispatched', 'polling')),
+     moved as (
+       update step_executions s set status = 'cancelled', completed_at = $2, retry_after = null
+         from open where s.id = open.id and s.status = open.status
+       returning s.id, open.status as from_status, s.batch_member_id, s.phase_execution_id, s.attempt, s.job_id)
+     insert into events (at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, attempt, job_id,
+                         actor, because)
+     select $2, $1, batch_member_id, phase_execution_id, id, 'step', 'cancel', from_status, 'cancelled', attempt, job_id, $3, $4
+       from moved`,
+    [batchId, now, actor, because],
+  )
+  await tx.query(
+    `delete from waits w using step_executions s
+      where w.batch_id = $1 and w.step_id = s.id and w.what <> 'job' and s.status = 'cancelled'`,
+    [batchId],
+  )
+}
+
+/** The counters from the rows, after a change that did not go through the facts one by one. */
+export async function recountBatch(tx: Tx, batchId: number): Promise<void> {
+  await tx.query(
+    `with by_member as (
+       select s.phase_execution_id as phase, s.batch_member_id as member, m.status as member_status,
+              bool_and(s.status in ('succeeded', 'skipped')) as passed,
+              bool_or(s.status in ('failed', 'poll_timeout', 'rolled_back')) as failed,
+              bool_or(s.status in ('pending', 'dispatched', 'polling')) as open
+         from step_executions s join batch_members m on m.id = s.batch_member_id
+        where s.batch_id = $1 and s.kind = 'phase'
+        group by 1, 2, 3),
+     members as (
+       select phase, count(*) as total, count(*) filter (where passed) as passed,
+              count(*) filter (where not passed and failed) as failed,
+              count(*) filter (where not passed and not failed and not open and member_status <> 'removed') as stopped,
+              count(*) filter (where not passed and not failed and not open and member_status = 'removed') as removed
+         from by_member group by 1),
+     steps as (
+       select phase_execution_id as phase,
+              count(*) filter (where status = 'pending') as pending,
+              count(*) filter (where status = 'dispatched') as dispatched,
+              count(*) filter (where status = 'polling') as polling,
+              count(*) filter (where status = 'succeeded') as succeeded,
+              count(*) filter (where status = 'failed') as failed,
+              count(*) filter (where status = 'poll_timeout') as poll_timeout,
+              count(*) filter (where status = 'rolled_back') as rolled_back,
+              count(*) filter (where status = 'cancelled') as cancelled,
+              count(*) filter (where status = 'skipped') as skipped
+         from step_executions where batch_id = $1 and kind = 'phase' group by 1)
+     update phase_executions p
+        set steps_pending = s.pending, steps_dispatched = s.dispatched, steps_polling = s.polling,
+            steps_succeeded = s.succeeded, steps_failed = s.failed, steps_poll_timeout = s.poll_timeout,
+            steps_rolled_back = s.rolled_back, steps_cancelled = s.cancelled, steps_skipped = s.skipped,
+            members_total = m.total, members_passed = m.passed, members_failed = m.failed,
+            members_stopped = m.stopped, members_removed = m.removed
+       from steps s join members m using (phase)
+      where p.id = s.phase`,
+    [batchId],
+  )
+  await tx.query(
+    `update batches b
+        set init_open = (select count(*) from step_executions s
+                          where s.batch_id = b.id and s.kind = 'init' and s.status in ('pending', 'dispatched', 'polling'))
+      where b.id = $1`,
+    [batchId],
+  )
+}

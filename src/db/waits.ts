@@ -1,0 +1,128 @@
+// The table of waits, read from the side of time (what is due) and of the workers (what may be sent, what is out).
+import type { Queryable, Tx } from './db.ts'
+
+export interface DueWait {
+  readonly stepId: number
+  readonly batchId: number
+  readonly memberId: number | null
+}
+
+/** Waits whose time has come. A held batch's retries and polls stay; its jobs' deadlines run on. */
+export async function listDueWaits(db: Queryable, now: Date, limit: number): Promise<DueWait[]> {
+  return db.query<DueWait>(
+    `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
+       from waits w join batches b on b.id = w.batch_id
+      where w.wake_at <= $1 and (b.held_at is null or w.what = 'job')
+        and (w.what <> 'slot' or w.wake_at is not null)
+      order by w.wake_at limit $2`,
+    [now, limit],
+  )
+}
+
+export interface OutstandingJob extends DueWait {
+  readonly jobId: string
+}
+
+export async function listOutstandingJobs(
+  db: Queryable,
+  batchId: number,
+  memberIds?: readonly number[],
+): Promise<OutstandingJob[]> {
+  return db.query<OutstandingJob>(
+    `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"
+       from waits where batch_id = $1 and what = 'job' and ($2::bigint[] is null or batch_member_id = any($2::bigint[]))
+      order by step_id`,
+    [batchId, memberIds ?? null],
+  )
+}
+
+/** Workers that some step waits for a slot of. Walks the index from name to name, however many rows each has. */
+export async function listWorkersWanted(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `with recursive wanted (id) as (
+       (select worker_id from waits where what = 'slot' order by worker_id limit 1)
+       union all
+       select (select w.worker_id from waits w where w.what = 'slot' and w.worker_id > wanted.id order by w.worker_id limit 1)
+         from wanted where wanted.id is not null)
+     select id from wanted where id is not null`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Batches that wait for a slot of this worker and may be sent from: not held. */
+export async function listBatchesWaiting(db: Queryable, workerId: string): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `with recursive waiting (id) as (
+       (select batch_id from waits where worker_id = $1 and what = 'slot' order by batch_id limit 1)
+       union all
+       select (select w.batch_id from waits w
+                where w.worker_id = $1 and w.what = 'slot' and w.batch_id > waiting.id order by w.batch_id limit 1)
+         from waiting where waiting.id is not null)
+     select b.id from waiting join batches b on b.id = waiting.id where b.held_at is null order by b.id`,
+    [workerId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** How many jobs of each batch are out at this worker. */
+export async function countOutstanding(
+  db: Queryable,
+  workerId: string,
+): Promise<Map<number, number>> {
+  const rows = await db.query<{ batchId: number; jobs: number }>(
+    `select batch_id as "batchId", count(*) as jobs from waits where worker_id = $1 and what = 'job' group by 1`,
+    [workerId],
+  )
+  return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
+}
+
+/** The longest-waiting steps of this batch for this worker; undoing before doing. */
+export async function listQueued(
+  db: Queryable,
+  workerId: string,
+  batchId: number,
+  limit: number,
+): Promise<DueWait[]> {
+  return db.query<DueWait>(
+    `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId" from waits
+      where worker_id = $1 and what = 'slot' and batch_id = $2 order by priority, since, step_id limit $3`,
+    [workerId, batchId, limit],
+  )
+}
+
+/** Of these workers, those that another batch waits for too: their free slots are shared out, not simply used again. */
+export async function findContended(
+  db: Queryable,
+  workerIds: readonly string[],
+  batchId: number,
+): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>(
+    `select w.id from unnest($1::text[]) as w (id)
+      where exists (select from waits where worker_id = w.id and what = 'slot' and batch_id < $2)
+         or exists (select from waits where worker_id = w.id and what = 'slot' and batch_id > $2)`,
+    [workerIds, batchId],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Moves the times of waiting retries and polls on by the part of their waiting that was held. */
+export async function moveHeldTimes(
+  tx: Tx,
+  batchId: number,
+  heldAt: Date,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `update step_executions s
+        set retry_after = s.retry_after + ($3::timestamptz - greatest($2::timestamptz, w.since)),
+            poll_timeout_at = s.poll_timeout_at + ($3::timestamptz - greatest($2::timestamptz, s.poll_started_at))
+       from waits w
+      where w.batch_id = $1 and s.id = w.step_id and (s.retry_after is not null or s.poll_timeout_at is not null)`,
+    [batchId, heldAt, now],
+  )
+  await tx.query(
+    `update waits set wake_at = wake_at + ($3::timestamptz - greatest($2::timestamptz, since))
+      where batch_id = $1 and what <> 'job' and wake_at is not null`,
+    [batchId, heldAt, now],
+  )
+}

@@ -1,0 +1,44 @@
+// Workers that announced themselves, or that the configuration names because they never will.
+import type { Queryable, Tx } from './db.ts'
+
+/** Locks the worker's row: sending that needs a free slot happens one transaction at a time. Null when nobody knows it. */
+export async function lockWorker(
+  tx: Tx,
+  workerId: string,
+): Promise<{ maxOutstanding: number | null } | null> {
+  const rows = await tx.query<{ maxOutstanding: number | null }>(
+    'select max_outstanding as "maxOutstanding" from workers where worker_id = $1 for update',
+    [workerId],
+  )
+  return rows[0] ?? null
+}
+
+export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {
+  await db.query(
+    `insert into workers (worker_id, is_configured) select id, true from unnest($1::text[]) as w (id)
+     on conflict (worker_id) do update set is_configured = true`,
+    [workerIds],
+  )
+}
+
+export interface Hello {
+  readonly workerId: string
+  readonly version: string | null
+  readonly slots: number | null
+  readonly functions: unknown
+}
+
+/** Keeps the newest announcement. True when this worker was not seen before. */
+export async function rememberWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
+  const rows = await tx.query<{ isNew: boolean }>(
+    `insert into workers (worker_id, version, slots, functions_json, first_seen_at, last_seen_at)
+     values ($1, $2, $3, $4::jsonb, $5, $5)
+     on conflict (worker_id) do update
+        set version = excluded.version, slots = excluded.slots, functions_json = excluded.functions_json,
+            first_seen_at = coalesce(workers.first_seen_at, excluded.first_seen_at),
+            last_seen_at = greatest(workers.last_seen_at, excluded.last_seen_at)
+     returning first_seen_at = $5 as "isNew"`,
+    [hello.workerId, hello.version, hello.slots, JSON.stringify(hello.functions), now],
+  )
+  return rows[0]!.isNew
+}

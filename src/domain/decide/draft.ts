@@ -1,0 +1,326 @@
+// The working set of one transaction: the facts that were loaded, changed in memory by decisions, and the record of what changed.
+// Nothing here does I/O. Every change of a status goes through `move*`, which consults the table of moves and writes the event
+// with its because-sentence; the counters follow from the difference between what was loaded and what is there at the end.
+import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
+import type { Json } from '../json.ts'
+import {
+  type BatchEvent,
+  type BatchStatus,
+  type MemberEvent,
+  type MemberStatus,
+  moved,
+  type PhaseEvent,
+  type PhaseStatus,
+  type StepEvent,
+  type StepStatus,
+  type Thing,
+} from '../moves.ts'
+import type { Runbook } from '../runbook.ts'
+
+export interface EventRecord {
+  readonly thing: Thing | 'worker' | 'runbook'
+  readonly event: string
+  readonly from: string | null
+  readonly to: string | null
+  readonly memberId: number | null
+  readonly phaseId: number | null
+  readonly stepId: number | null
+  readonly attempt: number | null
+  readonly jobId: string | null
+  readonly because: string
+  readonly details: Json
+}
+
+export interface AttemptRecord {
+  readonly stepId: number
+  readonly jobId: string
+  readonly attempt: number
+  readonly poll: number
+  readonly workerId: string
+  readonly sentAt: Date
+  readonly outcome: 'succeeded' | 'incomplete' | 'failed' | 'lost' | 'dead_lettered' | 'withdrawn'
+  readonly result: Json | undefined
+  readonly error: string | null
+  readonly durationMs: number | null
+}
+
+export interface JobRecord {
+  readonly jobId: string
+  readonly step: Step
+  readonly functionName: string
+  readonly params: Json
+  readonly notAfter: Date
+}
+
+export interface DraftFacts {
+  readonly now: Date
+  readonly actor: string
+  readonly batch: Batch
+  readonly phases: readonly Phase[]
+  /** Published versions of the batch's runbook that its rows refer to, by version number. */
+  readonly runbooks: Map<number, Runbook>
+  /** 0 ≤ random() < 1, from the seed in simulations. For the jitter of retries only. */
+  readonly random: () => number
+}
+
+export class Draft {
+  readonly now: Date
+  readonly actor: string
+  readonly batch: Batch
+  readonly phases: readonly Phase[]
+  readonly runbooks: Map<number, Runbook>
+  readonly random: () => number
+  readonly members = new Map<number, Member>()
+  readonly steps = new Map<number, Step>()
+  readonly stepsOfMember = new Map<number | null, Step[]>()
+
+  readonly events: EventRecord[] = []
+  readonly attempts: AttemptRecord[] = []
+  readonly jobs: JobRecord[] = []
+  readonly newSteps: Step[] = []
+  readonly changedSteps = new Set<Step>()
+  readonly changedMembers = new Set<Member>()
+  readonly changedPhases = new Set<Phase>()
+  /** Steps whose waiting changed; the database's row is replaced by `step.wait`. */
+  readonly changedWaits = new Set<Step>()
+  /** Steps that took the words of another version of the runbook. */
+  readonly changedPlans = new Set<Step>()
+  isBatchChanged = false
+  /** Set by a hold: the jobs that no worker has taken are to be called back in this transaction. */
+  wantsWithdrawal = false
+
+  readonly #phaseById: ReadonlyMap<number, Phase>
+  readonly #statusLoaded = new Map<number, StepStatus | null>()
+  readonly #memberStatusLoaded = new Map<number, MemberStatus>()
+  /** What the counters stand for so far: the loaded statuses at first, moved along by each count. */
+  readonly statusCounted = new Map<number, StepStatus | null>()
+  readonly memberStatusCounted = new Map<number, MemberStatus>()
+  /** Steps that had a row in the table of waits when they were loaded. */
+  readonly #waitsLoaded = new Set<number>()
+  /** Steps of which more changed than that this transaction inserted them. */
+  readonly #movedSteps = new Set<Step>()
+  readonly batchStatusLoaded: BatchStatus
+  readonly #phaseStatusLoaded: ReadonlyMap<number, PhaseStatus>
+  #nextNewId = -1
+
+  constructor(facts: DraftFacts) {
+    this.now = facts.now
+    this.actor = facts.actor
+    this.batch = facts.batch
+    this.phases = facts.phases
+    this.runbooks = facts.runbooks
+    this.random = facts.random
+    this.batchStatusLoaded = facts.batch.status
+    this.#phaseById = new Map(facts.phases.map((phase) => [phase.id, phase]))
+    this.#phaseStatusLoaded = new Map(facts.phases.map((phase) => [phase.id, phase.status]))
+  }
+
+  /** Takes loaded rows in. `isNew`: rows that this very transaction inserted, which no counter knows yet. */
+  addMembers(members: readonly Member[]): void {
+    for (const member of members) {
+      if (this.members.has(member.id)) continue
+      this.members.set(member.id, member)
+      this.#memberStatusLoaded.set(member.id, member.status)
+      this.memberStatusCounted.set(member.id, member.status)
+    }
+  }
+
+  addSteps(steps: readonly Step[], { isNew = false } = {}): void {
+    for (const step of steps) {
+      if (this.steps.has(step.id)) continue
+      this.#register(step, isNew ? null : step.status)
+    }
+  }
+
+  #register(step: Step, statusLoaded: StepStatus | null): void {
+    this.steps.set(step.id, step)
+    this.#statusLoaded.set(step.id, statusLoaded)
+    this.statusCounted.set(step.id, statusLoaded)
+    const siblings = this.stepsOfMember.get(step.memberId)
+    if (siblings) siblings.push(step)
+    else this.stepsOfMember.set(step.memberId, [step])
+    if (step.wait !== null) this.#waitsLoaded.add(step.id)
+    if (statusLoaded === null) this.changedSteps.add(step)
+  }
+
+  /** A row that this decision makes. */
+  newStep(step: Omit<Step, 'id'>): Step {
+    const made: Step = { ...step, id: this.#nextNewId-- }
+    this.newSteps.push(made)
+    this.#register(made, null)
+    return made
+  }
+
+  /** The moment that many seconds from now. */
+  later(seconds: number): Date {
+    return new Date(+this.now + seconds * 1000)
+  }
+
+  phaseOf(step: Step): Phase | null {
+    return step.phaseId === null ? null : this.phase(step.phaseId)
+  }
+
+  phase(id: number): Phase {
+    const phase = this.#phaseById.get(id)
+    if (!phase) throw new Error(`phase ${id} is not among the facts of batch ${this.batch.id}`)
+    return phase
+  }
+
+  member(id: number): Member {
+    const member = this.members.get(id)
+    if (!member) throw new Error(`member ${id} is not among the facts of batch ${this.batch.id}`)
+    return member
+  }
+
+  siblings(memberId: number | null, kind: StepKind): Step[] {
+    return (this.stepsOfMember.get(memberId) ?? []).filter((step) => step.kind === kind)
+  }
+
+  statusLoaded(step: Step): StepStatus | null {
+    return this.#statusLoaded.get(step.id) ?? null
+  }
+
+  hadWait(step: Step): boolean {
+    return this.#waitsLoaded.has(step.id)
+  }
+
+  /** False for a row that is still just as it was inserted. */
+  isStepWritten(step: Step): boolean {
+    return this.#movedSteps.has(step)
+  }
+
+  memberStatusLoaded(member: Member): MemberStatus {
+    return this.#memberStatusLoaded.get(member.id)!
+  }
+
+  phaseStatusLoaded(phase: Phase): PhaseStatus {
+    return this.#phaseStatusLoaded.get(phase.id)!
+  }
+
+  moveStep(step: Step, event: StepEvent, because: string, change: Partial<Step> = {}): void {
+    const from = step.status
+    Object.assign(step, change)
+    step.status = moved('step', event, from) as StepStatus
+    this.#touch(step)
+    this.#record('step', event, from, step.status, because, {
+      step,
+      details: null,
+    })
+  }
+
+  moveMember(
+    member: Member,
+    event: MemberEvent,
+    because: string,
+    change: Partial<Member> = {},
+  ): void {
+    const from = member.status
+    Object.assign(member, change)
+    member.status = moved('member', event, from) as MemberStatus
+    this.changedMembers.add(member)
+    this.#record('member', event, from, member.status, because, { memberId: member.id })
+  }
+
+  movePhase(phase: Phase, event: PhaseEvent, because: string, change: Partial<Phase> = {}): void {
+    const from = phase.status
+    Object.assign(phase, change)
+    phase.status = moved('phase', event, from) as PhaseStatus
+    this.changedPhases.add(phase)
+    this.#record('phase', event, from, phase.status, because, { phaseId: phase.id })
+  }
+
+  moveBatch(event: BatchEvent, because: string, change: Partial<Batch> = {}): void {
+    const from = this.batch.status
+    this.changeBatch(change)
+    this.batch.status = moved('batch', event, from) as BatchStatus
+    this.#record('batch', event, from, this.batch.status, because, {})
+  }
+
+  /** Changes that are no move of status. */
+  changeBatch(change: Partial<Batch>): void {
+    Object.assign(this.batch, change)
+    this.isBatchChanged = true
+  }
+
+  changeMember(member: Member, change: Partial<Member>): void {
+    Object.assign(member, change)
+    this.changedMembers.add(member)
+  }
+
+  /** What a step put out: for its member's later steps, or for all of the batch's when it has no member. */
+  addOutputs(step: Step, found: Variables): void {
+    if (step.memberId === null) {
+      this.changeBatch({ outputs: { ...this.batch.outputs, ...found } })
+    } else {
+      const member = this.member(step.memberId)
+      this.changeMember(member, { outputs: { ...member.outputs, ...found } })
+    }
+  }
+
+  changeStep(step: Step, change: Partial<Step>): void {
+    Object.assign(step, change)
+    this.#touch(step)
+  }
+
+  #touch(step: Step): void {
+    this.changedSteps.add(step)
+    this.#movedSteps.add(step)
+  }
+
+  changePhase(phase: Phase, change: Partial<Phase>): void {
+    Object.assign(phase, change)
+    this.changedPhases.add(phase)
+  }
+
+  setWait(step: Step, wait: Wait | null): void {
+    if (step.wait === null && wait === null) return
+    step.wait = wait
+    this.changedWaits.add(step)
+  }
+
+  /** Something worth telling that moved nothing. */
+  note(
+    event: string,
+    because: string,
+    about: {
+      step?: Step
+      memberId?: number
+      phaseId?: number
+      jobId?: string
+      details?: Json
+    } = {},
+  ): void {
+    const thing = about.step
+      ? 'step'
+      : about.memberId
+        ? 'member'
+        : about.phaseId
+          ? 'phase'
+          : 'batch'
+    this.#record(thing, event, null, null, because, about)
+  }
+
+  #record(
+    thing: Thing,
+    event: string,
+    from: string | null,
+    to: string | null,
+    because: string,
+    about: { step?: Step; memberId?: number; phaseId?: number; jobId?: string; details?: Json },
+  ): void {
+    const { step } = about
+    this.events.push({
+      thing,
+      event,
+      from,
+      to,
+      memberId: step?.memberId ?? about.memberId ?? null,
+      phaseId: step?.phaseId ?? about.phaseId ?? null,
+      stepId: step?.id ?? null,
+      attempt: step?.attempt ?? null,
+      jobId: about.jobId ?? step?.jobId ?? null,
+      because,
+      details: about.details ?? null,
+    })
+  }
+}

@@ -1,0 +1,92 @@
+// Members leaving, coming back and moving to another batch.
+import { isUnsettled, type Member } from '../facts.ts'
+import { isOpen, isPassed } from '../moves.ts'
+import type { Draft } from './draft.ts'
+import { cancelOpenSteps } from './fail.ts'
+import { advanceMember } from './next.ts'
+import { takeUp } from './repair.ts'
+import { beginRemoval } from './undo.ts'
+
+/** What a decision says when it does not do what was asked: the reason, in a sentence. */
+export type Refusal = string | null
+
+/** The member leaves: its open steps are cancelled, its removal steps begin once no job and no rollback of it is open. */
+export function removeMember(draft: Draft, member: Member, by: string, why: string): Refusal {
+  if (member.status === 'removed') return `member ${member.id} is removed already`
+  cancelOpenSteps(draft, member.id, `the member was removed: ${why}`)
+  draft.moveMember(member, 'remove', why, {
+    removedAt: draft.now,
+    removedBy: by,
+    removalNumber: member.removalNumber + 1,
+  })
+  beginRemoval(draft, member)
+  advanceMember(draft, member)
+  return null
+}
+
+/** The member goes on in another batch: nothing is undone here. */
+export function moveMemberOut(
+  draft: Draft,
+  member: Member,
+  toBatchId: number,
+  by: string,
+): Refusal {
+  if (member.status !== 'active') return `member ${member.id} is ${member.status}, not active`
+  if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
+    return `member ${member.id} has a job out; it can move when that is settled`
+  }
+  const why = `the member moved to batch ${toBatchId}`
+  cancelOpenSteps(draft, member.id, why)
+  draft.moveMember(member, 'move_out', why, {
+    removedAt: draft.now,
+    removedBy: by,
+    movedToBatchId: toBatchId,
+  })
+  return null
+}
+
+/** True when the member's last removal has steps that are not at their end. */
+export const isUndoOpen = (draft: Draft, member: Member): boolean =>
+  (draft.stepsOfMember.get(member.id) ?? []).some(
+    (step) => (step.kind === 'rollback' || step.kind === 'removal') && isOpen(step.status),
+  )
+
+/**
+ * Back in the batch. If a removal step was sent, what was done may be undone: all steps are done again and outputs forgotten;
+ * else the member carries on where it was. Only a person takes back whom a person removed.
+ */
+export function takeBack(
+  draft: Draft,
+  member: Member,
+  event: 'rejoin' | 'readd',
+  why: string,
+): Refusal {
+  if (member.status !== 'removed') return `member ${member.id} is ${member.status}, not removed`
+  if (event === 'rejoin' && member.removedBy !== 'source') {
+    return `member ${member.id} was removed by ${member.removedBy}; only a person can take it back`
+  }
+  if (isUndoOpen(draft, member)) return `the removal of member ${member.id} has not ended`
+  if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
+    return `member ${member.id} has a job that is not settled`
+  }
+  const wasUndone = draft
+    .siblings(member.id, 'removal')
+    .some((step) => step.removalNumber === member.removalNumber && step.jobId !== null)
+  draft.moveMember(
+    member,
+    event,
+    wasUndone ? `${why}; starts over, removal steps were sent` : why,
+    {
+      removedAt: null,
+      removedBy: null,
+      failedAt: null,
+      movedToBatchId: null,
+      ...(wasUndone && { outputs: {} }),
+    },
+  )
+  for (const step of draft.siblings(member.id, 'phase')) {
+    if (wasUndone || !isPassed(step.status)) takeUp(draft, step, why)
+  }
+  advanceMember(draft, member)
+  return null
+}

@@ -1,0 +1,118 @@
+// What comes next for a member, or for the batch itself. One rule for all: nothing while a job is out; undoing before doing;
+// then the first step that is not passed, in the order of the phases, if its phase has started.
+import { isUnsettled, type Member, type Phase, type Step, type StepKind } from '../facts.ts'
+import { isOpen, isPassed, isPhaseStarted } from '../moves.ts'
+import type { Draft } from './draft.ts'
+
+/** Phases in the order of their time: the largest offset before the start first, then their place in the file. */
+export function phaseOrder(phases: readonly Phase[]): Phase[] {
+  return [...phases].sort(
+    (a, b) => b.offsetMinutes - a.offsetMinutes || a.index - b.index || a.id - b.id,
+  )
+}
+
+const ranks = new WeakMap<readonly Phase[], ReadonlyMap<number, number>>()
+
+/** Place of each phase in the order. Of one name only the newest row is there: the older ones were replaced. */
+function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
+  const known = ranks.get(phases)
+  if (known) return known
+  const newest = new Map<string, Phase>()
+  for (const phase of phases) {
+    const other = newest.get(phase.name.toLowerCase())
+    if (!other || other.runbookVersion < phase.runbookVersion) {
+      newest.set(phase.name.toLowerCase(), phase)
+    }
+  }
+  const rank = new Map(phaseOrder([...newest.values()]).map((phase, place) => [phase.id, place]))
+  ranks.set(phases, rank)
+  return rank
+}
+
+const LEFT_OUT = new Set(['superseded', 'skipped', 'cancelled'])
+
+/** Not superseded, skipped or cancelled, and the newest of its name. */
+export function isEffective(draft: Draft, phase: Phase): boolean {
+  return !LEFT_OUT.has(phase.status) && rankOf(draft.phases).has(phase.id)
+}
+
+/** The member's first phase step that is not passed, in effective phase order. */
+export function firstNotPassed(draft: Draft, memberId: number): Step | null {
+  const rank = rankOf(draft.phases)
+  let first: Step | null = null
+  let firstRank = 0
+  for (const step of draft.stepsOfMember.get(memberId) ?? []) {
+    if (step.kind !== 'phase' || isPassed(step.status)) continue
+    if (!isEffective(draft, draft.phase(step.phaseId!))) continue
+    const place = rank.get(step.phaseId!)!
+    if (first === null || place < firstRank || (place === firstRank && comesBefore(step, first))) {
+      first = step
+      firstRank = place
+    }
+  }
+  return first
+}
+
+const comesBefore = (a: Step, b: Step) =>
+  a.plan.stepIndex - b.plan.stepIndex < 0 || (a.plan.stepIndex === b.plan.stepIndex && a.id < b.id)
+
+/** The first step of the oldest undo sequence that has not ended. */
+function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
+  const sequence = (step: Step) => step.originStepId ?? step.removalNumber ?? 0
+  let first: Step | null = null
+  for (const step of steps) {
+    if (step.kind !== kind || !isOpen(step.status)) continue
+    const order = first
+      ? sequence(step) - sequence(first) ||
+        (step.originAttempt ?? 0) - (first.originAttempt ?? 0) ||
+        step.plan.stepIndex - first.plan.stepIndex
+      : -1
+    if (order < 0) first = step
+  }
+  return first
+}
+
+/** The step that may be sent for this member now, window and hold aside; null when there is none or it must wait. */
+export function nextOfMember(draft: Draft, member: Member): Step | null {
+  const steps = draft.stepsOfMember.get(member.id) ?? []
+  if (steps.some(isUnsettled)) return null
+  const undo =
+    firstOpenUndo(steps, 'rollback') ??
+    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)
+  if (undo) return undo
+  if (member.status !== 'active' || draft.batch.status !== 'active') return null
+  const step = firstNotPassed(draft, member.id)
+  return step && isPhaseStarted(draft.phase(step.phaseId!).status) ? step : null
+}
+
+/** Likewise for the steps that belong to no member: init, and the rollback of init. */
+export function nextOfBatch(draft: Draft): Step | null {
+  const steps = draft.stepsOfMember.get(null) ?? []
+  if (steps.some(isUnsettled)) return null
+  const undo = firstOpenUndo(steps, 'rollback')
+  if (undo) return undo
+  if (draft.batch.status !== 'init_dispatched' && draft.batch.status !== 'active') return null
+  const open = steps.filter((step) => step.kind === 'init' && !isPassed(step.status))
+  open.sort((a, b) => (comesBefore(a, b) ? -1 : 1))
+  return open[0] ?? null
+}
+
+/** Puts what comes next in the queue for a slot, unless it waits for something already. */
+export function advanceMember(draft: Draft, member: Member): void {
+  enterQueue(draft, nextOfMember(draft, member))
+}
+
+export function advanceBatch(draft: Draft): void {
+  enterQueue(draft, nextOfBatch(draft))
+}
+
+/** The owner of the step: its member, or the batch. */
+export function advanceAfter(draft: Draft, step: Step): void {
+  if (step.memberId === null) advanceBatch(draft)
+  else advanceMember(draft, draft.member(step.memberId))
+}
+
+function enterQueue(draft: Draft, step: Step | null): void {
+  if (step?.status !== 'pending' || step.wait !== null) return
+  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt: null })
+}

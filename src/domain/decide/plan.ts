@@ -1,0 +1,101 @@
+// From the runbook's words to the rows: what a step is to be, and where its words are found again when it is sent.
+import type { Phase, Step, StepKind, StepPlan } from '../facts.ts'
+import type { Runbook, Step as StepDefinition } from '../runbook.ts'
+import type { Draft } from './draft.ts'
+
+export function planOf(definition: StepDefinition, index: number, version: number): StepPlan {
+  const { retry, poll } = definition
+  return {
+    stepName: definition.name,
+    stepIndex: index,
+    runbookVersion: version,
+    workerId: definition.workerId,
+    onFailure: definition.onFailure,
+    pollIntervalSec: poll?.intervalSec ?? null,
+    pollTimeoutSec: poll?.timeoutSec ?? null,
+    maxRetries: retry?.maxRetries ?? 0,
+    retryIntervalSec: retry?.intervalSec ?? 0,
+    retryBackoff: retry?.backoff ?? 'fixed',
+    retryMaxIntervalSec: retry?.maxIntervalSec ?? null,
+    timeoutSec: definition.timeoutSec,
+  }
+}
+
+const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+export const phaseDefinition = (runbook: Runbook | undefined, name: string) =>
+  runbook?.phases.find((phase) => sameName(phase.name, name))
+
+/**
+ * The steps that a member gets in a phase. The version that is active wins, matched by the phase's name;
+ * a phase that it no longer has is done as it was written.
+ */
+export function stepsOfPhase(draft: Draft, phase: Phase): StepPlan[] {
+  for (const version of [draft.batch.activeVersion, phase.runbookVersion]) {
+    const definition = phaseDefinition(draft.runbooks.get(version), phase.name)
+    if (definition) return definition.steps.map((step, index) => planOf(step, index, version))
+  }
+  throw new Error(`no published version has a phase named "${phase.name}"`)
+}
+
+/** The words of a step: its function and its parameters, as its version of the runbook has them. */
+export function definitionOf(draft: Draft, step: Step): StepDefinition | null {
+  const runbook = draft.runbooks.get(step.plan.runbookVersion)
+  return listOf(draft, runbook, step)?.find((one) => sameName(one.name, step.plan.stepName)) ?? null
+}
+
+function listOf(draft: Draft, runbook: Runbook | undefined, step: Step) {
+  switch (step.kind) {
+    case 'init':
+      return runbook?.init
+    case 'phase':
+      return phaseDefinition(runbook, draft.phase(step.phaseId!).name)?.steps
+    case 'removal':
+      return runbook?.onMemberRemoved
+    case 'rollback': {
+      const name = draft.steps.get(step.originStepId!)?.plan.onFailure
+      return name ? runbook?.rollbacks.get(name.toLowerCase()) : undefined
+    }
+  }
+}
+
+/** A pending row of the given plan, not sent and not waiting. */
+export function pendingStep(
+  plan: StepPlan,
+  owner: {
+    kind: StepKind
+    phaseId?: number
+    memberId: number | null
+    originStepId?: number
+    originAttempt?: number
+    removalNumber?: number
+  },
+): Omit<Step, 'id'> {
+  return {
+    kind: owner.kind,
+    phaseId: owner.phaseId ?? null,
+    memberId: owner.memberId,
+    originStepId: owner.originStepId ?? null,
+    originAttempt: owner.originAttempt ?? null,
+    removalNumber: owner.removalNumber ?? null,
+    plan,
+    status: 'pending',
+    attempt: 0,
+    retryCount: 0,
+    retryAfter: null,
+    functionName: null,
+    params: null,
+    jobId: null,
+    dispatchedAt: null,
+    deadlineAt: null,
+    completedAt: null,
+    result: undefined,
+    error: null,
+    pollStartedAt: null,
+    lastPolledAt: null,
+    pollCount: 0,
+    pollTimeoutAt: null,
+    lateResult: undefined,
+    wait: null,
+  }
+}

@@ -1,0 +1,189 @@
+// What an operator can do for one member: retry, redo, skip, mark done, set a variable, accept a late result.
+// Each reopens what it must (finish.ts does that) and refuses, with a sentence, while an undo or a job of the member is open.
+import { isUnsettled, type Member, type Step } from '../facts.ts'
+import type { Json } from '../json.ts'
+import { isFailed, isPassed } from '../moves.ts'
+import type { Draft } from './draft.ts'
+import { isUndoOpen, type Refusal } from './membership.ts'
+import { advanceMember, firstNotPassed, isEffective, phaseOrder } from './next.ts'
+import { phaseDefinition, planOf } from './plan.ts'
+import { takeOutputs } from './settle.ts'
+
+/** Back to pending, with a fresh count of retries and the words of the version that is active now. */
+export function takeUp(draft: Draft, step: Step, why: string): void {
+  if (step.status === 'pending') return
+  const plan = currentPlan(draft, step)
+  if (plan !== step.plan) draft.changedPlans.add(step)
+  const fresh = {
+    attempt: step.attempt + 1,
+    retryCount: 0,
+    retryAfter: null,
+    completedAt: null,
+    error: null,
+    result: undefined,
+    pollStartedAt: null,
+    pollTimeoutAt: null,
+    lastPolledAt: null,
+    pollCount: 0,
+    lateResult: undefined,
+    plan,
+  }
+  draft.moveStep(step, isPassed(step.status) ? 'redo' : 'reactivate', why, fresh)
+}
+
+/** The step as the active version has it, matched by name; as it was when that version has it no more. */
+function currentPlan(draft: Draft, step: Step): Step['plan'] {
+  const version = draft.batch.activeVersion
+  if (step.plan.runbookVersion === version || step.kind !== 'phase') return step.plan
+  const name = step.plan.stepName.toLowerCase()
+  const steps = phaseDefinition(draft.runbooks.get(version), draft.phase(step.phaseId!).name)?.steps
+  const index = steps?.findIndex((one) => one.name.toLowerCase() === name) ?? -1
+  return index < 0 ? step.plan : planOf(steps![index]!, index, version)
+}
+
+function refusal(draft: Draft, member: Member): Refusal {
+  if (draft.batch.status === 'cancelled')
+    return `batch ${draft.batch.id} is cancelled; clone it instead`
+  if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
+  if (isUndoOpen(draft, member))
+    return `member ${member.id} has a rollback or removal that has not ended`
+  if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
+    return `member ${member.id} has a job out that is not settled`
+  }
+  return null
+}
+
+/** The member's phase steps in the order they are done. */
+function stepsInOrder(draft: Draft, member: Member): Step[] {
+  const rank = new Map(phaseOrder(draft.phases).map((phase, place) => [phase.id, place]))
+  return draft
+    .siblings(member.id, 'phase')
+    .filter((step) => isEffective(draft, draft.phase(step.phaseId!)))
+    .sort(
+      (a, b) =>
+        rank.get(a.phaseId!)! - rank.get(b.phaseId!)! ||
+        a.plan.stepIndex - b.plan.stepIndex ||
+        a.id - b.id,
+    )
+}
+
+/** A failed member tries again: from the step that failed, or from an earlier one (`fromStepId`), doing all later ones too. */
+export function retryMember(
+  draft: Draft,
+  member: Member,
+  why: string,
+  fromStepId?: number,
+): Refusal {
+  const no = refusal(draft, member)
+  if (no) return no
+  if (member.status !== 'failed') return `member ${member.id} is ${member.status}, not failed`
+  const failed = firstNotPassed(draft, member.id)
+  if (!failed) return `member ${member.id} has no step that is not passed`
+  if (fromStepId === undefined && failed.status === 'rolled_back') {
+    return `step ${failed.plan.stepName} of member ${member.id} was rolled back: name the step to start from`
+  }
+  const from = fromStepId === undefined ? failed : draft.steps.get(fromStepId)
+  return startFrom(draft, member, from, why)
+}
+
+/** A member that is through, or under way, does a step and all later ones again. */
+export function redoMember(draft: Draft, member: Member, fromStepId: number, why: string): Refusal {
+  return refusal(draft, member) ?? startFrom(draft, member, draft.steps.get(fromStepId), why)
+}
+
+function startFrom(draft: Draft, member: Member, from: Step | undefined, why: string): Refusal {
+  const ordered = stepsInOrder(draft, member)
+  const start = from ? ordered.indexOf(from) : -1
+  if (start < 0) return `member ${member.id} has no such step to start from`
+  const notPassed = ordered.findIndex((step) => !isPassed(step.status))
+  if (notPassed >= 0 && notPassed < start) {
+    return `step ${from!.plan.stepName} comes after ${ordered[notPassed]!.plan.stepName}, which is not passed`
+  }
+  bringBack(draft, member, why)
+  for (const step of ordered.slice(start)) {
+    draft.setWait(step, null)
+    takeUp(draft, step, why)
+  }
+  advanceMember(draft, member)
+  return null
+}
+
+function bringBack(draft: Draft, member: Member, why: string): void {
+  if (member.status === 'failed') draft.moveMember(member, 'retry', why, { failedAt: null })
+}
+
+/** The step need not be done: the member goes on after it. */
+export function skipStep(draft: Draft, step: Step, why: string): Refusal {
+  return pass(draft, step, why, () => {
+    draft.moveStep(step, 'skip', why, { completedAt: draft.now, retryAfter: null })
+  })
+}
+
+/** The step was done by hand, with these outputs. */
+export function markDone(
+  draft: Draft,
+  step: Step,
+  why: string,
+  outputs: Readonly<Record<string, Json>> = {},
+): Refusal {
+  return pass(draft, step, why, () => {
+    draft.moveStep(step, 'mark_done', why, {
+      completedAt: draft.now,
+      retryAfter: null,
+      error: null,
+    })
+    if (Object.keys(outputs).length > 0) draft.addOutputs(step, outputs)
+  })
+}
+
+/** A success that came too late to count is taken for the step's result after all. */
+export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal {
+  const late = step.lateResult
+  if (late === undefined) return `step ${step.id} has no late result to accept`
+  return pass(draft, step, why, () => {
+    draft.moveStep(step, 'mark_done', `its late result was accepted: ${why}`, {
+      completedAt: draft.now,
+      retryAfter: null,
+      error: null,
+      result: late,
+      lateResult: undefined,
+    })
+    takeOutputs(draft, step, late)
+  })
+}
+
+/** What skipping and marking done share: only the member's first step that is not passed, and then everything goes on after it. */
+function pass(draft: Draft, step: Step, why: string, move: () => void): Refusal {
+  if (step.kind !== 'phase')
+    return `step ${step.id} is a step of ${step.kind}; only phase steps can be passed by hand`
+  const member = draft.member(step.memberId!)
+  const no = refusal(draft, member)
+  if (no) return no
+  const isPending =
+    step.status === 'pending' || step.status === 'cancelled' || isFailed(step.status)
+  if (!isPending) return `step ${step.plan.stepName} of member ${member.id} is ${step.status}`
+  if (firstNotPassed(draft, member.id) !== step) {
+    return `step ${step.plan.stepName} is not the next step of member ${member.id}`
+  }
+  draft.setWait(step, null)
+  move()
+  if (member.status === 'failed') {
+    bringBack(draft, member, why)
+    for (const later of stepsInOrder(draft, member)) {
+      if (!isPassed(later.status)) takeUp(draft, later, why)
+    }
+  }
+  advanceMember(draft, member)
+  return null
+}
+
+export function setVariable(
+  draft: Draft,
+  member: Member,
+  name: string,
+  value: Json,
+  why: string,
+): void {
+  draft.changeMember(member, { outputs: { ...member.outputs, [name]: value } })
+  draft.note('variable_set', `${name} was set: ${why}`, { memberId: member.id })
+}

@@ -1,0 +1,159 @@
+// Sending: the queue of steps that may go out, the slots there are, the words resolved into a job.
+// A step is resolved when it is sent and again at every retry, from the data of that moment; a re-poll repeats what was sent.
+import type { Step, Variables } from '../facts.ts'
+import type { Json } from '../json.ts'
+import { jobIdOf } from '../messages.ts'
+import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
+import type { Draft } from './draft.ts'
+import { failStep } from './fail.ts'
+import { advanceAfter } from './next.ts'
+import { definitionOf } from './plan.ts'
+import { timeOut } from './settle.ts'
+
+/** How long after a job's deadline its silence is taken for a loss: the result may still be on its way. */
+export const DEADLINE_GRACE_SEC = 120
+/** A message holds 256 KB; this leaves room for its envelope. */
+const MAX_PARAMS_CHARS = 200_000
+
+/** Sends queued steps while their worker has room. `room` is used up as it goes. */
+export function sendQueued(draft: Draft, room: Map<string, number>): void {
+  const queued = [...draft.steps.values()].filter((step) => step.wait?.what === 'slot')
+  queued.sort(
+    (a, b) => priorityOf(a) - priorityOf(b) || +a.wait!.since - +b.wait!.since || a.id - b.id,
+  )
+  for (const step of queued) {
+    const left = room.get(step.plan.workerId) ?? 0
+    if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
+    if (send(draft, step)) room.set(step.plan.workerId, left - 1)
+  }
+}
+
+/** Undoing goes before doing. */
+export const priorityOf = (step: Step): number => (step.kind === 'phase' ? 1 : 0)
+
+/** A rollback or removal that has begun runs to its end, whatever became of the batch; a hold stops everything. */
+function maySend({ batch }: Draft, step: Step): boolean {
+  if (batch.heldAt !== null) return false
+  if (step.kind === 'phase') return batch.status === 'active'
+  if (step.kind === 'init') return batch.status === 'init_dispatched' || batch.status === 'active'
+  return true
+}
+
+/** True when a job went out. */
+function send(draft: Draft, step: Step): boolean {
+  if (step.status === 'polling') return repoll(draft, step)
+  const words = resolve(draft, step)
+  if ('error' in words) {
+    draft.setWait(step, null)
+    failStep(draft, step, 'unresolved', words.error)
+    advanceAfter(draft, step)
+    return false
+  }
+  const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
+  draft.moveStep(step, 'dispatch', becauseSent(draft, step), {
+    jobId,
+    functionName: words.functionName,
+    params: words.params,
+    dispatchedAt: draft.now,
+    deadlineAt: draft.later(step.plan.timeoutSec),
+    retryAfter: null,
+    error: null,
+    pollCount: 0,
+  })
+  recordJob(draft, step, jobId)
+  return true
+}
+
+function becauseSent(draft: Draft, step: Step): string {
+  const where = {
+    init: 'the next init step',
+    phase: `the member's next step in phase ${draft.phaseOf(step)?.name}`,
+    rollback: 'the next step of the rollback',
+    removal: 'the next removal step',
+  }[step.kind]
+  const again = step.attempt > 0 ? `, attempt ${step.attempt + 1}` : ''
+  return `${where}${again}, sent to ${step.plan.workerId}`
+}
+
+function repoll(draft: Draft, step: Step): boolean {
+  if (step.pollTimeoutAt! <= draft.now) {
+    timeOut(draft, step)
+    return false
+  }
+  const poll = step.pollCount + 1
+  const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll })
+  draft.moveStep(
+    step,
+    'repoll',
+    `poll ${poll}: the interval of ${step.plan.pollIntervalSec} s is over`,
+    {
+      jobId,
+      pollCount: poll,
+      lastPolledAt: draft.now,
+      deadlineAt: draft.later(step.plan.timeoutSec),
+    },
+  )
+  recordJob(draft, step, jobId)
+  return true
+}
+
+function recordJob(draft: Draft, step: Step, jobId: string): void {
+  const notAfter = step.deadlineAt!
+  draft.setWait(step, {
+    what: 'job',
+    since: draft.now,
+    wakeAt: draft.later(step.plan.timeoutSec + DEADLINE_GRACE_SEC),
+    jobId,
+  })
+  draft.jobs.push({ jobId, step, functionName: step.functionName!, params: step.params, notAfter })
+}
+
+function resolve(
+  draft: Draft,
+  step: Step,
+): { functionName: string; params: Json } | { error: string } {
+  const definition = definitionOf(draft, step)
+  if (!definition) {
+    return { error: `version ${step.plan.runbookVersion} has no step "${step.plan.stepName}"` }
+  }
+  const scope = scopeFor(draft, step)
+  const name = resolveTemplates(definition.function, scope)
+  const params = resolveTemplates(definition.params, scope)
+  if (!name.ok || !params.ok) {
+    const missing = [...(name.ok ? [] : name.missing), ...(params.ok ? [] : params.missing)]
+    return { error: `unresolved: ${[...new Set(missing.map(sayMissing))].join(', ')}` }
+  }
+  if (typeof name.value !== 'string' || name.value.trim() === '') {
+    return { error: `the function resolves to ${JSON.stringify(name.value)}, which is no name` }
+  }
+  if (roughSize(params.value) > MAX_PARAMS_CHARS) {
+    return {
+      error: `the parameters are larger than ${MAX_PARAMS_CHARS} characters, too large for a message`,
+    }
+  }
+  return { functionName: name.value, params: params.value }
+}
+
+const sayMissing = ({ name, nearest }: { name: string; nearest: string | null }) =>
+  nearest === null ? `{{${name}}}` : `{{${name}}} (did you mean {{${nearest}}}?)`
+
+const NOTHING: Variables = {}
+
+function scopeFor(draft: Draft, step: Step): Scope {
+  const { batch } = draft
+  const member = step.memberId === null ? null : draft.member(step.memberId)
+  const special = {
+    _batch_id: batch.id,
+    _batch_start_time: batch.startTime?.toISOString() ?? null,
+  }
+  return scopeOf([special, member?.outputs ?? NOTHING, batch.outputs, member?.data ?? NOTHING])
+}
+
+/** Characters of text in a value, roughly: enough to tell a large one without writing it all out. */
+function roughSize(value: Json): number {
+  if (typeof value === 'string') return value.length
+  if (value === null || typeof value !== 'object') return 8
+  let size = 2
+  for (const [key, inner] of Object.entries(value)) size += key.length + roughSize(inner)
+  return size
+}

@@ -1,0 +1,25 @@
+// A wait is over by the clock: a retry or a poll is due, polling took too long, or a job stayed silent past its deadline.
+import type { Step } from '../facts.ts'
+import type { Draft } from './draft.ts'
+import { nextOfBatch, nextOfMember } from './next.ts'
+import { onOverdue, timeOut } from './settle.ts'
+
+/** Decided by the state of now, not by the clock alone: a wake that comes early, late or twice does nothing. */
+export function onWake(draft: Draft, step: Step): void {
+  const { wait } = step
+  if (!wait?.wakeAt || wait.wakeAt > draft.now) return
+  if (wait.what === 'job') return onOverdue(draft, step)
+  // A held batch sends nothing and its held time does not count: resume moves these times.
+  if (draft.batch.heldAt !== null) return
+  if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)
+  if (wait.what === 'slot') return
+  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt: step.pollTimeoutAt ?? null })
+  if (step.status === 'pending') leaveUnlessNext(draft, step)
+}
+
+/** A retry that came due while something must go before it (an undo that began meanwhile) goes back to waiting its turn. */
+function leaveUnlessNext(draft: Draft, step: Step): void {
+  const next =
+    step.memberId === null ? nextOfBatch(draft) : nextOfMember(draft, draft.member(step.memberId))
+  if (next !== step) draft.setWait(step, null)
+}

@@ -1,0 +1,33 @@
+// Sharing a worker's free slots between the batches that wait for it.
+
+/**
+ * Slots that each waiting batch may take now: free ones go to whoever has the fewest jobs out, until all waiting batches are
+ * level or nothing is left. A batch that waits is never starved by one that came earlier.
+ */
+export function shareSlots(
+  limit: number,
+  waiting: readonly number[],
+  outstanding: ReadonlyMap<number, number>,
+): Map<number, number> {
+  let free = limit
+  for (const jobs of outstanding.values()) free -= jobs
+  const share = new Map(waiting.map((batchId) => [batchId, 0]))
+  const level = waiting
+    .map((batchId) => ({ batchId, jobs: outstanding.get(batchId) ?? 0 }))
+    .sort((a, b) => a.jobs - b.jobs || a.batchId - b.batchId)
+  for (let low = 0; low < level.length && free > 0; low++) {
+    // Raise the `low + 1` lowest batches to the next one's level, or as far as the free slots go.
+    const ceiling = level[low + 1]?.jobs ?? Infinity
+    const rise = Math.min(ceiling - level[low]!.jobs, Math.floor(free / (low + 1)))
+    for (let i = 0; i <= low; i++) add(share, level[i]!.batchId, rise)
+    free -= rise * (low + 1)
+    if (rise < ceiling - level[low]!.jobs) {
+      for (let i = 0; i <= low && free > 0; i++, free--) add(share, level[i]!.batchId, 1)
+      break
+    }
+  }
+  return share
+}
+
+const add = (share: Map<number, number>, batchId: number, slots: number) =>
+  share.set(batchId, share.get(batchId)! + slots)

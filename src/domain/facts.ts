@@ -1,0 +1,134 @@
+// The rows a decision looks at, as the database keeps them (sql/001_core.sql), in the names of the program.
+// Decisions change these objects in memory; src/db/changes.ts writes what changed.
+import type { Json } from './json.ts'
+import type { BatchStatus, MemberStatus, PhaseStatus, StepStatus } from './moves.ts'
+
+export type StepKind = 'init' | 'phase' | 'rollback' | 'removal'
+export type Variables = Readonly<Record<string, Json>>
+
+export interface Batch {
+  readonly id: number
+  readonly runbookName: string
+  runbookVersion: number
+  /** The published version that is active now: its words are used for whoever joins or is taken up again. */
+  readonly activeVersion: number
+  readonly isManual: boolean
+  startTime: Date | null
+  status: BatchStatus
+  failedInInit: boolean
+  currentPhase: string | null
+  initDispatchedAt: Date | null
+  activatedAt: Date | null
+  endedAt: Date | null
+  heldAt: Date | null
+  heldBy: string | null
+  heldReason: string | null
+  /** What init steps put out: the batch's variables. */
+  outputs: Variables
+  membersActive: number
+  membersFailed: number
+  membersRemoved: number
+  initOpen: number
+  rollbackOpen: number
+  removalOpen: number
+}
+
+export type StepCounts = Record<StepStatus, number>
+
+/** How the members who have steps in a phase stand there; the rest of `total` are still at it. */
+export interface MemberCounts {
+  total: number
+  passed: number
+  failed: number
+  stopped: number
+  removed: number
+}
+
+export interface Phase {
+  readonly id: number
+  readonly name: string
+  readonly index: number
+  readonly offsetMinutes: number
+  readonly runbookVersion: number
+  dueAt: Date | null
+  status: PhaseStatus
+  skippedBecause: 'empty' | 'overdue' | null
+  dispatchedAt: Date | null
+  expandedThrough: number
+  expandedAt: Date | null
+  completedAt: Date | null
+  /** Failures that an operator saw and resumed over; the fuse counts those beyond. */
+  fuseAcknowledged: number
+  steps: StepCounts
+  members: MemberCounts
+}
+
+export interface Member {
+  readonly id: number
+  readonly key: string
+  status: MemberStatus
+  data: Variables
+  /** What this member's steps put out. */
+  outputs: Variables
+  failedAt: Date | null
+  removedAt: Date | null
+  /** `source` when the data source dropped the member, else the person. */
+  removedBy: string | null
+  removalNumber: number
+  movedToBatchId: number | null
+}
+
+/** What a step was told to be when its row was made: the runbook's words, frozen. */
+export interface StepPlan {
+  readonly stepName: string
+  readonly stepIndex: number
+  readonly runbookVersion: number
+  readonly workerId: string
+  readonly onFailure: string | null
+  readonly pollIntervalSec: number | null
+  readonly pollTimeoutSec: number | null
+  readonly maxRetries: number
+  readonly retryIntervalSec: number
+  readonly retryBackoff: 'fixed' | 'exponential'
+  readonly retryMaxIntervalSec: number | null
+  readonly timeoutSec: number
+}
+
+export interface Step {
+  /** Negative for a row that this decision makes: the database gives it a real one. */
+  readonly id: number
+  readonly kind: StepKind
+  readonly phaseId: number | null
+  readonly memberId: number | null
+  readonly originStepId: number | null
+  readonly originAttempt: number | null
+  readonly removalNumber: number | null
+  plan: StepPlan
+  status: StepStatus
+  attempt: number
+  retryCount: number
+  retryAfter: Date | null
+  functionName: string | null
+  params: Json
+  jobId: string | null
+  dispatchedAt: Date | null
+  deadlineAt: Date | null
+  completedAt: Date | null
+  result: Json | undefined
+  error: string | null
+  pollStartedAt: Date | null
+  lastPolledAt: Date | null
+  pollCount: number
+  pollTimeoutAt: Date | null
+  lateResult: Json | undefined
+  wait: Wait | null
+}
+
+export type Wait = { readonly since: Date } & (
+  | { readonly what: 'slot'; readonly wakeAt: Date | null }
+  | { readonly what: 'retry' | 'poll'; readonly wakeAt: Date }
+  | { readonly what: 'job'; readonly wakeAt: Date; readonly jobId: string }
+)
+
+/** A step is unsettled while a job of it is out: sent, and neither result, deadline nor withdrawal recorded. */
+export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'

@@ -1,0 +1,203 @@
+// The one door through which a batch changes: lock the batch, load the facts, decide, write the moves, the counters, the events
+// and the outgoing messages, all in one transaction. Orchestrator, scheduler and API come in here; nothing else writes a status.
+
+import type { Send } from '../bus/bus.ts'
+import { enqueue, withdraw } from '../bus/outbox.ts'
+import { writeChanges } from '../db/changes.ts'
+import type { Db, Tx } from '../db/db.ts'
+import {
+  loadMembers,
+  loadPhases,
+  loadStepsOfBatch,
+  loadStepsOfMembers,
+  lockBatch,
+} from '../db/facts.ts'
+import { findContended, listOutstandingJobs } from '../db/waits.ts'
+import { Draft, type JobRecord } from '../domain/decide/draft.ts'
+import { checkFuse, close, count } from '../domain/decide/finish.ts'
+import { sendQueued } from '../domain/decide/send.ts'
+import { onWithdrawn } from '../domain/decide/settle.ts'
+import type { Batch, Step } from '../domain/facts.ts'
+import type { Json } from '../domain/json.ts'
+import type { Runbook } from '../domain/runbook.ts'
+import { MatoolkitError } from '../errors.ts'
+import type { RunbookCache } from './runbook-cache.ts'
+
+export interface Door {
+  readonly db: Db
+  readonly clock: { now(): Date }
+  readonly runbooks: RunbookCache
+  /** 0 ≤ random() < 1, for the jitter of retries; from the seed in simulations. */
+  readonly random: () => number
+  /** Unsettled jobs per worker, where the worker's row does not say otherwise. */
+  readonly maxOutstanding: number
+  /** False when the transport cannot call back messages. */
+  readonly canWithdraw: boolean
+}
+
+export interface Visit {
+  readonly tx: Tx
+  readonly draft: Draft
+  readonly door: Door
+  /** Slots this change may use besides those it frees, by worker. */
+  readonly room: Map<string, number>
+}
+
+/** Runs one change of one batch. What `work` returns is returned once everything is committed. */
+export async function changeBatch<T>(
+  door: Door,
+  batchId: number,
+  actor: string,
+  work: (visit: Visit) => Promise<T>,
+): Promise<T> {
+  return door.db.transaction(async (tx) => {
+    const visit = await enter(door, tx, batchId, actor)
+    const result = await work(visit)
+    await leave(visit)
+    return result
+  })
+}
+
+/** Locks the batch and loads what every decision needs. For changes of two batches at once; else use `changeBatch`. */
+export async function enter(door: Door, tx: Tx, batchId: number, actor: string): Promise<Visit> {
+  const batch = await lockBatch(tx, batchId)
+  if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  const phases = await loadPhases(tx, batchId)
+  const versions = new Set([
+    batch.runbookVersion,
+    batch.activeVersion,
+    ...phases.map((phase) => phase.runbookVersion),
+  ])
+  const runbooks = new Map<number, Runbook>()
+  for (const version of versions) {
+    runbooks.set(version, await door.runbooks.get(tx, batch.runbookName, version))
+  }
+  const draft = new Draft({
+    now: door.clock.now(),
+    actor,
+    batch,
+    phases,
+    runbooks,
+    random: door.random,
+  })
+  return { tx, draft, door, room: new Map() }
+}
+
+/** Counts, closes, sends what may be sent, and writes everything. */
+export async function leave(visit: Visit): Promise<void> {
+  const { tx, draft } = visit
+  count(draft)
+  checkFuse(draft)
+  if (draft.wantsWithdrawal)
+    await callBackJobs(visit, `the batch is held: ${draft.batch.heldReason}`)
+  await useFreedSlots(visit)
+  sendQueued(draft, visit.room)
+  count(draft)
+  close(draft)
+  await writeChanges(tx, draft)
+  if (draft.jobs.length > 0) {
+    const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
+    await enqueue(tx, sends, draft.now)
+  }
+}
+
+/** A job that ended leaves a slot; it is used again at once, unless another batch waits for that worker too (then fill shares). */
+async function useFreedSlots({ tx, draft, room }: Visit): Promise<void> {
+  if (draft.attempts.length === 0) return
+  const freed = new Map<string, number>()
+  for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
+  const contended = await findContended(tx, [...freed.keys()], draft.batch.id)
+  for (const [workerId, slots] of freed) {
+    if (!contended.has(workerId)) room.set(workerId, (room.get(workerId) ?? 0) + slots)
+  }
+}
+
+function jobMessage(
+  batch: Batch,
+  { jobId, step, functionName, params, notAfter }: JobRecord,
+): Send {
+  const owner = step.kind === 'init' ? { initExecutionId: step.id } : { stepExecutionId: step.id }
+  return {
+    topic: 'worker-jobs',
+    messageId: jobId,
+    type: 'worker-job',
+    workerId: step.plan.workerId,
+    expiresAt: notAfter,
+    body: {
+      jobId,
+      batchId: batch.id,
+      workerId: step.plan.workerId,
+      functionName,
+      parameters: params as { [key: string]: Json },
+      notAfter: notAfter.toISOString(),
+      correlationData: {
+        ...owner,
+        isInitStep: step.kind === 'init',
+        runbookName: batch.runbookName,
+        runbookVersion: step.plan.runbookVersion,
+      },
+    },
+  }
+}
+
+/** Members and their steps into the draft. `all` takes the passed steps too. */
+export async function bringMembers(
+  { tx, draft, door }: Visit,
+  memberIds: readonly number[],
+  options: { stepIds?: readonly number[]; all?: boolean; newIds?: ReadonlySet<number> } = {},
+): Promise<void> {
+  const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
+  if (missing.length === 0) return
+  draft.addMembers(await loadMembers(tx, missing))
+  const steps = await loadStepsOfMembers(tx, missing, options)
+  await addSteps(door, tx, draft, steps, options.newIds)
+}
+
+/** Init steps and the rollback of init into the draft. */
+export async function bringBatchSteps({ tx, draft, door }: Visit): Promise<void> {
+  await addSteps(door, tx, draft, await loadStepsOfBatch(tx, draft.batch.id))
+}
+
+async function addSteps(
+  door: Door,
+  tx: Tx,
+  draft: Draft,
+  steps: readonly Step[],
+  newIds: ReadonlySet<number> = new Set(),
+): Promise<void> {
+  for (const { plan } of steps) {
+    if (draft.runbooks.has(plan.runbookVersion)) continue
+    const runbook = await door.runbooks.get(tx, draft.batch.runbookName, plan.runbookVersion)
+    draft.runbooks.set(plan.runbookVersion, runbook)
+  }
+  draft.addSteps(steps.filter(({ id }) => !newIds.has(id)))
+  draft.addSteps(
+    steps.filter(({ id }) => newIds.has(id)),
+    { isNew: true },
+  )
+}
+
+/** Takes back the jobs that no worker has taken, of the whole batch or of some members. Bounded by the workers' windows. */
+export async function callBackJobs(
+  visit: Visit,
+  why: string,
+  memberIds?: readonly number[],
+): Promise<void> {
+  const { tx, draft, door } = visit
+  if (!door.canWithdraw) return
+  const out = await listOutstandingJobs(tx, draft.batch.id, memberIds)
+  if (out.length === 0) return
+  const taken = new Set(
+    await withdraw(
+      tx,
+      'worker-jobs',
+      out.map(({ jobId }) => jobId),
+    ),
+  )
+  const back = out.filter(({ jobId }) => taken.has(jobId))
+  if (back.length === 0) return
+  const members = back.flatMap(({ memberId }) => (memberId === null ? [] : [memberId]))
+  await bringMembers(visit, members, { stepIds: back.map(({ stepId }) => stepId) })
+  if (members.length < back.length) await bringBatchSteps(visit)
+  for (const { stepId } of back) onWithdrawn(draft, draft.steps.get(stepId)!, why)
+}

@@ -1,0 +1,72 @@
+// Steps for members, set-based: everybody of a phase that has started, in chunks, or some members in every phase that has.
+// One function writes the rows, so repeats and races create nothing twice and miss nobody.
+import { listMemberIds } from '../db/batches.ts'
+import { insertPhaseSteps } from '../db/steps.ts'
+import { advanceMember, isEffective } from '../domain/decide/next.ts'
+import { stepsOfPhase } from '../domain/decide/plan.ts'
+import type { Phase, StepPlan } from '../domain/facts.ts'
+import { isPhaseStarted } from '../domain/moves.ts'
+import { bringMembers, changeBatch, type Door, type Visit } from './door.ts'
+
+/** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
+const MEMBERS_PER_CHUNK = 500
+
+/**
+ * Rows for these members in every phase that has started: whoever joins late or comes back catches up in order. In phases that
+ * have not started only the steps that `early` picks (those a member who moves has passed elsewhere). All of the members' steps
+ * are among the facts afterwards.
+ */
+export async function ensureSteps(
+  visit: Visit,
+  memberIds: readonly number[],
+  early: (phase: Phase, plan: StepPlan) => boolean = () => false,
+): Promise<void> {
+  const { draft } = visit
+  const newIds = new Set<number>()
+  for (const phase of draft.phases) {
+    if (!isEffective(draft, phase)) continue
+    const plans = stepsOfPhase(draft, phase)
+    const wanted = isPhaseStarted(phase.status) ? plans : plans.filter((plan) => early(phase, plan))
+    if (wanted.length > 0) await writeSteps(visit, phase, memberIds, wanted, newIds)
+  }
+  await bringMembers(visit, memberIds, { all: true, newIds })
+}
+
+async function writeSteps(
+  { tx, draft }: Visit,
+  phase: Phase,
+  memberIds: readonly number[],
+  plans: readonly StepPlan[],
+  newIds: Set<number>,
+): Promise<void> {
+  for (const id of await insertPhaseSteps(tx, draft.batch.id, phase.id, memberIds, plans))
+    newIds.add(id)
+}
+
+/** Writes the next chunk of a phase that has started. False when there was nothing left to do. */
+export async function expandPhase(
+  door: Door,
+  batchId: number,
+  phaseId: number,
+  actor: string,
+): Promise<boolean> {
+  return changeBatch(door, batchId, actor, async (visit) => {
+    const { tx, draft } = visit
+    const phase = draft.phase(phaseId)
+    if (phase.status !== 'dispatched' || phase.expandedAt !== null) return false
+    const ids = await listMemberIds(tx, batchId, 'active', phase.expandedThrough, MEMBERS_PER_CHUNK)
+    if (ids.length > 0) {
+      const newIds = new Set<number>()
+      await writeSteps(visit, phase, ids, stepsOfPhase(draft, phase), newIds)
+      await bringMembers(visit, ids, { all: true, newIds })
+      for (const id of ids) advanceMember(draft, draft.member(id))
+    }
+    const isLast = ids.length < MEMBERS_PER_CHUNK
+    draft.changePhase(phase, {
+      expandedThrough: ids.at(-1) ?? phase.expandedThrough,
+      ...(isLast && { expandedAt: draft.now }),
+    })
+    if (isLast) draft.note('expanded', 'the steps of every member are written', { phaseId })
+    return !isLast
+  })
+}

@@ -1,0 +1,44 @@
+// The window: at most so many unsettled jobs per worker, shared fairly between the batches that wait for it.
+// Only here does a transaction take slots that it did not free itself, and it holds the worker's row while it does.
+import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
+import { lockWorker } from '../db/workers.ts'
+import { shareSlots } from '../domain/decide/window.ts'
+import { bringBatchSteps, bringMembers, type Door, enter, leave } from './door.ts'
+
+/** Steps sent in one transaction. */
+const STEPS_PER_CHUNK = 500
+
+/** Sends what the worker's window has room for. Returns how many steps it looked at; 0 when there is nothing to do. */
+export async function fillWorker(door: Door, workerId: string, actor: string): Promise<number> {
+  let looked = 0
+  for (const batchId of await listBatchesWaiting(door.db, workerId)) {
+    looked += await fillFromBatch(door, workerId, batchId, actor)
+  }
+  return looked
+}
+
+async function fillFromBatch(
+  door: Door,
+  workerId: string,
+  batchId: number,
+  actor: string,
+): Promise<number> {
+  return door.db.transaction(async (tx) => {
+    const worker = await lockWorker(tx, workerId)
+    // Never seen and not configured: its jobs would wait for nobody. The steps stay pending, and `stuck` says so.
+    if (!worker) return 0
+    const waiting = await listBatchesWaiting(tx, workerId)
+    const outstanding = await countOutstanding(tx, workerId)
+    const limit = worker.maxOutstanding ?? door.maxOutstanding
+    const share = shareSlots(limit, waiting, outstanding).get(batchId) ?? 0
+    const queued = await listQueued(tx, workerId, batchId, Math.min(share, STEPS_PER_CHUNK))
+    if (queued.length === 0) return 0
+    const visit = await enter(door, tx, batchId, actor)
+    const members = queued.flatMap(({ memberId }) => (memberId === null ? [] : [memberId]))
+    await bringMembers(visit, members)
+    if (members.length < queued.length) await bringBatchSteps(visit)
+    visit.room.set(workerId, queued.length)
+    await leave(visit)
+    return queued.length
+  })
+}

@@ -1,0 +1,217 @@
+// What messages mean: each finds its batch, those of one batch are handled together in one transaction, in their order.
+// A group that fails is taken apart, so that one poison message harms only itself: it ends in the dead letters with its reason,
+// and its batch is held, because something that must not happen was about to.
+import { findPhaseBatch } from '../db/batches.ts'
+import { insertEvents } from '../db/changes.ts'
+import { loadOwners, type StepOwner } from '../db/facts.ts'
+import { isTransient } from '../db/transient.ts'
+import { rememberWorker } from '../db/workers.ts'
+import { beginBatch, hold, onPhaseDue } from '../domain/decide/course.ts'
+import { removeMember } from '../domain/decide/membership.ts'
+import { advanceMember } from '../domain/decide/next.ts'
+import { onResult } from '../domain/decide/settle.ts'
+import { onWake } from '../domain/decide/wake.ts'
+import { type Message, parseJobId } from '../domain/messages.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import {
+  bringBatchSteps,
+  bringMembers,
+  callBackJobs,
+  changeBatch,
+  type Door,
+  type Visit,
+} from './door.ts'
+import { ensureSteps } from './expand.ts'
+
+export type Verdict = 'settle' | { readonly deadLetter: string; readonly description: string }
+
+/** A message that has found its batch, and its step where it has one. */
+interface Addressed {
+  readonly index: number
+  readonly message: Message
+  readonly batchId: number
+  readonly step: StepOwner | null
+}
+
+const ACTOR = 'orchestrator'
+
+/** One verdict per message, in their order. Throws when the database cannot be used right now: all come again. */
+export async function handleMessages(door: Door, messages: readonly Message[]): Promise<Verdict[]> {
+  const verdicts: Verdict[] = messages.map(() => 'settle')
+  const addressed = await findBatches(door, messages, verdicts)
+  for (const [batchId, group] of Map.groupBy(addressed, (one) => one.batchId)) {
+    await handleGroup(door, batchId, group, verdicts)
+  }
+  return verdicts
+}
+
+async function findBatches(
+  door: Door,
+  messages: readonly Message[],
+  verdicts: Verdict[],
+): Promise<Addressed[]> {
+  const stepIds = messages.flatMap((message) => stepIdOf(message) ?? [])
+  const phaseIds = messages.flatMap((message) =>
+    message.messageType === 'phase-due' ? [message.phaseExecutionId] : [],
+  )
+  const owners = new Map(
+    stepIds.length > 0 ? (await loadOwners(door.db, stepIds)).map((one) => [one.id, one]) : [],
+  )
+  const phases = new Map(
+    phaseIds.length > 0
+      ? (await findPhaseBatch(door.db, phaseIds)).map((one) => [one.id, one.batchId])
+      : [],
+  )
+  const found: Addressed[] = []
+  for (const [index, message] of messages.entries()) {
+    if (message.messageType === 'worker-hello') await greet(door, message)
+    else if (message.messageType === 'worker-job') {
+      verdicts[index] = {
+        deadLetter: 'WrongTopic',
+        description: 'A job came to the orchestrator; jobs go to workers.',
+      }
+    } else {
+      const stepId = stepIdOf(message)
+      const step = stepId === null ? null : (owners.get(stepId) ?? null)
+      const batchId =
+        message.messageType === 'phase-due'
+          ? phases.get(message.phaseExecutionId)
+          : (step?.batchId ?? batchIdOf(message))
+      if (batchId === undefined || (step === null && needsStep(message)))
+        verdicts[index] = unknown(message)
+      else found.push({ index, message, batchId, step })
+    }
+  }
+  return found
+}
+
+const needsStep = ({ messageType }: Message): boolean =>
+  messageType === 'worker-result' || messageType === 'poll-check' || messageType === 'retry-check'
+
+/** The step that a message is about: by its job id, which says more than the correlation that foreign workers may garble. */
+function stepIdOf(message: Message): number | null {
+  if (message.messageType === 'worker-result') return parseJobId(message.jobId)?.stepId ?? null
+  if (message.messageType === 'poll-check' || message.messageType === 'retry-check')
+    return message.stepExecutionId
+  return null
+}
+
+const batchIdOf = (message: Message): number | undefined =>
+  'batchId' in message && typeof message.batchId === 'number' ? message.batchId : undefined
+
+function unknown(message: Message): Verdict {
+  const what =
+    message.messageType === 'worker-result' ? `job "${message.jobId}"` : message.messageType
+  return {
+    deadLetter: 'UnknownSubject',
+    description: `Nothing in this database is what ${what} speaks of.`,
+  }
+}
+
+async function greet(door: Door, message: Message<'worker-hello'>): Promise<void> {
+  const now = door.clock.now()
+  await door.db.transaction(async (tx) => {
+    const hello = {
+      workerId: message.workerId,
+      version: message.version ?? null,
+      slots: message.slots ?? null,
+      functions: message.functions,
+    }
+    if (!(await rememberWorker(tx, hello, now))) return
+    const because = `worker ${message.workerId} announced itself with ${message.functions.length} functions`
+    await insertEvents(tx, null, now, message.workerId, [workerEvent('first_seen', because)])
+  })
+}
+
+const workerEvent = (event: string, because: string) => ({
+  thing: 'worker' as const,
+  event,
+  from: null,
+  to: null,
+  memberId: null,
+  phaseId: null,
+  stepId: null,
+  attempt: null,
+  jobId: null,
+  because,
+  details: null,
+})
+
+async function handleGroup(
+  door: Door,
+  batchId: number,
+  group: readonly Addressed[],
+  verdicts: Verdict[],
+): Promise<void> {
+  try {
+    await changeBatch(door, batchId, ACTOR, (visit) => decideAll(visit, group))
+  } catch (error) {
+    if (isTransient(error)) throw error
+    if (group.length > 1) {
+      for (const one of group) await handleGroup(door, batchId, [one], verdicts)
+      return
+    }
+    verdicts[group[0]!.index] = {
+      deadLetter: 'HandlerFailed',
+      description: messageOf(error).slice(0, 1_000),
+    }
+    const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
+    if (!isUnknown) await holdAfterPoison(door, batchId, error)
+  }
+}
+
+/** Stop rather than guess: whatever this was, nothing more is sent for the batch until a person has looked. */
+async function holdAfterPoison(door: Door, batchId: number, error: unknown): Promise<void> {
+  await changeBatch(door, batchId, ACTOR, async ({ draft }) => {
+    hold(draft, `a message could not be handled: ${messageOf(error).slice(0, 300)}`)
+  })
+}
+
+async function decideAll(visit: Visit, group: readonly Addressed[]): Promise<void> {
+  await bringFacts(visit, group)
+  for (const one of group) await decideOne(visit, one)
+}
+
+async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<void> {
+  const steps = group.flatMap(({ step }) => step ?? [])
+  const memberIds = [...new Set(steps.flatMap(({ memberId }) => memberId ?? []))]
+  await bringMembers(visit, memberIds, { stepIds: steps.map(({ id }) => id) })
+  if (steps.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
+  const added = membersIn(group, 'member-added')
+  if (added.length > 0) await ensureSteps(visit, added)
+  const removed = membersIn(group, 'member-removed')
+  await bringMembers(visit, removed)
+  if (removed.length > 0) await callBackJobs(visit, 'the member left', removed)
+}
+
+const membersIn = (
+  group: readonly Addressed[],
+  type: 'member-added' | 'member-removed',
+): number[] =>
+  group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : []))
+
+async function decideOne({ draft }: Visit, { message, step }: Addressed): Promise<void> {
+  switch (message.messageType) {
+    case 'worker-result': {
+      const error = typeof message.error === 'string' ? { message: message.error } : message.error
+      return onResult(draft, draft.steps.get(step!.id)!, { ...message, error })
+    }
+    case 'poll-check':
+    case 'retry-check':
+      return onWake(draft, draft.steps.get(step!.id)!)
+    case 'batch-init':
+      return beginBatch(draft)
+    case 'phase-due': {
+      const refusal = onPhaseDue(draft, draft.phase(message.phaseExecutionId))
+      if (refusal) draft.note('phase_due_ignored', refusal, { phaseId: message.phaseExecutionId })
+      return
+    }
+    case 'member-added':
+      return advanceMember(draft, draft.member(message.batchMemberId))
+    case 'member-removed': {
+      const member = draft.member(message.batchMemberId)
+      if (member.status !== 'removed')
+        removeMember(draft, member, 'source', 'no longer in the source')
+    }
+  }
+}

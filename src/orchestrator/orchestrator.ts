@@ -1,0 +1,86 @@
+// The orchestrator: two subscriptions and the clock, all into the engine's door. Any number of them may run at once.
+import type { Bus, Received } from '../bus/bus.ts'
+import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
+import { type Handler, makeConsumer, type Outcome } from '../bus/consumer.ts'
+import type { Clock } from '../clock.ts'
+import { type Message, readMessage } from '../domain/messages.ts'
+import type { Door } from '../engine/door.ts'
+import { handleMessages } from '../engine/messages.ts'
+import { fillWorkers, runTimers } from '../engine/timers.ts'
+import { everyLoop, type Service } from '../service.ts'
+
+const TIMER_INTERVAL_MS = 1_000
+
+export interface OrchestratorOptions {
+  readonly door: Door
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly chunk: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Understands the chunk, handles what can be understood, and says what becomes of each message. */
+export async function handleChunk(door: Door, received: readonly Received[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = received.map(() => 'settle')
+  const understood: { index: number; message: Message }[] = []
+  for (const [index, { type, topic, body }] of received.entries()) {
+    // Foreign workers may leave the type out of their results; nothing else comes that way unnamed.
+    const read = readMessage(type ?? (topic === 'worker-results' ? 'worker-result' : null), body)
+    if (read.ok) understood.push({ index, message: read.message })
+    else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
+  }
+  const verdicts = await handleMessages(
+    door,
+    understood.map(({ message }) => message),
+  )
+  for (const [place, { index }] of understood.entries()) outcomes[index] = verdicts[place]!
+  return outcomes
+}
+
+export function makeOrchestrator(options: OrchestratorOptions): Service {
+  const { door, bus, clock, chunk, onError } = options
+  const handle: Handler = async (messages) => {
+    const outcomes = await handleChunk(door, messages)
+    // Members that ended left slots: whoever waits for one need not wait for the next second.
+    await fillWorkers(door)
+    return outcomes
+  }
+  const services: Service[] = [
+    makeConsumer({
+      name: 'orchestrator events',
+      bus,
+      subscription: ORCHESTRATOR_EVENTS,
+      handle,
+      clock,
+      chunk,
+      onError,
+    }),
+    makeConsumer({
+      name: 'worker results',
+      bus,
+      subscription: WORKER_RESULTS,
+      handle,
+      clock,
+      chunk,
+      onError,
+    }),
+    everyLoop({
+      name: 'timers',
+      clock,
+      intervalMs: TIMER_INTERVAL_MS,
+      runOnce: async (_now, stopping) => {
+        while (!stopping.aborted && (await runTimers(door)) > 0);
+      },
+      onError,
+    }),
+  ]
+  return {
+    name: 'orchestrator',
+    start: () => {
+      for (const service of services) service.start()
+    },
+    stop: async (giveUp) => {
+      await Promise.all(services.map((service) => service.stop(giveUp)))
+    },
+  }
+}

@@ -1,0 +1,233 @@
+// The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
+// answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do at this moment.
+import { randomUUID } from 'node:crypto'
+import {
+  ORCHESTRATOR_EVENTS,
+  type Received,
+  WORKER_RESULTS,
+  workerJobs,
+} from '../../src/bus/bus.ts'
+import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
+import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import { type VirtualClock, virtualClock } from '../../src/clock.ts'
+import type { Db } from '../../src/db/db.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { rememberWorker } from '../../src/db/workers.ts'
+import type { Json } from '../../src/domain/json.ts'
+import { type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
+import { createBatch, type GivenMember, publishRunbook } from '../../src/engine/create.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { runTimers } from '../../src/engine/timers.ts'
+import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
+import { openTestPglite, type TestDatabase } from '../databases.ts'
+import { brokenInvariants } from '../invariants.ts'
+
+export const START = new Date('2026-03-02T08:00:00Z')
+export const WORKER = 'w1'
+
+export type Job = Message<'worker-job'>
+/** What a worker answers: a result, a failure, or nothing at all. */
+export type Answer = { ok: Json } | { fail: string } | 'silent'
+export type Worker = (job: Job) => Answer
+
+export interface World {
+  readonly db: Db
+  readonly clock: VirtualClock
+  readonly door: Door
+  readonly bus: PostgresBus
+  /** Every job that a worker took, in order. */
+  readonly jobs: Job[]
+  answer: Worker
+  publish(yaml: string): Promise<void>
+  batch(
+    runbook: string,
+    members: number | readonly GivenMember[],
+    options?: { startsInMin?: number; manual?: boolean },
+  ): Promise<number>
+  /** Runs orchestrator, timers and workers until nothing is left to do now. */
+  settle(): Promise<void>
+  /** Only the orchestrator's side: messages and timers, no worker. */
+  orchestrate(): Promise<void>
+  /** Lets the workers take and answer what is there, once. Returns how many jobs they took. */
+  work(limit?: number): Promise<number>
+  /** Turns the clock, then settles. */
+  pass(seconds: number): Promise<void>
+  result(
+    job: Pick<Job, 'jobId'>,
+    answer: Exclude<Answer, 'silent'>,
+    extra?: Record<string, Json>,
+  ): Promise<void>
+  close(): Promise<void>
+}
+
+let shared: Promise<TestDatabase> | undefined
+
+/** One PGlite a test file, emptied for each story: booting one takes seconds, emptying it milliseconds. */
+async function emptyPglite(): Promise<TestDatabase> {
+  shared ??= openTestPglite().then(async (test) => {
+    await migrate(test.db, START)
+    return test
+  })
+  const { db } = await shared
+  const tables = await db.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
+  )
+  await db.script(`truncate ${tables.map(({ name }) => name).join(', ')} restart identity cascade`)
+  return { db, close: async () => {} }
+}
+
+export async function openWorld(
+  options: { maxOutstanding?: number; database?: TestDatabase } = {},
+): Promise<World> {
+  const test = options.database ?? (await emptyPglite())
+  await migrate(test.db, START)
+  const clock = virtualClock(START)
+  const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
+  const door: Door = {
+    db: test.db,
+    clock,
+    runbooks: new RunbookCache(),
+    random: () => 0.5,
+    maxOutstanding: options.maxOutstanding ?? 1000,
+    canWithdraw: true,
+  }
+  const world = makeWorld(test, clock, bus, door)
+  await test.db.transaction((tx) =>
+    rememberWorker(tx, { workerId: WORKER, version: '1', slots: 4, functions: [] }, START),
+  )
+  return world
+}
+
+function makeWorld(test: TestDatabase, clock: VirtualClock, bus: PostgresBus, door: Door): World {
+  const world: World = {
+    db: test.db,
+    clock,
+    bus,
+    door,
+    jobs: [],
+    answer: () => ({ ok: true }),
+    publish: async (yaml) => void (await publishRunbook(door, { yaml, publishedBy: 'author' })),
+    batch: async (runbookName, members, { startsInMin = 0, manual = false } = {}) => {
+      const list = typeof members === 'number' ? people(members) : members
+      const sourceTime = manual ? null : new Date(+clock.now() + startsInMin * 60_000)
+      return (
+        await createBatch(door, { runbookName, sourceTime, members: list, createdBy: 'tester' })
+      ).batchId
+    },
+    orchestrate: async () => {
+      while ((await consume(world)) + (await runTimers(door)) > 0);
+    },
+    work: (limit = 1000) => workOnce(world, limit),
+    settle: async () => {
+      do await world.orchestrate()
+      while ((await world.work()) > 0)
+    },
+    pass: async (seconds) => {
+      await clock.advance(seconds * 1000)
+      await sweepBus(test.db, clock.now())
+      await world.settle()
+    },
+    result: async (job, answer, extra = {}) => {
+      await publishResult(world, job.jobId, answer, extra)
+    },
+    close: async () => {
+      await bus.close()
+      await test.close()
+    },
+  }
+  return world
+}
+
+export const people = (count: number): GivenMember[] =>
+  Array.from({ length: count }, (_, i) => ({
+    key: `user${i + 1}@contoso.example`,
+    data: {
+      UserPrincipalName: `user${i + 1}@contoso.example`,
+      Name: `User ${i + 1}`,
+      Number: i + 1,
+    },
+  }))
+
+async function consume({ bus, door }: World): Promise<number> {
+  let handled = 0
+  for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
+    const received = await bus.receive(subscription, 500)
+    if (received.length === 0) continue
+    const outcomes = await handleChunk(door, received)
+    for (const [index, message] of received.entries()) {
+      const outcome = outcomes[index]!
+      if (outcome === 'settle') await bus.settle([message])
+      else if (outcome === 'abandon') await bus.abandon([message])
+      else await bus.deadLetter([message], outcome.deadLetter, outcome.description)
+    }
+    handled += received.length
+  }
+  return handled
+}
+
+async function workOnce(world: World, limit: number): Promise<number> {
+  const received = await world.bus.receive(workerJobs(WORKER), limit)
+  for (const message of received) {
+    const job = jobOf(message)
+    world.jobs.push(job)
+    const answer = world.answer(job)
+    if (answer !== 'silent') await publishResult(world, job.jobId, answer, {})
+  }
+  if (received.length > 0) await world.bus.settle(received)
+  return received.length
+}
+
+function jobOf(message: Received): Job {
+  const read = readMessage('worker-job', message.body)
+  if (!read.ok) throw new Error(read.reason)
+  return read.message
+}
+
+async function publishResult(
+  { bus, clock }: World,
+  jobId: string,
+  answer: Exclude<Answer, 'silent'>,
+  extra: Record<string, Json>,
+): Promise<void> {
+  const isOk = 'ok' in answer
+  await bus.publish([
+    {
+      topic: 'worker-results',
+      // A repeat of the same result is meant: each has an id of its own, as after the duplicate window.
+      messageId: `${messageIdOf.workerResult(jobId)}-${randomUUID()}`,
+      type: 'worker-result',
+      body: {
+        jobId,
+        batchId: 1,
+        workerId: WORKER,
+        functionName: 'F',
+        status: isOk ? 'Success' : 'Failure',
+        resultType: 'Object',
+        result: isOk ? answer.ok : null,
+        error: isOk
+          ? null
+          : { message: answer.fail, type: 'TestError', isThrottled: false, attempts: 1 },
+        durationMs: 5,
+        timestamp: clock.now().toISOString(),
+        correlationData: null,
+        ...extra,
+      },
+    },
+  ])
+}
+
+/** Runs a story in a world of its own, and checks every invariant at its end. */
+export async function story(
+  options: Parameters<typeof openWorld>[0],
+  tell: (world: World) => Promise<void>,
+): Promise<void> {
+  const world = await openWorld(options)
+  try {
+    await tell(world)
+    const broken = await brokenInvariants(world.db, world.clock.now())
+    if (broken.length > 0) throw new Error(`invariants broken: ${JSON.stringify(broken, null, 1)}`)
+  } finally {
+    await world.close()
+  }
+}
