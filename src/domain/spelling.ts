@@ -40,9 +40,11 @@ const slipsAllowed = (word: string): number => (word.length <= 4 ? 1 : word.leng
 
 /**
  * Letters to add, drop, change or swap with a neighbour to get from one word to the other, or `limit` when it takes as many or more.
- * Only cells within `limit` of the diagonal can matter, so the work is one narrow band: bad names by the hundred stay cheap.
+ * What the words share at both ends is left out, only cells within `limit` of the diagonal can matter, and a hopeless pair stops early:
+ * a runbook with hundreds of wrong long names stays cheap.
  */
-function slipsBetween(a: string, b: string, limit: number): number {
+function slipsBetween(one: string, other: string, limit: number): number {
+  const [a, b] = withoutSharedEnds(one, other)
   const width = b.length + 1
   let beforeLast: number[] = []
   let last = Array.from({ length: width }, (_, j) => j)
@@ -62,4 +64,13 @@ function slipsBetween(a: string, b: string, limit: number): number {
     ;[beforeLast, last] = [last, row]
   }
   return last[b.length]!
+}
+
+function withoutSharedEnds(a: string, b: string): [string, string] {
+  const shorter = Math.min(a.length, b.length)
+  let start = 0
+  while (start < shorter && a[start] === b[start]) start++
+  let end = 0
+  while (end < shorter - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
+  return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
 }
