@@ -2,9 +2,9 @@
 // ours, and throws.
 import { parseDurationSec, parseOffsetMinutes } from './duration.ts'
 import type { Json } from './json.ts'
-import type { MapNode, Node } from './runbook-document.ts'
 import type { DataSource, Phase, Retry, Runbook, Safeguards, Step } from './runbook-model.ts'
 import { DEFAULTS } from './runbook-shape.ts'
+import type { MapNode, Node } from './runbook-tree.ts'
 
 export function buildRunbook(root: MapNode): Runbook {
   const retry = retryOf(root)

@@ -1,43 +1,17 @@
-// From bytes to a small tree that knows where everything stands in the file. Hostile input ends here, quickly: size, encoding,
-// depth, number of nodes, aliases, tags and several documents are checked before anything recursive or quadratic can see them.
-// The parser is fed token by token, so a 1 MB file of brackets stops at the 51st and not in a stack overflow (seen at column 819);
-// key uniqueness is checked here, because the parser's own check took 9.9 s for 40,000 keys.
-
-import type { Document, YAMLMap } from 'yaml'
-import { Composer, CST, isAlias, isMap, isNode, isScalar, isSeq, Lexer, Parser } from 'yaml'
-import { RESERVED_NAMES } from './json.ts'
-import { type Findings, findingsIn, type ProblemCode, type Span } from './runbook-problems.ts'
+// From bytes to a tree. Hostile input ends here, quickly: size, encoding, depth, number of nodes, tags and several documents are
+// checked before anything recursive or quadratic can see them. The parser is fed token by token, so a 1 MB file of brackets stops
+// at the 51st and not in a stack overflow (seen at column 819). The parser's own check of unique keys is off, because it took
+// 9.9 s for 40,000 keys; runbook-tree.ts does it.
+import type { Document } from 'yaml'
+import { Composer, CST, Lexer, Parser } from 'yaml'
+import { type Findings, findingsIn, type Span } from './runbook-problems.ts'
+import { type Node, RUNBOOK_NODES_MAX, StopReading, stop, treeOf } from './runbook-tree.ts'
 
 export const RUNBOOK_BYTES_MAX = 1_048_576
-export const RUNBOOK_NODES_MAX = 20_000
-export const RUNBOOK_DEPTH_MAX = 50
+const RUNBOOK_DEPTH_MAX = 50
 // A list of 20,000 short texts is 120,000 tokens; the rest is room for comments and blank lines. Counting tokens while lexing stops
 // a flood before the tree is built: 1 MB of commas took the tree builder 6.6 s, 1 MB of line feeds 1.4 s.
 const TOKENS_MAX = 10 * RUNBOOK_NODES_MAX
-
-export interface ScalarNode extends Span {
-  readonly kind: 'scalar'
-  readonly value: null | boolean | number | string
-  /** As written, for messages. */
-  readonly source: string
-  /** Written without quotes. */
-  readonly plain: boolean
-}
-export interface ListNode extends Span {
-  readonly kind: 'list'
-  readonly items: readonly Node[]
-}
-export interface Entry {
-  readonly key: string
-  readonly keySpan: Span
-  readonly value: Node
-}
-export interface MapNode extends Span {
-  readonly kind: 'map'
-  /** The first entry of each key, in file order. */
-  readonly entries: ReadonlyMap<string, Entry>
-}
-export type Node = ScalarNode | ListNode | MapNode
 
 export interface RunbookDocument {
   /** Null when the file cannot be read at all; the findings say why. */
@@ -62,9 +36,6 @@ export function readDocument(input: Uint8Array | string): RunbookDocument {
     return { root: null, findings }
   }
 }
-
-/** A limit was passed; the finding has been added already. */
-class StopReading extends Error {}
 
 interface Fault {
   readonly code: 'TOO_LARGE' | 'NOT_UTF8'
@@ -193,82 +164,4 @@ function* tokensOf(text: string, findings: Findings): Generator<CST.Token> {
     if (isTooDeep) stop(findings, 'TOO_DEEP', at, RUNBOOK_DEPTH_MAX)
   }
   yield* parser.end()
-}
-
-function stop(findings: Findings, code: ProblemCode, at: Span, max = 0): never {
-  findings.add(code, at, '', { max })
-  throw new StopReading()
-}
-
-/** Copies the parser's nodes into ours. Recursion is safe: the token loop has bounded the depth. */
-function treeOf(document: Document.Parsed, text: string, findings: Findings): Node | null {
-  let nodes = 0
-
-  function read(node: unknown, path: string, fallback: Span): Node {
-    const span = spanOf(node, fallback)
-    if (++nodes > RUNBOOK_NODES_MAX) stop(findings, 'TOO_MANY_NODES', span, RUNBOOK_NODES_MAX)
-    if (isMap(node)) return { kind: 'map', entries: readEntries(node, path, span), ...span }
-    if (isSeq(node)) {
-      const items = node.items.map((item, index) => read(item, `${path}[${index}]`, span))
-      return { kind: 'list', items, ...span }
-    }
-    if (isAlias(node)) findings.add('YAML_ALIAS', span, path)
-    return readScalar(node, path, span)
-  }
-
-  function readEntries(map: YAMLMap, path: string, span: Span): Map<string, Entry> {
-    const entries = new Map<string, Entry>()
-    for (const { key: keyNode, value: valueNode } of map.items) {
-      nodes++
-      const keySpan = spanOf(keyNode, span)
-      const key = isScalar(keyNode) ? String(keyNode.value ?? '') : ''
-      const keyPath = path === '' ? key : `${path}.${key}`
-      const value = read(valueNode, keyPath, keySpan)
-      const former = entries.get(key)
-      if (isAlias(keyNode)) findings.add('YAML_ALIAS', keySpan, path)
-      else if (RESERVED_NAMES.includes(key)) {
-        findings.add('RESERVED_NAME', keySpan, keyPath, { name: key })
-      } else if (former) {
-        const first = findings.lineOf(former.keySpan.start)
-        findings.add('DUPLICATE_KEY', keySpan, keyPath, { key, first })
-      } else entries.set(key, { key, keySpan, value })
-    }
-    return entries
-  }
-
-  function readScalar(node: unknown, path: string, span: Span): ScalarNode {
-    const value = isScalar(node) ? node.value : null
-    const plain = isScalar(node) && node.type === 'PLAIN'
-    const source = text.slice(span.start, span.end)
-    if (typeof value === 'number' && !(Number.isFinite(value) && isExact(value))) {
-      findings.add('NUMBER_NOT_EXACT', span, path, { value: source })
-    }
-    if (typeof value !== 'string')
-      return { kind: 'scalar', value: plainValue(value), source, plain, ...span }
-    // An escape such as "\0" gives characters that neither PostgreSQL's text nor its jsonb can hold.
-    const forbidden = value.indexOf('\0')
-    if (forbidden >= 0 || !value.isWellFormed()) {
-      const character = forbidden >= 0 ? nameOf(value, forbidden) : 'half a surrogate pair'
-      findings.add('CONTROL_CHARACTER', span, path, { character })
-    }
-    return { kind: 'scalar', value, source, plain, ...span }
-  }
-
-  const start = { start: 0, end: 0 }
-  const { contents } = document
-  if (contents !== null && !(isScalar(contents) && contents.value === null)) {
-    return read(contents, '', start)
-  }
-  findings.add('EMPTY_DOCUMENT', start, '')
-  return null
-}
-
-const isExact = (value: number): boolean => !Number.isInteger(value) || Number.isSafeInteger(value)
-
-const plainValue = (value: unknown): null | boolean | number =>
-  typeof value === 'number' || typeof value === 'boolean' ? value : null
-
-function spanOf(node: unknown, fallback: Span): Span {
-  const range = isNode(node) ? node.range : null
-  return range ? { start: range[0], end: range[1] } : fallback
 }

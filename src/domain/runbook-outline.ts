@@ -1,7 +1,7 @@
 // Finds the steps, phases and rollbacks of a document that may still have errors, so that the rules about them can be checked in the
 // same run as the structure. What has the wrong type is left out; the structural check has reported it.
 import { parseOffsetMinutes } from './duration.ts'
-import type { Entry, MapNode, Node, ScalarNode } from './runbook-document.ts'
+import type { Entry, MapNode, Node, ScalarNode } from './runbook-tree.ts'
 
 export interface StepOutline {
   readonly node: MapNode

@@ -39,7 +39,9 @@ export const PROBLEMS = table({
   ),
   YAML_SYNTAX: error('This is not valid YAML: {reason}. Fix it; nothing else was checked yet.'),
   YAML_TAG: error('The tag {tag} is not known. Remove it; write text in quotes.'),
-  YAML_ALIAS: error('Aliases are not supported in runbooks. Write the value out here.'),
+  YAML_ALIAS: error(
+    'Aliases are not supported in runbooks. Write the value out; nothing else was checked yet.',
+  ),
   YAML_DIRECTIVE: error('Directives such as %YAML are not supported. Remove this line.'),
   DUPLICATE_KEY: error(
     'The key "{key}" stands here twice, first in line {first}. Remove or rename one.',
@@ -49,7 +51,7 @@ export const PROBLEMS = table({
   UNKNOWN_KEY: error('"{key}" is no key of {place}. {hint}'),
   MISSING_KEY: error('{place} needs the key "{key}". Add it.'),
   EMPTY_VALUE: error('"{key}" has no value. Give it {expected}, or remove the key.'),
-  EMPTY_LIST: error('"{key}" is empty. It needs at least one entry.'),
+  EMPTY_LIST: error('"{key}" is empty. Add at least one entry.'),
   WRONG_TYPE: error('This is {found}, but {expected} is needed here. {hint}'),
   UNKNOWN_VALUE: error('"{value}" is not possible here. {hint}'),
   CONFLICTING_KEYS: error('"{key}" cannot be used {condition}. Remove it.'),

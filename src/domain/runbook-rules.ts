@@ -1,7 +1,6 @@
 // Rules between the values of a runbook: names that must be unique, rollbacks that must exist, keys that belong to one kind of data
 // source, durations that must fit each other. Steps are checked alike wherever they stand.
 import { parseDurationSec } from './duration.ts'
-import type { MapNode } from './runbook-document.ts'
 import {
   mapAt,
   mapsOf,
@@ -13,6 +12,7 @@ import {
   textsAt,
 } from './runbook-outline.ts'
 import type { Findings, Span } from './runbook-problems.ts'
+import type { MapNode } from './runbook-tree.ts'
 import { hintFor } from './spelling.ts'
 
 export function checkRules(

@@ -1,8 +1,9 @@
 // Checks a document against the table of keys: unknown and missing keys, wrong types, values that cannot be. Goes on after every
 // problem, so that an author sees all of them at once.
-import type { Entry, ListNode, MapNode, Node, ScalarNode } from './runbook-document.ts'
+
 import type { Findings, Span } from './runbook-problems.ts'
 import { type Fault, type Format, RUNBOOK_SHAPE, type Shape } from './runbook-shape.ts'
+import type { Entry, ListNode, MapNode, Node, ScalarNode } from './runbook-tree.ts'
 import { hintFor } from './spelling.ts'
 
 type Of<Is extends Shape['is']> = Extract<Shape, { is: Is }>

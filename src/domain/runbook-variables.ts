@@ -1,7 +1,7 @@
 // Follows every variable to where it comes from. A step sees the batch's own variables, the outputs of init steps, the outputs of
 // steps that run before it (phases in order of time, then of the file) and the columns of the data source. Where the columns are
 // not known, a name that nothing else provides is taken for a column. Rollbacks are checked for the earliest step that uses them.
-import type { MapNode, Node, ScalarNode } from './runbook-document.ts'
+
 import {
   entriesAt,
   mapsOf,
@@ -13,6 +13,7 @@ import {
   textsAt,
 } from './runbook-outline.ts'
 import type { Findings } from './runbook-problems.ts'
+import type { MapNode, Node, ScalarNode } from './runbook-tree.ts'
 import { hintFor } from './spelling.ts'
 import { scanTemplate, type TemplateFault } from './template.ts'
 
