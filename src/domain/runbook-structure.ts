@@ -131,13 +131,12 @@ class StructureCheck {
       }
     } else if (node.kind === 'map') {
       for (const entry of node.entries.values()) this.#json(entry.value, placeOf(entry, at.path))
-    } else this.#plain(node, at.path)
+    } else this.#bareWord(node, at.path)
   }
 
   /** Two traps of YAML: words that were booleans in its older version, and zeros that vanish from numbers. */
-  #plain(node: ScalarNode, path: string): void {
-    const { plain, source, value } = node
-    if (!plain) return
+  #bareWord(node: ScalarNode, path: string): void {
+    const { source, value } = node
     const meant = MEANT_BOOLEANS.get(source.toLowerCase())
     if (meant) this.#findings.add('NOT_A_BOOLEAN', node, path, { value: source, meant })
     if (typeof value === 'number' && /^[-+]?0[0-9]/.test(source)) {

@@ -10,10 +10,8 @@ export const RUNBOOK_NODES_MAX = 20_000
 export interface ScalarNode extends Span {
   readonly kind: 'scalar'
   readonly value: null | boolean | number | string
-  /** As written, for messages. */
+  /** As written, quotes included. */
   readonly source: string
-  /** Written without quotes. */
-  readonly plain: boolean
 }
 
 export interface ListNode extends Span {
@@ -105,13 +103,12 @@ class TreeReader {
 
   #scalar(node: unknown, path: string, span: Span): ScalarNode {
     const value = isScalar(node) ? jsonScalar(node.value) : null
-    const plain = isScalar(node) && node.type === 'PLAIN'
     const source = this.#text.slice(span.start, span.end)
     if (typeof value === 'number' && !isExact(value)) {
       this.#findings.add('NUMBER_NOT_EXACT', span, path, { value: source })
     }
     if (typeof value === 'string') this.#checkCharacters(value, span, path)
-    return { kind: 'scalar', value, source, plain, ...span }
+    return { kind: 'scalar', value, source, ...span }
   }
 
   /** Escapes such as "\0" and "\ud800" give characters that neither PostgreSQL's text nor its jsonb can hold. */

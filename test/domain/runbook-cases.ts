@@ -171,6 +171,7 @@ export const CASES: readonly Case[] = [
     says: /0 to 100/,
   },
   { code: 'BAD_NUMBER', edit: withRoot('safeguards: {max_failed_percent: «0.5»}'), says: /0\.5/ },
+  { code: 'BAD_NUMBER', edit: withRoot('safeguards: {max_failed_percent: «101»}'), says: /101/ },
   {
     code: 'NUMBER_NOT_EXACT',
     edit: ['{A: "{{Upn}}"}', '{A: «12345678901234567890»}'],
@@ -311,6 +312,11 @@ export const CASES: readonly Case[] = [
       `on_failure: undo\n        output_params: {Own: Id}\nrollbacks: {undo: [${step('b', 'params: {A: «"{{Own}}"»}')}]}\n`,
     ],
     says: /when step "first" fails/,
+  },
+  {
+    code: 'UNKNOWN_VARIABLE',
+    edit: withRoot(`rollbacks: {unused: [${step('a', 'params: {A: «"{{Zip}}"»}')}]}`),
+    says: /Zip/,
   },
   {
     code: 'MEMBER_DATA_IN_INIT',

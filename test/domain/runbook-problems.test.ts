@@ -80,6 +80,22 @@ describe('problems of a runbook', () => {
     )
   })
 
+  it('says once what is wrong once', () => {
+    const params = (value: string) => VALID.replace('"{{Upn}}"', value)
+    const ONCE: [source: string, code: string][] = [
+      [params('{{Upn}} and {{Name}}'), 'TEMPLATE_NOT_QUOTED'],
+      [params('"{{Upn} }}"'), 'TEMPLATE_SYNTAX'],
+      [VALID.replace('T-0', '&o T-0').replace('Do-It', '*o'), 'YAML_ALIAS'],
+    ]
+    for (const [source, code] of ONCE) {
+      const { problems } = readRunbook(source)
+      assert.deepEqual(
+        problems.map((problem) => problem.code),
+        [code],
+      )
+    }
+  })
+
   it('names the path of each problem', () => {
     const { problems } = readRunbook(
       VALID.replace('"{{Upn}}"', '[1, {x: "{{nope}}"}]').replace('T-0', 'never'),
@@ -108,6 +124,8 @@ describe('what is no problem', () => {
     ['a document mark before and after', `---\n${VALID}...\n`],
     ['JSON', JSON.stringify(WAVE)],
     ['quoted words and zeros', VALID.replace('"{{Upn}}"', '["yes", \'007\', 0, 0.5, 0x10]')],
+    ['texts that look like marks of YAML', VALID.replace('"{{Upn}}"', '[---, ---, ...]')],
+    ['a poll that asks once', `${VALID}        poll: {interval: 1h, timeout: 1h}\n`],
     ['JSON in a text', VALID.replace('"{{Upn}}"', `'{"a":{"b":"{{Upn}}"}}'`)],
     ['escaped braces', VALID.replace('"{{Upn}}"', "'\\{{Nobody}}'")],
     [

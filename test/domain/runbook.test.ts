@@ -183,6 +183,37 @@ phases:
     assert.deepEqual(errorsOf(using('Made', 'T-1d')), ['UNKNOWN_VARIABLE'])
   })
 
+  it('are there from the first step that makes them', () => {
+    const twice = `${using('Made', 'T-0')}  - name: again
+    offset: T+1d
+    steps: [{name: s, worker_id: w, function: F, output_params: {Made: x}}]
+`
+    assert.deepEqual(errorsOf(twice), [])
+  })
+
+  it('are not suggested before they are there', () => {
+    const source = using('Mad', 'T-1d').replace(
+      '"{{Mad}}"}',
+      '"{{Mad}}"}, output_params: {Made: x}',
+    )
+    const [problem] = readRunbook(source).problems
+    assert.match(
+      problem?.message ?? '',
+      /Known here: Id, FromInit, _batch_id, _batch_start_time\.$/,
+    )
+  })
+
+  it('of a rollback must be there for the earliest step that uses it', () => {
+    const source = `${using('Id', 'T-2d').replaceAll('function: F', 'on_failure: undo, function: F').replace('on_failure: undo, ', '')}
+  - name: last
+    offset: T-0
+    steps: [{name: s, worker_id: w, function: F, on_failure: undo}]
+rollbacks:
+  undo: [{name: a, worker_id: w, function: F, params: {A: "{{Made}}"}}]
+`
+    assert.deepEqual(errorsOf(source), ['UNKNOWN_VARIABLE'])
+  })
+
   it('come from init, the batch and the columns', () => {
     for (const name of ['FromInit', '_batch_id', '_batch_start_time', 'Id']) {
       assert.deepEqual(errorsOf(using(name, 'T-0')), [], name)

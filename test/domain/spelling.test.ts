@@ -11,6 +11,7 @@ const CASES: [word: string, found: string | null][] = [
   ['onfailure', 'on_failure'],
   ['on_failrue', 'on_failure'],
   ['intt', 'init'],
+  ['inti', 'init'],
   ['ID', 'Id'],
   ['max_retires', 'max_retries'],
   ['phases', null],
