@@ -1,4 +1,12 @@
+// Every invariant after a story or a simulated event: what is broken, as lines to read.
 import type { Db } from '../src/db/db.ts'
-export async function brokenInvariants(_db: Db, _now: Date): Promise<object[]> {
-  return []
+import { findBroken } from '../src/db/invariants.ts'
+
+/** One line a violation; none when all is well. `batchId` looks at one batch only. */
+export async function brokenInvariants(db: Db, now: Date, batchId?: number): Promise<string[]> {
+  const broken = await findBroken(db, now, batchId ?? null)
+  return broken.map(
+    ({ id, sentence, batchId: batch, found }) =>
+      `${id} ${sentence}. ${batch === null ? '' : `Batch ${batch}: `}${found}`,
+  )
 }

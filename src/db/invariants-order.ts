@@ -1,0 +1,227 @@
+// Order and completeness: steps are done one after the other, every member has its steps, and what has ended is closed.
+import type { Invariant } from './invariants.ts'
+
+const OPEN = `('pending', 'dispatched', 'polling')`
+const PASSED = `('succeeded', 'skipped')`
+const FAILED = `('failed', 'poll_timeout', 'rolled_back')`
+
+/** Phases that count: not superseded, skipped or cancelled, and of one name the newest. */
+const EFFECTIVE = `
+  (select p.* from phase_executions p
+    where p.status not in ('superseded', 'skipped', 'cancelled')
+      and not exists (select from phase_executions newer
+                       where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
+                         and newer.runbook_version > p.runbook_version))`
+
+/** A later step that was sent and is neither waiting nor cancelled. A step that a newer version put before it came too late. */
+const SENT_BEFORE = `
+  later.job_id is not null and later.status not in ('pending', 'cancelled')
+    and former.status not in ${PASSED} and later.runbook_version >= former.runbook_version`
+
+/** How each member stands in each phase, counted from its steps. */
+export const STANDING = `
+  (select s.batch_id, s.phase_execution_id as phase_id, s.batch_member_id as member_id,
+          case when bool_and(s.status in ${PASSED}) then 'passed'
+               when bool_or(s.status in ${FAILED}) then 'failed'
+               when bool_or(s.status in ${OPEN}) then 'open'
+               when m.status = 'removed' then 'removed'
+               else 'stopped' end as standing
+     from step_executions s join batch_members m on m.id = s.batch_member_id
+    where s.kind = 'phase'
+    group by s.batch_id, s.phase_execution_id, s.batch_member_id, m.status)`
+
+const SEQUENCES: Invariant[] = [
+  {
+    id: 'I1',
+    sentence: 'Within a phase a member passes one step before the next is sent',
+    sql: `
+      select later.batch_id, format('step %s is %s though step %s before it is %s', later.id, later.status, former.id, former.status) as found
+        from step_executions later
+        join step_executions former
+          on former.batch_member_id = later.batch_member_id and former.phase_execution_id = later.phase_execution_id
+         and former.batch_id = later.batch_id and former.step_index < later.step_index
+       where later.kind = 'phase' and former.kind = 'phase' and ${SENT_BEFORE}`,
+  },
+  {
+    id: 'I2',
+    sentence: 'A member passes one phase before a step of the next is sent',
+    sql: `
+      select later.batch_id, format('step %s of phase %s is %s though step %s of phase %s is %s', later.id, next.id, later.status,
+                                    former.id, prior.id, former.status) as found
+        from step_executions later
+        join step_executions former on former.batch_member_id = later.batch_member_id and former.batch_id = later.batch_id
+        join ${EFFECTIVE} as next on next.id = later.phase_execution_id
+        join ${EFFECTIVE} as prior on prior.id = former.phase_execution_id
+       where later.kind = 'phase' and former.kind = 'phase' and prior.id <> next.id
+         and (-prior.offset_minutes, prior.phase_index, prior.id) < (-next.offset_minutes, next.phase_index, next.id)
+         and ${SENT_BEFORE}`,
+  },
+  {
+    id: 'I3',
+    sentence:
+      'Init steps run one after the other, and no phase step is sent before init is through',
+    sql: `
+      select later.batch_id, format('init step %s is %s though init step %s before it is %s', later.id, later.status, former.id, former.status) as found
+        from step_executions later
+        join step_executions former
+          on former.batch_id = later.batch_id and former.runbook_version = later.runbook_version
+         and former.step_index < later.step_index
+       where later.kind = 'init' and former.kind = 'init' and ${SENT_BEFORE}
+      union all
+      select s.batch_id, format('phase step %s was sent though the batch is %s', s.id, b.status)
+        from step_executions s join batches b on b.id = s.batch_id
+       where s.kind = 'phase' and s.job_id is not null and b.status in ('detected', 'init_dispatched')`,
+  },
+  {
+    id: 'I4',
+    sentence: 'Each step of a rollback or removal is sent after the former has ended',
+    sql: `
+      select later.batch_id, format('%s step %s was sent though step %s before it is %s', later.kind, later.id, former.id, former.status) as found
+        from step_executions later
+        join step_executions former
+          on former.batch_id = later.batch_id and former.kind = later.kind and former.step_index < later.step_index
+         and (former.origin_step_id, former.origin_attempt) is not distinct from (later.origin_step_id, later.origin_attempt)
+         and (former.batch_member_id, former.removal_number) is not distinct from (later.batch_member_id, later.removal_number)
+       where later.kind in ('rollback', 'removal') and later.job_id is not null and former.status in ${OPEN}`,
+  },
+]
+
+const ROWS: Invariant[] = [
+  {
+    id: 'I5',
+    sentence: 'No step exists twice for the same place',
+    sql: `
+      select batch_id, format('%s steps of member %s in phase %s are named alike', count(*), batch_member_id, phase_execution_id) as found
+        from step_executions where kind = 'phase'
+       group by batch_id, batch_member_id, phase_execution_id, lower(step_name) having count(*) > 1
+      union all
+      select batch_id, format('%s init steps of version %s are named alike', count(*), runbook_version)
+        from step_executions where kind = 'init'
+       group by batch_id, runbook_version, lower(step_name) having count(*) > 1
+      union all
+      select batch_id, format('%s rollback steps %s of step %s, attempt %s', count(*), step_index, origin_step_id, origin_attempt)
+        from step_executions where kind = 'rollback'
+       group by batch_id, origin_step_id, origin_attempt, step_index having count(*) > 1
+      union all
+      select batch_id, format('%s removal steps %s of member %s, removal %s', count(*), step_index, batch_member_id, removal_number)
+        from step_executions where kind = 'removal'
+       group by batch_id, batch_member_id, removal_number, step_index having count(*) > 1`,
+  },
+  {
+    id: 'I6',
+    sentence:
+      'Every active member has the steps of every phase that has begun, and nobody else has any',
+    sql: `
+      select p.batch_id, format('member %s has no step in phase %s, which is %s', m.id, p.id, p.status) as found
+        from ${EFFECTIVE} as p join batch_members m on m.batch_id = p.batch_id and m.status = 'active'
+       where p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
+         and not exists (select from step_executions s
+                          where s.kind = 'phase' and s.phase_execution_id = p.id and s.batch_member_id = m.id)
+         and not exists (select from messages q
+                          where q.topic = 'orchestrator-events' and q.message_id like format('member-added-%s-%%', m.id))
+      union all
+      select batch_id, format('members of phase %s have between %s and %s steps of version %s', phase_id, min(steps), max(steps), version)
+        from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
+                from step_executions s join phase_executions p on p.id = s.phase_execution_id
+               where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
+               group by s.batch_id, s.phase_execution_id, s.batch_member_id
+              having min(s.runbook_version) = max(s.runbook_version)) as of_member
+       group by batch_id, phase_id, version having min(steps) <> max(steps)
+      union all
+      select s.batch_id, format('step %s is of batch %s, its member of batch %s, its phase of batch %s', s.id, s.batch_id, m.batch_id, p.batch_id)
+        from step_executions s
+        left join batch_members m on m.id = s.batch_member_id
+        left join phase_executions p on p.id = s.phase_execution_id
+       where m.batch_id <> s.batch_id or p.batch_id <> s.batch_id`,
+  },
+]
+
+const ENDINGS: Invariant[] = [
+  {
+    id: 'I10',
+    sentence: 'A cancelled batch has no open init or phase step and no open phase, and sends none',
+    sql: `
+      select s.batch_id, format('%s step %s is %s', s.kind, s.id, s.status) as found
+        from step_executions s join batches b on b.id = s.batch_id
+       where b.status = 'cancelled' and s.kind in ('init', 'phase') and s.status in ${OPEN}
+      union all
+      select p.batch_id, format('phase %s is %s', p.id, p.status)
+        from phase_executions p join batches b on b.id = p.batch_id
+       where b.status = 'cancelled' and p.status in ('pending', 'dispatched')
+      union all
+      select sent.batch_id, format('job %s was sent after the cancel', sent.job_id)
+        from events c
+        join events sent on sent.batch_id = c.batch_id and sent.id > c.id
+        join step_executions s on s.id = sent.step_id
+       where c.thing = 'batch' and c.event = 'cancel' and sent.thing = 'step' and sent.event in ('dispatch', 'repoll')
+         and s.kind in ('init', 'phase')`,
+  },
+  {
+    id: 'I11',
+    sentence: 'Whoever failed or left has no open phase step, and each removal its steps once',
+    sql: `
+      select s.batch_id, format('step %s is %s though member %s is %s', s.id, s.status, m.id, m.status) as found
+        from step_executions s join batch_members m on m.id = s.batch_member_id
+       where s.kind = 'phase' and s.status in ${OPEN} and m.status in ('failed', 'removed')
+      union all
+      select s.batch_id, format('removal %s of member %s has %s steps up to index %s, of %s removals', s.removal_number, m.id,
+                                count(*), max(s.step_index), m.removal_number)
+        from step_executions s join batch_members m on m.id = s.batch_member_id
+       where s.kind = 'removal'
+       group by s.batch_id, m.id, m.removal_number, s.removal_number
+      having count(*) <> max(s.step_index) + 1 or s.removal_number not between 1 and m.removal_number`,
+  },
+  {
+    id: 'I12',
+    sentence: 'A phase is open while a step in it is, and closes as its members stand',
+    sql: `
+      select batch_id, format('phase %s is %s with %s open steps, %s members passed and %s failed', id, status, open_steps, passed, failed) as found
+        from (select p.batch_id, p.id, p.status, p.expanded_at, p.skipped_because,
+                     (select count(*) from step_executions s
+                       where s.kind = 'phase' and s.batch_id = p.batch_id and s.phase_execution_id = p.id and s.status in ${OPEN}) as open_steps,
+                     (select count(*) from ${STANDING} as m
+                       where m.batch_id = p.batch_id and m.phase_id = p.id and m.standing = 'passed') as passed,
+                     (select count(*) from ${STANDING} as m
+                       where m.batch_id = p.batch_id and m.phase_id = p.id and m.standing = 'failed') as failed
+                from phase_executions p) as counted
+       where case status
+               when 'dispatched' then expanded_at is not null and open_steps = 0
+               when 'completed' then open_steps > 0 or passed = 0
+               when 'failed' then open_steps > 0 or passed > 0 or failed = 0
+               when 'skipped' then open_steps > 0 or (skipped_because = 'empty' and passed + failed > 0)
+               when 'cancelled' then open_steps > 0
+               else false end`,
+  },
+  {
+    id: 'I13',
+    sentence: 'A batch is open while anything of it is, and ends when nothing is',
+    sql: `
+      select batch_id, format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
+                              open_phases, init, phase, undo) as found
+        from (select b.id as batch_id, b.status, b.failed_in_init,
+                     (select count(*) from phase_executions p
+                       where p.batch_id = b.id and p.status in ('pending', 'dispatched')) as open_phases,
+                     count(s.id) filter (where s.kind = 'init') as init,
+                     count(s.id) filter (where s.kind = 'phase') as phase,
+                     count(s.id) filter (where s.kind in ('rollback', 'removal')) as undo
+                from batches b
+                left join step_executions s on s.batch_id = b.id and s.status in ${OPEN}
+               group by b.id) as counted
+       where case
+               when status = 'init_dispatched' then init = 0
+               when status = 'active' then open_phases + init + phase + undo = 0
+               when status = 'cancelled' then open_phases + init + phase > 0
+               when status = 'failed' and failed_in_init then open_phases + init + phase > 0
+               when status in ('completed', 'failed') then open_phases + init + phase + undo > 0
+               else false end
+      union all
+      select b.id, format('the batch is %s though %s of its phases completed and %s failed', b.status,
+                          count(*) filter (where p.status = 'completed'), count(*) filter (where p.status = 'failed'))
+        from batches b join phase_executions p on p.batch_id = b.id
+       where b.status in ('completed', 'failed') and not b.failed_in_init
+       group by b.id
+      having (b.status = 'failed') <> (bool_or(p.status = 'failed') and not bool_or(p.status = 'completed'))`,
+  },
+]
+
+export const ORDER_INVARIANTS: readonly Invariant[] = [...SEQUENCES, ...ROWS, ...ENDINGS]
