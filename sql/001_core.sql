@@ -150,12 +150,14 @@ create index phase_executions_unexpanded on phase_executions (id)
 -- attempt numbers every sending of this step and never resets (it is in the job id); retry_count does when an operator retries.
 -- job_id is the last job sent; whether it is still unsettled is told by its row in waits. The row is narrow until it is sent and
 -- grows twice (parameters, result): the low fillfactor keeps those updates on its page and out of every index.
+-- No foreign keys here: their checks were 13 of the 22 µs that a row cost to insert, and rows are only ever made from rows of the
+-- tables they would point to. An invariant (src/db/invariants.ts) looks for orphans instead.
 create table step_executions (
   id                     bigint generated always as identity primary key,
-  batch_id               bigint not null references batches,
+  batch_id               bigint not null,
   kind                   text not null check (kind in ('init', 'phase', 'rollback', 'removal')),
-  phase_execution_id     bigint references phase_executions,
-  batch_member_id        bigint references batch_members,
+  phase_execution_id     bigint,
+  batch_member_id        bigint,
   origin_step_id         bigint,
   origin_attempt         integer,
   removal_number         integer,

@@ -55,6 +55,7 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
     `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c max_connections=200`,
     `-c shared_buffers=256MB -c max_wal_size=4GB -c log_min_messages=fatal`,
     durable ? '-c fsync=on -c synchronous_commit=on' : '-c fsync=off -c full_page_writes=off',
+    process.env.TEST_POSTGRES_OPTIONS ?? '',
   ].join(' ')
   const ctl = (...args: string[]) => must(bin, 'pg_ctl', ['-D', data, '-s', '-w', ...args])
   const server: PostgresServer = {

@@ -16,15 +16,22 @@ const parsers = {
 
 /** Opens the database in `folder`, or in memory when there is none. */
 export async function openPglite(folder?: string): Promise<Db> {
-  if (folder === undefined) return wrap(await PGlite.create({ parsers }), () => {})
+  if (folder === undefined) return wrap(await boot(), () => {})
   mkdirSync(folder, { recursive: true })
   const unlock = lockFolder(folder)
   try {
-    return wrap(await PGlite.create({ dataDir: join(folder, 'pgdata'), parsers }), unlock)
+    return wrap(await boot(join(folder, 'pgdata')), unlock)
   } catch (error) {
     unlock()
     throw error
   }
+}
+
+async function boot(dataDir?: string): Promise<PGlite> {
+  const lite = await PGlite.create({ parsers, ...(dataDir !== undefined && { dataDir }) })
+  // Why: see SESSION in postgres.ts.
+  await lite.exec("set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off")
+  return lite
 }
 
 function wrap(lite: PGlite, unlock: () => void): Db {

@@ -11,13 +11,16 @@ import {
   loadStepsOfBatch,
   loadStepsOfMembers,
   lockBatch,
+  type StepRow,
+  stepOf,
 } from '../db/facts.ts'
 import { findContended, listOutstandingJobs } from '../db/waits.ts'
 import { Draft, type JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, close, count } from '../domain/decide/finish.ts'
+import { listOf, planNamed } from '../domain/decide/plan.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
-import type { Batch, Step } from '../domain/facts.ts'
+import type { Batch, StepPlan } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -162,18 +165,28 @@ async function addSteps(
   door: Door,
   tx: Tx,
   draft: Draft,
-  steps: readonly Step[],
+  rows: readonly StepRow[],
   newIds: ReadonlySet<number> = new Set(),
 ): Promise<void> {
-  for (const { plan } of steps) {
-    if (draft.runbooks.has(plan.runbookVersion)) continue
-    const runbook = await door.runbooks.get(tx, draft.batch.runbookName, plan.runbookVersion)
-    draft.runbooks.set(plan.runbookVersion, runbook)
+  for (const { runbookVersion } of rows) {
+    if (draft.runbooks.has(runbookVersion)) continue
+    const runbook = await door.runbooks.get(tx, draft.batch.runbookName, runbookVersion)
+    draft.runbooks.set(runbookVersion, runbook)
   }
-  draft.addSteps(steps.filter(({ id }) => !newIds.has(id)))
-  draft.addSteps(
-    steps.filter(({ id }) => newIds.has(id)),
-    { isNew: true },
+  // One by one and in order of their ids: a rollback finds its words through its origin, which is older.
+  for (const row of rows) {
+    if (draft.steps.has(row.id)) continue
+    draft.addSteps([stepOf(row, planFor(draft, row))], { isNew: newIds.has(row.id) })
+  }
+}
+
+function planFor(draft: Draft, row: StepRow): StepPlan {
+  const owner = { kind: row.kind ?? 'phase', phaseId: row.phaseId, originStepId: row.originStepId }
+  const list = listOf(draft, owner, row.runbookVersion)
+  const plan = list && planNamed(list, row.stepName, row.runbookVersion)
+  if (plan) return plan
+  throw new Error(
+    `version ${row.runbookVersion} has no ${owner.kind} step "${row.stepName}" (step ${row.id})`,
   )
 }
 

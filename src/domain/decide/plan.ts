@@ -38,22 +38,45 @@ export function stepsOfPhase(draft: Draft, phase: Phase): StepPlan[] {
   throw new Error(`no published version has a phase named "${phase.name}"`)
 }
 
-/** The words of a step: its function and its parameters, as its version of the runbook has them. */
-export function definitionOf(draft: Draft, step: Step): StepDefinition | null {
-  const runbook = draft.runbooks.get(step.plan.runbookVersion)
-  return listOf(draft, runbook, step)?.find((one) => sameName(one.name, step.plan.stepName)) ?? null
+const plans = new WeakMap<readonly StepDefinition[], ReadonlyMap<string, StepPlan>>()
+
+/** The plan of the step of that name in a list of the runbook's steps. Made once: a published list never changes. */
+export function planNamed(
+  list: readonly StepDefinition[],
+  name: string,
+  version: number,
+): StepPlan | undefined {
+  let known = plans.get(list)
+  if (!known) {
+    known = new Map(
+      list.map((step, index) => [step.name.toLowerCase(), planOf(step, index, version)]),
+    )
+    plans.set(list, known)
+  }
+  return known.get(name) ?? known.get(name.toLowerCase())
 }
 
-function listOf(draft: Draft, runbook: Runbook | undefined, step: Step) {
-  switch (step.kind) {
+/** The words of a step: its function and its parameters, as its version of the runbook has them. */
+export function definitionOf(draft: Draft, step: Step): StepDefinition | null {
+  return listOf(draft, step, step.plan.runbookVersion)?.[step.plan.stepIndex] ?? null
+}
+
+/** The list of the runbook's steps that a step of this owner stands in. */
+export function listOf(
+  draft: Draft,
+  owner: Pick<Step, 'kind' | 'phaseId' | 'originStepId'>,
+  version: number,
+): readonly StepDefinition[] | undefined {
+  const runbook = draft.runbooks.get(version)
+  switch (owner.kind) {
     case 'init':
       return runbook?.init
     case 'phase':
-      return phaseDefinition(runbook, draft.phase(step.phaseId!).name)?.steps
+      return phaseDefinition(runbook, draft.phase(owner.phaseId!).name)?.steps
     case 'removal':
       return runbook?.onMemberRemoved
     case 'rollback': {
-      const name = draft.steps.get(step.originStepId!)?.plan.onFailure
+      const name = draft.steps.get(owner.originStepId!)?.plan.onFailure
       return name ? runbook?.rollbacks.get(name.toLowerCase()) : undefined
     }
   }
