@@ -207,9 +207,10 @@ create table step_executions (
   check (status in ('pending', 'dispatched', 'polling') = (completed_at is null)),
   check (retry_after is null or status = 'pending')
 ) with (fillfactor = 40);
-create unique index step_executions_of_member on step_executions (batch_member_id, phase_execution_id, step_name)
+-- Names are compared without regard to case: a version that only writes Create for create gives nobody a second step.
+create unique index step_executions_of_member on step_executions (batch_member_id, phase_execution_id, lower(step_name))
   where kind = 'phase';
-create unique index step_executions_of_init on step_executions (batch_id, runbook_version, step_name) where kind = 'init';
+create unique index step_executions_of_init on step_executions (batch_id, runbook_version, lower(step_name)) where kind = 'init';
 create unique index step_executions_of_rollback on step_executions (origin_step_id, origin_attempt, step_index)
   where kind = 'rollback';
 create unique index step_executions_of_removal on step_executions (batch_member_id, removal_number, step_index)

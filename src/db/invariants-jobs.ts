@@ -1,6 +1,7 @@
 // Jobs, waits and messages: every step that is not finished waits for something that will come, every job that was sent is
 // either out or settled once, and a member never has two out.
 import type { Invariant } from './invariants.ts'
+import { EFFECTIVE } from './invariants-order.ts'
 
 /** Dead letters of jobs are taken up within seconds; a job whose own deadline passed meanwhile within its two minutes of grace. */
 const DEAD_LETTER_NOTICED_WITHIN = `interval '5 minutes'`
@@ -39,9 +40,9 @@ const WAITS: Invariant[] = [
     sql: `
       select s.batch_id, format('step %s is %s and waits for %s until %s; poll timeout %s, retry after %s', s.id, s.status,
                                 coalesce(w.what, 'nothing'), w.wake_at, s.poll_timeout_at, s.retry_after) as found
-        from step_executions s left join waits w on w.step_id = s.id
-       where (s.status = 'polling' and case when w.what in ('poll', 'slot') then coalesce(w.wake_at > s.poll_timeout_at, true)
-                                            else w.what is distinct from 'job' end)
+        from step_executions s join batches b on b.id = s.batch_id left join waits w on w.step_id = s.id
+       where (s.status = 'polling' and case when w.what not in ('poll', 'slot') then w.what <> 'job'
+                                            else w.wake_at is null or (w.wake_at > s.poll_timeout_at and b.held_at is null) end)
           or (w.what = 'poll' and s.status <> 'polling')
           or (w.what = 'retry' and (s.status <> 'pending' or w.wake_at is distinct from s.retry_after))
           or (w.what = 'slot' and s.retry_after > $1::timestamptz)
@@ -49,16 +50,12 @@ const WAITS: Invariant[] = [
       select n.batch_id, format('step %s is next for member %s and waits for nothing', n.id, n.batch_member_id)
         from (select distinct on (s.batch_id, s.batch_member_id)
                      s.batch_id, s.batch_member_id, s.id, p.status as phase_status
-                from step_executions s join phase_executions p on p.id = s.phase_execution_id
+                from step_executions s join ${EFFECTIVE} as p on p.id = s.phase_execution_id
                where s.kind = 'phase' and s.status not in ('succeeded', 'skipped')
-                 and p.status not in ('superseded', 'skipped', 'cancelled')
-                 and not exists (select from phase_executions newer
-                                  where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
-                                    and newer.runbook_version > p.runbook_version)
                order by s.batch_id, s.batch_member_id, p.offset_minutes desc, p.phase_index, p.id, s.step_index, s.id) as n
         join batches b on b.id = n.batch_id and b.status = 'active'
         join batch_members m on m.id = n.batch_member_id and m.status = 'active'
-       where n.phase_status in ('dispatched', 'completed', 'failed')
+       where n.phase_status <> 'pending'
          and not exists (select from waits w where w.batch_id = n.batch_id and w.batch_member_id = n.batch_member_id)
          and not exists (select from step_executions u
                           where u.kind in ('rollback', 'removal') and u.batch_member_id = n.batch_member_id
@@ -164,7 +161,8 @@ const MESSAGES: Invariant[] = [
       union all
       select w.batch_id, format('job %s is out though it is dead letter %s since %s', w.job_id, d.id, d.dead_lettered_at)
         from dead_letters d join waits w on w.what = 'job' and w.job_id = d.message_id
-       where d.topic = 'worker-jobs' and d.replayed_at is null and d.dead_lettered_at < $1::timestamptz - ${DEAD_LETTER_NOTICED_WITHIN}`,
+       where d.topic = 'worker-jobs' and d.replayed_at is null
+          and d.dead_lettered_at < $1::timestamptz - ${DEAD_LETTER_NOTICED_WITHIN}`,
   },
 ]
 

@@ -69,14 +69,15 @@ const LOG: Invariant[] = [
     id: 'I9',
     sentence: 'A step is retried by itself at most max_retries times, and each is told and counted',
     sql: `
-      select s.batch_id, format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.told, 0)) as found
+      select s.batch_id,
+             format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.told, 0)) as found
         from step_executions s
         left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(taken_up, 0)) as told
                      from (select batch_id, step_id, id, event,
                                   max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as taken_up
                              from events where thing = 'step' and event in ('retry', 'reactivate', 'redo')) as e
                     group by batch_id, step_id) as r on r.batch_id = s.batch_id and r.step_id = s.id
-       where s.retry_count > s.max_retries or s.retry_count <> coalesce(r.told, 0)`,
+       where s.retry_count > s.max_retries or s.retry_count > coalesce(r.told, 0)`,
   },
   {
     id: 'I28',
@@ -132,7 +133,8 @@ const TIMES: Invariant[] = [
     sql: `
       select batch_id, format('step %s was sent at %s and ended at %s', id, dispatched_at, completed_at) as found
         from step_executions
-       where greatest(dispatched_at, completed_at, poll_started_at, last_polled_at) > $1::timestamptz or dispatched_at > completed_at
+       where greatest(dispatched_at, completed_at, poll_started_at, last_polled_at) > $1::timestamptz
+          or dispatched_at > completed_at
           or deadline_at < dispatched_at
       union all
       select batch_id, format('job %s was sent at %s and settled at %s', job_id, sent_at, settled_at)
@@ -142,7 +144,8 @@ const TIMES: Invariant[] = [
         from phase_executions where greatest(dispatched_at, completed_at) > $1::timestamptz or dispatched_at > completed_at
       union all
       select id, format('the batch was found at %s, went active at %s and ended at %s', detected_at, activated_at, ended_at)
-        from batches where greatest(detected_at, activated_at, ended_at, held_at) > $1::timestamptz or detected_at > activated_at or activated_at > ended_at
+        from batches where greatest(detected_at, activated_at, ended_at, held_at) > $1::timestamptz
+           or detected_at > activated_at or activated_at > ended_at
       union all
       select batch_id, format('event %s is of %s', id, at) from events where at > $1::timestamptz`,
   },

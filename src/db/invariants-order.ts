@@ -5,10 +5,10 @@ const OPEN = `('pending', 'dispatched', 'polling')`
 const PASSED = `('succeeded', 'skipped')`
 const FAILED = `('failed', 'poll_timeout', 'rolled_back')`
 
-/** Phases that count: not superseded, skipped or cancelled, and of one name the newest. */
-const EFFECTIVE = `
+/** Phases that count: not superseded, cancelled or skipped as overdue, and of one name the newest. */
+export const EFFECTIVE = `
   (select p.* from phase_executions p
-    where p.status not in ('superseded', 'skipped', 'cancelled')
+    where p.status not in ('superseded', 'cancelled') and p.skipped_because is distinct from 'overdue'
       and not exists (select from phase_executions newer
                        where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
                          and newer.runbook_version > p.runbook_version))`
@@ -35,7 +35,8 @@ const SEQUENCES: Invariant[] = [
     id: 'I1',
     sentence: 'Within a phase a member passes one step before the next is sent',
     sql: `
-      select later.batch_id, format('step %s is %s though step %s before it is %s', later.id, later.status, former.id, former.status) as found
+      select later.batch_id,
+             format('step %s is %s though step %s before it is %s', later.id, later.status, former.id, former.status) as found
         from step_executions later
         join step_executions former
           on former.batch_member_id = later.batch_member_id and former.phase_execution_id = later.phase_execution_id
@@ -61,7 +62,8 @@ const SEQUENCES: Invariant[] = [
     sentence:
       'Init steps run one after the other, and no phase step is sent before init is through',
     sql: `
-      select later.batch_id, format('init step %s is %s though init step %s before it is %s', later.id, later.status, former.id, former.status) as found
+      select later.batch_id,
+             format('init step %s is %s though init step %s before it is %s', later.id, later.status, former.id, former.status) as found
         from step_executions later
         join step_executions former
           on former.batch_id = later.batch_id and former.runbook_version = later.runbook_version
@@ -76,7 +78,8 @@ const SEQUENCES: Invariant[] = [
     id: 'I4',
     sentence: 'Each step of a rollback or removal is sent after the former has ended',
     sql: `
-      select later.batch_id, format('%s step %s was sent though step %s before it is %s', later.kind, later.id, former.id, former.status) as found
+      select later.batch_id,
+             format('%s step %s was sent though step %s before it is %s', later.kind, later.id, former.id, former.status) as found
         from step_executions later
         join step_executions former
           on former.batch_id = later.batch_id and former.kind = later.kind and former.step_index < later.step_index
@@ -91,7 +94,8 @@ const ROWS: Invariant[] = [
     id: 'I5',
     sentence: 'No step exists twice for the same place',
     sql: `
-      select batch_id, format('%s steps of member %s in phase %s are named alike', count(*), batch_member_id, phase_execution_id) as found
+      select batch_id,
+             format('%s steps of member %s in phase %s are named alike', count(*), batch_member_id, phase_execution_id) as found
         from step_executions where kind = 'phase'
        group by batch_id, batch_member_id, phase_execution_id, lower(step_name) having count(*) > 1
       union all
@@ -103,7 +107,8 @@ const ROWS: Invariant[] = [
         from step_executions where kind = 'rollback'
        group by batch_id, origin_step_id, origin_attempt, step_index having count(*) > 1
       union all
-      select batch_id, format('%s removal steps %s of member %s, removal %s', count(*), step_index, batch_member_id, removal_number)
+      select batch_id,
+             format('%s removal steps %s of member %s, removal %s', count(*), step_index, batch_member_id, removal_number)
         from step_executions where kind = 'removal'
        group by batch_id, batch_member_id, removal_number, step_index having count(*) > 1`,
   },
@@ -120,7 +125,8 @@ const ROWS: Invariant[] = [
          and not exists (select from messages q
                           where q.topic = 'orchestrator-events' and q.message_id like format('member-added-%s-%%', m.id))
       union all
-      select batch_id, format('members of phase %s have between %s and %s steps of version %s', phase_id, min(steps), max(steps), version)
+      select batch_id,
+             format('members of phase %s have between %s and %s steps of version %s', phase_id, min(steps), max(steps), version)
         from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
                 from step_executions s join phase_executions p on p.id = s.phase_execution_id
                where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
@@ -128,11 +134,17 @@ const ROWS: Invariant[] = [
               having min(s.runbook_version) = max(s.runbook_version)) as of_member
        group by batch_id, phase_id, version having min(steps) <> max(steps)
       union all
-      select s.batch_id, format('step %s is of batch %s, its member of batch %s, its phase of batch %s', s.id, s.batch_id, m.batch_id, p.batch_id)
+      select s.batch_id, format('step %s points to a batch, member, phase or step that is not of its batch', s.id)
         from step_executions s
+        left join batches b on b.id = s.batch_id
         left join batch_members m on m.id = s.batch_member_id
         left join phase_executions p on p.id = s.phase_execution_id
-       where m.batch_id <> s.batch_id or p.batch_id <> s.batch_id`,
+        left join step_executions o on o.id = s.origin_step_id
+       where b.id is null
+          or (s.batch_member_id is not null and m.batch_id is distinct from s.batch_id)
+          or (s.phase_execution_id is not null and p.batch_id is distinct from s.batch_id)
+          or (s.origin_step_id is not null
+              and (o.batch_id, o.batch_member_id) is distinct from (s.batch_id, s.batch_member_id))`,
   },
 ]
 
@@ -175,10 +187,12 @@ const ENDINGS: Invariant[] = [
     id: 'I12',
     sentence: 'A phase is open while a step in it is, and closes as its members stand',
     sql: `
-      select batch_id, format('phase %s is %s with %s open steps, %s members passed and %s failed', id, status, open_steps, passed, failed) as found
+      select batch_id,
+             format('phase %s is %s with %s open steps, %s members passed and %s failed', id, status, open_steps, passed, failed) as found
         from (select p.batch_id, p.id, p.status, p.expanded_at, p.skipped_because,
                      (select count(*) from step_executions s
-                       where s.kind = 'phase' and s.batch_id = p.batch_id and s.phase_execution_id = p.id and s.status in ${OPEN}) as open_steps,
+                       where s.kind = 'phase' and s.batch_id = p.batch_id and s.phase_execution_id = p.id
+                         and s.status in ${OPEN}) as open_steps,
                      (select count(*) from ${STANDING} as m
                        where m.batch_id = p.batch_id and m.phase_id = p.id and m.standing = 'passed') as passed,
                      (select count(*) from ${STANDING} as m
@@ -196,7 +210,8 @@ const ENDINGS: Invariant[] = [
     id: 'I13',
     sentence: 'A batch is open while anything of it is, and ends when nothing is',
     sql: `
-      select batch_id, format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
+      select batch_id,
+             format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
                               open_phases, init, phase, undo) as found
         from (select b.id as batch_id, b.status, b.failed_in_init,
                      (select count(*) from phase_executions p

@@ -23,7 +23,7 @@ export async function insertPhaseSteps(
             as p (version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
                   retry_cap, timeout)
       order by m.id, index
-     on conflict (batch_member_id, phase_execution_id, step_name) where kind = 'phase' do nothing
+     on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing
      returning id`,
     [
       batchId,

@@ -1,0 +1,183 @@
+// The CHECKs of the tables repeat the table of moves and tie each status to its times. Here both sides are held together.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { migrate } from '../../src/db/migrate.ts'
+import { MOVES, statusesOf, type Thing } from '../../src/domain/moves.ts'
+import { openTestPglite, type TestDatabase } from '../databases.ts'
+
+const NOW = new Date('2026-03-02T08:00:00Z')
+const TABLES: Record<Thing, string> = {
+  step: 'step_executions',
+  member: 'batch_members',
+  phase: 'phase_executions',
+  batch: 'batches',
+}
+const AT = `'2026-03-02T08:00:00Z'`
+
+let test: TestDatabase
+
+/** A row that is right in every column but those given. */
+const BATCH = {
+  runbook_id: 1,
+  runbook_name: `'r'`,
+  runbook_version: 1,
+  is_manual: true,
+  created_by: `'x'`,
+  detected_at: AT,
+}
+const MEMBER = {
+  batch_id: 1,
+  member_key: `'k'`,
+  key_folded: `'k'`,
+  data_json: `'{}'`,
+  data_hash: `'h'`,
+  added_at: AT,
+}
+const PHASE = {
+  batch_id: 1,
+  phase_name: `'p'`,
+  phase_index: 0,
+  offset_minutes: 0,
+  runbook_version: 1,
+}
+const STEP = {
+  ...{
+    batch_id: 1,
+    kind: `'phase'`,
+    phase_execution_id: 1,
+    batch_member_id: 1,
+    runbook_version: 1,
+    step_name: `'s'`,
+  },
+  ...{
+    step_index: 0,
+    worker_id: `'w1'`,
+    is_poll_step: true,
+    poll_interval_sec: 1,
+    poll_timeout_sec: 2,
+    max_retries: 0,
+  },
+  ...{ retry_interval_sec: 0, retry_backoff: `'fixed'`, timeout_sec: 1 },
+}
+const SENT = { job_id: `'step-1'`, function_name: `'F'`, dispatched_at: AT, deadline_at: AT }
+const POLLED = { ...SENT, poll_started_at: AT, poll_timeout_at: AT }
+const REMOVED = { removed_at: AT, removed_by: `'source'` }
+const BEGUN = { dispatched_at: AT, expanded_at: AT }
+const ENDED = { completed_at: AT }
+
+type Row = Readonly<Record<string, string | number | boolean>>
+
+/** What each status needs: with all of it the row is taken; without any one of them, or with one too many, it is refused. */
+const TIED: Record<Thing, Record<string, { needs: Row; refuses: Row }>> = {
+  step: {
+    pending: { needs: {}, refuses: ENDED },
+    dispatched: { needs: SENT, refuses: { ...ENDED, retry_after: AT } },
+    polling: { needs: POLLED, refuses: { ...ENDED, retry_after: AT } },
+    succeeded: { needs: ENDED, refuses: { retry_after: AT } },
+    failed: { needs: ENDED, refuses: { retry_after: AT } },
+    poll_timeout: { needs: ENDED, refuses: { retry_after: AT } },
+    rolled_back: { needs: ENDED, refuses: { retry_after: AT } },
+    cancelled: { needs: ENDED, refuses: { retry_after: AT } },
+    skipped: { needs: ENDED, refuses: { retry_after: AT } },
+  },
+  member: {
+    active: { needs: {}, refuses: { ...REMOVED, failed_at: AT } },
+    failed: { needs: { failed_at: AT }, refuses: REMOVED },
+    removed: { needs: REMOVED, refuses: {} },
+  },
+  phase: {
+    pending: { needs: {}, refuses: { ...ENDED, expanded_at: AT, skipped_because: `'empty'` } },
+    dispatched: { needs: { dispatched_at: AT }, refuses: { ...ENDED, skipped_because: `'empty'` } },
+    completed: { needs: { ...BEGUN, ...ENDED }, refuses: { skipped_because: `'empty'` } },
+    failed: { needs: { ...BEGUN, ...ENDED }, refuses: { skipped_because: `'empty'` } },
+    skipped: { needs: { ...ENDED, skipped_because: `'overdue'` }, refuses: { expanded_at: AT } },
+    superseded: { needs: ENDED, refuses: { skipped_because: `'empty'` } },
+    cancelled: { needs: ENDED, refuses: { skipped_because: `'empty'` } },
+  },
+  batch: {
+    detected: { needs: {}, refuses: { ended_at: AT, held_at: AT, failed_in_init: true } },
+    init_dispatched: { needs: { init_dispatched_at: AT }, refuses: { ended_at: AT } },
+    active: { needs: { activated_at: AT }, refuses: { ended_at: AT, failed_in_init: true } },
+    completed: { needs: { activated_at: AT, ended_at: AT }, refuses: { failed_in_init: true } },
+    failed: { needs: { ended_at: AT }, refuses: { held_by: `'x'` } },
+    cancelled: { needs: { ended_at: AT }, refuses: { failed_in_init: true } },
+  },
+}
+const ROWS: Record<Thing, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
+
+/** True when the database takes the row; false when a CHECK refuses it. It is never kept. */
+async function isTaken(thing: Thing, status: string, more: Row): Promise<boolean> {
+  const row: Row = { ...ROWS[thing], ...more, status: `'${status}'` }
+  const insert = `insert into ${TABLES[thing]} (${Object.keys(row)}) values (${Object.values(row)})`
+  try {
+    await test.db.transaction(async (tx) => {
+      await tx.script(insert)
+      throw new Error('taken')
+    })
+  } catch (error) {
+    if (error instanceof Error && error.message === 'taken') return true
+    assert.equal((error as { code?: string }).code, '23514', `${insert}: ${String(error)}`)
+  }
+  return false
+}
+
+const without = (row: Row, key: string): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name !== key))
+
+describe('checks', () => {
+  before(async () => {
+    test = await openTestPglite()
+    await migrate(test.db, NOW)
+    // Foreign keys are not what is looked at here.
+    await test.db.script('set session_replication_role = replica')
+  })
+  after(() => test.close())
+
+  for (const thing of Object.keys(MOVES) as Thing[]) {
+    it(`a ${thing} has exactly the statuses of the table of moves`, async () => {
+      const [check] = await test.db.query<{ definition: string }>(
+        `select pg_get_constraintdef(oid) as definition from pg_constraint
+          where conrelid = $1::regclass and contype = 'c' and conname = $2`,
+        [TABLES[thing], `${TABLES[thing]}_status_check`],
+      )
+      const listed = [...check!.definition.matchAll(/'(\w+)'::text/g)].map(([, name]) => name!)
+      assert.deepEqual(listed.sort(), statusesOf(thing))
+      assert.deepEqual(Object.keys(TIED[thing]).sort(), statusesOf(thing))
+    })
+
+    for (const [status, { needs, refuses }] of Object.entries(TIED[thing])) {
+      it(`a ${thing} that is ${status} has the times that belong to it, and no others`, async () => {
+        assert.ok(await isTaken(thing, status, needs), 'refused with all it needs')
+        for (const key of Object.keys(needs)) {
+          assert.ok(!(await isTaken(thing, status, without(needs, key))), `taken without ${key}`)
+        }
+        for (const [key, value] of Object.entries(refuses)) {
+          assert.ok(
+            !(await isTaken(thing, status, { ...needs, [key]: value })),
+            `taken with ${key}`,
+          )
+        }
+      })
+    }
+  }
+
+  it('a poll step has both its times, a step of each kind its owners', async () => {
+    const wrong: Row[] = [
+      { is_poll_step: false },
+      { poll_timeout_sec: 'null' },
+      { poll_interval_sec: 3 },
+      { poll_started_at: AT },
+      { retry_count: 1 },
+      { kind: `'init'` },
+      { kind: `'rollback'` },
+      { kind: `'removal'` },
+      { batch_member_id: 'null' },
+      { phase_execution_id: 'null' },
+      { origin_step_id: 1 },
+      { removal_number: 1 },
+    ]
+    assert.ok(await isTaken('step', 'pending', {}))
+    for (const row of wrong)
+      assert.ok(!(await isTaken('step', 'pending', row)), JSON.stringify(row))
+  })
+})
