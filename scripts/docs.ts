@@ -4,6 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SETTINGS } from '../src/config.ts'
+import { MOVES, type Move, type Thing } from '../src/domain/moves.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -19,6 +20,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'errors', render: renderErrors },
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
+  { file: 'docs/moves.md', section: 'moves', render: renderMoves },
   { file: '.env.example', render: renderEnvExample },
 ]
 
@@ -84,6 +86,37 @@ function renderEnvExample(): string {
     return `# ${one.description.replaceAll('`', '')}\n# Must be ${one.mustBe}.\n#${one.name}=${value}\n`
   })
   return `# Every setting with its default; docs/configuration.md says more. Generated: node scripts/run.mjs scripts/docs.ts --write\n\n${settings.join('\n')}`
+}
+
+function renderMoves(): string {
+  return (Object.keys(MOVES) as Thing[])
+    .map((thing) => {
+      const title = thing[0]!.toUpperCase() + thing.slice(1)
+      const moves = Object.entries<Move>(MOVES[thing])
+      return `## ${title}\n\n${movesPicture(moves)}\n\n${movesTable(moves)}`
+    })
+    .join('\n\n')
+}
+
+/** One arrow per pair of states, however many events take it. `[*]` is before the thing exists. */
+function movesPicture(moves: readonly [string, Move][]): string {
+  const arrows = Map.groupBy(
+    moves.flatMap(([event, { from, to }]) => from.map((one) => ({ event, from: one, to }))),
+    ({ from, to }) => `${from === 'none' ? '[*]' : from} --> ${to}`,
+  )
+  const lines = [...arrows].map(
+    ([arrow, all]) => `  ${arrow}: ${all.map(({ event }) => event).join(', ')}`,
+  )
+  return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
+}
+
+function movesTable(moves: readonly [string, Move][]): string {
+  const rows = moves.map(([event, { from, to }]) => [
+    `\`${event}\``,
+    from.map((one) => (one === 'none' ? '–' : one)).join(', '),
+    to,
+  ])
+  return markdownTable(['Event', 'From', 'To'], rows)
 }
 
 function writeAll(): void {

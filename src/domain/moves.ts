@@ -95,7 +95,8 @@ export function moved<T extends Thing>(
   event: keyof (typeof MOVES)[T] & string,
   from: string,
 ): string {
-  const move = (MOVES[thing] as Table)[event]
+  const table: Table = MOVES[thing]
+  const move = Object.hasOwn(table, event) ? table[event] : undefined
   if (!move?.from.includes(from)) {
     throw new IllegalMove(`a ${thing} that is ${from} cannot ${event}`)
   }
