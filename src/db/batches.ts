@@ -109,6 +109,41 @@ export async function addToMemberCount(tx: Tx, batchId: number, added: number): 
   ])
 }
 
+/**
+ * From here to the end of the transaction nobody else adds members to a batch of this runbook: two batches that are made at the
+ * same moment would otherwise each find a key in no other.
+ */
+export async function lockMembership(tx: Tx, runbookName: string): Promise<void> {
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('members of ' || lower($1), 0))`, [
+    runbookName,
+  ])
+}
+
+/** Of these members of the batch, those whose key is active in another unfinished batch of the same runbook. */
+export async function findMembersElsewhere(
+  db: Queryable,
+  batchId: number,
+  memberIds: readonly number[],
+): Promise<{ memberId: number; batchId: number }[]> {
+  return db.query(
+    `select m.id as "memberId", b.id as "batchId"
+       from batch_members m join batches own on own.id = m.batch_id
+       join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id
+       join batches b on b.id = other.batch_id
+      where m.id = any($2::bigint[]) and m.batch_id = $1 and other.status = 'active'
+        and b.runbook_name = own.runbook_name and b.status in ('detected', 'init_dispatched', 'active')`,
+    [batchId, memberIds],
+  )
+}
+
+/** Which batch each of these members belongs to. */
+export async function findMemberBatch(db: Queryable, memberIds: readonly number[]) {
+  return db.query<{ id: number; batchId: number }>(
+    'select id, batch_id as "batchId" from batch_members where id = any($1::bigint[])',
+    [memberIds],
+  )
+}
+
 /** Keys that are active in another unfinished batch of the same runbook: nobody may be in two at once. */
 export async function findKeysElsewhere(
   db: Queryable,
@@ -170,7 +205,11 @@ export async function copyMember(
 }
 
 /** The data of one member row into another of the same key, for a member who comes back from another batch. */
-export async function copyMemberData(tx: Tx, fromMemberId: number, toMemberId: number): Promise<void> {
+export async function copyMemberData(
+  tx: Tx,
+  fromMemberId: number,
+  toMemberId: number,
+): Promise<void> {
   await tx.query(
     `update batch_members m set data_json = f.data_json, data_hash = f.data_hash
        from batch_members f where f.id = $1 and m.id = $2`,
@@ -211,11 +250,28 @@ export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   )
 }
 
-/** Phases that have started and whose members' steps are not all written yet. */
+/** Phases that have started and whose members' steps are not all written yet, in batches that are not held. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select id, batch_id as "batchId" from phase_executions
-      where status = 'dispatched' and expanded_at is null order by id limit $1`,
+      where status = 'dispatched' and expanded_at is null
+        and exists (select from batches b where b.id = batch_id and b.held_at is null)
+      order by id limit $1`,
     [limit],
   )
+}
+
+/** Sets the flag alone, for a batch whose facts cannot be loaded. False when it is held already, or not there. */
+export async function holdRow(
+  tx: Tx,
+  batchId: number,
+  by: string,
+  reason: string,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `update batches set held_at = $2, held_by = $3, held_reason = $4 where id = $1 and held_at is null returning id`,
+    [batchId, now, by, reason],
+  )
+  return rows.length > 0
 }

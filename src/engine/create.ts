@@ -8,6 +8,7 @@ import {
   insertBatch,
   insertMembers,
   insertPhases,
+  lockMembership,
   type NewMember,
 } from '../db/batches.ts'
 import type { Tx } from '../db/db.ts'
@@ -168,6 +169,7 @@ async function storeMembers(
   members: readonly GivenMember[],
   now: Date,
 ): Promise<{ id: number; key: string }[]> {
+  await lockMembership(tx, runbookName)
   const stored: { id: number; key: string }[] = []
   for (let start = 0; start < members.length; start += MEMBERS_PER_STATEMENT) {
     const part = members.slice(start, start + MEMBERS_PER_STATEMENT)

@@ -2,10 +2,9 @@
 // One function writes the rows, so repeats and races create nothing twice and miss nobody.
 import { listMemberIds } from '../db/batches.ts'
 import { insertPhaseSteps } from '../db/steps.ts'
-import { advanceMember, isEffective } from '../domain/decide/next.ts'
+import { advanceMember, hasBegun, isEffective } from '../domain/decide/next.ts'
 import { stepsOfPhase } from '../domain/decide/plan.ts'
 import type { Phase, StepPlan } from '../domain/facts.ts'
-import { isPhaseStarted } from '../domain/moves.ts'
 import { bringMembers, changeBatch, type Door, type Visit } from './door.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
@@ -26,7 +25,7 @@ export async function ensureSteps(
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase)) continue
     const plans = stepsOfPhase(draft, phase)
-    const wanted = isPhaseStarted(phase.status) ? plans : plans.filter((plan) => early(phase, plan))
+    const wanted = hasBegun(phase) ? plans : plans.filter((plan) => early(phase, plan))
     if (wanted.length > 0) await writeSteps(visit, phase, memberIds, wanted, newIds)
   }
   await bringMembers(visit, memberIds, { all: true, newIds })

@@ -4,6 +4,7 @@ import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts
 import { lockWorker } from '../db/workers.ts'
 import { shareSlots } from '../domain/decide/window.ts'
 import { bringBatchSteps, bringMembers, type Door, enter, leave } from './door.ts'
+import { orHold } from './poison.ts'
 
 /** Steps sent in one transaction. */
 const STEPS_PER_CHUNK = 500
@@ -12,7 +13,9 @@ const STEPS_PER_CHUNK = 500
 export async function fillWorker(door: Door, workerId: string, actor: string): Promise<number> {
   let looked = 0
   for (const batchId of await listBatchesWaiting(door.db, workerId)) {
-    looked += await fillFromBatch(door, workerId, batchId, actor)
+    await orHold(door, batchId, actor, async () => {
+      looked += await fillFromBatch(door, workerId, batchId, actor)
+    })
   }
   return looked
 }

@@ -1,8 +1,22 @@
 // What operators and the scheduler decide about members: leaving, coming back, moving, and repairing what failed.
 // Many members are done in chunks, a transaction each; who cannot be helped now is named with the reason, the others go on.
-import { copyMember, copyMemberData, findMembersByKey, findMissingMember } from '../db/batches.ts'
+import {
+  copyMember,
+  copyMemberData,
+  findMembersByKey,
+  findMembersElsewhere,
+  findMissingMember,
+  lockMembership,
+} from '../db/batches.ts'
 import { loadOwners } from '../db/facts.ts'
-import { moveMemberOut, type Refusal, removeMember, takeBack } from '../domain/decide/membership.ts'
+import {
+  isCleanedUp,
+  isUndoOpen,
+  moveMemberOut,
+  type Refusal,
+  removeMember,
+  takeBack,
+} from '../domain/decide/membership.ts'
 import { advanceMember } from '../domain/decide/next.ts'
 import {
   acceptLateResult,
@@ -41,31 +55,68 @@ export interface MembersOrder extends Order {
 }
 
 type Decide = (visit: Visit, member: Member) => Refusal
+type Refused = Outcome['refused'][number]
 
-/** Runs a decision for each member, in chunks; `prepare` brings what all of a chunk need. */
+/** Brings what all of a chunk need, and says who cannot be helped whatever the decision. */
+type Prepare = (visit: Visit, memberIds: readonly number[]) => Promise<readonly Refused[]>
+
+/** Ends the transaction, so that nothing of what was prepared for those who are refused is kept. */
+class SomeRefused extends Error {
+  readonly refused: readonly Refused[]
+
+  constructor(refused: readonly Refused[]) {
+    super('some members were refused')
+    this.refused = refused
+  }
+}
+
+/** Runs a decision for each member, in chunks. */
 async function eachMember(
   door: Door,
-  { batchId, actor, memberIds }: MembersOrder,
-  prepare: (visit: Visit, memberIds: readonly number[]) => Promise<void>,
+  order: MembersOrder,
+  prepare: Prepare,
   decide: Decide,
 ): Promise<Outcome> {
   const outcome: Outcome = { done: [], refused: [] }
+  const memberIds = [...new Set(order.memberIds)]
   for (let start = 0; start < memberIds.length; start += MEMBERS_PER_CHUNK) {
-    const chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
-    const part = await changeBatch(door, batchId, actor, async (visit) => {
-      await requireMembers(visit, chunk)
-      await prepare(visit, chunk)
-      return chunk.map((memberId) => ({
-        memberId,
-        reason: decide(visit, visit.draft.member(memberId)),
-      }))
-    })
-    for (const { memberId, reason } of part) {
-      if (reason === null) outcome.done.push(memberId)
-      else outcome.refused.push({ memberId, reason })
+    let chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
+    // Members do not depend on each other, so the second round is the last: it has only those whom nothing refuses.
+    while (chunk.length > 0) {
+      const refused = await helpAll(door, order, chunk, prepare, decide)
+      if (refused.length === 0) outcome.done.push(...chunk)
+      outcome.refused.push(...refused)
+      const left = new Set(refused.map(({ memberId }) => memberId))
+      chunk = refused.length === 0 ? [] : chunk.filter((id) => !left.has(id))
     }
   }
   return outcome
+}
+
+/** All of them in one transaction, or none: then those who stood in the way are returned. */
+async function helpAll(
+  door: Door,
+  { batchId, actor }: MembersOrder,
+  memberIds: readonly number[],
+  prepare: Prepare,
+  decide: Decide,
+): Promise<readonly Refused[]> {
+  try {
+    await changeBatch(door, batchId, actor, async (visit) => {
+      await requireMembers(visit, memberIds)
+      const unfit = await prepare(visit, memberIds)
+      if (unfit.length > 0) throw new SomeRefused(unfit)
+      const refused = memberIds.flatMap((memberId) => {
+        const reason = decide(visit, visit.draft.member(memberId))
+        return reason === null ? [] : [{ memberId, reason }]
+      })
+      if (refused.length > 0) throw new SomeRefused(refused)
+    })
+    return []
+  } catch (error) {
+    if (error instanceof SomeRefused) return error.refused
+    throw error
+  }
 }
 
 async function requireMembers({ tx, draft }: Visit, memberIds: readonly number[]): Promise<void> {
@@ -83,12 +134,23 @@ export function removeMembers(door: Door, order: MembersOrder & { by?: string })
     async (visit, ids) => {
       await bringMembers(visit, ids)
       await callBackJobs(visit, 'the member left', ids)
+      return []
     },
     ({ draft }, member) => removeMember(draft, member, by, order.reason),
   )
 }
 
-const withAllSteps = (visit: Visit, ids: readonly number[]) => ensureSteps(visit, ids)
+/** All steps that the members should have by now, unless they are in another batch: nobody is active in two at once. */
+const withAllSteps: Prepare = async (visit, ids) => {
+  const { tx, draft } = visit
+  await lockMembership(tx, draft.batch.runbookName)
+  const elsewhere = await findMembersElsewhere(tx, draft.batch.id, ids)
+  if (elsewhere.length === 0) await ensureSteps(visit, ids)
+  return elsewhere.map(({ memberId, batchId }) => ({
+    memberId,
+    reason: `member ${memberId} is active in batch ${batchId}`,
+  }))
+}
 
 /** Back again: by the data source, or by a person. */
 export function takeBackMembers(
@@ -133,7 +195,10 @@ export function setMemberVariable(
   return eachMember(
     door,
     order,
-    (visit, ids) => bringMembers(visit, ids),
+    async (visit, ids) => {
+      await bringMembers(visit, ids)
+      return []
+    },
     ({ draft }, member) => {
       setVariable(draft, member, order.name, order.value, order.reason)
       return null
@@ -202,6 +267,7 @@ export async function moveMember(
 }
 
 function refuseMove(from: Visit, to: Visit, memberId: number): Refusal {
+  if (from === to) return `member ${memberId} is in batch ${to.draft.batch.id} already`
   if (from.draft.batch.runbookName !== to.draft.batch.runbookName) {
     return `batch ${to.draft.batch.id} is of another runbook`
   }
@@ -227,17 +293,20 @@ async function moveIn(to: Visit, from: Visit, member: Member): Promise<void> {
     from.draft.siblings(member.id, 'phase').flatMap((step) => passedName(from, step)),
   )
   await ensureSteps(to, [id], ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
-  arrive(to, draft.member(id), member, from.draft.batch.id, !known)
+  const here = draft.member(id)
+  if (isUndoOpen(draft, here)) insist(`the removal of member ${id} has not ended`)
+  const startsOver = isCleanedUp(draft, here)
+  arrive(to, here, member, from.draft.batch.id, !known)
   for (const step of draft.siblings(id, 'phase')) {
     const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.plan.stepName))
-    if (!isPassed(step.status)) takeUp(draft, step, 'the member moved in')
+    if (startsOver || !isPassed(step.status)) takeUp(draft, step, 'the member moved in')
     if (isDone && step.status === 'pending') {
       draft.moveStep(step, 'mark_done', `passed in batch ${from.draft.batch.id}`, {
         completedAt: draft.now,
       })
     }
   }
-  advanceMember(draft, draft.member(id))
+  advanceMember(draft, here)
 }
 
 const nameOf = (phase: string, step: string) => `${phase}/${step}`.toLowerCase()

@@ -1,12 +1,12 @@
 // What messages mean: each finds its batch, those of one batch are handled together in one transaction, in their order.
 // A group that fails is taken apart, so that one poison message harms only itself: it ends in the dead letters with its reason,
 // and its batch is held, because something that must not happen was about to.
-import { findPhaseBatch } from '../db/batches.ts'
+import { findMemberBatch, findPhaseBatch } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { isTransient } from '../db/transient.ts'
 import { rememberWorker } from '../db/workers.ts'
-import { beginBatch, hold, onPhaseDue } from '../domain/decide/course.ts'
+import { beginBatch, onPhaseDue } from '../domain/decide/course.ts'
 import { removeMember } from '../domain/decide/membership.ts'
 import { advanceMember } from '../domain/decide/next.ts'
 import { onResult } from '../domain/decide/settle.ts'
@@ -22,6 +22,7 @@ import {
   type Visit,
 } from './door.ts'
 import { ensureSteps } from './expand.ts'
+import { holdAfterFailure } from './poison.ts'
 
 export type Verdict = 'settle' | { readonly deadLetter: string; readonly description: string }
 
@@ -62,6 +63,7 @@ async function findBatches(
       ? (await findPhaseBatch(door.db, phaseIds)).map((one) => [one.id, one.batchId])
       : [],
   )
+  const members = await batchesOfMembers(door, messages)
   const found: Addressed[] = []
   for (const [index, message] of messages.entries()) {
     if (message.messageType === 'worker-hello') await greet(door, message)
@@ -77,12 +79,22 @@ async function findBatches(
         message.messageType === 'phase-due'
           ? phases.get(message.phaseExecutionId)
           : (step?.batchId ?? batchIdOf(message))
-      if (batchId === undefined || (step === null && needsStep(message)))
-        verdicts[index] = unknown(message)
+      const isMissing = step === null && needsStep(message)
+      const isForeign = 'batchMemberId' in message && members.get(message.batchMemberId) !== batchId
+      if (batchId === undefined || isMissing || isForeign) verdicts[index] = unknown(message)
       else found.push({ index, message, batchId, step })
     }
   }
   return found
+}
+
+async function batchesOfMembers(
+  door: Door,
+  messages: readonly Message[],
+): Promise<ReadonlyMap<number, number>> {
+  const ids = messages.flatMap((one) => ('batchMemberId' in one ? [one.batchMemberId] : []))
+  if (ids.length === 0) return new Map()
+  return new Map((await findMemberBatch(door.db, ids)).map(({ id, batchId }) => [id, batchId]))
 }
 
 const needsStep = ({ messageType }: Message): boolean =>
@@ -156,15 +168,8 @@ async function handleGroup(
       description: messageOf(error).slice(0, 1_000),
     }
     const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
-    if (!isUnknown) await holdAfterPoison(door, batchId, error)
+    if (!isUnknown) await holdAfterFailure(door, batchId, error, ACTOR)
   }
-}
-
-/** Stop rather than guess: whatever this was, nothing more is sent for the batch until a person has looked. */
-async function holdAfterPoison(door: Door, batchId: number, error: unknown): Promise<void> {
-  await changeBatch(door, batchId, ACTOR, async ({ draft }) => {
-    hold(draft, `a message could not be handled: ${messageOf(error).slice(0, 300)}`)
-  })
 }
 
 async function decideAll(visit: Visit, group: readonly Addressed[]): Promise<void> {
@@ -178,7 +183,10 @@ async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<vo
   await bringMembers(visit, memberIds, { stepIds: steps.map(({ id }) => id) })
   if (steps.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
   const added = membersIn(group, 'member-added')
-  if (added.length > 0) await ensureSteps(visit, added)
+  await bringMembers(visit, added)
+  // Who failed or left before this message came gets no steps: nobody would ever do them, and the phase could not close.
+  const joining = added.filter((id) => visit.draft.member(id).status === 'active')
+  if (joining.length > 0) await ensureSteps(visit, joining)
   const removed = membersIn(group, 'member-removed')
   await bringMembers(visit, removed)
   if (removed.length > 0) await callBackJobs(visit, 'the member left', removed)

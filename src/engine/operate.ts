@@ -76,17 +76,17 @@ export async function cancelBatch(door: Door, { batchId, actor, reason }: Order)
     const { draft } = visit
     if (isBatchEnded(draft.batch.status))
       insist(`batch ${batchId} is ${draft.batch.status} already`)
+    // An undo that was held goes on with the time it had left; before its steps are among the facts.
+    if (draft.batch.heldAt !== null) {
+      await moveHeldTimes(tx, batchId, draft.batch.heldAt, draft.now)
+      draft.changeBatch({ heldAt: null, heldBy: null, heldReason: null })
+    }
     await callBackJobs(visit, `the batch was cancelled: ${reason}`)
     for (const phase of draft.phases) {
       if (!isPhaseEnded(phase.status))
         draft.movePhase(phase, 'cancel', reason, { completedAt: draft.now })
     }
-    draft.moveBatch('cancel', reason, {
-      endedAt: draft.now,
-      heldAt: null,
-      heldBy: null,
-      heldReason: null,
-    })
+    draft.moveBatch('cancel', reason, { endedAt: draft.now })
     cancelLoaded(visit, reason)
     await leave(visit)
     await cancelSteps(tx, batchId, draft.now, actor, reason)

@@ -27,8 +27,9 @@ export const START = new Date('2026-03-02T08:00:00Z')
 export const WORKER = 'w1'
 
 export type Job = Message<'worker-job'>
-/** What a worker answers: a result, a failure, or nothing at all. */
-export type Answer = { ok: Json } | { fail: string } | 'silent'
+/** What a worker answers: a result, a failure, or nothing at all; `refuse` puts the job aside as a dead letter. */
+export type Result = { ok: Json } | { fail: string }
+export type Answer = Result | { refuse: string } | 'silent'
 export type Worker = (job: Job) => Answer
 
 export interface World {
@@ -39,6 +40,8 @@ export interface World {
   /** Every job that a worker took, in order. */
   readonly jobs: Job[]
   answer: Worker
+  /** The workers that take jobs; one that has not announced itself gets none. */
+  workers: string[]
   publish(yaml: string): Promise<void>
   batch(
     runbook: string,
@@ -53,11 +56,7 @@ export interface World {
   work(limit?: number): Promise<number>
   /** Turns the clock, then settles. */
   pass(seconds: number): Promise<void>
-  result(
-    job: Pick<Job, 'jobId'>,
-    answer: Exclude<Answer, 'silent'>,
-    extra?: Record<string, Json>,
-  ): Promise<void>
+  result(job: Pick<Job, 'jobId'>, answer: Result, extra?: Record<string, Json>): Promise<void>
   close(): Promise<void>
 }
 
@@ -78,7 +77,7 @@ async function emptyPglite(): Promise<TestDatabase> {
 }
 
 export async function openWorld(
-  options: { maxOutstanding?: number; database?: TestDatabase } = {},
+  options: { maxOutstanding?: number; database?: TestDatabase; random?: () => number } = {},
 ): Promise<World> {
   const test = options.database ?? (await emptyPglite())
   await migrate(test.db, START)
@@ -88,7 +87,8 @@ export async function openWorld(
     db: test.db,
     clock,
     runbooks: new RunbookCache(),
-    random: () => 0.5,
+    // In the middle: no jitter, so that stories know the second.
+    random: options.random ?? (() => 0.5),
     maxOutstanding: options.maxOutstanding ?? 1000,
     canWithdraw: true,
   }
@@ -107,6 +107,7 @@ function makeWorld(test: TestDatabase, clock: VirtualClock, bus: PostgresBus, do
     door,
     jobs: [],
     answer: () => ({ ok: true }),
+    workers: [WORKER],
     publish: async (yaml) => void (await publishRunbook(door, { yaml, publishedBy: 'author' })),
     batch: async (runbookName, members, { startsInMin = 0, manual = false } = {}) => {
       const list = typeof members === 'number' ? people(members) : members
@@ -167,15 +168,21 @@ async function consume({ bus, door }: World): Promise<number> {
 }
 
 async function workOnce(world: World, limit: number): Promise<number> {
-  const received = await world.bus.receive(workerJobs(WORKER), limit)
-  for (const message of received) {
-    const job = jobOf(message)
-    world.jobs.push(job)
-    const answer = world.answer(job)
-    if (answer !== 'silent') await publishResult(world, job.jobId, answer, {})
+  let taken = 0
+  for (const workerId of world.workers) {
+    const received = await world.bus.receive(workerJobs(workerId), limit)
+    for (const message of received) {
+      const job = jobOf(message)
+      world.jobs.push(job)
+      const answer = world.answer(job)
+      if (answer === 'silent') continue
+      if ('refuse' in answer) await world.bus.deadLetter([message], 'Refused', answer.refuse)
+      else await publishResult(world, job.jobId, answer, { workerId })
+    }
+    if (received.length > 0) await world.bus.settle(received)
+    taken += received.length
   }
-  if (received.length > 0) await world.bus.settle(received)
-  return received.length
+  return taken
 }
 
 function jobOf(message: Received): Job {
@@ -187,7 +194,7 @@ function jobOf(message: Received): Job {
 async function publishResult(
   { bus, clock }: World,
   jobId: string,
-  answer: Exclude<Answer, 'silent'>,
+  answer: Result,
   extra: Record<string, Json>,
 ): Promise<void> {
   const isOk = 'ok' in answer

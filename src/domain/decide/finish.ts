@@ -2,7 +2,6 @@
 // All of it is derived from what was loaded and what is there now, so that no single decision can forget to count.
 import type { Member, Phase, Step } from '../facts.ts'
 import {
-  isBatchEnded,
   isFailed,
   isOpen,
   isPassed,
@@ -85,6 +84,8 @@ function countOutcomes(draft: Draft, member: Member): void {
     if (before === null) phase.members.total++
     else if (before !== 'open') phase.members[before]--
     if (now !== 'open') phase.members[now]++
+    // Whoever failed, was seen and then repaired must not hide the next one who fails.
+    phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
     draft.changedPhases.add(phase)
   }
 }
@@ -94,16 +95,22 @@ const openSteps = ({ steps }: Phase): number => steps.pending + steps.dispatched
 /** Opens phases that gained an open step, closes those that have none left, and the batch with them. Call after `count`. */
 export function close(draft: Draft): void {
   for (const phase of draft.phases) {
-    if (openSteps(phase) > 0) reopenPhase(draft, phase)
-    else if (phase.status === 'dispatched' && phase.expandedAt !== null) closePhase(draft, phase)
+    if (openSteps(phase) > 0)
+      reopenPhase(draft, phase, `it has ${openSteps(phase)} open steps again`)
+    else if (phase.status === 'failed' && phase.members.passed > 0) {
+      // An operator passed the last step of a member by hand: nothing opened, but the phase did not fail any more.
+      reopenPhase(draft, phase, 'a member passed it after all')
+    }
+    if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
+      closePhase(draft, phase)
   }
   closeBatch(draft)
 }
 
-function reopenPhase(draft: Draft, phase: Phase): void {
+function reopenPhase(draft: Draft, phase: Phase, why: string): void {
   const wasEmpty = phase.status === 'skipped' && phase.skippedBecause === 'empty'
   if (phase.status !== 'completed' && phase.status !== 'failed' && !wasEmpty) return
-  draft.movePhase(phase, 'reopen', `it has ${openSteps(phase)} open steps again`, {
+  draft.movePhase(phase, 'reopen', why, {
     completedAt: null,
     skippedBecause: null,
     dispatchedAt: phase.dispatchedAt ?? draft.now,
@@ -132,26 +139,27 @@ function closeBatch(draft: Draft): void {
   const isOver =
     phases.every(({ status }) => isPhaseEnded(status)) &&
     batch.initOpen + batch.rollbackOpen + batch.removalOpen === 0
+  const has = (status: Phase['status']) => phases.some((phase) => phase.status === status)
+  const isFailedBatch = has('failed') && !has('completed')
+  const isWrong = !isOver || (batch.status === 'failed' && !isFailedBatch)
+  const mayReopen =
+    batch.status === 'completed' || (batch.status === 'failed' && !batch.failedInInit)
+  if (mayReopen && isWrong) {
+    const why = isOver ? 'a phase did not fail after all' : 'it has open work again'
+    draft.moveBatch('reopen', why, { endedAt: null })
+  }
   if (batch.status === 'active' && isOver) {
-    const has = (status: Phase['status']) => phases.some((phase) => phase.status === status)
-    const isFailedBatch = has('failed') && !has('completed')
     const say = `every phase has ended: ${batch.membersActive} members through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
     draft.moveBatch(isFailedBatch ? 'fail' : 'complete', say, { endedAt: draft.now })
-  } else if (
-    isBatchEnded(batch.status) &&
-    batch.status !== 'cancelled' &&
-    !isOver &&
-    !batch.failedInInit
-  ) {
-    draft.moveBatch('reopen', 'it has open work again', { endedAt: null })
   }
 }
 
 /** Too many failures in one phase: the batch is held before they become everybody's. */
 export function checkFuse(draft: Draft): void {
   if (draft.batch.heldAt !== null || draft.batch.status !== 'active') return
-  for (const phase of draft.changedPhases) {
-    const limit = draft.runbooks.get(draft.batch.runbookVersion)?.safeguards.maxFailedPercent ?? 100
+  const limit = draft.runbooks.get(draft.batch.runbookVersion)?.safeguards.maxFailedPercent ?? 100
+  // All phases, not the changed ones alone: steps whose words do not resolve fail while sending, after the fuse has looked.
+  for (const phase of draft.phases) {
     const failed = phase.members.failed - phase.fuseAcknowledged
     if (failed <= FUSE_MIN_FAILED || failed * 100 <= limit * phase.members.total) continue
     const reason = `${phase.members.failed} of ${phase.members.total} members failed in phase ${phase.name}: more than ${limit} %`

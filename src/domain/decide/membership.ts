@@ -51,6 +51,12 @@ export const isUndoOpen = (draft: Draft, member: Member): boolean =>
     (step) => (step.kind === 'rollback' || step.kind === 'removal') && isOpen(step.status),
   )
 
+/** True when a step of the member's last removal was sent: what it had passed may be undone. */
+export const isCleanedUp = (draft: Draft, member: Member): boolean =>
+  draft
+    .siblings(member.id, 'removal')
+    .some((step) => step.removalNumber === member.removalNumber && step.jobId !== null)
+
 /**
  * Back in the batch. If a removal step was sent, what was done may be undone: all steps are done again and outputs forgotten;
  * else the member carries on where it was. Only a person takes back whom a person removed.
@@ -61,6 +67,8 @@ export function takeBack(
   event: 'rejoin' | 'readd',
   why: string,
 ): Refusal {
+  if (draft.batch.status === 'cancelled')
+    return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status !== 'removed') return `member ${member.id} is ${member.status}, not removed`
   if (event === 'rejoin' && member.removedBy !== 'source') {
     return `member ${member.id} was removed by ${member.removedBy}; only a person can take it back`
@@ -69,9 +77,7 @@ export function takeBack(
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
     return `member ${member.id} has a job that is not settled`
   }
-  const wasUndone = draft
-    .siblings(member.id, 'removal')
-    .some((step) => step.removalNumber === member.removalNumber && step.jobId !== null)
+  const wasUndone = isCleanedUp(draft, member)
   draft.moveMember(
     member,
     event,

@@ -1,6 +1,13 @@
 // What comes next for a member, or for the batch itself. One rule for all: nothing while a job is out; undoing before doing;
 // then the first step that is not passed, in the order of the phases, if its phase has started.
-import { isUnsettled, type Member, type Phase, type Step, type StepKind } from '../facts.ts'
+import {
+  type Batch,
+  isUnsettled,
+  type Member,
+  type Phase,
+  type Step,
+  type StepKind,
+} from '../facts.ts'
 import { isOpen, isPassed, isPhaseStarted } from '../moves.ts'
 import type { Draft } from './draft.ts'
 
@@ -31,10 +38,18 @@ function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
 
 const LEFT_OUT = new Set(['superseded', 'skipped', 'cancelled'])
 
-/** Not superseded, skipped or cancelled, and the newest of its name. */
+/** Skipped because nobody was there to do it. Unlike one skipped as overdue it opens again for whoever joins or is taken up. */
+const isEmptied = (phase: Phase): boolean =>
+  phase.status === 'skipped' && phase.skippedBecause === 'empty'
+
+/** Not superseded, cancelled or skipped as overdue, and the newest of its name. */
 export function isEffective(draft: Draft, phase: Phase): boolean {
-  return !LEFT_OUT.has(phase.status) && rankOf(draft.phases).has(phase.id)
+  const isLeftOut = LEFT_OUT.has(phase.status) && !isEmptied(phase)
+  return !isLeftOut && rankOf(draft.phases).has(phase.id)
 }
+
+/** Its time has come: whoever is in the batch has steps in it, whoever joins catches up on it. */
+export const hasBegun = (phase: Phase): boolean => isPhaseStarted(phase.status) || isEmptied(phase)
 
 /** The member's first phase step that is not passed, in effective phase order. */
 export function firstNotPassed(draft: Draft, memberId: number): Step | null {
@@ -72,6 +87,27 @@ function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
   return first
 }
 
+/** Phases may be done. An ended batch counts too: whoever has a step to do in it makes it open again (finish.ts). */
+const isUnderWay = ({ status, failedInInit }: Batch): boolean =>
+  status === 'active' || status === 'completed' || (status === 'failed' && !failedInInit)
+
+/** A phase that will give this member steps and has not done so yet: it has not started, or its rows are still being written. */
+const isAwaited = (phase: Phase, member: Member): boolean =>
+  phase.status === 'pending' ||
+  (phase.status === 'dispatched' && phase.expandedAt === null && member.id > phase.expandedThrough)
+
+/**
+ * True while an earlier phase still has steps to give. Phases that fall due together are started and written in any order, by
+ * several processes: without this the later one could be sent first.
+ */
+function isOvertaking(draft: Draft, member: Member, step: Step): boolean {
+  const rank = rankOf(draft.phases)
+  const place = rank.get(step.phaseId!)!
+  return draft.phases.some(
+    (phase) => isEffective(draft, phase) && rank.get(phase.id)! < place && isAwaited(phase, member),
+  )
+}
+
 /** The step that may be sent for this member now, window and hold aside; null when there is none or it must wait. */
 export function nextOfMember(draft: Draft, member: Member): Step | null {
   const steps = draft.stepsOfMember.get(member.id) ?? []
@@ -80,9 +116,10 @@ export function nextOfMember(draft: Draft, member: Member): Step | null {
     firstOpenUndo(steps, 'rollback') ??
     (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)
   if (undo) return undo
-  if (member.status !== 'active' || draft.batch.status !== 'active') return null
+  if (member.status !== 'active' || !isUnderWay(draft.batch)) return null
   const step = firstNotPassed(draft, member.id)
-  return step && isPhaseStarted(draft.phase(step.phaseId!).status) ? step : null
+  if (!step || !hasBegun(draft.phase(step.phaseId!))) return null
+  return isOvertaking(draft, member, step) ? null : step
 }
 
 /** Likewise for the steps that belong to no member: init, and the rollback of init. */

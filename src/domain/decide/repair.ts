@@ -11,11 +11,9 @@ import { takeOutputs } from './settle.ts'
 
 /** Back to pending, with a fresh count of retries and the words of the version that is active now. */
 export function takeUp(draft: Draft, step: Step, why: string): void {
-  if (step.status === 'pending') return
   const plan = currentPlan(draft, step)
   if (plan !== step.plan) draft.changedPlans.add(step)
   const fresh = {
-    attempt: step.attempt + 1,
     retryCount: 0,
     retryAfter: null,
     completedAt: null,
@@ -28,7 +26,13 @@ export function takeUp(draft: Draft, step: Step, why: string): void {
     lateResult: undefined,
     plan,
   }
-  draft.moveStep(step, isPassed(step.status) ? 'redo' : 'reactivate', why, fresh)
+  if (step.status === 'pending') {
+    // Its attempt was not sent yet, so the number is still free.
+    if (plan !== step.plan || step.retryAfter !== null) draft.changeStep(step, fresh)
+    return
+  }
+  const event = isPassed(step.status) ? 'redo' : 'reactivate'
+  draft.moveStep(step, event, why, { ...fresh, attempt: step.attempt + 1 })
 }
 
 /** The step as the active version has it, matched by name; as it was when that version has it no more. */
@@ -99,6 +103,10 @@ function startFrom(draft: Draft, member: Member, from: Step | undefined, why: st
   if (notPassed >= 0 && notPassed < start) {
     return `step ${from!.plan.stepName} comes after ${ordered[notPassed]!.plan.stepName}, which is not passed`
   }
+  const polled = ordered.slice(start).find((step) => step.status === 'polling')
+  if (polled) {
+    return `step ${polled.plan.stepName} of member ${member.id} is being polled; it can be done again when that has ended`
+  }
   bringBack(draft, member, why)
   for (const step of ordered.slice(start)) {
     draft.setWait(step, null)
@@ -140,6 +148,9 @@ export function markDone(
 export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal {
   const late = step.lateResult
   if (late === undefined) return `step ${step.id} has no late result to accept`
+  if (step.status === 'rolled_back') {
+    return `step ${step.id} was rolled back: what its late result says is undone`
+  }
   return pass(draft, step, why, () => {
     draft.moveStep(step, 'mark_done', `its late result was accepted: ${why}`, {
       completedAt: draft.now,

@@ -23,10 +23,13 @@ export interface WorkerResult {
   readonly durationMs?: number | null | undefined
 }
 
+/** True while this very job of the step is unsettled: any other word about the step comes too late, twice or from elsewhere. */
+const isOut = ({ wait }: Step, jobId: string): boolean =>
+  wait?.what === 'job' && wait.jobId === jobId
+
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
-  const { wait } = step
-  if (wait?.what !== 'job' || wait.jobId !== result.jobId) return recordStray(draft, step, result)
-  if (result.workerId && result.workerId.toLowerCase() !== step.plan.workerId.toLowerCase()) {
+  if (!isOut(step, result.jobId)) return recordStray(draft, step, result)
+  if (isForeign(step, result)) {
     const because = `foreign: worker ${result.workerId} answered a job that was sent to ${step.plan.workerId}`
     return draft.note('stray_result', because, { step, jobId: result.jobId })
   }
@@ -44,6 +47,9 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   settle(draft, step, 'succeeded', { result: payload, durationMs: result.durationMs })
   succeed(draft, step, payload)
 }
+
+const isForeign = ({ plan }: Step, { workerId }: WorkerResult): boolean =>
+  Boolean(workerId) && workerId!.toLowerCase() !== plan.workerId.toLowerCase()
 
 /** Null for a success; else why this result is a failure. */
 function failureOf(step: Step, result: WorkerResult): string | null {
@@ -135,14 +141,26 @@ function keepPolling(draft: Draft, step: Step): void {
     pollTimeoutAt: timeoutAt,
     lastPolledAt: draft.now,
   })
-  if (timeoutAt <= draft.now) return timeOut(draft, step)
-  waitForPoll(draft, step)
+  pollOn(draft, step)
 }
 
-function waitForPoll(draft: Draft, step: Step): void {
+/** Polled again at the next interval, unless that was enough. */
+function pollOn(draft: Draft, step: Step): void {
+  const endsAt = pollEndsAt(draft, step)
+  if (endsAt <= draft.now) return timeOut(draft, step)
   const nextAt = draft.later(step.plan.pollIntervalSec!)
-  const wakeAt = nextAt < step.pollTimeoutAt! ? nextAt : step.pollTimeoutAt!
-  draft.setWait(step, { what: 'poll', since: draft.now, wakeAt })
+  draft.setWait(step, {
+    what: 'poll',
+    since: draft.now,
+    wakeAt: nextAt < endsAt ? nextAt : endsAt,
+  })
+}
+
+/** Held time does not count: resume moves the time on by all of it, so what was held until now is added already. */
+function pollEndsAt({ batch, now }: Draft, { pollStartedAt, pollTimeoutAt }: Step): Date {
+  if (batch.heldAt === null) return pollTimeoutAt!
+  const heldSince = Math.max(+batch.heldAt, +pollStartedAt!)
+  return new Date(+pollTimeoutAt! + (+now - heldSince))
 }
 
 /** Polled for too long. Never retried: a retry would only make the configured time longer. */
@@ -188,8 +206,10 @@ export function onOverdue(draft: Draft, step: Step): void {
   loseJob(draft, step, 'lost', 'no result in time')
 }
 
-export function onDeadLetter(draft: Draft, step: Step, reason: string): void {
-  loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
+/** The job will never reach a worker, or no worker could take it. A job that was settled meanwhile is left alone. */
+export function onDeadLetter(draft: Draft, step: Step, jobId: string, reason: string): void {
+  if (isOut(step, jobId))
+    loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
 }
 
 function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', why: string): void {
@@ -202,7 +222,7 @@ function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', wh
   if (step.status === 'polling' && wasRepoll) {
     // A poll only asks: asking again costs no attempt.
     draft.moveStep(step, 'lost', `${why}; polled again at the next interval`)
-    return step.pollTimeoutAt! <= draft.now ? timeOut(draft, step) : waitForPoll(draft, step)
+    return pollOn(draft, step)
   }
   retryOrFail(draft, step, why)
 }
@@ -214,7 +234,7 @@ export function onWithdrawn(draft: Draft, step: Step, why: string): void {
     draft.note('settled', `the job was called back: ${why}`, { step })
   } else if (step.status === 'polling') {
     draft.moveStep(step, 'lost', `the poll was called back: ${why}`)
-    waitForPoll(draft, step)
+    pollOn(draft, step)
   } else {
     draft.moveStep(step, 'withdraw', `the job was called back: ${why}`, {
       attempt: step.attempt + 1,
@@ -243,6 +263,8 @@ function settleCancelled(
   advanceAfter(draft, step)
 }
 
+const ACCEPTS_LATE: ReadonlySet<Step['status']> = new Set(['failed', 'poll_timeout', 'cancelled'])
+
 /** Late, repeated or foreign: told, and kept for "accept as done" when it is a success of the step's last job. */
 function recordStray(draft: Draft, step: Step, result: WorkerResult): void {
   const isLast = result.jobId === step.jobId
@@ -250,8 +272,9 @@ function recordStray(draft: Draft, step: Step, result: WorkerResult): void {
     ? `repeated or late: job ${result.jobId} is settled already (step is ${step.status})`
     : `late or foreign: job ${result.jobId} is not the step's job (${step.jobId ?? 'none sent'})`
   draft.note('stray_result', because, { step, jobId: result.jobId })
-  const isUsable = result.status === 'Success' && !isIncomplete(result.result)
-  if (isLast && isUsable && (step.status === 'failed' || step.status === 'cancelled')) {
+  const isUsable =
+    result.status === 'Success' && !isIncomplete(result.result) && !isForeign(step, result)
+  if (isLast && isUsable && ACCEPTS_LATE.has(step.status)) {
     draft.changeStep(step, { lateResult: payloadOf(result.result) ?? null })
   }
 }

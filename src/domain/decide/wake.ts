@@ -13,7 +13,9 @@ export function onWake(draft: Draft, step: Step): void {
   if (draft.batch.heldAt !== null) return
   if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)
   if (wait.what === 'slot') return
-  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt: step.pollTimeoutAt ?? null })
+  // Only polling can take too long; a retry of a poll step that waits for a slot is asked first (else it would be due for ever).
+  const wakeAt = step.status === 'polling' ? step.pollTimeoutAt : null
+  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt })
   if (step.status === 'pending') leaveUnlessNext(draft, step)
 }
 

@@ -1,0 +1,177 @@
+// Leavers: what is open is cancelled, what was begun is waited for, and only then the removal steps undo what was done.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { removeMembers } from '../../src/engine/members.ts'
+import {
+  attemptsOf,
+  batchOf,
+  because,
+  calls,
+  jobIds,
+  memberId,
+  order,
+  phasesOf,
+  runbook,
+  step,
+  stepsOf,
+} from './looking.ts'
+import { story, type World } from './world.ts'
+
+const REMOVAL = `on_member_removed: [${step('revoke')}, ${step('farewell')}]`
+const phases = {
+  'prepare T-1h': [step('create'), step('tag')],
+  'cutover T-0': [step('switch')],
+}
+
+async function begin(world: World, yaml: string, members: number): Promise<number> {
+  await world.publish(yaml)
+  const batchId = await world.batch('wave', members, { startsInMin: 60 })
+  await world.orchestrate()
+  return batchId
+}
+
+const leave = async (world: World, batchId: number, number: number): Promise<number> => {
+  const member = await memberId(world, batchId, number)
+  await removeMembers(world.door, { ...order(batchId), memberIds: [member], by: 'source' })
+  return member
+}
+
+it('waits for the job that a worker has taken, then undoes step by step', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName, parameters }) =>
+      functionName === 'create' && parameters.Upn === 'user1@contoso.example'
+        ? 'silent'
+        : { ok: true }
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
+    await world.settle()
+    const leaver = await leave(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(await stepsOf(world, leaver), [
+      'create cancelled',
+      'tag cancelled',
+      'removal revoke pending',
+      'removal farewell pending',
+    ])
+    assert.deepEqual(calls(world), ['create user1', 'create user2', 'tag user2'])
+    await world.result(world.jobs[0]!, { ok: true })
+    await world.settle()
+    assert.deepEqual(calls(world, 3), ['revoke user1', 'farewell user1'])
+    assert.deepEqual(await because(world, 'late_result'), [
+      'after the step was cancelled the worker reported: succeeded',
+    ])
+    assert.deepEqual(
+      (await phasesOf(world, batchId))[0],
+      'prepare completed 2: 1 passed, 1 removed',
+    )
+    await world.pass(3600)
+    const { status, active, removed } = await batchOf(world, batchId)
+    assert.deepEqual([status, active, removed], ['completed', 1, 1])
+    assert.equal(calls(world).at(-1), 'switch user2')
+  }))
+
+it('calls back the job that no worker has taken, and undoes at once', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
+    const leaver = await leave(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user2', 'revoke user1', 'farewell user1', 'tag user2'])
+    assert.equal((await attemptsOf(world))[0], 'step-1 withdrawn')
+    assert.deepEqual(await stepsOf(world, leaver), [
+      'create cancelled',
+      'tag cancelled',
+      'removal revoke succeeded',
+      'removal farewell succeeded',
+    ])
+  }))
+
+it('waits for a rollback that is running', () =>
+  story({}, async (world) => {
+    const rollback = `rollbacks: { undo: [${step('uncreate')}, ${step('unlicense')}] }`
+    const yaml = runbook(
+      'wave',
+      { 'prepare T-1h': [step('create', 'on_failure: undo')] },
+      `${rollback}\n${REMOVAL}`,
+    )
+    world.answer = ({ functionName }) => {
+      if (functionName === 'create') return { fail: 'no licence' }
+      return functionName === 'uncreate' ? 'silent' : { ok: true }
+    }
+    const batchId = await begin(world, yaml, 1)
+    await world.settle()
+    const leaver = await leave(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1', 'uncreate user1'])
+    await world.result(world.jobs[1]!, { ok: true })
+    await world.settle()
+    assert.deepEqual(calls(world, 2), ['unlicense user1', 'revoke user1', 'farewell user1'])
+    assert.deepEqual(await stepsOf(world, leaver), [
+      'create rolled_back',
+      'rollback uncreate succeeded',
+      'rollback unlicense succeeded',
+      'removal revoke succeeded',
+      'removal farewell succeeded',
+    ])
+    const { status, failed, removed } = await batchOf(world, batchId)
+    assert.deepEqual([status, failed, removed], ['failed', 0, 1])
+  }))
+
+it('goes on after a removal step whose words cannot be resolved', () =>
+  story({}, async (world) => {
+    const broken = step('revoke').replace('{{UserPrincipalName}}', '{{Mailbox}}')
+    const removal = `on_member_removed: [${broken}, ${step('farewell')}]`
+    const batchId = await begin(world, runbook('wave', phases, removal), 1)
+    await world.settle()
+    const leaver = await leave(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(calls(world, 2), ['farewell user1'])
+    assert.deepEqual((await stepsOf(world, leaver)).slice(2), [
+      'removal revoke failed',
+      'removal farewell succeeded',
+    ])
+    assert.deepEqual(await because(world, 'unresolved'), ['unresolved: {{Mailbox}}'])
+  }))
+
+it('leaves a finished batch: it opens for the removal steps and closes again', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
+    await world.settle()
+    await world.pass(3600)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    await leave(world, batchId, 1)
+    assert.equal((await batchOf(world, batchId)).status, 'active')
+    await world.settle()
+    assert.deepEqual(calls(world, 6), ['revoke user1', 'farewell user1'])
+    assert.deepEqual(jobIds(world, 6), ['removal-7', 'removal-8'])
+    const { status, active, removed } = await batchOf(world, batchId)
+    assert.deepEqual([status, active, removed], ['completed', 1, 1])
+    assert.deepEqual(await phasesOf(world, batchId), [
+      'prepare completed 2: 2 passed',
+      'cutover completed 2: 2 passed',
+    ])
+  }))
+
+it('removing twice is refused, and the refusal changes nothing', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
+    const leaver = await leave(world, batchId, 1)
+    const other = await memberId(world, batchId, 2)
+    const outcome = await removeMembers(world.door, {
+      ...order(batchId),
+      memberIds: [leaver, other, other],
+    })
+    assert.deepEqual(outcome, {
+      done: [other],
+      refused: [{ memberId: leaver, reason: `member ${leaver} is removed already` }],
+    })
+    await world.settle()
+    const removals = (await stepsOf(world, leaver)).filter((said) => said.startsWith('removal'))
+    assert.equal(removals.length, 2)
+    const { status, removed } = await batchOf(world, batchId)
+    assert.deepEqual([status, removed], ['active', 2])
+    await world.pass(3600)
+    assert.deepEqual(await phasesOf(world, batchId), [
+      'prepare skipped 2: 2 removed',
+      'cutover skipped 0',
+    ])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
