@@ -1,6 +1,6 @@
 // Moves, counters and times: the event log is a chain of legal moves that ends at the row, the stored counts are the counted
 // ones, and nothing happened before its time, under a hold, or without somebody and a reason.
-import { MOVES } from '../domain/moves.ts'
+import { MOVES, type Move } from '../domain/moves.ts'
 import type { Invariant } from './invariants.ts'
 import { STANDING } from './invariants-order.ts'
 
@@ -9,7 +9,7 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 /** The table of moves as rows of (thing, event, from_status, to_status). */
 const LEGAL = Object.entries(MOVES)
   .flatMap(([thing, table]) =>
-    Object.entries(table).flatMap(([event, { from, to }]) =>
+    Object.entries<Move>(table).flatMap(([event, { from, to }]) =>
       from.map((one) => `(${[thing, event, one, to].map(literal).join(', ')})`),
     ),
   )

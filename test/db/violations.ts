@@ -1,0 +1,343 @@
+// Violations to plant in the world of invariants.test.ts, where ann passed, bob failed and was rolled back, cid left, and eve's
+// job is out, flo waits for a retry and gus polls.
+const stepOf = (member: string, step: string) =>
+  `(select s.id from step_executions s join batch_members m on m.id = s.batch_member_id
+     where m.member_key = '${member}' and s.step_name = '${step}')`
+const idOf = (member: string) => `(select id from batch_members where member_key = '${member}')`
+const phaseOf = (batch: number, name: string) =>
+  `(select id from phase_executions where batch_id = ${batch} and phase_name = '${name}')`
+const pend = (step: string) =>
+  `update step_executions set status = 'pending', completed_at = null where id = ${step}`
+const eventOf = (thing: string, event: string, actor = 'operator') =>
+  `insert into events (at, batch_id, thing, event, actor, because)
+   select detected_at, id, '${thing}', '${event}', '${actor}', 'planted' from batches where id = 2`
+const jobWait = (step: string) =>
+  `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
+   select s.id, s.batch_id, s.batch_member_id, s.worker_id, 'job', 1, w.since, w.wake_at, 'step-' || s.id
+     from step_executions s join waits w on w.batch_member_id = s.batch_member_id and w.what = 'job'
+    where s.id = ${step}`
+const deadLetter = (messageId: string, reason: string) =>
+  `insert into dead_letters (topic, subscription, message_id, original_message_id, message_type, body, enqueued_at, expires_at,
+                             delivery_count, reason, description, dead_lettered_at)
+   select 'worker-jobs', 'worker-w1', '${messageId}', '${messageId}', 'worker-job', '{}', detected_at, detected_at, 1,
+          '${reason}', 'planted', detected_at from batches where id = 1`
+const jobMessage = `insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at)
+   select 'worker-jobs', 'worker-w1', 'step-999', 'worker-job', 'w1', '{}', detected_at, detected_at, detected_at from batches where id = 1`
+
+export interface Violation {
+  readonly id: string
+  readonly what: string
+  readonly sql: string
+  /** What keeps the database itself from it: an index, or a piece of a CHECK. */
+  readonly preventedBy?: { index: string } | { check: string; table: string }
+}
+
+export const VIOLATIONS: readonly Violation[] = [
+  { id: 'I1', what: 'a step sent before the former', sql: pend(stepOf('ann', 'create')) },
+  { id: 'I2', what: 'a phase begun before the former', sql: pend(stepOf('ann', 'await')) },
+  {
+    id: 'I3',
+    what: 'an init step before the former',
+    sql: pend(`(select id from init_executions where batch_id = 1 and step_name = 'open')`),
+  },
+  {
+    id: 'I3',
+    what: 'a phase step before init is through',
+    sql: `update batches set status = 'init_dispatched' where id = 2`,
+  },
+  { id: 'I4', what: 'a rollback out of order', sql: pend(stepOf('bob', 'undo-a')) },
+  { id: 'I4', what: 'a removal out of order', sql: pend(stepOf('cid', 'tidy')) },
+  {
+    id: 'I5',
+    what: 'a phase step twice',
+    sql: `update step_executions set step_name = 'create' where id = ${stepOf('ann', 'await')}`,
+    preventedBy: { index: 'step_executions_of_member' },
+  },
+  {
+    id: 'I5',
+    what: 'a phase step twice in another casing',
+    sql: `update step_executions set step_name = 'Create' where id = ${stepOf('ann', 'await')}`,
+    preventedBy: { index: 'step_executions_of_member' },
+  },
+  {
+    id: 'I5',
+    what: 'an init step twice',
+    sql: `update step_executions set step_name = 'open' where kind = 'init' and batch_id = 1`,
+    preventedBy: { index: 'step_executions_of_init' },
+  },
+  {
+    id: 'I5',
+    what: 'a rollback step twice',
+    sql: `update step_executions set step_index = 0 where id = ${stepOf('bob', 'undo-b')}`,
+    preventedBy: { index: 'step_executions_of_rollback' },
+  },
+  {
+    id: 'I5',
+    what: 'a removal step twice',
+    sql: `update step_executions set step_index = 0 where id = ${stepOf('cid', 'sweep')}`,
+    preventedBy: { index: 'step_executions_of_removal' },
+  },
+  {
+    id: 'I6',
+    what: 'a member without steps in a phase',
+    sql: `delete from step_executions where id = ${stepOf('ann', 'switch')}`,
+  },
+  {
+    id: 'I6',
+    what: 'a member with a step less than the others',
+    sql: `delete from step_executions where id = ${stepOf('ann', 'await')}`,
+  },
+  {
+    id: 'I6',
+    what: 'a step of nobody',
+    sql: `update step_executions set batch_member_id = 999 where id = ${stepOf('ann', 'switch')}`,
+  },
+  {
+    id: 'I6',
+    what: 'a step in a phase of another batch',
+    sql: `update step_executions set phase_execution_id = ${phaseOf(2, 'cutover')} where id = ${stepOf('ann', 'switch')}`,
+  },
+  {
+    id: 'I7',
+    what: 'a status that no event tells of',
+    sql: `update step_executions set status = 'skipped' where id = ${stepOf('ann', 'switch')}`,
+  },
+  {
+    id: 'I7',
+    what: 'a move that the table does not have',
+    sql: `update events set event = 'skip' where event = 'complete' and thing = 'batch'`,
+  },
+  {
+    id: 'I7',
+    what: 'a gap in the chain',
+    sql: `delete from events where event = 'dispatch' and step_id = ${stepOf('ann', 'switch')}`,
+  },
+  {
+    id: 'I7',
+    what: 'a member that failed in silence',
+    sql: `delete from events where thing = 'member' and event = 'fail'`,
+  },
+  { id: 'I8', what: 'the timer taking up a step', sql: eventOf('step', 'reactivate', 'timer') },
+  {
+    id: 'I9',
+    what: 'more retries than allowed',
+    sql: `update step_executions set retry_count = 2 where id = ${stepOf('flo', 'create')}`,
+    preventedBy: { table: 'step_executions', check: 'retry_count <= max_retries' },
+  },
+  {
+    id: 'I9',
+    what: 'a retry that no event tells of',
+    sql: `update step_executions set retry_count = 1 where id = ${stepOf('ann', 'create')}`,
+  },
+  {
+    id: 'I10',
+    what: 'a cancelled batch that goes on',
+    sql: `update batches set status = 'cancelled', ended_at = detected_at where id = 2`,
+  },
+  {
+    id: 'I10',
+    what: 'a job sent after the cancel',
+    sql: `insert into events (at, batch_id, step_id, thing, event, actor, because, job_id)
+          select detected_at, 2, null, 'batch', 'cancel', 'operator', 'planted', null from batches where id = 2
+          union all
+          select detected_at, 2, ${stepOf('gus', 'create')}, 'step', 'dispatch', 'timer', 'planted', 'step-1' from batches where id = 2`,
+  },
+  {
+    id: 'I11',
+    what: 'a failed member that goes on',
+    sql: `update batch_members set status = 'failed', failed_at = added_at where id = ${idOf('eve')}`,
+  },
+  {
+    id: 'I11',
+    what: 'half a removal',
+    sql: `delete from step_executions where id = ${stepOf('cid', 'tidy')}`,
+  },
+  {
+    id: 'I12',
+    what: 'an open phase with nothing open',
+    sql: `update phase_executions set status = 'dispatched', completed_at = null where id = ${phaseOf(1, 'prepare')}`,
+  },
+  {
+    id: 'I12',
+    what: 'a closed phase with open steps',
+    sql: `update phase_executions set status = 'completed', completed_at = dispatched_at where id = ${phaseOf(2, 'prepare')}`,
+  },
+  {
+    id: 'I12',
+    what: 'a failed phase that somebody passed',
+    sql: `update phase_executions set status = 'failed' where id = ${phaseOf(1, 'prepare')}`,
+  },
+  {
+    id: 'I13',
+    what: 'an open batch with nothing open',
+    sql: `update batches set status = 'active', ended_at = null where id = 1`,
+  },
+  {
+    id: 'I13',
+    what: 'an ended batch with open steps',
+    sql: `update batches set status = 'completed', ended_at = activated_at where id = 2`,
+  },
+  {
+    id: 'I13',
+    what: 'a failed batch whose phases completed',
+    sql: `update batches set status = 'failed' where id = 1`,
+  },
+  {
+    id: 'I14',
+    what: 'a wrong count of members',
+    sql: 'update batches set members_active = 9 where id = 1',
+  },
+  {
+    id: 'I14',
+    what: 'a wrong count of open undo steps',
+    sql: 'update batches set rollback_open = 1 where id = 1',
+  },
+  {
+    id: 'I14',
+    what: 'a wrong count of steps',
+    sql: `update phase_executions set steps_succeeded = 9 where id = ${phaseOf(1, 'prepare')}`,
+  },
+  {
+    id: 'I14',
+    what: 'a wrong count of who passed',
+    sql: `update phase_executions set members_passed = 0 where id = ${phaseOf(1, 'prepare')}`,
+  },
+  {
+    id: 'I15',
+    what: 'a dispatched step without its job',
+    sql: `delete from waits where what = 'job'`,
+  },
+  {
+    id: 'I15',
+    what: 'a wait of a step that has ended',
+    sql: `update waits set step_id = ${stepOf('ann', 'create')} where what = 'retry'`,
+  },
+  {
+    id: 'I15',
+    what: 'a wait of no step',
+    sql: `update waits set step_id = 999 where what = 'retry'`,
+  },
+  {
+    id: 'I16',
+    what: 'a polling step that nothing wakes',
+    sql: `delete from waits where what = 'poll'`,
+  },
+  {
+    id: 'I16',
+    what: 'a poll past its timeout',
+    sql: `update waits set wake_at = wake_at + interval '1 day' where what = 'poll'`,
+  },
+  {
+    id: 'I16',
+    what: 'a retry at another time',
+    sql: `update waits set wake_at = wake_at + interval '1 s' where what = 'retry'`,
+  },
+  {
+    id: 'I16',
+    what: 'a next step that waits for nothing',
+    sql: `delete from waits where what = 'retry'; update step_executions set retry_after = null`,
+  },
+  { id: 'I16', what: 'an undo that waits for nothing', sql: pend(stepOf('bob', 'undo-b')) },
+  {
+    id: 'I17',
+    what: 'a job id of another step',
+    sql: `update attempts set job_id = 'step-999' where step_id = ${stepOf('ann', 'create')}`,
+  },
+  {
+    id: 'I17',
+    what: 'a job id used twice',
+    sql: `update attempts set job_id = 'init-1' where job_id like 'init-%'`,
+    preventedBy: { index: 'attempts_once' },
+  },
+  {
+    id: 'I17',
+    what: 'a job out under another id',
+    sql: `update waits set job_id = 'step-999' where what = 'job'`,
+  },
+  {
+    id: 'I18',
+    what: 'a success that moved nothing',
+    sql: `update attempts set outcome = 'succeeded' where outcome = 'failed'`,
+  },
+  {
+    id: 'I18',
+    what: 'a step that succeeded by itself',
+    sql: `update attempts set outcome = 'failed' where step_id = ${stepOf('ann', 'create')}`,
+  },
+  { id: 'I19', what: 'a job message for no job', sql: jobMessage },
+  { id: 'I19', what: 'two messages of one id', sql: `${jobMessage}; ${jobMessage}` },
+  {
+    id: 'I20',
+    what: 'a job sent twice',
+    sql: `insert into events (at, batch_id, step_id, thing, event, from_status, to_status, actor, because, job_id)
+          select at, batch_id, step_id, thing, event, from_status, to_status, actor, because, job_id from events
+           where event = 'dispatch' and step_id = ${stepOf('ann', 'create')}`,
+  },
+  { id: 'I21', what: 'a dead letter without a reason', sql: deadLetter('x', ' ') },
+  {
+    id: 'I21',
+    what: 'a job that is dead and still awaited',
+    sql: `${deadLetter('x', 'Expired')}; update waits set job_id = 'x' where what = 'job'`,
+  },
+  {
+    id: 'I23',
+    what: 'a step that ended before it was sent',
+    sql: `update step_executions set completed_at = dispatched_at - interval '1 h' where id = ${stepOf('ann', 'create')}`,
+  },
+  {
+    id: 'I23',
+    what: 'an event of tomorrow',
+    sql: `update events set at = at + interval '1 day' where thing = 'batch'`,
+  },
+  {
+    id: 'I24',
+    what: 'a phase before its time',
+    sql: `update phase_executions set due_at = dispatched_at + interval '1 s' where id = ${phaseOf(1, 'cutover')}`,
+  },
+  {
+    id: 'I24',
+    what: 'a phase started twice',
+    sql: `update events set event = 'start' where thing = 'phase' and event = 'complete'`,
+  },
+  {
+    id: 'I26',
+    what: 'a job sent under a hold',
+    sql: `${eventOf('batch', 'held')}; ${eventOf('step', 'dispatch')}`,
+  },
+  { id: 'I28', what: 'an event without a reason', sql: `update events set because = ' '` },
+  { id: 'I28', what: 'an event without an actor', sql: `update events set actor = ''` },
+  {
+    id: 'I30',
+    what: 'a job that vanished',
+    sql: `delete from attempts where step_id = ${stepOf('ann', 'create')}`,
+  },
+  {
+    id: 'I30',
+    what: 'a job from nowhere',
+    sql: `update events set job_id = null where step_id = ${stepOf('ann', 'create')}`,
+  },
+  {
+    id: 'I31',
+    what: 'a person in two batches',
+    sql: `update batches set status = 'active', ended_at = null where id = 1;
+          update batch_members set key_folded = 'eve' where id = ${idOf('ann')}`,
+  },
+  {
+    id: 'I32',
+    what: 'two phase jobs of one member',
+    sql: jobWait(stepOf('eve', 'await')),
+    preventedBy: { index: 'waits_one_job_a_member' },
+  },
+  {
+    id: 'I33',
+    what: 'two jobs of one member at once',
+    sql: jobWait(stepOf('eve', 'await')),
+    preventedBy: { index: 'waits_one_job_a_member' },
+  },
+  {
+    id: 'I33',
+    what: 'a rollback sent while the job it undoes was out',
+    sql: `update attempts set sent_at = sent_at - interval '1 s', settled_at = settled_at + interval '1 s'
+           where job_id = 'step-' || ${stepOf('bob', 'create')} || '-retry-1'`,
+  },
+]
