@@ -16,19 +16,23 @@ const mustMove = (what: string, moved: number, wanted: number): void => {
     throw new GuardFailed(`${what}: ${moved} of ${wanted} rows were as they had been loaded`)
 }
 
-/** Writes all of the draft but its messages. Returns the real ids of the rows it made, by their negative ones. */
-export async function writeChanges(tx: Tx, draft: Draft): Promise<ReadonlyMap<number, number>> {
+/**
+ * Writes all of the draft but its messages. The statements are given to the connection all at once: it runs them in this order,
+ * and the next one's parameters are written while the database works on the one before.
+ */
+export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
   const ids = await insertSteps(tx, draft)
   const real = (id: number): number => (id < 0 ? ids.get(id)! : id)
-  await updateSteps(tx, draft)
-  await updatePlans(tx, draft)
-  await replaceWaits(tx, draft, real)
-  await insertAttempts(tx, draft.batch.id, draft.now, draft.attempts)
-  await updateMembers(tx, draft)
-  await updatePhases(tx, draft)
-  await updateBatch(tx, draft)
-  await insertEvents(tx, draft.batch.id, draft.now, draft.actor, draft.events, real)
-  return ids
+  await Promise.all([
+    updateSteps(tx, draft),
+    updatePlans(tx, draft),
+    replaceWaits(tx, draft, real),
+    insertAttempts(tx, draft.batch.id, draft.now, draft.attempts),
+    updateMembers(tx, draft),
+    updatePhases(tx, draft),
+    updateBatch(tx, draft),
+    insertEvents(tx, draft.batch.id, draft.now, draft.actor, draft.events, real),
+  ])
 }
 
 async function insertSteps(
@@ -91,9 +95,12 @@ async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
     if (isSent) sent.push(step)
     else if (draft.isStepWritten(step)) others.push(step)
   }
-  if (sent.length > 0) mustMove('dispatch', await updateSent(tx, draft, sent), sent.length)
-  if (others.length > 0)
-    mustMove('step moves', await updateOthers(tx, draft, others), others.length)
+  const [dispatched, changed] = await Promise.all([
+    sent.length > 0 ? updateSent(tx, draft, sent) : 0,
+    others.length > 0 ? updateOthers(tx, draft, others) : 0,
+  ])
+  mustMove('dispatch', dispatched, sent.length)
+  mustMove('step moves', changed, others.length)
 }
 
 async function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
@@ -183,16 +190,26 @@ async function updatePlans(tx: Tx, draft: Draft): Promise<void> {
 
 async function replaceWaits(tx: Tx, draft: Draft, real: (id: number) => number): Promise<void> {
   const gone = [...draft.changedWaits].filter((step) => draft.hadWait(step)).map(({ id }) => id)
-  if (gone.length > 0) await tx.query('delete from waits where step_id = any($1::bigint[])', [gone])
+  const deleted =
+    gone.length > 0 && tx.query('delete from waits where step_id = any($1::bigint[])', [gone])
   const waiting = [...draft.changedWaits].filter(({ wait }) => wait !== null)
-  if (waiting.length === 0) return
-  await tx.query(
+  const inserted = waiting.length > 0 && insertWaits(tx, draft.batch.id, waiting, real)
+  await Promise.all([deleted, inserted])
+}
+
+function insertWaits(
+  tx: Tx,
+  batchId: number,
+  waiting: readonly Step[],
+  real: (id: number) => number,
+): Promise<unknown> {
+  return tx.query(
     `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
      select id, $1, member, worker, what, priority, since, wake_at, job_id
        from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::timestamptz[], $8::timestamptz[], $9::text[])
             as w (id, member, worker, what, priority, since, wake_at, job_id)`,
     [
-      draft.batch.id,
+      batchId,
       ...columns(
         waiting,
         (s) => real(s.id),

@@ -170,20 +170,20 @@ export async function loadStepsOfMembers(
   memberIds: readonly number[],
   { stepIds = [], all = false }: { stepIds?: readonly number[]; all?: boolean } = {},
 ): Promise<StepRow[]> {
-  const doing = await db.query<StepRow>(
+  const doing = db.query<StepRow>(
     `select s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", ${STATE}
        from step_executions s left join waits w on w.step_id = s.id
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
         and ($3 or s.status not in ('succeeded', 'skipped') or s.id = any($2::bigint[]))`,
     [memberIds, stepIds, all],
   )
-  const undoing = await db.query<StepRow>(
+  const undoing = db.query<StepRow>(
     `select ${OWNERS}, ${STATE} from step_executions s left join waits w on w.step_id = s.id
       where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
     [memberIds],
   )
   // By id, so that what is decided does not depend on the order in which the database finds rows.
-  return [...doing, ...undoing].sort((a, b) => a.id - b.id)
+  return (await Promise.all([doing, undoing])).flat().sort((a, b) => a.id - b.id)
 }
 
 /** Steps of the batch itself: init and the rollback of init. */

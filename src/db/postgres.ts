@@ -94,18 +94,16 @@ function wrap(pool: pg.Pool, config: pg.PoolConfig, onLost: (error: Error) => vo
 
 async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const client = await pool.connect()
+  const { tx, end } = oneByOne(client)
   let broken: Error | undefined
   try {
     await client.query('begin')
-    const tx: Tx = {
-      inTransaction: true,
-      query: async (sql, values) => (await client.query(sql, values as unknown[])).rows,
-      script: async (sql) => void (await client.query(sql)),
-    }
     const result = await work(tx)
+    await end()
     await client.query('commit')
     return result
   } catch (error) {
+    await end()
     // A connection that cannot even roll back is thrown away; the server rolls back when it goes.
     await client.query('rollback').catch((cause: Error) => {
       broken = cause
@@ -114,6 +112,33 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Pr
   } finally {
     client.release(broken)
   }
+}
+
+/**
+ * Statements given at the same time run one after the other, in the order they were given; after one that failed the rest do not
+ * run. `end` refuses further ones and waits for the one that is running.
+ */
+function oneByOne(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
+  let last: Promise<unknown> = Promise.resolve()
+  let isOver = false
+  const next = <T>(run: () => Promise<T>): Promise<T> => {
+    const mine = last.then(() => {
+      if (isOver) throw new Error('the transaction is over')
+      return run()
+    })
+    last = mine
+    return mine
+  }
+  const tx: Tx = {
+    inTransaction: true,
+    query: (sql, values) => next(async () => (await client.query(sql, values as unknown[])).rows),
+    script: (sql) => next(async () => void (await client.query(sql))),
+  }
+  const end = async () => {
+    isOver = true
+    await last.catch(() => {})
+  }
+  return { tx, end }
 }
 
 /** A connection of its own that comes back after it is lost. What was notified meanwhile is gone: callers poll anyway. */

@@ -97,11 +97,8 @@ export async function leave(visit: Visit): Promise<void> {
   sendQueued(draft, visit.room)
   count(draft)
   close(draft)
-  await writeChanges(tx, draft)
-  if (draft.jobs.length > 0) {
-    const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
-    await enqueue(tx, sends, draft.now)
-  }
+  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
+  await Promise.all([writeChanges(tx, draft), sends.length > 0 && enqueue(tx, sends, draft.now)])
 }
 
 /** A job that ended leaves a slot; it is used again at once, unless another batch waits for that worker too (then fill shares). */
@@ -151,8 +148,11 @@ export async function bringMembers(
 ): Promise<void> {
   const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
   if (missing.length === 0) return
-  draft.addMembers(await loadMembers(tx, missing))
-  const steps = await loadStepsOfMembers(tx, missing, options)
+  const [members, steps] = await Promise.all([
+    loadMembers(tx, missing),
+    loadStepsOfMembers(tx, missing, options),
+  ])
+  draft.addMembers(members)
   await addSteps(door, tx, draft, steps, options.newIds)
 }
 

@@ -10,6 +10,8 @@ import { fillWorkers, runTimers } from '../engine/timers.ts'
 import { everyLoop, type Service } from '../service.ts'
 
 const TIMER_INTERVAL_MS = 1_000
+/** One chunk is read and settled while the other has its batch locked. */
+const RESULT_LANES = 2
 
 export interface OrchestratorOptions {
   readonly door: Door
@@ -59,6 +61,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       name: 'worker results',
       bus,
       subscription: WORKER_RESULTS,
+      lanes: RESULT_LANES,
       handle,
       clock,
       chunk,
