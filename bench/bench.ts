@@ -1,0 +1,25 @@
+// What a benchmark is, and the arithmetic they share. Figures are rates and ratios; nothing here passes or fails.
+import { MACHINE } from '../src/clock.ts'
+
+export interface Bench {
+  readonly name: string
+  readonly about: string
+  /** Says what it does and finds, line by line, and returns the figures. */
+  run(say: (line: string) => void): Promise<Record<string, unknown>>
+}
+
+export async function timeMs(work: () => Promise<unknown>): Promise<number> {
+  const start = MACHINE.steadyMs()
+  await work()
+  return MACHINE.steadyMs() - start
+}
+
+export const perSec = (count: number, ms: number): number => Math.round((count / ms) * 1_000)
+
+export const round = (value: number): number => Math.round(value * 100) / 100
+
+/** The middle one: a checkpoint or a neighbour's burst in one round does not decide the figure. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

@@ -1,0 +1,257 @@
+// How fast the bus is, and whether it stays so. First enqueue, claim and settle one after the other and then all at once, in
+// chunks of 1, 100 and 500, on both databases. Then growth: what a chunk of 500 costs on top of more and more stored
+// messages, and again after a great many have gone through, with the dead rows and the size of every index. The server syncs
+// every commit to disk; PGlite, in a folder, never does.
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Received, type Send, WORKER_RESULTS } from '../src/bus/bus.ts'
+import { openPostgresBus, type PostgresBus } from '../src/bus/postgres.ts'
+import { sweepBus } from '../src/bus/postgres-sweep.ts'
+import { realClock } from '../src/clock.ts'
+import type { Db } from '../src/db/db.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { openPglite } from '../src/db/pglite.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { jobIdOf, messageIdOf } from '../src/domain/messages.ts'
+import { startPostgres } from '../test/postgres-server.ts'
+import { type Bench, median, perSec, round, timeMs } from './bench.ts'
+
+type Say = (line: string) => void
+
+interface Plan {
+  readonly kind: Db['kind']
+  readonly open: () => Promise<{ db: Db; close: () => Promise<void> }>
+  /** Producers, and as many consumers. PGlite has one connection: more would only queue up. */
+  readonly lanes: number
+  readonly backlogs: readonly number[]
+  readonly through: number
+}
+
+/** Messages per measurement by chunk: seconds of work at 500, not minutes at 1. */
+const MESSAGES = new Map([
+  [1, 1_000],
+  [100, 40_000],
+  [500, 100_000],
+])
+const CHUNK = 500
+const LOAD_CHUNK = 1_000
+const GROWTH_ROUNDS = 40
+const SWEEP_EVERY = 50_000
+const clock = realClock()
+
+const PLANS: readonly Plan[] = [
+  {
+    kind: 'postgres',
+    open: openServer,
+    lanes: 2,
+    backlogs: [0, 100_000, 1_000_000],
+    through: 1_000_000,
+  },
+  { kind: 'pglite', open: openFolder, lanes: 1, backlogs: [0, 100_000], through: 300_000 },
+]
+
+export const busBench: Bench = {
+  name: 'bus',
+  about:
+    'enqueue, claim and settle rates by chunk, and growth with stored messages, on both databases',
+  run: async (say) => {
+    const figures: Record<string, unknown> = {}
+    for (const plan of PLANS) {
+      const { db, close } = await plan.open()
+      try {
+        figures[plan.kind] = await measure(plan, db, say)
+      } finally {
+        await close()
+      }
+    }
+    return figures
+  },
+}
+
+async function openServer() {
+  const server = await startPostgres({ durable: true })
+  const db = await openPostgres({ url: server.url })
+  const close = async () => {
+    await db.close()
+    server.destroy()
+  }
+  return { db, close }
+}
+
+async function openFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
+  const db = await openPglite(folder)
+  const close = async () => {
+    await db.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { db, close }
+}
+
+async function measure(plan: Plan, db: Db, say: Say): Promise<Record<string, unknown>> {
+  await migrate(db, clock.now())
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  const chunks: Record<string, unknown> = {}
+  // The first run also warms up the program and the database; its figures are thrown away.
+  await rates(bus, CHUNK, 10_000, plan.lanes)
+  for (const [chunk, count] of MESSAGES) {
+    const found = await rates(bus, chunk, count, plan.lanes)
+    chunks[chunk] = found
+    say(`${plan.kind}, chunks of ${chunk}: ${JSON.stringify(found)}`)
+  }
+  const growth = await growthOf(plan, db, bus, say)
+  await bus.close()
+  return { chunks, growth }
+}
+
+async function rates(bus: PostgresBus, chunk: number, count: number, lanes: number) {
+  const sends = inChunks(results(count), chunk)
+  const enqueueMs = await timeMs(async () => {
+    for (const send of sends) await bus.publish(send)
+  })
+  const taken: Received[][] = []
+  const claimMs = await timeMs(async () => {
+    for (let left = count; left > 0; left -= taken.at(-1)!.length) {
+      taken.push(await bus.receive(WORKER_RESULTS, chunk))
+    }
+  })
+  const settleMs = await timeMs(async () => {
+    for (const messages of taken) await bus.settle(messages)
+  })
+  const throughMs = await timeMs(() => passThrough(bus, count, chunk, lanes))
+  return {
+    enqueuePerSec: perSec(count, enqueueMs),
+    claimPerSec: perSec(count, claimMs),
+    settlePerSec: perSec(count, settleMs),
+    throughEndToEndPerSec: perSec(count, throughMs),
+  }
+}
+
+/** Producers and consumers at the same time, until `count` messages have been sent, taken and settled. */
+async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes: number) {
+  let toSend = count
+  let settled = 0
+  const produce = async () => {
+    while (toSend > 0) {
+      const size = Math.min(chunk, toSend)
+      toSend -= size
+      await bus.publish(results(size))
+    }
+  }
+  const consume = async () => {
+    while (settled < count) {
+      const messages = await bus.receive(WORKER_RESULTS, chunk)
+      await bus.settle(messages)
+      settled += messages.length
+      // A consumer that found nothing would wait for a hint; here it lets the producers run.
+      if (messages.length === 0) await clock.wait(1)
+    }
+  }
+  await Promise.all([...Array(lanes)].flatMap(() => [produce(), consume()]))
+}
+
+async function growthOf(plan: Plan, db: Db, bus: PostgresBus, say: Say) {
+  const backlog: Record<string, unknown> = {}
+  const first = await chunkCost(bus)
+  let stored = 0
+  for (const target of plan.backlogs) {
+    for (; stored < target; stored += LOAD_CHUNK) await bus.publish(results(LOAD_CHUNK))
+    const cost = await chunkCost(bus)
+    backlog[target] = compared(cost, first)
+    say(`${plan.kind}, on ${target} stored: ${JSON.stringify(backlog[target])}`)
+  }
+  await emptied(bus)
+  for (let done = 0; done < plan.through; done += SWEEP_EVERY) {
+    await passThrough(bus, SWEEP_EVERY, CHUNK, plan.lanes)
+    await sweepBus(db, clock.now())
+  }
+  const after = compared(await chunkCost(bus), first)
+  say(`${plan.kind}, after ${plan.through} went through: ${JSON.stringify(after)}`)
+  const storage = await storageOf(db)
+  for (const line of storage) say(`  ${JSON.stringify(line)}`)
+  return { backlog, afterThrough: { messages: plan.through, ...after }, storage }
+}
+
+interface ChunkCost {
+  readonly enqueueMs: number
+  readonly claimMs: number
+  readonly settleMs: number
+}
+
+/** The middle cost of a chunk of 500; what is stored stays the same in number. */
+async function chunkCost(bus: PostgresBus): Promise<ChunkCost> {
+  const costs: ChunkCost[] = []
+  for (let done = 0; done < GROWTH_ROUNDS; done += 1) {
+    const send = results(CHUNK)
+    let taken: Received[] = []
+    const enqueueMs = await timeMs(() => bus.publish(send))
+    const claimMs = await timeMs(async () => {
+      taken = await bus.receive(WORKER_RESULTS, CHUNK)
+    })
+    costs.push({ enqueueMs, claimMs, settleMs: await timeMs(() => bus.settle(taken)) })
+  }
+  return {
+    enqueueMs: median(costs.map((cost) => cost.enqueueMs)),
+    claimMs: median(costs.map((cost) => cost.claimMs)),
+    settleMs: median(costs.map((cost) => cost.settleMs)),
+  }
+}
+
+const total = (cost: ChunkCost) => cost.enqueueMs + cost.claimMs + cost.settleMs
+
+function compared(cost: ChunkCost, first: ChunkCost): Record<string, number> {
+  const rounded = Object.entries(cost).map(([name, ms]) => [name, round(ms)])
+  return { ...Object.fromEntries(rounded), ratioToEmpty: round(total(cost) / total(first)) }
+}
+
+async function emptied(bus: PostgresBus): Promise<void> {
+  for (;;) {
+    const messages = await bus.receive(WORKER_RESULTS, LOAD_CHUNK)
+    if (messages.length === 0) return
+    await bus.settle(messages)
+  }
+}
+
+const storageOf = (db: Db) =>
+  db.query(`
+    select c.relname as name, pg_relation_size(c.oid) / 1024 as "sizeKb", s.n_live_tup as live,
+           s.n_dead_tup as dead, s.autovacuum_count + s.vacuum_count as vacuums
+    from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
+    where c.relname ~ '^(messages|message_ids)' and c.relkind in ('r', 'i')
+    order by 1`)
+
+const inChunks = <T>(list: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, part) =>
+    list.slice(part * size, (part + 1) * size),
+  )
+
+let made = 0
+const results = (count: number): Send[] => Array.from({ length: count }, result)
+
+/** A result such as a worker sends, with some 430 bytes of body. */
+function result(): Send {
+  const stepId = ++made
+  const jobId = jobIdOf({ kind: 'phase', stepId, attempt: 1, poll: 0 })
+  const data = { UserId: 'abc-123-def-456', Upn: 'someone@contoso.example' }
+  const ofRunbook = { runbookName: 'contoso-mailbox-migration', runbookVersion: 3 }
+  return {
+    topic: 'worker-results',
+    messageId: messageIdOf.workerResult(jobId),
+    type: 'worker-result',
+    body: {
+      jobId,
+      batchId: 42,
+      workerId: 'cloud-worker-1',
+      functionName: 'New-EntraUser',
+      status: 'Success',
+      resultType: 'Object',
+      result: { complete: true, data },
+      error: null,
+      durationMs: 1_234,
+      timestamp: '2026-03-15T10:30:00.000Z',
+      correlationData: { stepExecutionId: stepId, isInitStep: false, ...ofRunbook },
+    },
+  }
+}

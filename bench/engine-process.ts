@@ -1,0 +1,93 @@
+// One process of the engine's benchmark: `node bench/engine-process.ts orchestrator|worker <database url>`.
+// The worker does nothing and says so: it takes jobs in chunks, answers each with one output, and settles.
+import { randomUUID } from 'node:crypto'
+import { WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
+import { makeConsumer } from '../src/bus/consumer.ts'
+import { openPostgresBus } from '../src/bus/postgres.ts'
+import { realClock } from '../src/clock.ts'
+import type { Db } from '../src/db/db.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { messageIdOf, readMessage } from '../src/domain/messages.ts'
+import type { Door } from '../src/engine/door.ts'
+import { RunbookCache } from '../src/engine/runbook-cache.ts'
+import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
+import type { Service } from '../src/service.ts'
+
+export const WORKER_ID = 'bench'
+const CHUNK = 500
+/** Enough for both sides to have a chunk in hand; the default of 1,000 would leave one of them waiting. */
+const MAX_OUTSTANDING = 2_000
+const clock = realClock()
+
+const fail = (error: unknown) => {
+  console.error(error)
+  process.exitCode = 1
+}
+
+export const benchDoor = (db: Db): Door => ({
+  db,
+  clock,
+  runbooks: new RunbookCache(),
+  random: Math.random,
+  maxOutstanding: MAX_OUTSTANDING,
+  canWithdraw: true,
+})
+
+export function benchOrchestrator(db: Db): Service {
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  return makeOrchestrator({ door: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
+}
+
+export function benchWorker(db: Db): Service {
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  return makeConsumer({
+    name: 'bench worker',
+    bus,
+    subscription: workerJobs(WORKER_ID),
+    clock,
+    chunk: CHUNK,
+    onError: fail,
+    handle: async (messages) => {
+      const timestamp = clock.now().toISOString()
+      const results = messages.map(({ body }) => {
+        const read = readMessage('worker-job', body)
+        if (!read.ok) throw new Error(read.reason)
+        const { jobId, batchId, functionName, correlationData } = read.message
+        return {
+          topic: WORKER_RESULTS.topic,
+          messageId: messageIdOf.workerResult(jobId),
+          type: 'worker-result' as const,
+          body: {
+            jobId,
+            batchId,
+            workerId: WORKER_ID,
+            functionName,
+            status: 'Success' as const,
+            resultType: 'Object',
+            result: { value: jobId },
+            error: null,
+            durationMs: 1,
+            timestamp,
+            correlationData: correlationData as never,
+          },
+        }
+      })
+      await bus.publish(results)
+      return messages.map(() => 'settle' as const)
+    },
+  })
+}
+
+if (import.meta.main) {
+  const [role, url] = process.argv.slice(2)
+  const db = await openPostgres({ url: url!, poolSize: 4 })
+  const service = role === 'worker' ? benchWorker(db) : benchOrchestrator(db)
+  service.start()
+  process.send?.({ ready: true })
+  process.on('message', () => process.send?.({ rssMb: process.memoryUsage().rss / 2 ** 20 }))
+  process.on('SIGTERM', async () => {
+    await service.stop()
+    await db.close()
+    process.disconnect()
+  })
+}

@@ -1,0 +1,200 @@
+// How fast the engine is: members × 5 no-op steps (3 templated parameters and 1 output each, events and attempts on) through
+// engine, bus and a worker that does nothing. On a server orchestrator and worker are processes of their own, and the floor is
+// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { realClock } from '../src/clock.ts'
+import type { Db } from '../src/db/db.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { openPglite } from '../src/db/pglite.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { configureWorkers } from '../src/db/workers.ts'
+import { createBatch, publishRunbook } from '../src/engine/create.ts'
+import { startPostgres } from '../test/postgres-server.ts'
+import { type Bench, median, perSec, round, timeMs } from './bench.ts'
+import { benchDoor, benchOrchestrator, benchWorker, WORKER_ID } from './engine-process.ts'
+import { measureFloor } from './floor.ts'
+
+const RUNS = 3
+const MEMBERS = 10_000
+const PGLITE_MEMBERS = 4_000
+const STEPS = 5
+const SMALL = 1_000
+const LARGE = 100_000
+const LARGE_STEPS = 10
+const LOOK_EVERY_MS = 50
+const clock = realClock()
+
+type Say = (line: string) => void
+
+export const engineBench: Bench = {
+  name: 'engine',
+  about: `${MEMBERS} members × ${STEPS} no-op steps on PostgreSQL against a raw-SQL floor, and on PGlite; with --growth also 1k, 100k and 100k × 10`,
+  run: async (say) => {
+    const server = await onServer(say)
+    const pglite = await onPglite(say)
+    const growth = process.argv.includes('--growth') ? await measureGrowth(say) : {}
+    const ratio = round(server.engine / server.floor)
+    return {
+      ...growth,
+      pglite,
+      rssMb: server.rssMb,
+      engine: server.engine,
+      floor: server.floor,
+      ratio,
+    }
+  },
+}
+
+const runbook = (name: string, steps: number): string => `
+name: ${name}
+data_source: { type: csv, path: members.csv, primary_key: Upn, batch_time_column: When }
+phases:
+  - name: all
+    offset: T-0
+    steps:
+${Array.from(
+  { length: steps },
+  (_, i) => `
+      - name: s${i}
+        worker_id: ${WORKER_ID}
+        function: Noop
+        params: { A: "{{Upn}}", B: "x {{Name}} y", C: "{{_batch_id}}" }
+        output_params: { out${i}: value }`,
+).join('')}
+`
+
+/** Runs one batch from its creation to its end and returns the milliseconds from the one to the other. */
+async function runBatch(db: Db, members: number, steps: number): Promise<number> {
+  const door = benchDoor(db)
+  const name = `bench-${members}-${steps}`
+  await publishRunbook(door, { yaml: runbook(name, steps), publishedBy: 'bench' })
+  const { batchId } = await createBatch(door, {
+    runbookName: name,
+    sourceTime: clock.now(),
+    members: Array.from({ length: members }, (_, i) => ({
+      key: `user${i}@contoso.example`,
+      data: { Upn: `user${i}@contoso.example`, Name: `Name ${i}` },
+    })),
+    createdBy: 'bench',
+  })
+  return timeMs(() => untilCompleted(db, batchId))
+}
+
+async function untilCompleted(db: Db, batchId: number): Promise<void> {
+  for (;;) {
+    const [batch] = await db.query<{ status: string }>('select status from batches where id = $1', [
+      batchId,
+    ])
+    if (batch!.status === 'completed') return
+    if (batch!.status !== 'active') throw new Error(`the batch is ${batch!.status}`)
+    await clock.wait(LOOK_EVERY_MS)
+  }
+}
+
+interface Processes {
+  readonly url: string
+  readonly db: Db
+  rssMb(): Promise<number>
+  close(): Promise<void>
+}
+
+/** A fresh server with an orchestrator and a worker, each a process. */
+async function openProcesses(): Promise<Processes> {
+  const server = await startPostgres({ durable: true })
+  const db = await openPostgres({ url: server.url, poolSize: 3 })
+  await migrate(db, clock.now())
+  await configureWorkers(db, [WORKER_ID])
+  const children = await Promise.all(
+    ['orchestrator', 'worker'].map((role) => startProcess(role, server.url)),
+  )
+  return {
+    url: server.url,
+    db,
+    rssMb: async () => {
+      children[0]!.send('rss')
+      const [answer] = (await once(children[0]!, 'message')) as [{ rssMb: number }]
+      return Math.round(answer.rssMb)
+    },
+    close: async () => {
+      for (const child of children) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      await db.close()
+      server.destroy()
+    },
+  }
+}
+
+async function startProcess(role: string, url: string): Promise<ChildProcess> {
+  const child = fork(new URL('./engine-process.ts', import.meta.url), [role, url])
+  await once(child, 'message')
+  return child
+}
+
+async function onServer(say: Say) {
+  const engine: number[] = []
+  const floor: number[] = []
+  let rssMb = 0
+  for (let run = 1; run <= RUNS; run++) {
+    const processes = await openProcesses()
+    try {
+      engine.push(perSec(MEMBERS * STEPS, await runBatch(processes.db, MEMBERS, STEPS)))
+      rssMb = Math.max(rssMb, await processes.rssMb())
+      floor.push(await measureFloor(processes.db, MEMBERS, STEPS, clock.now()))
+      say(`postgres run ${run}: engine ${engine.at(-1)} steps/s, floor ${floor.at(-1)} steps/s`)
+    } finally {
+      await processes.close()
+    }
+  }
+  return { engine: median(engine), floor: median(floor), rssMb }
+}
+
+async function onPglite(say: Say): Promise<number> {
+  const rates: number[] = []
+  for (let run = 1; run <= RUNS; run++) {
+    const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
+    const db = await openPglite(folder)
+    await migrate(db, clock.now())
+    await configureWorkers(db, [WORKER_ID])
+    const services = [benchOrchestrator(db), benchWorker(db)]
+    for (const service of services) service.start()
+    rates.push(perSec(PGLITE_MEMBERS * STEPS, await runBatch(db, PGLITE_MEMBERS, STEPS)))
+    for (const service of services) await service.stop()
+    await db.close()
+    rmSync(folder, { recursive: true, force: true })
+    say(`pglite run ${run}: ${rates.at(-1)} steps/s`)
+  }
+  return median(rates)
+}
+
+/** t(100k members) / t(1k members), and the orchestrator's memory at 100k × 10. */
+async function measureGrowth(say: Say) {
+  const times = new Map<string, { ms: number; rssMb: number }>()
+  for (const [members, steps] of [
+    [SMALL, STEPS],
+    [LARGE, STEPS],
+    [LARGE, LARGE_STEPS],
+  ] as const) {
+    const processes = await openProcesses()
+    try {
+      const ms = await runBatch(processes.db, members, steps)
+      const rssMb = await processes.rssMb()
+      times.set(`${members}x${steps}`, { ms, rssMb })
+      say(
+        `${members} members × ${steps}: ${perSec(members * steps, ms)} steps/s, orchestrator ${rssMb} MB`,
+      )
+    } finally {
+      await processes.close()
+    }
+  }
+  const of = (members: number, steps: number) => times.get(`${members}x${steps}`)!
+  return {
+    growth: round(of(LARGE, STEPS).ms / of(SMALL, STEPS).ms),
+    rssMbAtLarge: of(LARGE, LARGE_STEPS).rssMb,
+  }
+}

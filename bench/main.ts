@@ -1,0 +1,26 @@
+// `npm run bench -- [name] [--json]`: lines for people on stderr; with --json the figures as one object, the last line of
+// stdout. The load of the machine is part of the figures: a busy neighbour halves every rate.
+import { availableParallelism, loadavg } from 'node:os'
+import type { Bench } from './bench.ts'
+import { round } from './bench.ts'
+import { busBench } from './bus.ts'
+import { engineBench } from './engine.ts'
+
+const BENCHES: readonly Bench[] = [engineBench, busBench]
+
+const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
+const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])
+if (!bench || asked.length > 1) {
+  console.error('Usage: npm run bench -- [name] [--json]')
+  for (const { name, about } of BENCHES) console.error(`  ${name.padEnd(10)} ${about}`)
+  process.exit(2)
+}
+
+const load = () => round(loadavg()[0]!)
+const before = load()
+const figures = await bench.run((line) => console.error(line))
+const machine = { cores: availableParallelism(), node: process.version, loadBefore: before }
+console.error(`load before ${before}, after ${load()} on ${machine.cores} cores`)
+if (process.argv.includes('--json')) {
+  console.log(JSON.stringify({ bench: bench.name, machine, ...figures }))
+}
