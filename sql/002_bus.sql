@@ -5,10 +5,15 @@
 --                                                    │ refused, expired, or taken ten times in vain
 --                                                    └─────────────────────> dead_letters
 --
--- A row of messages waits while visible_at is in the future. Taking a message moves visible_at one minute ahead and writes
--- a lease_token: if the consumer dies, the minute passes and the next one finds the row again, by the same index and without
--- anybody cleaning up. Only the holder of the newest token can settle, renew or give back, and only before its minute ends.
--- Settled rows are deleted, so the table holds what is still to do. Nothing here reads the clock: `now` is a parameter.
+-- A row of messages waits while visible_at is in the future. Taking a message writes a lease_token and leased_until, one
+-- minute ahead: if the consumer dies, the minute passes and the next one finds the row again without anybody cleaning up.
+-- Only the holder of the newest token can settle, renew or give back, and only before its minute ends. Settled rows are
+-- deleted, so the table holds what is still to do. Nothing here reads the clock: `now` is a parameter.
+--
+-- No index mentions the lease, and pages are filled to 45 % only, so a claim writes the new row version into the same page
+-- and touches no index (HOT). Measured on PostgreSQL 18, chunks of 500, end to end: 32,000-45,000 messages/s and 1.5 KB of
+-- log each; with the lease in the queue's index 17,000-22,000 and 2.4 KB. The price: a claim walks past the leased rows at
+-- the head of the queue, as many as consumers hold at that moment.
 --
 -- All three tables turn over completely within minutes, so autovacuum counts rows and not shares of the table, does not
 -- pause, and never truncates: giving pages back takes a lock that would stop every sender.
@@ -25,12 +30,15 @@ create table messages (
   visible_at     timestamptz not null,
   expires_at     timestamptz not null,
   delivery_count integer not null default 0 check (delivery_count >= 0),
+  leased_until   timestamptz,
   lease_token    uuid,
+  check ((lease_token is null) = (leased_until is null)),
   check (lease_token is null or delivery_count > 0),
   check (visible_at >= enqueued_at),
   check (topic <> 'worker-jobs' or (worker_id is not null and subscription = 'worker-' || worker_id)),
   check (topic = 'worker-jobs' or subscription = 'orchestrator')
 ) with (
+  fillfactor = 45,
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, vacuum_truncate = false,
   toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 20000, toast.vacuum_truncate = false
@@ -38,8 +46,8 @@ create table messages (
 -- The claim walks this in order and stops at its limit, so a backlog of a million costs what a backlog of a thousand does.
 create index messages_queue on messages (topic, subscription, visible_at, id);
 create index messages_by_expiry on messages (expires_at);
--- Withdrawing looks for messages nobody holds; a taken one leaves this index, so claims do not write to it.
-create index messages_untaken on messages (topic, message_id) where lease_token is null;
+-- Without the topic, so that no claim can ever be planned over it.
+create index messages_by_message_id on messages (message_id);
 
 -- Duplicate detection: a message id is remembered for ten minutes after it was sent, whatever became of the message.
 create table message_ids (
@@ -75,12 +83,15 @@ create table dead_letters (
   replayed_as         text,
   discarded_at        timestamptz,
   discarded_by        text,
+  noticed_at          timestamptz,
   check ((replayed_at is null) = (replayed_by is null) and (replayed_at is null) = (replayed_as is null)),
   check ((discarded_at is null) = (discarded_by is null)),
   check (replayed_at is null or discarded_at is null)
 );
 create index dead_letters_open on dead_letters (topic, subscription, id)
   where replayed_at is null and discarded_at is null;
+-- A job that lies here will not be answered: the engine settles its step, once, and notes when.
+create index dead_letters_unnoticed on dead_letters (id) where topic = 'worker-jobs' and noticed_at is null;
 create index dead_letters_by_message on dead_letters (topic, original_message_id);
 -- Two replays must never share a message id: duplicate detection would swallow the second.
 create unique index dead_letters_replayed_as on dead_letters (topic, replayed_as) where replayed_as is not null;

@@ -1,6 +1,7 @@
 // Housekeeping of the postgres transport, called every few seconds: messages that expired with nobody looking go to the dead
 // letters, message ids older than the duplicate window are forgotten. Both in bounded chunks, so that a run after a long
-// standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes.
+// standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes. The embedded database
+// has no autovacuum, so there the sweep also vacuums.
 import type { Db } from '../db/db.ts'
 import { DUPLICATE_WINDOW_MS, EXPIRED } from './bus.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './postgres-queue.ts'
@@ -17,11 +18,11 @@ export interface Swept {
 
 // A leased message may expire: it is still its consumer's to settle, and is looked at again when the lease has ended.
 const EXPIRE = `${movingToDeadLetters(
-  `delete from messages m using (
-     select id from messages where expires_at <= $1 and visible_at <= $1
+  `delete from messages m where ctid = any (array(
+     select ctid from messages where expires_at <= $1 and visible_at <= $1
+       and (leased_until is null or leased_until <= $1)
      order by expires_at limit $2
-     for update skip locked) as expired
-   where m.id = expired.id`,
+     for update skip locked))`,
   '$3, $4',
   'delivery_count',
 )} returning id`
@@ -40,7 +41,21 @@ export async function sweepBus(db: Db, now: Date): Promise<Swept> {
     db.query(EXPIRE, [now, limit, EXPIRED, EXPIRED_DESCRIPTION]),
   )
   const idsForgotten = await inChunks(IDS_CHUNK, (limit) => db.query(FORGET, [forgotten, limit]))
+  if (db.kind === 'pglite') await vacuum(db)
   return { expired, idsForgotten }
+}
+
+/** As many dead rows as the server's autovacuum is told to wait for. */
+const DEAD_ROWS_MAX = 20_000
+
+/** Without it a claim on PGlite took 31 ms instead of 20 after 300,000 messages, and the table held 950 MB of nothing. */
+async function vacuum(db: Db): Promise<void> {
+  const tables = await db.query<{ name: string }>(
+    `select relname as name from pg_stat_user_tables
+     where relname in ('messages', 'message_ids') and n_dead_tup > $1`,
+    [DEAD_ROWS_MAX],
+  )
+  for (const { name } of tables) await db.query(`vacuum ${name}`)
 }
 
 async function inChunks(

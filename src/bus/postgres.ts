@@ -4,7 +4,8 @@ import type { Db } from '../db/db.ts'
 import { type Bus, RECEIVE_MAX, type Received, type Subscription, type TimeSource } from './bus.ts'
 import { enqueue, HINT_CHANNEL, withdraw } from './outbox.ts'
 import { postgresDeadLetters } from './postgres-dead-letters.ts'
-import { abandon, claim, putAside, renew, settle } from './postgres-queue.ts'
+import { type Floor, makeFloor } from './postgres-floor.ts'
+import { abandon, type Claim, claim, putAside, renew, settle } from './postgres-queue.ts'
 
 export interface PostgresBusOptions {
   readonly db: Db
@@ -19,12 +20,18 @@ export type PostgresBus = Required<Bus>
 export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): PostgresBus {
   const now = () => clock.now()
   const hints = hintsFrom(db)
+  const floors = new Map<string, Floor>()
   return {
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
     },
-    receive: (subscription, limit) =>
-      receive(db, subscription, Math.min(limit, RECEIVE_MAX), newToken, now),
+    receive: (subscription, limit) => {
+      const address = addressOf(subscription)
+      const floor = floors.get(address) ?? makeFloor()
+      floors.set(address, floor)
+      const take = (size: number) => claim(db, subscription, size, newToken(), floor, now())
+      return receive(take, Math.min(limit, RECEIVE_MAX))
+    },
     settle: (messages) => settle(db, messages, now()),
     abandon: (messages, delayMs = 0) => {
       const at = now()
@@ -44,20 +51,18 @@ export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): Po
 const RECEIVE_ROUNDS_MAX = 20
 
 async function receive(
-  db: Db,
-  subscription: Subscription,
+  take: (limit: number) => Promise<Claim>,
   limit: number,
-  newToken: () => string,
-  now: () => Date,
 ): Promise<Received[]> {
   if (limit <= 0) return []
   for (let round = 0; round < RECEIVE_ROUNDS_MAX; round += 1) {
-    const taken = await claim(db, subscription, limit, newToken(), now())
-    const wereAside = taken.expired.length + taken.exhausted.length
-    if (taken.messages.length > 0 || wereAside < limit) return taken.messages
+    const { messages, expired, exhausted } = await take(limit)
+    if (messages.length > 0 || expired.length + exhausted.length < limit) return messages
   }
   return []
 }
+
+const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
 
 interface Hints {
   listen(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
@@ -74,9 +79,9 @@ function hintsFrom(db: Db): Hints {
     }
   }
   return {
-    listen: async ({ topic, name }, heard) => {
+    listen: async (subscription, heard) => {
       const key = {}
-      listeners.set(key, { address: `${topic}/${name}`, heard })
+      listeners.set(key, { address: addressOf(subscription), heard })
       listening ??= db.listen(HINT_CHANNEL, tell)
       try {
         await listening
