@@ -54,11 +54,11 @@ export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
 
 /** A phase that falls due by its time, to the second. Never before its time, whoever asks. */
 export function onPhaseDue(draft: Draft, phase: Phase): Refusal {
-  if (phase.dueAt !== null && phase.dueAt > draft.now) {
+  if (phase.dueAt === null) return `phase ${phase.name} has no due time: it is advanced by hand`
+  if (phase.dueAt > draft.now) {
     return `phase ${phase.name} is not due before ${phase.dueAt.toISOString()}`
   }
-  const why = phase.dueAt ? `due at ${phase.dueAt.toISOString()}` : 'advanced by hand'
-  return startPhase(draft, phase, why)
+  return startPhase(draft, phase, `due at ${phase.dueAt.toISOString()}`)
 }
 
 export interface Advance {
@@ -79,8 +79,8 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
     beginBatch(draft)
     return null
   }
-  if (batch.status === 'detected') beginBatch(draft)
-  if (batch.status !== 'active') return `batch ${batch.id} is ${batch.status}`
+  if (batch.status !== 'detected' && batch.status !== 'active')
+    return `batch ${batch.id} is ${batch.status}`
   const ordered = phaseOrder(draft.phases)
   const next = ordered.find((phase) => phase.status === 'pending')
   if (!next) return `batch ${batch.id} has no phase left to advance to`
@@ -90,6 +90,7 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
   const open = ordered.slice(0, ordered.indexOf(next)).find(({ status }) => !isPhaseEnded(status))
   if (open && !allowStragglers)
     return `phase ${open.name} is still open; allow stragglers to go on without them`
+  if (batch.status === 'detected') beginBatch(draft)
   draft.changeBatch({ currentPhase: next.name, startTime: batch.startTime ?? draft.now })
   return startPhase(draft, next, `advanced by ${draft.actor}`)
 }

@@ -11,7 +11,7 @@ export function failStep(
   event: 'fail' | 'time_out' | 'unresolved',
   why: string,
 ): void {
-  draft.moveStep(step, event, why, { completedAt: draft.now, error: why })
+  draft.moveStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
   // Nothing was ever done, so there is nothing to undo.
   const wasEverSent = step.jobId !== null
   switch (step.kind) {

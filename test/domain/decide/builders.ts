@@ -1,0 +1,389 @@
+// Facts from compact literals, and what a decision recorded as lines that a table can hold.
+//   draftOf({ phases: { prepare: 'dispatched' }, members: { 1: 'active' }, steps: { 11: '1 prepare/create dispatched job' } })
+// A step reads `member place/name status [wait]`; the member is `-` for a step of the batch itself. Counters are counted from the
+// rows, by the words of the specification and not by the code under test.
+import { Draft, type EventRecord } from '../../../src/domain/decide/draft.ts'
+import { pendingStep, planOf } from '../../../src/domain/decide/plan.ts'
+import type {
+  Batch,
+  Member,
+  MemberCounts,
+  Phase,
+  Step,
+  StepCounts,
+  Wait,
+} from '../../../src/domain/facts.ts'
+import { jobIdOf } from '../../../src/domain/messages.ts'
+import type { BatchStatus, MemberStatus, PhaseStatus } from '../../../src/domain/moves.ts'
+import { type Runbook, readRunbook } from '../../../src/domain/runbook.ts'
+
+export const NOW = new Date('2026-03-02T08:00:00Z')
+/** The moment that many seconds from now. */
+export const at = (seconds: number): Date => new Date(+NOW + seconds * 1000)
+
+export const DEMO_YAML = `
+name: demo
+data_source: { type: csv, path: x.csv, primary_key: Upn, batch_time_column: When }
+safeguards: { max_failed_percent: 30 }
+rollbacks:
+  undo:
+    - { name: undo-a, worker_id: w1, function: Undo-A, params: { Upn: "{{Upn}}" } }
+    - { name: undo-b, worker_id: w1, function: Undo-B }
+  undo-setup:
+    - { name: drop, worker_id: w1, function: Remove-Setup, params: { Batch: "{{_batch_id}}" } }
+init:
+  - { name: setup, worker_id: w1, function: New-Setup, output_params: { SiteId: id }, on_failure: undo-setup }
+  - { name: warm, worker_id: w1, function: Start-Setup, params: { Site: "{{SiteId}}" } }
+on_member_removed:
+  - { name: clean, worker_id: w1, function: Remove-Thing, params: { Upn: "{{Upn}}" } }
+  - { name: tidy, worker_id: w2, function: Clear-Thing }
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+      - name: create
+        worker_id: w1
+        function: New-Thing
+        params: { Upn: "{{Upn}}" }
+        output_params: { ThingId: id }
+        on_failure: undo
+        retry: { max_retries: 2, interval: 1m, backoff: exponential, max_interval: 90s }
+      - { name: check, worker_id: w1, function: Test-Thing, poll: { interval: 1m, timeout: 10m }, retry: { max_retries: 1, interval: 1m } }
+  - name: cutover
+    offset: T-0
+    steps:
+      - { name: switch, worker_id: w2, function: "Switch-{{Kind}}", params: { Id: "{{ThingId}}" }, timeout: 10m }
+  - name: after
+    offset: T+7d
+    steps:
+      - { name: verify, worker_id: w1, function: Test-All }
+`
+
+export function runbookOf(yaml: string): Runbook {
+  const { runbook, problems } = readRunbook(yaml)
+  if (!runbook) throw new Error(JSON.stringify(problems))
+  return runbook
+}
+
+export const DEMO = runbookOf(DEMO_YAML)
+
+type StepText = string | readonly [string, Partial<Step>]
+
+export interface Facts {
+  readonly batch?: BatchStatus | Partial<Batch>
+  readonly phases?: Readonly<Record<string, PhaseStatus | Partial<Phase>>>
+  readonly members?: Readonly<Record<number, MemberStatus | Partial<Member>>>
+  readonly steps?: Readonly<Record<number, StepText>>
+  readonly runbooks?: Readonly<Record<number, Runbook>>
+  readonly random?: () => number
+}
+
+const PHASE_IDS: Readonly<Record<string, number>> = { prepare: 101, cutover: 102, after: 103 }
+
+export function draftOf(facts: Facts): Draft {
+  const runbooks = new Map(Object.entries(facts.runbooks ?? { 1: DEMO }).map(([v, r]) => [+v, r]))
+  const phases = Object.entries(facts.phases ?? {}).map(([name, given]) => phaseOf(name, given))
+  const members = Object.entries(facts.members ?? {}).map(([id, given]) => memberOf(+id, given))
+  const steps = Object.entries(facts.steps ?? {}).map(([id, text]) =>
+    stepOf(+id, text, phases, runbooks.get(1)!),
+  )
+  const batch = batchOf(facts.batch ?? 'active')
+  const draft = new Draft({
+    now: NOW,
+    actor: 'olga',
+    batch,
+    phases,
+    runbooks,
+    random: facts.random ?? (() => 0.5),
+  })
+  draft.addMembers(members)
+  draft.addSteps(steps)
+  setCounters(draft, facts)
+  return draft
+}
+
+const isBatchOver = (status: BatchStatus) =>
+  status === 'completed' || status === 'failed' || status === 'cancelled'
+
+function batchOf(given: BatchStatus | Partial<Batch>): Batch {
+  const change = typeof given === 'string' ? { status: given } : given
+  const status = change.status ?? 'active'
+  return {
+    id: 7,
+    runbookName: 'demo',
+    runbookVersion: 1,
+    activeVersion: 1,
+    isManual: false,
+    startTime: at(86_400),
+    status,
+    failedInInit: false,
+    currentPhase: null,
+    initDispatchedAt: null,
+    activatedAt: null,
+    endedAt: isBatchOver(status) ? at(-5) : null,
+    heldAt: null,
+    heldBy: null,
+    heldReason: null,
+    outputs: {},
+    membersActive: 0,
+    membersFailed: 0,
+    membersRemoved: 0,
+    initOpen: 0,
+    rollbackOpen: 0,
+    removalOpen: 0,
+    ...change,
+  }
+}
+
+function phaseOf(name: string, given: PhaseStatus | Partial<Phase>): Phase {
+  const change = typeof given === 'string' ? { status: given } : given
+  const status = change.status ?? 'dispatched'
+  const index = DEMO.phases.findIndex((phase) => phase.name === name)
+  const isBegun = status === 'dispatched' || status === 'completed' || status === 'failed'
+  return {
+    id: PHASE_IDS[name] ?? 110,
+    name,
+    index: Math.max(index, 0),
+    offsetMinutes: DEMO.phases[index]?.offsetMinutes ?? 0,
+    runbookVersion: 1,
+    dueAt: at(0),
+    status,
+    skippedBecause: status === 'skipped' ? 'empty' : null,
+    dispatchedAt: isBegun ? at(-60) : null,
+    expandedThrough: 0,
+    expandedAt: isBegun ? at(-60) : null,
+    completedAt: status === 'pending' || status === 'dispatched' ? null : at(-5),
+    fuseAcknowledged: 0,
+    steps: noSteps(),
+    members: nobody(),
+    ...change,
+  }
+}
+
+function memberOf(id: number, given: MemberStatus | Partial<Member>): Member {
+  const change = typeof given === 'string' ? { status: given } : given
+  const status = change.status ?? 'active'
+  return {
+    id,
+    key: `user${id}@contoso.example`,
+    status,
+    data: { Upn: `user${id}@contoso.example`, Kind: 'Mailbox' },
+    outputs: {},
+    failedAt: status === 'failed' ? at(-5) : null,
+    removedAt: status === 'removed' ? at(-5) : null,
+    removedBy: status === 'removed' ? 'source' : null,
+    removalNumber: status === 'removed' ? 1 : 0,
+    movedToBatchId: null,
+    ...change,
+  }
+}
+
+const UNDO_OF: Readonly<Record<string, string>> = { drop: 'undo-setup' }
+
+function stepOf(id: number, text: StepText, phases: readonly Phase[], runbook: Runbook): Step {
+  const [line, change] = typeof text === 'string' ? [text, {}] : text
+  const [member, where, status, wait] = line.split(' ') as [string, string, Step['status'], string?]
+  const [place, name] = where.split('/') as [string, string]
+  const kind = place === 'init' || place === 'rollback' || place === 'removal' ? place : 'phase'
+  const list =
+    kind === 'init'
+      ? runbook.init
+      : kind === 'removal'
+        ? runbook.onMemberRemoved
+        : kind === 'rollback'
+          ? runbook.rollbacks.get(UNDO_OF[name] ?? 'undo')
+          : runbook.phases.find((phase) => phase.name === place)?.steps
+  const index = list?.findIndex((one) => one.name === name) ?? -1
+  if (index < 0) throw new Error(`the runbook has no ${where}`)
+  const bare: Step = {
+    id,
+    ...pendingStep(planOf(list![index]!, index, 1), {
+      kind,
+      memberId: member === '-' ? null : Number(member),
+      ...(kind === 'phase' && { phaseId: phases.find((phase) => phase.name === place)!.id }),
+      ...(kind === 'rollback' && { originStepId: 11, originAttempt: 0 }),
+      ...(kind === 'removal' && { removalNumber: 1 }),
+    }),
+    ...change,
+  }
+  return withWait({ ...bare, ...wornBy(status, bare), status, ...change }, wait)
+}
+
+/** What a row of this status has been through. */
+function wornBy(status: Step['status'], step: Step): Partial<Step> {
+  if (status === 'pending') return {}
+  const { kind, attempt, pollCount } = step
+  const sent = {
+    jobId: jobIdOf({ kind, stepId: step.id, attempt, poll: pollCount }),
+    functionName: 'F',
+    params: {},
+    dispatchedAt: at(-30),
+    deadlineAt: at(3570),
+  }
+  if (status === 'dispatched') return sent
+  if (status === 'polling') {
+    return { ...sent, pollStartedAt: at(-90), pollTimeoutAt: at(510), lastPolledAt: at(-30) }
+  }
+  if (status === 'cancelled' || status === 'skipped') return { completedAt: at(-5) }
+  const isBad = status !== 'succeeded'
+  return { ...sent, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
+}
+
+/** `slot`, `job`, `retry+5`, `poll-0`: the number says when it wakes, in seconds from now. */
+function withWait(step: Step, text: string | undefined): Step {
+  if (text === undefined) return step
+  const [, what, seconds] = /^(\w+?)([+-]\d+)?$/.exec(text)!
+  const since = at(-30)
+  const wakeAt = seconds === undefined ? null : at(Number(seconds))
+  if (what === 'slot') return { ...step, wait: { what, since, wakeAt } }
+  if (what === 'job') {
+    const jobId =
+      step.jobId ?? jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
+    return { ...step, jobId, wait: { what, since, wakeAt: wakeAt ?? at(3690), jobId } }
+  }
+  const retryAfter = what === 'retry' ? wakeAt : null
+  return { ...step, retryAfter, wait: { what: what as 'retry' | 'poll', since, wakeAt: wakeAt! } }
+}
+
+const noSteps = (): StepCounts => ({
+  pending: 0,
+  dispatched: 0,
+  polling: 0,
+  succeeded: 0,
+  failed: 0,
+  poll_timeout: 0,
+  rolled_back: 0,
+  cancelled: 0,
+  skipped: 0,
+})
+
+const nobody = (): MemberCounts => ({ total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 })
+
+export interface Counters {
+  readonly members: readonly [active: number, failed: number, removed: number]
+  readonly open: readonly [init: number, rollback: number, removal: number]
+  readonly phases: Readonly<Record<string, { steps: StepCounts; members: MemberCounts }>>
+}
+
+const OPEN: readonly string[] = ['pending', 'dispatched', 'polling']
+const FAILED: readonly string[] = ['failed', 'poll_timeout', 'rolled_back']
+
+/** The counters as they must be, from the rows alone. */
+export function recount(draft: Draft): Counters {
+  const steps = [...draft.steps.values()]
+  const countMembers = (status: MemberStatus) =>
+    [...draft.members.values()].filter((member) => member.status === status).length
+  const countOpen = (kind: Step['kind']) =>
+    steps.filter((step) => step.kind === kind && OPEN.includes(step.status)).length
+  const phases = draft.phases.map((phase) => {
+    const own = steps.filter((step) => step.phaseId === phase.id)
+    const counts = noSteps()
+    for (const step of own) counts[step.status]++
+    const members = nobody()
+    for (const [id, theirs] of Map.groupBy(own, (step) => step.memberId!)) {
+      const outcome = outcomeHere(theirs, draft.member(id))
+      members.total++
+      if (outcome !== 'open') members[outcome]++
+    }
+    return [phase.name, { steps: counts, members }] as const
+  })
+  return {
+    members: [countMembers('active'), countMembers('failed'), countMembers('removed')],
+    open: [countOpen('init'), countOpen('rollback'), countOpen('removal')],
+    phases: Object.fromEntries(phases),
+  }
+}
+
+function outcomeHere(steps: readonly Step[], member: Member) {
+  const left = steps.filter(({ status }) => status !== 'succeeded' && status !== 'skipped')
+  if (left.length === 0) return 'passed'
+  if (left.some(({ status }) => FAILED.includes(status))) return 'failed'
+  if (left.some(({ status }) => OPEN.includes(status))) return 'open'
+  return member.status === 'removed' ? 'removed' : 'stopped'
+}
+
+/** The counters as the draft has them. */
+export const countersOf = ({ batch, phases }: Draft): Counters => ({
+  members: [batch.membersActive, batch.membersFailed, batch.membersRemoved],
+  open: [batch.initOpen, batch.rollbackOpen, batch.removalOpen],
+  phases: Object.fromEntries(
+    phases.map(({ name, steps, members }) => [
+      name,
+      { steps: { ...steps }, members: { ...members } },
+    ]),
+  ),
+})
+
+/** Counters of the rows, except those that the literal gives itself (a phase of 150 members need not list them). */
+function setCounters(draft: Draft, facts: Facts): void {
+  const { members, open, phases } = recount(draft)
+  const given = typeof facts.batch === 'object' ? facts.batch : {}
+  const { batch } = draft
+  batch.membersActive = given.membersActive ?? members[0]
+  batch.membersFailed = given.membersFailed ?? members[1]
+  batch.membersRemoved = given.membersRemoved ?? members[2]
+  batch.initOpen = given.initOpen ?? open[0]
+  batch.rollbackOpen = given.rollbackOpen ?? open[1]
+  batch.removalOpen = given.removalOpen ?? open[2]
+  for (const phase of draft.phases) {
+    const own = facts.phases![phase.name]
+    const isGiven = typeof own === 'object' && own.members !== undefined
+    if (isGiven) continue
+    phase.steps = phases[phase.name]!.steps
+    phase.members = phases[phase.name]!.members
+  }
+}
+
+/** What was recorded, as lines; only what there is. */
+export interface Recorded {
+  events?: string[]
+  attempts?: string[]
+  jobs?: string[]
+  made?: string[]
+  waits?: string[]
+}
+
+export function recorded(draft: Draft): Recorded {
+  const all: Required<Recorded> = {
+    events: draft.events.map((event) => eventLine(draft, event)),
+    attempts: draft.attempts.map(({ jobId, outcome, error }) =>
+      [jobId, outcome, error].filter(Boolean).join(' '),
+    ),
+    jobs: draft.jobs.map(
+      ({ jobId, functionName, params, notAfter }) =>
+        `${jobId} ${functionName} ${JSON.stringify(params)} until ${sayTime(notAfter)}`,
+    ),
+    made: draft.newSteps.map(({ id, kind, plan, originStepId, originAttempt, removalNumber }) => {
+      const of = originStepId === null ? removalNumber : `${originStepId}.${originAttempt}`
+      return `${id} ${kind}/${plan.stepName}${of === null ? '' : ` of ${of}`}`
+    }),
+    waits: [...draft.changedWaits].map(({ id, wait }) => `${id} ${sayWait(wait)}`),
+  }
+  return Object.fromEntries(Object.entries(all).filter(([, lines]) => lines.length > 0))
+}
+
+function eventLine(
+  draft: Draft,
+  { thing, event, from, to, because, ...about }: EventRecord,
+): string {
+  const which =
+    thing === 'step'
+      ? ` ${about.stepId}`
+      : thing === 'member'
+        ? ` ${about.memberId}`
+        : thing === 'phase'
+          ? ` ${draft.phase(about.phaseId!).name}`
+          : ''
+  const move = from === null ? '' : ` ${from}→${to}`
+  return `${thing}${which} ${event}${move}: ${because}`
+}
+
+const sayTime = (time: Date): string => {
+  const seconds = (+time - +NOW) / 1000
+  return seconds < 0 ? String(seconds) : `+${seconds}`
+}
+
+function sayWait(wait: Wait | null): string {
+  if (wait === null) return 'nothing'
+  return wait.wakeAt === null ? wait.what : `${wait.what} ${sayTime(wait.wakeAt)}`
+}

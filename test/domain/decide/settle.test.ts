@@ -1,0 +1,534 @@
+// What a job's end means for its step: results of every shape, silence, dead letters, withdrawals.
+import assert from 'node:assert/strict'
+import type { Draft } from '../../../src/domain/decide/draft.ts'
+import {
+  onDeadLetter,
+  onOverdue,
+  onResult,
+  onWithdrawn,
+  type WorkerResult,
+} from '../../../src/domain/decide/settle.ts'
+import type { Json } from '../../../src/domain/json.ts'
+import { at, type Facts } from './builders.ts'
+import { stepOf, table } from './table.ts'
+
+const PHASES = { prepare: 'dispatched' } as const
+const CREATE: Facts = {
+  phases: PHASES,
+  members: { 1: 'active' },
+  steps: { 11: '1 prepare/create dispatched job', 12: '1 prepare/check pending' },
+}
+const createTried = (retryCount: number): Facts => ({
+  ...CREATE,
+  steps: {
+    11: ['1 prepare/create dispatched job', { attempt: retryCount, retryCount }],
+    12: '1 prepare/check pending',
+  },
+})
+const CHECK: Facts = {
+  phases: PHASES,
+  members: { 1: 'active' },
+  steps: { 11: '1 prepare/create succeeded', 12: '1 prepare/check dispatched job' },
+}
+/** A poll was sent; it has been going on for a minute and a half, of ten. */
+const polled = (change: object = {}): Facts => ({
+  ...CHECK,
+  steps: { 12: ['1 prepare/check polling job', { pollCount: 2, ...change }] },
+})
+const CANCELLED: Facts = {
+  phases: PHASES,
+  members: { 1: { status: 'removed' } },
+  steps: { 11: '1 prepare/create cancelled job', 51: '1 removal/clean pending' },
+}
+
+const result =
+  (stepId: number, body: Partial<WorkerResult> = {}) =>
+  (draft: Draft): void => {
+    const step = stepOf(draft, stepId)
+    onResult(draft, step, { jobId: step.jobId!, status: 'Success', workerId: 'w1', ...body })
+  }
+const fails = (stepId: number, message: string) =>
+  result(stepId, { status: 'Failure', error: { message, type: 'Odd' } })
+const says = (value: Json) => ({ result: value })
+
+const SUCCEEDED = {
+  events: ['step 11 succeed dispatched→succeeded: the worker reported success'],
+  attempts: ['step-11 succeeded'],
+  waits: ['11 nothing', '12 slot'],
+}
+const missing = (because: string) => ({
+  ...SUCCEEDED,
+  events: [...SUCCEEDED.events, `step 11 outputs_missing: ${because}`],
+})
+
+table('a success', [
+  {
+    name: 'the next step of the member enters the queue, outputs are kept',
+    facts: CREATE,
+    decide: result(11, says({ ID: 'T-1', other: 2 })),
+    records: SUCCEEDED,
+    also: (draft) => {
+      assert.deepEqual(draft.member(1).outputs, { ThingId: 'T-1' })
+      assert.deepEqual(stepOf(draft, 11).result, { ID: 'T-1', other: 2 })
+      assert.deepEqual(stepOf(draft, 11).completedAt, at(0))
+    },
+  },
+  {
+    name: 'data is unwrapped from a result that carries complete',
+    facts: CREATE,
+    decide: result(11, says({ complete: true, data: { id: 'T-2' } })),
+    records: SUCCEEDED,
+    also: (draft) => assert.deepEqual(draft.member(1).outputs, { ThingId: 'T-2' }),
+  },
+  {
+    name: 'data without complete stays as it is',
+    facts: CREATE,
+    decide: result(11, says({ data: { id: 'T-2' } })),
+    records: missing('the result lacks id'),
+    also: (draft) => assert.deepEqual(stepOf(draft, 11).result, { data: { id: 'T-2' } }),
+  },
+  {
+    name: 'complete without data is the result itself',
+    facts: CREATE,
+    decide: result(11, says({ complete: true, id: 'T-3' })),
+    records: SUCCEEDED,
+    also: (draft) => assert.deepEqual(draft.member(1).outputs, { ThingId: 'T-3' }),
+  },
+  ...([true, [1], 'text', 7, null] as Json[]).map((value) => ({
+    name: `a result that is ${JSON.stringify(value)} lacks the output and harms nothing`,
+    facts: CREATE,
+    decide: result(11, says(value)),
+    records: missing('the result is no object, so it lacks id'),
+  })),
+  {
+    name: 'a result without a body',
+    facts: CREATE,
+    decide: result(11),
+    records: missing('the result is no object, so it lacks id'),
+  },
+  {
+    name: 'a worker that leaves out its id, or writes it in capitals, is not foreign',
+    facts: CREATE,
+    decide: result(11, { workerId: 'W1', result: { id: 1 } }),
+    records: SUCCEEDED,
+  },
+  {
+    name: 'an init step puts out for the whole batch',
+    facts: {
+      batch: 'init_dispatched',
+      steps: { 1: '- init/setup dispatched job', 2: '- init/warm pending' },
+    },
+    decide: result(1, says({ id: 'S' })),
+    records: {
+      events: ['step 1 succeed dispatched→succeeded: the worker reported success'],
+      attempts: ['init-1 succeeded'],
+      waits: ['1 nothing', '2 slot'],
+    },
+    also: (draft) => assert.deepEqual(draft.batch.outputs, { SiteId: 'S' }),
+  },
+])
+
+table('a failure', [
+  {
+    name: 'is retried after the interval',
+    facts: CREATE,
+    decide: fails(11, 'it broke'),
+    records: {
+      events: ['step 11 retry dispatched→pending: retry 1 of 2 in 60 s: it broke (Odd)'],
+      attempts: ['step-11 failed it broke (Odd)'],
+      waits: ['11 retry +60'],
+    },
+    also: (draft) => {
+      const { attempt, retryCount, retryAfter, error } = stepOf(draft, 11)
+      assert.deepEqual(
+        { attempt, retryCount, retryAfter, error },
+        { attempt: 1, retryCount: 1, retryAfter: at(60), error: 'it broke (Odd)' },
+      )
+    },
+  },
+  {
+    name: 'the second time after twice the interval, but no longer than the cap',
+    facts: createTried(1),
+    decide: fails(11, 'it broke'),
+    records: {
+      events: ['step 11 retry dispatched→pending: retry 2 of 2 in 90 s: it broke (Odd)'],
+      attempts: ['step-11-retry-1 failed it broke (Odd)'],
+      waits: ['11 retry +90'],
+    },
+  },
+  ...(
+    [
+      [0, 54],
+      [0.999_999_999_999, 66],
+    ] as const
+  ).map(([random, seconds]) => ({
+    name: `with a jitter of ten percent: ${seconds} s when chance says ${random}`,
+    facts: { ...CREATE, random: () => random },
+    decide: fails(11, 'no'),
+    records: {
+      events: [`step 11 retry dispatched→pending: retry 1 of 2 in ${seconds} s: no (Odd)`],
+      attempts: ['step-11 failed no (Odd)'],
+      waits: [`11 retry +${seconds}`],
+    },
+  })),
+  {
+    name: 'without retries left the member fails, its open steps are cancelled, the rollback is written',
+    facts: createTried(2),
+    decide: fails(11, 'it broke'),
+    records: {
+      events: [
+        'step 11 fail dispatched→failed: it broke (Odd)',
+        'member 1 fail active→failed: step create of phase prepare failed',
+        'step 12 cancel pending→cancelled: the member failed at step create',
+        'step 11 rollback_begun: rollback undo: 2 steps',
+      ],
+      attempts: ['step-11-retry-2 failed it broke (Odd)'],
+      made: ['-1 rollback/undo-a of 11.2', '-2 rollback/undo-b of 11.2'],
+      waits: ['11 nothing', '-1 slot'],
+    },
+  },
+  {
+    name: 'without a message says so',
+    facts: CREATE,
+    decide: result(11, { status: 'Failure', error: null }),
+    records: {
+      events: [
+        'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: the worker reported a failure without a message',
+      ],
+      attempts: ['step-11 failed the worker reported a failure without a message'],
+      waits: ['11 retry +60'],
+    },
+  },
+  {
+    name: 'not complete, on a step without poll',
+    facts: CREATE,
+    decide: result(11, says({ complete: false })),
+    records: {
+      events: [
+        'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: reported as not complete, and the step has no poll',
+      ],
+      attempts: ['step-11 failed reported as not complete, and the step has no poll'],
+      waits: ['11 retry +60'],
+    },
+  },
+])
+
+table('polling', [
+  {
+    name: 'begins with the first answer that is not complete',
+    facts: CHECK,
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 incomplete dispatched→polling: the worker reported that it is not complete yet',
+      ],
+      attempts: ['step-12 incomplete'],
+      waits: ['12 poll +60'],
+    },
+    also: (draft) => {
+      const { pollStartedAt, pollTimeoutAt, lastPolledAt } = stepOf(draft, 12)
+      assert.deepEqual([pollStartedAt, pollTimeoutAt, lastPolledAt], [at(0), at(600), at(0)])
+    },
+  },
+  {
+    name: 'goes on, and the first time counts',
+    facts: polled(),
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
+      ],
+      attempts: ['step-12-poll-2 incomplete'],
+      waits: ['12 poll +60'],
+    },
+    also: (draft) => assert.deepEqual(stepOf(draft, 12).pollTimeoutAt, at(510)),
+  },
+  {
+    name: 'wakes for the timeout when that comes before the next interval',
+    facts: polled({ pollTimeoutAt: at(20) }),
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
+      ],
+      attempts: ['step-12-poll-2 incomplete'],
+      waits: ['12 poll +20'],
+    },
+  },
+  {
+    name: 'a poll in flight at the timeout decides by its answer: complete',
+    facts: polled({ pollTimeoutAt: at(-1) }),
+    decide: result(12, says({ complete: true })),
+    records: {
+      events: ['step 12 succeed polling→succeeded: the worker reported success'],
+      attempts: ['step-12-poll-2 succeeded'],
+      waits: ['12 nothing'],
+    },
+  },
+  {
+    name: 'a poll in flight at the timeout decides by its answer: not complete, never retried',
+    facts: polled({ pollTimeoutAt: at(0) }),
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
+        'step 12 time_out polling→poll_timeout: not complete after 600 s of polling',
+        'member 1 fail active→failed: step check of phase prepare failed',
+      ],
+      attempts: ['step-12-poll-2 incomplete'],
+      waits: ['12 nothing'],
+    },
+  },
+  {
+    name: 'held time does not count: the answer comes after the timeout, and polling goes on',
+    facts: {
+      ...polled({ pollTimeoutAt: at(-10) }),
+      batch: { heldAt: at(-30), heldBy: 'olga', heldReason: 'wait' },
+    },
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
+      ],
+      attempts: ['step-12-poll-2 incomplete'],
+      waits: ['12 poll +20'],
+    },
+  },
+  {
+    name: 'a failure while polling uses the retry rule, and the time of the first poll survives',
+    facts: polled(),
+    decide: fails(12, 'no'),
+    records: {
+      events: ['step 12 retry polling→pending: retry 1 of 1 in 60 s: no (Odd)'],
+      attempts: ['step-12-poll-2 failed no (Odd)'],
+      waits: ['12 retry +60'],
+    },
+    also: (draft) => assert.deepEqual(stepOf(draft, 12).pollStartedAt, at(-90)),
+  },
+])
+
+const overdue = (stepId: number) => (draft: Draft) => onOverdue(draft, stepOf(draft, stepId))
+
+table('a lost job', [
+  {
+    name: 'is retried like a failure',
+    facts: CREATE,
+    decide: overdue(11),
+    records: {
+      events: ['step 11 retry dispatched→pending: retry 1 of 2 in 60 s: no result in time'],
+      attempts: ['step-11 lost no result in time'],
+      waits: ['11 retry +60'],
+    },
+  },
+  {
+    name: 'that was a poll is polled again and costs no attempt',
+    facts: polled(),
+    decide: overdue(12),
+    records: {
+      events: [
+        'step 12 lost polling→polling: no result in time; polled again at the next interval',
+      ],
+      attempts: ['step-12-poll-2 lost no result in time'],
+      waits: ['12 poll +60'],
+    },
+    also: (draft) => assert.equal(stepOf(draft, 12).attempt, 0),
+  },
+  {
+    name: 'that was a poll, after the timeout',
+    facts: polled({ pollTimeoutAt: at(-1), retryCount: 1 }),
+    decide: overdue(12),
+    records: {
+      events: [
+        'step 12 lost polling→polling: no result in time; polled again at the next interval',
+        'step 12 time_out polling→poll_timeout: not complete after 600 s of polling',
+        'member 1 fail active→failed: step check of phase prepare failed',
+      ],
+      attempts: ['step-12-poll-2 lost no result in time'],
+      waits: ['12 nothing'],
+    },
+  },
+  {
+    name: 'of a cancelled step only settles it, and the removal goes on',
+    facts: CANCELLED,
+    decide: overdue(11),
+    records: {
+      events: ['step 11 settled: no result in time; the step was cancelled before'],
+      attempts: ['step-11 lost no result in time'],
+      waits: ['11 nothing', '51 slot'],
+    },
+  },
+  {
+    name: 'that ended as a dead letter is retried with its reason',
+    facts: CREATE,
+    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
+    records: {
+      events: [
+        'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: the job could not be delivered: too old',
+      ],
+      attempts: ['step-11 dead_lettered the job could not be delivered: too old'],
+      waits: ['11 retry +60'],
+    },
+  },
+  {
+    name: 'a dead letter of a job that is not out changes nothing',
+    facts: createTried(1),
+    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
+    records: {},
+  },
+])
+
+const withdrawn = (stepId: number) => (draft: Draft) =>
+  onWithdrawn(draft, stepOf(draft, stepId), 'a hold')
+
+table('a job that was called back', [
+  {
+    name: 'goes to the queue with a new attempt and no retry used up',
+    facts: createTried(2),
+    decide: withdrawn(11),
+    records: {
+      events: ['step 11 withdraw dispatched→pending: the job was called back: a hold'],
+      attempts: ['step-11-retry-2 withdrawn a hold'],
+      waits: ['11 slot'],
+    },
+    also: (draft) => {
+      const { attempt, retryCount } = stepOf(draft, 11)
+      assert.deepEqual({ attempt, retryCount }, { attempt: 3, retryCount: 2 })
+    },
+  },
+  {
+    name: 'as a poll is polled again at the next interval',
+    facts: polled(),
+    decide: withdrawn(12),
+    records: {
+      events: ['step 12 lost polling→polling: the poll was called back: a hold'],
+      attempts: ['step-12-poll-2 withdrawn a hold'],
+      waits: ['12 poll +60'],
+    },
+  },
+  {
+    name: 'of a cancelled step only settles it',
+    facts: CANCELLED,
+    decide: withdrawn(11),
+    records: {
+      events: ['step 11 settled: the job was called back: a hold'],
+      attempts: ['step-11 withdrawn a hold'],
+      waits: ['11 nothing', '51 slot'],
+    },
+  },
+])
+
+table('a result for a step that was cancelled', [
+  {
+    name: 'success: kept for "accept as done", and the removal goes on',
+    facts: CANCELLED,
+    decide: result(11, says({ complete: true, data: { id: 'T' } })),
+    records: {
+      events: ['step 11 late_result: after the step was cancelled the worker reported: succeeded'],
+      attempts: ['step-11 succeeded'],
+      waits: ['11 nothing', '51 slot'],
+    },
+    also: (draft) => assert.deepEqual(stepOf(draft, 11).lateResult, { id: 'T' }),
+  },
+  {
+    name: 'failure',
+    facts: CANCELLED,
+    decide: fails(11, 'no'),
+    records: {
+      events: ['step 11 late_result: after the step was cancelled the worker reported: no (Odd)'],
+      attempts: ['step-11 failed no (Odd)'],
+      waits: ['11 nothing', '51 slot'],
+    },
+    also: (draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
+  },
+  {
+    name: 'not complete, on a step with poll',
+    facts: {
+      phases: PHASES,
+      members: { 1: 'removed' },
+      steps: { 12: '1 prepare/check cancelled job' },
+    },
+    decide: result(12, says({ complete: false })),
+    records: {
+      events: [
+        'step 12 late_result: after the step was cancelled the worker reported: was not complete',
+      ],
+      attempts: ['step-12 incomplete'],
+      waits: ['12 nothing'],
+    },
+  },
+])
+
+const ended = (line: string): Facts => ({
+  phases: PHASES,
+  members: { 1: 'failed' },
+  steps: { 11: [line, { jobId: 'step-11' }] },
+})
+const late = (status: string) => [
+  `step 11 stray_result: repeated or late: job step-11 is settled already (step is ${status})`,
+]
+
+table('a stray result is told and changes nothing', [
+  {
+    name: 'of an earlier attempt',
+    facts: createTried(1),
+    decide: result(11, { jobId: 'step-11' }),
+    records: {
+      events: [
+        "step 11 stray_result: late or foreign: job step-11 is not the step's job (step-11-retry-1)",
+      ],
+    },
+  },
+  {
+    name: 'of a job that was never sent',
+    facts: CREATE,
+    decide: result(12, { jobId: 'step-12' }),
+    records: {
+      events: [
+        "step 12 stray_result: late or foreign: job step-12 is not the step's job (none sent)",
+      ],
+    },
+  },
+  {
+    name: 'from a worker that was not asked; the job stays out',
+    facts: CREATE,
+    decide: result(11, { workerId: 'w9' }),
+    records: {
+      events: ['step 11 stray_result: foreign: worker w9 answered a job that was sent to w1'],
+    },
+    also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
+  },
+  {
+    name: 'a second time',
+    facts: ended('1 prepare/create succeeded'),
+    decide: result(11, says({ id: 'other' })),
+    records: { events: late('succeeded') },
+    also: (draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
+  },
+  ...['failed', 'poll_timeout', 'cancelled'].map((status) => ({
+    name: `a late success of a step that is ${status} is kept for "accept as done"`,
+    facts: ended(`1 prepare/create ${status}`),
+    decide: result(11, says({ id: 'T' })),
+    records: { events: late(status) },
+    also: (draft: Draft) => assert.deepEqual(stepOf(draft, 11).lateResult, { id: 'T' }),
+  })),
+  ...(
+    [
+      ['a late failure', { status: 'Failure' }],
+      ['a late success of a foreign worker', { workerId: 'w9' }],
+      ['a late answer that is not complete', says({ complete: false })],
+    ] as [string, Partial<WorkerResult>][]
+  ).map(([name, body]) => ({
+    name: `${name} is not kept`,
+    facts: ended('1 prepare/create failed'),
+    decide: result(11, body),
+    records: { events: late('failed') },
+    also: (draft: Draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
+  })),
+  {
+    name: 'a late success of a step that was rolled back is not kept: it is undone',
+    facts: ended('1 prepare/create rolled_back'),
+    decide: result(11, says({ id: 'T' })),
+    records: { events: late('rolled_back') },
+    also: (draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
+  },
+])
