@@ -1,49 +1,71 @@
 // The floor under the engine's figure: the same round trip in raw set-based SQL, on the same server, in the same run. Claim
-// results, mark their steps succeeded, mark each member's next step dispatched, insert its job; a worker that does nothing claims
-// jobs and inserts results. Chunks of 500, two connections, every commit durable; no templates, facts, events or attempts.
-import type { Db } from '../src/db/db.ts'
+// results under a lease, mark their steps succeeded, mark each member's next step dispatched, insert its job, settle; a worker that
+// does nothing claims jobs, inserts results and settles. Bodies of the engine's size travel to the client and back. Chunks of 500,
+// two connections, every commit durable; no templates, facts, events, attempts, duplicate detection or counters.
+
+import { columns, idArray } from '../src/db/columns.ts'
+import type { Db, Tx } from '../src/db/db.ts'
 import { perSec, timeMs } from './bench.ts'
 
 const CHUNK = 500
 
 const TABLES = `
-  drop table if exists floor_steps, floor_jobs, floor_results;
+  drop table if exists floor_steps, floor_queue;
   create table floor_steps (
     id bigint generated always as identity primary key, member bigint not null, step_index int not null,
     status text not null default 'pending', job_id text, dispatched_at timestamptz, completed_at timestamptz, result_json jsonb
   ) with (fillfactor = 40);
   create unique index on floor_steps (member, step_index);
-  create table floor_jobs (id bigint generated always as identity primary key, step_id bigint not null, body text not null);
-  create table floor_results (id bigint generated always as identity primary key, step_id bigint not null, body text not null);`
+  create table floor_queue (
+    id bigint generated always as identity primary key, topic text not null, step_id bigint not null, body text not null,
+    leased_until timestamptz
+  ) with (fillfactor = 45);
+  create index on floor_queue (topic, id);`
 
-const FILL = `
-  with made as (
-    insert into floor_steps (member, step_index) select m, i from generate_series(1, $1::int) m, generate_series(0, $2::int - 1) i
-    returning id, step_index)
-  insert into floor_jobs (step_id, body) select id, '{"jobId":"step-' || id || '"}' from made where step_index = 0`
-
-const START = `update floor_steps set status = 'dispatched', dispatched_at = $1 where step_index = 0`
-
-const WORK = `
-  with taken as (
-    delete from floor_jobs where id in (select id from floor_jobs order by id limit $1 for update skip locked)
-    returning step_id)
-  insert into floor_results (step_id, body) select step_id, '{"value":"step-' || step_id || '"}' from taken returning 1`
-
-const ADVANCE = `
+const FILL = `insert into floor_steps (member, step_index)
+  select m, i from generate_series(1, $1::int) m, generate_series(0, $2::int - 1) i`
+const FIRST = `update floor_steps set status = 'dispatched', dispatched_at = $1 where step_index = 0 returning id`
+const CLAIM = `
   with taken as materialized (
-    delete from floor_results where id in (select id from floor_results order by id limit $1 for update skip locked)
-    returning step_id, body),
-  done as (
-    update floor_steps s set status = 'succeeded', completed_at = $2, result_json = taken.body::jsonb
-      from taken where s.id = taken.step_id and s.status = 'dispatched'
-    returning s.member, s.step_index),
-  sent as (
-    update floor_steps s set status = 'dispatched', dispatched_at = $2, job_id = 'step-' || s.id
-      from done where s.member = done.member and s.step_index = done.step_index + 1 and s.status = 'pending'
-    returning s.id),
-  jobs as (insert into floor_jobs (step_id, body) select id, '{"jobId":"step-' || id || '"}' from sent)
-  select count(*) as done from done`
+    select id from floor_queue where topic = $1 and leased_until is null order by id limit $2 for update skip locked)
+  update floor_queue q set leased_until = $3 from taken where q.id = taken.id returning q.id, q.step_id, q.body`
+const ENQUEUE = `insert into floor_queue (topic, step_id, body) select $1, step_id, body
+  from unnest($2::bigint[], $3::text[]) as m (step_id, body)`
+const SETTLE = 'delete from floor_queue where id = any($1::bigint[])'
+const SUCCEED = `
+  update floor_steps s set status = 'succeeded', completed_at = $1, result_json = c.body::jsonb
+    from unnest($2::bigint[], $3::text[]) as c (id, body) where s.id = c.id and s.status = 'dispatched'
+  returning s.member, s.step_index`
+const DISPATCH = `
+  update floor_steps s set status = 'dispatched', dispatched_at = $1, job_id = 'step-' || s.id
+    from unnest($2::bigint[], $3::int[]) as c (member, step_index)
+   where s.member = c.member and s.step_index = c.step_index + 1 and s.status = 'pending'
+  returning s.id`
+
+interface Queued {
+  readonly id: number
+  readonly step_id: number
+  readonly body: string
+}
+
+const jobBody = (id: number) =>
+  JSON.stringify({
+    jobId: `step-${id}`,
+    batchId: 1,
+    workerId: 'bench',
+    functionName: 'Noop',
+    parameters: { A: `user${id}@contoso.example`, B: `x Name ${id} y`, C: 1 },
+    notAfter: '2026-01-01T00:00:00.000Z',
+    correlationData: {
+      stepExecutionId: id,
+      isInitStep: false,
+      runbookName: 'bench',
+      runbookVersion: 1,
+    },
+  })
+
+const enqueue = (tx: Tx, topic: string, ids: readonly number[], body: (id: number) => string) =>
+  tx.query(ENQUEUE, [topic, idArray(ids), columns(ids, body)[0]])
 
 /** Steps a second. */
 export async function measureFloor(
@@ -54,18 +76,60 @@ export async function measureFloor(
 ): Promise<number> {
   await db.script(TABLES)
   await db.query(FILL, [members, steps])
-  await db.query(START, [now])
-  await db.script('analyze floor_steps; analyze floor_jobs')
+  const first = await db.query<{ id: number }>(FIRST, [now])
+  await db.transaction((tx) =>
+    enqueue(
+      tx,
+      'jobs',
+      first.map(({ id }) => id),
+      jobBody,
+    ),
+  )
+  await db.script('analyze floor_steps; analyze floor_queue')
   const total = members * steps
   let done = 0
+  const claim = (topic: string) => db.query<Queued>(CLAIM, [topic, CHUNK, now])
+  const settle = (taken: readonly Queued[]) =>
+    db.query(SETTLE, [idArray(taken.map(({ id }) => id))])
   const advance = async () => {
     while (done < total) {
-      const [row] = await db.query<{ done: number }>(ADVANCE, [CHUNK, now])
-      done += row!.done
+      const taken = await claim('results')
+      if (taken.length === 0) continue
+      done += await db.transaction((tx) => advanceChunk(tx, taken, now))
+      await settle(taken)
     }
   }
   const work = async () => {
-    while (done < total) await db.query(WORK, [CHUNK])
+    while (done < total) {
+      const taken = await claim('jobs')
+      if (taken.length === 0) continue
+      const ids = taken.map(({ body }) => Number(JSON.parse(body).jobId.slice(5)))
+      await db.transaction((tx) => enqueue(tx, 'results', ids, (id) => `{"value":"step-${id}"}`))
+      await settle(taken)
+    }
   }
   return perSec(total, await timeMs(() => Promise.all([advance(), work()])))
+}
+
+async function advanceChunk(tx: Tx, taken: readonly Queued[], now: Date): Promise<number> {
+  const results = columns(
+    taken,
+    (one) => one.step_id,
+    (one) => one.body,
+  )
+  const done = await tx.query<{ member: number; step_index: number }>(SUCCEED, [now, ...results])
+  const ended = columns(
+    done,
+    (one) => one.member,
+    (one) => one.step_index,
+  )
+  const sent = await tx.query<{ id: number }>(DISPATCH, [now, ...ended])
+  if (sent.length > 0)
+    await enqueue(
+      tx,
+      'jobs',
+      sent.map(({ id }) => id),
+      jobBody,
+    )
+  return done.length
 }

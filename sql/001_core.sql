@@ -99,7 +99,7 @@ create table batch_members (
   check ((status = 'removed') = (removed_at is not null) and (status = 'removed') = (removed_by is not null)),
   check (status <> 'failed' or failed_at is not null),
   check (status <> 'active' or failed_at is null)
-) with (fillfactor = 80);
+) with (fillfactor = 60);
 create index batch_members_of_batch on batch_members (batch_id, id);
 create index batch_members_by_key on batch_members (key_folded);
 
@@ -239,16 +239,16 @@ create table waits (
   check ((what = 'job') = (job_id is not null)),
   check (what = 'slot' or wake_at is not null)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-create unique index waits_one_job_a_member on waits (batch_member_id) where what = 'job' and batch_member_id is not null;
+create unique index waits_one_job_a_member on waits (batch_id, batch_member_id)
+  where what = 'job' and batch_member_id is not null;
 create unique index waits_one_job_a_batch on waits (batch_id) where what = 'job' and batch_member_id is null;
 create index waits_by_worker on waits (worker_id, what, batch_id, priority, since, step_id);
 create index waits_wanted on waits (worker_id) where what = 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;
-create index waits_of_batch on waits (batch_id);
 
 -- One row per job that was settled: by its result, its deadline, its withdrawal or its dead letter. Never changed.
 create table attempts (
-  id            bigint generated always as identity primary key,
+  id            bigint generated always as identity,
   step_id       bigint not null,
   batch_id      bigint not null,
   job_id        text not null,

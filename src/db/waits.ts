@@ -23,15 +23,20 @@ export interface OutstandingJob extends DueWait {
   readonly jobId: string
 }
 
+/** Jobs that are out: of the whole batch, or of some of its members. Each half has the index that keeps jobs single. */
 export async function listOutstandingJobs(
   db: Queryable,
   batchId: number,
   memberIds?: readonly number[],
 ): Promise<OutstandingJob[]> {
+  const job = 'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
   return db.query<OutstandingJob>(
-    `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"
-       from waits where batch_id = $1 and what = 'job' and ($2::bigint[] is null or batch_member_id = any($2::bigint[]))
-      order by step_id`,
+    `select ${job} from waits
+      where batch_id = $1 and what = 'job' and batch_member_id is not null
+        and ($2::bigint[] is null or batch_member_id = any($2::bigint[]))
+     union all
+     select ${job} from waits where batch_id = $1 and what = 'job' and batch_member_id is null and $2::bigint[] is null
+     order by "stepId"`,
     [batchId, memberIds ?? null],
   )
 }
