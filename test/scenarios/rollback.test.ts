@@ -1,0 +1,181 @@
+// Rollback: what a step's failure undoes, step by step, told in the rows, and again when the step fails again.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { retryMembers } from '../../src/engine/members.ts'
+import {
+  attemptsOf,
+  batchOf,
+  because,
+  calls,
+  jobIds,
+  memberId,
+  order,
+  runbook,
+  step,
+  stepsOf,
+} from './looking.ts'
+import { historyOf, keepTimes, passUntil, stepLook } from './timeline.ts'
+import { story, type World } from './world.ts'
+
+const UNDO = `rollbacks: { undo: [${step('undo-a')}, ${step('undo-b')}, ${step('undo-c')}] }`
+const PHASES = { 'cutover T-0': [step('create'), step('switch', 'on_failure: undo')] }
+
+async function begin(world: World, more = UNDO): Promise<{ batchId: number; member: number }> {
+  await world.publish(runbook('wave', PHASES, more))
+  const batchId = await world.batch('wave', 1)
+  await world.settle()
+  return { batchId, member: await memberId(world, batchId, 1) }
+}
+
+it('runs its steps in order, one after the other, and marks the failed step', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) =>
+      functionName === 'switch' ? { fail: 'mailbox locked' } : { ok: true }
+    const { batchId, member } = await begin(world)
+    assert.deepEqual(calls(world), [
+      ...['create user1', 'switch user1', 'undo-a user1', 'undo-b user1', 'undo-c user1'],
+    ])
+    assert.deepEqual(jobIds(world, 2), ['rollback-3', 'rollback-4', 'rollback-5'])
+    assert.deepEqual(await stepsOf(world, member), [
+      'create succeeded',
+      'switch rolled_back',
+      'rollback undo-a succeeded',
+      'rollback undo-b succeeded',
+      'rollback undo-c succeeded',
+    ])
+    assert.deepEqual(await historyOf(world, 2), [
+      "dispatch: the member's next step in phase cutover, sent to w1",
+      'fail: mailbox locked (TestError)',
+      'rollback_begun: rollback undo: 3 steps',
+      'undone: every step of its rollback succeeded',
+    ])
+    assert.equal((await stepLook(world, 2)).error, 'mailbox locked (TestError)')
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
+  }))
+
+it('a failing step in it uses the global retry, does not stop the next, and is named', () =>
+  story({}, async (world) => {
+    const times = keepTimes(world, ({ functionName }) =>
+      functionName === 'switch' || functionName === 'undo-b' ? { fail: 'no' } : { ok: true },
+    )
+    const retry = 'retry: { max_retries: 1, interval: 30s }'
+    const { batchId, member } = await begin(world, `${UNDO}\n${retry}`)
+    assert.equal((await batchOf(world, batchId)).status, 'active')
+    await passUntil(world, 30)
+    await passUntil(world, 60)
+    assert.deepEqual(times, [
+      ...['0 step-1', '0 step-2', '30 step-2-retry-1'],
+      ...['30 rollback-3', '30 rollback-4', '60 rollback-4-retry-1', '60 rollback-5'],
+    ])
+    assert.deepEqual(await stepsOf(world, member), [
+      'create succeeded',
+      'switch failed',
+      'rollback undo-a succeeded',
+      'rollback undo-b failed',
+      'rollback undo-c succeeded',
+    ])
+    assert.deepEqual(await because(world, 'rollback_incomplete'), [
+      'the rollback has ended, but these failed: undo-b',
+    ])
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
+  }))
+
+it('the batch stays open until the rollback has ended', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) => {
+      if (functionName === 'undo-b') return 'silent'
+      return functionName === 'switch' ? { fail: 'no' } : { ok: true }
+    }
+    const { batchId } = await begin(world)
+    assert.equal((await batchOf(world, batchId)).status, 'active')
+    await world.result({ jobId: 'rollback-4' }, { ok: true })
+    await world.settle()
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
+  }))
+
+it('fails again after an operator retried: rolled back again, in rows of its own', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
+    const { batchId, member } = await begin(world)
+    const again = { ...order(batchId), memberIds: [member] }
+    assert.deepEqual(await retryMembers(world.door, again), {
+      done: [],
+      refused: [
+        {
+          memberId: member,
+          reason: 'step switch of member 1 was rolled back: name the step to start from',
+        },
+      ],
+    })
+    const from = { ...again, fromStepName: 'switch' }
+    assert.deepEqual((await retryMembers(world.door, from)).done, [member])
+    assert.equal((await batchOf(world, batchId)).status, 'active')
+    await world.settle()
+    assert.deepEqual(calls(world, 5), [
+      ...['switch user1', 'undo-a user1', 'undo-b user1', 'undo-c user1'],
+    ])
+    assert.deepEqual(jobIds(world, 5).slice(0, 1), ['step-2-retry-1'])
+    const rows = await world.db.query(
+      `select origin_attempt as attempt, count(*) as steps from step_executions
+        where kind = 'rollback' group by 1 order by 1`,
+    )
+    assert.deepEqual(rows, [
+      { attempt: 0, steps: 3 },
+      { attempt: 1, steps: 3 },
+    ])
+    world.answer = () => ({ ok: true })
+    const start = { ...again, fromStepName: 'create' }
+    assert.deepEqual((await retryMembers(world.door, start)).done, [member])
+    await world.settle()
+    assert.deepEqual(jobIds(world, 9), ['step-1-retry-1', 'step-2-retry-2'])
+    assert.deepEqual(await batchOf(world, batchId), {
+      ...{ status: 'completed', active: 1, failed: 0, removed: 0, held: null },
+    })
+  }))
+
+it('an operator cannot retry while the rollback runs', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) =>
+      functionName === 'switch'
+        ? { fail: 'no' }
+        : functionName === 'undo-a'
+          ? 'silent'
+          : { ok: true }
+    const { batchId, member } = await begin(world)
+    const { refused } = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    assert.deepEqual(refused, [
+      { memberId: 1, reason: 'member 1 has a rollback or removal that has not ended' },
+    ])
+  }))
+
+it('knows what the steps put out: in its parameters, and in the name of its function', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) =>
+      functionName === 'create' ? { ok: { Id: 42, Undo: 'Remove-Thing' } } : { fail: 'no' }
+    const undo = `{ name: undo, worker_id: w1, function: "{{UndoFunction}}", params: { Id: "{{ThingId}}", Batch: "{{_batch_id}}" } }`
+    const create = step('create', 'output_params: { ThingId: Id, UndoFunction: Undo }')
+    const phases = { 'cutover T-0': [create, step('switch', 'on_failure: undo')] }
+    await world.publish(runbook('wave', phases, `rollbacks: { undo: [${undo}] }`))
+    const batchId = await world.batch('wave', 1)
+    await world.settle()
+    const { functionName, parameters } = world.jobs[2]!
+    assert.deepEqual([functionName, parameters], ['Remove-Thing', { Id: 42, Batch: batchId }])
+    assert.deepEqual(await attemptsOf(world), [
+      ...['step-1 succeeded', 'step-2 failed', 'rollback-3 failed'],
+    ])
+  }))
+
+it('an unresolved rollback step fails by name, and the next one runs', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
+    const lost = `{ name: lost, worker_id: w1, function: Undo, params: { Id: "{{ThingId}}" } }`
+    const { member } = await begin(world, `rollbacks: { undo: [${lost}, ${step('undo-b')}] }`)
+    assert.deepEqual(jobIds(world, 2), ['rollback-4'])
+    assert.deepEqual(await stepsOf(world, member), [
+      'create succeeded',
+      'switch failed',
+      'rollback lost failed',
+      'rollback undo-b succeeded',
+    ])
+    assert.equal((await stepLook(world, 3)).error, 'unresolved: {{ThingId}}')
+  }))
