@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import {
-  type Bus,
   DELIVERED_TOO_OFTEN,
   EXPIRED,
   MAX_DELIVERIES,
@@ -11,86 +10,26 @@ import {
   ORCHESTRATOR_EVENTS,
   type Received,
   type Send,
-  type Subscription,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
 import { readMessage } from '../../src/domain/messages.ts'
+import { deadLetters, lastLetter } from './contract-dead-letters.ts'
+import {
+  type BusUnderTest,
+  DAY,
+  drain,
+  event,
+  fresh,
+  idsOf,
+  job,
+  MINUTE,
+  SECOND,
+  type Suite,
+  takeOne,
+} from './under-test.ts'
 
-/** One transport under test. `other` is a second client of the same transport, for rivals. */
-export interface BusUnderTest {
-  readonly bus: Bus
-  readonly other: Bus
-  /** Lets this much time pass for both clients and the transport. */
-  advance(ms: number): Promise<void>
-  /** What a transport does by itself in the course of time; nothing for a broker that needs no help. */
-  sweep(): Promise<void>
-  now(): Date
-  close(): Promise<void>
-}
-
-const SECOND = 1_000
-const MINUTE = 60 * SECOND
-const DAY = 24 * 60 * MINUTE
-
-let made = 0
-/** An id that no other test of this run uses: one transport serves them all. */
-const fresh = (name: string) => `${name}-${++made}`
-
-export function event(messageId = fresh('event'), options: Partial<Send> = {}): Send {
-  const body = { stepExecutionId: 7, batchId: 1, isInitStep: false }
-  return {
-    topic: 'orchestrator-events',
-    messageId,
-    type: 'retry-check',
-    body: { ...body, runbookName: 'contoso', runbookVersion: 1 },
-    ...options,
-  } as Send
-}
-
-export function job(workerId: string, messageId = fresh('step'), note = ''): Send {
-  return {
-    topic: 'worker-jobs',
-    messageId,
-    type: 'worker-job',
-    workerId,
-    body: {
-      jobId: messageId,
-      batchId: 1,
-      workerId,
-      functionName: 'Get-Mailbox',
-      parameters: { note },
-      correlationData: {
-        stepExecutionId: 7,
-        isInitStep: false,
-        runbookName: 'contoso',
-        runbookVersion: 1,
-      },
-      notAfter: '2026-03-01T11:00:00.000Z',
-    },
-  }
-}
-
-const idsOf = (messages: readonly Received[]) => messages.map(({ messageId }) => messageId).sort()
-
-/** Takes chunk after chunk until there is nothing, so that a transport may deliver in smaller ones. */
-export async function drain(bus: Bus, subscription: Subscription): Promise<Received[]> {
-  const all: Received[] = []
-  for (;;) {
-    const some = await bus.receive(subscription, 100)
-    if (some.length === 0) return all
-    all.push(...some)
-  }
-}
-
-async function takeOne(bus: Bus, subscription: Subscription): Promise<Received> {
-  const [message, ...more] = await drain(bus, subscription)
-  assert.ok(message, 'a message should be there')
-  assert.equal(more.length, 0, 'only one message should be there')
-  return message
-}
-
-type Suite = () => BusUnderTest
+export { event } from './under-test.ts'
 
 export function busContract(name: string, make: () => Promise<BusUnderTest>): void {
   describe(`bus contract: ${name}`, () => {
@@ -420,121 +359,6 @@ function poison(suite: Suite): void {
     assert.equal(first?.messageId, good.messageId)
   })
 }
-
-async function lettersOf(bus: Bus, subscription: Subscription) {
-  const all = []
-  let after: string | undefined
-  do {
-    const page = await bus.deadLetters.list(subscription, 3, after)
-    assert.ok(page.items.length <= 3)
-    all.push(...page.items)
-    after = page.next ?? undefined
-  } while (after)
-  return all
-}
-
-async function lastLetter(bus: Bus, subscription: Subscription) {
-  const letter = (await lettersOf(bus, subscription)).at(-1)
-  assert.ok(letter, 'a dead letter should be there')
-  return letter
-}
-
-async function makeLetter(bus: Bus, sent: Send, subscription: Subscription): Promise<string> {
-  await bus.publish([sent])
-  await bus.deadLetter([await takeOne(bus, subscription)], 'Unreadable', 'The body is not JSON.')
-  return (await lastLetter(bus, subscription)).id
-}
-
-function deadLetters(suite: Suite): void {
-  it('keeps what a consumer refused, with its reason, and shows it whole', async () => {
-    const { bus, now } = suite()
-    const sent = job('w1')
-    const id = await makeLetter(bus, sent, workerJobs('w1'))
-    const letter = await bus.deadLetters.show(id)
-    assert.equal(letter.messageId, sent.messageId)
-    assert.deepEqual(letter.subscription, workerJobs('w1'))
-    assert.deepEqual(letter.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
-    assert.deepEqual([letter.reason, letter.description], ['Unreadable', 'The body is not JSON.'])
-    assert.equal(letter.deadLetteredAt.getTime(), now().getTime())
-    assert.deepEqual(JSON.parse(letter.body), sent.body)
-    assert.deepEqual(await drain(bus, workerJobs('w1')), [])
-  })
-
-  it('lists by subscription, page by page, the oldest first', async () => {
-    const { bus } = suite()
-    const before = await lettersOf(bus, WORKER_RESULTS)
-    const sent = Array.from({ length: 8 }, () =>
-      event(undefined, { topic: 'worker-results' } as Partial<Send>),
-    )
-    for (const one of sent) await makeLetter(bus, one, WORKER_RESULTS)
-    const listed = await lettersOf(bus, WORKER_RESULTS)
-    assert.deepEqual(
-      listed.slice(before.length).map(({ messageId }) => messageId),
-      sent.map(({ messageId }) => messageId),
-    )
-  })
-
-  it('replays to the one consumer, under a new id, with the same body, once', async () => {
-    const { bus, now } = suite()
-    const sent = job('w1')
-    const id = await makeLetter(bus, sent, workerJobs('w1'))
-    assert.equal(await bus.deadLetters.replay(id, 'ada'), `${sent.messageId}-replay-1`)
-    const again = await takeOne(bus, workerJobs('w1'))
-    assert.equal(again.messageId, `${sent.messageId}-replay-1`)
-    assert.equal(again.deliveryCount, 1)
-    assert.equal(again.enqueuedAt.getTime(), now().getTime())
-    assert.deepEqual(JSON.parse(again.body), sent.body)
-    const open = await lettersOf(bus, workerJobs('w1'))
-    assert.ok(!open.some((letter) => letter.id === id))
-    await assert.rejects(bus.deadLetters.replay(id, 'bob'), decidedOrGone)
-    await assert.rejects(bus.deadLetters.discard(id, 'bob'), decidedOrGone)
-    await bus.settle([again])
-  })
-
-  it('numbers the replays of one message, also when a replay dies as well', async () => {
-    const { bus } = suite()
-    const sent = job('w1')
-    let id = await makeLetter(bus, sent, workerJobs('w1'))
-    for (const number of [1, 2, 3]) {
-      assert.equal(await bus.deadLetters.replay(id, 'ada'), `${sent.messageId}-replay-${number}`)
-      const again = await takeOne(bus, workerJobs('w1'))
-      await bus.deadLetter([again], 'Again', 'It failed again.')
-      id = (await lastLetter(bus, workerJobs('w1'))).id
-    }
-  })
-
-  it('replays once when two people press at the same moment', async () => {
-    const { bus, other } = suite()
-    const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
-    const both = await Promise.allSettled([
-      bus.deadLetters.replay(id, 'ada'),
-      other.deadLetters.replay(id, 'bob'),
-    ])
-    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-    await takeOne(bus, workerJobs('w1'))
-  })
-
-  it('discards', async () => {
-    const { bus } = suite()
-    const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
-    await bus.deadLetters.discard(id, 'ada')
-    assert.ok(!(await lettersOf(bus, workerJobs('w1'))).some((letter) => letter.id === id))
-    await assert.rejects(bus.deadLetters.replay(id, 'ada'), decidedOrGone)
-    assert.deepEqual(await drain(bus, workerJobs('w1')), [])
-  })
-
-  it('says so when there is no such dead letter', async () => {
-    const { bus } = suite()
-    for (const id of ['0', '999999999', '-1', 'x', "1' or '1'='1", '9'.repeat(30)]) {
-      await assert.rejects(bus.deadLetters.show(id), { code: 'DEAD_LETTER_NOT_FOUND' })
-      await assert.rejects(bus.deadLetters.replay(id, 'ada'), { code: 'DEAD_LETTER_NOT_FOUND' })
-    }
-  })
-}
-
-/** A broker forgets a replayed message; a database remembers who replayed it. */
-const decidedOrGone = (error: { code?: string }) =>
-  error.code === 'DEAD_LETTER_DECIDED' || error.code === 'DEAD_LETTER_NOT_FOUND'
 
 function extras(suite: Suite): void {
   it('withdraws what nobody holds, and only that', async () => {

@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import type { Json } from '../../src/domain/json.ts'
+import {
+  type Body,
+  type JobName,
+  jobIdOf,
+  MESSAGE_TYPES,
+  type Message,
+  type MessageType,
+  messageIdOf,
+  parseJobId,
+  readMessage,
+  writeMessage,
+} from '../../src/domain/messages.ts'
+
+const FIXTURES = new URL('../fixtures/messages/', import.meta.url)
+const fixture = (name: string) => readFileSync(new URL(`${name}.json`, FIXTURES), 'utf8')
+
+/** `worker-result-failed.pascal.json` is a worker-result. */
+const typeOf = (file: string) => MESSAGE_TYPES.find((type) => file.startsWith(type))!
+
+function read(type: string | null, text: string): Message {
+  const result = readMessage(type, text)
+  assert.ok(result.ok, result.ok ? '' : result.reason)
+  return result.message
+}
+
+function reasonFor(type: string | null, text: string): string {
+  const result = readMessage(type, text)
+  assert.ok(!result.ok, 'should not be understood')
+  return result.reason
+}
+
+const ofRunbook = { runbookName: 'contoso', runbookVersion: 1 }
+const RESULT: Body<'worker-result'> = {
+  jobId: 'step-7',
+  batchId: 1,
+  workerId: 'w1',
+  functionName: 'Get-Mailbox',
+  status: 'Success',
+  resultType: 'Object',
+  result: null,
+  error: null,
+  durationMs: 1,
+  timestamp: '2026-03-01T10:00:00.000Z',
+  correlationData: null,
+}
+const BODIES: { [T in MessageType]: Body<T> } = {
+  'batch-init': { ...ofRunbook, batchId: 1, batchStartTime: null, memberCount: 0 },
+  'phase-due': {
+    ...ofRunbook,
+    batchId: 1,
+    phaseExecutionId: 2,
+    phaseName: 'cutover',
+    offsetMinutes: -10_080,
+    dueAt: '2026-03-01T10:00:00.000Z',
+  },
+  'member-added': { ...ofRunbook, batchId: 1, batchMemberId: 2, memberKey: 'ada@contoso.example' },
+  'member-removed': {
+    ...ofRunbook,
+    batchId: 1,
+    batchMemberId: 2,
+    memberKey: 'ada@contoso.example',
+  },
+  'poll-check': {
+    ...ofRunbook,
+    batchId: 1,
+    stepExecutionId: 7,
+    stepName: 'wait',
+    pollCount: 3,
+    isInitStep: false,
+  },
+  'retry-check': { ...ofRunbook, batchId: 1, stepExecutionId: 7, isInitStep: true },
+  'worker-job': {
+    jobId: 'step-7',
+    batchId: 1,
+    workerId: 'w1',
+    functionName: 'Get-Mailbox',
+    parameters: { Count: 1, Nested: { jobId: 'kept', JobId: 'as it is' } },
+    correlationData: { ...ofRunbook, stepExecutionId: 7, isInitStep: false },
+    notAfter: '2026-03-01T11:00:00.000Z',
+  },
+  'worker-result': RESULT,
+  'worker-hello': {
+    workerId: 'w1',
+    version: '0.1.0',
+    slots: 4,
+    functions: [{ name: 'Get-Mailbox', parameters: { type: 'object' } }],
+  },
+}
+
+describe('messages: reading what others write', () => {
+  const files = readdirSync(FIXTURES).map((file) => file.replace('.json', ''))
+
+  for (const file of files) {
+    it(`understands ${file}`, () => {
+      assert.equal(read(typeOf(file), fixture(file)).messageType, typeOf(file))
+    })
+  }
+
+  for (const file of files.filter((name) => name.endsWith('.pascal'))) {
+    it(`reads ${file} as it reads its camelCase twin`, () => {
+      const twin = read(typeOf(file), fixture(file.replace('.pascal', '.camel')))
+      assert.deepEqual(read(typeOf(file), fixture(file)), twin)
+    })
+  }
+
+  it('reads the failed result of an init step whole', () => {
+    assert.deepEqual(read('worker-result', fixture('worker-result-failed.pascal')), {
+      messageType: 'worker-result',
+      jobId: 'init-9',
+      batchId: 42,
+      workerId: 'worker-01',
+      functionName: 'New-EntraUser',
+      status: 'Failure',
+      resultType: 'Object',
+      result: null,
+      error: {
+        message: 'User not found',
+        type: 'Microsoft.Graph.ServiceException',
+        isThrottled: false,
+        attempts: 1,
+      },
+      durationMs: 88.5,
+      timestamp: '2025-03-15T10:30:00.1234567Z',
+      correlationData: {
+        stepExecutionId: null,
+        initExecutionId: 9,
+        isInitStep: true,
+        runbookName: 'contoso-mailbox-migration',
+        runbookVersion: 1,
+      },
+    })
+  })
+})
+
+describe('messages: reading tolerantly', () => {
+  const text = (extra: object) => JSON.stringify({ jobId: 'step-7', status: 'Success', ...extra })
+
+  it('never touches what is inside parameters and result', () => {
+    const inside = JSON.parse(
+      '{"JobId":1,"Status":{"ERROR":[{"Message":null}]},"__proto__":{"a":1}}',
+    )
+    const job = { ...BODIES['worker-job'], Parameters: inside, parameters: undefined }
+    const message = read('worker-job', JSON.stringify(job)) as Message<'worker-job'>
+    assert.deepEqual(JSON.stringify(message.parameters), JSON.stringify(inside))
+    const result = read('worker-result', text({ Result: inside })) as Message<'worker-result'>
+    assert.deepEqual(JSON.stringify(result.result), JSON.stringify(inside))
+  })
+
+  it('takes any JSON as a result, and null for none', () => {
+    for (const result of [{}, [], [1, 'a'], 'text', '', 0, 1.5, true, false, null] as Json[]) {
+      const message = read('worker-result', text({ result })) as Message<'worker-result'>
+      assert.deepEqual(message.result, result)
+    }
+    assert.equal((read('worker-result', text({})) as Message<'worker-result'>).result, null)
+  })
+
+  it('takes keys in any casing, also of the two objects inside', () => {
+    const message = read(
+      'worker-result',
+      '{"jobid":"step-7","STATUS":"success","correlationDATA":{"STEPexecutionid":7},"eRRor":{"MESSAGE":"m"}}',
+    )
+    assert.deepEqual(message, {
+      messageType: 'worker-result',
+      jobId: 'step-7',
+      status: 'Success',
+      result: null,
+      correlationData: { stepExecutionId: 7 },
+      error: { message: 'm' },
+    })
+  })
+
+  it('takes statuses in any casing', () => {
+    for (const [given, status] of [
+      ['success', 'Success'],
+      ['SUCCESS', 'Success'],
+      ['failure', 'Failure'],
+      ['FaiLure', 'Failure'],
+    ]) {
+      const message = read('worker-result', text({ status: given })) as Message<'worker-result'>
+      assert.equal(message.status, status)
+    }
+  })
+
+  it('takes an error that is only a sentence', () => {
+    const message = read(
+      'worker-result',
+      text({ error: 'no such user' }),
+    ) as Message<'worker-result'>
+    assert.deepEqual(message.error, { message: 'no such user' })
+  })
+
+  it('prefers our spelling when a key comes in several', () => {
+    for (const body of [
+      '{"jobId":"step-1","JobId":"step-2","status":"Success"}',
+      '{"JobId":"step-2","JOBID":"step-3","jobId":"step-1","status":"Success"}',
+    ]) {
+      assert.equal((read('worker-result', body) as Message<'worker-result'>).jobId, 'step-1')
+    }
+  })
+
+  it('ignores fields that nobody knows', () => {
+    const message = read('worker-result', text({ version: 99, toString: 1, __proto__: null }))
+    assert.deepEqual(message, {
+      messageType: 'worker-result',
+      jobId: 'step-7',
+      status: 'Success',
+      result: null,
+    })
+  })
+
+  it('takes the type from the body when the message has none', () => {
+    assert.equal(read(null, fixture('phase-due.camel')).messageType, 'phase-due')
+    assert.equal(read(null, fixture('phase-due.pascal')).messageType, 'phase-due')
+  })
+})
+
+describe('messages: what cannot be understood gives a reason', () => {
+  const good = fixture('worker-result.camel')
+  const changed = (change: object) => JSON.stringify({ ...JSON.parse(good), ...change })
+  const cases: [name: string, type: string | null, text: string, reason: RegExp][] = [
+    ['truncated JSON', 'worker-result', good.slice(0, -20), /is not JSON/],
+    ['nothing', 'worker-result', '', /The body \(0 characters\) is not JSON/],
+    ['null', 'worker-result', 'null', /The body is null, not an object/],
+    ['a list', 'worker-result', '[]', /The body is a list, not an object/],
+    ['a number', 'worker-result', '7', /The body is a number, not an object/],
+    ['text', 'worker-result', '"text"', /The body is a string, not an object/],
+    ['deep nesting', 'worker-result', '['.repeat(100_000), /is not JSON/],
+    ['an unknown type', 'batch-exploded', '{}', /type is "batch-exploded"; known: batch-init,/],
+    ['no type anywhere', null, '{}', /type is missing/],
+    ['a type like a method', 'toString', '{}', /type is "toString"/],
+    ['another type in the body', 'batch-init', fixture('phase-due.camel'), /names another type/],
+    ['a missing job id', 'worker-result', '{"status":"Success"}', /jobId: .*undefined/],
+    ['a numeric job id', 'worker-result', changed({ jobId: 7 }), /jobId: .*expected string/],
+    [
+      'an unknown status',
+      'worker-result',
+      changed({ status: 'Maybe' }),
+      /status: expected Success or/,
+    ],
+    ['status null', 'worker-result', changed({ status: null }), /status: .*null/],
+    [
+      'a bad inner id',
+      'worker-result',
+      changed({ correlationData: { stepExecutionId: -1 } }),
+      /correlationData.stepExecutionId:/,
+    ],
+    ['correlation as text', 'worker-result', changed({ correlationData: 'x' }), /correlationData:/],
+    ['an id of 2^53+1', 'batch-init', '{"batchId":9007199254740993}', /batchId:/],
+    ['a negative id', 'batch-init', '{"batchId":-1}', /batchId:/],
+    ['id zero', 'batch-init', '{"batchId":0}', /batchId:/],
+    ['half an id', 'batch-init', '{"batchId":1.5}', /batchId:/],
+    ['an id as text', 'batch-init', '{"batchId":"42"}', /batchId:/],
+    [
+      'parameters as a list',
+      'worker-job',
+      JSON.stringify({ ...BODIES['worker-job'], parameters: [] }),
+      /parameters: expected an object/,
+    ],
+    [
+      'a deadline without zone',
+      'worker-job',
+      JSON.stringify({ ...BODIES['worker-job'], notAfter: '2026-03-01T10:00:00' }),
+      /notAfter:/,
+    ],
+    [
+      'functions as a map',
+      'worker-hello',
+      JSON.stringify({ ...BODIES['worker-hello'], functions: {} }),
+      /functions:/,
+    ],
+  ]
+  for (const [name, type, text, reason] of cases) {
+    it(name, () => assert.match(reasonFor(type, text), reason))
+  }
+
+  it('never quotes the body', () => {
+    const canary = 'canary@contoso.example'
+    for (const text of [
+      `{"jobId": ${canary}`,
+      JSON.stringify({ jobId: [canary], status: canary, error: { message: [canary] } }),
+      JSON.stringify({ [canary]: canary }),
+    ]) {
+      assert.ok(!reasonFor('worker-result', text).includes(canary))
+    }
+  })
+
+  it('never throws, whatever is cut off or swapped', () => {
+    for (const file of readdirSync(FIXTURES)) {
+      const text = fixture(file.replace('.json', ''))
+      for (let end = 0; end < text.length; end += 7) {
+        readMessage(typeOf(file), text.slice(0, end))
+        readMessage(typeOf(file), `${text.slice(0, end)}null${text.slice(end + 1)}`)
+      }
+    }
+  })
+})
+
+describe('messages: writing strictly', () => {
+  for (const type of MESSAGE_TYPES) {
+    it(`writes a ${type} that reads as it was written`, () => {
+      const written = writeMessage(type, BODIES[type])
+      assert.ok(written.ok, written.ok ? '' : written.reason)
+      const { messageType, ...fields } = read(type, written.text)
+      assert.equal(messageType, type)
+      assert.deepEqual(fields, BODIES[type])
+    })
+
+    it(`refuses a ${type} with a field too many or too few`, () => {
+      const tooMany: Body = Object.assign({}, BODIES[type], { memberIds: [1] })
+      assert.match(JSON.stringify(writeMessage(type, tooMany)), /"ok":false.*memberIds/)
+      for (const key of Object.keys(BODIES[type])) {
+        const tooFew = { ...BODIES[type], [key]: undefined } as Body
+        assert.equal(writeMessage(type, tooFew).ok, false, key)
+      }
+    })
+  }
+
+  it('names the type in the bodies of events, not in jobs and results', () => {
+    const named = MESSAGE_TYPES.filter((type) => {
+      const written = writeMessage(type, BODIES[type])
+      return written.ok && JSON.parse(written.text).messageType === type
+    })
+    const others = MESSAGE_TYPES.filter((type) => !named.includes(type))
+    assert.deepEqual(others, ['worker-job', 'worker-result'])
+  })
+
+  it('refuses a body that names another type', () => {
+    const body = { ...BODIES['batch-init'], messageType: 'phase-due' } as Body<'batch-init'>
+    assert.equal(writeMessage('batch-init', body).ok, false)
+  })
+})
+
+describe('job ids', () => {
+  const cases: [JobName, string][] = [
+    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 0 }, 'step-7'],
+    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 0 }, 'step-7-retry-2'],
+    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 3 }, 'step-7-poll-3'],
+    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 3 }, 'step-7-retry-2-poll-3'],
+    [{ kind: 'init', stepId: 1, attempt: 1, poll: 0 }, 'init-1-retry-1'],
+    [{ kind: 'rollback', stepId: 12, attempt: 0, poll: 0 }, 'rollback-12'],
+    [{ kind: 'removal', stepId: 2 ** 53 - 1, attempt: 0, poll: 0 }, 'removal-9007199254740991'],
+  ]
+  for (const [name, id] of cases) {
+    it(id, () => {
+      assert.equal(jobIdOf(name), id)
+      assert.deepEqual(parseJobId(id), name)
+    })
+  }
+
+  it('knows no other spelling', () => {
+    for (const id of [
+      '',
+      'step',
+      'step-',
+      'step-0',
+      'step-07',
+      'step-7-retry-0',
+      'step-7-poll-3-retry-2',
+      'step-123-attempt-1',
+      'Step-7',
+      'step-7 ',
+      'step-7-replay-1',
+      'removed-5-0',
+      'step-9007199254740992',
+      'result-step-7',
+    ]) {
+      assert.equal(parseJobId(id), null, id)
+    }
+  })
+
+  it('makes message ids that the bus takes', () => {
+    const ids = [
+      messageIdOf.batchInit(1, 0),
+      messageIdOf.phaseDue(1, 0),
+      messageIdOf.memberAdded(1, 0),
+      messageIdOf.memberRemoved(1, 0),
+      messageIdOf.pollCheck(1, 0, 1),
+      messageIdOf.retryCheck(1, 1),
+      messageIdOf.workerResult('step-7'),
+      messageIdOf.workerHello('w'.repeat(63), new Date('2026-03-01T10:00:00Z')),
+    ]
+    assert.equal(new Set(ids).size, ids.length)
+    for (const id of ids) assert.match(id, /^[\x21-\x7e]{1,128}$/)
+  })
+})
