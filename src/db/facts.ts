@@ -100,8 +100,9 @@ export function loadMembers(db: Queryable, memberIds: readonly number[]): Promis
 }
 
 // Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
-// What a step was told to be (its plan) is not read back: a version of a runbook never changes, so the plan is looked up there,
-// by the names. That left 26 of 41 columns, and reading rows was a third of the time a result took.
+// What a phase step was told to be (its plan) is not read back: a version of a runbook never changes, so the plan is looked up
+// there, by the names. That left 26 of 41 columns, and reading rows was a third of the time a result took. The few others have
+// theirs read from the row: a rollback's words hang on its origin, which may be passed and not loaded, or of a newer version.
 const STATE = `
   s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
   s.retry_after as "retryAfter", case when s.status = 'polling' then s.function_name end as "functionName",
@@ -112,17 +113,22 @@ const STATE = `
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
   s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
+const PLAN = `
+  s.step_index as "stepIndex", s.worker_id as "workerId", s.on_failure as "onFailure",
+  s.poll_interval_sec as "pollIntervalSec", s.poll_timeout_sec as "pollTimeoutSec", s.max_retries as "maxRetries",
+  s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
+  s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec"`
 
-/** A step as the database has it, before its plan is looked up. */
-export type StepRow = Omit<Step, 'plan' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> & {
-  readonly stepName: string
-  readonly runbookVersion: number
-  readonly hasLate: boolean
-  readonly late: Json
-  readonly what: Wait['what'] | null
-  readonly since: Date
-  readonly wakeAt: Date | null
-}
+/** A step as the database has it: phase steps without their plan, the others with all its columns. */
+export type StepRow = Omit<Step, 'plan' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> &
+  Pick<StepPlan, 'stepName' | 'runbookVersion'> &
+  Partial<StepPlan> & {
+    readonly hasLate: boolean
+    readonly late: Json
+    readonly what: Wait['what'] | null
+    readonly since: Date
+    readonly wakeAt: Date | null
+  }
 
 export function stepOf(row: StepRow, plan: StepPlan): Step {
   return {
@@ -155,6 +161,28 @@ export function stepOf(row: StepRow, plan: StepPlan): Step {
   }
 }
 
+/** The plan in the row itself; null for a phase step. */
+export function planIn(row: StepRow): StepPlan | null {
+  if (row.stepIndex === undefined) return null
+  const { stepName, runbookVersion, stepIndex, workerId, onFailure, timeoutSec } = row as StepPlan
+  const { pollIntervalSec, pollTimeoutSec, maxRetries, retryIntervalSec } = row as StepPlan
+  const { retryBackoff, retryMaxIntervalSec } = row as StepPlan
+  return {
+    stepName,
+    stepIndex,
+    runbookVersion,
+    workerId,
+    onFailure,
+    pollIntervalSec,
+    pollTimeoutSec,
+    maxRetries,
+    retryIntervalSec,
+    retryBackoff,
+    retryMaxIntervalSec,
+    timeoutSec,
+  }
+}
+
 function waitOf({ what, since, wakeAt, jobId }: StepRow): Wait {
   if (what === 'slot') return { what, since, wakeAt }
   if (what === 'job') return { what, since, wakeAt: wakeAt!, jobId: jobId! }
@@ -178,7 +206,7 @@ export async function loadStepsOfMembers(
     [memberIds, stepIds, all],
   )
   const undoing = db.query<StepRow>(
-    `select ${OWNERS}, ${STATE} from step_executions s left join waits w on w.step_id = s.id
+    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
       where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
     [memberIds],
   )
@@ -189,10 +217,10 @@ export async function loadStepsOfMembers(
 /** Steps of the batch itself: init and the rollback of init. */
 export async function loadStepsOfBatch(db: Queryable, batchId: number): Promise<StepRow[]> {
   return db.query<StepRow>(
-    `select ${OWNERS}, ${STATE} from step_executions s left join waits w on w.step_id = s.id
+    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
       where s.kind = 'init' and s.batch_id = $1
      union all
-     select ${OWNERS}, ${STATE} from step_executions o
+     select ${OWNERS}, ${STATE}, ${PLAN} from step_executions o
        join step_executions s on s.kind = 'rollback' and s.origin_step_id = o.id
        left join waits w on w.step_id = s.id
       where o.kind = 'init' and o.batch_id = $1

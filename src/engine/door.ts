@@ -11,6 +11,7 @@ import {
   loadStepsOfBatch,
   loadStepsOfMembers,
   lockBatch,
+  planIn,
   type StepRow,
   stepOf,
 } from '../db/facts.ts'
@@ -173,21 +174,19 @@ async function addSteps(
     const runbook = await door.runbooks.get(tx, draft.batch.runbookName, runbookVersion)
     draft.runbooks.set(runbookVersion, runbook)
   }
-  // One by one and in order of their ids: a rollback finds its words through its origin, which is older.
   for (const row of rows) {
     if (draft.steps.has(row.id)) continue
-    draft.addSteps([stepOf(row, planFor(draft, row))], { isNew: newIds.has(row.id) })
+    const plan = planIn(row) ?? planOfPhaseStep(draft, row)
+    draft.addSteps([stepOf(row, plan)], { isNew: newIds.has(row.id) })
   }
 }
 
-function planFor(draft: Draft, row: StepRow): StepPlan {
-  const owner = { kind: row.kind ?? 'phase', phaseId: row.phaseId, originStepId: row.originStepId }
-  const list = listOf(draft, owner, row.runbookVersion)
-  const plan = list && planNamed(list, row.stepName, row.runbookVersion)
+function planOfPhaseStep(draft: Draft, row: StepRow): StepPlan {
+  const { phaseId, runbookVersion, stepName } = row
+  const list = listOf(draft, { kind: 'phase', phaseId, originStepId: null }, runbookVersion)
+  const plan = list && planNamed(list, stepName, runbookVersion)
   if (plan) return plan
-  throw new Error(
-    `version ${row.runbookVersion} has no ${owner.kind} step "${row.stepName}" (step ${row.id})`,
-  )
+  throw new Error(`version ${runbookVersion} has no phase step "${stepName}" (step ${row.id})`)
 }
 
 /** Takes back the jobs that no worker has taken, of the whole batch or of some members. Bounded by the workers' windows. */

@@ -1,0 +1,85 @@
+// The fuse: when too many members fail in one phase, the batch is held before everybody has.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { resumeBatch } from '../../src/engine/operate.ts'
+import { attemptsOf, batchOf, order, runbook, step } from './looking.ts'
+import { story, type World } from './world.ts'
+
+async function begin(world: World, members: number, more = ''): Promise<number> {
+  world.answer = () => 'silent'
+  await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }, more))
+  const batchId = await world.batch('wave', members, { startsInMin: 60 })
+  await world.orchestrate()
+  return batchId
+}
+
+/** The next `count` jobs that are out fail. */
+async function fail(world: World, count: number): Promise<void> {
+  const failed = (await attemptsOf(world)).filter((said) => said.endsWith('failed')).length
+  for (const job of world.jobs.slice(failed, failed + count))
+    await world.result(job, { fail: 'no licence' })
+  await world.orchestrate()
+}
+
+const heldOf = async (world: World, batchId: number) => (await batchOf(world, batchId)).held
+
+it('does not blow at the percentage, blows above it, and calls back what nobody has taken', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, 40)
+    await world.work(35)
+    await fail(world, 12)
+    assert.equal(await heldOf(world, batchId), null)
+    await fail(world, 1)
+    assert.equal(
+      await heldOf(world, batchId),
+      '13 of 40 members failed in phase prepare: more than 30 %',
+    )
+    const withdrawn = (await attemptsOf(world)).filter((said) => said.endsWith('withdrawn'))
+    assert.equal(withdrawn.length, 5)
+    await world.settle()
+    assert.equal(world.jobs.length, 35)
+    const [hold] = await world.db.query(`select held_by from batches`)
+    assert.deepEqual(hold, { held_by: 'fuse' })
+  }))
+
+it('does not blow for ten, however few they are, and blows for eleven', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, 11)
+    await world.work()
+    await fail(world, 10)
+    assert.equal(await heldOf(world, batchId), null)
+    await fail(world, 1)
+    assert.match((await heldOf(world, batchId))!, /^11 of 11 members failed in phase prepare/)
+  }))
+
+it('resume acknowledges what was seen: it blows again only for as many more', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, 40)
+    await world.work()
+    await fail(world, 13)
+    await resumeBatch(world.door, order(batchId))
+    await world.settle()
+    await fail(world, 12)
+    assert.equal(await heldOf(world, batchId), null)
+    await fail(world, 1)
+    assert.match((await heldOf(world, batchId))!, /^26 of 40 members failed/)
+  }))
+
+it('takes the percentage of the runbook; 100 turns it off', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, 20, 'safeguards: { max_failed_percent: 60 }')
+    await world.work()
+    await fail(world, 12)
+    assert.equal(await heldOf(world, batchId), null)
+    await fail(world, 1)
+    assert.match((await heldOf(world, batchId))!, /more than 60 %$/)
+  }))
+
+it('at 100 percent everybody may fail', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, 20, 'safeguards: { max_failed_percent: 100 }')
+    await world.work()
+    await fail(world, 20)
+    const { status, failed, held } = await batchOf(world, batchId)
+    assert.deepEqual([status, failed, held], ['failed', 20, null])
+  }))

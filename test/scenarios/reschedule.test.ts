@@ -1,0 +1,70 @@
+// Rescheduling: the phases that have not begun move with the start; what becomes overdue begins at once, in order.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { cancelBatch, rescheduleBatch } from '../../src/engine/operate.ts'
+import { because, calls, order, phasesOf, runbook, step } from './looking.ts'
+import { START, story, type World } from './world.ts'
+
+const YAML = runbook('wave', {
+  'prepare T-1h': [step('create')],
+  'cutover T-0': [step('switch')],
+  'after T+1h': [step('check')],
+})
+
+const inMinutes = (minutes: number) => new Date(+START + minutes * 60_000)
+
+const move = (world: World, batchId: number, minutes: number) =>
+  rescheduleBatch(world.door, { ...order(batchId), startTime: inMinutes(minutes) })
+
+const dueTimes = async ({ db }: World): Promise<number[]> =>
+  (await db.query<{ due: Date }>('select due_at as due from phase_executions order by id')).map(
+    ({ due }) => (+due - +START) / 60_000,
+  )
+
+it('to an earlier time: what is overdue begins at once, in the order of time', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    const batchId = await world.batch('wave', 1, { startsInMin: 600 })
+    await world.settle()
+    assert.deepEqual(world.jobs, [])
+    await move(world, batchId, -30)
+    assert.deepEqual(await dueTimes(world), [-90, -30, 30])
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1', 'switch user1'])
+    assert.deepEqual(await because(world, 'rescheduled'), [
+      `from ${inMinutes(600).toISOString()} to ${inMinutes(-30).toISOString()}: as agreed`,
+    ])
+    await world.pass(1800)
+    assert.deepEqual(calls(world, 2), ['check user1'])
+  }))
+
+it('to a later time: what has begun stays, the rest waits', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await world.settle()
+    assert.deepEqual(calls(world), ['create user1'])
+    await move(world, batchId, 120)
+    assert.deepEqual(await dueTimes(world), [0, 120, 180])
+    await world.pass(7199)
+    assert.equal(world.jobs.length, 1)
+    await world.pass(1)
+    assert.deepEqual(calls(world, 1), ['switch user1'])
+    const [batch] = await world.db.query('select source_time, batch_start_time from batches')
+    assert.deepEqual(batch, { source_time: inMinutes(60), batch_start_time: inMinutes(120) })
+  }))
+
+it('a template sees the new start; an ended batch cannot be moved', () =>
+  story({}, async (world) => {
+    const when = step('switch').replace('{{UserPrincipalName}}', '{{_batch_start_time}}')
+    await world.publish(runbook('wave', { 'cutover T-0': [when] }))
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await move(world, batchId, 10)
+    await world.pass(600)
+    assert.deepEqual(world.jobs[0]?.parameters, { Upn: inMinutes(10).toISOString() })
+    await assert.rejects(move(world, batchId, 20), { code: 'REFUSED', message: /is completed/ })
+    const other = await world.batch('wave', 0, { startsInMin: 600 })
+    await cancelBatch(world.door, order(other))
+    await assert.rejects(move(world, other, 20), /is cancelled/)
+    assert.deepEqual(await phasesOf(world, other), ['cutover cancelled 0'])
+  }))
