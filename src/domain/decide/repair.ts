@@ -28,7 +28,7 @@ export function takeUp(draft: Draft, step: Step, why: string): void {
   }
   if (step.status === 'pending') {
     // Its attempt was not sent yet, so the number is still free.
-    if (plan !== step.plan || step.retryAfter !== null) draft.changeStep(step, fresh)
+    if (plan !== step.plan || step.retryCount > 0) draft.changeStep(step, fresh)
     return
   }
   const event = isPassed(step.status) ? 'redo' : 'reactivate'

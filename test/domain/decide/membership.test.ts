@@ -1,0 +1,223 @@
+// Leaving, coming back, moving out; and every refusal.
+import assert from 'node:assert/strict'
+import {
+  isUndoOpen,
+  moveMemberOut,
+  removeMember,
+  takeBack,
+} from '../../../src/domain/decide/membership.ts'
+import type { Member } from '../../../src/domain/facts.ts'
+import { at, draftOf, type Facts } from './builders.ts'
+import { type Row, stepOf, table } from './table.ts'
+
+const PHASES = { prepare: 'dispatched', cutover: 'pending' } as const
+const member = (given: Member['status'] | Partial<Member>, steps: Facts['steps'] = {}): Facts => ({
+  phases: PHASES,
+  members: { 1: given },
+  steps,
+})
+const remove: Row['decide'] = (draft) => removeMember(draft, draft.member(1), 'source', 'gone')
+const MADE = ['-1 removal/clean of 1', '-2 removal/tidy of 1']
+
+table('a member leaves', [
+  {
+    name: 'its open steps are cancelled and its removal begins',
+    facts: member('active', {
+      11: '1 prepare/create succeeded',
+      12: '1 prepare/check pending slot',
+    }),
+    decide: remove,
+    records: {
+      events: [
+        'step 12 cancel pending→cancelled: the member was removed: gone',
+        'member 1 remove active→removed: gone',
+      ],
+      made: MADE,
+      waits: ['12 nothing', '-1 slot'],
+    },
+    also: (draft) => {
+      const { removedAt, removedBy, removalNumber } = draft.member(1)
+      assert.deepEqual([removedAt, removedBy, removalNumber], [at(0), 'source', 1])
+    },
+  },
+  {
+    name: 'its removal waits for a job that is out',
+    facts: member('active', { 11: '1 prepare/create dispatched job' }),
+    decide: remove,
+    records: {
+      events: [
+        'step 11 cancel dispatched→cancelled: the member was removed: gone',
+        'member 1 remove active→removed: gone',
+      ],
+      made: MADE,
+    },
+    also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
+  },
+  {
+    name: 'its removal waits for a rollback; a failed member can leave too',
+    facts: member('failed', {
+      11: '1 prepare/create failed',
+      31: '1 rollback/undo-a pending slot',
+    }),
+    decide: remove,
+    records: { events: ['member 1 remove failed→removed: gone'], made: MADE },
+  },
+  {
+    name: 'not twice',
+    facts: member('removed'),
+    decide: remove,
+    refuses: 'member 1 is removed already',
+  },
+])
+
+const moveOut: Row['decide'] = (draft) => moveMemberOut(draft, draft.member(1), 9, 'olga')
+
+table('a member moves to another batch', [
+  {
+    name: 'nothing is undone, and the new batch is noted',
+    facts: member('active', { 12: '1 prepare/check polling poll+9' }),
+    decide: moveOut,
+    records: {
+      events: [
+        'step 12 cancel polling→cancelled: the member moved to batch 9',
+        'member 1 move_out active→removed: the member moved to batch 9',
+      ],
+      waits: ['12 nothing'],
+    },
+    also: (draft) => {
+      const { movedToBatchId, removalNumber, removedBy } = draft.member(1)
+      assert.deepEqual([movedToBatchId, removalNumber, removedBy], [9, 0, 'olga'])
+    },
+  },
+  {
+    name: 'not when it has failed',
+    facts: member('failed'),
+    decide: moveOut,
+    refuses: 'member 1 is failed, not active',
+  },
+  {
+    name: 'not with a job out',
+    facts: member('active', { 11: '1 prepare/create dispatched job' }),
+    decide: moveOut,
+    refuses: 'member 1 has a job out; it can move when that is settled',
+  },
+])
+
+const back =
+  (event: 'rejoin' | 'readd'): Row['decide'] =>
+  (draft) =>
+    takeBack(draft, draft.member(1), event, 'is back')
+
+table('a member comes back', [
+  {
+    name: 'before clean-up: carries on where it was, with its outputs',
+    facts: member(
+      { status: 'removed', outputs: { ThingId: 1 } },
+      {
+        11: '1 prepare/create succeeded',
+        12: '1 prepare/check cancelled',
+        51: '1 removal/clean cancelled',
+      },
+    ),
+    decide: back('rejoin'),
+    records: {
+      events: [
+        'member 1 rejoin removed→active: is back',
+        'step 12 reactivate cancelled→pending: is back',
+      ],
+      waits: ['12 slot'],
+    },
+    also: (draft) => {
+      assert.deepEqual(draft.member(1).outputs, { ThingId: 1 })
+      const { removedAt, removedBy, failedAt } = draft.member(1)
+      assert.deepEqual([removedAt, removedBy, failedAt], [null, null, null])
+    },
+  },
+  {
+    name: 'after clean-up: starts over, and its outputs are forgotten',
+    facts: member(
+      { status: 'removed', outputs: { ThingId: 1 } },
+      {
+        11: ['1 prepare/create succeeded', { attempt: 2 }],
+        12: '1 prepare/check cancelled',
+        51: '1 removal/clean succeeded',
+      },
+    ),
+    decide: back('rejoin'),
+    records: {
+      events: [
+        'member 1 rejoin removed→active: is back; starts over, removal steps were sent',
+        'step 11 redo succeeded→pending: is back',
+        'step 12 reactivate cancelled→pending: is back',
+      ],
+      waits: ['11 slot'],
+    },
+    also: (draft) => {
+      assert.deepEqual(draft.member(1).outputs, {})
+      assert.equal(stepOf(draft, 11).attempt, 3)
+    },
+  },
+  {
+    name: 'the clean-up of an earlier removal does not count',
+    facts: member(
+      { status: 'removed', removalNumber: 2 },
+      { 11: '1 prepare/create succeeded', 51: '1 removal/clean succeeded' },
+    ),
+    decide: back('rejoin'),
+    records: { events: ['member 1 rejoin removed→active: is back'] },
+  },
+  {
+    name: 'by a person, whom a person had removed',
+    facts: member({ status: 'removed', removedBy: 'olga' }),
+    decide: back('readd'),
+    records: { events: ['member 1 readd removed→active: is back'] },
+  },
+  {
+    name: 'not by the source, whom a person had removed',
+    facts: member({ status: 'removed', removedBy: 'olga' }),
+    decide: back('rejoin'),
+    refuses: 'member 1 was removed by olga; only a person can take it back',
+  },
+  {
+    name: 'not who is here',
+    facts: member('failed'),
+    decide: back('readd'),
+    refuses: 'member 1 is failed, not removed',
+  },
+  {
+    name: 'not while its removal runs',
+    facts: member('removed', { 51: '1 removal/clean pending slot' }),
+    decide: back('rejoin'),
+    refuses: 'the removal of member 1 has not ended',
+  },
+  {
+    name: 'not while its job is out',
+    facts: member('removed', { 11: '1 prepare/create cancelled job' }),
+    decide: back('rejoin'),
+    refuses: 'member 1 has a job that is not settled',
+  },
+  {
+    name: 'not into a cancelled batch',
+    facts: { ...member('removed', { 11: '1 prepare/create cancelled' }), batch: 'cancelled' },
+    decide: back('readd'),
+    refuses: 'batch 7 is cancelled; clone it instead',
+  },
+])
+
+table('an undo is open', [
+  ...(
+    [
+      ['a rollback that waits', '1 rollback/undo-a pending', true],
+      ['a removal that runs', '1 removal/clean dispatched job', true],
+      ['a rollback that has ended', '1 rollback/undo-a failed', false],
+      ['a phase step', '1 prepare/create pending', false],
+    ] as const
+  ).map(([name, line, expected]) => ({
+    name: `${name}: ${expected ? 'yes' : 'no'}`,
+    facts: {},
+    decide: () => {
+      const draft = draftOf(member('failed', { 11: '1 prepare/create failed', 60: line }))
+      assert.equal(isUndoOpen(draft, draft.member(1)), expected)
+    },
+  })),
+])

@@ -1,0 +1,374 @@
+// What an operator can do for one member: retry, redo, skip, mark done, accept a late result, set a variable; every refusal.
+import assert from 'node:assert/strict'
+import type { Draft } from '../../../src/domain/decide/draft.ts'
+import {
+  acceptLateResult,
+  markDone,
+  redoMember,
+  retryMember,
+  setVariable,
+  skipStep,
+} from '../../../src/domain/decide/repair.ts'
+import type { Step } from '../../../src/domain/facts.ts'
+import { at, DEMO_YAML, type Facts, runbookOf } from './builders.ts'
+import { type Row, stepOf, table } from './table.ts'
+
+const PHASES = { prepare: 'dispatched', cutover: 'dispatched' } as const
+const FAILED: Facts = {
+  phases: PHASES,
+  members: { 1: 'failed' },
+  steps: {
+    11: '1 prepare/create succeeded',
+    12: ['1 prepare/check failed', { attempt: 1, retryCount: 1 }],
+    13: '1 cutover/switch cancelled',
+  },
+}
+const withSteps = (steps: Facts['steps'], more: Facts = {}): Facts => ({
+  ...FAILED,
+  ...more,
+  ...(steps && { steps }),
+})
+const retry =
+  (fromStepId?: number): Row['decide'] =>
+  (draft) =>
+    retryMember(draft, draft.member(1), 'fixed', fromStepId)
+const redo =
+  (fromStepId: number): Row['decide'] =>
+  (draft) =>
+    redoMember(draft, draft.member(1), fromStepId, 'again')
+
+table('retrying a failed member', [
+  {
+    name: 'from the step that failed, with a fresh count of retries and the next attempt',
+    facts: FAILED,
+    decide: retry(),
+    records: {
+      events: [
+        'member 1 retry failed→active: fixed',
+        'step 12 reactivate failed→pending: fixed',
+        'step 13 reactivate cancelled→pending: fixed',
+      ],
+      waits: ['12 slot'],
+    },
+    also: (draft) => {
+      const { attempt, retryCount, error, completedAt } = stepOf(draft, 12)
+      assert.deepEqual([attempt, retryCount, error, completedAt], [2, 0, null, null])
+      assert.equal(draft.member(1).failedAt, null)
+    },
+  },
+  {
+    name: 'from an earlier step: that one and all later ones',
+    facts: FAILED,
+    decide: retry(11),
+    records: {
+      events: [
+        'member 1 retry failed→active: fixed',
+        'step 11 redo succeeded→pending: fixed',
+        'step 12 reactivate failed→pending: fixed',
+        'step 13 reactivate cancelled→pending: fixed',
+      ],
+      waits: ['11 slot'],
+    },
+  },
+  {
+    name: 'not from a rolled-back step that is not named',
+    facts: withSteps({ 11: '1 prepare/create rolled_back', 12: '1 prepare/check cancelled' }),
+    decide: retry(),
+    refuses: 'step create of member 1 was rolled back: name the step to start from',
+  },
+  {
+    name: 'from a rolled-back step that is named',
+    facts: withSteps({ 11: '1 prepare/create rolled_back' }),
+    decide: retry(11),
+    records: {
+      events: [
+        'member 1 retry failed→active: fixed',
+        'step 11 reactivate rolled_back→pending: fixed',
+      ],
+      waits: ['11 slot'],
+    },
+  },
+  {
+    name: 'not from beyond the step that failed',
+    facts: FAILED,
+    decide: retry(13),
+    refuses: 'step switch comes after check, which is not passed',
+  },
+  {
+    name: 'not from a step of somebody else',
+    facts: FAILED,
+    decide: retry(99),
+    refuses: 'member 1 has no such step to start from',
+  },
+  {
+    name: 'not a member who has not failed',
+    facts: { ...FAILED, members: { 1: 'active' } },
+    decide: retry(),
+    refuses: 'member 1 is active, not failed',
+  },
+  {
+    name: 'not a member who has nothing left to do',
+    facts: withSteps({ 11: '1 prepare/create succeeded' }),
+    decide: retry(),
+    refuses: 'member 1 has no step that is not passed',
+  },
+  {
+    name: 'not a member who has left',
+    facts: { ...FAILED, members: { 1: 'removed' } },
+    decide: retry(),
+    refuses: 'member 1 is removed; add it again instead',
+  },
+  {
+    name: 'not in a cancelled batch',
+    facts: { ...FAILED, batch: 'cancelled' },
+    decide: retry(),
+    refuses: 'batch 7 is cancelled; clone it instead',
+  },
+  {
+    name: 'not while a rollback runs',
+    facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a pending slot' }),
+    decide: retry(),
+    refuses: 'member 1 has a rollback or removal that has not ended',
+  },
+  {
+    name: 'not while a job is out',
+    facts: withSteps({ 12: '1 prepare/check failed', 13: '1 cutover/switch cancelled job' }),
+    decide: retry(),
+    refuses: 'member 1 has a job out that is not settled',
+  },
+])
+
+const NEWER = runbookOf(
+  DEMO_YAML.replace('name: check, worker_id: w1', 'name: CHECK, worker_id: w3').replace(
+    'name: switch,',
+    'name: switch-over,',
+  ),
+)
+
+table('a version that was published since', [
+  {
+    name: 'is used for a step that it has, matched by name; one that it has no more stays as it was',
+    facts: {
+      ...FAILED,
+      batch: { activeVersion: 2 },
+      runbooks: { 1: runbookOf(DEMO_YAML), 2: NEWER },
+    },
+    decide: retry(),
+    records: {
+      events: [
+        'member 1 retry failed→active: fixed',
+        'step 12 reactivate failed→pending: fixed',
+        'step 13 reactivate cancelled→pending: fixed',
+      ],
+      waits: ['12 slot'],
+    },
+    also: (draft) => {
+      const planned = ({ plan }: Step) => [plan.runbookVersion, plan.stepName, plan.workerId]
+      assert.deepEqual(planned(stepOf(draft, 12)), [2, 'CHECK', 'w3'])
+      assert.deepEqual(planned(stepOf(draft, 13)), [1, 'switch', 'w2'])
+      assert.deepEqual([...draft.changedPlans], [stepOf(draft, 12)])
+    },
+  },
+])
+
+table('doing steps again', [
+  {
+    name: 'a member who is through, in a batch that has ended',
+    facts: withSteps(
+      {
+        11: '1 prepare/create succeeded',
+        12: '1 prepare/check skipped',
+        13: '1 cutover/switch succeeded',
+      },
+      {
+        members: { 1: 'active' },
+        batch: 'completed',
+        phases: { prepare: 'completed', cutover: 'completed' },
+      },
+    ),
+    decide: redo(12),
+    records: {
+      events: ['step 12 redo skipped→pending: again', 'step 13 redo succeeded→pending: again'],
+      waits: ['12 slot'],
+    },
+  },
+  {
+    name: 'a step that waits for its retry goes at once, with a fresh count',
+    facts: withSteps(
+      { 12: ['1 prepare/check pending retry+60', { attempt: 1, retryCount: 1 }] },
+      { members: { 1: 'active' } },
+    ),
+    decide: redo(12),
+    records: { waits: ['12 slot'] },
+    also: (draft) => {
+      const { attempt, retryCount, retryAfter } = stepOf(draft, 12)
+      assert.deepEqual([attempt, retryCount, retryAfter], [1, 0, null])
+    },
+  },
+  {
+    name: 'not while one of them is being polled',
+    facts: withSteps(
+      { 11: '1 prepare/create succeeded', 12: '1 prepare/check polling poll+30' },
+      { members: { 1: 'active' } },
+    ),
+    decide: redo(11),
+    refuses: 'step check of member 1 is being polled; it can be done again when that has ended',
+  },
+  {
+    name: 'not while a removal runs',
+    facts: withSteps({ 11: '1 prepare/create succeeded', 51: '1 removal/clean pending' }),
+    decide: redo(11),
+    refuses: 'member 1 has a rollback or removal that has not ended',
+  },
+  {
+    name: 'not a step in a phase that was replaced',
+    facts: withSteps(
+      { 11: '1 prepare/create succeeded' },
+      { members: { 1: 'active' }, phases: { prepare: 'superseded' } },
+    ),
+    decide: redo(11),
+    refuses: 'member 1 has no such step to start from',
+  },
+])
+
+const skip =
+  (stepId: number): Row['decide'] =>
+  (draft) =>
+    skipStep(draft, stepOf(draft, stepId), 'not needed')
+
+table('passing a step by hand', [
+  {
+    name: 'skipping the failed one: the member goes on after it',
+    facts: FAILED,
+    decide: skip(12),
+    records: {
+      events: [
+        'step 12 skip failed→skipped: not needed',
+        'member 1 retry failed→active: not needed',
+        'step 13 reactivate cancelled→pending: not needed',
+      ],
+      waits: ['13 slot'],
+    },
+  },
+  {
+    name: 'skipping one that waits for its retry',
+    facts: withSteps(
+      { 12: '1 prepare/check pending retry+60', 13: '1 cutover/switch pending' },
+      { members: { 1: 'active' } },
+    ),
+    decide: skip(12),
+    records: {
+      events: ['step 12 skip pending→skipped: not needed'],
+      waits: ['12 nothing', '13 slot'],
+    },
+    also: (draft) => assert.equal(stepOf(draft, 12).retryAfter, null),
+  },
+  {
+    name: 'marking done, with outputs',
+    facts: { ...FAILED, members: { 1: { status: 'failed', outputs: { a: 1, b: 1 } } } },
+    decide: (draft) => markDone(draft, stepOf(draft, 12), 'by hand', { b: 2 }),
+    records: {
+      events: [
+        'step 12 mark_done failed→succeeded: by hand',
+        'member 1 retry failed→active: by hand',
+        'step 13 reactivate cancelled→pending: by hand',
+      ],
+      waits: ['13 slot'],
+    },
+    also: (draft) => {
+      assert.deepEqual(draft.member(1).outputs, { a: 1, b: 2 })
+      assert.deepEqual([stepOf(draft, 12).completedAt, stepOf(draft, 12).error], [at(0), null])
+    },
+  },
+  {
+    name: 'only the next step',
+    facts: FAILED,
+    decide: skip(13),
+    refuses: 'step switch is not the next step of member 1',
+  },
+  {
+    name: 'not one that is being polled',
+    facts: withSteps({ 12: '1 prepare/check polling poll+9' }, { members: { 1: 'active' } }),
+    decide: skip(12),
+    refuses: 'step check of member 1 is polling',
+  },
+  {
+    name: 'not one that is passed',
+    facts: FAILED,
+    decide: skip(11),
+    refuses: 'step create of member 1 is succeeded',
+  },
+  {
+    name: 'not one of a rollback',
+    facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a failed' }),
+    decide: skip(31),
+    refuses: 'step 31 is a step of rollback; only phase steps can be passed by hand',
+  },
+  {
+    name: 'not while a job is out',
+    facts: withSteps({ 12: '1 prepare/check dispatched job' }, { members: { 1: 'active' } }),
+    decide: skip(12),
+    refuses: 'member 1 has a job out that is not settled',
+  },
+])
+
+const lately = (line: string, lateResult: Step['lateResult']): Facts =>
+  withSteps({ 11: [line, { lateResult }], 12: '1 prepare/check cancelled' })
+const accept: Row['decide'] = (draft) => acceptLateResult(draft, stepOf(draft, 11), 'it was done')
+
+table('accepting a late result', [
+  {
+    name: 'takes it for the result, with its outputs',
+    facts: lately('1 prepare/create failed', { id: 'T' }),
+    decide: accept,
+    records: {
+      events: [
+        'step 11 mark_done failed→succeeded: its late result was accepted: it was done',
+        'member 1 retry failed→active: it was done',
+        'step 12 reactivate cancelled→pending: it was done',
+      ],
+      waits: ['12 slot'],
+    },
+    also: (draft: Draft) => {
+      assert.deepEqual(draft.member(1).outputs, { ThingId: 'T' })
+      const { result, lateResult } = stepOf(draft, 11)
+      assert.deepEqual([result, lateResult], [{ id: 'T' }, undefined])
+    },
+  },
+  {
+    name: 'also when it is null: that is a result too',
+    facts: lately('1 prepare/create cancelled', null),
+    decide: accept,
+    records: {
+      events: [
+        'step 11 mark_done cancelled→succeeded: its late result was accepted: it was done',
+        'step 11 outputs_missing: the result is no object, so it lacks id',
+        'member 1 retry failed→active: it was done',
+        'step 12 reactivate cancelled→pending: it was done',
+      ],
+      waits: ['12 slot'],
+    },
+  },
+  {
+    name: 'not without one',
+    facts: lately('1 prepare/create failed', undefined),
+    decide: accept,
+    refuses: 'step 11 has no late result to accept',
+  },
+  {
+    name: 'not after a rollback has undone it',
+    facts: lately('1 prepare/create rolled_back', { id: 'T' }),
+    decide: accept,
+    refuses: 'step 11 was rolled back: what its late result says is undone',
+  },
+])
+
+table('setting a variable', [
+  {
+    name: 'keeps the others',
+    facts: { members: { 1: { outputs: { a: 1, b: 1 } } } },
+    decide: (draft) => setVariable(draft, draft.member(1), 'b', [2], 'typo'),
+    records: { events: ['member 1 variable_set: b was set: typo'] },
+    also: (draft) => assert.deepEqual(draft.member(1).outputs, { a: 1, b: [2] }),
+  },
+])

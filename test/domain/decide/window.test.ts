@@ -1,0 +1,54 @@
+// Sharing a worker's slots: never more than are free, as level as they can be made, and the same every time.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { shareSlots } from '../../../src/domain/decide/window.ts'
+import { seeded } from '../../seeded.ts'
+
+type Out = Readonly<Record<number, number>>
+const outstanding = (out: Out) => new Map(Object.entries(out).map(([id, jobs]) => [+id, jobs]))
+
+const SHARES: readonly [string, number, readonly number[], Out, Out][] = [
+  ['nobody waits', 10, [], { 1: 3 }, {}],
+  ['one batch gets all that is free', 10, [1], {}, { 1: 10 }],
+  ['what is out is not free', 10, [1], { 1: 4, 2: 5 }, { 1: 1 }],
+  ['nothing is free', 10, [1, 2], { 3: 10 }, { 1: 0, 2: 0 }],
+  ['the limit was lowered below what is out', 5, [1], { 3: 10 }, { 1: 0 }],
+  ['two share alike', 10, [1, 2], {}, { 1: 5, 2: 5 }],
+  ['the odd one goes to the lower id', 5, [2, 1], {}, { 1: 3, 2: 2 }],
+  ['who has none comes first', 10, [1, 2], { 1: 8 }, { 1: 0, 2: 2 }],
+  ['until they are level', 10, [1, 2], { 1: 4 }, { 1: 1, 2: 5 }],
+  ['three levels', 12, [1, 2, 3], { 1: 5, 2: 2 }, { 1: 0, 2: 1, 3: 4 }],
+  ['fewer slots than batches', 2, [1, 2, 3], {}, { 1: 1, 2: 1, 3: 0 }],
+]
+
+describe('slots', () => {
+  for (const [name, limit, waiting, out, share] of SHARES) {
+    it(name, () => {
+      const got = shareSlots(limit, waiting, outstanding(out))
+      assert.deepEqual(got, outstanding(share))
+    })
+  }
+
+  it('in 2,000 random windows: none too many, none left over, level, and the same again', () => {
+    const pick = seeded(39)
+    for (let round = 0; round < 2_000; round++) {
+      const limit = pick(60)
+      const out = new Map(Array.from({ length: pick(6) }, () => [pick(8), pick(12)]))
+      const waiting = [...new Set(Array.from({ length: pick(7) }, () => pick(8)))]
+      const share = shareSlots(limit, waiting, out)
+      const what = JSON.stringify({ round, limit, out: [...out], waiting, share: [...share] })
+      const free = Math.max(0, limit - [...out.values()].reduce((sum, jobs) => sum + jobs, 0))
+      const given = [...share.values()].reduce((sum, slots) => sum + slots, 0)
+      assert.equal(given, waiting.length === 0 ? 0 : free, what)
+      assert.deepEqual([...share.keys()].sort(), waiting.toSorted(), what)
+      // Whoever got a slot is not above anybody else who waits by more than one.
+      const after = (id: number) => (out.get(id) ?? 0) + share.get(id)!
+      const lowest = Math.min(...waiting.map(after))
+      for (const id of waiting) {
+        assert.ok(share.get(id)! >= 0 && Number.isInteger(share.get(id)), what)
+        if (share.get(id)! > 0) assert.ok(after(id) <= lowest + 1, what)
+      }
+      assert.deepEqual(shareSlots(limit, waiting.toReversed(), out), share, what)
+    }
+  })
+})
