@@ -5,3 +5,34 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 
 /** Names that mean something to JavaScript objects. As keys of our own maps they are refused, wherever they come from. */
 export const RESERVED_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype']
+
+/** Deeper values are refused: JSON.parse reads a hundred thousand levels, but writing them back, or storing them, does not end well. */
+export const JSON_DEPTH_MAX = 100
+
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  return Object.values(value).some((inner) => isDeeperThan(inner, levels - 1))
+}
+
+/** What PostgreSQL cannot hold in text or jsonb: NUL, and half of a surrogate pair. In JSON text both come as escapes only. */
+const UNSTORABLE_ESCAPE = /\\u(?:0000|d[89a-f])/i
+
+/** Parsed JSON that the database can hold: what it cannot becomes U+FFFD, in keys too. Throws when the text is no JSON. */
+export function parseStorable(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return UNSTORABLE_ESCAPE.test(text) && !isDeeperThan(value, JSON_DEPTH_MAX)
+    ? storable(value)
+    : value
+}
+
+const storableText = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return storableText(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(storable)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [storableText(key), storable(inner)]),
+  )
+}

@@ -4,7 +4,7 @@
 // `parameters` and `result` is never touched. Reading never throws: a body that cannot be understood gives a reason, which
 // becomes the dead letter's description and therefore never quotes the body (it may hold personal data).
 import { z } from 'zod'
-import type { Json } from './json.ts'
+import { isDeeperThan, JSON_DEPTH_MAX, type Json, parseStorable } from './json.ts'
 
 type JsonObject = Readonly<Record<string, Json>>
 
@@ -41,6 +41,12 @@ function optional<S extends Shape>(shape: S): Optional<S> {
   return Object.fromEntries(pairs) as Optional<S>
 }
 
+/** Nothing is decided by these: what does not fit counts as missing, so that a job which was done is not taken for lost. */
+function informing<S extends Shape>(shape: S): { [K in keyof S]: z.ZodCatch<Optional<S>[K]> } {
+  const pairs = Object.entries(shape).map(([key, type]) => [key, type.nullish().catch(null)])
+  return Object.fromEntries(pairs) as { [K in keyof S]: z.ZodCatch<Optional<S>[K]> }
+}
+
 /** `needed`: what a message means nothing without. `others`: always written; when reading they may be missing or null. */
 function event<N extends Shape, O extends Shape>(needed: N, others: O) {
   return {
@@ -66,7 +72,6 @@ const readCorrelation = z.object(optional({ ...correlation, ...ofRunbook })).nul
 
 const resultOthers = {
   batchId: id,
-  workerId: text,
   functionName: text,
   resultType: z.string(),
   durationMs: z.number().nonnegative(),
@@ -107,6 +112,7 @@ const FORMATS = {
     write: z.strictObject({
       ...resultOthers,
       jobId: text,
+      workerId: text,
       status: statuses,
       result: json,
       error: z.strictObject(failure).nullable(),
@@ -114,11 +120,15 @@ const FORMATS = {
       correlationData: jsonObject.nullable(),
     }),
     read: z.object({
-      ...optional(resultOthers),
+      ...informing(resultOthers),
       jobId: text,
+      workerId: text.nullish(),
       status: statusInAnyCase,
       result: json.default(null),
-      error: z.union([z.object(optional(failure)), bareSentence]).nullish(),
+      error: z
+        .union([z.object(informing(failure)), bareSentence])
+        .nullish()
+        .catch(null),
       correlationData: readCorrelation,
     }),
   },
@@ -166,7 +176,7 @@ export function readMessage<T extends MessageType>(type: T, text: string): ReadM
 export function readMessage(type: string | null, text: string): ReadMessage
 export function readMessage(type: string | null, text: string): ReadMessage {
   try {
-    return understand(type, JSON.parse(text))
+    return understand(type, parseStorable(text))
   } catch {
     return { ok: false, reason: `The body (${text.length} characters) is not JSON.` }
   }
@@ -174,6 +184,9 @@ export function readMessage(type: string | null, text: string): ReadMessage {
 
 function understand(type: string | null, value: unknown): ReadMessage {
   if (!isObject(value)) return { ok: false, reason: `The body is ${kindOf(value)}, not an object.` }
+  if (isDeeperThan(value, JSON_DEPTH_MAX)) {
+    return { ok: false, reason: `The body is nested deeper than ${JSON_DEPTH_MAX} levels.` }
+  }
   const named = value.messageType ?? value.MessageType ?? null
   const known = MESSAGE_TYPES.find((one) => one === (type ?? named))
   if (!known) {

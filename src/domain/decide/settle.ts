@@ -9,6 +9,10 @@ import { definitionOf } from './plan.ts'
 import { endOfUndo } from './undo.ts'
 
 const RETRY_JITTER = 0.1
+/** An error goes into the step, its attempt and its event: a whole stack trace or page of HTML helps nobody there. */
+const ERROR_CHARS_MAX = 4_000
+/** Milliseconds are kept as a 32-bit number: 24 days. */
+const DURATION_MS_MAX = 2 ** 31 - 1
 
 /** What a decision needs of a result. Any body may come: `result` can be every kind of JSON, or missing. */
 export interface WorkerResult {
@@ -55,15 +59,17 @@ const isForeign = ({ plan }: Step, { workerId }: WorkerResult): boolean =>
 function failureOf(step: Step, result: WorkerResult): string | null {
   if (result.status === 'Failure') {
     const { message, type } = result.error ?? {}
-    return [message ?? 'the worker reported a failure without a message', type && `(${type})`]
-      .filter(Boolean)
-      .join(' ')
+    const said = [message || 'the worker reported a failure without a message', type && `(${type})`]
+    return shortened(said.filter(Boolean).join(' '))
   }
   if (isIncomplete(result.result) && step.plan.pollIntervalSec === null) {
     return 'reported as not complete, and the step has no poll'
   }
   return null
 }
+
+const shortened = (text: string): string =>
+  text.length > ERROR_CHARS_MAX ? `${text.slice(0, ERROR_CHARS_MAX - 1).toWellFormed()}…` : text
 
 const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -98,7 +104,8 @@ export function settle(
     outcome,
     result,
     error: error ?? null,
-    durationMs: durationMs ?? null,
+    // Foreign workers measure in fractions, and some with a clock that jumped.
+    durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
   })
   draft.setWait(step, null)
 }

@@ -1,0 +1,32 @@
+// Messages as a foreign sender or another transport might deliver them: straight into the queue, past our own writing.
+import { randomUUID } from 'node:crypto'
+import type { Json } from '../../src/domain/json.ts'
+import type { World } from './world.ts'
+
+export interface Envelope {
+  readonly topic?: 'worker-results' | 'orchestrator-events'
+  readonly type?: string
+}
+
+/** A body as text is delivered as it is. */
+export async function deliver(
+  { db, clock }: World,
+  body: Json,
+  { topic = 'worker-results', type = 'worker-result' }: Envelope = {},
+): Promise<void> {
+  const now = clock.now()
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  await db.query(
+    `insert into messages (topic, subscription, message_id, message_type, body, enqueued_at, visible_at, expires_at)
+     values ($1, 'orchestrator', $2, $3, $4, $5, $5, $6)`,
+    [topic, randomUUID(), type, text, now, new Date(+now + 3_600_000)],
+  )
+}
+
+/** `Unreadable: The body (3 characters) is not JSON.`, oldest first. */
+export async function deadLettersOf({ db }: World): Promise<string[]> {
+  const rows = await db.query<{ said: string }>(
+    `select reason || ': ' || description as said from dead_letters order by id`,
+  )
+  return rows.map(({ said }) => said)
+}
