@@ -58,13 +58,14 @@ export async function expandPhase(
       const newIds = new Set<number>()
       await writeSteps(visit, phase, ids, stepsOfPhase(draft, phase), newIds)
       await bringMembers(visit, ids, { all: true, newIds })
-      for (const id of ids) advanceMember(draft, draft.member(id))
     }
     const isLast = ids.length < MEMBERS_PER_CHUNK
     draft.changePhase(phase, {
       expandedThrough: ids.at(-1) ?? phase.expandedThrough,
       ...(isLast && { expandedAt: draft.now }),
     })
+    // After the mark has moved: whoever did this phase before (a joiner, one who came back) may wait in a later one for it.
+    for (const id of ids) advanceMember(draft, draft.member(id))
     if (isLast) draft.note('expanded', 'the steps of every member are written', { phaseId })
     return !isLast
   })
