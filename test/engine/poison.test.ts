@@ -1,0 +1,180 @@
+// One message that cannot be handled harms only itself and stops only its batch; a database in trouble changes nothing at all.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { makeConsumer } from '../../src/bus/consumer.ts'
+import type { Db } from '../../src/db/db.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { resumeBatch } from '../../src/engine/operate.ts'
+import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { runTimers } from '../../src/engine/timers.ts'
+import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
+import {
+  attemptsOf,
+  batchOf,
+  because,
+  memberId,
+  order,
+  runbook,
+  step,
+} from '../scenarios/looking.ts'
+import { people, story, type World } from '../scenarios/world.ts'
+
+const YAML = runbook('wave', {
+  'prepare T-1h': [step('create', 'timeout: 10m, retry: { max_retries: 1, interval: 60s }')],
+})
+
+/** Three members whose jobs are out. */
+async function begin(world: World): Promise<number> {
+  world.answer = () => 'silent'
+  await world.publish(YAML)
+  const batchId = await world.batch('wave', 3, { startsInMin: 60 })
+  await world.settle()
+  return batchId
+}
+
+const setVersion = async (world: World, member: number, version: number) => {
+  await world.db.query(
+    'update step_executions set runbook_version = $2 where batch_member_id = $1',
+    [member, version],
+  )
+}
+
+const letters = ({ db }: World) =>
+  db.query<{ id: number; reason: string; description: string }>(
+    'select id, reason, description from dead_letters where replayed_at is null order by id',
+  )
+
+it('a poison message alone is a dead letter with its reason; its group is applied; the batch is held', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world)
+    const broken = await memberId(world, batchId, 2)
+    await setVersion(world, broken, 99)
+    for (const job of world.jobs) await world.result(job, { ok: true })
+    await world.orchestrate()
+    assert.deepEqual(await attemptsOf(world), ['step-1 succeeded', 'step-3 succeeded'])
+    const [letter, ...others] = await letters(world)
+    assert.equal(others.length, 0)
+    assert.equal(letter!.reason, 'HandlerFailed')
+    assert.equal(letter!.description, 'version 99 of runbook wave is not in the database')
+    const reason = 'a change could not be made: version 99 of runbook wave is not in the database'
+    assert.equal((await batchOf(world, batchId)).held, reason)
+    assert.deepEqual(await because(world, 'held'), [reason])
+
+    await setVersion(world, broken, 1)
+    await world.bus.deadLetters.replay(String(letter!.id), 'operator')
+    await resumeBatch(world.door, order(batchId))
+    await world.settle()
+    assert.equal((await attemptsOf(world)).at(-1), 'step-2 succeeded')
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('a batch whose runbook cannot be read any more is held; another batch in the same chunk goes on', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world)
+    await world.publish(YAML.replace('name: wave', 'name: other'))
+    const other = await world.batch('other', 1, { startsInMin: 60 })
+    await world.settle()
+    const [kept] = await world.db.query<{ yaml: string }>(
+      `update runbooks r set yaml_content = 'nonsense' from runbooks o where o.id = r.id and r.name = 'wave'
+       returning o.yaml_content as yaml`,
+    )
+    for (const job of world.jobs) await world.result(job, { ok: true })
+    const received = await world.bus.receive(WORKER_RESULTS, 10)
+    const outcomes = await handleChunk({ ...world.door, runbooks: new RunbookCache() }, received)
+    assert.deepEqual(
+      outcomes.map((outcome) => (outcome === 'settle' ? outcome : 'dead letter')),
+      ['dead letter', 'dead letter', 'dead letter', 'settle'],
+    )
+    assert.match(
+      (await batchOf(world, batchId)).held!,
+      /^a change could not be made: version 1 of runbook wave can no longer be read/,
+    )
+    const { status, held } = await batchOf(world, other)
+    assert.deepEqual([status, held], ['completed', null])
+
+    await world.db.query(`update runbooks set yaml_content = $1 where name = 'wave'`, [kept!.yaml])
+    await resumeBatch(world.door, order(batchId))
+    await handleChunk(world.door, received)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('a timer that fails holds its batch and does not keep the others from theirs', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world)
+    const other = await world.batch('wave', people(4).slice(3), { startsInMin: 59 })
+    await world.settle()
+    const broken = await memberId(world, batchId, 2)
+    await setVersion(world, broken, 99)
+    await world.clock.advance(720_000)
+    await world.orchestrate()
+    assert.match((await batchOf(world, batchId)).held!, /version 99 of runbook wave is not in/)
+    assert.equal((await batchOf(world, other)).held, null)
+    assert.deepEqual(await attemptsOf(world), ['step-4 lost'])
+    await setVersion(world, broken, 1)
+    await world.orchestrate()
+    assert.equal((await attemptsOf(world)).length, 4)
+    await resumeBatch(world.door, order(batchId))
+    world.answer = () => ({ ok: true })
+    await world.pass(60)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+/** Every statement in a transaction after the first `statements` fails, as when the server goes away. */
+function failingAfter(db: Db, statements: number): Db {
+  return {
+    ...db,
+    transaction: (work) =>
+      db.transaction((tx) => {
+        let left = statements
+        return work({
+          ...tx,
+          query: (sql, values) => {
+            if (left-- > 0) return tx.query(sql, values)
+            const gone = new Error('terminating connection due to administrator command')
+            return Promise.reject(Object.assign(gone, { code: '57P01' }))
+          },
+        })
+      }),
+  }
+}
+
+for (const statements of [0, 2, 5, 9]) {
+  it(`a database that goes away after ${statements} statements: all messages come again, nothing changed`, () =>
+    story({}, async (world) => {
+      const batchId = await begin(world)
+      for (const job of world.jobs) await world.result(job, { ok: true })
+      const before = await world.db.query('select * from step_executions order by id')
+      const door: Door = { ...world.door, db: failingAfter(world.db, statements) }
+      const errors: unknown[] = []
+      const consumer = makeConsumer({
+        name: 'results',
+        bus: world.bus,
+        subscription: WORKER_RESULTS,
+        handle: (messages) => handleChunk(door, messages),
+        clock: world.clock,
+        chunk: 10,
+        onError: (error) => errors.push(error),
+      })
+      assert.equal(await consumer.runOnce(), 3)
+      assert.deepEqual(
+        errors.map((error) => (error as { code: string }).code),
+        ['57P01'],
+      )
+      assert.deepEqual(await world.db.query('select * from step_executions order by id'), before)
+      assert.deepEqual(await attemptsOf(world), [])
+      assert.deepEqual(await letters(world), [])
+      await assert.rejects(
+        runTimersAfter(world, door),
+        { code: '57P01' },
+        'timers say so too, and hold nothing',
+      )
+      assert.equal((await batchOf(world, batchId)).held, null)
+      await world.pass(1)
+      assert.equal((await batchOf(world, batchId)).status, 'completed')
+    }))
+}
+
+/** The jobs' deadlines are over on this door's clock, so there is something for its timers to do. */
+const runTimersAfter = (world: World, door: Door) =>
+  runTimers({ ...door, clock: { now: () => new Date(+world.clock.now() + 720_000) } })

@@ -1,0 +1,441 @@
+// Two connections on a real server: PGlite has one and cannot show a race. Each pair runs in both orders with the first one
+// stopped just before its commit, and then many times at once. Whatever wins, the end is one of those that are allowed.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, it } from 'node:test'
+import { workerJobs } from '../../src/bus/bus.ts'
+import { openPostgresBus } from '../../src/bus/postgres.ts'
+import type { Db } from '../../src/db/db.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { type Message, readMessage } from '../../src/domain/messages.ts'
+import { createBatch } from '../../src/engine/create.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { moveMember, removeMembers } from '../../src/engine/members.ts'
+import { handleMessages } from '../../src/engine/messages.ts'
+import { advanceBatch, cancelBatch, holdBatch } from '../../src/engine/operate.ts'
+import {
+  expandPhases,
+  fillWorkers,
+  settleDeadJobs,
+  startDuePhases,
+  wakeWaits,
+} from '../../src/engine/timers.ts'
+import { openTestPostgres, type TestDatabase } from '../databases.ts'
+import { brokenInvariants } from '../invariants.ts'
+import { batchOf, order, phasesOf, runbook, step } from '../scenarios/looking.ts'
+import { openWorld, people, START, type World } from '../scenarios/world.ts'
+
+const ROUNDS = 20
+const YAML = runbook('wave', {
+  'prepare T-1h': [step('create', 'timeout: 10m, retry: { max_retries: 1, interval: 60s }')],
+})
+
+let database: TestDatabase
+let second: Db
+let world: World
+let other: Door
+
+before(async () => {
+  database = await openTestPostgres()
+  second = await openPostgres({ url: database.url! })
+  world = await openWorld({ database, maxOutstanding: 1000 })
+  world.answer = () => 'silent'
+  other = { ...world.door, db: second }
+  await world.publish(YAML)
+})
+
+after(async () => {
+  await second.close()
+  await world.close()
+})
+
+let made = 0
+
+/** A wave of people of its own, each with a job out. */
+async function wave(members: number, options: { manual?: boolean; startsInMin?: number } = {}) {
+  const batch = await freshBatch(members, options)
+  await world.settle()
+  return batch
+}
+
+async function freshBatch(
+  members: number,
+  { manual = false, startsInMin = 60 }: { manual?: boolean; startsInMin?: number } = {},
+): Promise<number> {
+  // No two batches of a runbook begin at the same second, however far the clock was turned meanwhile.
+  const startsAtMs = +START + startsInMin * 60_000 - ++made * 1000
+  const inMinutes = (startsAtMs - +world.clock.now()) / 60_000
+  const first = made * 100
+  const list = people(first + members).slice(first)
+  return world.batch('wave', list, { manual, startsInMin: inMinutes })
+}
+
+const memberOf = async (batchId: number, place: number): Promise<number> => {
+  const rows = await world.db.query<{ id: number }>(
+    'select id from batch_members where batch_id = $1 order by id offset $2 limit 1',
+    [batchId, place],
+  )
+  return rows[0]!.id
+}
+
+async function jobsOf(batchId: number): Promise<string[]> {
+  const rows = await world.db.query<{ id: string }>(
+    `select job_id as id from waits where batch_id = $1 and what = 'job' order by step_id`,
+    [batchId],
+  )
+  return rows.map(({ id }) => id)
+}
+
+function resultOf(jobId: string, status: 'Success' | 'Failure' = 'Success'): Message {
+  const read = readMessage('worker-result', JSON.stringify({ jobId, status, result: true }))
+  assert.ok(read.ok)
+  return read.message
+}
+
+type Act = (door: Door) => Promise<unknown>
+const answers =
+  (jobId: string): Act =>
+  (door) =>
+    handleMessages(door, [resultOf(jobId)])
+
+/** What became of an act: null when it went well, else why it was refused. Anything but a refusal fails the test. */
+async function outcomeOf(act: Promise<unknown>): Promise<string | null> {
+  try {
+    await act
+    return null
+  } catch (error) {
+    assert.equal((error as { code?: string }).code, 'REFUSED', String(error))
+    return (error as Error).message
+  }
+}
+
+/** A door whose first transaction stops just before it commits. */
+function stopping(door: Door) {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  let isFirst = true
+  const db: Db = {
+    ...door.db,
+    transaction: (work) =>
+      door.db.transaction(async (tx) => {
+        const stops = isFirst
+        isFirst = false
+        const result = await work(tx)
+        if (stops) {
+          reached.resolve()
+          await released.promise
+        }
+        return result
+      }),
+  }
+  return { door: { ...door, db }, reached: reached.promise, release: released.resolve }
+}
+
+const LOOKS_MAX = 5_000
+
+/** Until some connection waits for a lock of another. Looks again and again; never sleeps. */
+async function untilBlocked(isDone: () => boolean): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX && !isDone(); look++) {
+    const rows = await world.db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows.length > 0) return
+  }
+}
+
+/** The first act does everything but commit; then the second begins; when it can get no further, the first commits. */
+async function overlap(first: Act, then: Act): Promise<[string | null, string | null]> {
+  const { door, reached, release } = stopping(world.door)
+  const one = outcomeOf(first(door))
+  await Promise.race([reached, one])
+  let isDone = false
+  const two = outcomeOf(then(other)).finally(() => {
+    isDone = true
+  })
+  await untilBlocked(() => isDone)
+  release()
+  return Promise.all([one, two])
+}
+
+const atOnce = (first: Act, then: Act): Promise<[string | null, string | null]> =>
+  Promise.all([outcomeOf(first(world.door)), outcomeOf(then(other))])
+
+/** A pair in every way: each one first, and many times at once. `begin` makes a fresh pair, `check` looks at the end. */
+async function race(
+  begin: () => Promise<{
+    acts: readonly [Act, Act]
+    check: (outcomes: readonly (string | null)[]) => Promise<void>
+  }>,
+): Promise<void> {
+  const ways: ((a: Act, b: Act) => Promise<(string | null)[]>)[] = [
+    overlap,
+    async (a, b) => (await overlap(b, a)).reverse(),
+    ...Array.from({ length: ROUNDS }, () => atOnce),
+  ]
+  for (const way of ways) {
+    const { acts, check } = await begin()
+    await check(await way(...acts))
+    assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+  }
+}
+
+it('the last two results of a phase: one of them closes it', () =>
+  race(async () => {
+    const batchId = await wave(2)
+    const [one, two] = await jobsOf(batchId)
+    return {
+      acts: [answers(one!), answers(two!)],
+      check: async () => {
+        assert.deepEqual(await phasesOf(world, batchId), ['prepare completed 2: 2 passed'])
+        assert.equal((await batchOf(world, batchId)).status, 'completed')
+      },
+    }
+  }))
+
+it('a result against cancel: cancelled either way, the result counts only if it was first', () =>
+  race(async () => {
+    const batchId = await wave(2)
+    const [one] = await jobsOf(batchId)
+    return {
+      acts: [answers(one!), (door) => cancelBatch(door, order(batchId))],
+      check: async () => {
+        assert.equal((await batchOf(world, batchId)).status, 'cancelled')
+        const steps = await world.db.query<{ status: string; late: boolean }>(
+          `select status, late_result_json is not null as late from step_executions where job_id = $1`,
+          [one],
+        )
+        assert.equal(steps[0]!.late, steps[0]!.status === 'cancelled')
+        const attempts = await world.db.query('select outcome from attempts where job_id = $1', [
+          one,
+        ])
+        assert.deepEqual(attempts, [{ outcome: 'succeeded' }])
+      },
+    }
+  }))
+
+it('a timer against cancel: nothing is sent after the cancel', () =>
+  race(async () => {
+    const batchId = await wave(2)
+    const [one] = await jobsOf(batchId)
+    await handleMessages(world.door, [resultOf(one!, 'Failure')])
+    await world.clock.advance(60_000)
+    return {
+      acts: [
+        async (door) => {
+          await wakeWaits(door)
+          await fillWorkers(door)
+        },
+        (door) => cancelBatch(door, order(batchId)),
+      ],
+      check: async () => {
+        assert.equal((await batchOf(world, batchId)).status, 'cancelled')
+        const open = await world.db.query(
+          `select from step_executions where batch_id = $1 and status in ('pending', 'dispatched', 'polling')`,
+          [batchId],
+        )
+        assert.equal(open.length, 0)
+        const waiting = await world.db.query(
+          `select from waits where batch_id = $1 and what <> 'job'`,
+          [batchId],
+        )
+        assert.equal(waiting.length, 0)
+      },
+    }
+  }))
+
+it('a phase falling due against a removal: who left has no open step', () =>
+  race(async () => {
+    const batchId = await freshBatch(2)
+    const leaver = await memberOf(batchId, 0)
+    return {
+      acts: [
+        async (door) => {
+          await startDuePhases(door)
+          await expandPhases(door)
+        },
+        (door) => removeMembers(door, { ...order(batchId), memberIds: [leaver] }),
+      ],
+      check: async () => {
+        await world.settle()
+        const open = await world.db.query(
+          `select from step_executions where batch_member_id = $1 and status in ('pending', 'dispatched', 'polling')`,
+          [leaver],
+        )
+        assert.equal(open.length, 0)
+        const { active, removed } = await batchOf(world, batchId)
+        assert.deepEqual([active, removed], [1, 1])
+        assert.equal((await jobsOf(batchId)).length, 1)
+      },
+    }
+  }))
+
+it('two advances: one goes on, the other is refused', () =>
+  race(async () => {
+    const batchId = await freshBatch(1, { manual: true })
+    const advance: Act = (door) =>
+      advanceBatch(door, {
+        batchId,
+        actor: 'operator',
+        expectedPhase: 'prepare',
+        allowStragglers: false,
+      })
+    return {
+      acts: [advance, advance],
+      check: async (outcomes) => {
+        assert.equal(outcomes.filter((outcome) => outcome === null).length, 1)
+        await world.settle()
+        assert.equal((await jobsOf(batchId)).length, 1)
+      },
+    }
+  }))
+
+it('withdrawing against a worker: a job is taken back or taken, never both and never neither', () =>
+  race(async () => {
+    const batchId = await freshBatch(6)
+    await world.orchestrate()
+    const out = await jobsOf(batchId)
+    assert.equal(out.length, 6)
+    const taken: string[] = []
+    return {
+      acts: [
+        ({ db, clock }) =>
+          db.transaction(async (tx) => {
+            const bus = openPostgresBus({
+              db: { ...db, query: tx.query },
+              clock,
+              newToken: randomUUID,
+            })
+            const received = await bus.receive(workerJobs('w1'), 3)
+            taken.push(...received.map(({ messageId }) => messageId))
+          }),
+        (door) => holdBatch(door, order(batchId)),
+      ],
+      check: async () => {
+        const attempts = await world.db.query<{ id: string }>(
+          `select job_id as id from attempts where batch_id = $1 and outcome = 'withdrawn'`,
+          [batchId],
+        )
+        const withdrawn = attempts.map(({ id }) => id)
+        assert.deepEqual([...withdrawn, ...taken].sort(), out.sort())
+        assert.deepEqual(await jobsOf(batchId), taken.sort())
+        await handleMessages(
+          world.door,
+          taken.map((jobId) => resultOf(jobId)),
+        )
+        await world.db.query(`delete from messages where topic = 'worker-jobs'`)
+      },
+    }
+  }))
+
+it('two orchestrators notice one dead job: it is settled once', () =>
+  race(async () => {
+    world.answer = () => ({ refuse: 'broken' })
+    const batchId = await freshBatch(1)
+    await world.orchestrate()
+    await world.work()
+    world.answer = () => 'silent'
+    return {
+      acts: [settleDeadJobs, settleDeadJobs],
+      check: async () => {
+        const attempts = await world.db.query('select outcome from attempts where batch_id = $1', [
+          batchId,
+        ])
+        assert.deepEqual(attempts, [{ outcome: 'dead_lettered' }])
+        await cancelBatch(world.door, order(batchId))
+      },
+    }
+  }))
+
+it('two batches made at once with the same person: one of them is refused', () =>
+  race(async () => {
+    const members = people(++made * 100).slice(-1)
+    const make =
+      (minute: number): Act =>
+      async (door) => {
+        const sourceTime = new Date(+world.clock.now() + (minute * 100_000 + made) * 1000)
+        try {
+          await createBatch(door, { runbookName: 'wave', sourceTime, members, createdBy: 'tester' })
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, 'MEMBER_ELSEWHERE')
+        }
+      }
+    return {
+      acts: [make(1), make(2)],
+      check: async () => {
+        const rows = await world.db.query('select from batch_members where member_key = $1', [
+          members[0]!.key,
+        ])
+        assert.equal(rows.length, 1)
+      },
+    }
+  }))
+
+it('two moves that cross do not wait for each other', () =>
+  race(async () => {
+    const [one, two] = [await wave(2), await wave(2)]
+    for (const batchId of [one, two])
+      await handleMessages(
+        world.door,
+        (await jobsOf(batchId)).slice(0, 1).map((jobId) => resultOf(jobId)),
+      )
+    const move =
+      (batchId: number, toBatchId: number, member: number): Act =>
+      (door) =>
+        moveMember(door, { ...order(batchId), memberId: member, toBatchId })
+    return {
+      acts: [move(one, two, await memberOf(one, 0)), move(two, one, await memberOf(two, 0))],
+      check: async (outcomes) => {
+        assert.deepEqual(outcomes, [null, null])
+        for (const batchId of [one, two]) {
+          const { active, removed } = await batchOf(world, batchId)
+          assert.deepEqual([active, removed], [2, 1])
+        }
+      },
+    }
+  }))
+
+it('two orchestrators and the results of two batches never fill a window beyond its limit', async () => {
+  const limit = 5
+  await world.db.query(`delete from messages`)
+  await world.db.query(`update batches set held_at = detected_at, held_by = 'x', held_reason = 'x'
+                         where status in ('active', 'detected') and held_at is null`)
+  await world.db.query(
+    `insert into workers (worker_id, is_configured, max_outstanding) values ('narrow', true, $1)`,
+    [limit],
+  )
+  await world.publish(YAML.replaceAll('worker_id: w1', 'worker_id: narrow'))
+  const batches = [await freshBatch(30), await freshBatch(30)]
+  await startDuePhases(world.door)
+  await expandPhases(world.door)
+  const outNow = async () => (await Promise.all(batches.map(jobsOf))).flat()
+  let most = 0
+  for (let round = 0; round < 60; round++) {
+    const jobs = await outNow()
+    const [some, others] = [jobs.slice(0, 2), jobs.slice(2, 3)]
+    const watch = async () => {
+      const [row] = await second.query<{ jobs: number }>(
+        `select count(*) as jobs from waits where worker_id = 'narrow' and what = 'job'`,
+      )
+      most = Math.max(most, row!.jobs)
+    }
+    await Promise.all([
+      fillWorkers(world.door),
+      fillWorkers(other),
+      handleMessages(
+        world.door,
+        some.map((jobId) => resultOf(jobId)),
+      ),
+      handleMessages(
+        other,
+        others.map((jobId) => resultOf(jobId)),
+      ),
+      ...Array.from({ length: 5 }, watch),
+    ])
+    await watch()
+  }
+  assert.equal(most, limit)
+  assert.deepEqual(await outNow(), [])
+  const ends = await Promise.all(batches.map(async (id) => (await batchOf(world, id)).status))
+  assert.deepEqual(ends, ['completed', 'completed'])
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+})
