@@ -28,7 +28,7 @@ export const workerJobs = (workerId: string): Subscription => ({
   name: `worker-${workerId}`,
 })
 
-/** How long a message is a consumer's own before others may take it. Renewing starts it anew. */
+/** How long a message is a consumer's own before others may take it, unless the transport is told otherwise. */
 export const LEASE_MS = 60_000
 /** A message taken this often without being settled goes to the dead letters instead of an eleventh consumer. */
 export const MAX_DELIVERIES = 10
@@ -80,15 +80,17 @@ export interface Lease {
 }
 
 export interface Bus {
+  /** How long a received message is its consumer's own. Renewing starts it anew: do so well before. */
+  readonly leaseMs: number
   /** Durable when it returns. Messages whose id was sent in the last ten minutes are dropped in silence. */
   publish(messages: readonly Send[]): Promise<void>
-  /** Up to `limit` messages, leased for a minute; none when there are none right now. */
+  /** Up to `limit` messages, leased for `leaseMs`; none when there are none right now. */
   receive(subscription: Subscription, limit: number): Promise<Received[]>
   /** Done with these. Returns those whose lease was lost: they come again, to this consumer or another. */
   settle(messages: readonly Received[]): Promise<Received[]>
   /** Gives them back, each counted as one delivery. With `delayMs` they come again no sooner, where the transport can. */
   abandon(messages: readonly Received[], delayMs?: number): Promise<void>
-  /** A fresh minute. Returns those whose lease was lost. */
+  /** A fresh lease. Returns those whose lease was lost. */
   renew(messages: readonly Received[]): Promise<Received[]>
   /** Puts them aside for a person. Those whose lease was lost are left to their new holder. */
   deadLetter(messages: readonly Received[], reason: string, description: string): Promise<void>

@@ -7,7 +7,7 @@
 // while it still works on them would have two consumers do the same thing at the same time.
 import type { Clock } from '../clock.ts'
 import { everyLoop, type Service } from '../service.ts'
-import { type Bus, LEASE_MS, type Received, type Subscription } from './bus.ts'
+import type { Bus, Received, Subscription } from './bus.ts'
 
 export type Outcome =
   | 'settle'
@@ -51,7 +51,7 @@ export interface Consumer extends Service {
 
 const POLL_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
-const RENEW_EVERY_MS = LEASE_MS / 3
+const RENEWALS_A_LEASE = 3
 const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 20_000
 
@@ -135,7 +135,7 @@ async function keepRenewing(
 ): Promise<void> {
   let held = messages
   for (;;) {
-    await clock.wait(RENEW_EVERY_MS, done)
+    await clock.wait(bus.leaseMs / RENEWALS_A_LEASE, done)
     if (done.aborted || held.length === 0) return
     try {
       const lost = new Set(await bus.renew(held))

@@ -5,7 +5,6 @@ import type { Queryable } from '../db/db.ts'
 import {
   DELIVERED_TOO_OFTEN,
   EXPIRED,
-  LEASE_MS,
   MAX_DELIVERIES,
   type Received,
   type Subscription,
@@ -49,16 +48,22 @@ const CLAIM = `
   returning m.id, m.message_id, m.message_type, m.worker_id, m.body, m.delivery_count,
             m.enqueued_at, m.visible_at, m.expires_at`
 
+/** What a claim writes on the rows it takes. */
+export interface NewLease {
+  readonly token: string
+  readonly until: Date
+}
+
 export async function claim(
   db: Queryable,
   { topic, name }: Subscription,
   limit: number,
-  token: string,
+  { token, until }: NewLease,
   floor: Floor,
   now: Date,
 ): Promise<Claim> {
   const start = floor.start(now)
-  const values = [topic, name, now, limit, leaseEnd(now), token, start ?? '-infinity']
+  const values = [topic, name, now, limit, until, token, start ?? '-infinity']
   const rows = await db.query<ClaimedRow>(CLAIM, values)
   floor.found(start, latestOf(rows), rows.length === limit, now)
   rows.sort((a, b) => a.id - b.id)
@@ -84,8 +89,6 @@ function listFor(claimed: Claim, row: ClaimedRow, now: Date): Received[] {
 
 export const EXPIRED_DESCRIPTION = 'Nobody took the message before its time to live ended.'
 const EXHAUSTED_DESCRIPTION = `The message was taken ${MAX_DELIVERIES} times and never settled.`
-
-const leaseEnd = (now: Date) => new Date(now.getTime() + LEASE_MS)
 
 function received(topic: Received['topic'], row: ClaimedRow, token: string): Received {
   return {
@@ -145,12 +148,13 @@ export async function settle(
 export async function renew(
   db: Queryable,
   messages: readonly Received[],
+  until: Date,
   now: Date,
 ): Promise<Received[]> {
   const sql = `update messages m set leased_until = $4 where ${HELD} returning id`
   const held: Held[] = []
   for (const leases of leasesOf(messages, now)) {
-    held.push(...(await db.query<Held>(sql, [...leases, leaseEnd(now)])))
+    held.push(...(await db.query<Held>(sql, [...leases, until])))
   }
   return lost(messages, held)
 }

@@ -1,7 +1,14 @@
 // The transport `postgres`: consumers claim the rows of the outbox. Polling is the truth; NOTIFY only makes a consumer look
 // sooner. One listening connection serves all subscriptions of the process.
 import type { Db } from '../db/db.ts'
-import { type Bus, RECEIVE_MAX, type Received, type Subscription, type TimeSource } from './bus.ts'
+import {
+  type Bus,
+  LEASE_MS,
+  RECEIVE_MAX,
+  type Received,
+  type Subscription,
+  type TimeSource,
+} from './bus.ts'
 import { enqueue, HINT_CHANNEL, withdraw } from './outbox.ts'
 import { postgresDeadLetters } from './postgres-dead-letters.ts'
 import { type Floor, makeFloor } from './postgres-floor.ts'
@@ -12,16 +19,21 @@ export interface PostgresBusOptions {
   readonly clock: TimeSource
   /** A new UUID for every receive. Injected, so that a simulation replays. */
   readonly newToken: () => string
+  /** A minute unless given; tests of takeovers cannot wait that long. */
+  readonly leaseMs?: number
 }
 
 /** The bus does not own the database: closing it only stops listening. */
 export type PostgresBus = Required<Bus>
 
-export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): PostgresBus {
+export function openPostgresBus(options: PostgresBusOptions): PostgresBus {
+  const { db, clock, newToken, leaseMs = LEASE_MS } = options
   const now = () => clock.now()
   const hints = hintsFrom(db)
   const floors = new Map<string, Floor>()
+  const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
   return {
+    leaseMs,
     publish: async (messages) => {
       if (messages.length > 0) await db.transaction((tx) => enqueue(tx, messages, now()))
     },
@@ -29,7 +41,11 @@ export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): Po
       const address = addressOf(subscription)
       const floor = floors.get(address) ?? makeFloor()
       floors.set(address, floor)
-      const take = (size: number) => claim(db, subscription, size, newToken(), floor, now())
+      const take = (size: number) => {
+        const at = now()
+        const lease = { token: newToken(), until: leaseFrom(at) }
+        return claim(db, subscription, size, lease, floor, at)
+      }
       return receive(take, Math.min(limit, RECEIVE_MAX))
     },
     settle: (messages) => settle(db, messages, now()),
@@ -37,7 +53,10 @@ export function openPostgresBus({ db, clock, newToken }: PostgresBusOptions): Po
       const at = now()
       return abandon(db, messages, new Date(at.getTime() + delayMs), at)
     },
-    renew: (messages) => renew(db, messages, now()),
+    renew: (messages) => {
+      const at = now()
+      return renew(db, messages, leaseFrom(at), at)
+    },
     deadLetter: (messages, reason, description) =>
       putAside(db, messages, reason, description, now()),
     deadLetters: postgresDeadLetters(db, clock),

@@ -1,19 +1,37 @@
-// A PostgreSQL server, over a pool of connections.
+// A PostgreSQL server, over a pool of connections. Whatever becomes of a connection (reset, cut, silent for ever, the server
+// gone), its caller gets one error in bounded time, the connection is thrown away and the next statement gets a new one.
 import pg from 'pg'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Db, Tx } from './db.ts'
+import { isConnectionLost } from './transient.ts'
 
 export interface PostgresOptions {
   readonly url: string
   readonly poolSize?: number
   readonly statementTimeoutMs?: number
+  /** How much longer than the statement's own time we wait for the server to say so. */
+  readonly answerGraceMs?: number
+  /** How often the listening connection is asked whether it still lives. */
+  readonly listenCheckMs?: number
   readonly applicationName?: string
   /** Told when an idle connection dies; the pool replaces it by itself. */
   readonly onConnectionLost?: (error: Error) => void
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
+const STATEMENT_TIMEOUT_MS = 60_000
+/**
+ * The server ends a statement that takes too long. One that never answers is behind a connection that is open on our side only:
+ * without a limit of our own the loop that asked waited for ever.
+ */
+const ANSWER_GRACE_MS = 5_000
+/** Between two statements of a transaction we only decide, some milliseconds. A process that froze there holds its batch this long. */
+const IDLE_IN_TRANSACTION_MS = 15_000
+/** Idle connections: a host that vanished without a word is noticed by the kernel some ten seconds later. */
+const KEEP_ALIVE_AFTER_MS = 10_000
 const RELISTEN_DELAY_MS = 1_000
+/** A listening connection is quiet whether it lives or not, so it is asked. */
+const LISTEN_CHECK_MS = 15_000
 /**
  * Statements here touch some hundred rows by their keys. With the default random_page_cost of 4 (spinning disks) the planner read
  * all of step_executions for every chunk until it had some 100,000 rows: 50 µs a row instead of 15. JIT would only add to them.
@@ -39,15 +57,18 @@ function parseUtc(text: string): Date {
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Db> {
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS
   const config: pg.PoolConfig = {
     connectionString: options.url,
     max: options.poolSize ?? 10,
     types: typeParsers,
     application_name: options.applicationName ?? 'matoolkit',
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: options.statementTimeoutMs ?? 60_000,
-    idle_in_transaction_session_timeout: 60_000,
+    statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + (options.answerGraceMs ?? ANSWER_GRACE_MS),
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     options: SESSION,
   }
   const pool = new pg.Pool(config)
@@ -67,18 +88,25 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     if (error instanceof MatoolkitError) throw error
     throw new MatoolkitError('DATABASE_UNREACHABLE', { reason: messageOf(error) }, { cause: error })
   }
-  return wrap(pool, config, onLost)
+  const listening = { config, checkMs: options.listenCheckMs ?? LISTEN_CHECK_MS, onLost }
+  return wrap(pool, listening)
 }
 
-function wrap(pool: pg.Pool, config: pg.PoolConfig, onLost: (error: Error) => void): Db {
+interface Listening {
+  readonly config: pg.ClientConfig
+  readonly checkMs: number
+  readonly onLost: (error: Error) => void
+}
+
+function wrap(pool: pg.Pool, listening: Listening): Db {
   const closers = new Set<() => Promise<void>>()
   return {
     kind: 'postgres',
     query: async (sql, values) => (await pool.query(sql, values as unknown[])).rows,
-    transaction: (work) => inTransaction(pool, work),
+    transaction: (work) => inTransaction(pool, work, listening.onLost),
     script: async (sql) => void (await pool.query(sql)),
     listen: async (channel, heard) => {
-      const stop = await keepListening(config, channel, heard, onLost)
+      const stop = await keepListening(listening, channel, heard)
       closers.add(stop)
       return async () => {
         closers.delete(stop)
@@ -92,8 +120,15 @@ function wrap(pool: pg.Pool, config: pg.PoolConfig, onLost: (error: Error) => vo
   }
 }
 
-async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (tx: Tx) => Promise<T>,
+  onLost: (error: Error) => void,
+): Promise<T> {
   const client = await pool.connect()
+  // The pool does not listen to a connection that it has lent out, and an error that nobody listens to ends the process:
+  // before this line every restart of the server took with it whoever was in a transaction.
+  client.on('error', onLost)
   const { tx, end } = oneByOne(client)
   let broken: Error | undefined
   try {
@@ -104,13 +139,22 @@ async function inTransaction<T>(pool: pg.Pool, work: (tx: Tx) => Promise<T>): Pr
     return result
   } catch (error) {
     await end()
-    // A connection that cannot even roll back is thrown away; the server rolls back when it goes.
-    await client.query('rollback').catch((cause: Error) => {
-      broken = cause
-    })
+    broken = await rollBack(client, error)
     throw error
   } finally {
+    client.removeListener('error', onLost)
     client.release(broken)
+  }
+}
+
+/** A connection that cannot even roll back is thrown away, for the reason that is returned; the server rolls back when it goes. */
+async function rollBack(client: pg.PoolClient, error: unknown): Promise<Error | undefined> {
+  if (isConnectionLost(error)) return error as Error
+  try {
+    await client.query('rollback')
+    return undefined
+  } catch (cause) {
+    return cause as Error
   }
 }
 
@@ -141,37 +185,57 @@ function oneByOne(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
   return { tx, end }
 }
 
-/** A connection of its own that comes back after it is lost. What was notified meanwhile is gone: callers poll anyway. */
+/**
+ * A connection of its own that comes back after it is lost, also when there is none to begin with. What was notified meanwhile is
+ * gone: callers poll anyway, and an empty payload tells them that the connection is new.
+ */
 async function keepListening(
-  config: pg.PoolConfig,
+  { config, checkMs, onLost }: Listening,
   channel: string,
   heard: (payload: string) => void,
-  onLost: (error: Error) => void,
 ): Promise<() => Promise<void>> {
-  let stopped = false
-  let client: pg.Client | undefined
+  let isStopped = false
+  let current: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
-  const connect = async () => {
-    const fresh = new pg.Client(config)
-    fresh.on('error', onLost)
-    fresh.on('end', () => {
-      if (!stopped && client === fresh)
-        timer = setTimeout(() => connect().catch(again), RELISTEN_DELAY_MS)
-    })
-    fresh.on('notification', (message) => heard(message.payload ?? ''))
-    await fresh.connect()
-    client = fresh
-    await fresh.query(`listen ${pg.escapeIdentifier(channel)}`)
-    heard('')
+  const after = (ms: number, run: () => Promise<void>) => {
+    clearTimeout(timer)
+    if (!isStopped) timer = setTimeout(run, ms)
   }
-  const again = (error: Error) => {
-    onLost(error)
-    if (!stopped) timer = setTimeout(() => connect().catch(again), RELISTEN_DELAY_MS)
+  const drop = (client: pg.Client) => {
+    if (current !== client) return
+    current = undefined
+    // Not `end`: saying goodbye to a connection that is open on our side only never comes to an end.
+    client.connection.stream.destroy()
+    after(RELISTEN_DELAY_MS, connect)
+  }
+  const ask = async (client: pg.Client, sql: string): Promise<void> => {
+    try {
+      await client.query(sql)
+      after(checkMs, () => ask(client, 'select 1'))
+    } catch (error) {
+      onLost(error as Error)
+      drop(client)
+    }
+  }
+  const connect = async (): Promise<void> => {
+    const client = new pg.Client(config)
+    current = client
+    client.on('error', onLost)
+    client.on('end', () => drop(client))
+    client.on('notification', (message) => heard(message.payload ?? ''))
+    try {
+      await client.connect()
+    } catch (error) {
+      onLost(error as Error)
+      return drop(client)
+    }
+    await ask(client, `listen ${pg.escapeIdentifier(channel)}`)
+    if (current === client) heard('')
   }
   await connect()
   return async () => {
-    stopped = true
+    isStopped = true
     clearTimeout(timer)
-    await client?.end()
+    if (current) drop(current)
   }
 }

@@ -3,23 +3,31 @@
 
 const TRANSIENT_CLASSES = ['08', '53', '57']
 const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '25P03', 'XX000'])
-const TRANSIENT_SYSTEM = new Set([
+const LOST_SYSTEM = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-const TRANSIENT_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/
+/** What `pg` says in words only. */
+const LOST_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/
+
+/** The connection itself is of no more use: nothing can be asked of it, not even to roll back. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return LOST_SYSTEM.has(code) || LOST_TEXT.test(message)
+}
 
 export function isTransient(error: unknown): boolean {
-  const { code = '', message = '' } = error as { code?: string; message?: string }
+  const { code = '' } = error as { code?: string }
   return (
+    isConnectionLost(error) ||
     TRANSIENT_CODES.has(code) ||
-    TRANSIENT_SYSTEM.has(code) ||
-    (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2))) ||
-    TRANSIENT_TEXT.test(message)
+    (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
   )
 }

@@ -2,7 +2,7 @@
 // it was asked. Time is a virtual clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Bus, ORCHESTRATOR_EVENTS, type Received } from '../../src/bus/bus.ts'
+import { type Bus, LEASE_MS, ORCHESTRATOR_EVENTS, type Received } from '../../src/bus/bus.ts'
 import {
   backoffMs,
   type ConsumerOptions,
@@ -50,6 +50,7 @@ function script(overrides: Partial<Bus> = {}): Scripted {
     lost: [],
     hint: () => {},
     bus: {
+      leaseMs: LEASE_MS,
       publish: async () => {},
       receive: async (_subscription, limit) => waiting.splice(0, limit),
       settle: async (messages) => {

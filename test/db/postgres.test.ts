@@ -1,0 +1,113 @@
+// What only a server can show: connections that are cut, reset or go silent. Each loss is one error to its caller and never the
+// end of the process, and the next statement works again.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import type { Db } from '../../src/db/db.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { isTransient } from '../../src/db/transient.ts'
+import { startProxy, type TcpProxy } from '../chaos/proxy.ts'
+import { openTestPostgres, type TestDatabase } from '../databases.ts'
+
+const ANSWER_WITHIN_MS = 300
+
+describe('a PostgreSQL server over a bad network', () => {
+  let test: TestDatabase
+  let proxy: TcpProxy
+  let db: Db
+  before(async () => {
+    test = await openTestPostgres()
+    await test.db.script('create table marks (mark text)')
+  })
+  after(() => test.close())
+  beforeEach(async () => {
+    const server = new URL(test.url!)
+    proxy = await startProxy(Number(server.port))
+    server.port = String(proxy.port)
+    db = await openPostgres({
+      url: server.href,
+      poolSize: 2,
+      statementTimeoutMs: ANSWER_WITHIN_MS,
+      answerGraceMs: ANSWER_WITHIN_MS,
+      listenCheckMs: ANSWER_WITHIN_MS,
+    })
+  })
+  afterEach(async () => {
+    await db.close()
+    await proxy.close()
+  })
+
+  for (const mode of ['reset', 'stall', 'cut'] as const) {
+    it(`${mode} during a transaction: a transient error, nothing kept, and the next one works`, async () => {
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.query('insert into marks values ($1)', [mode])
+          proxy.become(mode)
+          await tx.query('select 1')
+        }),
+        (error) => isTransient(error),
+      )
+      proxy.become('pass')
+      const marks = await db.query('select mark from marks where mark = $1', [mode])
+      assert.deepEqual(marks, [])
+    })
+
+    it(`${mode} between two statements of a transaction does not end the process`, async () => {
+      const begun = Promise.withResolvers<void>()
+      const lost = Promise.withResolvers<void>()
+      const transaction = db.transaction(async (tx) => {
+        await tx.query('select 1')
+        begun.resolve()
+        await lost.promise
+        await tx.query('select 2')
+      })
+      await begun.promise
+      proxy.become(mode)
+      // The error of a connection that is lent out comes in a turn of its own, with nobody waiting for an answer.
+      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise((resolve) => setImmediate(resolve))
+      lost.resolve()
+      await assert.rejects(transaction, (error) => isTransient(error))
+      proxy.become('pass')
+      assert.deepEqual(await db.query('select 1 as one'), [{ one: 1 }])
+    })
+  }
+
+  it('a single statement that gets no answer fails in bounded time', async () => {
+    await db.query('select 1')
+    proxy.become('stall')
+    await assert.rejects(db.query('select 2'), (error) => isTransient(error))
+    proxy.become('pass')
+    assert.deepEqual(await db.query('select 3 as three'), [{ three: 3 }])
+  })
+
+  it('bytes in drips are only slow', async () => {
+    proxy.become('trickle')
+    const [row] = await db.query<{ text: string }>(`select repeat('x', 2000) as text`)
+    assert.equal(row!.text.length, 2_000)
+  })
+
+  it('listening comes back after a reset, and after silence', async () => {
+    for (const mode of ['reset', 'stall'] as const) {
+      let heard = Promise.withResolvers<string>()
+      const stop = await db.listen('chan', (payload) => heard.resolve(payload))
+      assert.equal(await heard.promise, '', 'a new connection says so')
+      heard = Promise.withResolvers<string>()
+      proxy.become(mode)
+      proxy.become('pass')
+      assert.equal(await heard.promise, '', `after ${mode} it is a new connection`)
+      heard = Promise.withResolvers<string>()
+      await test.db.query(`select pg_notify('chan', 'hello')`)
+      assert.equal(await heard.promise, 'hello')
+      await stop()
+    }
+  })
+
+  it('listening begins when the server does', async () => {
+    proxy.become('reset')
+    const heard = Promise.withResolvers<string>()
+    const stop = await db.listen('chan', (payload) => heard.resolve(payload))
+    proxy.become('pass')
+    assert.equal(await heard.promise, '')
+    await stop()
+  })
+})
