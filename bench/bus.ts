@@ -1,7 +1,8 @@
 // How fast the bus is, and whether it stays so. First enqueue, claim and settle one after the other and then all at once, in
 // chunks of 1, 100 and 500, on both databases. Then growth: what a chunk of 500 costs on top of more and more stored
-// messages, and again after a great many have gone through, with the dead rows and the size of every index. The server syncs
-// every commit to disk; PGlite, in a folder, never does.
+// messages, and again after a great many have gone through, with the dead rows and the size of every index. Growth is a ratio
+// to a fresh, empty database, chunk by chunk in turns, so that a busy machine slows both. The server syncs every commit to
+// disk; PGlite, in a folder, never does.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,9 +21,16 @@ import { type Bench, median, perSec, round, timeMs } from './bench.ts'
 
 type Say = (line: string) => void
 
+interface Opened {
+  readonly db: Db
+  /** A second database beside it, to compare with. */
+  readonly fresh: Db
+  close(): Promise<void>
+}
+
 interface Plan {
   readonly kind: Db['kind']
-  readonly open: () => Promise<{ db: Db; close: () => Promise<void> }>
+  readonly open: () => Promise<Opened>
   /** Producers, and as many consumers. PGlite has one connection: more would only queue up. */
   readonly lanes: number
   readonly backlogs: readonly number[]
@@ -59,40 +67,49 @@ export const busBench: Bench = {
   run: async (say) => {
     const figures: Record<string, unknown> = {}
     for (const plan of PLANS) {
-      const { db, close } = await plan.open()
+      const opened = await plan.open()
       try {
-        figures[plan.kind] = await measure(plan, db, say)
+        figures[plan.kind] = await measure(plan, opened, say)
       } finally {
-        await close()
+        await opened.close()
       }
     }
     return figures
   },
 }
 
-async function openServer() {
+async function openServer(): Promise<Opened> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url })
+  await db.query('create database fresh')
+  const beside = Object.assign(new URL(server.url), { pathname: '/fresh' })
+  const fresh = await openPostgres({ url: beside.href })
   const close = async () => {
-    await db.close()
+    await Promise.all([db.close(), fresh.close()])
     server.destroy()
   }
-  return { db, close }
+  return { db, fresh, close }
 }
 
-async function openFolder() {
+async function openFolder(): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
-  const db = await openPglite(folder)
+  const db = await openPglite(join(folder, 'used'))
+  const fresh = await openPglite(join(folder, 'fresh'))
   const close = async () => {
-    await db.close()
+    await Promise.all([db.close(), fresh.close()])
     rmSync(folder, { recursive: true, force: true })
   }
-  return { db, close }
+  return { db, fresh, close }
 }
 
-async function measure(plan: Plan, db: Db, say: Say): Promise<Record<string, unknown>> {
+async function openBus(db: Db): Promise<PostgresBus> {
   await migrate(db, clock.now())
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  return openPostgresBus({ db, clock, newToken: randomUUID })
+}
+
+async function measure(plan: Plan, opened: Opened, say: Say): Promise<Record<string, unknown>> {
+  const bus = await openBus(opened.db)
+  const fresh = await openBus(opened.fresh)
   const chunks: Record<string, unknown> = {}
   // The first run also warms up the program and the database; its figures are thrown away.
   await rates(bus, CHUNK, 10_000, plan.lanes)
@@ -101,30 +118,22 @@ async function measure(plan: Plan, db: Db, say: Say): Promise<Record<string, unk
     chunks[chunk] = found
     say(`${plan.kind}, chunks of ${chunk}: ${JSON.stringify(found)}`)
   }
-  const growth = await growthOf(plan, db, bus, say)
-  await bus.close()
-  return { chunks, growth }
+  return { chunks, growth: await growthOf(plan, opened.db, bus, fresh, say) }
 }
 
 async function rates(bus: PostgresBus, chunk: number, count: number, lanes: number) {
-  const sends = inChunks(results(count), chunk)
-  const enqueueMs = await timeMs(async () => {
-    for (const send of sends) await bus.publish(send)
-  })
-  const taken: Received[][] = []
-  const claimMs = await timeMs(async () => {
-    for (let left = count; left > 0; left -= taken.at(-1)!.length) {
-      taken.push(await bus.receive(WORKER_RESULTS, chunk))
-    }
-  })
-  const settleMs = await timeMs(async () => {
-    for (const messages of taken) await bus.settle(messages)
-  })
+  const cost = { enqueueMs: 0, claimMs: 0, settleMs: 0 }
+  for (let done = 0; done < count; done += chunk) {
+    const one = await timeChunk(bus, chunk)
+    cost.enqueueMs += one.enqueueMs
+    cost.claimMs += one.claimMs
+    cost.settleMs += one.settleMs
+  }
   const throughMs = await timeMs(() => passThrough(bus, count, chunk, lanes))
   return {
-    enqueuePerSec: perSec(count, enqueueMs),
-    claimPerSec: perSec(count, claimMs),
-    settlePerSec: perSec(count, settleMs),
+    enqueuePerSec: perSec(count, cost.enqueueMs),
+    claimPerSec: perSec(count, cost.claimMs),
+    settlePerSec: perSec(count, cost.settleMs),
     throughEndToEndPerSec: perSec(count, throughMs),
   }
 }
@@ -152,14 +161,12 @@ async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes
   await Promise.all([...Array(lanes)].flatMap(() => [produce(), consume()]))
 }
 
-async function growthOf(plan: Plan, db: Db, bus: PostgresBus, say: Say) {
+async function growthOf(plan: Plan, db: Db, bus: PostgresBus, fresh: PostgresBus, say: Say) {
   const backlog: Record<string, unknown> = {}
-  const first = await chunkCost(bus)
   let stored = 0
   for (const target of plan.backlogs) {
     for (; stored < target; stored += LOAD_CHUNK) await bus.publish(results(LOAD_CHUNK))
-    const cost = await chunkCost(bus)
-    backlog[target] = compared(cost, first)
+    backlog[target] = await comparedWith(fresh, bus)
     say(`${plan.kind}, on ${target} stored: ${JSON.stringify(backlog[target])}`)
   }
   await emptied(bus)
@@ -167,7 +174,7 @@ async function growthOf(plan: Plan, db: Db, bus: PostgresBus, say: Say) {
     await passThrough(bus, SWEEP_EVERY, CHUNK, plan.lanes)
     await sweepBus(db, clock.now())
   }
-  const after = compared(await chunkCost(bus), first)
+  const after = await comparedWith(fresh, bus)
   say(`${plan.kind}, after ${plan.through} went through: ${JSON.stringify(after)}`)
   const storage = await storageOf(db)
   for (const line of storage) say(`  ${JSON.stringify(line)}`)
@@ -180,30 +187,34 @@ interface ChunkCost {
   readonly settleMs: number
 }
 
-/** The middle cost of a chunk of 500; what is stored stays the same in number. */
-async function chunkCost(bus: PostgresBus): Promise<ChunkCost> {
-  const costs: ChunkCost[] = []
-  for (let done = 0; done < GROWTH_ROUNDS; done += 1) {
-    const send = results(CHUNK)
-    let taken: Received[] = []
-    const enqueueMs = await timeMs(() => bus.publish(send))
-    const claimMs = await timeMs(async () => {
-      taken = await bus.receive(WORKER_RESULTS, CHUNK)
-    })
-    costs.push({ enqueueMs, claimMs, settleMs: await timeMs(() => bus.settle(taken)) })
-  }
-  return {
-    enqueueMs: median(costs.map((cost) => cost.enqueueMs)),
-    claimMs: median(costs.map((cost) => cost.claimMs)),
-    settleMs: median(costs.map((cost) => cost.settleMs)),
-  }
+async function timeChunk(bus: PostgresBus, size: number): Promise<ChunkCost> {
+  const send = results(size)
+  let taken: Received[] = []
+  const enqueueMs = await timeMs(() => bus.publish(send))
+  const claimMs = await timeMs(async () => {
+    taken = await bus.receive(WORKER_RESULTS, size)
+  })
+  return { enqueueMs, claimMs, settleMs: await timeMs(() => bus.settle(taken)) }
 }
 
-const total = (cost: ChunkCost) => cost.enqueueMs + cost.claimMs + cost.settleMs
-
-function compared(cost: ChunkCost, first: ChunkCost): Record<string, number> {
-  const rounded = Object.entries(cost).map(([name, ms]) => [name, round(ms)])
-  return { ...Object.fromEntries(rounded), ratioToEmpty: round(total(cost) / total(first)) }
+/** The middle cost of a chunk of 500, and its ratio to that on the fresh database. What is stored stays the same in number. */
+async function comparedWith(fresh: PostgresBus, bus: PostgresBus): Promise<Record<string, number>> {
+  const here: ChunkCost[] = []
+  const there: ChunkCost[] = []
+  for (let done = 0; done < GROWTH_ROUNDS; done += 1) {
+    there.push(await timeChunk(fresh, CHUNK))
+    here.push(await timeChunk(bus, CHUNK))
+  }
+  const middle = (costs: ChunkCost[], part: keyof ChunkCost) =>
+    median(costs.map((cost) => cost[part]))
+  const sum = (costs: ChunkCost[]) =>
+    median(costs.map((cost) => cost.enqueueMs + cost.claimMs + cost.settleMs))
+  return {
+    enqueueMs: round(middle(here, 'enqueueMs')),
+    claimMs: round(middle(here, 'claimMs')),
+    settleMs: round(middle(here, 'settleMs')),
+    ratioToFresh: round(sum(here) / sum(there)),
+  }
 }
 
 async function emptied(bus: PostgresBus): Promise<void> {
@@ -221,11 +232,6 @@ const storageOf = (db: Db) =>
     from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
     where c.relname ~ '^(messages|message_ids)' and c.relkind in ('r', 'i')
     order by 1`)
-
-const inChunks = <T>(list: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(list.length / size) }, (_, part) =>
-    list.slice(part * size, (part + 1) * size),
-  )
 
 let made = 0
 const results = (count: number): Send[] => Array.from({ length: count }, result)
