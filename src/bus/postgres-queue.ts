@@ -31,8 +31,8 @@ export interface Claim {
 }
 
 // Every statement here names its rows as `= any (array)`, never by a join. Vacuum finds this table empty again and again and
-// writes that down; the planner then joins as if for one row, scanning everything for each of 500 leases. With 100,000
-// messages stored such a claim did not come back. An array leaves it the index, or the row's place, and nothing else.
+// writes that down; the planner then joins as if for one row, comparing every row with each of 500 leases: on PGlite a claim
+// of 500 from an otherwise empty table took 56 ms so, and 8 ms by array. An array leaves it the index, or the row's place.
 //
 // `skip locked`: two consumers at once walk past each other's rows instead of waiting. The update changes no column that an
 // index knows: sql/002_bus.sql says why.

@@ -48,7 +48,7 @@ export async function sweepBus(db: Db, now: Date): Promise<Swept> {
 /** As many dead rows as the server's autovacuum is told to wait for. */
 const DEAD_ROWS_MAX = 20_000
 
-/** Without it a claim on PGlite took 31 ms instead of 20 after 300,000 messages, and the table held 950 MB of nothing. */
+/** Without it, and with the lease still in an index, 300,000 messages left 950 MB and claims of 31 ms instead of 20. */
 async function vacuum(db: Db): Promise<void> {
   const tables = await db.query<{ name: string }>(
     `select relname as name from pg_stat_user_tables
