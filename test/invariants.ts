@@ -1,9 +1,13 @@
 // Every invariant after a story or a simulated event: what is broken, as lines to read.
-import type { Db } from '../src/db/db.ts'
+import type { Queryable } from '../src/db/db.ts'
 import { findBroken } from '../src/db/invariants.ts'
 
 /** One line a violation; none when all is well. `batchId` looks at one batch only. */
-export async function brokenInvariants(db: Db, now: Date, batchId?: number): Promise<string[]> {
+export async function brokenInvariants(
+  db: Queryable,
+  now: Date,
+  batchId?: number,
+): Promise<string[]> {
   const broken = await findBroken(db, now, batchId ?? null)
   return broken.map(
     ({ id, sentence, batchId: batch, found }) =>

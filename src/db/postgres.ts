@@ -11,6 +11,8 @@ export interface PostgresOptions {
   readonly statementTimeoutMs?: number
   /** How much longer than the statement's own time we wait for the server to say so. */
   readonly answerGraceMs?: number
+  /** How long a transaction may stand still between two statements before the server ends it. */
+  readonly idleInTransactionMs?: number
   /** How often the listening connection is asked whether it still lives. */
   readonly listenCheckMs?: number
   readonly applicationName?: string
@@ -68,7 +70,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + (options.answerGraceMs ?? ANSWER_GRACE_MS),
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     options: SESSION,
   }
   const pool = new pg.Pool(config)

@@ -1,0 +1,135 @@
+// What must be true when the dust has settled: everything that was acknowledged is there, every job's effect happened, in order,
+// and twice only where somebody had died, frozen or lost its lease. Each check gives sentences; none is good.
+import type { Db } from '../../src/db/db.ts'
+import type { Happened } from './fleet.ts'
+import { type Acknowledged, type Effect, readJournals } from './journal.ts'
+import { OPERATOR } from './operators.ts'
+import { LARGE, LARGE_STEPS } from './runbooks.ts'
+
+const SHOWN_MAX = 10
+
+/** Every order and every result that was answered is in the database. */
+export async function missingAcknowledged(db: Db, folder: string): Promise<string[]> {
+  const orders = readJournals(folder, 'acknowledged')
+  const events = await db.query<{ actor: string; batchId: number }>(
+    `select distinct actor, batch_id as "batchId" from events where actor like '${OPERATOR}%'`,
+  )
+  const keyOf = ({ actor, batchId }: Pick<Acknowledged, 'actor' | 'batchId'>) =>
+    `${actor} ${batchId}`
+  const there = new Set(events.map(keyOf))
+  const lost = orders
+    .filter((order) => !there.has(keyOf(order)))
+    .map(({ actor, what, batchId }) => `${actor}: "${what}" of batch ${batchId} was answered`)
+  const answered = new Set(
+    readJournals(folder, 'effects').flatMap(({ what, jobId }) =>
+      what === 'answered' ? [jobId] : [],
+    ),
+  )
+  const settled = await db.query<{ jobId: string }>('select job_id as "jobId" from attempts')
+  for (const { jobId } of settled) answered.delete(jobId)
+  const unsettled = [...answered].map((jobId) => `the result of ${jobId} was acknowledged`)
+  return [...lost, ...unsettled].slice(0, SHOWN_MAX).map((line) => `${line} and is not there`)
+}
+
+/** A member's effects in the order of its steps: none begins before one of the former has ended well. */
+export function outOfOrder(effects: readonly Effect[]): string[] {
+  const passedAt = new Map<string, number>()
+  const found: string[] = []
+  for (const { what, key, step, at, passes, jobId } of effects) {
+    if (what === 'end' && passes && !passedAt.has(`${key} ${step}`)) {
+      passedAt.set(`${key} ${step}`, at)
+    }
+    const place = LARGE_STEPS.indexOf(step as (typeof LARGE_STEPS)[number])
+    if (what !== 'begin' || place < 1) continue
+    const former = LARGE_STEPS[place - 1]!
+    if (!passedAt.has(`${key} ${former}`)) {
+      found.push(`${jobId} began ${step} of ${key} at ${at}, before ${former} had ended`)
+    }
+  }
+  return found.slice(0, SHOWN_MAX)
+}
+
+/** Every step that passed in the database has left its trace. */
+export async function missingEffects(db: Db, effects: readonly Effect[]): Promise<string[]> {
+  const ended = new Set(effects.flatMap((one) => (one.what === 'end' ? [one.jobId] : [])))
+  const rows = await db.query<{ jobId: string }>(
+    `select job_id as "jobId" from attempts where outcome = 'succeeded'`,
+  )
+  return rows
+    .filter(({ jobId }) => !ended.has(jobId))
+    .map(({ jobId }) => `${jobId} succeeded and nobody did it`)
+    .slice(0, SHOWN_MAX)
+}
+
+export interface Repeated {
+  /** Job ids that were run more than once. */
+  readonly jobs: number
+  readonly found: string[]
+}
+
+interface Rerun {
+  readonly first: Effect
+  readonly second: Effect
+}
+
+function rerunsOf(effects: readonly Effect[]): Rerun[] {
+  const begun = effects.filter(({ what }) => what === 'begin')
+  return [...Map.groupBy(begun, ({ jobId }) => jobId).values()].flatMap((runs) =>
+    runs.slice(1).map((second, index) => ({ first: runs[index]!, second })),
+  )
+}
+
+/**
+ * A job runs again only after the worker that had it was killed, frozen or asked to stop, or could not reach the database; and,
+ * unless it was given back or somebody was frozen, not before its lease can have ended.
+ */
+export function repeatedJobs(
+  effects: readonly Effect[],
+  happened: readonly Happened[],
+  leaseMs: number,
+): Repeated {
+  const givenBack = new Set(
+    effects.flatMap(({ what, jobId, pid }) => (what === 'given-back' ? [`${jobId} ${pid}`] : [])),
+  )
+  const reruns = rerunsOf(effects)
+  const found = reruns.flatMap(({ first, second }) => {
+    const between = (one: Happened) =>
+      one.at <= second.at && (one.until ?? one.at) >= first.at - leaseMs
+    const excuses = happened.filter(
+      (one) => between(one) && (one.pid === undefined || [first.pid, second.pid].includes(one.pid)),
+    )
+    const wasGivenBack = givenBack.has(`${first.jobId} ${first.pid}`)
+    const wasFrozen = excuses.some(({ what }) => what.startsWith('frozen'))
+    const gapMs = second.at - first.at
+    if (excuses.length === 0 && !wasGivenBack) {
+      return [`${first.jobId} ran again ${gapMs} ms later and nothing had happened to its worker`]
+    }
+    // Half: the answer to a claim may reach a busy worker late, and its lease has run since.
+    const isTooSoon = gapMs < leaseMs / 2 && !wasGivenBack && !wasFrozen
+    return isTooSoon ? [`${first.jobId} ran again after ${gapMs} ms, within its lease`] : []
+  })
+  return {
+    jobs: new Set(reruns.map(({ first }) => first.jobId)).size,
+    found: found.slice(0, SHOWN_MAX),
+  }
+}
+
+/** Batches that the engine stopped, members of the large batches who did not pass, and messages that nobody could handle. */
+export async function unhealthy(db: Db): Promise<string[]> {
+  const held = await db.query<{ id: number; by: string; reason: string }>(
+    `select id, held_by as by, held_reason as reason from batches where held_by not like '${OPERATOR}%'`,
+  )
+  const letters = await db.query<{ topic: string; messageId: string; reason: string }>(
+    `select topic, message_id as "messageId", reason from dead_letters order by id limit ${SHOWN_MAX}`,
+  )
+  const failed = await db.query<{ id: number; failed: number }>(
+    `select id, members_failed as failed from batches where runbook_name = '${LARGE}' and members_failed > 0`,
+  )
+  return [
+    ...held.map(({ id, by, reason }) => `batch ${id} is held by ${by}: ${reason}`),
+    ...letters.map(
+      ({ topic, messageId, reason }) => `dead letter on ${topic}: ${messageId}, ${reason}`,
+    ),
+    ...failed.map(({ id, failed: count }) => `batch ${id} has ${count} failed members`),
+  ]
+}

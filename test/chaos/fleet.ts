@@ -1,0 +1,173 @@
+// The processes of a run, each started again whenever it ends. It remembers who was killed, frozen or asked to stop and when, and
+// tells that apart from a process that ended by itself, which none may.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Clock, realClock } from '../../src/clock.ts'
+import { NO_DATABASE, type Part } from './process.ts'
+
+export interface Happened {
+  readonly at: number
+  readonly what: string
+  /** Whom it happened to: a process by its name and id, or the database, or the network. */
+  readonly who: string
+  readonly pid?: number
+  /** When it was over, for what lasts. */
+  until?: number
+}
+
+interface Slot {
+  readonly part: Part
+  child: ChildProcess | undefined
+  isReady: boolean
+  isFrozen: boolean
+  isRetired: boolean
+  /** What was done to it that makes it end. */
+  ending: 'killed' | 'asked to stop' | undefined
+}
+
+const RESTART_AFTER_MS = 300
+
+export class Fleet {
+  readonly happened: Happened[] = []
+  /** Ends that nobody caused. */
+  readonly findings: string[] = []
+  restarts = 0
+  readonly #slots: Slot[]
+  readonly #clock: Clock
+  #isOver = false
+
+  constructor(parts: readonly Part[], clock: Clock = realClock()) {
+    this.#clock = clock
+    this.#slots = parts.map((part) => ({
+      part,
+      child: undefined,
+      isReady: false,
+      isFrozen: false,
+      isRetired: false,
+      ending: undefined,
+    }))
+  }
+
+  /** Starts everybody and waits until all are at work. */
+  async start(): Promise<void> {
+    for (const slot of this.#slots) this.#launch(slot)
+    await this.allReady()
+  }
+
+  async allReady(): Promise<void> {
+    while (!this.#slots.every(({ isReady }) => isReady)) await this.#clock.wait(RESTART_AFTER_MS)
+  }
+
+  /** Names of those who are at work right now, of one kind. */
+  atWork(role: Part['roles'][number]): string[] {
+    return this.#slots
+      .filter(({ part, isReady, isFrozen }) => part.roles.includes(role) && isReady && !isFrozen)
+      .map(({ part }) => part.name)
+  }
+
+  pidOf(name: string): number | undefined {
+    return this.#slot(name).child?.pid
+  }
+
+  kill(name: string): void {
+    this.#end(name, 'killed', 'SIGKILL')
+  }
+
+  askToStop(name: string): void {
+    this.#end(name, 'asked to stop', 'SIGTERM')
+  }
+
+  /** Asked to stop, and not started again. */
+  retire(name: string): void {
+    this.#slot(name).isRetired = true
+    this.askToStop(name)
+  }
+
+  async freeze(name: string, ms: number): Promise<void> {
+    const slot = this.#slot(name)
+    const { child } = slot
+    if (!child?.pid || !slot.isReady || slot.isFrozen) return
+    slot.isFrozen = true
+    const happened = this.#note(`frozen for ${ms} ms`, name, child.pid)
+    child.kill('SIGSTOP')
+    await this.#clock.wait(ms)
+    happened.until = Date.now()
+    slot.isFrozen = false
+    child.kill('SIGCONT')
+  }
+
+  /** Everybody is asked to stop and none is started again. Gives the exit codes by name. */
+  async stop(): Promise<Map<string, number | null>> {
+    this.#isOver = true
+    const exits = this.#slots.map(async ({ part, child }) => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return null
+      const exit = once(child, 'exit')
+      child.kill('SIGCONT')
+      child.kill('SIGTERM')
+      const [code] = (await exit) as [number | null]
+      return [part.name, code] as const
+    })
+    return new Map((await Promise.all(exits)).filter((exit) => exit !== null))
+  }
+
+  /** For the end of a run that went wrong. */
+  killAll(): void {
+    this.#isOver = true
+    for (const { child } of this.#slots) child?.kill('SIGKILL')
+  }
+
+  #slot(name: string): Slot {
+    return this.#slots.find(({ part }) => part.name === name)!
+  }
+
+  #note(what: string, who: string, pid?: number): Happened {
+    const happened = { at: Date.now(), what, who, ...(pid !== undefined && { pid }) }
+    this.happened.push(happened)
+    return happened
+  }
+
+  #end(name: string, ending: 'killed' | 'asked to stop', signal: 'SIGKILL' | 'SIGTERM'): void {
+    const slot = this.#slot(name)
+    if (!slot.child?.pid || slot.ending) return
+    slot.ending = ending
+    slot.isReady = false
+    this.#note(ending, name, slot.child.pid)
+    slot.child.kill(signal)
+  }
+
+  #launch(slot: Slot): void {
+    const { part } = slot
+    const output = openSync(join(part.folder, `${part.name}.log`), 'a')
+    const child = fork(new URL('./process.ts', import.meta.url), [JSON.stringify(part)], {
+      stdio: ['ignore', output, output, 'ipc'],
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+    })
+    closeSync(output)
+    slot.child = child
+    slot.ending = undefined
+    child.on('message', () => {
+      if (slot.child === child) slot.isReady = true
+    })
+    child.on('exit', (code, signal) => void this.#ended(slot, code, signal))
+  }
+
+  async #ended(slot: Slot, code: number | null, signal: string | null): Promise<void> {
+    slot.isReady = false
+    const wasCaused =
+      slot.ending === 'killed' ? signal === 'SIGKILL' : slot.ending !== undefined && code === 0
+    const foundNoDatabase = code === NO_DATABASE && slot.ending === undefined
+    if (!wasCaused && !foundNoDatabase && !this.#isOver) {
+      const how = signal ?? `code ${code}`
+      const asked = slot.ending ? ` after it was ${slot.ending}` : ' by itself'
+      this.findings.push(
+        `${slot.part.name} ended with ${how}${asked}; see ${slot.part.name}.log in the run's folder`,
+      )
+    }
+    await this.#clock.wait(RESTART_AFTER_MS)
+    if (this.#isOver || slot.isRetired) return
+    this.restarts += 1
+    this.#launch(slot)
+  }
+}

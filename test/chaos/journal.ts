@@ -1,0 +1,69 @@
+// What happened, written down outside the database by those who did it. A line is with the kernel before the next thing is
+// begun, so it survives the death of its process however it dies; a line that was cut short by that death was never written.
+import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Effect {
+  /** `given-back`: stopped in the middle. `answered`: the bus has acknowledged the result. */
+  readonly what: 'begin' | 'end' | 'given-back' | 'answered'
+  readonly jobId: string
+  readonly pid: number
+  readonly at: number
+  /** Of begin and end: whose step. */
+  readonly key?: string
+  readonly step?: string
+  /** Of end: the step is passed with this. */
+  readonly passes?: boolean
+}
+
+/** An operator's order that was answered. `actor` is a name used for this order only. */
+export interface Acknowledged {
+  readonly actor: string
+  readonly what: string
+  readonly batchId: number
+  readonly at: number
+}
+
+/** Something a process noticed: errors of the moment are expected here, others are findings. */
+export interface Noticed {
+  readonly what: 'error' | 'unexpected' | 'lease-lost'
+  readonly name: string
+  readonly at: number
+  readonly message: string
+  readonly count?: number
+}
+
+interface Lines {
+  readonly effects: Effect
+  readonly acknowledged: Acknowledged
+  readonly noticed: Noticed
+}
+
+export interface Journal<K extends keyof Lines> {
+  write(line: Lines[K]): void
+  close(): void
+}
+
+/** One file a writer: nobody has to wait for anybody. */
+export function openJournal<K extends keyof Lines>(
+  folder: string,
+  kind: K,
+  writer: string,
+): Journal<K> {
+  const file = openSync(join(folder, `${writer}.${kind}.jsonl`), 'a')
+  return {
+    write: (line) => void writeSync(file, `${JSON.stringify(line)}\n`),
+    close: () => closeSync(file),
+  }
+}
+
+/** All lines of a kind, by time. */
+export function readJournals<K extends keyof Lines>(folder: string, kind: K): Lines[K][] {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(`.${kind}.jsonl`))
+    .flatMap((file) => wholeLines(readFileSync(join(folder, file), 'utf8')))
+    .map((line) => JSON.parse(line) as Lines[K])
+    .sort((a, b) => a.at - b.at)
+}
+
+const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1)

@@ -1,0 +1,203 @@
+// Operators who never rest: they create small batches, hold, resume, retry, remove and cancel, and write down every order that
+// was answered before they give the next. An order that ended in an error may or may not have happened (the connection can go
+// during the commit): it counts as not answered. When they are told to stop they resume what they hold.
+import type { Clock } from '../../src/clock.ts'
+import { isTransient } from '../../src/db/transient.ts'
+import { createBatch } from '../../src/engine/create.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { removeMembers, retryMembers, setMemberVariable } from '../../src/engine/members.ts'
+import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { MatoolkitError } from '../../src/errors.ts'
+import { everyLoop, type Service } from '../../src/service.ts'
+import { seeded } from '../seeded.ts'
+import type { Journal } from './journal.ts'
+import { LARGE, SMALL } from './runbooks.ts'
+
+export interface OperatorsOptions {
+  readonly door: Door
+  readonly clock: Clock
+  readonly seed: number
+  readonly acknowledged: Journal<'acknowledged'>
+  readonly onError: (error: unknown) => void
+}
+
+/** An order is given about so often. */
+const ORDER_EVERY_MS = 100
+const MEMBERS_A_BATCH = 10
+const UNFINISHED_MAX = 5
+/** Names of actors start so: a batch that is held by anybody else was held because something went wrong. */
+export const OPERATOR = 'operator'
+
+interface Found {
+  readonly batchId: number
+  readonly memberId: number
+}
+
+/** Gives an order about something it finds, as `actor`. Null when there is nothing to give it about. */
+type Give = (actor: string, pick: Pick) => Promise<{ batchId: number } | null>
+type Pick = (limit: number) => number
+
+export function makeOperators(options: OperatorsOptions): Service {
+  const { door, clock, seed, acknowledged, onError } = options
+  const pick = seeded(seed)
+  const orders = ordersOf(door)
+  const names = orders.flatMap(({ name, weight }) => Array<string>(weight).fill(name))
+  let given = 0
+  const giveOne = async () => {
+    const name = names[pick(names.length)]!
+    given += 1
+    const actor = `${OPERATOR}-${process.pid}-${given}`
+    try {
+      const done = await orders.find((order) => order.name === name)!.give(actor, pick)
+      if (done) acknowledged.write({ actor, what: name, batchId: done.batchId, at: Date.now() })
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+    }
+  }
+  const loop = everyLoop({
+    name: 'operators',
+    clock,
+    intervalMs: ORDER_EVERY_MS,
+    runOnce: giveOne,
+    onError,
+  })
+  return {
+    name: loop.name,
+    start: loop.start,
+    stop: async (giveUp) => {
+      await loop.stop(giveUp)
+      await resumeAll(door, clock, onError, giveUp)
+    },
+  }
+}
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof MatoolkitError && ['REFUSED', 'BATCH_EXISTS'].includes(error.code)
+
+/** Tries until it is done: nobody else would. */
+async function resumeAll(
+  door: Door,
+  clock: Clock,
+  onError: (error: unknown) => void,
+  giveUp?: AbortSignal,
+): Promise<void> {
+  while (!giveUp?.aborted) {
+    try {
+      for (const { id } of await heldByUs(door)) {
+        await resumeBatch(door, { batchId: id, actor: `${OPERATOR}-last`, reason: 'going home' })
+      }
+      return
+    } catch (error) {
+      if (!isTransient(error) && !isRefusal(error)) throw error
+      onError(error)
+      await clock.wait(ORDER_EVERY_MS)
+    }
+  }
+}
+
+const heldByUs = (door: Door) =>
+  door.db.query<{ id: number }>(`select id from batches where held_by like '${OPERATOR}%'`)
+
+const unfinished = (door: Door, runbook: string) =>
+  door.db.query<{ id: number }>(
+    `select id from batches where runbook_name = $1 and status in ('detected', 'init_dispatched', 'active') and held_at is null`,
+    [runbook],
+  )
+
+async function findMember(
+  door: Door,
+  runbook: string,
+  status: string,
+  pick: Pick,
+): Promise<Found | null> {
+  const found = await door.db.query<Found>(
+    `select b.id as "batchId", m.id as "memberId" from batches b join batch_members m on m.batch_id = b.id
+      where b.runbook_name = $1 and m.status = $2 and b.status <> 'cancelled' order by m.id desc limit 50`,
+    [runbook, status],
+  )
+  return found[pick(found.length || 1)] ?? null
+}
+
+function ordersOf(door: Door): { name: string; weight: number; give: Give }[] {
+  const one = <T>(all: readonly T[], pick: Pick): T | null => all[pick(all.length || 1)] ?? null
+  const hold = async (runbook: string, actor: string, pick: Pick) => {
+    const batch = one(await unfinished(door, runbook), pick)
+    if (batch) await holdBatch(door, { batchId: batch.id, actor, reason: 'a look' })
+    return batch && { batchId: batch.id }
+  }
+  return [
+    { name: 'create', weight: 2, give: (actor, pick) => create(door, actor, pick) },
+    { name: 'hold', weight: 3, give: (actor, pick) => hold(SMALL, actor, pick) },
+    { name: 'hold the large one', weight: 1, give: (actor, pick) => hold(LARGE, actor, pick) },
+    {
+      name: 'resume',
+      weight: 8,
+      give: async (actor, pick) => {
+        const batch = one(await heldByUs(door), pick)
+        if (batch) await resumeBatch(door, { batchId: batch.id, actor, reason: 'on it goes' })
+        return batch && { batchId: batch.id }
+      },
+    },
+    {
+      name: 'cancel',
+      weight: 1,
+      give: async (actor, pick) => {
+        const batch = one(await unfinished(door, SMALL), pick)
+        if (batch) await cancelBatch(door, { batchId: batch.id, actor, reason: 'enough' })
+        return batch && { batchId: batch.id }
+      },
+    },
+    ...ordersForMembers(door),
+  ]
+}
+
+function ordersForMembers(door: Door): { name: string; weight: number; give: Give }[] {
+  return [
+    {
+      name: 'retry',
+      weight: 3,
+      give: async (actor, pick) => {
+        const found = await findMember(door, SMALL, 'failed', pick)
+        if (!found) return null
+        const { batchId, memberId } = found
+        const order = { batchId, memberIds: [memberId], actor, reason: 'again' }
+        const { done } = await retryMembers(door, { ...order, fromStepName: 'second' })
+        return done.length > 0 ? found : null
+      },
+    },
+    {
+      name: 'remove',
+      weight: 2,
+      give: async (actor, pick) => {
+        const found = await findMember(door, SMALL, 'active', pick)
+        if (!found) return null
+        const { batchId, memberId } = found
+        const order = { batchId, memberIds: [memberId], actor, reason: 'leaves' }
+        const { done } = await removeMembers(door, order)
+        return done.length > 0 ? found : null
+      },
+    },
+    {
+      name: 'set variable',
+      weight: 3,
+      give: async (actor, pick) => {
+        const found = await findMember(door, LARGE, 'active', pick)
+        if (!found) return null
+        const { batchId, memberId } = found
+        const order = { batchId, memberIds: [memberId], actor, reason: 'noted' }
+        const { done } = await setMemberVariable(door, { ...order, name: 'Note', value: actor })
+        return done.length > 0 ? found : null
+      },
+    },
+  ]
+}
+
+async function create(door: Door, actor: string, pick: Pick): Promise<{ batchId: number } | null> {
+  if ((await unfinished(door, SMALL)).length >= UNFINISHED_MAX) return null
+  const sourceTime = new Date(door.clock.now().getTime() - 1_000 * pick(100_000))
+  const members = Array.from({ length: MEMBERS_A_BATCH }, (_, index) => {
+    const key = `${actor}-${index}@contoso.example`
+    return { key, data: { Upn: key } }
+  })
+  return createBatch(door, { runbookName: SMALL, sourceTime, members, createdBy: actor })
+}

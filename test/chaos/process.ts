@@ -1,0 +1,186 @@
+// One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as the
+// program wires them; only the leases are shorter. SIGTERM stops gracefully. What goes wrong is written to the journals.
+import { randomUUID } from 'node:crypto'
+import type { Bus, Received } from '../../src/bus/bus.ts'
+import { openPostgresBus } from '../../src/bus/postgres.ts'
+import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import { type Clock, realClock } from '../../src/clock.ts'
+import type { Db } from '../../src/db/db.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPglite } from '../../src/db/pglite.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { databaseClockLoop, followDatabaseTime } from '../../src/db/time.ts'
+import { isTransient } from '../../src/db/transient.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { MatoolkitError, messageOf } from '../../src/errors.ts'
+import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
+import { everyLoop, type Service } from '../../src/service.ts'
+import { Worker } from '../../src/worker/worker.ts'
+import { type Journal, openJournal } from './journal.ts'
+import { makeOperators } from './operators.ts'
+import { effectFunction, WORKER_ID } from './runbooks.ts'
+
+export type Role = 'orchestrator' | 'worker' | 'operators'
+
+/** What a process is told. */
+export interface Part {
+  readonly roles: readonly Role[]
+  readonly name: string
+  /** Of a server; without it the database is embedded, in the folder `pglite`. */
+  readonly url?: string
+  readonly folder: string
+  readonly seed: number
+  readonly leaseMs: number
+  readonly statementTimeoutMs: number
+  readonly workMs: number
+  readonly slots: number
+}
+
+/** The exit of a process that found no database when it started: whoever runs it starts it again. */
+export const NO_DATABASE = 75
+/** What a platform gives before it kills. */
+export const GRACE_MS = 25_000
+const SWEEP_EVERY_MS = 5_000
+const CHUNK = 100
+
+export const chaosDoor = (db: Db, clock: Clock): Door => ({
+  db,
+  clock,
+  runbooks: new RunbookCache(),
+  random: Math.random,
+  maxOutstanding: 200,
+  canWithdraw: true,
+})
+
+/** Errors of the moment are what this is about; anything else is a finding. */
+function noticing(journal: Journal<'noticed'>, name: string): (error: unknown) => void {
+  return (error) =>
+    journal.write({
+      what: isTransient(error) ? 'error' : 'unexpected',
+      name,
+      at: Date.now(),
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    })
+}
+
+/** The bus, with what it acknowledges and what it says was lost written down. */
+function journaled(
+  bus: Bus,
+  name: string,
+  effects: Journal<'effects'>,
+  noticed: Journal<'noticed'>,
+): Bus {
+  const tellLost = (lost: Received[]) => {
+    const message = lost.map(({ messageId }) => messageId).join(' ')
+    const count = lost.length
+    if (count > 0) noticed.write({ what: 'lease-lost', name, at: Date.now(), message, count })
+    return lost
+  }
+  return {
+    ...bus,
+    settle: async (messages) => tellLost(await bus.settle(messages)),
+    renew: async (messages) => tellLost(await bus.renew(messages)),
+    publish: async (messages) => {
+      await bus.publish(messages)
+      for (const { type, body } of messages) {
+        if (type === 'worker-result') {
+          const { jobId } = body
+          effects.write({ what: 'answered', jobId, pid: process.pid, at: Date.now() })
+        }
+      }
+    },
+  }
+}
+
+function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Service[] {
+  const { folder, name, leaseMs, seed, slots, workMs } = part
+  const writer = `${name}-${process.pid}`
+  const noticed = openJournal(folder, 'noticed', writer)
+  const effects = openJournal(folder, 'effects', writer)
+  const onError = noticing(noticed, name)
+  const door = chaosDoor(db, clock)
+  const plain = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
+  const bus = journaled(plain, name, effects, noticed)
+  const make: Record<Role, () => Service[]> = {
+    orchestrator: () => [
+      makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+      everyLoop({
+        name: 'sweep',
+        clock,
+        intervalMs: SWEEP_EVERY_MS,
+        runOnce: (now) => sweepBus(db, now),
+        onError,
+      }),
+    ],
+    worker: () => [
+      new Worker({
+        workerId: WORKER_ID,
+        version: '1',
+        bus,
+        clock,
+        functions: [effectFunction(effects, workMs)],
+        maxParallelism: slots,
+        onError,
+      }),
+    ],
+    operators: () => [
+      makeOperators({
+        door,
+        clock,
+        seed,
+        acknowledged: openJournal(folder, 'acknowledged', writer),
+        onError,
+      }),
+    ],
+  }
+  const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
+  return [time, ...part.roles.flatMap((role) => make[role]())]
+}
+
+async function open(part: Part): Promise<Db> {
+  const { url, folder, statementTimeoutMs } = part
+  if (url === undefined) return openPglite(`${folder}/pglite`)
+  return openPostgres({
+    url,
+    poolSize: 5,
+    applicationName: part.name,
+    statementTimeoutMs,
+    answerGraceMs: 1_000,
+    idleInTransactionMs: statementTimeoutMs / 2,
+  })
+}
+
+async function run(part: Part): Promise<void> {
+  const clock = realClock()
+  const db = await open(part)
+  if (db.kind === 'pglite') await migrate(db, clock.now())
+  await followDatabaseTime(db, clock, 30_000)
+  const services = servicesOf(part, db, clock)
+  for (const service of services) service.start()
+  process.send?.('ready')
+  let isStopping = false
+  process.on('SIGTERM', async () => {
+    if (isStopping) return
+    isStopping = true
+    const giveUp = AbortSignal.timeout(GRACE_MS)
+    const stops = await Promise.allSettled(services.map((service) => service.stop(giveUp)))
+    const failed = stops.filter((stop) => stop.status === 'rejected')
+    for (const { reason } of failed) console.error(reason)
+    if (failed.length === 0) await db.close()
+    process.exit(failed.length === 0 ? 0 : 1)
+  })
+}
+
+if (import.meta.main) {
+  // The world that started us is gone: so are we.
+  process.on('disconnect', () => process.exit(1))
+  try {
+    await run(JSON.parse(process.argv[2]!) as Part)
+  } catch (error) {
+    const isGone = error instanceof MatoolkitError && error.code === 'DATABASE_UNREACHABLE'
+    if (!isGone && !isTransient(error)) throw error
+    console.error(messageOf(error))
+    process.exit(NO_DATABASE)
+  }
+}

@@ -1,0 +1,106 @@
+// Looks on during a run over a connection of its own, past the network that misbehaves: how far the batch is, whether the
+// invariants hold, and how long a lapsed lease waits to be taken over. A server that is down is looked at again later.
+import type { Clock } from '../../src/clock.ts'
+import type { Db } from '../../src/db/db.ts'
+import { isTransient } from '../../src/db/transient.ts'
+import { brokenInvariants } from '../invariants.ts'
+import type { Fleet } from './fleet.ts'
+
+export interface Watcher {
+  /** What was found wrong so far. */
+  readonly findings: string[]
+  /** The longest that a lease lay lapsed while somebody could have taken it over. */
+  takeoverMaxMs(): number
+  readonly samples: { invariants: number }
+  watch(over: AbortSignal): Promise<void>
+  /** Resolves with the batch's status when it has ended; null when `giveUp` aborts first. */
+  untilEnded(batchId: number, giveUp: AbortSignal): Promise<string | null>
+}
+
+const LOOK_EVERY_MS = 250
+const INVARIANTS_EVERY_MS = 8_000
+
+export function makeWatcher(db: Db, fleet: Fleet, clock: Clock): Watcher {
+  const findings: string[] = []
+  const samples = { invariants: 0 }
+  let takeoverMaxMs = 0
+  let unfitAt = Date.now()
+  let lookAtInvariantsAt = Date.now() + INVARIANTS_EVERY_MS
+  const look = async () => {
+    if (!isFit(fleet)) unfitAt = Date.now()
+    takeoverMaxMs = Math.max(takeoverMaxMs, await lapsedForMs(db, clock.now(), unfitAt))
+    if (Date.now() < lookAtInvariantsAt) return
+    const broken = await brokenNow(db, clock)
+    samples.invariants += 1
+    findings.push(...broken)
+    lookAtInvariantsAt = Date.now() + INVARIANTS_EVERY_MS
+  }
+  return {
+    findings,
+    samples,
+    takeoverMaxMs: () => takeoverMaxMs,
+    watch: async (over) => {
+      while (!over.aborted) {
+        // A mistake of the watcher's own is a finding as well: thrown here it would end the run with everybody still running.
+        await orLater(look).catch((error: Error) => findings.push(`the watcher: ${error.stack}`))
+        await clock.wait(LOOK_EVERY_MS, over)
+      }
+    },
+    untilEnded: async (batchId, giveUp) => {
+      while (!giveUp.aborted) {
+        const status = await orLater(() => endedStatus(db, batchId))
+        if (status) return status
+        await clock.wait(LOOK_EVERY_MS, giveUp)
+      }
+      return null
+    },
+  }
+}
+
+/** Clocks of different processes agree to some milliseconds. */
+const SKEW_MAX_MS = 1_000
+
+/** On one snapshot, and the time read after it was taken: else what is written meanwhile seems to come from the future. */
+async function brokenNow(db: Db, clock: Clock): Promise<string[]> {
+  return db.transaction(async (tx) => {
+    await tx.query('set transaction isolation level repeatable read, read only')
+    await tx.query('select 1')
+    return brokenInvariants(tx, new Date(clock.now().getTime() + SKEW_MAX_MS))
+  })
+}
+
+/** Somebody could take over: an orchestrator is at work, and neither network nor database was in trouble a moment ago. */
+function isFit(fleet: Fleet): boolean {
+  const now = Date.now()
+  const troubled = fleet.happened.some(
+    ({ who, at, until }) =>
+      (who === 'network' || who === 'database') && (until || at) > now - 1_000,
+  )
+  return !troubled && fleet.atWork('orchestrator').length > 0
+}
+
+async function lapsedForMs(db: Db, now: Date, unfitAt: number): Promise<number> {
+  const [row] = await db.query<{ since: Date | null }>(
+    `select min(leased_until) as since from messages
+      where topic <> 'worker-jobs' and leased_until < $1 and visible_at <= $1`,
+    [now],
+  )
+  return row?.since ? Date.now() - Math.max(+row.since, unfitAt) : 0
+}
+
+async function endedStatus(db: Db, batchId: number): Promise<string | null> {
+  const [batch] = await db.query<{ status: string }>(
+    'select status from batches where id = $1 and ended_at is not null',
+    [batchId],
+  )
+  return batch?.status ?? null
+}
+
+async function orLater<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!isTransient(error)) throw error
+    return null
+  }
+}

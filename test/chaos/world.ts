@@ -1,0 +1,331 @@
+// A run: three orchestrators with their timers, three workers, operators, a real server and a network that can be told to
+// misbehave; harm until the time is over and the batch in hand is done; then healing, and every check. Batches follow each other
+// for as long as the run lasts.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { realClock } from '../../src/clock.ts'
+import type { Db } from '../../src/db/db.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { configureWorkers } from '../../src/db/workers.ts'
+import { createBatch, publishRunbook } from '../../src/engine/create.ts'
+import { brokenInvariants } from '../invariants.ts'
+import { type PostgresServer, startPostgres } from '../postgres-server.ts'
+import {
+  missingAcknowledged,
+  missingEffects,
+  outOfOrder,
+  repeatedJobs,
+  unhealthy,
+} from './checks.ts'
+import { doHarm } from './faults.ts'
+import { Fleet, type Happened } from './fleet.ts'
+import { readJournals } from './journal.ts'
+import { chaosDoor, type Part, type Role } from './process.ts'
+import { startProxy, type TcpProxy } from './proxy.ts'
+import { LARGE, LARGE_YAML, SMALL_YAML, WORKER_ID } from './runbooks.ts'
+import { makeWatcher, type Watcher } from './watcher.ts'
+
+export interface ChaosOptions {
+  readonly seed: number
+  readonly minutes: number
+  /** Members of a batch; each has five steps. */
+  readonly members: number
+  readonly say: (line: string) => void
+}
+
+export interface Figures {
+  readonly [name: string]: number | Readonly<Record<string, number>>
+}
+
+export interface Verdict {
+  readonly figures: Figures
+  readonly findings: readonly string[]
+  /** What to read when something was found. */
+  readonly report: string
+}
+
+/** Short, so that a minute holds many takeovers. Everything else is as in production, in proportion. */
+export const LEASE_MS = 5_000
+const STATEMENT_TIMEOUT_MS = 4_000
+const WORK_MS = 60
+const SLOTS = 8
+const ORCHESTRATORS = 3
+const WORKERS = 3
+/** After healing: leases, error pauses and timeouts add up to far less. */
+const HEAL_MAX_MS = 180_000
+
+const clock = realClock()
+
+export interface Ground {
+  readonly folder: string
+  readonly server: PostgresServer
+  readonly proxy: TcpProxy
+  /** Past the proxy. */
+  readonly db: Db
+  partOf(name: string, roles: readonly Role[], over?: Partial<Part>): Part
+  close(): Promise<void>
+}
+
+/** A server with the schema and the runbooks, a proxy before it, and a folder for journals and logs. */
+export async function openGround(seed: number): Promise<Ground> {
+  const server = await startPostgres({ durable: true })
+  try {
+    return await groundOn(server, seed)
+  } catch (error) {
+    server.destroy()
+    throw error
+  }
+}
+
+async function groundOn(server: PostgresServer, seed: number): Promise<Ground> {
+  const db = await openPostgres({ url: server.url, poolSize: 3, statementTimeoutMs: 30_000 })
+  await prepare(db)
+  const proxy = await startProxy(server.port)
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
+  const url = server.url.replace(`:${server.port}/`, `:${proxy.port}/`)
+  const part = {
+    ...{ url, folder, seed, leaseMs: LEASE_MS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+    ...{ workMs: WORK_MS, slots: SLOTS },
+  }
+  return {
+    folder,
+    server,
+    proxy,
+    db,
+    partOf: (name, roles, over = {}) => ({ ...part, name, roles, ...over }),
+    close: async () => {
+      await db.close()
+      await proxy.close()
+      server.destroy()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The schema, the worker and the runbooks. */
+export async function prepare(db: Db): Promise<void> {
+  await migrate(db, clock.now())
+  await configureWorkers(db, [WORKER_ID])
+  const door = chaosDoor(db, clock)
+  for (const yaml of [LARGE_YAML, SMALL_YAML]) {
+    await publishRunbook(door, { yaml, publishedBy: 'chaos' })
+  }
+}
+
+/** A batch whose cut-over is now. The database may be down at this moment: tried until it is created. */
+export async function createLarge(db: Db, round: number, members: number): Promise<number> {
+  const door = chaosDoor(db, clock)
+  const { batchId } = await createBatch(door, {
+    runbookName: LARGE,
+    sourceTime: clock.now(),
+    members: Array.from({ length: members }, (_, index) => {
+      const key = `user-${round}-${index}@contoso.example`
+      return { key, data: { Upn: key } }
+    }),
+    createdBy: 'chaos',
+  })
+  return batchId
+}
+
+export async function runChaos(options: ChaosOptions): Promise<Verdict> {
+  const ground = await openGround(options.seed)
+  const names = (role: Role, count: number) =>
+    Array.from({ length: count }, (_, index) => ground.partOf(`${role}-${index + 1}`, [role]))
+  const fleet = new Fleet([
+    ...names('orchestrator', ORCHESTRATORS),
+    ...names('worker', WORKERS),
+    ...names('operators', 1),
+  ])
+  try {
+    await fleet.start()
+    return await harmAndHeal(options, ground, fleet)
+  } finally {
+    fleet.killAll()
+    await ground.close()
+  }
+}
+
+async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet): Promise<Verdict> {
+  const { db, server, proxy } = ground
+  const startedAt = Date.now()
+  const watcher = makeWatcher(db, fleet, clock)
+  const over = new AbortController()
+  const watching = watcher.watch(over.signal)
+  const harmOver = new AbortController()
+  const cutConnections = async () => {
+    await db.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name ~ '^(orchestrator|worker|operators)'`,
+    )
+  }
+  const batchIds = [await createLarge(db, 0, options.members)]
+  const harm = doHarm(
+    { fleet, server, proxy, clock, leaseMs: LEASE_MS, cutConnections },
+    options.seed,
+    harmOver.signal,
+  )
+  const endsAt = startedAt + options.minutes * 60_000
+  const endings = await batchAfterBatch(options, { db, watcher, batchIds, endsAt })
+  harmOver.abort()
+  await harm
+  options.say('the harm is over; healing')
+  const isOpenEnded = endings.length < batchIds.length
+  const healed = await heal(fleet, watcher, isOpenEnded ? batchIds.at(-1)! : null)
+  over.abort()
+  await watching
+  const findings = [...endings, ...healed, ...(await settle(fleet, db))]
+  return verdictOf({
+    options,
+    ground,
+    fleet,
+    watcher,
+    findings,
+    batches: batchIds.length,
+    startedAt,
+  })
+}
+
+/** Batch after batch while the time lasts; the last may be open when it ends. Gives '' for each that ended well. */
+async function batchAfterBatch(
+  { members, say }: ChaosOptions,
+  run: { db: Db; watcher: Watcher; batchIds: number[]; endsAt: number },
+): Promise<string[]> {
+  const { db, watcher, batchIds, endsAt } = run
+  const endings: string[] = []
+  for (;;) {
+    const leftMs = Math.max(0, endsAt - Date.now())
+    const status = await watcher.untilEnded(batchIds.at(-1)!, AbortSignal.timeout(leftMs))
+    if (status === null) return endings
+    say(`batch ${batchIds.length} of ${members} members is ${status}`)
+    endings.push(status === 'completed' ? '' : `a batch ended ${status}`)
+    if (Date.now() >= endsAt) return endings
+    batchIds.push(await patiently(() => createLarge(db, batchIds.length, members)))
+  }
+}
+
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch {
+      await clock.wait(500)
+    }
+  }
+}
+
+async function heal(fleet: Fleet, watcher: Watcher, batchId: number | null): Promise<string[]> {
+  await fleet.allReady()
+  if (batchId === null) return []
+  const status = await watcher.untilEnded(batchId, AbortSignal.timeout(HEAL_MAX_MS))
+  if (status === null) return [`batch ${batchId} did not end within ${HEAL_MAX_MS} ms of healing`]
+  return status === 'completed' ? [] : [`batch ${batchId} ended ${status}`]
+}
+
+/** The operators go home first, then what they left behind must end too, and then everybody is asked to stop. */
+async function settle(fleet: Fleet, db: Db): Promise<string[]> {
+  const findings: string[] = []
+  fleet.retire('operators-1')
+  const open = `select count(*) as open from batches where ended_at is null or rollback_open + removal_open > 0`
+  const giveUp = AbortSignal.timeout(HEAL_MAX_MS)
+  for (;;) {
+    const [row] = await db.query<{ open: number }>(open)
+    if (row!.open === 0) break
+    if (giveUp.aborted) {
+      findings.push(`${row!.open} batches did not end within ${HEAL_MAX_MS} ms of healing`)
+      break
+    }
+    await clock.wait(250)
+  }
+  for (const [name, code] of await fleet.stop()) {
+    if (code !== 0) findings.push(`${name} was asked to stop and ended with ${code}`)
+  }
+  return findings
+}
+
+interface Ended {
+  readonly options: ChaosOptions
+  readonly ground: Ground
+  readonly fleet: Fleet
+  readonly watcher: Watcher
+  readonly findings: readonly string[]
+  readonly batches: number
+  readonly startedAt: number
+}
+
+async function verdictOf(ended: Ended): Promise<Verdict> {
+  const { options, ground, fleet, watcher } = ended
+  const { db, folder } = ground
+  const effects = readJournals(folder, 'effects')
+  const noticed = readJournals(folder, 'noticed')
+  const repeated = repeatedJobs(effects, fleet.happened, LEASE_MS)
+  const unexpected = noticed.filter(({ what }) => what === 'unexpected')
+  const findings = [
+    ...ended.findings.filter((finding) => finding !== ''),
+    ...fleet.findings,
+    ...watcher.findings,
+    ...(await brokenInvariants(db, clock.now())),
+    ...(await missingAcknowledged(db, folder)),
+    ...(await missingEffects(db, effects)),
+    ...outOfOrder(effects),
+    ...repeated.found,
+    ...(await unhealthy(db)),
+    ...unexpected.map(({ name, message }) => `${name}: ${message}`),
+  ]
+  const [done] = await db.query<{ steps: number }>(
+    `select count(*) as steps from step_executions where status = 'succeeded'`,
+  )
+  const figures: Figures = {
+    seconds: Math.round((Date.now() - ended.startedAt) / 1_000),
+    members: ended.batches * options.members,
+    stepsSucceeded: done!.steps,
+    jobsRun: effects.filter(({ what }) => what === 'begin').length,
+    jobsRepeated: repeated.jobs,
+    ordersAcknowledged: readJournals(folder, 'acknowledged').length,
+    harm: countBy(fleet.happened, kindOf),
+    restarts: fleet.restarts,
+    leasesLost: noticed.reduce((sum, { count = 0 }) => sum + count, 0),
+    errorsOfTheMoment: noticed.filter(({ what }) => what === 'error').length,
+    invariantSamples: watcher.samples.invariants,
+    takeoverAfterLeaseMaxMs: Math.round(watcher.takeoverMaxMs()),
+  }
+  return { figures, findings, report: await reportOf(options, fleet.happened, db, findings) }
+}
+
+const kindOf = ({ who, what }: Happened): string => {
+  const target = who.replace(/-\d+$/, '')
+  return `${target} ${what.replace(/ for \d+ ms$/, '')}`
+}
+
+function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Record<string, number> {
+  const groups = [...Map.groupBy(all, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(groups.map(([key, some]) => [key, some.length]))
+}
+
+const LAST_SHOWN = 40
+
+async function reportOf(
+  { seed, minutes, members }: ChaosOptions,
+  happened: readonly Happened[],
+  db: Db,
+  findings: readonly string[],
+): Promise<string> {
+  if (findings.length === 0) return ''
+  const events = await db.query<{ line: string }>(
+    `select concat_ws(' ', at, 'batch', batch_id, 'member', batch_member_id, 'step', step_id, thing, event, job_id, actor, because) as line
+       from events order by id desc limit ${LAST_SHOWN}`,
+  )
+  const harm = happened
+    .slice(-LAST_SHOWN)
+    .map(({ at, who, pid, what }) => `${new Date(at).toISOString()} ${who} ${pid ?? ''} ${what}`)
+  return [
+    `seed ${seed}: ${findings.length} findings`,
+    ...findings.map((finding) => `  ${finding}`),
+    'what was done, the last last:',
+    ...harm.map((line) => `  ${line}`),
+    'the last events, newest first:',
+    ...events.map(({ line }) => `  ${line}`),
+    'again, as far as real processes can be replayed:',
+    `  npm run chaos -- --seed ${seed} --minutes ${minutes} --members ${members}`,
+  ].join('\n')
+}
