@@ -15,6 +15,7 @@ import type { Db } from '../src/db/db.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
+import { vacuumEmbedded } from '../src/db/vacuum.ts'
 import { jobIdOf, messageIdOf } from '../src/domain/messages.ts'
 import { startPostgres } from '../test/postgres-server.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
@@ -173,6 +174,7 @@ async function growthOf(plan: Plan, db: Db, bus: PostgresBus, fresh: PostgresBus
   for (let done = 0; done < plan.through; done += SWEEP_EVERY) {
     await passThrough(bus, SWEEP_EVERY, CHUNK, plan.lanes)
     await sweepBus(db, clock.now())
+    await vacuumEmbedded(db)
   }
   const after = await comparedWith(fresh, bus)
   say(`${plan.kind}, after ${plan.through} went through: ${JSON.stringify(after)}`)

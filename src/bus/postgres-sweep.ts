@@ -1,7 +1,6 @@
 // Housekeeping of the postgres transport, called every few seconds: messages that expired with nobody looking go to the dead
 // letters, message ids older than the duplicate window are forgotten. Both in bounded chunks, so that a run after a long
-// standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes. The embedded database
-// has no autovacuum, so there the sweep also vacuums.
+// standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes.
 import type { Db } from '../db/db.ts'
 import { DUPLICATE_WINDOW_MS, EXPIRED } from './bus.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './postgres-queue.ts'
@@ -41,21 +40,7 @@ export async function sweepBus(db: Db, now: Date): Promise<Swept> {
     db.query(EXPIRE, [now, limit, EXPIRED, EXPIRED_DESCRIPTION]),
   )
   const idsForgotten = await inChunks(IDS_CHUNK, (limit) => db.query(FORGET, [forgotten, limit]))
-  if (db.kind === 'pglite') await vacuum(db)
   return { expired, idsForgotten }
-}
-
-/** As many dead rows as the server's autovacuum is told to wait for. */
-const DEAD_ROWS_MAX = 20_000
-
-/** Without it, and with the lease still in an index, 300,000 messages left 950 MB and claims of 31 ms instead of 20. */
-async function vacuum(db: Db): Promise<void> {
-  const tables = await db.query<{ name: string }>(
-    `select relname as name from pg_stat_user_tables
-     where relname in ('messages', 'message_ids') and n_dead_tup > $1`,
-    [DEAD_ROWS_MAX],
-  )
-  for (const { name } of tables) await db.query(`vacuum ${name}`)
 }
 
 async function inChunks(

@@ -2,7 +2,9 @@
 import type { Bus, Received } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
 import { type Handler, makeConsumer, type Outcome } from '../bus/consumer.ts'
+import { sweepBus } from '../bus/postgres-sweep.ts'
 import type { Clock } from '../clock.ts'
+import { vacuumEmbedded } from '../db/vacuum.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
 import type { Door } from '../engine/door.ts'
 import { handleMessages } from '../engine/messages.ts'
@@ -10,6 +12,7 @@ import { fillWorkers, runTimers } from '../engine/timers.ts'
 import { everyLoop, type Service } from '../service.ts'
 
 const TIMER_INTERVAL_MS = 1_000
+const UPKEEP_INTERVAL_MS = 5_000
 /** One chunk is read and settled while the other has its batch locked. */
 const RESULT_LANES = 2
 
@@ -39,14 +42,19 @@ export async function handleChunk(door: Door, received: readonly Received[]): Pr
   return outcomes
 }
 
-export function makeOrchestrator(options: OrchestratorOptions): Service {
-  const { door, bus, clock, chunk, onError } = options
-  const handle: Handler = async (messages) => {
+/** What both subscriptions do with a chunk. */
+export function makeHandler(door: Door): Handler {
+  return async (messages) => {
     const outcomes = await handleChunk(door, messages)
     // Members that ended left slots: whoever waits for one need not wait for the next second.
     await fillWorkers(door)
     return outcomes
   }
+}
+
+export function makeOrchestrator(options: OrchestratorOptions): Service {
+  const { door, bus, clock, chunk, onError } = options
+  const handle = makeHandler(door)
   const services: Service[] = [
     makeConsumer({
       name: 'orchestrator events',
@@ -73,6 +81,16 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       intervalMs: TIMER_INTERVAL_MS,
       runOnce: async (_now, stopping) => {
         while (!stopping.aborted && (await runTimers(door)) > 0);
+      },
+      onError,
+    }),
+    everyLoop({
+      name: 'upkeep',
+      clock,
+      intervalMs: UPKEEP_INTERVAL_MS,
+      runOnce: async (now) => {
+        await sweepBus(door.db, now)
+        await vacuumEmbedded(door.db)
       },
       onError,
     }),

@@ -1,0 +1,17 @@
+// The embedded database has no autovacuum: what a server does by itself is done here, when enough rows have died.
+// Without it 300,000 messages through the bus left 950 MB behind, and the planner knew nothing of the tables' sizes.
+import type { Db } from './db.ts'
+
+/** As many dead rows as the server's autovacuum is told to wait for. */
+const DEAD_ROWS_MAX = 20_000
+
+/** Returns the tables it cleaned. Does nothing on a server. */
+export async function vacuumEmbedded(db: Db): Promise<string[]> {
+  if (db.kind !== 'pglite') return []
+  const tables = await db.query<{ name: string }>(
+    'select quote_ident(relname) as name from pg_stat_user_tables where n_dead_tup > $1 order by 1',
+    [DEAD_ROWS_MAX],
+  )
+  for (const { name } of tables) await db.query(`vacuum (analyze) ${name}`)
+  return tables.map(({ name }) => name)
+}

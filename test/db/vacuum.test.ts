@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { vacuumEmbedded } from '../../src/db/vacuum.ts'
+import { openTestPglite } from '../databases.ts'
+
+it('the embedded database is cleaned of dead rows, and only when there are enough', async () => {
+  const { db, close } = await openTestPglite()
+  await db.script('create table busy (v int); create table quiet (v int)')
+  await db.query('insert into busy select generate_series(1, 30000)')
+  await db.query('insert into quiet select generate_series(1, 100)')
+  await db.script('delete from busy; delete from quiet')
+  await db.query('select pg_stat_force_next_flush()')
+  await db.query('select 1')
+  assert.deepEqual(await vacuumEmbedded(db), ['busy'])
+  const [size] = await db.query<{ bytes: number }>("select pg_relation_size('busy') as bytes")
+  assert.equal(size!.bytes, 0)
+  await close()
+})
