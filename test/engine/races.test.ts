@@ -12,7 +12,7 @@ import { createBatch } from '../../src/engine/create.ts'
 import type { Door } from '../../src/engine/door.ts'
 import { moveMember, removeMembers } from '../../src/engine/members.ts'
 import { handleMessages } from '../../src/engine/messages.ts'
-import { advanceBatch, cancelBatch, holdBatch } from '../../src/engine/operate.ts'
+import { advanceBatch, cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -394,46 +394,70 @@ it('two moves that cross do not wait for each other', () =>
     }
   }))
 
-it('two orchestrators and the results of two batches never fill a window beyond its limit', async () => {
-  const limit = 5
+const LIMIT = 5
+
+/** Two waves that wait for a worker of few slots; all earlier ones are held, so that they are left out. */
+async function twoNarrowWaves(members: number): Promise<[number, number]> {
   await world.db.query(`delete from messages`)
-  await world.db.query(`update batches set held_at = detected_at, held_by = 'x', held_reason = 'x'
-                         where status in ('active', 'detected') and held_at is null`)
   await world.db.query(
-    `insert into workers (worker_id, is_configured, max_outstanding) values ('narrow', true, $1)`,
-    [limit],
+    `update batches set held_at = detected_at, held_by = 'x', held_reason = 'x'
+      where status in ('active', 'detected') and held_at is null`,
+  )
+  await world.db.query(
+    `insert into workers (worker_id, is_configured, max_outstanding) values ('narrow', true, $1)
+     on conflict do nothing`,
+    [LIMIT],
   )
   await world.publish(YAML.replaceAll('worker_id: w1', 'worker_id: narrow'))
-  const batches = [await freshBatch(30), await freshBatch(30)]
+  const batches: [number, number] = [await freshBatch(members), await freshBatch(members)]
   await startDuePhases(world.door)
   await expandPhases(world.door)
+  return batches
+}
+
+async function narrowJobs(): Promise<number> {
+  const [row] = await second.query<{ jobs: number }>(
+    `select count(*) as jobs from waits where worker_id = 'narrow' and what = 'job'`,
+  )
+  return row!.jobs
+}
+
+it('slots that one orchestrator is about to fill are not there for another batch', async () => {
+  const [early, late] = await twoNarrowWaves(10)
+  await holdBatch(world.door, order(early))
+  await overlap(
+    (door) => fillWorkers(door),
+    async (door) => {
+      await resumeBatch(door, order(early))
+      await fillWorkers(door)
+    },
+  )
+  assert.equal((await jobsOf(late)).length, LIMIT)
+  assert.equal(await narrowJobs(), LIMIT)
+  for (const batchId of [early, late]) await cancelBatch(world.door, order(batchId))
+  assert.equal(await narrowJobs(), 0)
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+})
+
+it('two orchestrators and the results of two batches never fill a window beyond its limit', async () => {
+  const batches = await twoNarrowWaves(30)
   const outNow = async () => (await Promise.all(batches.map(jobsOf))).flat()
   let most = 0
+  const watch = async () => {
+    most = Math.max(most, await narrowJobs())
+  }
   for (let round = 0; round < 60; round++) {
-    const jobs = await outNow()
-    const [some, others] = [jobs.slice(0, 2), jobs.slice(2, 3)]
-    const watch = async () => {
-      const [row] = await second.query<{ jobs: number }>(
-        `select count(*) as jobs from waits where worker_id = 'narrow' and what = 'job'`,
-      )
-      most = Math.max(most, row!.jobs)
-    }
+    const results = (await outNow()).map((jobId) => resultOf(jobId))
     await Promise.all([
       fillWorkers(world.door),
       fillWorkers(other),
-      handleMessages(
-        world.door,
-        some.map((jobId) => resultOf(jobId)),
-      ),
-      handleMessages(
-        other,
-        others.map((jobId) => resultOf(jobId)),
-      ),
+      handleMessages(world.door, results.slice(0, 2)),
+      handleMessages(other, results.slice(2, 3)),
       ...Array.from({ length: 5 }, watch),
     ])
     await watch()
   }
-  assert.equal(most, limit)
+  assert.equal(most, LIMIT)
   assert.deepEqual(await outNow(), [])
   const ends = await Promise.all(batches.map(async (id) => (await batchOf(world, id)).status))
   assert.deepEqual(ends, ['completed', 'completed'])
