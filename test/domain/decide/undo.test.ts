@@ -233,6 +233,24 @@ table('the end of a rollback', [
     also: (draft) => assert.equal(stepOf(draft, 11).status, 'failed'),
   },
   {
+    name: 'what failed in the rollback of an earlier attempt does not count',
+    facts: {
+      ...undoing('succeeded'),
+      steps: {
+        11: ['1 prepare/create failed', { attempt: 1 }],
+        21: '1 rollback/undo-a failed',
+        31: ['1 rollback/undo-a succeeded', { originAttempt: 1 }],
+        32: ['1 rollback/undo-b dispatched job', { originAttempt: 1 }],
+        51: '1 removal/clean pending',
+      },
+    },
+    decide: answer(32, 'Success'),
+    records: {
+      ...UNDONE,
+      events: [SUCCEED, 'step 11 undone failed→rolled_back: every step of its rollback succeeded'],
+    },
+  },
+  {
     name: 'the origin was taken up again meanwhile: there is nothing to mark',
     facts: undoing('succeeded', '1 prepare/create failed', 1),
     decide: answer(32, 'Success'),
