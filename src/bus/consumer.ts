@@ -52,6 +52,7 @@ export interface Consumer extends Service {
 const POLL_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
 const RENEWALS_A_LEASE = 3
+const ASK_AGAIN_AFTER_MS = 500
 const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 20_000
 
@@ -147,14 +148,35 @@ async function keepRenewing(
   }
 }
 
+/**
+ * Asks a bus that does not answer again, for as long as a lease lasts. A database that restarts is away for a second; without
+ * asking again the chunk in hand then stayed away for the rest of its minute.
+ */
+function insistingOn({ bus, clock, onError }: ConsumerOptions, stopping: AbortSignal) {
+  const untilMs = clock.now().getTime() + bus.leaseMs
+  return async <T>(ask: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (stopping.aborted || clock.now().getTime() >= untilMs) throw error
+        onError(error)
+        await clock.wait(ASK_AGAIN_AFTER_MS, stopping)
+      }
+    }
+  }
+}
+
 async function carryOut(
-  { bus, onLost }: ConsumerOptions,
+  options: ConsumerOptions,
   messages: readonly Received[],
   outcomes: readonly Outcome[],
   stopping: AbortSignal,
 ): Promise<void> {
+  const { bus, onLost } = options
+  const insist = insistingOn(options, stopping)
   const settled = messages.filter((_, index) => outcomes[index] === 'settle')
-  const lost = settled.length > 0 ? await bus.settle(settled) : []
+  const lost = settled.length > 0 ? await insist(() => bus.settle(settled)) : []
   if (lost.length > 0) onLost?.(lost)
   if (settled.length === messages.length) return
   const others = messages.map((message, index) => ({
@@ -166,9 +188,9 @@ async function carryOut(
   for (const [first, ...rest] of groups.values()) {
     const { outcome, delayMs } = first!
     const same = [first!, ...rest].map(({ message }) => message)
-    if (outcome === 'abandon') await bus.abandon(same, delayMs)
+    if (outcome === 'abandon') await insist(() => bus.abandon(same, delayMs))
     else if (outcome !== 'settle') {
-      await bus.deadLetter(same, outcome.deadLetter, outcome.description)
+      await insist(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
     }
   }
 }

@@ -172,6 +172,36 @@ describe('consumer: leases', () => {
     assert.equal(on.clock.nextWakeAt(), null)
   })
 
+  it('asks a bus that does not answer again while the lease lasts', async () => {
+    let tries = 0
+    const on = script({
+      settle: async () => {
+        tries += 1
+        if (tries <= 3) throw new Error('restarting')
+        return []
+      },
+    })
+    on.waiting.push(message('a'))
+    const round = consumerOf(on, async () => ['settle']).runOnce()
+    await on.clock.advance(2_000)
+    assert.equal(await round, 1)
+    assert.equal(tries, 4)
+    assert.equal(on.errors.length, 3)
+  })
+
+  it('leaves a message to the end of its lease when the bus stays away', async () => {
+    const on = script({
+      abandon: async () => {
+        throw new Error('away')
+      },
+    })
+    on.waiting.push(message('a'))
+    const round = consumerOf(on, async () => ['abandon']).runOnce()
+    const failed = assert.rejects(round, /away/)
+    await on.clock.advance(LEASE_MS)
+    await failed
+  })
+
   it('tells the handler when a lease is lost, and renews only the rest', async () => {
     const on = script()
     const renewed: string[] = []
