@@ -42,6 +42,12 @@ export const ERRORS = table({
     sentence:
       'The member file "{file}" has no usable header: {reason}. Give a CSV file in UTF-8 whose first line names each column once.',
   },
+  MEMBER_ROWS_INVALID: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The member file "{file}" has {count} problem(s); the first: row {row}, column {column}: {reason}. Correct the file and try again.',
+  },
   DATABASE_FOLDER_IN_USE: {
     http: 503,
     exit: EXIT.unavailable,

@@ -217,7 +217,8 @@ export async function addMembers(
     }
     const added = await storeMembers(tx, batch.runbookName, batchId, members, draft.now)
     draft.changeBatch({ membersActive: batch.membersActive + added.length })
-    draft.note('members_added', `${added.length} members were added`)
+    const were = added.length === 1 ? 'member was' : 'members were'
+    draft.note('members_added', `${added.length} ${were} added`)
     await enqueue(
       tx,
       added.map(({ id, key }) => ({

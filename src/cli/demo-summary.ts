@@ -1,0 +1,129 @@
+// The end of the demonstration: what became of everybody, and whether it is what should have. The sample means some members to
+// fail; it is a failure of the program when the batch does not end, somebody is unaccounted for, a rollback is missing or a rule
+// of the tables is broken.
+import { membersOf, type Progress, type Tally } from '../domain/progress.ts'
+import { count, fit, type NewsItem, offsetName, type Paint, sayDuration } from './demo-view.ts'
+import { tableText } from './io.ts'
+
+export interface Ending {
+  readonly progress: Progress
+  readonly tally: Tally
+  /** One line for each member who failed. */
+  readonly failures: readonly NewsItem[]
+  readonly membersExpected: number
+  readonly leaversExpected: number
+  readonly invariantsChecked: number
+  readonly invariantsBroken: readonly string[]
+  /** What the loops reported: on a good run nothing. */
+  readonly errors: readonly string[]
+  readonly realMs: number
+  readonly virtualMs: number
+}
+
+/** Everything that is not as it should be; none when the story ended well. */
+export function disappointments(ending: Ending): string[] {
+  const { progress, tally, membersExpected, leaversExpected } = ending
+  const { batch } = progress
+  const checks: [ok: boolean, otherwise: string][] = [
+    [batch.status === 'completed', `The batch is ${batch.status}, not completed.`],
+    [batch.heldReason === null, `The batch is held: ${batch.heldReason}.`],
+    [
+      membersOf(progress) === membersExpected,
+      `${membersOf(progress)} members are accounted for, ${membersExpected} took part.`,
+    ],
+    [batch.membersRemoved === leaversExpected, `${batch.membersRemoved} members left.`],
+    [batch.membersFailed > 0, 'Nobody failed, but the sample has members who must.'],
+    [tally.retries > 0, 'Nothing was retried.'],
+    [tally.polls > 0, 'Nothing was polled.'],
+    [
+      tally.rollbacksBegun === batch.membersFailed && tally.rolledBack === tally.rollbacksBegun,
+      `${batch.membersFailed} members failed, but ${tally.rolledBack} were rolled back.`,
+    ],
+  ]
+  return [
+    ...checks.filter(([ok]) => !ok).map(([, otherwise]) => otherwise),
+    ...ending.invariantsBroken.map((found) => `An invariant is broken: ${found}`),
+    ...ending.errors.map((error) => `Unexpected error: ${error}`),
+  ]
+}
+
+export function summaryLines(ending: Ending, width: number, paint: Paint): string[] {
+  const wrong = disappointments(ending)
+  const { batch } = ending.progress
+  const members = membersOf(ending.progress)
+  const verdict =
+    wrong.length === 0
+      ? paint(
+          'green',
+          `Completed: ${batch.membersFailed} of ${members} members failed, as the sample means them to.`,
+        )
+      : paint('red', 'This did not end as it should:')
+  return [
+    verdict,
+    ...wrong.map((line) => `  ${line}`),
+    '',
+    phaseTable(ending.progress),
+    '',
+    totals(ending),
+    '',
+    'Who failed, and why (each was rolled back):',
+    ...ending.failures.map(({ text }) => `  ${fit(text, width - 3)}`),
+    '',
+    ...WHERE_NEXT,
+  ]
+}
+
+const HEADER = ['PHASE', 'DUE', 'STATUS', 'TOTAL', 'PASSED', 'FAILED', 'STOPPED', 'REMOVED']
+const FIRST_NUMBER = 3
+
+function phaseTable({ phases }: Progress): string {
+  const rows = phases.map(({ name, offsetMinutes, status, members }) => [
+    name,
+    offsetName(offsetMinutes),
+    status,
+    ...[members.total, members.passed, members.failed, members.stopped, members.removed].map(
+      String,
+    ),
+  ])
+  const aligned = rows.map((row) =>
+    row.map((cell, column) =>
+      column < FIRST_NUMBER ? cell : cell.padStart(HEADER[column]!.length),
+    ),
+  )
+  return tableText([HEADER, ...aligned])
+}
+
+function totals({ progress, tally, invariantsChecked, realMs, virtualMs }: Ending): string {
+  const { batch } = progress
+  const number = (n: number) => n.toLocaleString('en')
+  return tableText([
+    [
+      'members',
+      `${number(membersOf(progress))}: ${batch.membersActive} through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`,
+    ],
+    ['jobs sent', `${number(tally.jobs)}, of them ${number(tally.polls)} polls`],
+    ['retries', number(tally.retries)],
+    ['rollbacks', `${tally.rollbacksBegun}, all steps succeeded in ${tally.rolledBack}`],
+    ['invariants', `${count(invariantsChecked, 'rule')} of the tables checked`],
+    ['time', `${sayDuration(virtualMs)} there, ${sayDuration(realMs)} here`],
+  ])
+}
+
+const WHERE_NEXT = [
+  'Where to go from here:',
+  '  examples/sample-migration.yaml  the runbook you just saw',
+  '  docs/runbook.md                 every key of a runbook',
+  '  ARCHITECTURE.md                 how it works, on one page',
+  '  bin/matoolkit runbook validate examples/user-migration.yaml',
+]
+
+/** A few words for somebody who pressed Ctrl-C. */
+export function interruptedLines(progress: Progress | null, tally: Tally): string[] {
+  if (progress === null) return ['Stopped before the migration began. Nothing is left behind.']
+  const { batch, phases } = progress
+  const done = phases.filter(({ status }) => status === 'completed').length
+  return [
+    `Stopped: ${done} of ${count(phases.length, 'phase')} completed, ${count(tally.jobs, 'job')} sent, ${count(batch.membersFailed, 'member')} failed so far.`,
+    'The database was in memory; nothing is left behind.',
+  ]
+}

@@ -1,0 +1,244 @@
+// What the demonstration shows, as text: pure functions from what was read to lines. Every line fits the width it is given; it is
+// cut before it is coloured, so colours never count. Names and reasons come from files and are made printable.
+import type { Phase } from '../domain/facts.ts'
+import {
+  type Happening,
+  membersOf,
+  openIn,
+  type Progress,
+  secondsLeft,
+  stepsIn,
+  type Tally,
+} from '../domain/progress.ts'
+import { type Io, printable, type Style } from './io.ts'
+
+export type Paint = Io['paint']
+
+/** What there is to see at one moment. */
+export interface Sight {
+  readonly progress: Progress
+  readonly tally: Tally
+  readonly now: Date
+  /** The newest last. */
+  readonly news: readonly NewsItem[]
+  /** Seconds of the migration in one second of the person who watches. */
+  readonly clockFactor: number
+  /** Nothing is to be done now, and the clock moves on to the next thing. */
+  readonly isSkipping: boolean
+}
+
+export interface NewsItem {
+  readonly at: Date
+  readonly mark: string
+  readonly style: Style
+  readonly text: string
+}
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+const WIDTH_MIN = 40
+const WIDTH_MAX = 120
+
+/** The whole picture: head, a bar and a line of counts for each phase, totals, and as much of the news as there is room for. */
+export function frameLines(sight: Sight, size: Size, paint: Paint): string[] {
+  const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
+  const { progress, tally, now } = sight
+  const time = `${sayTime(now)}  ${sayOffset(progress.batch.startTime, now)}`
+  const title = fit(titleOf(progress), width - time.length - 2)
+  const pace = sight.isSkipping
+    ? 'nothing to do right now: the clock runs ahead'
+    : `${sayDuration(sight.clockFactor * 1_000)} there is 1s here`
+  const above = [
+    `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
+    paint('dim', fit(pace, width)),
+    '',
+    ...phasesLines(progress.phases, now, width, paint),
+    '',
+    fit(tallyText(tally), width),
+    '',
+  ]
+  const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = room === 0 ? [] : sight.news.slice(-room)
+  return [...above, ...shown.map((item) => newsLine(item, width, paint))]
+}
+
+const NEWS_SHOWN_MAX = 8
+
+const titleOf = (progress: Progress): string =>
+  `${printable(progress.batch.runbookName)} · ${count(membersOf(progress), 'member')}`
+
+const tallyText = ({ jobs, retries, polls, rollbacksBegun, rolledBack }: Tally): string => {
+  const rollbacks = `${count(rollbacksBegun, 'rollback')} (${rolledBack} done)`
+  return `${count(jobs, 'job')} · ${count(retries, 'retry', 'retries')} · ${count(polls, 'poll')} · ${rollbacks}`
+}
+
+const NAME_CHARS = 12
+const OFFSET_CHARS = 7
+const STATE_CHARS = 18
+const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
+
+function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: Paint): string[] {
+  return phases.flatMap((phase) => {
+    const name = fit(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+    const offset = offsetName(phase.offsetMinutes).padEnd(OFFSET_CHARS)
+    const bar = barOf(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
+    const state = fit(stateOf(phase, now), STATE_CHARS)
+    const counts = fit(countsOf(phase), width - INDENT_CHARS)
+    return [
+      `${paint('bold', name)}${offset}${bar}  ${state}`,
+      `${' '.repeat(INDENT_CHARS)}${paint('dim', counts)}`,
+    ]
+  })
+}
+
+/** Members who passed, who failed or left, and those still at it: as far as their steps have come, and the rest. */
+export function barOf(phase: Phase, width: number, paint: Paint): string {
+  const { total, passed, failed, stopped, removed } = phase.members
+  const cells = Math.max(0, width)
+  // Whoever is there has at least one character.
+  const share = (part: number, whole: number) =>
+    part === 0 || whole === 0 ? 0 : Math.max(1, Math.floor((part / whole) * cells))
+  const bad = share(failed + stopped + removed, total)
+  const open = share(openIn(phase), total)
+  const good = passed === 0 ? 0 : Math.max(0, cells - bad - open)
+  const steps = stepsIn(phase)
+  const begun = openIn(phase) === 0 ? 0 : share(steps.ended, steps.total) - good - bad
+  const half = Math.max(0, Math.min(begun, open))
+  const rest = Math.max(0, cells - good - bad - half)
+  return [
+    paint('green', '█'.repeat(good)),
+    paint('red', '▓'.repeat(bad)),
+    paint('green', '▒'.repeat(half)),
+    paint('dim', '░'.repeat(rest)),
+  ].join('')
+}
+
+export function stateOf(phase: Phase, now: Date): string {
+  if (phase.status === 'pending') {
+    return phase.dueAt === null ? 'not started' : `in ${sayDuration(+phase.dueAt - +now)}`
+  }
+  if (phase.status !== 'dispatched') return phase.status
+  const left = secondsLeft(phase, now)
+  if (left !== null) return `~${sayDuration(left * 1_000)} left`
+  const { total, ended } = stepsIn(phase)
+  return ended * 2 < total || total === 0 ? 'running' : `${openIn(phase)} to go`
+}
+
+export function countsOf(phase: Phase): string {
+  const { total, passed, failed, stopped, removed } = phase.members
+  if (total === 0) return phase.status === 'pending' ? 'waits for its time' : 'no members yet'
+  const parts: [number, string][] = [
+    [passed, 'passed'],
+    [failed, 'failed'],
+    [stopped, 'stopped'],
+    [removed, 'removed'],
+    [openIn(phase), 'open'],
+  ]
+  const said = parts.filter(([members]) => members > 0).map(([members, how]) => `${members} ${how}`)
+  const { total: steps, ended } = stepsIn(phase)
+  return [...said, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
+}
+
+/** One line for a log or a pipe. */
+export function statusLine({ progress, tally, now }: Sight): string {
+  const running = progress.phases.filter(({ status }) => status === 'dispatched')
+  const next = progress.phases.find(({ status }) => status === 'pending')
+  const phases = running.map((phase) => `${phase.name}: ${countsOf(phase)}, ${stateOf(phase, now)}`)
+  const waiting = next ? `${next.name} ${stateOf(next, now)}` : 'closing'
+  const what = phases.length > 0 ? phases.join('; ') : waiting
+  return `${clockText(progress, now)}  ${printable(what)} | ${tallyText(tally)}`
+}
+
+const clockText = ({ batch }: Progress, now: Date): string =>
+  `${sayTime(now)} ${sayOffset(batch.startTime, now)}`
+
+export const newsLine = (
+  { at, mark, style, text }: NewsItem,
+  width: number,
+  paint: Paint,
+): string =>
+  `${paint('dim', at.toISOString().slice(11, 16))} ${paint(style, mark)} ${fit(text, width - 8)}`
+
+/** What of an event is worth a line, and in which words; null for the everyday ones. */
+export function newsOf(happening: Happening): NewsItem | null {
+  const found = LINES[`${happening.thing} ${happening.event}`]
+  if (!found) return null
+  const { memberKey, stepName, phaseName, stepKind, because, at } = happening
+  if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null
+  const who = memberKey === null ? '' : `${memberKey.split('@')[0]}: `
+  const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
+  const words = [what, found.word].filter(Boolean).join(' ')
+  const text = `${who}${words ? `${words}: ` : ''}${because}`
+  return { at, mark: found.mark, style: found.style, text: printable(text) }
+}
+
+interface Line {
+  readonly mark: string
+  readonly style: Style
+  readonly word: string
+  readonly kinds?: readonly string[]
+}
+
+const LINES: Readonly<Record<string, Line>> = {
+  'step fail': { mark: '✗', style: 'red', word: 'failed' },
+  'step time_out': { mark: '✗', style: 'red', word: 'timed out' },
+  'step unresolved': { mark: '✗', style: 'red', word: 'failed' },
+  'step retry': { mark: '↻', style: 'yellow', word: '' },
+  'step rollback_begun': { mark: '↩', style: 'yellow', word: '' },
+  'step undone': { mark: '↩', style: 'green', word: 'rolled back' },
+  'step rollback_incomplete': { mark: '↩', style: 'red', word: '' },
+  'step succeed': { mark: '−', style: 'green', word: 'done', kinds: ['removal'] },
+  'member remove': { mark: '−', style: 'yellow', word: 'left' },
+  'member rejoin': { mark: '+', style: 'green', word: 'back' },
+  'batch members_added': { mark: '+', style: 'green', word: '' },
+  'batch held': { mark: '!', style: 'red', word: 'held' },
+  'batch activate': { mark: '▶', style: 'green', word: 'begins' },
+  'batch complete': { mark: '■', style: 'green', word: 'completed' },
+  'batch fail': { mark: '■', style: 'red', word: 'failed' },
+  'phase start': { mark: '▶', style: 'green', word: 'starts' },
+  'phase complete': { mark: '■', style: 'green', word: 'completed' },
+  'phase reopen': { mark: '▶', style: 'yellow', word: 'opens again' },
+  'phase fail': { mark: '■', style: 'red', word: 'failed' },
+  'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
+}
+
+export const fit = (text: string, width: number): string =>
+  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
+
+export const count = (n: number, word: string, many = `${word}s`): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? word : many}`
+
+/** `Fri 01 Mar 2030 20:14`, UTC. */
+export const sayTime = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
+
+/** `T-4d 23h`, `T+14m`, `T-0`. */
+export function sayOffset(startTime: Date | null, now: Date): string {
+  if (startTime === null) return ''
+  const ms = +now - +startTime
+  if (Math.abs(ms) < 60_000) return 'T-0'
+  return `T${ms < 0 ? '-' : '+'}${sayDuration(Math.abs(ms))}`
+}
+
+/** The two largest units: `4d 23h`, `14m`, `30s`. */
+export function sayDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.round(seconds / 60)
+  const parts: [number, string][] = [
+    [Math.floor(minutes / 1_440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'm'],
+  ]
+  const first = parts.findIndex(([n]) => n > 0)
+  const said = parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return said.map(([n, unit]) => `${n}${unit}`).join(' ')
+}
+
+/** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */
+export const offsetName = (offsetMinutes: number): string =>
+  offsetMinutes === 0
+    ? 'T-0'
+    : `T${offsetMinutes > 0 ? '-' : '+'}${sayDuration(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`

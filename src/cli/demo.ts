@@ -1,0 +1,355 @@
+// `matoolkit demo`, and so `npm start`: the whole system in this process, on a database in memory that is thrown away, running
+// the sample migration on a clock that goes a minute a second and runs ahead through the days in which nothing happens. Engine,
+// bus, orchestrator and worker are the real ones; only the functions pretend. What is shown comes from rows and events.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import manifest from '../../package.json' with { type: 'json' }
+import { openPostgresBus } from '../bus/postgres.ts'
+import { sweepBus } from '../bus/postgres-sweep.ts'
+import { acceleratedClock, type Clock, MACHINE, realClock } from '../clock.ts'
+import { findMembersByKey } from '../db/batches.ts'
+import type { Db } from '../db/db.ts'
+import { findBroken, INVARIANTS } from '../db/invariants.ts'
+import { migrate } from '../db/migrate.ts'
+import { openPglite } from '../db/pglite.ts'
+import { findQuietUntil, listHappenings, loadProgress } from '../db/progress.ts'
+import { markThrowAway, requireClockFits } from '../db/time.ts'
+import { isBatchEnded } from '../domain/moves.ts'
+import { NOTHING_YET, type Progress } from '../domain/progress.ts'
+import { type Runbook, readRunbook } from '../domain/runbook.ts'
+import { addMembers, createBatch, publishRunbook } from '../engine/create.ts'
+import type { Door } from '../engine/door.ts'
+import { removeMembers } from '../engine/members.ts'
+import { RunbookCache } from '../engine/runbook-cache.ts'
+import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
+import { everyLoop, type Service } from '../service.ts'
+import { demoFunctions } from '../worker/demo-functions.ts'
+import { Worker } from '../worker/worker.ts'
+import { type MemberRow, readMembers } from './demo-members.ts'
+import type { Screen } from './demo-screen.ts'
+import { disappointments, interruptedLines, summaryLines } from './demo-summary.ts'
+import { Watch } from './demo-watch.ts'
+import type { Io } from './io.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples')
+const RUNBOOK_FILE = join(EXAMPLES, 'sample-migration.yaml')
+const MEMBERS_FILE = join(EXAMPLES, 'sample-members.csv')
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+/** The clock begins this long before the first phase: time for the init step, and to look. */
+const LEAD_MS = 5 * MINUTE_MS
+const WORKER_ID = 'demo-worker'
+const WORKER_SLOTS = 20
+const CHUNK = 500
+/** A minute of this clock is a second or so; a busy machine may well stand still for that long. */
+const LEASE_REAL_MS = 20_000
+const SWEEP_INTERVAL_MS = 5 * MINUTE_MS
+const ACTOR = 'demo'
+
+/** How the demonstration goes: to be watched, or to be over soon. */
+interface Pace {
+  /** Seconds of the migration in one second of the person who watches. */
+  readonly clockFactor: number
+  readonly frameMs: number
+  /** How far the clock runs ahead between two frames when there is nothing to do. */
+  readonly strideMs: number
+  readonly workSec: number
+  /** It is stuck if it takes longer. */
+  readonly limitMs: number
+}
+const WATCHED: Pace = {
+  clockFactor: 60,
+  frameMs: 150,
+  strideMs: 8 * 60 * MINUTE_MS,
+  workSec: 30,
+  limitMs: 600_000,
+}
+const FAST: Pace = {
+  clockFactor: 10,
+  frameMs: 25,
+  strideMs: 30 * DAY_MS,
+  workSec: 0,
+  limitMs: 300_000,
+}
+
+export interface DemoOptions {
+  readonly isFast: boolean
+  readonly screen: Screen | null
+  readonly interrupted: AbortSignal
+}
+
+/** Joins two days before the cut-over, when the first phase is long over. */
+const LATE_JOINER = {
+  UserPrincipalName: 'late.larsen@contoso.example',
+  DisplayName: 'Late Larsen',
+  Department: 'Sales',
+}
+/** Which row of the file leaves a day before the cut-over. */
+const LEAVER_ROW = 1
+
+export async function runDemo(options: DemoOptions, io: Io): Promise<void> {
+  const { interrupted } = options
+  const pace = options.isFast ? FAST : WATCHED
+  const sample = readSample()
+  const system = await orInterrupted(openSystem(sample, pace, io), interrupted)
+  if (system === null) return sayInterrupted(io, null)
+  const watch = watchOf(system, options, io)
+  try {
+    for (const service of system.services) service.start()
+    await follow(system, watch, pace, interrupted)
+  } finally {
+    options.screen?.end()
+    await Promise.all(system.services.map((service) => service.stop()))
+  }
+  if (interrupted.aborted) sayInterrupted(io, watch)
+  else await sayEnding(system, watch, options, io)
+  await system.close()
+}
+
+interface Sample {
+  readonly yaml: string
+  readonly runbook: Runbook
+  readonly members: readonly MemberRow[]
+  readonly startTime: Date
+}
+
+function readSample(): Sample {
+  const yaml = readFileSync(RUNBOOK_FILE, 'utf8')
+  const { runbook, problems } = readRunbook(yaml)
+  if (!runbook) {
+    const { line, column, message } = problems[0]!
+    const first = `line ${line}, column ${column}: ${message}`
+    throw new MatoolkitError('RUNBOOK_INVALID', { count: problems.length, first })
+  }
+  const { primaryKey, batchTimeColumn } = runbook.dataSource
+  const columns = { primaryKey, batchTimeColumn: batchTimeColumn ?? '' }
+  const read = readMembers(readFileSync(MEMBERS_FILE, 'utf8'), columns)
+  if ('problems' in read) {
+    const { row, column, message } = read.problems[0]!
+    const details = { file: MEMBERS_FILE, count: read.problems.length, row, column }
+    throw new MatoolkitError('MEMBER_ROWS_INVALID', { ...details, reason: message })
+  }
+  return { yaml, runbook, members: read.members, startTime: read.members[0]!.startTime }
+}
+
+/** An accelerated clock that can also be moved on. */
+interface DemoClock extends Clock {
+  skip(ms: number): void
+}
+
+function demoClock(startAt: Date, factor: number): DemoClock {
+  let skippedMs = 0
+  const steadyMs = () => MACHINE.steadyMs() + skippedMs / factor
+  return {
+    ...acceleratedClock({ factor, startAt, machine: { ...MACHINE, steadyMs } }),
+    skip: (ms) => {
+      skippedMs += ms
+    },
+  }
+}
+
+/** Something that people do while the migration runs. */
+interface Beat {
+  readonly at: Date
+  play(): Promise<unknown>
+}
+
+interface System {
+  readonly db: Db
+  readonly clock: DemoClock
+  readonly beganAt: Date
+  readonly batchId: number
+  readonly membersExpected: number
+  readonly services: readonly Service[]
+  readonly beats: Beat[]
+  readonly errors: string[]
+  close(): Promise<void>
+}
+
+async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<System> {
+  const { runbook, members, startTime } = sample
+  const firstOffset = Math.max(...runbook.phases.map(({ offsetMinutes }) => offsetMinutes))
+  const beganAt = new Date(+startTime - firstOffset * MINUTE_MS - LEAD_MS)
+  io.out('Starting PostgreSQL inside this process, in memory: a database to throw away …')
+  const db = await openPglite()
+  await markThrowAway(db)
+  await migrate(db, beganAt)
+  const clock = demoClock(beganAt, pace.clockFactor)
+  await requireClockFits(db, clock)
+  const leaseMs = LEASE_REAL_MS * pace.clockFactor
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
+  const door: Door = {
+    db,
+    clock,
+    runbooks: new RunbookCache(),
+    // No jitter, so that two runs are alike.
+    random: () => 0.5,
+    maxOutstanding: 1_000,
+    canWithdraw: true,
+  }
+  const published = await publishRunbook(door, { yaml: sample.yaml, publishedBy: ACTOR })
+  io.out(`Published ${basename(RUNBOOK_FILE)} as version ${published.version}.`)
+  const { batchId } = await createBatch(door, {
+    runbookName: runbook.name,
+    sourceTime: startTime,
+    members,
+    createdBy: ACTOR,
+  })
+  io.out(
+    `Created batch ${batchId} with the ${members.length} members of ${basename(MEMBERS_FILE)}.`,
+  )
+  io.out('Starting orchestrator and worker.')
+  const errors: string[] = []
+  const onError = (error: unknown) => void errors.push(messageOf(error))
+  return {
+    db,
+    clock,
+    beganAt,
+    batchId,
+    membersExpected: members.length + 1,
+    beats: beatsOf(door, batchId, sample),
+    errors,
+    services: [
+      makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+      new Worker({
+        workerId: WORKER_ID,
+        version: manifest.version,
+        bus,
+        clock,
+        functions: demoFunctions(pace),
+        maxParallelism: WORKER_SLOTS,
+        // Whoever stops the demonstration wants it to stop.
+        drainMs: 0,
+        onError,
+      }),
+      everyLoop({
+        name: 'bus sweep',
+        clock,
+        intervalMs: SWEEP_INTERVAL_MS,
+        runOnce: (now) => sweepBus(db, now),
+        onError,
+      }),
+    ],
+    close: async () => {
+      await bus.close()
+      await db.close()
+    },
+  }
+}
+
+function beatsOf(door: Door, batchId: number, { startTime, members }: Sample): Beat[] {
+  const key = LATE_JOINER.UserPrincipalName
+  return [
+    {
+      at: new Date(+startTime - 2 * DAY_MS),
+      play: () => addMembers(door, batchId, [{ key, data: LATE_JOINER }], ACTOR),
+    },
+    {
+      at: new Date(+startTime - DAY_MS),
+      play: async () => {
+        const found = await findMembersByKey(door.db, batchId, [members[LEAVER_ROW]!.key])
+        await removeMembers(door, {
+          batchId,
+          actor: ACTOR,
+          by: 'source',
+          reason: 'no longer in the member list',
+          memberIds: found.map(({ id }) => id),
+        })
+      },
+    },
+  ]
+}
+
+function watchOf({ db, batchId }: System, { screen }: DemoOptions, io: Io): Watch {
+  const source = {
+    progress: async () => (await loadProgress(db, batchId))!,
+    happenings: (after: number, limit: number) => listHappenings(db, batchId, after, limit),
+  }
+  return new Watch(source, io, screen)
+}
+
+/** Looks, shows and moves the clock on until the batch has ended, is stuck, or somebody stops it. */
+async function follow(
+  system: System,
+  watch: Watch,
+  pace: Pace,
+  interrupted: AbortSignal,
+): Promise<void> {
+  const own = realClock()
+  const beganMs = +own.now()
+  while (!interrupted.aborted) {
+    const progress = await watch.look()
+    const isSkipping = await moveOn(system, progress, pace)
+    const realMs = +own.now() - beganMs
+    watch.show(system.clock.now(), realMs, pace.clockFactor, isSkipping)
+    const isOver = isBatchEnded(progress.batch.status) || progress.batch.heldReason !== null
+    if (isOver || realMs > pace.limitMs) return
+    await own.wait(pace.frameMs, interrupted)
+  }
+}
+
+/** Plays what is due of the story; when nothing at all is to be done, moves the clock towards the next thing. */
+async function moveOn(
+  { db, clock, beats }: System,
+  progress: Progress,
+  pace: Pace,
+): Promise<boolean> {
+  if (beats[0] && beats[0].at <= clock.now()) {
+    await beats.shift()!.play()
+    return false
+  }
+  const quietUntil = await findQuietUntil(db)
+  if (quietUntil === null || isBatchEnded(progress.batch.status)) return false
+  const next = Math.min(+quietUntil, +(beats[0]?.at ?? quietUntil))
+  const skipMs = Math.min(next - +clock.now(), pace.strideMs)
+  if (skipMs > 0) clock.skip(skipMs)
+  return skipMs > 0
+}
+
+async function sayEnding(
+  system: System,
+  watch: Watch,
+  { screen }: DemoOptions,
+  io: Io,
+): Promise<void> {
+  const { db, clock, batchId, beganAt, errors, membersExpected } = system
+  const virtualMs = +clock.now() - +beganAt
+  const broken = await findBroken(db, clock.now(), batchId)
+  const ending = {
+    progress: await watch.look(),
+    tally: watch.tally,
+    failures: watch.failures,
+    membersExpected,
+    leaversExpected: 1,
+    invariantsChecked: INVARIANTS.length,
+    invariantsBroken: broken.map(({ id, sentence, found }) => `${id} ${sentence}: ${found}`),
+    errors,
+    realMs: MACHINE.steadyMs(),
+    virtualMs,
+  }
+  io.out('')
+  for (const line of summaryLines(ending, screen?.width ?? SUMMARY_WIDTH, io.paint)) io.out(line)
+  io.exitCode = disappointments(ending).length === 0 ? EXIT.ok : EXIT.failed
+}
+
+const SUMMARY_WIDTH = 120
+
+function sayInterrupted(io: Io, watch: Watch | null): void {
+  io.out('')
+  const lines = watch
+    ? interruptedLines(watch.progress, watch.tally)
+    : interruptedLines(null, NOTHING_YET)
+  for (const line of lines) io.out(line)
+  io.exitCode = EXIT.failed
+}
+
+/** What the promise gives, or null as soon as somebody stops. */
+async function orInterrupted<T>(promise: Promise<T>, interrupted: AbortSignal): Promise<T | null> {
+  const stopped = new Promise<null>((resolve) => {
+    interrupted.addEventListener('abort', () => resolve(null), { once: true })
+  })
+  return interrupted.aborted ? null : Promise.race([promise, stopped])
+}

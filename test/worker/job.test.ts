@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Received } from '../../src/bus/bus.ts'
+import type { Answer } from '../../src/worker/answers.ts'
+import { Answers } from '../../src/worker/answers.ts'
+import { demoFunctions } from '../../src/worker/demo-functions.ts'
+import { catalogueOf } from '../../src/worker/functions.ts'
+import { readJob, whyTooLate } from '../../src/worker/job.ts'
+
+function received(body: unknown, type: string | null = 'worker-job'): Received {
+  return {
+    topic: 'worker-jobs',
+    messageId: 'step-1',
+    type,
+    properties: {},
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    deliveryCount: 1,
+    enqueuedAt: new Date(0),
+    lease: { sequence: '1', token: 't' },
+  }
+}
+
+const JOB = {
+  jobId: 'step-1',
+  batchId: 7,
+  workerId: 'w1',
+  functionName: 'Get-Echo',
+  parameters: { A: 1 },
+  notAfter: '2026-03-01T10:00:00Z',
+  correlationData: { stepExecutionId: 1, Theirs: { kept: ['as', 'it', 'is'] } },
+}
+
+describe('reading a job', () => {
+  it('keeps the correlation as it came, with fields that only the sender knows', () => {
+    const job = readJob(received(JOB), 'w1')
+    assert.ok(!('reason' in job))
+    assert.deepEqual(job.correlation, JOB.correlationData)
+    assert.deepEqual([job.functionName, job.parameters], ['Get-Echo', { A: 1 }])
+    assert.equal(job.notAfter?.toISOString(), '2026-03-01T10:00:00.000Z')
+  })
+
+  it('reads keys in any case, a message without a type, and a job without deadline or correlation', () => {
+    const { jobId, batchId, functionName, parameters } = JOB
+    const body = { JobId: jobId, BatchId: batchId, WorkerId: 'W1' }
+    const job = readJob(
+      received({ ...body, FunctionName: functionName, Parameters: parameters }, null),
+      'w1',
+    )
+    assert.ok(!('reason' in job))
+    assert.deepEqual([job.jobId, job.notAfter, job.correlation], ['step-1', null, null])
+    assert.equal(whyTooLate(job, new Date('2999-01-01')), null)
+  })
+
+  const REFUSED: [what: string, message: Received, reason: string, says: RegExp][] = [
+    ['no JSON', received('{'), 'Unreadable', /not JSON/],
+    ['no function', received({ ...JOB, functionName: '' }), 'Unreadable', /functionName/],
+    ['another message', received({ batchId: 1 }, 'batch-init'), 'WrongTopic', /batch-init/],
+    ['another worker’s', received({ ...JOB, workerId: 'w2' }), 'WrongWorker', /w2, this is w1/],
+  ]
+  for (const [what, message, reason, says] of REFUSED) {
+    it(`puts aside: ${what}`, () => {
+      const job = readJob(message, 'w1')
+      assert.ok('reason' in job)
+      assert.equal(job.reason, reason)
+      assert.match(job.description, says)
+    })
+  }
+
+  it('is too late at its deadline and not a moment before', () => {
+    const job = readJob(received(JOB), 'w1')
+    assert.ok(!('reason' in job))
+    assert.equal(whyTooLate(job, new Date('2026-03-01T09:59:59.999Z')), null)
+    assert.equal(whyTooLate(job, new Date('2026-03-01T10:00:00Z'))?.reason, 'TTLExpiredException')
+  })
+})
+
+describe('the memory of answers', () => {
+  const answer = (jobId: string, result = '') => ({ jobId, result }) as Answer
+
+  it('forgets the oldest when there are too many, or when they are too large', () => {
+    const few = new Answers({ max: 2 })
+    for (const jobId of ['a', 'b', 'b', 'c']) few.keep(answer(jobId))
+    assert.deepEqual(
+      ['a', 'b', 'c'].map((jobId) => few.get(jobId)?.jobId),
+      [undefined, 'b', 'c'],
+    )
+    const small = new Answers({ charsMax: 100 })
+    small.keep(answer('a', 'x'.repeat(60)))
+    small.keep(answer('b', 'x'.repeat(60)))
+    assert.deepEqual([small.get('a'), small.get('b')?.jobId], [null, 'b'])
+  })
+})
+
+describe('the catalogue', () => {
+  it('refuses two functions of one name', () => {
+    const [one] = demoFunctions({ workSec: 0 })
+    assert.throws(() => catalogueOf([one!, one!]), /same name/)
+  })
+})

@@ -1,0 +1,136 @@
+// The worker's loops on a virtual clock and a bus of the simplest kind: what happens by itself, and when.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import { type Bus, LEASE_MS, type Received, type Send } from '../../src/bus/bus.ts'
+import { virtualClock } from '../../src/clock.ts'
+import { defineFunction } from '../../src/worker/functions.ts'
+import { Worker } from '../../src/worker/worker.ts'
+
+const START = new Date('2026-03-01T10:00:00Z')
+
+const work = defineFunction({
+  name: 'Work',
+  description: 'Works for a minute and a half.',
+  parameters: z.looseObject({}),
+  run: async ({ clock, signal }) => {
+    await clock.wait(90_000, signal)
+    signal.throwIfAborted()
+    return true
+  },
+})
+
+function message(jobId: string): Received {
+  const body = { jobId, batchId: 1, workerId: 'w1', functionName: 'Work', parameters: {} }
+  return {
+    topic: 'worker-jobs',
+    messageId: jobId,
+    type: 'worker-job',
+    properties: {},
+    body: JSON.stringify(body),
+    deliveryCount: 1,
+    enqueuedAt: START,
+    lease: { sequence: jobId, token: 't' },
+  }
+}
+
+function setUp({ drainMs = 1_000 } = {}) {
+  const clock = virtualClock(START)
+  const waiting: Received[] = []
+  const calls: string[] = []
+  let hint = () => {}
+  const note = (what: string) => calls.push(`${(+clock.now() - +START) / 1_000} ${what}`)
+  const ids = (messages: readonly { messageId: string }[]) =>
+    messages.map(({ messageId }) => messageId).join(',')
+  const bus: Bus = {
+    leaseMs: LEASE_MS,
+    publish: async (messages: readonly Send[]) => {
+      for (const { type, messageId } of messages) {
+        note(type === 'worker-hello' ? 'hello' : `publish ${messageId}`)
+      }
+    },
+    receive: async (_subscription, limit) => waiting.splice(0, limit),
+    settle: async (messages) => {
+      note(`settle ${ids(messages)}`)
+      return []
+    },
+    abandon: async (messages) => {
+      if (messages.length > 0) note(`abandon ${ids(messages)}`)
+    },
+    renew: async (messages) => {
+      note(`renew ${ids(messages)}`)
+      return []
+    },
+    deadLetter: async (messages, reason) => void note(`${reason} ${ids(messages)}`),
+    deadLetters: {} as Bus['deadLetters'],
+    listen: async (_subscription, heard) => {
+      hint = heard
+      return async () => void note('unlisten')
+    },
+    close: async () => {},
+  }
+  const errors: unknown[] = []
+  const worker = new Worker({
+    workerId: 'w1',
+    version: '1',
+    bus,
+    clock,
+    functions: [work],
+    maxParallelism: 1,
+    drainMs,
+    onError: (error) => errors.push(error),
+  })
+  return { clock, waiting, calls, worker, errors, hint: () => hint() }
+}
+
+describe('the worker by itself', () => {
+  it('says hello at start and every minute', async () => {
+    const { clock, calls, worker } = setUp()
+    worker.start()
+    await clock.advance(150_000)
+    assert.deepEqual(calls, ['0 hello', '60 hello', '120 hello'])
+    await worker.stop()
+  })
+
+  it('takes, renews, answers, settles, and goes on with the next', async () => {
+    const { clock, calls, worker, waiting, errors } = setUp()
+    waiting.push(message('step-1'), message('step-2'))
+    worker.start()
+    await clock.advance(185_000)
+    const withoutHello = calls.filter((line) => !line.endsWith('hello'))
+    assert.deepEqual(withoutHello.slice(0, 6), [
+      '20 renew step-1',
+      '40 renew step-1',
+      '60 renew step-1',
+      '80 renew step-1',
+      '90 publish result-step-1',
+      '90 settle step-1',
+    ])
+    assert.deepEqual(withoutHello.slice(-2), ['180 publish result-step-2', '180 settle step-2'])
+    assert.deepEqual(errors, [])
+    await worker.stop()
+  })
+
+  it('looks at once when it hears that something came', async () => {
+    const { clock, calls, worker, waiting, hint } = setUp()
+    worker.start()
+    await clock.advance(500)
+    waiting.push(message('step-1'))
+    hint()
+    await clock.advance(90_000)
+    assert.ok(calls.includes('90.5 publish result-step-1'), calls.join('\n'))
+    await worker.stop()
+  })
+
+  it('ends with nothing left running: what was not done is given back', async () => {
+    const { clock, calls, worker, waiting } = setUp()
+    waiting.push(message('step-1'))
+    worker.start()
+    await clock.advance(10_000)
+    const stopped = worker.stop()
+    await clock.advance(1_000)
+    await stopped
+    assert.deepEqual(calls.slice(-2), ['11 abandon step-1', '11 unlisten'])
+    assert.equal(clock.nextWakeAt(), null)
+  })
+})

@@ -1,0 +1,481 @@
+// The worker on the real bus of both databases. Functions wait at gates that the tests open, time is a virtual clock, and the
+// loops are not started except where starting and stopping is the subject.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { z } from 'zod'
+import {
+  type Bus,
+  EXPIRED,
+  LEASE_MS,
+  type Received,
+  type Send,
+  WORKER_RESULTS,
+  workerJobs,
+} from '../../src/bus/bus.ts'
+import { openPostgresBus } from '../../src/bus/postgres.ts'
+import { type VirtualClock, virtualClock } from '../../src/clock.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Json } from '../../src/domain/json.ts'
+import { readMessage } from '../../src/domain/messages.ts'
+import { MatoolkitError } from '../../src/errors.ts'
+import { defineFunction } from '../../src/worker/functions.ts'
+import { Worker, type WorkerOptions } from '../../src/worker/worker.ts'
+import { drain } from '../bus/under-test.ts'
+import { DATABASES, type TestDatabase } from '../databases.ts'
+
+const START = new Date('2026-03-01T10:00:00.000Z')
+const HOUR = 3_600_000
+
+/** A function that runs until its gate is opened, and says who is inside. */
+function gated() {
+  const gates = new Map<string, PromiseWithResolvers<Json>>()
+  const ran: string[] = []
+  const one = defineFunction({
+    name: 'Wait-Gate',
+    description: 'Waits until the test lets it go.',
+    parameters: z.strictObject({ Name: z.string() }),
+    run: async ({ params, signal, jobId }) => {
+      ran.push(jobId)
+      const gate = Promise.withResolvers<Json>()
+      gates.set(params.Name, gate)
+      signal.addEventListener('abort', () => gate.reject(signal.reason))
+      return gate.promise.finally(() => gates.delete(params.Name))
+    },
+  })
+  return { one, gates, ran }
+}
+
+const echo = defineFunction({
+  name: 'Get-Echo',
+  description: 'Gives back what it got.',
+  parameters: z.looseObject({}),
+  run: async ({ params }) => params as { [key: string]: Json },
+})
+
+let made = 0
+const fresh = () => `step-${++made}`
+
+interface JobOptions {
+  readonly function?: string
+  readonly parameters?: { [key: string]: Json }
+  readonly notAfter?: Date
+  readonly correlation?: { [key: string]: Json }
+}
+
+function jobOf(jobId: string, options: JobOptions = {}): Send {
+  return {
+    topic: 'worker-jobs',
+    messageId: jobId,
+    type: 'worker-job',
+    workerId: 'w1',
+    body: {
+      jobId,
+      batchId: 7,
+      workerId: 'w1',
+      functionName: options.function ?? 'Wait-Gate',
+      parameters: options.parameters ?? { Name: jobId },
+      correlationData: {
+        stepExecutionId: 3,
+        isInitStep: false,
+        runbookName: 'contoso',
+        runbookVersion: 2,
+      },
+      notAfter: (options.notAfter ?? new Date(+START + 1_000 * HOUR)).toISOString(),
+    },
+  }
+}
+
+for (const database of DATABASES) {
+  describe(`worker on ${database.kind}`, () => {
+    let test: TestDatabase
+    let bus: Bus
+    let clock: VirtualClock
+    let errors: unknown[]
+
+    before(async () => {
+      test = await database.open()
+      await migrate(test.db, START)
+      clock = virtualClock(START)
+      bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
+    })
+    after(async () => {
+      await bus.close()
+      await test.close()
+    })
+    beforeEach(async () => {
+      errors = []
+      // Whatever the test before left leased is free again, and is put away.
+      await clock.advance(2 * LEASE_MS)
+      for (const left of [workerJobs('w1'), WORKER_RESULTS])
+        await bus.settle(await drain(bus, left))
+    })
+
+    const workerWith = (options: Partial<WorkerOptions>) =>
+      new Worker({
+        workerId: 'w1',
+        version: '1.2.3',
+        bus,
+        clock,
+        functions: [echo],
+        maxParallelism: 2,
+        onError: (error) => errors.push(error),
+        ...options,
+      })
+
+    const isWaiting = async () => (await bus.receive(workerJobs('w1'), 10)).length
+
+    async function answers(): Promise<Received[]> {
+      const got = await drain(bus, WORKER_RESULTS)
+      await bus.settle(got)
+      return got
+    }
+
+    const resultsOf = (messages: readonly Received[]) =>
+      messages.map(({ body }) => {
+        const read = readMessage('worker-result', body)
+        assert.ok(read.ok)
+        return read.message
+      })
+
+    it('answers with everything the job said, correlation intact, and settles', async () => {
+      const worker = workerWith({})
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId, { function: 'get-ECHO', parameters: { A: [1, null] } })])
+      assert.equal(await worker.takeJobs(), 1)
+      await worker.idle()
+      await worker.sendAnswers()
+      const [message, ...more] = await answers()
+      assert.deepEqual([message?.messageId, more.length], [`result-${jobId}`, 0])
+      assert.deepEqual(JSON.parse(message!.body), {
+        jobId,
+        batchId: 7,
+        workerId: 'w1',
+        functionName: 'get-ECHO',
+        status: 'Success',
+        resultType: 'Object',
+        result: { A: [1, null] },
+        error: null,
+        durationMs: 0,
+        timestamp: clock.now().toISOString(),
+        correlationData: {
+          stepExecutionId: 3,
+          isInitStep: false,
+          runbookName: 'contoso',
+          runbookVersion: 2,
+        },
+      })
+      await clock.advance(2 * LEASE_MS)
+      assert.equal(await isWaiting(), 0)
+    })
+
+    it('runs as many at a time as it has slots, and takes no more than are free', async () => {
+      const { one, gates } = gated()
+      const worker = workerWith({ functions: [one], maxParallelism: 3 })
+      const ids = [fresh(), fresh(), fresh(), fresh(), fresh()]
+      await bus.publish(ids.map((id) => jobOf(id)))
+      assert.equal(await worker.takeJobs(), 3)
+      assert.equal(await worker.takeJobs(), 0)
+      assert.equal(gates.size, 3)
+      const [first] = gates.keys()
+      gates.get(first!)!.resolve(true)
+      await clock.advance(0)
+      // The slot is free when the answer is out, not before.
+      assert.equal(await worker.takeJobs(), 0)
+      await worker.sendAnswers()
+      assert.equal(await worker.takeJobs(), 1)
+      assert.equal(gates.size, 3)
+      for (const gate of gates.values()) gate.resolve(true)
+      await worker.idle()
+      await worker.sendAnswers()
+      assert.equal(await worker.takeJobs(), 1)
+      for (const gate of gates.values()) gate.resolve(true)
+      await worker.idle()
+      await worker.sendAnswers()
+      const done = (await answers()).map(({ messageId }) => messageId).sort()
+      assert.deepEqual(done, ids.map((id) => `result-${id}`).sort())
+    })
+
+    it('answers a job that comes again from memory, and does not run it again', async () => {
+      const { one, gates, ran } = gated()
+      const worker = workerWith({ functions: [one] })
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId)])
+      await worker.takeJobs()
+      gates.get(jobId)!.resolve({ done: 1 })
+      await worker.idle()
+      await worker.sendAnswers()
+      const [first] = resultsOf(await answers())
+      // As after the ten minutes in which the bus would have dropped it.
+      await clock.advance(11 * 60_000)
+      await bus.publish([jobOf(jobId)])
+      assert.equal(await worker.takeJobs(), 1)
+      await worker.idle()
+      await worker.sendAnswers()
+      assert.deepEqual(resultsOf(await answers()), [first])
+      assert.deepEqual(ran, [jobId])
+    })
+
+    it('remembers a bounded number of answers', async () => {
+      const { one, gates, ran } = gated()
+      const worker = workerWith({ functions: [one], answersMax: 1 })
+      const [a, b] = [fresh(), fresh()]
+      for (const jobId of [a, b, a]) {
+        await clock.advance(11 * 60_000)
+        await bus.publish([jobOf(jobId)])
+        await worker.takeJobs()
+        gates.get(jobId)?.resolve(true)
+        await worker.idle()
+        await worker.sendAnswers()
+      }
+      assert.deepEqual(ran, [a, b, a])
+    })
+
+    it('renews leases while a job runs; one whose lease was lost comes again and is run once', async () => {
+      const { one, gates, ran } = gated()
+      const worker = workerWith({ functions: [one] })
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId)])
+      await worker.takeJobs()
+      for (let third = 0; third < 6; third++) {
+        await clock.advance(LEASE_MS / 3)
+        await worker.renewLeases()
+      }
+      assert.equal(await isWaiting(), 0)
+      await clock.advance(2 * LEASE_MS)
+      assert.equal(await worker.takeJobs(), 1)
+      gates.get(jobId)!.resolve(true)
+      await worker.idle()
+      await worker.sendAnswers()
+      assert.deepEqual(ran, [jobId])
+      assert.equal((await answers()).length, 1)
+      await clock.advance(2 * LEASE_MS)
+      assert.equal(await isWaiting(), 0, 'settled under the newest lease')
+    })
+
+    it('does not begin a job past its deadline: it goes to the dead letters as expired', async () => {
+      const { one, ran } = gated()
+      const worker = workerWith({ functions: [one] })
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId, { notAfter: clock.now() })])
+      assert.equal(await worker.takeJobs(), 1)
+      assert.deepEqual(ran, [])
+      assert.deepEqual(await answers(), [])
+      const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
+      const letter = items.find(({ messageId }) => messageId === jobId)
+      assert.equal(letter?.reason, EXPIRED)
+      assert.match(letter!.description, /deadline .* had passed before it was begun/)
+    })
+
+    it('aborts a job that reaches its deadline, and says so', async () => {
+      const { one } = gated()
+      const worker = workerWith({ functions: [one] })
+      const notAfter = new Date(+clock.now() + 30_000)
+      await bus.publish([jobOf(fresh(), { notAfter })])
+      await worker.takeJobs()
+      await clock.advance(30_000)
+      await worker.idle()
+      await worker.sendAnswers()
+      const [result] = resultsOf(await answers())
+      assert.equal(result?.status, 'Failure')
+      assert.deepEqual(result?.error, {
+        message: `stopped at its deadline ${notAfter.toISOString()}`,
+        type: 'DeadlineReached',
+        isThrottled: false,
+        attempts: 1,
+      })
+      assert.equal(result?.durationMs, 30_000)
+    })
+
+    it('reports what a function did although it was to stop', async () => {
+      const { promise, resolve } = Promise.withResolvers<Json>()
+      const deaf = defineFunction({
+        name: 'Wait-Gate',
+        description: 'Does not listen.',
+        parameters: z.looseObject({}),
+        run: () => promise,
+      })
+      const worker = workerWith({ functions: [deaf] })
+      await bus.publish([jobOf(fresh(), { notAfter: new Date(+clock.now() + 30_000) })])
+      await worker.takeJobs()
+      await clock.advance(60_000)
+      resolve('done')
+      await worker.idle()
+      await worker.sendAnswers()
+      const [result] = resultsOf(await answers())
+      assert.deepEqual([result?.status, result?.result], ['Success', 'done'])
+    })
+
+    const FAILURES: [name: string, job: JobOptions, type: string, message: RegExp][] = [
+      [
+        'an unknown function',
+        { function: 'Get-Ecko' },
+        'UnknownFunction',
+        /Did you mean "Get-Echo"/,
+      ],
+      [
+        'a parameter of the wrong type',
+        { parameters: { Name: 5 } },
+        'UnfitParameters',
+        /do not fit Wait-Gate: Name: .*expected string/,
+      ],
+      [
+        'a parameter nobody knows',
+        { parameters: { Name: 'a', Secret: 'hunter2' } },
+        'UnfitParameters',
+        /Unrecognized key: "Secret"/,
+      ],
+      ['a function that throws', { function: 'Throw' }, 'Odd', /^it broke$/],
+      ['a function that throws a text', { function: 'Throw-Text' }, 'Error', /^just words$/],
+      ['a result too large', { function: 'Get-Much' }, 'ResultTooLarge', /300002 bytes/],
+    ]
+    it('answers every failure with its reason and the correlation', async () => {
+      const failing = (name: string, run: () => Promise<Json>) =>
+        defineFunction({ name, description: '', parameters: z.looseObject({}), run })
+      const { one } = gated()
+      const functions = [
+        echo,
+        one,
+        failing('Throw', async () => {
+          throw Object.assign(new Error('it broke'), { name: 'Odd' })
+        }),
+        failing('Throw-Text', () => Promise.reject('just words')),
+        failing('Get-Much', async () => 'x'.repeat(300_000)),
+      ]
+      const worker = workerWith({ functions, maxParallelism: FAILURES.length })
+      const ids = FAILURES.map(fresh)
+      await bus.publish(FAILURES.map(([, job], index) => jobOf(ids[index]!, job)))
+      await worker.takeJobs()
+      await worker.idle()
+      await worker.sendAnswers()
+      const results = new Map(resultsOf(await answers()).map((one) => [one.jobId, one]))
+      for (const [index, [name, , type, message]] of FAILURES.entries()) {
+        const result = results.get(ids[index]!)
+        const error = result?.error as { type: string; message: string }
+        assert.equal(result?.status, 'Failure', name)
+        assert.equal(error.type, type, name)
+        assert.match(error.message, message, name)
+        assert.doesNotMatch(error.message, /hunter2/)
+        assert.equal(result?.correlationData?.stepExecutionId, 3, name)
+      }
+    })
+
+    it('says hello at start and every minute, with what it can do', async () => {
+      const worker = workerWith({ functions: [gated().one], maxParallelism: 4 })
+      await worker.sayHello(clock.now())
+      const [message] = await answers()
+      const read = readMessage('worker-hello', message!.body)
+      assert.ok(read.ok)
+      const { workerId, version, slots, functions } = read.message
+      assert.deepEqual([workerId, version, slots], ['w1', '1.2.3', 4])
+      assert.equal(functions[0]?.name, 'Wait-Gate')
+      assert.deepEqual(functions[0]?.parameters.required, ['Name'])
+      assert.deepEqual(functions[0]?.parameters.properties, { Name: { type: 'string' } })
+    })
+
+    it('finishes what it runs when it is stopped, and gives back nothing', async () => {
+      const { one, gates } = gated()
+      const worker = workerWith({ functions: [one] })
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId)])
+      await worker.takeJobs()
+      const stopped = worker.stop()
+      gates.get(jobId)!.resolve('in time')
+      await stopped
+      assert.deepEqual(
+        resultsOf(await answers()).map(({ result }) => result),
+        ['in time'],
+      )
+      assert.equal(await isWaiting(), 0)
+      assert.deepEqual(errors, [])
+    })
+
+    it('stops what takes too long and gives it back at once, unanswered', async () => {
+      const { one } = gated()
+      const worker = workerWith({ functions: [one], drainMs: 5_000 })
+      const jobId = fresh()
+      await bus.publish([jobOf(jobId)])
+      await worker.takeJobs()
+      const stopped = worker.stop()
+      await clock.advance(5_000)
+      await stopped
+      assert.deepEqual(await answers(), [])
+      const [again] = await bus.receive(workerJobs('w1'), 10)
+      assert.deepEqual([again?.messageId, again?.deliveryCount], [jobId, 2])
+    })
+
+    it('keeps the lease of a function that does not stop, and says that it still runs', async () => {
+      const deaf = defineFunction({
+        name: 'Wait-Gate',
+        description: 'Does not listen.',
+        parameters: z.looseObject({}),
+        run: () => new Promise<Json>(() => {}),
+      })
+      const worker = workerWith({ functions: [deaf] })
+      await bus.publish([jobOf(fresh())])
+      await worker.takeJobs()
+      const giveUp = new AbortController()
+      const stopped = worker.stop(giveUp.signal)
+      giveUp.abort()
+      await assert.rejects(stopped, { code: 'SERVICE_STILL_RUNNING' })
+      assert.equal(await isWaiting(), 0)
+    })
+
+    it('puts aside what is no job of its own, with the reason', async () => {
+      const worker = workerWith({})
+      const foreign = fresh()
+      const job = jobOf(foreign) as Extract<Send, { type: 'worker-job' }>
+      await bus.publish([{ ...job, body: { ...job.body, workerId: 'w2' } }])
+      await worker.takeJobs()
+      const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
+      assert.equal(items.find(({ messageId }) => messageId === foreign)?.reason, 'WrongWorker')
+      assert.deepEqual(await answers(), [])
+    })
+
+    it('keeps answers that the bus does not take, and sends them when it does', async () => {
+      let isDown = true
+      const worker = workerWith({
+        bus: {
+          ...bus,
+          publish: async (messages) => {
+            if (isDown) throw new Error('bus down')
+            await bus.publish(messages)
+          },
+        },
+      })
+      await bus.publish([jobOf(fresh(), { function: 'Get-Echo' })])
+      await worker.takeJobs()
+      await worker.idle()
+      await assert.rejects(worker.sendAnswers(), /bus down/)
+      isDown = false
+      await worker.sendAnswers()
+      assert.equal((await answers()).length, 1)
+    })
+
+    it('lets one answer that can never be sent harm only itself', async () => {
+      const poison = fresh()
+      const worker = workerWith({
+        maxParallelism: 3,
+        bus: {
+          ...bus,
+          publish: async (messages) => {
+            const bad = messages.find(({ messageId }) => messageId === `result-${poison}`)
+            if (bad) {
+              const { messageId } = bad
+              throw new MatoolkitError('MESSAGE_TOO_LARGE', { messageId, bytes: 9, limit: 1 })
+            }
+            await bus.publish(messages)
+          },
+        },
+      })
+      const ids = [fresh(), poison, fresh()]
+      await bus.publish(ids.map((id) => jobOf(id, { function: 'Get-Echo' })))
+      await worker.takeJobs()
+      await worker.idle()
+      await worker.sendAnswers()
+      assert.equal((await answers()).length, 2)
+      const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
+      assert.equal(items.find(({ messageId }) => messageId === poison)?.reason, 'Unanswerable')
+    })
+  })
+}
