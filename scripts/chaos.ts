@@ -20,6 +20,7 @@ if (!(seed! >= 0 && minutes! > 0 && members! > 0)) {
 console.error(`seed ${seed}, ${minutes} minutes, ${members} members × 5 steps a batch`)
 const { figures, findings, report } = await runChaos({
   ...{ seed: seed!, minutes: minutes!, members: members! },
+  takeoverMaxMs: 5_000,
   say: (line) => console.error(line),
 })
 if (values.json) console.log(JSON.stringify({ seed, ...figures }))

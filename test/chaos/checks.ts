@@ -25,7 +25,10 @@ export async function missingAcknowledged(db: Db, folder: string): Promise<strin
       what === 'answered' ? [jobId] : [],
     ),
   )
-  const settled = await db.query<{ jobId: string }>('select job_id as "jobId" from attempts')
+  const settled = await db.query<{ jobId: string }>(
+    `select job_id as "jobId" from attempts
+     union all select substr(message_id, length('result-') + 1) from messages where topic = 'worker-results'`,
+  )
   for (const { jobId } of settled) answered.delete(jobId)
   const unsettled = [...answered].map((jobId) => `the result of ${jobId} was acknowledged`)
   return [...lost, ...unsettled].slice(0, SHOWN_MAX).map((line) => `${line} and is not there`)

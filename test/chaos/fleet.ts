@@ -112,10 +112,16 @@ export class Fleet {
     return new Map((await Promise.all(exits)).filter((exit) => exit !== null))
   }
 
-  /** For the end of a run that went wrong. */
-  killAll(): void {
+  /** Everybody is killed at once and none is started again. */
+  async killAll(): Promise<void> {
     this.#isOver = true
-    for (const { child } of this.#slots) child?.kill('SIGKILL')
+    const exits = this.#slots.map(async ({ child }) => {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return
+      const exit = once(child, 'exit')
+      child.kill('SIGKILL')
+      await exit
+    })
+    await Promise.all(exits)
   }
 
   #slot(name: string): Slot {

@@ -32,6 +32,8 @@ export interface ChaosOptions {
   readonly minutes: number
   /** Members of a batch; each has five steps. */
   readonly members: number
+  /** How long after the end of a lease a healthy system may take to take over. */
+  readonly takeoverMaxMs: number
   readonly say: (line: string) => void
 }
 
@@ -142,7 +144,7 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
     await fleet.start()
     return await harmAndHeal(options, ground, fleet)
   } finally {
-    fleet.killAll()
+    await fleet.killAll()
     await ground.close()
   }
 }
@@ -260,7 +262,10 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
   const noticed = readJournals(folder, 'noticed')
   const repeated = repeatedJobs(effects, fleet.happened, LEASE_MS)
   const unexpected = noticed.filter(({ what }) => what === 'unexpected')
+  const takeoverMs = Math.round(watcher.takeoverMaxMs())
+  const isSlow = takeoverMs > options.takeoverMaxMs
   const findings = [
+    ...(isSlow ? [`a lapsed lease was taken over only after ${takeoverMs} ms`] : []),
     ...ended.findings.filter((finding) => finding !== ''),
     ...fleet.findings,
     ...watcher.findings,
@@ -287,7 +292,7 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
     leasesLost: noticed.reduce((sum, { count = 0 }) => sum + count, 0),
     errorsOfTheMoment: noticed.filter(({ what }) => what === 'error').length,
     invariantSamples: watcher.samples.invariants,
-    takeoverAfterLeaseMaxMs: Math.round(watcher.takeoverMaxMs()),
+    takeoverAfterLeaseMaxMs: takeoverMs,
   }
   return { figures, findings, report: await reportOf(options, fleet.happened, db, findings) }
 }

@@ -1,0 +1,184 @@
+// Real processes on a real server: killed, frozen, cut off, asked to stop. A minute of it here; `npm run chaos` for longer.
+// Nothing is asserted about speed: waits are for conditions, and their limits are there so that a hang has an end.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { realClock } from '../src/clock.ts'
+import { openPglite } from '../src/db/pglite.ts'
+import { missingAcknowledged, missingEffects, outOfOrder, repeatedJobs } from './chaos/checks.ts'
+import { Fleet } from './chaos/fleet.ts'
+import { readJournals } from './chaos/journal.ts'
+import type { Part } from './chaos/process.ts'
+import { MODES } from './chaos/proxy.ts'
+import { makeWatcher } from './chaos/watcher.ts'
+import { createLarge, type Ground, LEASE_MS, openGround, prepare, runChaos } from './chaos/world.ts'
+import { brokenInvariants } from './invariants.ts'
+import { seeded } from './seeded.ts'
+
+const clock = realClock()
+const LIMIT_MS = 240_000
+
+async function until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
+  const giveUp = AbortSignal.timeout(LIMIT_MS)
+  while (!(await isTrue())) {
+    if (giveUp.aborted) throw new Error(`waited ${LIMIT_MS} ms until ${what}`)
+    await clock.wait(50)
+  }
+}
+
+const effectsEnded = (folder: string): number =>
+  readJournals(folder, 'effects').filter(({ what }) => what === 'end').length
+
+describe('chaos: a minute of kills, freezes, crashes and cuts', () => {
+  it('loses nothing, does nothing out of order, and ends everything', async () => {
+    const { findings, figures, report } = await runChaos({
+      seed: 20_260_301,
+      minutes: 1,
+      members: 500,
+      // A machine that runs the other tests meanwhile may take its time; `npm run chaos` insists on 5 s.
+      takeoverMaxMs: 60_000,
+      say: () => {},
+    })
+    assert.equal(findings.length, 0, report)
+    const harm = Object.keys(figures.harm!).join(', ')
+    for (const kind of ['orchestrator killed', 'worker killed', 'database crashed', 'frozen']) {
+      assert.ok(harm.includes(kind), `${kind} should be among ${harm}`)
+    }
+  })
+})
+
+describe('chaos: a network that misbehaves', () => {
+  const DISTURBED_MS = 1_500
+  let ground: Ground
+  let fleet: Fleet
+  let round = 0
+  before(async () => {
+    ground = await openGround(1)
+    fleet = new Fleet([
+      ground.partOf('orchestrator-1', ['orchestrator']),
+      ground.partOf('worker-1', ['worker']),
+    ])
+    await fleet.start()
+  })
+  after(async () => {
+    await fleet?.killAll()
+    await ground?.close()
+  })
+
+  for (const mode of MODES.filter((one) => one !== 'pass')) {
+    it(`${mode}: recovers by itself, and nothing is lost`, async () => {
+      const { db, folder, proxy } = ground
+      const before = effectsEnded(folder)
+      const batchId = await createLarge(db, round++, 100)
+      await until('the batch is under way', () => effectsEnded(folder) > before + 30)
+      proxy.become(mode)
+      await clock.wait(DISTURBED_MS)
+      proxy.become('pass')
+      const watcher = makeWatcher(db, fleet, clock)
+      const status = await watcher.untilEnded(batchId, AbortSignal.timeout(LIMIT_MS))
+      assert.equal(status, 'completed')
+      assert.deepEqual(fleet.findings, [])
+      assert.equal(fleet.restarts, 0)
+      assert.deepEqual(await missingAcknowledged(db, folder), [])
+      assert.deepEqual(await brokenInvariants(db, clock.now(), batchId), [])
+      const effects = readJournals(folder, 'effects')
+      assert.deepEqual(await missingEffects(db, effects), [])
+      assert.deepEqual(outOfOrder(effects), [])
+      const unexpected = readJournals(folder, 'noticed').filter((one) => one.what === 'unexpected')
+      assert.deepEqual(unexpected, [])
+    })
+  }
+})
+
+describe('chaos: asked to stop', () => {
+  it('gives back what it has not done, exits with 0, and the next ones finish without doing anything twice', async () => {
+    const ground = await openGround(1)
+    const { db, folder } = ground
+    const parts = [
+      ground.partOf('orchestrator-1', ['orchestrator']),
+      ground.partOf('worker-1', ['worker']),
+    ]
+    let fleet = new Fleet(parts)
+    try {
+      await fleet.start()
+      const batchId = await createLarge(db, 0, 100)
+      for (const least of [50, 200]) {
+        await until('the batch is under way', () => effectsEnded(folder) > least)
+        const exits = await fleet.stop()
+        assert.deepEqual([...exits.values()], [0, 0])
+        const held = await db.query('select id from messages where leased_until > $1', [
+          clock.now(),
+        ])
+        assert.deepEqual(held, [], 'nothing is left under a lease')
+        fleet = new Fleet(parts)
+        await fleet.start()
+      }
+      const watcher = makeWatcher(db, fleet, clock)
+      const status = await watcher.untilEnded(batchId, AbortSignal.timeout(LIMIT_MS))
+      assert.equal(status, 'completed')
+      const { jobs } = repeatedJobs(readJournals(folder, 'effects'), [], LEASE_MS)
+      assert.equal(jobs, 0)
+      assert.deepEqual(await brokenInvariants(db, clock.now()), [])
+    } finally {
+      await fleet.killAll()
+      await ground.close()
+    }
+  })
+})
+
+describe('chaos: the embedded database', () => {
+  it('has everything it acknowledged, whenever it is killed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
+    const MEMBERS = 40
+    const KILLS = 4
+    const part: Part = {
+      ...{ roles: ['orchestrator', 'worker', 'operators'], name: 'embedded', folder, seed: 3 },
+      ...{ leaseMs: 1_000, statementTimeoutMs: 30_000, workMs: 20, slots: 8 },
+    }
+    const inspect = async () => {
+      const db = await openPglite(`${folder}/pglite`)
+      try {
+        assert.deepEqual(await missingAcknowledged(db, folder), [])
+        assert.deepEqual(await brokenInvariants(db, clock.now()), [])
+      } finally {
+        await db.close()
+      }
+    }
+    try {
+      const db = await openPglite(`${folder}/pglite`)
+      await prepare(db)
+      await createLarge(db, 0, MEMBERS)
+      await db.close()
+      const pick = seeded(part.seed)
+      for (let kills = 0; kills < KILLS; kills += 1) {
+        const fleet = new Fleet([part])
+        await fleet.start()
+        await clock.wait(300 + pick(1_500))
+        await fleet.killAll()
+        await inspect()
+      }
+      const fleet = new Fleet([part])
+      await fleet.start()
+      const isPassed = ({
+        what,
+        step,
+        passes,
+      }: {
+        what: string
+        step?: string
+        passes?: boolean
+      }) => what === 'end' && step === 'check' && passes === true
+      await until('everybody is through', () => {
+        const passed = readJournals(folder, 'effects').filter(isPassed)
+        return new Set(passed.map(({ key }) => key)).size === MEMBERS
+      })
+      assert.deepEqual([...(await fleet.stop()).values()], [0])
+      assert.deepEqual(outOfOrder(readJournals(folder, 'effects')), [])
+      await inspect()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
