@@ -25,9 +25,9 @@ import {
   retryMember,
   setVariable,
   skipStep,
-  takeUp,
 } from '../domain/decide/repair.ts'
-import type { Member, Step } from '../domain/facts.ts'
+import { takeUp } from '../domain/decide/take-up.ts'
+import { isUnsettled, type Member, type Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { isPassed } from '../domain/moves.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -295,6 +295,8 @@ async function moveIn(to: Visit, from: Visit, member: Member): Promise<void> {
   await ensureSteps(to, [id], ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
   const here = draft.member(id)
   if (isUndoOpen(draft, here)) insist(`the removal of member ${id} has not ended`)
+  if ((draft.stepsOfMember.get(id) ?? []).some(isUnsettled))
+    insist(`member ${id} has a job that is not settled`)
   const startsOver = isCleanedUp(draft, here)
   arrive(to, here, member, from.draft.batch.id, !known)
   for (const step of draft.siblings(id, 'phase')) {

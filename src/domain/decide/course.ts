@@ -6,7 +6,7 @@ import { holdBatch } from './finish.ts'
 import type { Refusal } from './membership.ts'
 import { advanceBatch, phaseOrder } from './next.ts'
 import { pendingStep, planOf } from './plan.ts'
-import { takeUp } from './repair.ts'
+import { takeUp } from './take-up.ts'
 
 /** A new batch goes on to its init steps, or straight to active when it has none. A repeat finds nothing to do. */
 export function beginBatch(draft: Draft): void {

@@ -4,7 +4,7 @@ import { isOpen, isPassed } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { cancelOpenSteps } from './fail.ts'
 import { advanceMember } from './next.ts'
-import { takeUp } from './repair.ts'
+import { takeUp } from './take-up.ts'
 import { beginRemoval } from './undo.ts'
 
 /** What a decision says when it does not do what was asked: the reason, in a sentence. */
