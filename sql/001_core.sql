@@ -313,6 +313,7 @@ create table workers (
   first_seen_at   timestamptz,
   last_seen_at    timestamptz,
   max_outstanding integer check (max_outstanding > 0),
+  last_served_batch_id bigint not null default 0,
   check (is_configured or first_seen_at is not null),
   check ((first_seen_at is null) = (last_seen_at is null))
 );

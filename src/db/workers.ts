@@ -1,16 +1,27 @@
 // Workers that announced themselves, or that the configuration names because they never will.
 import type { Queryable, Tx } from './db.ts'
 
+export interface WorkerWindow {
+  readonly maxOutstanding: number | null
+  /** The batch that had the last turn among several; 0 when none had. */
+  readonly lastServed: number
+}
+
 /** Locks the worker's row: sending that needs a free slot happens one transaction at a time. Null when nobody knows it. */
-export async function lockWorker(
-  tx: Tx,
-  workerId: string,
-): Promise<{ maxOutstanding: number | null } | null> {
-  const rows = await tx.query<{ maxOutstanding: number | null }>(
-    'select max_outstanding as "maxOutstanding" from workers where worker_id = $1 for update',
+export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow | null> {
+  const rows = await tx.query<WorkerWindow>(
+    `select max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"
+       from workers where worker_id = $1 for update`,
     [workerId],
   )
   return rows[0] ?? null
+}
+
+export async function rememberServed(tx: Tx, workerId: string, batchId: number): Promise<void> {
+  await tx.query('update workers set last_served_batch_id = $2 where worker_id = $1', [
+    workerId,
+    batchId,
+  ])
 }
 
 export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 // The window: at most so many unsettled jobs per worker, shared fairly between the batches that wait for it.
 // Only here does a transaction take slots that it did not free itself, and it holds the worker's row while it does.
 import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
-import { lockWorker } from '../db/workers.ts'
+import { lockWorker, rememberServed } from '../db/workers.ts'
 import { shareSlots } from '../domain/decide/window.ts'
 import { bringBatchSteps, bringMembers, type Door, enter, leave } from './door.ts'
 import { orHold } from './poison.ts'
@@ -33,7 +33,7 @@ async function fillFromBatch(
     const waiting = await listBatchesWaiting(tx, workerId)
     const outstanding = await countOutstanding(tx, workerId)
     const limit = worker.maxOutstanding ?? door.maxOutstanding
-    const share = shareSlots(limit, waiting, outstanding).get(batchId) ?? 0
+    const share = shareSlots(limit, waiting, outstanding, worker.lastServed).get(batchId) ?? 0
     const queued = await listQueued(tx, workerId, batchId, Math.min(share, STEPS_PER_CHUNK))
     if (queued.length === 0) return 0
     const visit = await enter(door, tx, batchId, actor)
@@ -41,6 +41,7 @@ async function fillFromBatch(
     await bringMembers(visit, members)
     if (members.length < queued.length) await bringBatchSteps(visit)
     visit.room.set(workerId, queued.length)
+    if (waiting.length > 1) await rememberServed(tx, workerId, batchId)
     await leave(visit)
     return queued.length
   })

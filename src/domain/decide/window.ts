@@ -2,19 +2,22 @@
 
 /**
  * Slots that each waiting batch may take now: free ones go to whoever has the fewest jobs out, until all waiting batches are
- * level or nothing is left. A batch that waits is never starved by one that came earlier.
+ * level or nothing is left. Among equals the turn goes round, from the one after `lastServed`: with fewer slots than batches
+ * the first would otherwise be served again and again, and the others wait until it has nothing left to send.
  */
 export function shareSlots(
   limit: number,
   waiting: readonly number[],
   outstanding: ReadonlyMap<number, number>,
+  lastServed = 0,
 ): Map<number, number> {
+  const turn = (batchId: number) => (batchId > lastServed ? 0 : 1)
   let free = limit
   for (const jobs of outstanding.values()) free -= jobs
   const share = new Map(waiting.map((batchId) => [batchId, 0]))
   const level = waiting
     .map((batchId) => ({ batchId, jobs: outstanding.get(batchId) ?? 0 }))
-    .sort((a, b) => a.jobs - b.jobs || a.batchId - b.batchId)
+    .sort((a, b) => a.jobs - b.jobs || turn(a.batchId) - turn(b.batchId) || a.batchId - b.batchId)
   for (let low = 0; low < level.length && free > 0; low++) {
     // Raise the `low + 1` lowest batches to the next one's level, or as far as the free slots go.
     const ceiling = level[low + 1]?.jobs ?? Infinity

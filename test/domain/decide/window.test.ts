@@ -52,3 +52,13 @@ describe('slots', () => {
     }
   })
 })
+
+it('with fewer slots than batches the turn goes round', () => {
+  const nobody = new Map<number, number>()
+  const turns = [0]
+  for (let round = 0; round < 6; round++) {
+    const share = shareSlots(1, [3, 5, 9], nobody, turns.at(-1))
+    turns.push([...share].find(([, slots]) => slots === 1)![0])
+  }
+  assert.deepEqual(turns.slice(1), [3, 5, 9, 3, 5, 9])
+})
