@@ -13,12 +13,13 @@ import { readJournals } from './chaos/journal.ts'
 import type { Part } from './chaos/process.ts'
 import { MODES } from './chaos/proxy.ts'
 import { makeWatcher } from './chaos/watcher.ts'
-import { createLarge, type Ground, LEASE_MS, openGround, prepare, runChaos } from './chaos/world.ts'
+import { createLarge, type Ground, openGround, prepare, runChaos } from './chaos/world.ts'
 import { brokenInvariants } from './invariants.ts'
 import { seeded } from './seeded.ts'
 
 const clock = realClock()
 const LIMIT_MS = 240_000
+const MINUTE_MS = 60_000
 
 async function until(what: string, isTrue: () => Promise<boolean> | boolean): Promise<void> {
   const giveUp = AbortSignal.timeout(LIMIT_MS)
@@ -97,8 +98,8 @@ describe('chaos: asked to stop', () => {
     const ground = await openGround(1)
     const { db, folder } = ground
     const parts = [
-      ground.partOf('orchestrator-1', ['orchestrator']),
-      ground.partOf('worker-1', ['worker']),
+      ground.partOf('orchestrator-1', ['orchestrator'], { leaseMs: MINUTE_MS }),
+      ground.partOf('worker-1', ['worker'], { leaseMs: MINUTE_MS }),
     ]
     let fleet = new Fleet(parts)
     try {
@@ -118,7 +119,8 @@ describe('chaos: asked to stop', () => {
       const watcher = makeWatcher(db, fleet, clock)
       const status = await watcher.untilEnded(batchId, AbortSignal.timeout(LIMIT_MS))
       assert.equal(status, 'completed')
-      const { jobs } = repeatedJobs(readJournals(folder, 'effects'), [], LEASE_MS)
+      const effects = readJournals(folder, 'effects')
+      const { jobs } = repeatedJobs({ effects, happened: [], noticed: [] }, MINUTE_MS)
       assert.equal(jobs, 0)
       assert.deepEqual(await brokenInvariants(db, clock.now()), [])
     } finally {

@@ -2,7 +2,7 @@
 // and twice only where somebody had died, frozen or lost its lease. Each check gives sentences; none is good.
 import type { Db } from '../../src/db/db.ts'
 import type { Happened } from './fleet.ts'
-import { type Acknowledged, type Effect, readJournals } from './journal.ts'
+import { type Acknowledged, type Effect, type Noticed, readJournals } from './journal.ts'
 import { OPERATOR } from './operators.ts'
 import { LARGE, LARGE_STEPS } from './runbooks.ts'
 
@@ -82,15 +82,21 @@ function rerunsOf(effects: readonly Effect[]): Rerun[] {
   )
 }
 
+/** What was written down that can tell why a job ran again. */
+export interface Records {
+  readonly effects: readonly Effect[]
+  readonly happened: readonly Happened[]
+  readonly noticed: readonly Noticed[]
+}
+
 /**
- * A job runs again only after the worker that had it was killed, frozen or asked to stop, or could not reach the database; and,
- * unless it was given back or somebody was frozen, not before its lease can have ended.
+ * A job runs again only after the worker that had it was killed, frozen or asked to stop, could not reach the database, or was
+ * told that its lease had ended; and, unless it was given back or somebody was frozen, not before the lease can have ended.
  */
-export function repeatedJobs(
-  effects: readonly Effect[],
-  happened: readonly Happened[],
-  leaseMs: number,
-): Repeated {
+export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: number): Repeated {
+  const lost = new Set(
+    noticed.flatMap(({ what, message }) => (what === 'lease-lost' ? message.split(' ') : [])),
+  )
   const givenBack = new Set(
     effects.flatMap(({ what, jobId, pid }) => (what === 'given-back' ? [`${jobId} ${pid}`] : [])),
   )
@@ -104,7 +110,7 @@ export function repeatedJobs(
     const wasGivenBack = givenBack.has(`${first.jobId} ${first.pid}`)
     const wasFrozen = excuses.some(({ what }) => what.startsWith('frozen'))
     const gapMs = second.at - first.at
-    if (excuses.length === 0 && !wasGivenBack) {
+    if (excuses.length === 0 && !wasGivenBack && !lost.has(first.jobId)) {
       return [`${first.jobId} ran again ${gapMs} ms later and nothing had happened to its worker`]
     }
     // Half: the answer to a claim may reach a busy worker late, and its lease has run since.

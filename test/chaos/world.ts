@@ -260,7 +260,7 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
   const { db, folder } = ground
   const effects = readJournals(folder, 'effects')
   const noticed = readJournals(folder, 'noticed')
-  const repeated = repeatedJobs(effects, fleet.happened, LEASE_MS)
+  const repeated = repeatedJobs({ effects, happened: fleet.happened, noticed }, LEASE_MS)
   const unexpected = noticed.filter(({ what }) => what === 'unexpected')
   const takeoverMs = Math.round(watcher.takeoverMaxMs())
   const isSlow = takeoverMs > options.takeoverMaxMs

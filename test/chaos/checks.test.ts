@@ -1,0 +1,77 @@
+// The checks of the chaos runs see what they are there to see.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { outOfOrder, repeatedJobs } from './checks.ts'
+import type { Effect, Noticed } from './journal.ts'
+
+const LEASE_MS = 5_000
+
+const begin = (jobId: string, pid: number, at: number, step = 'create'): Effect => ({
+  ...{ what: 'begin', jobId, pid, at, key: 'ada', step },
+})
+const end = (jobId: string, at: number, step: string, passes = true): Effect => ({
+  ...{ what: 'end', jobId, pid: 1, at, key: 'ada', step, passes },
+})
+const lostLease: Noticed = {
+  ...{ what: 'lease-lost', name: 'worker-1', at: 6_000, message: 'step-1 step-2', count: 2 },
+}
+
+describe('chaos checks: jobs that ran again', () => {
+  const twice = [begin('step-1', 1, 1_000), begin('step-1', 2, 7_000)]
+  const records = { effects: twice, happened: [], noticed: [] }
+  const found = (more: Partial<Parameters<typeof repeatedJobs>[0]>) =>
+    repeatedJobs({ ...records, ...more }, LEASE_MS).found
+
+  it('sees one for which there was no reason', () => {
+    assert.match(String(found({})), /step-1 ran again 6000 ms later and nothing had happened/)
+  })
+
+  it('understands a kill, a crash of the database and a lost lease', () => {
+    assert.deepEqual(found({ happened: [{ at: 1_500, what: 'killed', who: 'w', pid: 1 }] }), [])
+    assert.deepEqual(found({ happened: [{ at: 1_500, what: 'crashed', who: 'database' }] }), [])
+    assert.deepEqual(found({ noticed: [lostLease] }), [])
+  })
+
+  it("does not take somebody else's death, or a later one, for a reason", () => {
+    const others = [
+      { at: 1_500, what: 'killed', who: 'w', pid: 3 },
+      { at: 7_500, what: 'killed', who: 'w', pid: 1 },
+    ]
+    assert.equal(found({ happened: others }).length, 1)
+  })
+
+  it('sees two at once: within the lease only what was given back or frozen may run again', () => {
+    const soon = [begin('step-1', 1, 1_000), begin('step-1', 2, 1_800)]
+    const killed = { at: 1_500, what: 'killed', who: 'w', pid: 1 }
+    const frozen = { at: 1_500, what: 'frozen for 9000 ms', who: 'w', pid: 2 }
+    const back: Effect = { what: 'given-back', jobId: 'step-1', pid: 1, at: 1_700 }
+    assert.match(String(found({ effects: soon, happened: [killed] })), /within its lease/)
+    assert.deepEqual(found({ effects: soon, happened: [frozen] }), [])
+    assert.deepEqual(found({ effects: [...soon, back] }), [])
+  })
+
+  it('counts each job once', () => {
+    const effects = [1, 2, 3].map((pid) => begin('step-1', pid, pid * 10_000))
+    assert.equal(repeatedJobs({ ...records, effects }, LEASE_MS).jobs, 1)
+  })
+})
+
+describe('chaos checks: order', () => {
+  it('sees a step that began before the former had ended well', () => {
+    const early = [
+      begin('step-1', 1, 1, 'create'),
+      end('step-1', 2, 'create', false),
+      begin('step-2', 1, 3, 'license'),
+    ]
+    assert.match(String(outOfOrder(early)), /step-2 began license of ada at 3, before create/)
+  })
+
+  it('does not mind a former step that is done once more', () => {
+    const fine = [
+      end('step-1', 2, 'create'),
+      begin('step-2', 1, 3, 'license'),
+      begin('step-1', 2, 4, 'create'),
+    ]
+    assert.deepEqual(outOfOrder(fine), [])
+  })
+})
