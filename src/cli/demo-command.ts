@@ -16,19 +16,18 @@ export function addDemo(program: Command, io: Io): void {
     .option('--plain', 'write lines, also on a terminal')
     .addHelpText('after', DEMO_HELP)
     .action(async ({ fast, plain }: DemoFlags) => {
+      const { openDemo, runDemo } = await import('./demo.ts')
+      // Until here a Ctrl-C ends the process the hard way, at once: booting the database would keep a handler from running.
+      const demo = await openDemo(io, { isFast: fast === true })
       const interrupt = new AbortController()
       const stop = () => interrupt.abort()
       // Not once: started by npm, a Ctrl-C comes from the terminal and again from the program that started this one.
       process.on('SIGINT', stop)
       process.on('SIGTERM', stop)
-      try {
-        const { runDemo } = await import('./demo.ts')
-        const screen = plain ? null : openScreen(process.stdout)
-        await runDemo({ isFast: fast === true, screen, interrupted: interrupt.signal }, io)
-      } finally {
-        process.off('SIGINT', stop)
-        process.off('SIGTERM', stop)
-      }
+      const screen = plain ? null : openScreen(process.stdout)
+      await runDemo(demo, { screen, interrupted: interrupt.signal }, io)
+      process.off('SIGINT', stop)
+      process.off('SIGTERM', stop)
     })
 }
 

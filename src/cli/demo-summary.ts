@@ -119,11 +119,12 @@ const WHERE_NEXT = [
 
 /** A few words for somebody who pressed Ctrl-C. */
 export function interruptedLines(progress: Progress | null, tally: Tally): string[] {
-  if (progress === null) return ['Stopped before the migration began. Nothing is left behind.']
+  if (progress === null) return ['Stopped before it began; nothing is left behind.']
   const { batch, phases } = progress
   const done = phases.filter(({ status }) => status === 'completed').length
   return [
-    `Stopped: ${done} of ${count(phases.length, 'phase')} completed, ${count(tally.jobs, 'job')} sent, ${count(batch.membersFailed, 'member')} failed so far.`,
+    `Stopped: ${done} of ${count(phases.length, 'phase')} completed, ${count(tally.jobs, 'job')} sent,`,
+    `${count(batch.membersFailed, 'member')} failed so far.`,
     'The database was in memory; nothing is left behind.',
   ]
 }

@@ -102,11 +102,12 @@ export function barOf(phase: Phase, width: number, paint: Paint): string {
   const share = (part: number, whole: number) =>
     part === 0 || whole === 0 ? 0 : Math.max(1, Math.floor((part / whole) * cells))
   const bad = share(failed + stopped + removed, total)
-  const open = share(openIn(phase), total)
-  const good = passed === 0 ? 0 : Math.max(0, cells - bad - open)
+  const open = openIn(phase)
+  // Rounded down while anybody is at it: full is full only at the end.
+  const good = Math.min(cells - bad, open === 0 && passed > 0 ? cells : share(passed, total))
   const steps = stepsIn(phase)
-  const begun = openIn(phase) === 0 ? 0 : share(steps.ended, steps.total) - good - bad
-  const half = Math.max(0, Math.min(begun, open))
+  const begun = open === 0 ? 0 : share(steps.ended, steps.total) - good - bad
+  const half = Math.max(0, begun)
   const rest = Math.max(0, cells - good - bad - half)
   return [
     paint('green', '█'.repeat(good)),

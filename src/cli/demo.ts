@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
+import type { Bus } from '../bus/bus.ts'
 import { openPostgresBus } from '../bus/postgres.ts'
 import { sweepBus } from '../bus/postgres-sweep.ts'
 import { acceleratedClock, type Clock, MACHINE, realClock } from '../clock.ts'
@@ -16,7 +17,7 @@ import { openPglite } from '../db/pglite.ts'
 import { findQuietUntil, listHappenings, loadProgress } from '../db/progress.ts'
 import { markThrowAway, requireClockFits } from '../db/time.ts'
 import { isBatchEnded } from '../domain/moves.ts'
-import { NOTHING_YET, type Progress } from '../domain/progress.ts'
+import type { Progress } from '../domain/progress.ts'
 import { type Runbook, readRunbook } from '../domain/runbook.ts'
 import { addMembers, createBatch, publishRunbook } from '../engine/create.ts'
 import type { Door } from '../engine/door.ts'
@@ -27,7 +28,7 @@ import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { everyLoop, type Service } from '../service.ts'
 import { demoFunctions } from '../worker/demo-functions.ts'
 import { Worker } from '../worker/worker.ts'
-import { type MemberRow, readMembers } from './demo-members.ts'
+import { type MemberRow, type RowProblem, readMembers } from './demo-members.ts'
 import type { Screen } from './demo-screen.ts'
 import { disappointments, interruptedLines, summaryLines } from './demo-summary.ts'
 import { Watch } from './demo-watch.ts'
@@ -76,7 +77,6 @@ const FAST: Pace = {
 }
 
 export interface DemoOptions {
-  readonly isFast: boolean
   readonly screen: Screen | null
   readonly interrupted: AbortSignal
 }
@@ -90,23 +90,23 @@ const LATE_JOINER = {
 /** Which row of the file leaves a day before the cut-over. */
 const LEAVER_ROW = 1
 
-export async function runDemo(options: DemoOptions, io: Io): Promise<void> {
-  const { interrupted } = options
-  const pace = options.isFast ? FAST : WATCHED
-  const sample = readSample()
-  const system = await orInterrupted(openSystem(sample, pace, io), interrupted)
-  if (system === null) return sayInterrupted(io, null)
-  const watch = watchOf(system, options, io)
+/** Everything set up and nothing started. */
+export function openDemo(io: Io, { isFast = false } = {}): Promise<Demo> {
+  return openSystem(readSample(), isFast ? FAST : WATCHED, io)
+}
+
+export async function runDemo(demo: Demo, options: DemoOptions, io: Io): Promise<void> {
+  const watch = watchOf(demo, options, io)
   try {
-    for (const service of system.services) service.start()
-    await follow(system, watch, pace, interrupted)
+    for (const service of demo.services) service.start()
+    await follow(demo, watch, options.interrupted)
   } finally {
     options.screen?.end()
-    await Promise.all(system.services.map((service) => service.stop()))
+    await Promise.all(demo.services.map((service) => service.stop()))
   }
-  if (interrupted.aborted) sayInterrupted(io, watch)
-  else await sayEnding(system, watch, options, io)
-  await system.close()
+  if (options.interrupted.aborted) sayInterrupted(watch, io)
+  else await sayEnding(demo, watch, options, io)
+  await demo.close()
 }
 
 interface Sample {
@@ -127,12 +127,33 @@ function readSample(): Sample {
   const { primaryKey, batchTimeColumn } = runbook.dataSource
   const columns = { primaryKey, batchTimeColumn: batchTimeColumn ?? '' }
   const read = readMembers(readFileSync(MEMBERS_FILE, 'utf8'), columns)
-  if ('problems' in read) {
-    const { row, column, message } = read.problems[0]!
-    const details = { file: MEMBERS_FILE, count: read.problems.length, row, column }
-    throw new MatoolkitError('MEMBER_ROWS_INVALID', { ...details, reason: message })
-  }
-  return { yaml, runbook, members: read.members, startTime: read.members[0]!.startTime }
+  if ('problems' in read) throw rowsInvalid(read.problems)
+  const { members } = read
+  const { startTime } = members[0]!
+  const others = members.flatMap((member, index) =>
+    +member.startTime === +startTime
+      ? []
+      : [
+          {
+            row: index + 2,
+            column: columns.batchTimeColumn,
+            message: 'the demo has one wave only',
+          },
+        ],
+  )
+  if (others.length > 0) throw rowsInvalid(others)
+  return { yaml, runbook, members, startTime }
+}
+
+function rowsInvalid(problems: readonly RowProblem[]): MatoolkitError {
+  const { row, column, message } = problems[0]!
+  return new MatoolkitError('MEMBER_ROWS_INVALID', {
+    file: MEMBERS_FILE,
+    count: problems.length,
+    row,
+    column,
+    reason: message,
+  })
 }
 
 /** An accelerated clock that can also be moved on. */
@@ -157,7 +178,8 @@ interface Beat {
   play(): Promise<unknown>
 }
 
-interface System {
+export interface Demo {
+  readonly pace: Pace
   readonly db: Db
   readonly clock: DemoClock
   readonly beganAt: Date
@@ -169,18 +191,16 @@ interface System {
   close(): Promise<void>
 }
 
-async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<System> {
+async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   const { runbook, members, startTime } = sample
   const firstOffset = Math.max(...runbook.phases.map(({ offsetMinutes }) => offsetMinutes))
   const beganAt = new Date(+startTime - firstOffset * MINUTE_MS - LEAD_MS)
-  io.out('Starting PostgreSQL inside this process, in memory: a database to throw away …')
+  io.out('Starting a throw-away PostgreSQL inside this process …')
   const db = await openPglite()
   await markThrowAway(db)
   await migrate(db, beganAt)
   const clock = demoClock(beganAt, pace.clockFactor)
   await requireClockFits(db, clock)
-  const leaseMs = LEASE_REAL_MS * pace.clockFactor
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const door: Door = {
     db,
     clock,
@@ -190,8 +210,32 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<System> {
     maxOutstanding: 1_000,
     canWithdraw: true,
   }
-  const published = await publishRunbook(door, { yaml: sample.yaml, publishedBy: ACTOR })
-  io.out(`Published ${basename(RUNBOOK_FILE)} as version ${published.version}.`)
+  const batchId = await createSampleBatch(door, sample, io)
+  io.out('Starting orchestrator and worker.')
+  const leaseMs = LEASE_REAL_MS * pace.clockFactor
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
+  const errors: string[] = []
+  return {
+    pace,
+    db,
+    clock,
+    beganAt,
+    batchId,
+    membersExpected: members.length + 1,
+    services: servicesOf(door, bus, clock, pace, (error) => void errors.push(messageOf(error))),
+    beats: beatsOf(door, batchId, sample),
+    errors,
+    close: async () => {
+      await bus.close()
+      await db.close()
+    },
+  }
+}
+
+async function createSampleBatch(door: Door, sample: Sample, io: Io): Promise<number> {
+  const { yaml, runbook, members, startTime } = sample
+  const { version } = await publishRunbook(door, { yaml, publishedBy: ACTOR })
+  io.out(`Published ${basename(RUNBOOK_FILE)} as version ${version}.`)
   const { batchId } = await createBatch(door, {
     runbookName: runbook.name,
     sourceTime: startTime,
@@ -201,43 +245,37 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<System> {
   io.out(
     `Created batch ${batchId} with the ${members.length} members of ${basename(MEMBERS_FILE)}.`,
   )
-  io.out('Starting orchestrator and worker.')
-  const errors: string[] = []
-  const onError = (error: unknown) => void errors.push(messageOf(error))
-  return {
-    db,
-    clock,
-    beganAt,
-    batchId,
-    membersExpected: members.length + 1,
-    beats: beatsOf(door, batchId, sample),
-    errors,
-    services: [
-      makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
-      new Worker({
-        workerId: WORKER_ID,
-        version: manifest.version,
-        bus,
-        clock,
-        functions: demoFunctions(pace),
-        maxParallelism: WORKER_SLOTS,
-        // Whoever stops the demonstration wants it to stop.
-        drainMs: 0,
-        onError,
-      }),
-      everyLoop({
-        name: 'bus sweep',
-        clock,
-        intervalMs: SWEEP_INTERVAL_MS,
-        runOnce: (now) => sweepBus(db, now),
-        onError,
-      }),
-    ],
-    close: async () => {
-      await bus.close()
-      await db.close()
-    },
-  }
+  return batchId
+}
+
+function servicesOf(
+  door: Door,
+  bus: Bus,
+  clock: Clock,
+  pace: Pace,
+  onError: (error: unknown) => void,
+): Service[] {
+  return [
+    makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+    new Worker({
+      workerId: WORKER_ID,
+      version: manifest.version,
+      bus,
+      clock,
+      functions: demoFunctions(pace),
+      maxParallelism: WORKER_SLOTS,
+      // Whoever stops the demonstration wants it to stop.
+      drainMs: 0,
+      onError,
+    }),
+    everyLoop({
+      name: 'bus sweep',
+      clock,
+      intervalMs: SWEEP_INTERVAL_MS,
+      runOnce: (now) => sweepBus(door.db, now),
+      onError,
+    }),
+  ]
 }
 
 function beatsOf(door: Door, batchId: number, { startTime, members }: Sample): Beat[] {
@@ -263,7 +301,7 @@ function beatsOf(door: Door, batchId: number, { startTime, members }: Sample): B
   ]
 }
 
-function watchOf({ db, batchId }: System, { screen }: DemoOptions, io: Io): Watch {
+function watchOf({ db, batchId }: Demo, { screen }: DemoOptions, io: Io): Watch {
   const source = {
     progress: async () => (await loadProgress(db, batchId))!,
     happenings: (after: number, limit: number) => listHappenings(db, batchId, after, limit),
@@ -272,19 +310,15 @@ function watchOf({ db, batchId }: System, { screen }: DemoOptions, io: Io): Watc
 }
 
 /** Looks, shows and moves the clock on until the batch has ended, is stuck, or somebody stops it. */
-async function follow(
-  system: System,
-  watch: Watch,
-  pace: Pace,
-  interrupted: AbortSignal,
-): Promise<void> {
+async function follow(demo: Demo, watch: Watch, interrupted: AbortSignal): Promise<void> {
+  const { pace, clock } = demo
   const own = realClock()
   const beganMs = +own.now()
   while (!interrupted.aborted) {
     const progress = await watch.look()
-    const isSkipping = await moveOn(system, progress, pace)
+    const isSkipping = await moveOn(demo, progress)
     const realMs = +own.now() - beganMs
-    watch.show(system.clock.now(), realMs, pace.clockFactor, isSkipping)
+    watch.show(clock.now(), realMs, pace.clockFactor, isSkipping)
     const isOver = isBatchEnded(progress.batch.status) || progress.batch.heldReason !== null
     if (isOver || realMs > pace.limitMs) return
     await own.wait(pace.frameMs, interrupted)
@@ -292,11 +326,7 @@ async function follow(
 }
 
 /** Plays what is due of the story; when nothing at all is to be done, moves the clock towards the next thing. */
-async function moveOn(
-  { db, clock, beats }: System,
-  progress: Progress,
-  pace: Pace,
-): Promise<boolean> {
+async function moveOn({ db, clock, beats, pace }: Demo, progress: Progress): Promise<boolean> {
   if (beats[0] && beats[0].at <= clock.now()) {
     await beats.shift()!.play()
     return false
@@ -309,13 +339,8 @@ async function moveOn(
   return skipMs > 0
 }
 
-async function sayEnding(
-  system: System,
-  watch: Watch,
-  { screen }: DemoOptions,
-  io: Io,
-): Promise<void> {
-  const { db, clock, batchId, beganAt, errors, membersExpected } = system
+async function sayEnding(demo: Demo, watch: Watch, { screen }: DemoOptions, io: Io): Promise<void> {
+  const { db, clock, batchId, beganAt, errors, membersExpected } = demo
   const virtualMs = +clock.now() - +beganAt
   const broken = await findBroken(db, clock.now(), batchId)
   const ending = {
@@ -337,19 +362,8 @@ async function sayEnding(
 
 const SUMMARY_WIDTH = 120
 
-function sayInterrupted(io: Io, watch: Watch | null): void {
+function sayInterrupted({ progress, tally }: Watch, io: Io): void {
   io.out('')
-  const lines = watch
-    ? interruptedLines(watch.progress, watch.tally)
-    : interruptedLines(null, NOTHING_YET)
-  for (const line of lines) io.out(line)
+  for (const line of interruptedLines(progress, tally)) io.out(line)
   io.exitCode = EXIT.failed
-}
-
-/** What the promise gives, or null as soon as somebody stops. */
-async function orInterrupted<T>(promise: Promise<T>, interrupted: AbortSignal): Promise<T | null> {
-  const stopped = new Promise<null>((resolve) => {
-    interrupted.addEventListener('abort', () => resolve(null), { once: true })
-  })
-  return interrupted.aborted ? null : Promise.race([promise, stopped])
 }
