@@ -135,15 +135,16 @@ async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promi
   const rows = await tx.query(
     `update step_executions s
         set status = c.status, attempt = c.attempt, retry_count = c.retry_count, retry_after = c.retry_after,
-            job_id = c.job_id, deadline_at = c.deadline_at, completed_at = c.completed_at, error_message = c.error,
+            job_id = c.job_id, was_taken = c.was_taken, deadline_at = c.deadline_at, completed_at = c.completed_at,
+            error_message = c.error,
             result_json = case when c.completed_at is null then null else coalesce(c.result::jsonb, s.result_json) end,
             poll_started_at = c.poll_started_at, last_polled_at = c.last_polled_at, poll_count = c.poll_count,
             poll_timeout_at = c.poll_timeout_at, late_result_json = c.late::jsonb
        from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::text[],
                    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
-                   $14::int[], $15::timestamptz[], $16::text[])
+                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[])
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
-                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late)
+                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken)
       where s.id = c.id and s.status = c.from_status
      returning s.id`,
     columns(
@@ -164,6 +165,7 @@ async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promi
       (s) => s.pollCount,
       (s) => time(s.pollTimeoutAt),
       (s) => jsonText(s.lateResult),
+      (s) => s.wasTaken,
     ),
   )
   return rows.length

@@ -106,7 +106,7 @@ export function loadMembers(db: Queryable, memberIds: readonly number[]): Promis
 const STATE = `
   s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
   s.retry_after as "retryAfter", case when s.status = 'polling' then s.function_name end as "functionName",
-  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.deadline_at as "deadlineAt",
+  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.was_taken as "wasTaken", s.deadline_at as "deadlineAt",
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
   s.late_result_json is not null as "hasLate", s.late_result_json as late, w.what, w.since, w.wake_at as "wakeAt"`
@@ -147,6 +147,7 @@ export function stepOf(row: StepRow, plan: StepPlan): Step {
     functionName: row.functionName,
     params: row.params,
     jobId: row.jobId,
+    wasTaken: row.wasTaken,
     dispatchedAt: null,
     deadlineAt: row.deadlineAt,
     completedAt: row.completedAt,

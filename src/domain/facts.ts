@@ -111,6 +111,8 @@ export interface Step {
   functionName: string | null
   params: Json
   jobId: string | null
+  /** Some job of it was settled by anything but being called back: a worker may have begun it. */
+  wasTaken: boolean
   dispatchedAt: Date | null
   deadlineAt: Date | null
   completedAt: Date | null
@@ -132,3 +134,6 @@ export type Wait = { readonly since: Date } & (
 
 /** A step is unsettled while a job of it is out: sent, and neither result, deadline nor withdrawal recorded. */
 export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'
+
+/** Whether anything can have been done for it. A job that came back untaken did nothing. */
+export const wasBegun = (step: Step): boolean => step.wasTaken || isUnsettled(step)

@@ -27,7 +27,7 @@ import {
   skipStep,
 } from '../domain/decide/repair.ts'
 import { takeUp } from '../domain/decide/take-up.ts'
-import { isUnsettled, type Member, type Step } from '../domain/facts.ts'
+import { isUnsettled, type Member, type Step, wasBegun } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { isPassed } from '../domain/moves.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -275,7 +275,7 @@ function refuseMove(from: Visit, to: Visit, memberId: number): Refusal {
     return `batch ${to.draft.batch.id} is ${to.draft.batch.status}`
   const sent = from.draft
     .siblings(memberId, 'phase')
-    .find((step) => step.jobId !== null && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
+    .find((step) => wasBegun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
   return sent
     ? `step ${sent.plan.stepName} was sent for member ${memberId}: its cut-over has begun`
     : null

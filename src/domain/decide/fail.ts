@@ -1,5 +1,5 @@
 // A step that has failed for good: what it means for its member, or for the batch.
-import type { Step } from '../facts.ts'
+import { type Step, wasBegun } from '../facts.ts'
 import { isOpen } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { beginRollback, endOfUndo } from './undo.ts'
@@ -12,16 +12,15 @@ export function failStep(
   why: string,
 ): void {
   draft.moveStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
-  // Nothing was ever done, so there is nothing to undo.
-  const wasEverSent = step.jobId !== null
+  // A step that no worker ever had has done nothing, so there is nothing to undo.
   switch (step.kind) {
     case 'phase':
       failMember(draft, step)
-      if (wasEverSent) beginRollback(draft, step)
+      if (wasBegun(step)) beginRollback(draft, step)
       break
     case 'init':
       failInit(draft, step)
-      if (wasEverSent) beginRollback(draft, step)
+      if (wasBegun(step)) beginRollback(draft, step)
       break
     case 'rollback':
     case 'removal':

@@ -1,5 +1,5 @@
 // Members leaving, coming back and moving to another batch.
-import { isUnsettled, type Member } from '../facts.ts'
+import { isUnsettled, type Member, wasBegun } from '../facts.ts'
 import { isOpen, isPassed } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { cancelOpenSteps } from './fail.ts'
@@ -55,7 +55,7 @@ export const isUndoOpen = (draft: Draft, member: Member): boolean =>
 export const isCleanedUp = (draft: Draft, member: Member): boolean =>
   draft
     .siblings(member.id, 'removal')
-    .some((step) => step.removalNumber === member.removalNumber && step.jobId !== null)
+    .some((step) => step.removalNumber === member.removalNumber && wasBegun(step))
 
 /**
  * Back in the batch. If a removal step was sent, what was done may be undone: all steps are done again and outputs forgotten;

@@ -109,6 +109,7 @@ export function pendingStep(
     functionName: null,
     params: null,
     jobId: null,
+    wasTaken: false,
     dispatchedAt: null,
     deadlineAt: null,
     completedAt: null,

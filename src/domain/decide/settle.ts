@@ -108,6 +108,7 @@ export function settle(
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
   })
   draft.setWait(step, null)
+  if (outcome !== 'withdrawn') draft.changeStep(step, { wasTaken: true })
 }
 
 function succeed(draft: Draft, step: Step, payload: Json | undefined): void {

@@ -222,11 +222,12 @@ function wornBy(status: Step['status'], step: Step): Partial<Step> {
   }
   if (status === 'dispatched') return sent
   if (status === 'polling') {
-    return { ...sent, pollStartedAt: at(-90), pollTimeoutAt: at(510), lastPolledAt: at(-30) }
+    const polled = { pollStartedAt: at(-90), pollTimeoutAt: at(510), lastPolledAt: at(-30) }
+    return { ...sent, ...polled, wasTaken: true }
   }
   if (status === 'cancelled' || status === 'skipped') return { completedAt: at(-5) }
   const isBad = status !== 'succeeded'
-  return { ...sent, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
+  return { ...sent, wasTaken: true, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
 }
 
 /** `slot`, `job`, `retry+5`, `poll-0`: the number says when it wakes, in seconds from now. */

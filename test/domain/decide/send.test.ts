@@ -263,11 +263,27 @@ table('words that cannot be resolved', [
     },
   },
   {
-    name: 'the rollback runs when an earlier attempt did',
+    name: 'no rollback runs when every earlier job came back untaken',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
       steps: { 11: ['1 prepare/create pending slot', { jobId: 'step-11', attempt: 1 }] },
+    },
+    decide: send(),
+    records: {
+      events: [
+        'step 11 unresolved pending→failed: unresolved: {{Upn}}',
+        'member 1 fail active→failed: step create of phase prepare failed',
+      ],
+      waits: ['11 nothing'],
+    },
+  },
+  {
+    name: 'the rollback runs when an earlier attempt did',
+    facts: {
+      phases: { prepare: 'dispatched' },
+      members: { 1: { data: {} } },
+      steps: { 11: ['1 prepare/create pending slot', { jobId: 'step-11', wasTaken: true, attempt: 1 }] },
     },
     decide: send(),
     records: {
