@@ -17,11 +17,19 @@ if (!(seed! >= 0 && minutes! > 0 && members! > 0)) {
   process.exit(2)
 }
 
+const giveUp = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => giveUp.abort())
+
 console.error(`seed ${seed}, ${minutes} minutes, ${members} members × 5 steps a batch`)
 const { figures, findings, report } = await runChaos({
   ...{ seed: seed!, minutes: minutes!, members: members! },
   takeoverMaxMs: 5_000,
+  giveUp: giveUp.signal,
   say: (line) => console.error(line),
+}).catch((error: unknown): never => {
+  // What the run had started is ended by now; a fault that was under way may still wait for its time.
+  console.error(error)
+  process.exit(1)
 })
 if (values.json) console.log(JSON.stringify({ seed, ...figures }))
 else console.error(JSON.stringify(figures, null, 2))

@@ -54,7 +54,6 @@ describe('chaos: a network that misbehaves', () => {
   const DISTURBED_MS = 1_500
   let ground: Ground
   let fleet: Fleet
-  let round = 0
   before(async () => {
     ground = await openGround(1)
     fleet = new Fleet([
@@ -72,7 +71,7 @@ describe('chaos: a network that misbehaves', () => {
     it(`${mode}: recovers by itself, and nothing is lost`, async () => {
       const { db, folder, proxy } = ground
       const before = effectsEnded(folder)
-      const batchId = await createLarge(db, round++, 100)
+      const batchId = await createLarge(db, 100)
       await until('the batch is under way', () => effectsEnded(folder) > before + 30)
       proxy.become(mode)
       await clock.wait(DISTURBED_MS)
@@ -104,7 +103,7 @@ describe('chaos: asked to stop', () => {
     let fleet = new Fleet(parts)
     try {
       await fleet.start()
-      const batchId = await createLarge(db, 0, 100)
+      const batchId = await createLarge(db, 100)
       for (const least of [50, 200]) {
         await until('the batch is under way', () => effectsEnded(folder) > least)
         const exits = await fleet.stop()
@@ -151,7 +150,7 @@ describe('chaos: the embedded database', () => {
     try {
       const db = await openPglite(`${folder}/pglite`)
       await prepare(db)
-      await createLarge(db, 0, MEMBERS)
+      await createLarge(db, MEMBERS)
       await db.close()
       const pick = seeded(part.seed)
       for (let kills = 0; kills < KILLS; kills += 1) {

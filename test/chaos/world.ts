@@ -8,6 +8,7 @@ import { realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
+import { isTransient } from '../../src/db/transient.ts'
 import { configureWorkers } from '../../src/db/workers.ts'
 import { createBatch, publishRunbook } from '../../src/engine/create.ts'
 import { brokenInvariants } from '../invariants.ts'
@@ -34,6 +35,8 @@ export interface ChaosOptions {
   readonly members: number
   /** How long after the end of a lease a healthy system may take to take over. */
   readonly takeoverMaxMs: number
+  /** Ends the run before its time; everything it started is ended with it. */
+  readonly giveUp?: AbortSignal
   readonly say: (line: string) => void
 }
 
@@ -116,14 +119,15 @@ export async function prepare(db: Db): Promise<void> {
   }
 }
 
-/** A batch whose cut-over is now. The database may be down at this moment: tried until it is created. */
-export async function createLarge(db: Db, round: number, members: number): Promise<number> {
+/** A batch whose cut-over is now, of members whom no other batch has. */
+export async function createLarge(db: Db, members: number): Promise<number> {
   const door = chaosDoor(db, clock)
+  const sourceTime = clock.now()
   const { batchId } = await createBatch(door, {
     runbookName: LARGE,
-    sourceTime: clock.now(),
+    sourceTime,
     members: Array.from({ length: members }, (_, index) => {
-      const key = `user-${round}-${index}@contoso.example`
+      const key = `user-${sourceTime.getTime()}-${index}@contoso.example`
       return { key, data: { Upn: key } }
     }),
     createdBy: 'chaos',
@@ -142,11 +146,17 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   ])
   try {
     await fleet.start()
-    return await harmAndHeal(options, ground, fleet)
+    return await Promise.race([harmAndHeal(options, ground, fleet), givenUp(options.giveUp)])
   } finally {
     await fleet.killAll()
     await ground.close()
   }
+}
+
+function givenUp(giveUp: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    giveUp?.addEventListener('abort', () => reject(new Error('the run was given up')))
+  })
 }
 
 async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet): Promise<Verdict> {
@@ -161,22 +171,21 @@ async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet):
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name ~ '^(orchestrator|worker|operators)'`,
     )
   }
-  const batchIds = [await createLarge(db, 0, options.members)]
+  const batchIds = [await createLarge(db, options.members)]
   const harm = doHarm(
     { fleet, server, proxy, clock, leaseMs: LEASE_MS, cutConnections },
     options.seed,
     harmOver.signal,
   )
   const endsAt = startedAt + options.minutes * 60_000
-  const endings = await batchAfterBatch(options, { db, watcher, batchIds, endsAt })
+  const run = await batchAfterBatch(options, { db, watcher, batchIds, endsAt })
   harmOver.abort()
   await harm
   options.say('the harm is over; healing')
-  const isOpenEnded = endings.length < batchIds.length
-  const healed = await heal(fleet, watcher, isOpenEnded ? batchIds.at(-1)! : null)
+  const healed = await heal(fleet, watcher, run.openBatchId)
   over.abort()
   await watching
-  const findings = [...endings, ...healed, ...(await settle(fleet, db))]
+  const findings = [...run.findings, ...healed, ...(await settle(fleet, db))]
   return verdictOf({
     options,
     ground,
@@ -188,29 +197,31 @@ async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet):
   })
 }
 
-/** Batch after batch while the time lasts; the last may be open when it ends. Gives '' for each that ended well. */
+/** Batch after batch while the time lasts. The last is usually open when it ends. */
 async function batchAfterBatch(
   { members, say }: ChaosOptions,
   run: { db: Db; watcher: Watcher; batchIds: number[]; endsAt: number },
-): Promise<string[]> {
+): Promise<{ findings: string[]; openBatchId: number | null }> {
   const { db, watcher, batchIds, endsAt } = run
-  const endings: string[] = []
+  const findings: string[] = []
   for (;;) {
     const leftMs = Math.max(0, endsAt - Date.now())
     const status = await watcher.untilEnded(batchIds.at(-1)!, AbortSignal.timeout(leftMs))
-    if (status === null) return endings
+    if (status === null) return { findings, openBatchId: batchIds.at(-1)! }
     say(`batch ${batchIds.length} of ${members} members is ${status}`)
-    endings.push(status === 'completed' ? '' : `a batch ended ${status}`)
-    if (Date.now() >= endsAt) return endings
-    batchIds.push(await patiently(() => createLarge(db, batchIds.length, members)))
+    if (status !== 'completed') findings.push(`batch ${batchIds.at(-1)} ended ${status}`)
+    if (Date.now() >= endsAt) return { findings, openBatchId: null }
+    batchIds.push(await patiently(() => createLarge(db, members)))
   }
 }
 
+/** The database may be down at this moment. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await ask()
-    } catch {
+    } catch (error) {
+      if (!isTransient(error)) throw error
       await clock.wait(500)
     }
   }
@@ -266,7 +277,7 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
   const isSlow = takeoverMs > options.takeoverMaxMs
   const findings = [
     ...(isSlow ? [`a lapsed lease was taken over only after ${takeoverMs} ms`] : []),
-    ...ended.findings.filter((finding) => finding !== ''),
+    ...ended.findings,
     ...fleet.findings,
     ...watcher.findings,
     ...(await brokenInvariants(db, clock.now())),
