@@ -29,7 +29,8 @@ export async function listOutstandingJobs(
   batchId: number,
   memberIds?: readonly number[],
 ): Promise<OutstandingJob[]> {
-  const job = 'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
+  const job =
+    'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
   return db.query<OutstandingJob>(
     `select ${job} from waits
       where batch_id = $1 and what = 'job' and batch_member_id is not null
