@@ -129,7 +129,8 @@ const FORMATS = {
         .union([z.object(informing(failure)), bareSentence])
         .nullish()
         .catch(null),
-      correlationData: readCorrelation,
+      /** The job id decides; a worker that garbles what it was to send back has still done the job. */
+      correlationData: readCorrelation.catch(null),
     }),
   },
   /** Said by a worker at start and every minute: who it is and what it can do. Schemas are JSON Schema. */
