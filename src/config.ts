@@ -2,6 +2,7 @@
 // mistakes are reported together, each as a sentence. This is the only file that reads the environment. The environment wins
 // over the config file, which wins over the default; the tables in docs/configuration.md and .env.example come from here.
 import { readFileSync } from 'node:fs'
+import { CONNECTION_PREFIXES } from './domain/runbook-shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 
@@ -65,6 +66,13 @@ function listOf<T extends string>(item: Kind<T>, mustBe: string): Kind<readonly 
 }
 
 const aPath: Kind<string> = { mustBe: 'a path', read: (text) => text }
+
+const aText: Kind<string> = { mustBe: 'a text', read: (text) => text }
+
+const httpUrl: Kind<string> = {
+  mustBe: 'an address such as http://localhost:42356/msi/token',
+  read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+}
 
 const postgresUrl: Kind<string> = {
   mustBe: 'an address such as postgres://user:password@host:5432/database',
@@ -143,6 +151,27 @@ export const SETTINGS = {
         'Workers that never announce themselves. Jobs for a worker neither heard of nor listed here are not sent.',
     },
   ),
+  sourceFolder: setting<string | null>('MATOOLKIT_SOURCE_FOLDER', aPath, {
+    default: null,
+    description:
+      'The folder for the files of csv data sources. A runbook names a file or a folder below it.',
+  }),
+  sourceTimeoutSec: setting('MATOOLKIT_SOURCE_TIMEOUT_SEC', wholeNumber(5, 3_600), {
+    default: 300,
+    description:
+      'A query of a data source that takes longer is cancelled; the next tick asks again.',
+  }),
+  identityEndpoint: setting<string | null>('IDENTITY_ENDPOINT', httpUrl, {
+    default: null,
+    defaultShown: 'the metadata service of Azure’s virtual machines',
+    description:
+      'Where the managed identity is asked for tokens. Azure Container Apps sets it; nobody else needs to.',
+  }),
+  identityHeader: setting<string | null>('IDENTITY_HEADER', aText, {
+    default: null,
+    description: 'What IDENTITY_ENDPOINT wants to see in return. Azure Container Apps sets it too.',
+    secret: true,
+  }),
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {
     default: 'info',
     description: 'The least important lines that are logged.',
@@ -251,6 +280,15 @@ function fileProblem(name: string, value: unknown): string | null {
 function deepFreeze<T extends object>(value: T): T {
   for (const part of Object.values(value)) if (part && typeof part === 'object') deepFreeze(part)
   return Object.freeze(value)
+}
+
+/**
+ * The connection of a data source, straight from this process's environment. A runbook chooses the name, so only names with the
+ * prefixes for connections are read: no runbook can make us send DATABASE_URL to a server of its choice.
+ */
+export function readConnectionVariable(name: string): string | undefined {
+  const isAllowed = CONNECTION_PREFIXES.some((prefix) => name.startsWith(prefix))
+  return isAllowed ? process.env[name] : undefined
 }
 
 /** Reads this process's environment and the config file it names. Throws CONFIG_INVALID with every mistake there is. */

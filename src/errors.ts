@@ -151,8 +151,7 @@ export const ERRORS = table({
   MEMBER_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,
-    sentence:
-      'Batch {batchId} has no member {memberId}. List its members to see which there are.',
+    sentence: 'Batch {batchId} has no member {memberId}. List its members to see which there are.',
   },
   STEP_NOT_FOUND: {
     http: 404,
@@ -186,6 +185,78 @@ export const ERRORS = table({
     exit: EXIT.conflict,
     sentence:
       '{count} member(s) are active in another unfinished batch of this runbook: {members}. Move or remove them there first.',
+  },
+  SOURCE_NOT_CONFIGURED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The {source} is not configured: {reason}. Set an environment variable whose name begins with {prefixes}; docs/sources.md says what it holds.',
+  },
+  SOURCE_UNREACHABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The {source} cannot be reached: {reason}. Check its address, and that the network lets this machine through.',
+  },
+  SOURCE_SIGN_IN_REFUSED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The {source} refused the sign-in: {reason}. Check the identity in its connection and what that identity may read.',
+  },
+  SOURCE_QUERY_REFUSED: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} refused the query: {reason}. Try the query in the source itself, then correct it in the runbook.',
+  },
+  SOURCE_TIMED_OUT: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The {source} did not finish its query within {seconds} seconds, so the query was cancelled. Make the query faster, or raise MATOOLKIT_SOURCE_TIMEOUT_SEC.',
+  },
+  SOURCE_CANCELLED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The query of the {source} was cancelled before its end. Nothing of it was used; wait for the next tick, which asks again.',
+  },
+  SOURCE_DROPPED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The connection to the {source} was lost after {rows} rows: {reason}. None of them was used. Check the source and the network between; the next tick asks again.',
+  },
+  SOURCE_TRUNCATED: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} did not return its whole result: {reason}. Nothing of it was used, because whoever is missing would look as if they had left. Make the query return fewer rows or columns.',
+  },
+  SOURCE_COLUMNS_INVALID: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} returned columns that cannot be used: {reason}. Name every column once, and return all that the runbook names.',
+  },
+  SOURCE_VALUE_UNREADABLE: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} returned a value that cannot be read without loss: {reason}. Change the query so that it casts that column to text.',
+  },
+  SOURCE_FILE_INVALID: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} cannot be used: {reason}. Give it a CSV file in UTF-8 with commas, whose first line names each column once.',
+  },
+  SOURCE_FILE_CHANGING: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The {source} is still being written: {reason}. The next tick reads it again; write files under another name and rename them when they are complete.',
   },
   REFUSED: {
     http: 409,

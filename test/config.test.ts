@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Config, readConfig, SETTINGS } from '../src/config.ts'
+import { type Config, readConfig, readConnectionVariable, SETTINGS } from '../src/config.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -34,6 +34,10 @@ describe('reading the configuration', () => {
       chunkSize: 500,
       maxOutstanding: 1_000,
       foreignWorkers: [],
+      sourceFolder: null,
+      sourceTimeoutSec: 300,
+      identityEndpoint: null,
+      identityHeader: null,
       logLevel: 'info',
       logFormat: 'auto',
     })
@@ -164,8 +168,24 @@ describe('mistakes in the configuration', () => {
 
   it('are never told with the value of a secret', () => {
     for (const one of Object.values(SETTINGS).filter(({ secret }) => secret)) {
-      assert.doesNotMatch(problemsOf({ [one.name]: 'hunter2' }).join(), /hunter2/)
+      const read = readConfig({ [one.name]: 'hunter2', MATOOLKIT_POOL_SIZE: 'x' })
+      assert.ok('problems' in read)
+      assert.doesNotMatch(read.problems.join(), /hunter2/)
     }
+  })
+})
+
+describe('the connections that runbooks name', () => {
+  it('are read when their names are allowed, and no other variable ever is', () => {
+    const names = ['MATOOLKIT_SOURCE_T1', 'DATAVERSE_T1', 'DATABRICKS_T1', 'DATABASE_URL_T1']
+    for (const name of names) process.env[name] = `value of ${name}`
+    assert.deepEqual(names.map(readConnectionVariable), [
+      ...['value of MATOOLKIT_SOURCE_T1', 'value of DATAVERSE_T1', 'value of DATABRICKS_T1'],
+      undefined,
+    ])
+    assert.equal(readConnectionVariable('PATH'), undefined)
+    assert.equal(readConnectionVariable('MATOOLKIT_SOURCE_NOT_THERE'), undefined)
+    for (const name of names) delete process.env[name]
   })
 })
 

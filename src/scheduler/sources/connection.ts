@@ -1,0 +1,198 @@
+// What a connection variable holds, other than for postgres: `Key=value;…` as SQL Server's own tools write it, or for databricks
+// just the address of the workspace. Unknown keys are refused by name, because a misspelt `Encrypt` would be silently unsafe.
+import { SourceFault } from './fault.ts'
+
+export type Identity =
+  | { readonly kind: 'sql'; readonly user: string; readonly password: string }
+  | {
+      readonly kind: 'service_principal'
+      readonly tenantId: string
+      readonly clientId: string
+      readonly secret: string
+    }
+  | { readonly kind: 'managed_identity'; readonly clientId: string | null }
+  | { readonly kind: 'databricks_oauth'; readonly clientId: string; readonly secret: string }
+  | { readonly kind: 'databricks_token'; readonly token: string }
+
+export interface Connection {
+  readonly server: string
+  readonly database: string | null
+  readonly identity: Identity
+  readonly encrypt: boolean
+  readonly trustServerCertificate: boolean
+  readonly hostNameInCertificate: string | null
+}
+
+/** Keys without blanks and case; several names are in use for some. */
+const KEYS: Readonly<Record<string, keyof Parts>> = {
+  server: 'server',
+  datasource: 'server',
+  host: 'server',
+  database: 'database',
+  initialcatalog: 'database',
+  authentication: 'authentication',
+  tenantid: 'tenantId',
+  userid: 'user',
+  user: 'user',
+  uid: 'user',
+  clientid: 'user',
+  password: 'password',
+  pwd: 'password',
+  clientsecret: 'password',
+  encrypt: 'encrypt',
+  trustservercertificate: 'trust',
+  hostnameincertificate: 'hostName',
+}
+/** Found in connection strings that people copy, and of no meaning here. */
+const IGNORED_KEYS = new Set([
+  ...['persistsecurityinfo', 'multipleactiveresultsets', 'applicationname', 'applicationintent'],
+  ...['connectiontimeout', 'connecttimeout', 'commandtimeout', 'pooling', 'packetsize'],
+])
+
+interface Parts {
+  readonly server: string
+  readonly database: string
+  readonly authentication: string
+  readonly tenantId: string
+  readonly user: string
+  readonly password: string
+  readonly encrypt: string
+  readonly trust: string
+  readonly hostName: string
+}
+
+/** A key, and a value that is quoted or reaches to the next semicolon. No two parts of it can take the same character. */
+const PAIR = /([^=;]+)=\s*(?:"((?:[^"]|"")*)"\s*|'((?:[^']|'')*)'\s*|(?![\s"'])([^;]*))(?:;|$)/y
+const TEXT_CHARS_MAX = 4_000
+
+function partsOf(text: string, variable: string): Partial<Parts> {
+  const parts: Partial<Record<keyof Parts, string>> = {}
+  const refuse = (reason: string) => new SourceFault('not_configured', `${variable} ${reason}`)
+  if (text.length > TEXT_CHARS_MAX) throw refuse(`has more than ${TEXT_CHARS_MAX} characters`)
+  for (let at = 0; text.slice(at).trim() !== ''; at = PAIR.lastIndex) {
+    PAIR.lastIndex = at
+    const match = PAIR.exec(text)
+    // The text itself is never quoted: what stands in the wrong place may be the password.
+    if (!match) throw refuse('is not of the form Key=value;Key=value')
+    const [, written = '', doubly, singly, bare = ''] = match
+    const key = written.trim()
+    const folded = key.replaceAll(/\s/g, '').toLowerCase()
+    if (IGNORED_KEYS.has(folded)) continue
+    const part = Object.hasOwn(KEYS, folded) ? KEYS[folded] : undefined
+    if (!part) throw refuse(`has the unknown key "${key.slice(0, 40)}"`)
+    if (part in parts) throw refuse(`has the key "${key}" twice`)
+    parts[part] = doubly?.replaceAll('""', '"') ?? singly?.replaceAll("''", "'") ?? bare.trim()
+  }
+  return parts
+}
+
+/** The names of `Authentication`, folded, by what each source can do; the first is taken when none is given. */
+const AUTHENTICATIONS = {
+  dataverse: ['activedirectorymanagedidentity', 'activedirectoryserviceprincipal'],
+  sqlserver: ['sqlpassword', 'activedirectorymanagedidentity', 'activedirectoryserviceprincipal'],
+  databricks: [
+    'activedirectorymanagedidentity',
+    'activedirectoryserviceprincipal',
+    'databricksoauth',
+    'databrickstoken',
+  ],
+} as const
+
+type ConnectedType = keyof typeof AUTHENTICATIONS
+type Authentication = (typeof AUTHENTICATIONS)[ConnectedType][number]
+
+const WRITTEN: Readonly<Record<Authentication, string>> = {
+  sqlpassword: 'Sql Password',
+  activedirectorymanagedidentity: 'Active Directory Managed Identity',
+  activedirectoryserviceprincipal: 'Active Directory Service Principal',
+  databricksoauth: 'Databricks OAuth',
+  databrickstoken: 'Databricks Token',
+}
+
+/** Reads the text of `variable`. Secrets are told to `hide` before anything can go wrong with them. */
+export function readConnection(
+  type: ConnectedType,
+  text: string,
+  variable: string,
+  hide: (secret: string) => void,
+): Connection {
+  const isAddress = /^https?:\/\/[^;=\s]*$/i.test(text)
+  const parts: Partial<Parts> = isAddress ? { server: text } : partsOf(text, variable)
+  if (parts.password) hide(parts.password)
+  const refuse = (reason: string) => new SourceFault('not_configured', `${variable} ${reason}`)
+  if (!parts.server) throw refuse('has no Server')
+  const encrypt = yesOrNo(parts.encrypt, true, 'Encrypt', refuse)
+  const trust = yesOrNo(parts.trust, false, 'TrustServerCertificate', refuse)
+  // The access token travels in this connection: whoever can pose as the server can use it.
+  if (type === 'dataverse' && (!encrypt || trust))
+    throw refuse('must leave Encrypt on and TrustServerCertificate off')
+  return {
+    server: parts.server,
+    database: parts.database || null,
+    identity: identityOf(authenticationOf(type, parts, refuse), parts, refuse),
+    encrypt,
+    trustServerCertificate: trust,
+    hostNameInCertificate: parts.hostName || null,
+  }
+}
+
+type Refuse = (reason: string) => SourceFault
+
+function yesOrNo(
+  text: string | undefined,
+  otherwise: boolean,
+  key: string,
+  refuse: Refuse,
+): boolean {
+  if (!text) return otherwise
+  if (/^(?:true|yes|mandatory|strict)$/i.test(text)) return true
+  if (/^(?:false|no|optional)$/i.test(text)) return false
+  throw refuse(`has ${key}=${text.slice(0, 20)}; it may be True or False`)
+}
+
+function authenticationOf(
+  type: ConnectedType,
+  parts: Partial<Parts>,
+  refuse: Refuse,
+): Authentication {
+  const possible: readonly Authentication[] = AUTHENTICATIONS[type]
+  if (!parts.authentication) return possible[0]!
+  const folded = parts.authentication.replaceAll(/\s/g, '').toLowerCase()
+  const found = possible.find((one) => one === folded)
+  if (found) return found
+  const names = possible.map((one) => WRITTEN[one]).join(', ')
+  throw refuse(`has an Authentication that is not possible here; possible are: ${names}`)
+}
+
+function identityOf(
+  authentication: Authentication,
+  parts: Partial<Parts>,
+  refuse: Refuse,
+): Identity {
+  const need = (part: 'user' | 'password' | 'tenantId', key: string): string => {
+    const value = parts[part]
+    if (value) return value
+    throw refuse(`has no ${key}, which ${WRITTEN[authentication]} needs`)
+  }
+  switch (authentication) {
+    case 'sqlpassword':
+      return { kind: 'sql', user: need('user', 'User ID'), password: need('password', 'Password') }
+    case 'activedirectorymanagedidentity':
+      return { kind: 'managed_identity', clientId: parts.user || null }
+    case 'activedirectoryserviceprincipal':
+      return {
+        kind: 'service_principal',
+        tenantId: need('tenantId', 'Tenant ID'),
+        clientId: need('user', 'User ID'),
+        secret: need('password', 'Password'),
+      }
+    case 'databricksoauth':
+      return {
+        kind: 'databricks_oauth',
+        clientId: need('user', 'User ID'),
+        secret: need('password', 'Password'),
+      }
+    case 'databrickstoken':
+      return { kind: 'databricks_token', token: need('password', 'Password') }
+  }
+}

@@ -1,0 +1,64 @@
+// CSV files in a folder that people drop them into: one file, or all of a folder in order of their names. RFC 4180 in UTF-8,
+// streamed. Whatever is wrong with one line makes the whole result unusable, with the file and the line: a row that was left out
+// would look like somebody who has left. An empty field is null, because CSV cannot tell it from an empty text.
+import type { Json } from '../../domain/json.ts'
+import type { SourceColumn, SourceRow } from '../../domain/source-values.ts'
+import { type CsvFile, filesOf, requireUnchanged } from './csv-files.ts'
+import { CsvLines } from './csv-lines.ts'
+import { SourceFault } from './fault.ts'
+import type { Ask, Opened } from './source.ts'
+
+const ROWS_MAX = 200_000
+
+export async function openCsv(ask: Ask): Promise<Opened> {
+  const files = await filesOf(ask.settings.folder, ask.source.path ?? '')
+  const first = await CsvLines.open(files[0]!, ask.signal)
+  const columns = first.header.map((name): SourceColumn => ({ name, type: 'text' }))
+  const reading = { lines: first }
+  return {
+    columns,
+    rows: readAll(files, first.header, reading, ask.signal),
+    close: async () => reading.lines.close(),
+  }
+}
+
+async function* readAll(
+  files: readonly CsvFile[],
+  header: readonly string[],
+  reading: { lines: CsvLines },
+  signal: AbortSignal,
+): AsyncGenerator<readonly SourceRow[]> {
+  let rows = 0
+  for (const [index, file] of files.entries()) {
+    if (index > 0) reading.lines = await CsvLines.open(file, signal)
+    requireSameHeader(files[0]!, header, file, reading.lines.header)
+    for await (const batch of reading.lines.batches()) {
+      rows += batch.length
+      if (rows > ROWS_MAX) throw new SourceFault('file', `there are more than ${ROWS_MAX} rows`)
+      yield batch.map((fields) => rowOf(header, fields))
+    }
+    reading.lines.close()
+  }
+  // Only now: a file that was complete when it was read may have been replaced while another one was.
+  for (const file of files) await requireUnchanged(file)
+}
+
+function requireSameHeader(
+  first: CsvFile,
+  expected: readonly string[],
+  file: CsvFile,
+  found: readonly string[],
+): void {
+  if (expected.length === found.length && expected.every((name, at) => name === found[at])) return
+  const reason = `"${file.name}" has other columns than "${first.name}"; all files of a folder need the same, in the same order`
+  throw new SourceFault('file', reason)
+}
+
+function rowOf(header: readonly string[], fields: readonly string[]): SourceRow {
+  const row: Record<string, Json> = {}
+  for (const [index, name] of header.entries()) {
+    const text = fields[index] ?? ''
+    row[name] = text === '' ? null : text
+  }
+  return row
+}

@@ -1,0 +1,230 @@
+// A PostgreSQL database as a source. The query runs in a read-only transaction behind a cursor, so that it can change nothing and
+// the server holds back what is not yet asked for. Cancelling reaches the server: a query that nobody waits for does not run on.
+import pg from 'pg'
+import type { Json } from '../../domain/json.ts'
+import { utcText } from '../../domain/source-time.ts'
+import type { ColumnType, SourceColumn, SourceRow } from '../../domain/source-values.ts'
+import { exactNumber, floatNumber, jsonValue } from '../../domain/source-values.ts'
+import { messageOf } from '../../errors.ts'
+import { SourceFault } from './fault.ts'
+import type { Ask, Opened } from './source.ts'
+
+const CONNECT_TIMEOUT_MS = 15_000
+const CANCEL_TIMEOUT_MS = 5_000
+const CHUNK_ROWS = 1_000
+
+export async function openPostgresSource(ask: Ask): Promise<Opened> {
+  const url = addressOf(ask)
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'matoolkit source',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    // Every value as the text that the server sent: the driver's own readers lose digits and zones.
+    types: { getTypeParser: () => (text: string) => text } as pg.CustomTypesConfig,
+  })
+  // A connection that dies between two statements says so here; the next statement says it again, to somebody who listens.
+  client.on('error', () => {})
+  const session = new Session(client, url)
+  ask.signal.addEventListener('abort', () => void session.end(), { once: true })
+  try {
+    await session.connect()
+    const columns = await session.start(ask.source.query ?? '')
+    return { columns, rows: session.rows(), close: () => session.end() }
+  } catch (error) {
+    await session.end()
+    throw error
+  }
+}
+
+function addressOf(ask: Ask): string {
+  const text = ask.variable(ask.source.connection)
+  const url = URL.parse(text)
+  if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:') {
+    const form = 'an address such as postgres://user:password@host:5432/database'
+    throw new SourceFault('not_configured', `${ask.source.connection} is not ${form}`)
+  }
+  ask.hide(url.password)
+  ask.hide(decodeURIComponent(url.password))
+  return text
+}
+
+type Reader = (text: string) => Json
+
+class Session {
+  readonly #client: pg.Client
+  readonly #url: string
+  #pid: number | null = null
+  #first: (string | null)[][] = []
+  #columns: readonly SourceColumn[] = []
+  #readers: readonly Reader[] = []
+  #isRunning = false
+  #ended: Promise<void> | undefined
+
+  constructor(client: pg.Client, url: string) {
+    this.#client = client
+    this.#url = url
+  }
+
+  async connect(): Promise<void> {
+    try {
+      await this.#client.connect()
+    } catch (error) {
+      const isSignIn = /^(28|3D)/.test(stateOf(error)) || /SASL|password/i.test(messageOf(error))
+      throw new SourceFault(isSignIn ? 'sign_in' : 'unreachable', reasonOf(error), error)
+    }
+  }
+
+  async start(query: string): Promise<readonly SourceColumn[]> {
+    // Behind a connection pooler the number the driver knows is not the backend's; the backend's own answer is.
+    const { rows } = await this.#run({ text: 'select pg_backend_pid()', rowMode: 'array' })
+    this.#pid = Number(rows[0]?.[0])
+    await this.#run({ text: 'begin read only' })
+    await this.#run({ text: "set local timezone = 'UTC'" })
+    await this.#run({ text: "set local datestyle = 'ISO'" })
+    await this.#run({ text: "set local bytea_output = 'hex'" })
+    // The extended protocol takes one statement only, so a query cannot end the transaction and write after it.
+    await this.#run({ text: `declare members no scroll cursor for ${query}` })
+    const { rows: first, fields } = await this.#fetch()
+    this.#first = first
+    const kinds = fields.map(({ dataTypeID }) => kindOf(dataTypeID))
+    this.#readers = kinds.map(({ read }) => read)
+    this.#columns = fields.map(({ name }, index) => ({ name, type: kinds[index]!.type }))
+    return this.#columns
+  }
+
+  async *rows(): AsyncGenerator<readonly SourceRow[]> {
+    let chunk = this.#first
+    this.#first = []
+    while (chunk.length > 0) {
+      yield chunk.map((values) => this.#rowOf(values))
+      chunk = chunk.length < CHUNK_ROWS ? [] : (await this.#fetch()).rows
+    }
+  }
+
+  #rowOf(values: readonly (string | null)[]): SourceRow {
+    const row: Record<string, Json> = {}
+    for (const [index, { name }] of this.#columns.entries()) {
+      const text = values[index] ?? null
+      row[name] = text === null ? null : this.#readers[index]!(text)
+    }
+    return row
+  }
+
+  #fetch() {
+    return this.#run({ text: `fetch ${CHUNK_ROWS} from members`, rowMode: 'array' })
+  }
+
+  async #run(config: { text: string; rowMode?: 'array' }): Promise<Rows> {
+    this.#isRunning = true
+    try {
+      const extended: pg.QueryConfig & { queryMode: string } = { ...config, queryMode: 'extended' }
+      return (await this.#client.query(extended)) as unknown as Rows
+    } catch (error) {
+      const state = stateOf(error)
+      // No state: the connection is gone. Class 08 and 57P0x: the server says so itself.
+      const isDropped = state === '' || /^(08|57P0)/.test(state)
+      throw new SourceFault(isDropped ? 'dropped' : 'refused', reasonOf(error), error)
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  end(): Promise<void> {
+    this.#ended ??= this.#end()
+    return this.#ended
+  }
+
+  async #end(): Promise<void> {
+    if (this.#isRunning && this.#pid !== null) await cancel(this.#url, this.#pid)
+    await this.#client.end().catch(() => {})
+  }
+}
+
+interface Rows {
+  readonly rows: (string | null)[][]
+  readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
+}
+
+/** Over a second connection, and only as well as it can: a server that does not answer cannot be told anything. */
+async function cancel(url: string, pid: number): Promise<void> {
+  const second = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CANCEL_TIMEOUT_MS,
+    query_timeout: CANCEL_TIMEOUT_MS,
+  })
+  second.on('error', () => {})
+  try {
+    await second.connect()
+    await second.query('select pg_cancel_backend($1)', [pid])
+  } catch {
+    // Closing the connection is all that is left to do, and follows anyway.
+  } finally {
+    await second.end().catch(() => {})
+  }
+}
+
+const stateOf = (error: unknown): string =>
+  error instanceof pg.DatabaseError ? (error.code ?? '') : ''
+
+/** Two addresses of one host that both refuse make an error whose own message is empty. */
+const reasonOf = (error: unknown): string =>
+  error instanceof AggregateError ? messageOf(error.errors[0]) : messageOf(error)
+
+interface Kind {
+  readonly type: ColumnType
+  readonly read: Reader
+}
+
+const { builtins } = pg.types
+const TEXT: Kind = { type: 'text', read: (text) => text }
+const WHOLE: Kind = { type: 'number', read: exactNumber }
+const FLOAT: Kind = { type: 'number', read: (text) => floatNumber(Number(text)) }
+const INSTANT: Kind = { type: 'time', read: utcText }
+const JSON_TEXT: Kind = { type: 'json', read: jsonValue }
+const KINDS: ReadonlyMap<number, Kind> = new Map([
+  [builtins.BOOL, { type: 'boolean', read: (text) => text === 't' }],
+  [builtins.INT2, WHOLE],
+  [builtins.INT4, WHOLE],
+  [builtins.INT8, WHOLE],
+  [builtins.OID, WHOLE],
+  [builtins.NUMERIC, WHOLE],
+  [builtins.FLOAT4, FLOAT],
+  [builtins.FLOAT8, FLOAT],
+  [builtins.TIMESTAMP, INSTANT],
+  [builtins.TIMESTAMPTZ, INSTANT],
+  [builtins.DATE, { type: 'date', read: (text) => text }],
+  [builtins.JSON, JSON_TEXT],
+  [builtins.JSONB, JSON_TEXT],
+  [
+    builtins.BYTEA,
+    { type: 'binary', read: (text) => Buffer.from(text.slice(2), 'hex').toString('base64') },
+  ],
+] as [number, Kind][])
+
+/** Arrays of these become lists, so that a column of texts needs no splitting. Array type: type of its elements. */
+const ELEMENTS: ReadonlyMap<number, number> = new Map([
+  [1000, builtins.BOOL],
+  [1005, builtins.INT2],
+  [1007, builtins.INT4],
+  [1016, builtins.INT8],
+  [1231, builtins.NUMERIC],
+  [1021, builtins.FLOAT4],
+  [1022, builtins.FLOAT8],
+  [1009, builtins.TEXT],
+  [1014, builtins.BPCHAR],
+  [1015, builtins.VARCHAR],
+  [2951, builtins.UUID],
+])
+
+function kindOf(typeId: number): Kind {
+  const element = ELEMENTS.get(typeId)
+  if (element === undefined) return KINDS.get(typeId) ?? TEXT
+  const { read } = KINDS.get(element) ?? TEXT
+  return { type: 'json', read: (text) => arrays.create(text, read).parse() }
+}
+
+/** The published types say that this is a function; it is an object with one. */
+const arrays = pg.types.arrayParser as unknown as {
+  create(text: string, read: Reader): { parse(): Json[] }
+}

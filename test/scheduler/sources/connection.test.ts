@@ -1,0 +1,142 @@
+// What a connection variable may hold, and what is said of it when it does not fit: its keys, never its values.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Connection, readConnection } from '../../../src/scheduler/sources/connection.ts'
+import { SourceFault } from '../../../src/scheduler/sources/fault.ts'
+
+type Type = Parameters<typeof readConnection>[0]
+const NAME = 'MATOOLKIT_SOURCE_X'
+const read = (type: Type, text: string): Connection => readConnection(type, text, NAME, () => {})
+
+describe('a connection', () => {
+  const GOOD: readonly (readonly [Type, string, Partial<Connection>])[] = [
+    [
+      'sqlserver',
+      'Server=tcp:db.local,1433;Initial Catalog=hr;User ID=reader;Password=secret-1;Encrypt=True',
+      {
+        ...{ server: 'tcp:db.local,1433', database: 'hr', encrypt: true },
+        identity: { kind: 'sql', user: 'reader', password: 'secret-1' },
+      },
+    ],
+    [
+      'sqlserver',
+      ' data source = db ; uid = a ; pwd = "x;""y""=z" ; trust server certificate = yes ; ',
+      {
+        ...{ server: 'db', database: null, trustServerCertificate: true },
+        identity: { kind: 'sql', user: 'a', password: 'x;"y"=z' },
+      },
+    ],
+    [
+      'sqlserver',
+      "Server=db;UID=a;PWD='it''s';Pooling=true;Connect Timeout=5;HostNameInCertificate=db.local",
+      {
+        identity: { kind: 'sql', user: 'a', password: "it's" },
+        hostNameInCertificate: 'db.local',
+      },
+    ],
+    [
+      'sqlserver',
+      'Server=db;Authentication=Active Directory Managed Identity',
+      { identity: { kind: 'managed_identity', clientId: null } },
+    ],
+    [
+      'dataverse',
+      'Server=org.crm4.dynamics.com,5558',
+      { identity: { kind: 'managed_identity', clientId: null }, encrypt: true },
+    ],
+    [
+      'dataverse',
+      'Server=org;Authentication=ActiveDirectoryServicePrincipal;TenantId=t;User=c;ClientSecret=s',
+      { identity: { kind: 'service_principal', tenantId: 't', clientId: 'c', secret: 's' } },
+    ],
+    [
+      'databricks',
+      'https://adb-1.2.azuredatabricks.net',
+      {
+        server: 'https://adb-1.2.azuredatabricks.net',
+        identity: { kind: 'managed_identity', clientId: null },
+      },
+    ],
+    [
+      'databricks',
+      'Host=adb-1;Authentication=Databricks OAuth;Client ID=c;Client Secret=s',
+      { identity: { kind: 'databricks_oauth', clientId: 'c', secret: 's' } },
+    ],
+    [
+      'databricks',
+      'Server=adb-1;Authentication=Active Directory Managed Identity;User ID=c',
+      { identity: { kind: 'managed_identity', clientId: 'c' } },
+    ],
+  ]
+  for (const [type, text, expected] of GOOD) {
+    it(`of ${type}: ${text}`, () => {
+      const found = read(type, text)
+      for (const [key, value] of Object.entries(expected))
+        assert.deepEqual(found[key as keyof Connection], value)
+    })
+  }
+
+  const BAD: readonly (readonly [Type, string, RegExp])[] = [
+    ['sqlserver', 'geheim', /is not of the form Key=value/],
+    ['sqlserver', 'Server=db;geheim', /is not of the form Key=value/],
+    ['sqlserver', 'Server=db;Password= "geheim', /is not of the form Key=value/],
+    ['sqlserver', 'Server=db;Password="geheim"x', /is not of the form Key=value/],
+    ['sqlserver', `${' '.repeat(3_000)}geheim`, /is not of the form Key=value/],
+    ['sqlserver', 'Server=db;Pasword=geheim', /has the unknown key "Pasword"/],
+    ['sqlserver', 'Server=db;Password=geheim;PWD=geheim', /has the key "PWD" twice/],
+    ['sqlserver', 'Password=geheim', /has no Server/],
+    ['sqlserver', 'Server=db;User ID=a', /has no Password, which Sql Password needs/],
+    ['sqlserver', 'Server=db;Encrypt=maybe;UID=a;PWD=geheim', /has Encrypt=maybe; it may be True/],
+    [
+      'sqlserver',
+      'Server=db;Authentication=Databricks Token',
+      /possible are: Sql Password, Active/,
+    ],
+    [
+      'dataverse',
+      'Server=org;Encrypt=False',
+      /must leave Encrypt on and TrustServerCertificate off/,
+    ],
+    ['dataverse', 'Server=org;TrustServerCertificate=True', /must leave Encrypt on/],
+    [
+      'dataverse',
+      'Server=org;Authentication=Sql Password',
+      /Authentication that is not possible here/,
+    ],
+    [
+      'dataverse',
+      'Server=o;Authentication=Active Directory Service Principal;User ID=a;Password=geheim',
+      /has no Tenant ID, which Active Directory Service Principal needs/,
+    ],
+  ]
+  for (const [type, text, said] of BAD) {
+    it(`of ${type} is refused: ${text}`, () => {
+      assert.throws(
+        () => read(type, text),
+        (error: unknown) => {
+          assert.ok(error instanceof SourceFault)
+          assert.equal(error.kind, 'not_configured')
+          assert.match(error.message, said)
+          assert.match(error.message, /^MATOOLKIT_SOURCE_X /)
+          assert.doesNotMatch(error.message, /geheim/)
+          return true
+        },
+      )
+    })
+  }
+
+  it('tells its secret before anything can go wrong with it', () => {
+    const hidden: string[] = []
+    assert.throws(() =>
+      readConnection('sqlserver', 'Password=geheim', NAME, (secret) => hidden.push(secret)),
+    )
+    assert.deepEqual(hidden, ['geheim'])
+  })
+
+  it('that is very long is not read', () => {
+    assert.throws(
+      () => read('sqlserver', `Server=${'x'.repeat(4_000)}`),
+      /more than 4000 characters/,
+    )
+  })
+})

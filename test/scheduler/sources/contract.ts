@@ -1,0 +1,238 @@
+// What every data source that answers queries must do, whatever it speaks. A source passes this suite or it is no source.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { DataSource } from '../../../src/domain/runbook-model.ts'
+import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.ts'
+import { openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
+import type { Tokens } from '../../../src/scheduler/sources/token.ts'
+import {
+  errorOf,
+  NEVER,
+  readAll,
+  requireError,
+  settingsOf,
+  skippingClock,
+  someTurns,
+} from './under-test.ts'
+
+/** 1..n with a text: `{ id: 7, name: 'Member 7 – Zoë 李' }`. */
+export const memberName = (id: number): string => `Member ${id} – Zoë 李 😀`
+export const MANY = 100_000
+export const WIDE = 20_000
+export const WIDE_CHARS = 2_000
+
+/** What the server is asked for. */
+export interface Queries {
+  /** One row of every type and one of nulls; what comes back is given beside. */
+  readonly types: string
+  /** Columns id and name, no rows. */
+  readonly none: string
+  /** MANY rows of id and name. */
+  readonly many: string
+  /** WIDE rows of id and a name of WIDE_CHARS characters: far more than sockets hold. */
+  readonly wide: string
+  /** Like many, but the connection is cut on the way, by the server or by `cut`. */
+  readonly dropped: string
+  /** Never ends by itself. */
+  readonly endless: string
+  readonly wrong: string
+  /** The column id twice. */
+  readonly twice: string
+}
+
+export interface StartedSource {
+  readonly source: Pick<DataSource, 'type' | 'connection' | 'warehouseId'>
+  readonly variables: Readonly<Record<string, string>>
+  /** The same with a password, secret or token that is wrong. */
+  readonly wrongVariables: Readonly<Record<string, string>>
+  /** The same with an address where nobody listens. */
+  readonly deadVariables: Readonly<Record<string, string>>
+  readonly tokens?: Tokens
+  readonly wrongTokens?: Tokens
+  readonly secrets: readonly string[]
+  readonly queries: Queries
+  readonly typeColumns: readonly SourceColumn[]
+  readonly typeRows: readonly SourceRow[]
+  /** What the server says of the wrong query. */
+  readonly wrongSaid: RegExp
+  /** Resolves when the server works on a query. */
+  whenAsked(): Promise<void>
+  /** The server has been told to stop what it worked on. */
+  wasCancelled(): Promise<boolean>
+  /** Cuts the connection of the query `dropped`, where the server does not do that by itself. */
+  cut?(): Promise<void>
+  /** How many rows the server has given away. */
+  rowsGiven(): Promise<number>
+  close(): Promise<void>
+}
+
+export function describeSource(name: string, start: () => Promise<StartedSource>): void {
+  describe(`${name}: what every source must do`, () => {
+    let started: StartedSource
+    before(async () => {
+      started = await start()
+    })
+    after(() => started.close())
+    const asking = (query: string): DataSource => ({
+      ...{ path: null, query, primaryKey: 'id', batchTimeColumn: null, timeZone: null },
+      ...{ columns: null, multiValuedColumns: [] },
+      ...started.source,
+    })
+    const settings = (variables = started.variables, tokens = started.tokens): SourceSettings =>
+      settingsOf({ variables, ...(tokens ? { tokens } : {}) })
+
+    describeResults(() => started, asking, settings)
+    describeEnds(() => started, asking)
+    describeFaults(() => started, asking, settings)
+  })
+}
+
+type Asking = (query: string) => DataSource
+type Settings = (variables?: Readonly<Record<string, string>>, tokens?: Tokens) => SourceSettings
+
+function describeResults(started: () => StartedSource, asking: Asking, settings: Settings): void {
+  it('gives types, nulls, unicode and times as JSON', async () => {
+    const { queries, typeColumns, typeRows } = started()
+    const { columns, rows } = await readAll(asking(queries.types), settings())
+    assert.deepEqual(columns, typeColumns)
+    assert.deepEqual(rows, typeRows)
+  })
+
+  it('gives the columns of a result without rows', async () => {
+    const { columns, rows } = await readAll(asking(started().queries.none), settings())
+    assert.deepEqual([columns.map(({ name }) => name), rows], [['id', 'name'], []])
+  })
+
+  it(`gives ${MANY} rows, each once and in order, in chunks`, async () => {
+    const { rows, chunks } = await readAll(asking(started().queries.many), settings())
+    assert.equal(rows.length, MANY)
+    assert.ok(chunks >= MANY / 1_000, `${chunks} chunks`)
+    const wrong = rows.findIndex(({ id, name }, at) => id !== at + 1 || name !== memberName(at + 1))
+    assert.equal(wrong, -1)
+  })
+
+  it('takes no more from the server than is read', async () => {
+    const { queries, rowsGiven } = started()
+    const givenBefore = await rowsGiven()
+    const result = await openSource(asking(queries.wide), settings(), NEVER)
+    for await (const chunk of result.rows) {
+      assert.ok(chunk.length <= 1_000)
+      await someTurns()
+      const given = (await rowsGiven()) - givenBefore
+      assert.ok(given < WIDE / 2, `${given} rows were given for ${chunk.length} that were read`)
+      break
+    }
+    await result.close()
+  })
+
+  it('refuses a result whose columns cannot be told apart, or that lacks one the runbook needs', async () => {
+    const { queries } = started()
+    const twice = await errorOf(asking(queries.twice), settings(), 'SOURCE_COLUMNS_INVALID')
+    assert.match(twice, /the column "id" stands there twice/i)
+    const source = { ...asking(queries.none), primaryKey: 'Naem' }
+    const missing = await errorOf(source, settings(), 'SOURCE_COLUMNS_INVALID')
+    assert.match(missing, /there is no column "Naem"\. Did you mean "name"\?/)
+  })
+}
+
+function describeEnds(started: () => StartedSource, asking: Asking): void {
+  const openEndless = (stopping: AbortSignal) => {
+    const { variables, tokens, queries } = started()
+    const clock = skippingClock()
+    const settings = settingsOf({ variables, clock, ...(tokens ? { tokens } : {}) })
+    const source = asking(queries.endless)
+    const failed = (async () => {
+      const result = await openSource(source, settings, stopping)
+      for await (const _ of result.rows);
+      return null
+    })().catch((error: unknown) => error)
+    return { failed, clock, source }
+  }
+
+  it('cancels a query whose time is up, on the server too', async () => {
+    const { failed, clock, source } = openEndless(NEVER)
+    await started().whenAsked()
+    clock.ring()
+    const said = requireError(await failed, source, 'SOURCE_TIMED_OUT', started().secrets)
+    assert.match(said, /within 300 seconds/)
+    assert.ok(await started().wasCancelled(), 'the server works on')
+  })
+
+  it('cancels a query when the program stops', async () => {
+    const stopping = new AbortController()
+    const { failed, source } = openEndless(stopping.signal)
+    await started().whenAsked()
+    stopping.abort()
+    requireError(await failed, source, 'SOURCE_CANCELLED', started().secrets)
+    assert.ok(await started().wasCancelled(), 'the server works on')
+  })
+
+  it('does not even begin when the program is stopping', async () => {
+    const { failed, source } = openEndless(AbortSignal.abort())
+    requireError(await failed, source, 'SOURCE_CANCELLED', started().secrets)
+  })
+
+  it('can be closed at any time, and twice', async () => {
+    const { variables, tokens, queries } = started()
+    const settings = settingsOf({ variables, ...(tokens ? { tokens } : {}) })
+    const unread = await openSource(asking(queries.many), settings, NEVER)
+    await unread.close()
+    await unread.close()
+    const begun = await openSource(asking(queries.many), settings, NEVER)
+    for await (const _ of begun.rows) break
+    await begun.close()
+    await assert.rejects(async () => {
+      for await (const _ of unread.rows);
+    }, /was cancelled before its end/)
+  })
+}
+
+function describeFaults(started: () => StartedSource, asking: Asking, settings: Settings): void {
+  const sayOf = (query: string, code: Parameters<typeof errorOf>[2], use = settings()) =>
+    errorOf(asking(query), use, code, started().secrets)
+
+  it('says that the sign-in was refused', async () => {
+    const { queries, wrongVariables, wrongTokens, tokens } = started()
+    const use = settings(wrongVariables, wrongTokens ?? tokens)
+    await sayOf(queries.many, 'SOURCE_SIGN_IN_REFUSED', use)
+  })
+
+  it('says what the server says of a wrong query', async () => {
+    const said = await sayOf(started().queries.wrong, 'SOURCE_QUERY_REFUSED')
+    assert.match(said, started().wrongSaid)
+  })
+
+  it('says that the connection was lost, and after how many rows', async () => {
+    const { queries, cut } = started()
+    const source = asking(queries.dropped)
+    const result = await openSource(source, settings(), NEVER)
+    let read = 0
+    const error = await (async () => {
+      for await (const chunk of result.rows) {
+        if (read === 0) await cut?.()
+        read += chunk.length
+      }
+    })().catch((failure: unknown) => failure)
+    const said = requireError(error, source, 'SOURCE_DROPPED', started().secrets)
+    assert.ok(read > 0 && read < MANY)
+    assert.match(said, new RegExp(`lost after ${read} rows`))
+  })
+
+  it('says that nobody is there', async () => {
+    const { queries, deadVariables } = started()
+    await sayOf(queries.many, 'SOURCE_UNREACHABLE', settings(deadVariables))
+  })
+
+  it('says which variable is not set, and which names are allowed', async () => {
+    const said = await sayOf(started().queries.many, 'SOURCE_NOT_CONFIGURED', settings({}))
+    assert.match(said, new RegExp(`the variable ${started().source.connection} is not set`))
+    assert.match(said, /begins with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_;/)
+  })
+
+  it('reads no variable that is not allowed', async () => {
+    const source = { ...asking('x'), connection: 'DATABASE_URL' }
+    const use = settings({ DATABASE_URL: Object.values(started().variables)[0]! })
+    const said = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED', started().secrets)
+    assert.match(said, /"DATABASE_URL" may not be read/)
+  })
+}

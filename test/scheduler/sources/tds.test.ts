@@ -1,0 +1,260 @@
+// SQL Server and Dataverse: the real driver against a server that speaks TDS, with and without TLS.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import tls from 'node:tls'
+import { makeTokens } from '../../../src/scheduler/sources/token.ts'
+import { type Certificate, selfSigned } from './certificate.ts'
+import {
+  describeSource,
+  MANY,
+  memberName,
+  type StartedSource,
+  WIDE,
+  WIDE_CHARS,
+} from './contract.ts'
+import * as t from './tds-bytes.ts'
+import { startTdsServer, type TdsAnswer, type TdsServer } from './tds-server.ts'
+import { CLIENT_SECRET, startTokenServer } from './token-server.ts'
+import { dataSource, errorOf, readAll, settingsOf, skippingClock } from './under-test.ts'
+
+const PASSWORD = 'p4ss;word="x"'
+const ID_AND_NAME = [
+  { name: 'id', type: t.INT },
+  { name: 'name', type: t.NVARCHAR },
+]
+
+function* members(count: number): Generator<[number, string]> {
+  for (let id = 1; id <= count; id++) yield [id, memberName(id)]
+}
+
+function* wideMembers(): Generator<[number, string]> {
+  for (let id = 1; id <= WIDE; id++) yield [id, 'x'.repeat(WIDE_CHARS)]
+}
+
+const NOON = new Date('2026-03-01T12:30:15.250Z')
+/** Name, type, a value, the JSON it must become and the type its column must get. */
+const TYPES: readonly (readonly [string, t.TdsType, unknown, unknown, string])[] = [
+  ['id', t.INT, -7, -7, 'number'],
+  ['big', t.BIGINT, 9_007_199_254_740_991n, 9_007_199_254_740_991, 'number'],
+  ['bigger', t.BIGINT, -9_223_372_036_854_775_808n, '-9223372036854775808', 'number'],
+  ['yes', t.BIT, true, true, 'boolean'],
+  ['decimal', t.decimal(4), -125_000n, -12.5, 'number'],
+  ['digits', t.decimal(0), 999_999_999_999_999n, 999_999_999_999_999, 'number'],
+  ['cents', t.decimal(2), 10n, 0.1, 'number'],
+  ['money', t.MONEY, -12_345_678n, -1_234.5678, 'number'],
+  ['float', t.FLOAT, 0.1, 0.1, 'number'],
+  ['real', t.REAL, 0.1, 0.1, 'number'],
+  ['name', t.NVARCHAR, memberName(1), memberName(1), 'text'],
+  ['empty', t.NVARCHAR, '', '', 'text'],
+  ['long', t.NVARCHAR_MAX, 'ö'.repeat(50_000), 'ö'.repeat(50_000), 'text'],
+  ['day', t.DATE, NOON, '2026-03-01', 'date'],
+  ['clock', t.TIME, NOON, '12:30:15.25', 'text'],
+  ['at', t.DATETIME2, [NOON, 0], '2026-03-01T12:30:15.25Z', 'time'],
+  ['exactly', t.DATETIME2, [NOON, 1_234], '2026-03-01T12:30:15.2501234Z', 'time'],
+  ['offset', t.DATETIMEOFFSET, NOON, '2026-03-01T12:30:15.25Z', 'time'],
+  ['old', t.DATETIME, new Date('2026-03-01T12:30:15Z'), '2026-03-01T12:30:15Z', 'time'],
+  ['early', t.DATETIME, new Date('1899-12-31T06:00:00Z'), '1899-12-31T06:00:00Z', 'time'],
+  [
+    'guid',
+    t.GUID,
+    '6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10',
+    '6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10',
+    'text',
+  ],
+  ['bytes', t.VARBINARY, Buffer.from([0, 255, 16]), 'AP8Q', 'binary'],
+]
+
+const one = (name: string, type: t.TdsType, value: unknown): TdsAnswer => ({
+  columns: [...ID_AND_NAME.slice(0, 1), { name, type }],
+  rows: [[1, value]],
+})
+
+const ANSWERS: Readonly<Record<string, () => TdsAnswer | t.TdsError>> = {
+  types: () => ({
+    columns: TYPES.map(([name, type]) => ({ name, type })),
+    rows: [
+      TYPES.map(([, , value]) => value),
+      TYPES.map(([name, , value]) => (name === 'id' ? value : null)),
+    ],
+  }),
+  none: () => ({ columns: ID_AND_NAME, rows: [] }),
+  many: () => ({ columns: ID_AND_NAME, rows: members(MANY) }),
+  wide: () => ({ columns: ID_AND_NAME, rows: wideMembers() }),
+  dropped: () => ({ columns: ID_AND_NAME, rows: members(20_000), next: 'drop' }),
+  endless: () => ({ columns: ID_AND_NAME, rows: members(10), next: 'hang' }),
+  wrong: () => ({ number: 102, message: "Incorrect syntax near 'wrong'." }),
+  twice: () => ({ columns: [ID_AND_NAME[0]!, { name: 'ID', type: t.INT }], rows: [] }),
+  'fails late': () => ({
+    columns: ID_AND_NAME,
+    rows: members(3_000),
+    next: { number: 8134, message: 'Divide by zero error encountered.' },
+  }),
+  'stops short': () => ({ columns: ID_AND_NAME, rows: members(5), next: 'stop_short' }),
+  'two results': () => ({
+    columns: ID_AND_NAME,
+    rows: members(1),
+    next: { columns: ID_AND_NAME, rows: members(1) },
+  }),
+  'many digits': () => one('n', t.decimal(2), 123_456_789_012_345_678n),
+  'much money': () => one('n', t.MONEY, 9_223_372_036_854_775_807n),
+  variant: () => one('v', t.VARIANT, null),
+}
+
+const answer = (sql: string) => {
+  const made = ANSWERS[sql]
+  return made ? made() : { number: 208, message: `Invalid object name '${sql}'.` }
+}
+
+const queries = {
+  ...{ types: 'types', none: 'none', many: 'many', dropped: 'dropped' },
+  ...{ wide: 'wide', endless: 'endless', wrong: 'wrong', twice: 'twice' },
+}
+
+function sharedBy(server: TdsServer) {
+  let attentionsSeen = 0
+  return {
+    queries,
+    typeColumns: TYPES.map(([name, , , , type]) => ({
+      name,
+      type,
+    })) as StartedSource['typeColumns'],
+    typeRows: [
+      Object.fromEntries(TYPES.map(([name, , , json]) => [name, json])),
+      Object.fromEntries(TYPES.map(([name, , , json]) => [name, name === 'id' ? json : null])),
+    ] as StartedSource['typeRows'],
+    wrongSaid: /refused the query: Incorrect syntax near 'wrong'\. Try/,
+    whenAsked: () => whenHanging(server),
+    wasCancelled: async () => {
+      const isNew = server.attentions > attentionsSeen
+      attentionsSeen = server.attentions
+      return isNew
+    },
+    rowsGiven: async () => server.rowsSent,
+  }
+}
+
+/** `whenAsked` counts every query; the ones of earlier tests have long been answered. */
+async function whenHanging(server: TdsServer): Promise<void> {
+  while (server.hanging === 0) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function startSqlServer(): Promise<StartedSource> {
+  const server = await startTdsServer({
+    signIn: ({ user, password }) =>
+      user === 'reader' && password === PASSWORD
+        ? null
+        : { number: 18_456, message: `Login failed for user '${user}' with '${password}'.` },
+    answer,
+  })
+  const quoted = `"${PASSWORD.replaceAll('"', '""')}"`
+  const text = (port: number, password: string) =>
+    `Server=tcp:localhost,${port};Database=hr;User ID=reader;Password=${password};Encrypt=False;Connection Timeout=30;`
+  const name = 'MATOOLKIT_SOURCE_HR'
+  return {
+    ...sharedBy(server),
+    source: { type: 'sqlserver', connection: name, warehouseId: null },
+    variables: { [name]: text(server.port, quoted) },
+    wrongVariables: { [name]: text(server.port, 'wrong-password') },
+    deadVariables: { [name]: text(1, quoted) },
+    secrets: [PASSWORD, 'wrong-password'],
+    close: () => server.close(),
+  }
+}
+
+let certificate: Certificate
+before(() => {
+  certificate = selfSigned()
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), certificate.cert])
+})
+
+async function startDataverse(): Promise<StartedSource> {
+  const tokenServer = await startTokenServer()
+  const tokens = makeTokens(skippingClock(), tokenServer.endpoints)
+  const server = await startTdsServer({
+    certificate,
+    signIn: ({ token }) =>
+      token?.startsWith('token-')
+        ? null
+        : { number: 18_456, message: `Login failed: unauthorized with ${token}` },
+    answer,
+  })
+  const text = (port: number, secret: string) =>
+    `Server=localhost,${port};Authentication=Active Directory Service Principal;Tenant ID=contoso;User ID=app-1;Password=${secret}`
+  const name = 'DATAVERSE_CONNECTION'
+  return {
+    ...sharedBy(server),
+    source: { type: 'dataverse', connection: name, warehouseId: null },
+    variables: { [name]: text(server.port, CLIENT_SECRET) },
+    wrongVariables: { [name]: text(server.port, 'wrong-secret') },
+    deadVariables: { [name]: text(1, CLIENT_SECRET) },
+    tokens,
+    secrets: [CLIENT_SECRET, 'wrong-secret', 'token-1', 'token-2'],
+    close: async () => {
+      await server.close()
+      await tokenServer.close()
+    },
+  }
+}
+
+describeSource('sqlserver', startSqlServer)
+describeSource('dataverse', startDataverse)
+
+describe('what is particular to TDS', () => {
+  let server: TdsServer
+  const name = 'MATOOLKIT_SOURCE_HR'
+  const asking = (query: string) => dataSource({ type: 'sqlserver', connection: name, query })
+  const settings = (rest = 'User ID=a;Password=secret-1;Encrypt=No') =>
+    settingsOf({ variables: { [name]: `Server=localhost,${server.port};${rest}` } })
+  before(async () => {
+    server = await startTdsServer({ signIn: () => null, answer })
+  })
+  after(() => server.close())
+
+  const FAULTS: readonly (readonly [string, Parameters<typeof errorOf>[2], RegExp])[] = [
+    ['fails late', 'SOURCE_QUERY_REFUSED', /Divide by zero error encountered\. Try/],
+    ['stops short', 'SOURCE_DROPPED', /the answer stops before its end/],
+    ['two results', 'SOURCE_QUERY_REFUSED', /returns more than one result/],
+    [
+      'many digits',
+      'SOURCE_VALUE_UNREADABLE',
+      /column "n" holds a number with more than 15 digits/,
+    ],
+    ['much money', 'SOURCE_VALUE_UNREADABLE', /column "n" holds a number/],
+    ['variant', 'SOURCE_VALUE_UNREADABLE', /column "v" is of type sql_variant/],
+  ]
+  for (const [query, code, said] of FAULTS) {
+    it(`a query that ${query}: ${code}`, async () => {
+      assert.match(await errorOf(asking(query), settings(), code), said)
+    })
+  }
+
+  it('does not send a password to a server that will not encrypt', async () => {
+    const loginsBefore = server.logins.length
+    const said = await errorOf(
+      asking('none'),
+      settings('User ID=a;Password=secret-1'),
+      'SOURCE_UNREACHABLE',
+    )
+    assert.match(said, /offers no encryption/)
+    assert.equal(server.logins.length, loginsBefore)
+  })
+
+  it('does not trust a certificate that nobody vouches for, unless told to', async () => {
+    const stranger = await startTdsServer({
+      certificate: selfSigned(),
+      signIn: () => null,
+      answer,
+    })
+    const use = (rest: string) =>
+      settingsOf({
+        variables: { [name]: `Server=localhost,${stranger.port};UID=a;PWD=secret-1;${rest}` },
+      })
+    const said = await errorOf(asking('none'), use(''), 'SOURCE_UNREACHABLE')
+    assert.match(said, /self-signed certificate/)
+    assert.deepEqual(stranger.logins, [])
+    await readAll(asking('none'), use('TrustServerCertificate=yes'))
+    const plain = await errorOf(asking('none'), use('Encrypt=no'), 'SOURCE_UNREACHABLE')
+    assert.match(plain, /requires encryption; leave Encrypt on/)
+    await stranger.close()
+  })
+})

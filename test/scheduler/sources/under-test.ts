@@ -1,0 +1,121 @@
+// What the tests of all sources share: a data source with defaults, a clock whose short waits are over at once, and the reading
+// of a whole result.
+import assert from 'node:assert/strict'
+import type { Clock } from '../../../src/clock.ts'
+import type { DataSource } from '../../../src/domain/runbook-model.ts'
+import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.ts'
+import { type ErrorCode, MatoolkitError } from '../../../src/errors.ts'
+import { nameOf, openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
+import { makeTokens, type Tokens } from '../../../src/scheduler/sources/token.ts'
+
+export const TIMEOUT_MS = 300_000
+export const START = new Date('2026-01-01T00:00:00Z')
+
+export interface SkippingClock extends Clock {
+  /** How long code has waited so far, and how often. */
+  readonly waitedMs: number[]
+  turnOn(ms: number): void
+  /** The query's time is up. */
+  ring(): void
+}
+
+/** Waits for an answer or before another try are over at once; the time of a whole query is up when the test says so. */
+export function skippingClock(): SkippingClock {
+  const bells = new Set<() => void>()
+  const waitedMs: number[] = []
+  let nowMs = +START
+  return {
+    kind: 'virtual',
+    now: () => new Date(nowMs),
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        signal?.addEventListener('abort', () => resolve())
+        if (ms >= TIMEOUT_MS) return void bells.add(resolve)
+        waitedMs.push(ms)
+        nowMs += ms
+        setImmediate(resolve)
+      }),
+    waitedMs,
+    turnOn: (ms) => {
+      nowMs += ms
+    },
+    ring: () => {
+      for (const bell of bells) bell()
+    },
+  }
+}
+
+export const dataSource = (parts: Partial<DataSource>): DataSource => ({
+  ...{ type: 'csv', connection: null, warehouseId: null, path: null, query: null },
+  ...{ primaryKey: 'id', batchTimeColumn: null, timeZone: null, columns: null },
+  multiValuedColumns: [],
+  ...parts,
+})
+
+export interface TestSettings {
+  readonly variables?: Readonly<Record<string, string>>
+  readonly folder?: string
+  readonly clock?: SkippingClock
+  readonly tokens?: Tokens
+}
+
+export function settingsOf(parts: TestSettings): SourceSettings {
+  const clock = parts.clock ?? skippingClock()
+  return {
+    connection: (name) => parts.variables?.[name],
+    clock,
+    tokens: parts.tokens ?? makeTokens(clock),
+    folder: parts.folder ?? null,
+    timeoutMs: TIMEOUT_MS,
+  }
+}
+
+export const NEVER = new AbortController().signal
+
+export async function readAll(
+  source: DataSource,
+  settings: SourceSettings,
+): Promise<{ columns: readonly SourceColumn[]; rows: SourceRow[]; chunks: number }> {
+  const result = await openSource(source, settings, NEVER)
+  const rows: SourceRow[] = []
+  let chunks = 0
+  for await (const chunk of result.rows) {
+    rows.push(...chunk)
+    chunks += 1
+  }
+  return { columns: result.columns, rows, chunks }
+}
+
+/** The coded error that reading ends with. Its sentence names the source and holds none of the secrets. */
+export async function errorOf(
+  source: DataSource,
+  settings: SourceSettings,
+  code: ErrorCode,
+  secrets: readonly string[] = [],
+): Promise<string> {
+  const error = await readAll(source, settings).then(
+    () => assert.fail('it should have failed'),
+    (failure: unknown) => failure,
+  )
+  return requireError(error, source, code, secrets)
+}
+
+export function requireError(
+  error: unknown,
+  source: DataSource,
+  code: ErrorCode,
+  secrets: readonly string[],
+): string {
+  assert.ok(error instanceof MatoolkitError, String(error))
+  assert.equal(error.code, code, error.message)
+  assert.ok(error.message.includes(nameOf(source)), error.message)
+  assert.doesNotMatch(error.message, /\{\w+\}|\.\.(?: |$)/)
+  const whole = `${error.message} ${JSON.stringify(error.details)} ${error.stack}`
+  for (const secret of secrets) assert.ok(!whole.includes(secret), `${error.message} has a secret`)
+  return error.message
+}
+
+/** Some turns of the event loop: whatever can move without the reader has moved. */
+export async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
