@@ -46,7 +46,8 @@ const STATEMENTS = '/api/2.0/sql/statements'
 const TRIES = 4
 const PAUSE_FIRST_MS = 1_000
 const PAUSE_MOST_MS = 30_000
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 30_000
+const START_GRACE_MS = 1_000
 const CANCEL_TIMEOUT_MS = 5_000
 /** A chunk is some 20 MiB at most; a body beyond this is none of ours. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024
@@ -64,9 +65,12 @@ export class DatabricksApi {
     return this.#call<T>(path, { method: 'GET', signal: this.#options.signal })
   }
 
-  /** Begun, it is not interrupted: a statement whose id never reached us could not be cancelled. */
+  /** Begun, it is given a moment even when all is to end: a statement whose id never reached us could not be cancelled. */
   start(body: object): Promise<Statement> {
-    const signal = AbortSignal.timeout(START_TIMEOUT_MS)
+    const overdue = new AbortController()
+    const soon = () => void setTimeout(() => overdue.abort(), START_GRACE_MS).unref()
+    this.#options.signal.addEventListener('abort', soon, { once: true })
+    const signal = AbortSignal.any([overdue.signal, AbortSignal.timeout(START_TIMEOUT_MS)])
     return this.#call<Statement>('', { method: 'POST', body: JSON.stringify(body), signal })
   }
 

@@ -1,5 +1,6 @@
 // A PostgreSQL database as a source. The query runs in a read-only transaction behind a cursor, so that it can change nothing and
 // the server holds back what is not yet asked for. Cancelling reaches the server: a query that nobody waits for does not run on.
+import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Json } from '../../domain/json.ts'
 import { utcText } from '../../domain/source-time.ts'
@@ -11,12 +12,15 @@ import type { Ask, Opened } from './source.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const CANCEL_TIMEOUT_MS = 5_000
+const GOODBYE_TIMEOUT_MS = 1_000
 const CHUNK_ROWS = 1_000
 
 export async function openPostgresSource(ask: Ask): Promise<Opened> {
   const url = addressOf(ask)
+  const socket = new Socket()
   const client = new pg.Client({
     connectionString: url,
+    stream: () => socket,
     application_name: 'matoolkit source',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -25,7 +29,7 @@ export async function openPostgresSource(ask: Ask): Promise<Opened> {
   })
   // A connection that dies between two statements says so here; the next statement says it again, to somebody who listens.
   client.on('error', () => {})
-  const session = new Session(client, url)
+  const session = new Session(client, socket, url)
   ask.signal.addEventListener('abort', () => void session.end(), { once: true })
   try {
     await session.connect()
@@ -53,22 +57,26 @@ type Reader = (text: string) => Json
 
 class Session {
   readonly #client: pg.Client
+  readonly #socket: Socket
   readonly #url: string
   #pid: number | null = null
   #first: (string | null)[][] = []
   #columns: readonly SourceColumn[] = []
   #readers: readonly Reader[] = []
+  #isConnected = false
   #isRunning = false
   #ended: Promise<void> | undefined
 
-  constructor(client: pg.Client, url: string) {
+  constructor(client: pg.Client, socket: Socket, url: string) {
     this.#client = client
+    this.#socket = socket
     this.#url = url
   }
 
   async connect(): Promise<void> {
     try {
       await this.#client.connect()
+      this.#isConnected = true
     } catch (error) {
       const isSignIn = /^(28|3D)/.test(stateOf(error)) || /SASL|password/i.test(messageOf(error))
       throw new SourceFault(isSignIn ? 'sign_in' : 'unreachable', reasonOf(error), error)
@@ -136,8 +144,12 @@ class Session {
   }
 
   async #end(): Promise<void> {
+    // The driver waits for the goodbye of a server that has not even answered yet: then only cutting helps.
+    if (!this.#isConnected) return void this.#socket.destroy()
     if (this.#isRunning && this.#pid !== null) await cancel(this.#url, this.#pid)
+    const cut = setTimeout(() => this.#socket.destroy(), GOODBYE_TIMEOUT_MS)
     await this.#client.end().catch(() => {})
+    clearTimeout(cut)
   }
 }
 

@@ -24,6 +24,7 @@ const SECRET_CHARS_MIN = 4
 export interface SourceSettings {
   /** The value of an environment variable that a runbook may name; undefined when it is not set. */
   readonly connection: (name: string) => string | undefined
+  /** Real time also where the world's time is not: a server takes as long as it takes. */
   readonly clock: Clock
   readonly tokens: Tokens
   /** Where the files of csv sources are; null when there are none. */
@@ -180,14 +181,16 @@ class RunningQuery {
       return new MatoolkitError('SOURCE_TIMED_OUT', { source, seconds })
     }
     if (this.#endedBecause !== null) return new MatoolkitError('SOURCE_CANCELLED', { source })
-    const kind = error instanceof SourceFault ? error.kind : null
+    const reason = this.#sayable(messageOf(error))
+    if (!(error instanceof SourceFault))
+      return new MatoolkitError('INTERNAL', { reason: `the ${source} failed: ${reason}` })
     const details: ErrorDetails = {
       source,
-      reason: this.#sayable(messageOf(error)),
+      reason,
       rows: this.#rowsRead,
       prefixes: CONNECTION_PREFIXES.join(', '),
     }
-    return new MatoolkitError(kind ? CODES[kind] : 'INTERNAL', details)
+    return new MatoolkitError(CODES[error.kind], details)
   }
 
   /** A reason that fits into our sentence: one line, no full stop, nothing that must not be read. */

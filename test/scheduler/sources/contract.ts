@@ -1,5 +1,7 @@
 // What every data source that answers queries must do, whatever it speaks. A source passes this suite or it is no source.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { DataSource } from '../../../src/domain/runbook-model.ts'
 import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.ts'
@@ -45,8 +47,8 @@ export interface StartedSource {
   readonly variables: Readonly<Record<string, string>>
   /** The same with a password, secret or token that is wrong. */
   readonly wrongVariables: Readonly<Record<string, string>>
-  /** The same with an address where nobody listens. */
-  readonly deadVariables: Readonly<Record<string, string>>
+  /** The same for another port of this machine. */
+  variablesAt(port: number): Readonly<Record<string, string>>
   readonly tokens?: Tokens
   readonly wrongTokens?: Tokens
   readonly secrets: readonly string[]
@@ -136,8 +138,8 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
 }
 
 function describeEnds(started: () => StartedSource, asking: Asking): void {
-  const openEndless = (stopping: AbortSignal) => {
-    const { variables, tokens, queries } = started()
+  const openEndless = (stopping: AbortSignal, variables = started().variables) => {
+    const { tokens, queries } = started()
     const clock = skippingClock()
     const settings = settingsOf({ variables, clock, ...(tokens ? { tokens } : {}) })
     const source = asking(queries.endless)
@@ -165,6 +167,21 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     stopping.abort()
     requireError(await failed, source, 'SOURCE_CANCELLED', started().secrets)
     assert.ok(await started().wasCancelled(), 'the server works on')
+  })
+
+  it('does not wait for a server that takes the connection and says nothing', async () => {
+    const mute = createServer()
+    const heard = once(mute, 'connection')
+    await once(mute.listen(0, 'localhost'), 'listening')
+    const { port } = mute.address() as { port: number }
+    const { failed, clock, source } = openEndless(NEVER, started().variablesAt(port))
+    const [socket] = (await heard) as [Socket]
+    socket.on('error', () => {})
+    await once(socket, 'data')
+    clock.ring()
+    requireError(await failed, source, 'SOURCE_TIMED_OUT', started().secrets)
+    socket.destroy()
+    mute.close()
   })
 
   it('does not even begin when the program is stopping', async () => {
@@ -219,8 +236,8 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
   })
 
   it('says that nobody is there', async () => {
-    const { queries, deadVariables } = started()
-    await sayOf(queries.many, 'SOURCE_UNREACHABLE', settings(deadVariables))
+    const { queries, variablesAt } = started()
+    await sayOf(queries.many, 'SOURCE_UNREACHABLE', settings(variablesAt(1)))
   })
 
   it('says which variable is not set, and which names are allowed', async () => {

@@ -116,7 +116,7 @@ async function startDatabricks(): Promise<StartedSource> {
     source: { type: 'databricks', connection: NAME, warehouseId: WAREHOUSE },
     variables: variables(server.url, TOKEN),
     wrongVariables: variables(server.url, 'wrong-token'),
-    deadVariables: variables('http://127.0.0.1:1', TOKEN),
+    variablesAt: (port) => variables(`http://localhost:${port}`, TOKEN),
     secrets: [TOKEN, 'wrong-token'],
     queries: {
       ...{ types: 'types', none: 'none', many: 'many', wide: 'wide', dropped: 'dropped' },

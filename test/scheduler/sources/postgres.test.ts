@@ -68,7 +68,7 @@ async function startPostgresSource(): Promise<StartedSource> {
     variables: { [NAME]: url(host, databaseName!) },
     // The test server trusts whoever knows a role that it has.
     wrongVariables: { [NAME]: url(host, databaseName!).replace('//postgres:', '//nobody_here:') },
-    deadVariables: { [NAME]: url('127.0.0.1:1', databaseName!) },
+    variablesAt: (port) => ({ [NAME]: url(`localhost:${port}`, databaseName!) }),
     secrets: [PASSWORD, encodeURIComponent(PASSWORD)],
     queries: {
       types: `${named(TYPES.map(([name, expression]) => [name, expression]))} union all select ${nulls.join(', ')};`,

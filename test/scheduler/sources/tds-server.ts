@@ -28,7 +28,8 @@ export interface TdsOptions {
   readonly certificate?: Certificate
   /** An error refuses the sign-in. */
   signIn(login: Login): TdsError | null
-  answer(sql: string): TdsAnswer | TdsError
+  /** `silent`: not even columns come. */
+  answer(sql: string): TdsAnswer | TdsError | 'silent'
 }
 
 export interface TdsServer {
@@ -163,8 +164,9 @@ class TdsSession {
   async #answer(sql: string): Promise<void> {
     // What the driver sends after the sign-in.
     if (/^set \w+/.test(sql)) return this.#send(doneToken(0), true)
-    let answer: TdsAnswer | TdsError = this.#options.answer(sql)
+    let answer = this.#options.answer(sql)
     for (;;) {
+      if (answer === 'silent') return this.#hang()
       if ('number' in answer)
         return this.#send(Buffer.concat([errorToken(answer), doneToken(DONE.error)]), true)
       await this.#sendRows(answer)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
+import { openSource } from '../../../src/scheduler/sources/source.ts'
 import { makeTokens } from '../../../src/scheduler/sources/token.ts'
 import { type Certificate, selfSigned } from './certificate.ts'
 import {
@@ -15,7 +16,15 @@ import {
 import * as t from './tds-bytes.ts'
 import { startTdsServer, type TdsAnswer, type TdsServer } from './tds-server.ts'
 import { CLIENT_SECRET, startTokenServer } from './token-server.ts'
-import { dataSource, errorOf, readAll, settingsOf, skippingClock } from './under-test.ts'
+import {
+  dataSource,
+  errorOf,
+  NEVER,
+  readAll,
+  requireError,
+  settingsOf,
+  skippingClock,
+} from './under-test.ts'
 
 const PASSWORD = 'p4ss;word="x"'
 const ID_AND_NAME = [
@@ -69,7 +78,8 @@ const one = (name: string, type: t.TdsType, value: unknown): TdsAnswer => ({
   rows: [[1, value]],
 })
 
-const ANSWERS: Readonly<Record<string, () => TdsAnswer | t.TdsError>> = {
+const ANSWERS: Readonly<Record<string, () => TdsAnswer | t.TdsError | 'silent'>> = {
+  silent: () => 'silent',
   types: () => ({
     columns: TYPES.map(([name, type]) => ({ name, type })),
     rows: [
@@ -155,7 +165,7 @@ async function startSqlServer(): Promise<StartedSource> {
     source: { type: 'sqlserver', connection: name, warehouseId: null },
     variables: { [name]: text(server.port, quoted) },
     wrongVariables: { [name]: text(server.port, 'wrong-password') },
-    deadVariables: { [name]: text(1, quoted) },
+    variablesAt: (port) => ({ [name]: text(port, quoted) }),
     secrets: [PASSWORD, 'wrong-password'],
     close: () => server.close(),
   }
@@ -186,7 +196,7 @@ async function startDataverse(): Promise<StartedSource> {
     source: { type: 'dataverse', connection: name, warehouseId: null },
     variables: { [name]: text(server.port, CLIENT_SECRET) },
     wrongVariables: { [name]: text(server.port, 'wrong-secret') },
-    deadVariables: { [name]: text(1, CLIENT_SECRET) },
+    variablesAt: (port) => ({ [name]: text(port, CLIENT_SECRET) }),
     tokens,
     secrets: [CLIENT_SECRET, 'wrong-secret', 'token-1', 'token-2'],
     close: async () => {
@@ -227,6 +237,17 @@ describe('what is particular to TDS', () => {
       assert.match(await errorOf(asking(query), settings(), code), said)
     })
   }
+
+  it('cancels a query before its first byte has come', async () => {
+    const clock = skippingClock()
+    const attentionsBefore = server.attentions
+    const use = { ...settings(), clock }
+    const failed = openSource(asking('silent'), use, NEVER).catch((error: unknown) => error)
+    await whenHanging(server)
+    clock.ring()
+    requireError(await failed, asking('silent'), 'SOURCE_TIMED_OUT', [])
+    assert.equal(server.attentions, attentionsBefore + 1)
+  })
 
   it('does not send a password to a server that will not encrypt', async () => {
     const loginsBefore = server.logins.length
