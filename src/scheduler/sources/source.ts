@@ -93,7 +93,6 @@ class RunningQuery {
   readonly #source: DataSource
   readonly #settings: SourceSettings
   readonly #ending = new AbortController()
-  readonly #aborted: Promise<never>
   readonly #secrets = new Set<string>()
   readonly #stopping: AbortSignal
   readonly #stop = () => this.#end('stopped')
@@ -106,10 +105,6 @@ class RunningQuery {
     this.#settings = settings
     this.#stopping = stopping
     const { signal } = this.#ending
-    this.#aborted = new Promise((_, reject) =>
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
-    )
-    this.#aborted.catch(() => {})
     if (stopping.aborted) this.#end('stopped')
     stopping.addEventListener('abort', this.#stop)
     void settings.clock.wait(settings.timeoutMs, signal).then(() => this.#end('timed_out'))
@@ -130,7 +125,7 @@ class RunningQuery {
       hide: (secret) => this.#secrets.add(secret),
     }
     this.#opening = OPENERS[this.#source.type](ask)
-    const opened = await Promise.race([this.#opening, this.#aborted])
+    const opened = await orAborted(this.#opening, this.#ending.signal)
     const problem = columnsProblem(opened.columns, this.#source)
     if (problem) throw new SourceFault('columns', problem)
     return opened
@@ -140,7 +135,7 @@ class RunningQuery {
     try {
       for (;;) {
         // A driver that does not hear the signal must not keep the scheduler waiting.
-        const next = await Promise.race([opened.rows.next(), this.#aborted])
+        const next = await orAborted(opened.rows.next(), this.#ending.signal)
         if (next.done) return
         this.#rowsRead += next.value.length
         if (this.#rowsRead > ROWS_MAX)
@@ -202,6 +197,19 @@ class RunningQuery {
     said = redactText(said).replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
     return said.length > REASON_CHARS_MAX ? `${said.slice(0, REASON_CHARS_MAX)}…` : said
   }
+}
+
+/**
+ * The promise, unless the signal aborts first. `Promise.race` with one promise for the whole query kept every chunk alive that it
+ * had ever seen: 500,000 rows took three times the memory of 100,000.
+ */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 const CODES: Readonly<Record<FaultKind, ErrorCode>> = {

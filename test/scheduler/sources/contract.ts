@@ -8,6 +8,7 @@ import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.
 import { openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
 import type { Tokens } from '../../../src/scheduler/sources/token.ts'
 import {
+  collectGarbage,
   errorOf,
   NEVER,
   readAll,
@@ -111,6 +112,20 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
     assert.ok(chunks >= MANY / 1_000, `${chunks} chunks`)
     const wrong = rows.findIndex(({ id, name }, at) => id !== at + 1 || name !== memberName(at + 1))
     assert.equal(wrong, -1)
+  })
+
+  it('keeps nothing of what was read', async () => {
+    const result = await openSource(asking(started().queries.many), settings(), NEVER)
+    const chunks: WeakRef<object>[] = []
+    for await (const chunk of result.rows) {
+      chunks.push(new WeakRef(chunk))
+      if (chunks.length === 50) break
+    }
+    await someTurns()
+    collectGarbage()
+    const kept = chunks.filter((chunk) => chunk.deref() !== undefined).length
+    assert.ok(kept <= 2, `${kept} of 50 chunks are still in memory`)
+    await result.close()
   })
 
   it('takes no more from the server than is read', async () => {

@@ -1,6 +1,8 @@
 // What the tests of all sources share: a data source with defaults, a clock whose short waits are over at once, and the reading
 // of a whole result.
 import assert from 'node:assert/strict'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Clock } from '../../../src/clock.ts'
 import type { DataSource } from '../../../src/domain/runbook-model.ts'
 import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.ts'
@@ -113,6 +115,13 @@ export function requireError(
   const whole = `${error.message} ${JSON.stringify(error.details)} ${error.stack}`
   for (const secret of secrets) assert.ok(!whole.includes(secret), `${error.message} has a secret`)
   return error.message
+}
+
+/** Frees what nobody can reach any more, at once. */
+export function collectGarbage(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
 }
 
 /** Some turns of the event loop: whatever can move without the reader has moved. */
