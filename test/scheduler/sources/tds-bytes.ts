@@ -203,7 +203,14 @@ export function errorToken({ number, message }: TdsError): Buffer {
   return Buffer.concat([u8(0xaa), u16(body.length), body])
 }
 
-export function loginTokens(withFedAuth: boolean): Buffer {
+/** Where the client should go instead. */
+function routingToken(port: number): Buffer {
+  const place = Buffer.concat([u8(0), u16(port), usVarChar('localhost')])
+  const body = Buffer.concat([u8(20), u16(place.length), place, u16(0)])
+  return Buffer.concat([u8(0xe3), u16(body.length), body])
+}
+
+export function loginTokens(withFedAuth: boolean, goToPort?: number): Buffer {
   const ack = Buffer.concat([
     Buffer.from([1, 0x74, 0, 0, 4]),
     bVarChar('Microsoft SQL Server'),
@@ -213,6 +220,7 @@ export function loginTokens(withFedAuth: boolean): Buffer {
   return Buffer.concat([
     ...[u8(0xad), u16(ack.length), ack],
     ...(withFedAuth ? [fedAuthAck] : []),
+    ...(goToPort === undefined ? [] : [routingToken(goToPort)]),
     doneToken(0),
   ])
 }

@@ -26,6 +26,8 @@ export interface TdsAnswer {
 
 export interface TdsOptions {
   readonly certificate?: Certificate
+  /** Everybody who signs in is sent on to this port. */
+  readonly goToPort?: number
   /** An error refuses the sign-in. */
   signIn(login: Login): TdsError | null
   /** `silent`: not even columns come. */
@@ -145,7 +147,7 @@ class TdsSession {
     this.#state.logins.push(login)
     const refusal = this.#options.signIn(login)
     if (refusal) this.#send(Buffer.concat([errorToken(refusal), doneToken(DONE.error)]), true)
-    else this.#send(loginTokens(login.token !== null), true)
+    else this.#send(loginTokens(login.token !== null, this.#options.goToPort), true)
   }
 
   #cancel(): void {

@@ -238,6 +238,21 @@ describe('what is particular to TDS', () => {
     })
   }
 
+  it('goes where the server sends it, with the same token', async () => {
+    const signIn = () => null
+    const target = await startTdsServer({ certificate, signIn, answer })
+    const gate = await startTdsServer({ certificate, signIn, answer, goToPort: target.port })
+    const source = dataSource({ type: 'dataverse', connection: name, query: 'none' })
+    const tokens = { get: async () => 'the-token' }
+    const variables = { [name]: `Server=localhost,${gate.port}` }
+    const { columns } = await readAll(source, settingsOf({ variables, tokens }))
+    assert.equal(columns.length, 2)
+    const used = [...gate.logins, ...target.logins].map(({ token }) => token)
+    assert.deepEqual(used, ['the-token', 'the-token'])
+    await gate.close()
+    await target.close()
+  })
+
   it('cancels a query before its first byte has come', async () => {
     const clock = skippingClock()
     const attentionsBefore = server.attentions
