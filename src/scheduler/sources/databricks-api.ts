@@ -56,6 +56,8 @@ const BUSY = [429, 502, 503, 504]
 export class DatabricksApi {
   readonly #options: ApiOptions
   #hasAnswered = false
+  /** As last used: whoever started a statement can also cancel it, and there is no time to ask for another token. */
+  #authorization = ''
 
   constructor(options: ApiOptions) {
     this.#options = options
@@ -79,7 +81,7 @@ export class DatabricksApi {
     try {
       await fetch(`${this.#options.host}${STATEMENTS}/${encodeURIComponent(statementId)}/cancel`, {
         method: 'POST',
-        headers: { authorization: await this.#options.authorize() },
+        headers: { authorization: this.#authorization },
         signal: AbortSignal.timeout(CANCEL_TIMEOUT_MS),
         redirect: 'error',
       })
@@ -103,13 +105,11 @@ export class DatabricksApi {
 
   async #call<T>(path: string, init: RequestInit): Promise<T> {
     const { host, authorize } = this.#options
-    const response = await this.#tried(async () =>
-      fetch(`${host}${STATEMENTS}${path}`, {
-        ...init,
-        headers: { authorization: await authorize(), 'content-type': 'application/json' },
-        redirect: 'error',
-      }),
-    )
+    const response = await this.#tried(async () => {
+      this.#authorization = await authorize()
+      const headers = { authorization: this.#authorization, 'content-type': 'application/json' }
+      return fetch(`${host}${STATEMENTS}${path}`, { ...init, headers, redirect: 'error' })
+    })
     if (!response.ok) throw await this.#faultOf(response)
     this.#hasAnswered = true
     return this.#bodyOf<T>(response)

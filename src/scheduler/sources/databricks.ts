@@ -34,11 +34,7 @@ export async function openDatabricks(ask: Ask): Promise<Opened> {
   const place = readConnection('databricks', ask.variable(variable), variable, ask.hide)
   const host = hostOf(place.server, variable)
   const warehouseId = ask.variable(source.warehouseId)
-  const authorize = async () => {
-    const token = await tokenFor(ask, place.identity, host)
-    ask.hide(token)
-    return `Bearer ${token}`
-  }
+  const authorize = async () => `Bearer ${await tokenFor(ask, place.identity, host)}`
   const api = new DatabricksApi({ host, authorize, clock: settings.clock, signal })
   const statement = new RunningStatement(api, settings.clock.wait, signal)
   const onAbort = () => void statement.cancel()
@@ -68,7 +64,7 @@ function hostOf(server: string, variable: string): string {
 
 async function tokenFor(ask: Ask, identity: Identity, host: string): Promise<string> {
   if (identity.kind === 'databricks_token') return identity.token
-  return ask.settings.tokens.get(tokenRequestOf(identity, host))
+  return ask.token(tokenRequestOf(identity, host))
 }
 
 function tokenRequestOf(identity: Identity, host: string): TokenRequest {

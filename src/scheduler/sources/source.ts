@@ -13,7 +13,7 @@ import { openDatabricks } from './databricks.ts'
 import { type FaultKind, SourceFault } from './fault.ts'
 import { openPostgresSource } from './postgres.ts'
 import { openTds } from './tds.ts'
-import type { Tokens } from './token.ts'
+import type { TokenRequest, Tokens } from './token.ts'
 
 /** More than any tenant moves in one go; a query without its WHERE is stopped here. */
 const ROWS_MAX = 1_000_000
@@ -49,6 +49,8 @@ export interface Ask {
   readonly signal: AbortSignal
   /** The value of a variable that the runbook names. */
   variable(name: string | null): string
+  /** An access token, cut out of every sentence from here on. */
+  token(request: TokenRequest): Promise<string>
   /** From here on this text is cut out of every sentence. */
   hide(secret: string): void
 }
@@ -122,6 +124,7 @@ class RunningQuery {
       settings: this.#settings,
       signal: this.#ending.signal,
       variable: (name) => this.#variable(name ?? ''),
+      token: (request) => this.#token(request),
       hide: (secret) => this.#secrets.add(secret),
     }
     this.#opening = OPENERS[this.#source.type](ask)
@@ -158,6 +161,12 @@ class RunningQuery {
     } catch {
       // What it had to say was said by open or rows; here it only had to end.
     }
+  }
+
+  async #token(request: TokenRequest): Promise<string> {
+    const token = await orAborted(this.#settings.tokens.get(request), this.#ending.signal)
+    this.#secrets.add(token)
+    return token
   }
 
   #variable(name: string): string {

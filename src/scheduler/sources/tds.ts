@@ -78,8 +78,7 @@ async function authenticationFor(
       type: 'default',
       options: { userName: identity.user, password: identity.password },
     }
-  const token = await ask.settings.tokens.get(tokenRequestOf(identity, scope))
-  ask.hide(token)
+  const token = await ask.token(tokenRequestOf(identity, scope))
   return { type: 'azure-active-directory-access-token', options: { token } }
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { openSource } from '../../../src/scheduler/sources/source.ts'
+import type { TokenRequest } from '../../../src/scheduler/sources/token.ts'
 import {
   describeSource,
   MANY,
@@ -223,6 +224,33 @@ describe('what is particular to Databricks', () => {
     const result = await openSource(source, settings(), NEVER)
     await result.close()
     assert.deepEqual(server.calls, ['POST INLINE'])
+  })
+
+  it('signs in with the identity that the variable names', async () => {
+    const asked: TokenRequest[] = []
+    const tokens = {
+      get: async (request: TokenRequest) => {
+        asked.push(request)
+        return TOKEN
+      },
+    }
+    const place = `Server=${server.url}`
+    for (const text of [
+      server.url,
+      `${place};User ID=mine`,
+      `${place};Authentication=Active Directory Service Principal;Tenant ID=t;UID=c;PWD=secret`,
+      `${place};Authentication=Databricks OAuth;UID=c;PWD=secret`,
+    ]) {
+      answer = { columns: COLUMNS, chunks: [], totalRows: 0 }
+      await readAll(source, settingsOf({ variables: { [NAME]: text, [WAREHOUSE]: 'w1' }, tokens }))
+    }
+    const scope = '2ff814a6-3304-4ab8-85cb-cd0e6f879c1d/.default'
+    assert.deepEqual(asked, [
+      { from: 'machine', clientId: null, scope },
+      { from: 'machine', clientId: 'mine', scope },
+      { from: 'entra', tenantId: 't', clientId: 'c', secret: 'secret', scope },
+      { from: 'databricks', host: server.url, clientId: 'c', secret: 'secret' },
+    ])
   })
 
   it('refuses an address that is not just a host, or not safe', async () => {

@@ -253,6 +253,23 @@ describe('what is particular to TDS', () => {
     await target.close()
   })
 
+  it('does not wait for a token that does not come', async () => {
+    const clock = skippingClock()
+    const asked = Promise.withResolvers<void>()
+    const tokens = {
+      get: () => {
+        asked.resolve()
+        return new Promise<string>(() => {})
+      },
+    }
+    const source = dataSource({ type: 'dataverse', connection: name, query: 'none' })
+    const use = settingsOf({ variables: { [name]: 'Server=localhost' }, tokens, clock })
+    const failed = openSource(source, use, NEVER).catch((error: unknown) => error)
+    await asked.promise
+    clock.ring()
+    requireError(await failed, source, 'SOURCE_TIMED_OUT', [])
+  })
+
   it('cancels a query before its first byte has come', async () => {
     const clock = skippingClock()
     const attentionsBefore = server.attentions
