@@ -2,7 +2,7 @@
 // tells that apart from a process that ended by itself, which none may.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, realClock } from '../../src/clock.ts'
 import { NO_DATABASE, type Part } from './process.ts'
@@ -28,6 +28,11 @@ interface Slot {
 }
 
 const RESTART_AFTER_MS = 300
+const LAST_WORDS_CHARS = 1_000
+
+const logOf = ({ folder, name }: Part): string => join(folder, `${name}.log`)
+const lastWords = (part: Part): string =>
+  readFileSync(logOf(part), 'utf8').slice(-LAST_WORDS_CHARS).trim()
 
 export class Fleet {
   readonly happened: Happened[] = []
@@ -145,7 +150,7 @@ export class Fleet {
 
   #launch(slot: Slot): void {
     const { part } = slot
-    const output = openSync(join(part.folder, `${part.name}.log`), 'a')
+    const output = openSync(logOf(part), 'a')
     const child = fork(new URL('./process.ts', import.meta.url), [JSON.stringify(part)], {
       stdio: ['ignore', output, output, 'ipc'],
       env: { ...process.env, NODE_TEST_CONTEXT: undefined },
@@ -167,9 +172,7 @@ export class Fleet {
     if (!wasCaused && !foundNoDatabase && !this.#isOver) {
       const how = signal ?? `code ${code}`
       const asked = slot.ending ? ` after it was ${slot.ending}` : ' by itself'
-      this.findings.push(
-        `${slot.part.name} ended with ${how}${asked}; see ${slot.part.name}.log in the run's folder`,
-      )
+      this.findings.push(`${slot.part.name} ended with ${how}${asked}: ${lastWords(slot.part)}`)
     }
     await this.#clock.wait(RESTART_AFTER_MS)
     if (this.#isOver || slot.isRetired) return

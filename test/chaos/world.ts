@@ -11,7 +11,6 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import { isTransient } from '../../src/db/transient.ts'
 import { configureWorkers } from '../../src/db/workers.ts'
 import { createBatch, publishRunbook } from '../../src/engine/create.ts'
-import { brokenInvariants } from '../invariants.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import {
   missingAcknowledged,
@@ -26,7 +25,7 @@ import { readJournals } from './journal.ts'
 import { chaosDoor, type Part, type Role } from './process.ts'
 import { startProxy, type TcpProxy } from './proxy.ts'
 import { LARGE, LARGE_YAML, SMALL_YAML, WORKER_ID } from './runbooks.ts'
-import { makeWatcher, type Watcher } from './watcher.ts'
+import { brokenInvariantsOf, makeWatcher, type Watcher } from './watcher.ts'
 
 export interface ChaosOptions {
   readonly seed: number
@@ -85,7 +84,7 @@ export async function openGround(seed: number): Promise<Ground> {
 }
 
 async function groundOn(server: PostgresServer, seed: number): Promise<Ground> {
-  const db = await openPostgres({ url: server.url, poolSize: 3, statementTimeoutMs: 30_000 })
+  const db = await openPostgres({ url: server.url, poolSize: 3, statementTimeoutMs: 120_000 })
   await prepare(db)
   const proxy = await startProxy(server.port)
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
@@ -280,7 +279,7 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
     ...ended.findings,
     ...fleet.findings,
     ...watcher.findings,
-    ...(await brokenInvariants(db, clock.now())),
+    ...(await brokenInvariantsOf(db, clock.now)),
     ...(await missingAcknowledged(db, folder)),
     ...(await missingEffects(db, effects)),
     ...outOfOrder(effects),
