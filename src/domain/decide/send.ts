@@ -65,14 +65,21 @@ function send(draft: Draft, step: Step): boolean {
 }
 
 function becauseSent(draft: Draft, step: Step): string {
-  const where = {
-    init: 'the next init step',
-    phase: `the member's next step in phase ${draft.phaseOf(step)?.name}`,
-    rollback: 'the next step of the rollback',
-    removal: 'the next removal step',
-  }[step.kind]
   const again = step.attempt > 0 ? `, attempt ${step.attempt + 1}` : ''
-  return `${where}${again}, sent to ${step.plan.workerId}`
+  return `${placeOf(draft, step)}${again}, sent to ${step.plan.workerId}`
+}
+
+function placeOf(draft: Draft, step: Step): string {
+  switch (step.kind) {
+    case 'init':
+      return 'the next init step'
+    case 'phase':
+      return `the member's next step in phase ${draft.phaseOf(step)!.name}`
+    case 'rollback':
+      return 'the next step of the rollback'
+    case 'removal':
+      return 'the next removal step'
+  }
 }
 
 function repoll(draft: Draft, step: Step): boolean {
