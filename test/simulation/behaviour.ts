@@ -1,0 +1,43 @@
+// How functions behave: most succeed, some fail now and then, some members fail at some function whatever is tried, long work is
+// not complete at first. Drawn from the seed, and the same for the same member and function throughout.
+import type { Json } from '../../src/domain/json.ts'
+import type { Message } from '../../src/domain/messages.ts'
+import type { World } from './world.ts'
+
+export type Answer = { readonly ok: Json } | { readonly fail: string }
+export type Behaviour = (job: Message<'worker-job'>) => Answer
+
+const POLLED = new Set(['Do-sync', 'Do-ready', 'Do-verify'])
+const ALWAYS_FAILS = 0.06
+const DOOMED_FAILS = 0.85
+
+export function drawBehaviour(world: Pick<World, 'chance'>): Behaviour {
+  const chance = world.chance.stream('behaviour')
+  const failRate = chance.pick([0, 0.05, 0.2, 0.5])
+  const incompleteRate = chance.pick([0.2, 0.6, 0.9])
+  const hopeless = new Map<string, boolean>()
+  return ({ functionName, parameters }) => {
+    const who = `${functionName} ${String(parameters.Upn ?? parameters.Batch ?? '')}`
+    const rate = functionName === 'Do-doomed' ? DOOMED_FAILS : ALWAYS_FAILS
+    if (!hopeless.has(who)) hopeless.set(who, chance.happens(rate))
+    if (hopeless.get(who)) return { fail: 'it never works for this one' }
+    if (chance.happens(failRate)) return { fail: 'it did not work this time' }
+    if (POLLED.has(functionName)) {
+      return { ok: chance.happens(incompleteRate) ? { complete: false } : done(chance.below(9)) }
+    }
+    const isPlain = chance.happens(0.15)
+    return { ok: isPlain ? chance.pick(PLAIN) : { id: `T-${chance.below(99)}`, size: 3 } }
+  }
+}
+
+const done = (number: number): Json => ({ complete: true, data: { Number: number } })
+
+/** Results that say less than the runbook hopes for, or more. */
+const PLAIN: readonly Json[] = [
+  { ID: 'T-0' },
+  { id: 'T-1', size: null, more: { deep: [1, 2] } },
+  { id: 'T-2', complete: true },
+  true,
+  'done',
+  null,
+]

@@ -1,0 +1,67 @@
+// Everything that is left to chance in the simulated world, from one seed: the same seed makes the same choices in the same
+// order. Each part of the world draws from a stream of its own, so that more faults do not change who the operators are.
+import { seeded } from '../seeded.ts'
+
+export interface Chance {
+  /** A whole number from 0 to below `limit`. */
+  below(limit: number): number
+  /** A whole number from `low` to `high`, both included. */
+  between(low: number, high: number): number
+  /** 0 ≤ fraction < 1. */
+  fraction(): number
+  /** True with this probability. Draws even when it is 0 or 1, so that a rate changes nothing else. */
+  happens(probability: number): boolean
+  pick<T>(from: readonly T[]): T
+  /** One of the keys, each as likely as its weight. */
+  weighed<K extends string>(weights: Readonly<Record<K, number>>): K
+  shuffled<T>(list: readonly T[]): T[]
+  uuid(): string
+  /** Another stream, told from this one's other streams by its name. */
+  stream(name: string): Chance
+}
+
+const FRACTION_STEPS = 2 ** 30
+
+export function makeChance(seed: number): Chance {
+  const below = seeded(seed)
+  const fraction = () => below(FRACTION_STEPS) / FRACTION_STEPS
+  const chance: Chance = {
+    below,
+    between: (low, high) => low + below(high - low + 1),
+    fraction,
+    happens: (probability) => fraction() < probability,
+    pick: (from) => from[below(from.length)]!,
+    weighed: (weights) => {
+      const entries = Object.entries<number>(weights)
+      const drawn = fraction() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+      let reached = 0
+      const found = entries.find(([, weight]) => {
+        reached += weight
+        return drawn < reached
+      })
+      return (found ?? entries.at(-1)!)[0] as keyof typeof weights
+    },
+    shuffled: (list) => {
+      const mixed = [...list]
+      for (let i = mixed.length - 1; i > 0; i--) {
+        const j = below(i + 1)
+        ;[mixed[i], mixed[j]] = [mixed[j]!, mixed[i]!]
+      }
+      return mixed
+    },
+    uuid: () => {
+      const hex = (digits: number) =>
+        Array.from({ length: digits }, () => below(16).toString(16)).join('')
+      return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`
+    },
+    stream: (name) => makeChance(hashOf(`${seed}/${name}`)),
+  }
+  return chance
+}
+
+/** FNV-1a, 32 bits: enough to tell the streams of a seed apart. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash >>> 0
+}

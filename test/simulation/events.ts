@@ -1,0 +1,153 @@
+// Everything that can happen next in the simulated world, each a function of its own: a chunk is delivered, a timer runs, a
+// worker goes on, the clock turns, the broker delays or gives up a message, a hint comes at the wrong time.
+import { ORCHESTRATOR_EVENTS, type Send, WORKER_RESULTS, workerJobs } from '../../src/bus/bus.ts'
+import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import type { Door } from '../../src/engine/door.ts'
+import {
+  expandPhases,
+  fillWorkers,
+  runTimers,
+  settleDeadJobs,
+  startDuePhases,
+  wakeWaits,
+} from '../../src/engine/timers.ts'
+import { asOrchestrator } from './orchestrator.ts'
+import { WORKERS } from './runbooks.ts'
+import { type SimulatedWorker, takeJobs, workOn } from './worker.ts'
+import type { World } from './world.ts'
+
+type Happening = (world: World) => Promise<unknown>
+
+const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
+const TIMERS: readonly ((door: Door) => Promise<unknown>)[] = [
+  runTimers,
+  runTimers,
+  startDuePhases,
+  expandPhases,
+  settleDeadJobs,
+  wakeWaits,
+  fillWorkers,
+]
+
+const somePlace = ({ chance, orchestrators }: World) => chance.below(orchestrators.length)
+
+/** One that has something in hand, if there is one. */
+function busyWorker({ chance, workers }: World): SimulatedWorker {
+  const busy = workers.filter(({ inHand }) => inHand.length > 0)
+  return chance.pick(busy.length > 0 ? busy : workers)
+}
+
+/** What goes on when nothing goes wrong. */
+export const USUAL = {
+  'deliver events': (world) =>
+    asOrchestrator(world, somePlace(world), ({ events }) => events.runOnce()),
+  'deliver results': (world) =>
+    asOrchestrator(world, somePlace(world), ({ results }) => results.runOnce()),
+  timer: (world) =>
+    asOrchestrator(world, somePlace(world), ({ door }) => world.chance.pick(TIMERS)(door)),
+  'take jobs': (world) => takeJobs(world, world.chance.pick(world.workers)),
+  work: (world) => workOn(world, busyWorker(world)),
+  'turn the clock': turnClock,
+} as const satisfies Record<string, Happening>
+
+export type Usual = keyof typeof USUAL
+
+/** Faults that are events of their own. */
+export const STRIKES = {
+  'message delayed': delayMessage,
+  'message dead-lettered': giveUpMessage,
+  'hint out of time': giveHint,
+  'clock jumped': async ({ clock, chance }) => clock.turn(chance.between(600, 20_000) * 1_000),
+  'clock frozen': async (world) => {
+    world.frozen = world.chance.between(5, 25)
+  },
+  burst,
+} as const satisfies Record<string, Happening>
+
+export type Strike = keyof typeof STRIKES
+
+/** A little, to where something is due, or a good deal. */
+async function turnClock(world: World): Promise<void> {
+  const { clock, chance, db } = world
+  if (world.frozen > 0) {
+    world.frozen -= 1
+    return
+  }
+  const how = chance.weighed({ little: 5, due: 4, more: 1 })
+  const dueMs = how === 'due' ? ((await nextDueMs(world)) ?? 0) - clock.nowMs() : 0
+  if (dueMs > 0) clock.turn(dueMs)
+  else clock.turn(chance.between(1, how === 'more' ? 400 : 15) * 1_000)
+  if (chance.happens(0.3)) await sweepBus(db, clock.now())
+}
+
+/** When the next thing falls due by itself; null when nothing does. */
+export async function nextDueMs({ db, broker }: World): Promise<number | null> {
+  const rows = await db.query<{ at: Date | null }>(
+    `select min(at) as at from (
+       select wake_at as at from waits w join batches b on b.id = w.batch_id where b.held_at is null or w.what = 'job'
+       union all
+       select due_at from phase_executions p join batches b on b.id = p.batch_id
+        where p.status = 'pending' and b.status = 'active' and b.held_at is null
+       union all
+       select greatest(visible_at, coalesce(leased_until, visible_at)) from messages) as due`,
+  )
+  const times = broker.copies.map(({ atMs }) => atMs)
+  if (rows[0]?.at) times.push(+rows[0].at)
+  return times.length > 0 ? Math.min(...times) : null
+}
+
+async function someMessage({ db, chance }: World): Promise<number | null> {
+  const rows = await db.query<{ id: number }>(
+    'select id from messages where lease_token is null order by id',
+  )
+  return rows.length === 0 ? null : chance.pick(rows).id
+}
+
+async function delayMessage(world: World): Promise<void> {
+  const id = await someMessage(world)
+  const until = new Date(world.clock.nowMs() + world.chance.between(10, 3_600) * 1_000)
+  if (id !== null)
+    await world.db.query('update messages set visible_at = $2 where id = $1', [id, until])
+}
+
+async function giveUpMessage({ bus, chance }: World): Promise<void> {
+  const taken = await bus.receive(chance.pick(SUBSCRIPTIONS), 1)
+  await bus.deadLetter(taken, 'Simulated', 'The broker gave up.')
+}
+
+/** Hints may come at any time and for anything: they only make somebody look. */
+async function giveHint({ db, bus, chance }: World): Promise<void> {
+  const steps = await db.query<{ id: number; batchId: number }>(
+    'select id, batch_id as "batchId" from step_executions order by id',
+  )
+  const phases = await db.query<{ id: number; batchId: number; name: string; offset: number }>(
+    `select id, batch_id as "batchId", phase_name as name, offset_minutes as "offset" from phase_executions order by id`,
+  )
+  const common = { runbookName: 'wave', runbookVersion: 1 }
+  const hint = { topic: 'orchestrator-events' as const, messageId: `hint-${chance.uuid()}` }
+  const sends: Send[] = []
+  if (phases.length > 0) {
+    const { id, batchId, name, offset } = chance.pick(phases)
+    const phase = { phaseExecutionId: id, phaseName: name, offsetMinutes: offset, dueAt: null }
+    sends.push({ ...hint, type: 'phase-due', body: { ...common, ...phase, batchId } })
+  }
+  if (steps.length > 0) {
+    const { id, batchId } = chance.pick(steps)
+    const body = { ...common, batchId, stepExecutionId: id, isInitStep: false }
+    sends.push({ ...hint, type: 'retry-check', body })
+    sends.push({ ...hint, type: 'poll-check', body: { ...body, stepName: 'x', pollCount: 0 } })
+  }
+  if (sends.length > 0) await bus.publish([chance.pick(sends)])
+}
+
+/** Everybody at once: much is taken, done, answered and delivered without a pause. */
+async function burst(world: World): Promise<void> {
+  for (const worker of world.workers) {
+    await takeJobs(world, worker)
+    for (let left = worker.inHand.length; left > 0; left--) await workOn(world, worker)
+  }
+  for (const place of world.orchestrators.keys()) {
+    await asOrchestrator(world, place, ({ results }) => results.runOnce())
+    await asOrchestrator(world, place, ({ door }) => runTimers(door))
+  }
+}

@@ -1,0 +1,94 @@
+// What can go wrong in the simulated world. Each seed draws which kinds it has at all and how often each strikes when there is
+// an opportunity: a world where everything fails a little hides what happens when one thing fails often. Healing turns all off.
+import type { Chance } from './chance.ts'
+
+/** The most often a kind may strike, per opportunity. */
+export const FAULTS = {
+  // The database: nothing was done, something was, or it cannot be told.
+  'connection dropped': 0.02,
+  'statement timeout': 0.01,
+  deadlock: 0.01,
+  'serialization failure': 0.01,
+  'commit failed': 0.04,
+  'commit unknown': 0.04,
+  'statement done but unanswered': 0.02,
+  // Processes.
+  'crash before commit': 0.04,
+  'crash after commit': 0.04,
+  'crash after receive': 0.05,
+  'crash before ack': 0.05,
+  'consumer stalled past its lease': 0.05,
+  // Messages.
+  'message duplicated': 0.2,
+  'message duplicated after the detection window': 0.1,
+  'messages reordered': 0.5,
+  'ack lost': 0.1,
+  // Workers.
+  'worker died before the effect': 0.08,
+  'worker died after the effect': 0.08,
+  'worker died before the ack': 0.08,
+  'zombie worker answered late': 0.1,
+  'result under a wrong job id': 0.1,
+  'result with an odd body': 0.1,
+  'result from another worker': 0.05,
+  'result sent twice': 0.1,
+  'worker stayed silent': 0.1,
+  // Events of their own: how likely each is to be the next thing that happens.
+  'message delayed': 0.05,
+  'message dead-lettered': 0.04,
+  'hint out of time': 0.04,
+  'clock jumped': 0.02,
+  'clock frozen': 0.02,
+  burst: 0.03,
+} as const
+
+export type Fault = keyof typeof FAULTS
+export const FAULT_KINDS = Object.keys(FAULTS) as Fault[]
+
+export interface Faults {
+  /** True when this kind strikes now; counted when it does. */
+  strikes(kind: Fault): boolean
+  /** How likely this kind is at each opportunity, 0 when the world is healed. */
+  rate(kind: Fault): number
+  /** One that was chosen otherwise than by `strikes`. */
+  note(kind: Fault): void
+  heal(): void
+  readonly isHealed: boolean
+  readonly fired: ReadonlyMap<Fault, number>
+  /** The kinds that this seed has, with their rates: for the report of a failure. */
+  readonly drawn: ReadonlyMap<Fault, number>
+}
+
+/** Of all kinds a seed has about this share. */
+const SHARE = 0.45
+
+/** `only` leaves out all other kinds, to find out which of them a failure needs. */
+export function drawFaults(chance: Chance, only?: ReadonlySet<Fault>): Faults {
+  const drawn = new Map<Fault, number>()
+  for (const kind of FAULT_KINDS) {
+    const isIn = chance.happens(SHARE)
+    const rate = FAULTS[kind] * (0.2 + 0.8 * chance.fraction())
+    if (isIn && (only?.has(kind) ?? true)) drawn.set(kind, rate)
+  }
+  const fired = new Map<Fault, number>()
+  let isHealed = false
+  const rate = (kind: Fault) => (isHealed ? 0 : (drawn.get(kind) ?? 0))
+  const note = (kind: Fault) => void fired.set(kind, (fired.get(kind) ?? 0) + 1)
+  return {
+    rate,
+    note,
+    strikes: (kind) => {
+      const struck = chance.happens(rate(kind))
+      if (struck) note(kind)
+      return struck
+    },
+    heal: () => {
+      isHealed = true
+    },
+    get isHealed() {
+      return isHealed
+    },
+    fired,
+    drawn,
+  }
+}

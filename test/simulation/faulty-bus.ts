@@ -1,0 +1,87 @@
+// The bus as a process sees it when things go wrong: messages come twice, late and in any order, acknowledgements get lost, and
+// processes die between taking a message and settling it. What the broker itself does to a message (delays, dead letters) are
+// events of the world. Copies are made here and not in the table: there no two messages share an id.
+import { DUPLICATE_WINDOW_MS, type Received, type Subscription } from '../../src/bus/bus.ts'
+import type { PostgresBus } from '../../src/bus/postgres.ts'
+import type { Chance } from './chance.ts'
+import type { Faults } from './faults.ts'
+import type { Process } from './process.ts'
+
+/** A delivery that repeats an earlier one. */
+interface Copy {
+  readonly address: string
+  readonly message: Received
+  readonly atMs: number
+}
+
+/** What all processes have in common: the repetitions that are still to come. */
+export interface Broker {
+  readonly copies: Copy[]
+  readonly nowMs: () => number
+  /** Everything that was acknowledged, as soon as it is: what it said must be in the database by then. */
+  readonly acknowledged: (messages: readonly Received[]) => Promise<void>
+}
+
+const COPY = 'copy'
+export const isCopy = ({ lease }: Received): boolean => lease.token === COPY
+const COPIES_KEPT_MAX = 60
+const SOON_MS = 5 * 60_000
+
+export function faultyBus(
+  bus: PostgresBus,
+  process: Process,
+  broker: Broker,
+  faults: Faults,
+  chance: Chance,
+): PostgresBus {
+  const real = (messages: readonly Received[]) => messages.filter((one) => !isCopy(one))
+  return {
+    ...bus,
+    receive: async (subscription, limit) => {
+      const taken = await bus.receive(subscription, chance.between(1, limit))
+      remember(broker, addressOf(subscription), taken, faults, chance)
+      const all = [...taken, ...dueCopies(broker, addressOf(subscription))]
+      if (all.length > 0 && faults.strikes('crash after receive')) return process.die()
+      const isMixed = all.length > 1 && faults.strikes('messages reordered')
+      return isMixed ? chance.shuffled(all) : all
+    },
+    settle: async (messages) => {
+      if (faults.strikes('crash before ack')) return process.die()
+      // Not known to be lost: the consumer believes that it is done with them, and they come again when the lease ends.
+      if (real(messages).length > 0 && faults.strikes('ack lost')) return []
+      const lost = await bus.settle(real(messages))
+      await broker.acknowledged(messages.filter((one) => !lost.includes(one)))
+      return lost
+    },
+    abandon: (messages, delayMs) => bus.abandon(real(messages), delayMs),
+    renew: (messages) => bus.renew(real(messages)),
+    deadLetter: (messages, reason, description) =>
+      bus.deadLetter(real(messages), reason, description),
+  }
+}
+
+const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
+
+function remember(
+  { copies, nowMs }: Broker,
+  address: string,
+  taken: readonly Received[],
+  faults: Faults,
+  chance: Chance,
+): void {
+  for (const message of taken) {
+    const isSoon = faults.strikes('message duplicated')
+    const isLate = faults.strikes('message duplicated after the detection window')
+    if (!(isSoon || isLate) || copies.length >= COPIES_KEPT_MAX) continue
+    const copy = { ...message, lease: { sequence: message.lease.sequence, token: COPY } }
+    const delayMs = isLate ? DUPLICATE_WINDOW_MS + chance.below(SOON_MS) : chance.below(SOON_MS)
+    copies.push({ address, message: copy, atMs: nowMs() + delayMs })
+  }
+}
+
+/** Removes and returns the copies whose time has come. */
+function dueCopies({ copies, nowMs }: Broker, address: string): Received[] {
+  const due = copies.filter((copy) => copy.address === address && copy.atMs <= nowMs())
+  for (const copy of due) copies.splice(copies.indexOf(copy), 1)
+  return due.map(({ message }) => message)
+}

@@ -1,0 +1,97 @@
+// The database as a process sees it when things go wrong: connections drop, statements time out and collide, commits are lost,
+// or done and not answered. A crash leaves the transaction either committed or rolled back, and the process gone.
+import type { Db, Tx } from '../../src/db/db.ts'
+import type { Chance } from './chance.ts'
+import type { Fault, Faults } from './faults.ts'
+import type { Process } from './process.ts'
+
+/** Rolls the real transaction back; never seen by the program. */
+class Undone extends Error {}
+
+const failure = (code: string, message: string) => Object.assign(new Error(message), { code })
+const dropped = () => failure('08006', 'simulated: the connection was lost')
+
+/** Errors of a single statement: what the server says, by the kind of fault. */
+const STATEMENT_ERRORS: readonly [Fault, () => Error][] = [
+  ['connection dropped', dropped],
+  ['statement timeout', () => failure('57014', 'simulated: statement timeout')],
+  ['deadlock', () => failure('40P01', 'simulated: deadlock detected')],
+  ['serialization failure', () => failure('40001', 'simulated: could not serialize access')],
+]
+
+/** A transaction of the engine has about a dozen statements. */
+const STATEMENTS_BEFORE_MAX = 10
+
+type Ending = 'commit' | 'commit failed' | 'commit unknown' | CrashAt
+type CrashAt = 'crash before commit' | 'crash after commit'
+const ENDINGS: readonly Exclude<Ending, 'commit'>[] = [
+  'commit failed',
+  'commit unknown',
+  'crash before commit',
+  'crash after commit',
+]
+
+export function faultyDb(db: Db, process: Process, faults: Faults, chance: Chance): Db {
+  return {
+    kind: db.kind,
+    script: db.script,
+    listen: db.listen,
+    close: db.close,
+    query: async (sql, values) => {
+      if (process.isDead) return process.die()
+      if (faults.strikes('connection dropped')) throw dropped()
+      const rows = await db.query<never>(sql, values)
+      if (faults.strikes('statement done but unanswered')) throw dropped()
+      return rows
+    },
+    transaction: async (work) => {
+      if (process.isDead) return process.die()
+      if (faults.strikes('connection dropped')) throw dropped()
+      const ending = ENDINGS.find((kind) => faults.strikes(kind)) ?? 'commit'
+      const result = await inTransaction(db, faults, chance, ending, work)
+      if (ending.startsWith('crash')) return process.die()
+      if (ending !== 'commit') throw dropped()
+      return result as Awaited<ReturnType<typeof work>>
+    },
+  }
+}
+
+/** What `work` returned, or undefined when the ending rolled it back. Throws what `work` threw. */
+async function inTransaction<T>(
+  db: Db,
+  faults: Faults,
+  chance: Chance,
+  ending: Ending,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T | undefined> {
+  const isUndone = ending === 'commit failed' || ending === 'crash before commit'
+  try {
+    return await db.transaction(async (tx) => {
+      const result = await work(faultyTx(tx, faults, chance))
+      if (isUndone) throw new Undone()
+      return result
+    })
+  } catch (error) {
+    if (error instanceof Undone) return undefined
+    throw error
+  }
+}
+
+/** After an error every statement of the transaction is refused until it is rolled back, as on a real server. */
+function faultyTx(tx: Tx, faults: Faults, chance: Chance): Tx {
+  const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
+  let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity
+  return {
+    inTransaction: true,
+    script: tx.script,
+    query: async (sql, values) => {
+      left -= 1
+      if (left < -1) throw failure('25P02', 'simulated: the transaction is aborted')
+      if (left === -1) {
+        faults.note(planned![0])
+        throw planned![1]()
+      }
+      return tx.query(sql, values)
+    },
+  }
+}

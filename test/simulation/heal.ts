@@ -1,0 +1,109 @@
+// The world is healed: nothing fails any more, operators let go of what they hold, replay what lies among the dead letters and
+// advance what waits for a person. From here on everything must end, within a bounded number of rounds.
+import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import { advanceBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { runTimers } from '../../src/engine/timers.ts'
+import { MatoolkitError } from '../../src/errors.ts'
+import { lookForBroken, lookOutside } from './checks.ts'
+import { nextDueMs } from './events.ts'
+import { asOrchestrator } from './orchestrator.ts'
+import { sayHello, takeJobs, workOn } from './worker.ts'
+import type { World } from './world.ts'
+
+/** A round goes to the next moment that something is due. Seeds need 10 to 120. */
+const ROUNDS_MAX = 500
+
+/** Returns how many rounds it took. */
+export async function heal(world: World): Promise<number> {
+  world.frozen = 0
+  for (const worker of world.workers) await sayHello(world, worker)
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    world.log.push(`heal ${round} ${world.clock.now().toISOString()}`)
+    await lookAfter(world)
+    await settleDown(world)
+    if (round % 5 === 0) {
+      await lookForBroken(world, null)
+      await lookOutside(world)
+    }
+    if (world.found.length > 0) return round
+    const dueMs = await nextDueMs(world)
+    if (dueMs === null && (await isQuiet(world))) return round
+    world.clock.turn(Math.max(1_000, (dueMs ?? 0) - world.clock.nowMs()))
+    await sweepBus(world.db, world.clock.now())
+  }
+  world.found.push(`P6: after ${ROUNDS_MAX} rounds without a fault not everything has ended`)
+  return ROUNDS_MAX
+}
+
+const isQuiet = async ({ db }: World): Promise<boolean> => {
+  const rows = await db.query(
+    `select id from batches where status not in ('completed', 'failed', 'cancelled')`,
+  )
+  return rows.length === 0
+}
+
+/** What people do once the trouble is over. */
+async function lookAfter(world: World): Promise<void> {
+  const { db, bus, office } = world
+  const order = { actor: 'operator', reason: 'the trouble is over' }
+  const held = await db.query<{ id: number }>(
+    'select id from batches where held_at is not null order by id',
+  )
+  for (const { id } of held) await resumeBatch(office.door, { ...order, batchId: id })
+  for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
+    const { items } = await bus.deadLetters.list(subscription, 100)
+    for (const { id, reason } of items) {
+      if (reason === 'Simulated') await bus.deadLetters.replay(id, 'operator')
+      else await bus.deadLetters.discard(id, 'operator')
+    }
+  }
+  const manual = await db.query<{ id: number; status: string; next: string | null }>(
+    `select b.id, b.status, (select phase_name from phase_executions p where p.batch_id = b.id and p.status = 'pending'
+                              order by offset_minutes desc, phase_index limit 1) as next
+       from batches b where is_manual and status in ('detected', 'active') order by id`,
+  )
+  for (const { id, status, next } of manual) {
+    for (const expectedPhase of status === 'detected' ? ['init', next] : [next]) {
+      if (expectedPhase !== null) await advance(world, id, expectedPhase)
+    }
+  }
+}
+
+async function advance({ office }: World, batchId: number, expectedPhase: string): Promise<void> {
+  const how = { allowStragglers: true, actor: 'operator' }
+  try {
+    await advanceBatch(office.door, { ...how, batchId, expectedPhase })
+  } catch (error) {
+    if (!(error instanceof MatoolkitError)) throw error
+  }
+}
+
+/** Everything that can be done at this moment. */
+async function settleDown(world: World): Promise<void> {
+  const place = world.chance.below(world.orchestrators.length)
+  let busy = true
+  while (busy && world.found.length === 0) {
+    busy = false
+    await asOrchestrator(world, place, async ({ events, results, door }) => {
+      while ((await events.runOnce()) + (await results.runOnce()) + (await runTimers(door)) > 0) {
+        busy = true
+      }
+    })
+    const waiting = await jobsWaiting(world)
+    for (const worker of world.workers) {
+      if (waiting.has(worker.workerId)) await takeJobs(world, worker)
+      busy ||= worker.inHand.length > 0
+      for (let left = worker.inHand.length * 3; left > 0; left--) await workOn(world, worker)
+    }
+  }
+}
+
+/** Workers for whom there may be a job: asking for nothing is half of what happens otherwise. */
+async function jobsWaiting({ db, broker }: World): Promise<ReadonlySet<string>> {
+  const rows = await db.query<{ id: string }>(
+    `select distinct worker_id as id from messages where topic = 'worker-jobs'`,
+  )
+  const copied = broker.copies.map(({ message }) => message.properties.WorkerId ?? '')
+  return new Set([...rows.map(({ id }) => id), ...copied])
+}

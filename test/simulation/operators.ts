@@ -1,0 +1,318 @@
+// Operators, the scheduler and a data source that changes: everything that people can ask of the engine, at random, of random
+// batches and members, whether it makes sense at that moment or not. A refusal is a fine answer; a success must be true.
+import {
+  addMembers,
+  createBatch,
+  type GivenMember,
+  publishRunbook,
+} from '../../src/engine/create.ts'
+import type { Door } from '../../src/engine/door.ts'
+import {
+  acceptLate,
+  markStepDone,
+  moveMember,
+  type Outcome,
+  redoMembers,
+  removeMembers,
+  retryMembers,
+  setMemberVariable,
+  skip,
+  takeBackMembers,
+} from '../../src/engine/members.ts'
+import {
+  advanceBatch,
+  cancelBatch,
+  holdBatch,
+  rescheduleBatch,
+  restartBatch,
+  resumeBatch,
+} from '../../src/engine/operate.ts'
+import { MatoolkitError } from '../../src/errors.ts'
+import { startOffice } from './office.ts'
+import { heldShift, untakenJobs } from './promises.ts'
+import { people, runbookText, type Shape } from './runbooks.ts'
+import { attempt, type World } from './world.ts'
+
+/** What the operators of one world know. */
+export interface Desk {
+  readonly shape: Shape
+  version: number
+  peopleMade: number
+  /** Whom the engine said to have taken in: batch and key. */
+  readonly takenIn: { batchId: number; key: string }[]
+}
+
+interface Batch {
+  readonly id: number
+  readonly status: string
+  readonly isHeld: boolean
+}
+interface Member {
+  readonly id: number
+  readonly batchId: number
+  readonly status: string
+}
+interface Step {
+  readonly id: number
+  readonly name: string
+  readonly memberId: number
+  readonly batchId: number
+  readonly status: string
+  readonly hasLate: boolean
+}
+
+const ORDER = { actor: 'operator', reason: 'as agreed' }
+const MINUTE_MS = 60_000
+
+export const batchesOf = ({ db }: World): Promise<Batch[]> =>
+  db.query(`select id, status, held_at is not null as "isHeld" from batches order by id`)
+
+const membersOf = ({ db }: World): Promise<Member[]> =>
+  db.query(`select id, batch_id as "batchId", status from batch_members order by id`)
+
+const stepsOf = ({ db }: World): Promise<Step[]> =>
+  db.query(
+    `select id, step_name as name, batch_member_id as "memberId", batch_id as "batchId", status,
+            late_result_json is not null as "hasLate"
+       from step_executions where kind = 'phase' order by id`,
+  )
+
+type Act = (world: World, desk: Desk, door: Door) => Promise<string>
+
+/** One of them, those for whom it makes sense first: most of the time, for the others are there to be refused. */
+function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boolean): T | null {
+  const fitting = all.filter(fits)
+  const from = fitting.length > 0 && chance.happens(0.9) ? fitting : all
+  return from.length === 0 ? null : chance.pick(from)
+}
+
+const onBatch =
+  (
+    fits: (batch: Batch) => boolean,
+    act: (world: World, batch: Batch, door: Door) => Promise<void>,
+  ): Act =>
+  async (world, _desk, door) => {
+    const batch = choose(world, await batchesOf(world), fits)
+    if (!batch) return 'there is no batch'
+    await act(world, batch, door)
+    return `batch ${batch.id}`
+  }
+
+/** An order for many members says whom it refused; for one, that is the whole of it. */
+function insistAll({ refused: [refused] }: Outcome): void {
+  if (refused) throw new MatoolkitError('REFUSED', { reason: refused.reason })
+}
+
+const onMember =
+  (status: string, act: (world: World, member: Member, door: Door) => Promise<Outcome>): Act =>
+  async (world, _desk, door) => {
+    const member = choose(world, await membersOf(world), (one) => one.status === status)
+    if (!member) return 'there is no member'
+    insistAll(await act(world, member, door))
+    return `member ${member.id} of batch ${member.batchId}`
+  }
+
+const onStep =
+  (
+    fits: (step: Step) => boolean,
+    act: (world: World, step: Step, door: Door) => Promise<void>,
+  ): Act =>
+  async (world, _desk, door) => {
+    const step = choose(world, await stepsOf(world), fits)
+    if (!step) return 'there is no step'
+    await act(world, step, door)
+    return `step ${step.id} (${step.name}) of member ${step.memberId}`
+  }
+
+const isUnfinished = ({ status }: Batch) =>
+  status === 'detected' || status === 'init_dispatched' || status === 'active'
+const isStuck = ({ status }: Step) =>
+  ['pending', 'failed', 'poll_timeout', 'cancelled', 'rolled_back'].includes(status)
+const orderFor = ({ id, batchId }: Member) => ({ ...ORDER, batchId, memberIds: [id] })
+
+const publish: Act = async (world, desk, door) => {
+  const yaml = runbookText(world.chance, desk.shape, desk.version + 1)
+  const { version } = await publishRunbook(door, { yaml, publishedBy: 'author' })
+  desk.version = version
+  return `version ${version}`
+}
+
+const create: Act = async (world, desk, door) => {
+  const { chance, clock } = world
+  const isManual = chance.happens(0.25)
+  const minutes = chance.between(-10, 60)
+  const members = newPeople(world, desk, chance.between(2, 5))
+  const sourceTime = isManual ? null : new Date(clock.nowMs() + minutes * MINUTE_MS)
+  const request = { runbookName: desk.shape.name, sourceTime, members, createdBy: 'operator' }
+  const { batchId } = await createBatch(door, request)
+  for (const { key } of members) desk.takenIn.push({ batchId, key })
+  return `batch ${batchId}${isManual ? ', manual' : ` in ${minutes} min`}, ${members.length} members`
+}
+
+export function newPeople({ chance }: World, desk: Desk, count: number): GivenMember[] {
+  const made = people(chance, desk.peopleMade + 1, count)
+  desk.peopleMade += count
+  return made
+}
+
+const add: Act = async (world, desk, door) => {
+  const batch = choose(world, await batchesOf(world), isUnfinished)
+  if (!batch) return 'there is no batch'
+  const members = newPeople(world, desk, world.chance.between(1, 2))
+  const { added } = await addMembers(door, batch.id, members, ORDER.actor)
+  for (const { key } of added) desk.takenIn.push({ batchId: batch.id, key })
+  return `${added.length} members into batch ${batch.id}`
+}
+
+const hold = onBatch(isUnfinished, async (world, { id }, door) => {
+  await holdBatch(door, { ...ORDER, batchId: id })
+  world.found.push(...(await untakenJobs(world, id, 'held')))
+})
+
+const resume = onBatch(
+  ({ isHeld }) => isHeld,
+  async (world, { id }, door) => {
+    const check = await heldShift(world, id)
+    await resumeBatch(door, { ...ORDER, batchId: id })
+    await check()
+  },
+)
+
+const cancel = onBatch(isUnfinished, async (world, { id }, door) => {
+  await cancelBatch(door, { ...ORDER, batchId: id })
+  world.found.push(...(await untakenJobs(world, id, 'cancelled')))
+})
+
+/** A phase by its name, or a wrong guess: two operators who look at the same screen guess alike. */
+const advance = onBatch(isUnfinished, async (world, { id, status }, door) => {
+  const [next] = await world.db.query<{ name: string }>(
+    `select phase_name as name from phase_executions where batch_id = $1 and status = 'pending'
+      order by offset_minutes desc, phase_index limit 1`,
+    [id],
+  )
+  const isInit = status === 'detected' && world.chance.happens(0.5)
+  const expectedPhase = isInit ? 'init' : (next?.name ?? 'after')
+  const allowStragglers = world.chance.happens(0.5)
+  await advanceBatch(door, { batchId: id, actor: ORDER.actor, expectedPhase, allowStragglers })
+})
+
+const reschedule = onBatch(isUnfinished, ({ chance, clock }, { id }, door) =>
+  rescheduleBatch(door, {
+    ...ORDER,
+    batchId: id,
+    startTime: new Date(clock.nowMs() + chance.between(-20, 40) * MINUTE_MS),
+  }),
+)
+
+const move: Act = async (world, _desk, door) => {
+  const member = choose(world, await membersOf(world), ({ status }) => status === 'active')
+  const all = await batchesOf(world)
+  const to = choose(world, all, (one) => isUnfinished(one) && one.id !== member?.batchId)
+  if (!member || !to) return 'there is nobody to move'
+  const { id, batchId } = member
+  await moveMember(door, { ...ORDER, memberId: id, batchId, toBatchId: to.id })
+  return `member ${id} of batch ${batchId} to batch ${to.id}`
+}
+
+const restart = onBatch(
+  ({ status }) => status === 'failed',
+  (_world, { id }, door) => restartBatch(door, { ...ORDER, batchId: id }),
+)
+
+const retryFromStep = onStep(
+  ({ status }) => status === 'rolled_back' || status === 'failed' || status === 'poll_timeout',
+  async (_world, { memberId, batchId, name }, door) => {
+    const order = { ...ORDER, batchId, memberIds: [memberId], fromStepName: name }
+    insistAll(await retryMembers(door, order))
+  },
+)
+
+const redo = onStep(
+  ({ status }) => status === 'succeeded',
+  async (_world, { memberId, batchId, name }, door) => {
+    const order = { ...ORDER, batchId, memberIds: [memberId], fromStepName: name }
+    insistAll(await redoMembers(door, order))
+  },
+)
+
+const OPERATIONS = {
+  publish: [1, publish],
+  'create a batch': [2, create],
+  'add members': [2, add],
+  remove: [3, onMember('active', (_w, one, door) => removeMembers(door, orderFor(one)))],
+  'drop from the source': [
+    2,
+    onMember('active', (_w, one, door) => removeMembers(door, { ...orderFor(one), by: 'source' })),
+  ],
+  move: [2, move],
+  rejoin: [
+    2,
+    onMember('removed', (_w, m, d) => takeBackMembers(d, { ...orderFor(m), event: 'rejoin' })),
+  ],
+  readd: [
+    2,
+    onMember('removed', (_w, m, d) => takeBackMembers(d, { ...orderFor(m), event: 'readd' })),
+  ],
+  hold: [2, hold],
+  resume: [3, resume],
+  cancel: [0.7, cancel],
+  retry: [3, onMember('failed', (_w, one, door) => retryMembers(door, orderFor(one)))],
+  'retry from a step': [2, retryFromStep],
+  redo: [2, redo],
+  skip: [2, onStep(isStuck, (_w, { id }, door) => skip(door, { ...ORDER, stepId: id }))],
+  'mark done': [
+    2,
+    onStep(isStuck, ({ chance }, { id }, door) => {
+      const outputs = chance.happens(0.5) ? { ThingId: 'by-hand' } : {}
+      return markStepDone(door, { ...ORDER, stepId: id, outputs })
+    }),
+  ],
+  'set a variable': [
+    1,
+    onMember('active', (_w, one, door) =>
+      setMemberVariable(door, { ...orderFor(one), name: 'Router', value: 'Do-route' }),
+    ),
+  ],
+  restart: [2, restart],
+  advance: [3, advance],
+  reschedule: [1, reschedule],
+  'accept a late result': [
+    2,
+    onStep(
+      ({ hasLate }) => hasLate,
+      (_w, { id }, door) => acceptLate(door, { ...ORDER, stepId: id }),
+    ),
+  ],
+} as const satisfies Record<string, readonly [weight: number, Act]>
+
+export type Operation = keyof typeof OPERATIONS
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[]
+const WEIGHTS = Object.fromEntries(
+  Object.entries(OPERATIONS).map(([name, [weight]]) => [name, weight]),
+) as Record<Operation, number>
+
+/** What an operator asked, and what came of it. */
+export interface Asked {
+  readonly operation: Operation
+  readonly end: 'done' | 'refused' | 'failed' | 'crashed'
+}
+
+export const askAnything = (world: World, desk: Desk): Promise<Asked> =>
+  ask(world, desk, world.chance.weighed(WEIGHTS))
+
+export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {
+  let refused = false
+  const { process, door } = world.office
+  const end = await attempt(world, process, async () => {
+    try {
+      const [, act] = OPERATIONS[operation]
+      world.log.push(`  ${operation}: ${await act(world, desk, door)}`)
+    } catch (error) {
+      if (!(error instanceof MatoolkitError)) throw error
+      refused = true
+      world.log.push(`  ${operation} was refused: ${error.message}`)
+    }
+  })
+  if (end === 'crashed') startOffice(world)
+  return { operation, end: refused ? 'refused' : end }
+}

@@ -1,0 +1,148 @@
+// One seed from beginning to end: faults are on and everything happens at random, one event at a time, with the invariants of
+// the touched batches looked at after each; then the world is healed, and everything must end.
+import type { Db } from '../../src/db/db.ts'
+import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
+import { STRIKES, type Strike, USUAL, type Usual } from './events.ts'
+import type { Fault } from './faults.ts'
+import { heal } from './heal.ts'
+import { makeWorld } from './make-world.ts'
+import { ask, askAnything, type Desk } from './operators.ts'
+import { drawShape } from './runbooks.ts'
+import { sayHello } from './worker.ts'
+import { fingerprint, type World } from './world.ts'
+
+export interface Run {
+  readonly seed: number
+  readonly events: number
+  readonly fingerprint: string
+  readonly faults: ReadonlyMap<Fault, number>
+  /** The kinds of fault that this seed had, with their rates. */
+  readonly drawn: ReadonlyMap<Fault, number>
+  /** What occurred, and how often: operations, events of the log, outcomes of attempts. */
+  readonly occurred: ReadonlyMap<string, number>
+  readonly found: readonly string[]
+  readonly log: readonly string[]
+}
+
+export interface RunOptions {
+  readonly db: Db
+  readonly seed: number
+  readonly only?: ReadonlySet<Fault>
+}
+
+const EVENTS = 90
+const LOOK_AT_ALL_EVERY = 15
+
+/** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */
+const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
+  'deliver events': 3,
+  'deliver results': 5,
+  timer: 6,
+  'take jobs': 5,
+  work: 9,
+  operate: 2.5,
+  'turn the clock': 4,
+}
+const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
+
+export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
+  const world = makeWorld({ db, seed, ...(only && { only }) })
+  await empty(db)
+  const desk = await begin(world)
+  const operations = new Map<string, number>()
+  let events = 0
+  while (events < EVENTS && world.found.length === 0) {
+    events += 1
+    await oneEvent(world, desk, events, operations)
+  }
+  if (world.found.length === 0) {
+    world.faults.heal()
+    events += await heal(world)
+  }
+  if (world.found.length === 0) await lookAtAll(world)
+  if (world.found.length === 0) await lookAtEnd(world, desk.takenIn)
+  return {
+    seed,
+    events,
+    fingerprint: await fingerprint(world),
+    faults: world.faults.fired,
+    drawn: world.faults.drawn,
+    occurred: new Map([...operations, ...(await whatOccurred(world))]),
+    found: world.found,
+    log: world.log,
+  }
+}
+
+/** Emptying takes milliseconds, opening a database seconds. */
+async function empty(db: Db): Promise<void> {
+  const tables = await db.query<{ name: string }>(
+    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
+  )
+  await db.script(`truncate ${tables.map(({ name }) => name).join(', ')} restart identity cascade`)
+}
+
+async function begin(world: World): Promise<Desk> {
+  const { chance } = world
+  const shape = drawShape(chance, 'wave', chance.happens(0.08))
+  const desk: Desk = { shape, version: 0, peopleMade: 0, takenIn: [] }
+  for (const worker of world.workers) await sayHello(world, worker)
+  while (desk.version === 0) await ask(world, desk, 'publish')
+  const batches = shape.isDoomed ? 1 : chance.between(1, 3)
+  for (let i = 0; i < batches; i++) await ask(world, desk, 'create a batch')
+  return desk
+}
+
+async function oneEvent(
+  world: World,
+  desk: Desk,
+  number: number,
+  operations: Map<string, number>,
+): Promise<void> {
+  const { chance, clock, faults } = world
+  const what = chance.weighed({ ...WEIGHTS, ...strikeWeights(world) })
+  world.log.push(`${number} ${clock.now().toISOString()} ${what}`)
+  if (isStrike(what)) {
+    faults.note(what)
+    await STRIKES[what](world)
+  } else if (what === 'operate') {
+    const { operation, end } = await askAnything(world, desk)
+    const key = `${operation} ${end}`
+    operations.set(key, (operations.get(key) ?? 0) + 1)
+  } else await USUAL[what](world)
+  await look(world, number % LOOK_AT_ALL_EVERY === 0)
+}
+
+const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
+
+function strikeWeights({ faults }: World): Record<Strike, number> {
+  const kinds = Object.keys(STRIKES) as Strike[]
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, faults.rate(kind) * TOTAL_WEIGHT]),
+  ) as Record<Strike, number>
+}
+
+/** The batches that the event touched; from time to time all of them. */
+async function look(world: World, isAll: boolean): Promise<void> {
+  const [news] = await world.db.query<{ last: number | null; batches: number[] | null }>(
+    'select max(id) as last, array_agg(distinct batch_id) as batches from events where id > $1',
+    [world.lastLooked],
+  )
+  world.lastLooked = news?.last ?? world.lastLooked
+  if (isAll) return lookAtAll(world)
+  for (const id of news?.batches ?? []) await lookForBroken(world, id)
+}
+
+async function lookAtAll(world: World): Promise<void> {
+  await lookOutside(world)
+  await lookForBroken(world, null)
+}
+
+async function whatOccurred({ db }: World): Promise<[string, number][]> {
+  const rows = await db.query<{ what: string; times: number }>(
+    `select thing || ' ' || event as what, count(*) as times from events group by 1
+     union all
+     select 'job ' || outcome, count(*) from attempts group by 1
+     order by 1`,
+  )
+  return rows.map(({ what, times }) => [what, times])
+}

@@ -1,0 +1,123 @@
+// Small runbooks with every feature, drawn from the seed: init with outputs and polling, phases before and after the start,
+// retries of both kinds, polls, rollbacks of several steps, removal steps, templates that some members cannot resolve.
+// A later version says some of it otherwise: other retries, a step more, a step less, another spelling.
+import type { Json } from '../../src/domain/json.ts'
+import type { GivenMember } from '../../src/engine/create.ts'
+import type { Chance } from './chance.ts'
+
+export const WORKERS = ['w1', 'w2'] as const
+
+export interface Shape {
+  readonly name: string
+  readonly hasInit: boolean
+  readonly hasRemoval: boolean
+  readonly phases: number
+  /** Two members in three fail in the first phase: for the fuse. */
+  readonly isDoomed: boolean
+}
+
+export function drawShape(chance: Chance, name: string, isDoomed: boolean): Shape {
+  return {
+    name,
+    hasInit: !isDoomed && chance.happens(0.4),
+    hasRemoval: chance.happens(0.7),
+    phases: isDoomed ? 1 : chance.between(1, 3),
+    isDoomed,
+  }
+}
+
+/** Fields of a step as flow YAML. */
+function step(name: string, chance: Chance, more: readonly string[] = []): string {
+  const worker = chance.pick(WORKERS)
+  const fields = [`name: ${name}`, `worker_id: ${worker}`, `function: Do-${name}`]
+  const hasParams = more.some((one) => one.startsWith('params:') || one.startsWith('function:'))
+  const params = hasParams ? [] : ['params: { Batch: "{{_batch_id}}" }']
+  const given = new Set(more.map((one) => one.split(':')[0]))
+  const kept = fields.filter((one) => !given.has(one.split(':')[0]!))
+  return `{ ${[...kept, ...params, ...more].join(', ')} }`
+}
+
+const POLL = 'poll: { interval: 40s, timeout: 200s }'
+const TIMEOUT = 'timeout: 5m'
+
+const retry = (chance: Chance): string =>
+  chance.pick([
+    'retry: { max_retries: 0 }',
+    'retry: { max_retries: 1, interval: 20s }',
+    'retry: { max_retries: 3, interval: 15s, backoff: exponential, max_interval: 40s }',
+  ])
+
+const KEY = 'params: { Upn: "{{Upn}}" }'
+
+function prepare(chance: Chance, { isDoomed }: Shape, version: number): string[] {
+  const name = version > 1 && chance.happens(0.5) ? 'Create' : 'create'
+  const create = [KEY, TIMEOUT, retry(chance), 'output_params: { ThingId: id, Size: size }']
+  if (isDoomed) {
+    return [step('doomed', chance, [KEY, TIMEOUT, 'retry: { max_retries: 0 }'])]
+  }
+  return [
+    step(name, chance, [...create, 'on_failure: undo-create']),
+    step('sync', chance, [KEY, TIMEOUT, POLL, retry(chance), 'on_failure: undo-create']),
+    ...(version > 1 && chance.happens(0.5) ? [step('extra', chance, [KEY, TIMEOUT])] : []),
+  ]
+}
+
+function cutover(chance: Chance): string[] {
+  return [
+    step('switch', chance, [
+      'params: { Id: "{{ThingId}}", Upn: "{{Upn}}" }',
+      TIMEOUT,
+      retry(chance),
+      'on_failure: undo-switch',
+    ]),
+    step('route', chance, ['function: "{{Router}}"', KEY, TIMEOUT]),
+  ]
+}
+
+function after(chance: Chance): string[] {
+  return [step('verify', chance, [KEY, TIMEOUT, POLL, retry(chance)])]
+}
+
+/** The text of one version. Phases keep their names, so that members taken up again find their steps in a newer version. */
+export function runbookText(chance: Chance, shape: Shape, version: number): string {
+  const lines = [
+    `name: ${shape.name}`,
+    'data_source: { type: csv, path: x.csv, primary_key: Upn, batch_time_column: When }',
+    'retry: { max_retries: 1, interval: 25s }',
+    `safeguards: { max_failed_percent: ${shape.isDoomed ? 30 : 100} }`,
+  ]
+  if (shape.hasInit) {
+    const open = [TIMEOUT, 'output_params: { Ticket: id }', 'on_failure: close-down', retry(chance)]
+    lines.push('init:', `  - ${step('open', chance, open)}`)
+    lines.push(`  - ${step('ready', chance, ['params: { T: "{{Ticket}}" }', TIMEOUT, POLL])}`)
+  }
+  const bodies = [prepare(chance, shape, version), cutover(chance), after(chance)]
+  const offsets = ['T-30m', 'T-0', 'T+20m']
+  const names = ['prepare', 'cutover', 'after']
+  lines.push('phases:')
+  for (let i = 0; i < shape.phases; i++) {
+    lines.push(`  - name: ${names[i]}`, `    offset: ${offsets[i]}`, '    steps:')
+    lines.push(...bodies[i]!.map((one) => `      - ${one}`))
+  }
+  if (shape.hasRemoval) {
+    lines.push('on_member_removed:')
+    lines.push(`  - ${step('forget', chance, [KEY, TIMEOUT])}`)
+    lines.push(`  - ${step('tell', chance, [KEY, TIMEOUT, retry(chance)])}`)
+  }
+  lines.push('rollbacks:')
+  lines.push(`  undo-create: [${step('delete', chance, [KEY, TIMEOUT])}]`)
+  const back = step('switch-back', chance, [KEY, TIMEOUT])
+  lines.push(`  undo-switch: [${back}, ${step('note', chance, [TIMEOUT])}]`)
+  if (shape.hasInit) lines.push(`  close-down: [${step('close', chance, [TIMEOUT])}]`)
+  return `${lines.join('\n')}\n`
+}
+
+/** People with the numbers `from` to `from + count - 1`; some lack what a template asks for. */
+export function people(chance: Chance, from: number, count: number): GivenMember[] {
+  return Array.from({ length: count }, (_, i) => {
+    const key = `user${from + i}@contoso.example`
+    const data: Record<string, Json> = { Upn: key, Number: from + i }
+    if (chance.happens(0.85)) data.Router = 'Do-route'
+    return { key, data }
+  })
+}

@@ -1,0 +1,237 @@
+// Workers of the simulated world: they take jobs, do them in a tenant that only the journal sees, answer and acknowledge, one
+// stage at a time, so that anything can happen between two stages. They keep the worker's contract: no job is begun past its
+// deadline, a known result is sent again and not worked out again, a lost lease ends the work. Some die, stall or talk nonsense.
+import { LEASE_MS, type Received, workerJobs } from '../../src/bus/bus.ts'
+import { enqueueRows } from '../../src/bus/outbox.ts'
+import type { PostgresBus } from '../../src/bus/postgres.ts'
+import type { Json } from '../../src/domain/json.ts'
+import {
+  jobIdOf,
+  type Message,
+  messageIdOf,
+  parseJobId,
+  readMessage,
+} from '../../src/domain/messages.ts'
+import { type Answer, type Behaviour, drawBehaviour } from './behaviour.ts'
+import { makeProcess, type Process } from './process.ts'
+import { WORKERS } from './runbooks.ts'
+import { attempt, connect, type World } from './world.ts'
+
+type Job = Message<'worker-job'>
+
+interface InHand {
+  readonly message: Received
+  readonly job: Job
+  readonly takenAtMs: number
+  /** Stands still until its lease is over, does not notice, and goes on. */
+  readonly isZombie: boolean
+  stage: 'taken' | 'done' | 'answered'
+  answer?: Answer
+}
+
+export interface SimulatedWorker {
+  readonly workerId: string
+  readonly behaviour: Behaviour
+  process: Process
+  bus: PostgresBus
+  inHand: InHand[]
+  /** Results by job id, as long as the process lives. */
+  known: Map<string, Answer>
+}
+
+/** Two processes for each worker id: what one lets go of, the other gets. */
+const PROCESSES = 2
+const TAKEN_MAX = 5
+
+export function makeWorkers(world: World): SimulatedWorker[] {
+  const behaviour = drawBehaviour(world)
+  return WORKERS.flatMap((workerId) =>
+    Array.from({ length: PROCESSES }, () => bear(world, workerId, behaviour)),
+  )
+}
+
+function bear(world: World, workerId: string, behaviour: Behaviour): SimulatedWorker {
+  const process = makeProcess(`worker ${workerId}`)
+  const { bus } = connect(world, process)
+  return { workerId, behaviour, process, bus, inHand: [], known: new Map() }
+}
+
+/** The process ends with everything it knew; another takes its place. */
+function die(world: World, worker: SimulatedWorker): void {
+  for (const { job } of worker.inHand) world.journal.excuse(job.jobId)
+  Object.assign(worker, bear(world, worker.workerId, worker.behaviour))
+}
+
+async function asWorker(
+  world: World,
+  worker: SimulatedWorker,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  if ((await attempt(world, worker.process, work)) === 'crashed') die(world, worker)
+}
+
+export function sayHello(world: World, worker: SimulatedWorker): Promise<void> {
+  const { workerId, bus } = worker
+  const messageId = messageIdOf.workerHello(workerId, world.clock.now())
+  const body = { workerId, functions: [], version: '1', slots: 4 }
+  return asWorker(world, worker, () =>
+    bus.publish([{ topic: 'worker-results', messageId, type: 'worker-hello', body }]),
+  )
+}
+
+/** Takes some jobs. */
+export function takeJobs(world: World, worker: SimulatedWorker): Promise<void> {
+  return asWorker(world, worker, async () => {
+    const free = TAKEN_MAX - worker.inHand.length
+    if (free <= 0) return
+    for (const message of await worker.bus.receive(workerJobs(worker.workerId), free))
+      take(world, worker, message)
+  })
+}
+
+function take(world: World, worker: SimulatedWorker, message: Received): void {
+  const read = readMessage('worker-job', message.body)
+  if (!read.ok) throw new Error(`a job cannot be read: ${read.reason}`)
+  const job = read.message
+  world.journal.delivered(job.jobId, message)
+  if (worker.inHand.some((one) => one.job.jobId === job.jobId)) return
+  const answer = worker.known.get(job.jobId)
+  worker.inHand.push({
+    message,
+    job,
+    takenAtMs: world.clock.nowMs(),
+    isZombie: world.chance.happens(world.faults.rate('zombie worker answered late')),
+    stage: answer ? 'done' : 'taken',
+    ...(answer && { answer }),
+  })
+}
+
+/** Brings one of the jobs in hand a stage or more further. */
+export async function workOn(world: World, worker: SimulatedWorker): Promise<void> {
+  if (worker.inHand.length === 0) return
+  const item = world.chance.pick(worker.inHand)
+  const stages = world.chance.pick([1, 3, 3, 3])
+  for (let i = 0; i < stages && worker.inHand.includes(item); i++)
+    await asWorker(world, worker, () => nextStage(world, worker, item))
+}
+
+const drop = (worker: SimulatedWorker, item: InHand) => {
+  worker.inHand = worker.inHand.filter((one) => one !== item)
+}
+
+async function nextStage(world: World, worker: SimulatedWorker, item: InHand): Promise<void> {
+  if (item.stage === 'taken') await doIt(world, worker, item)
+  else if (item.stage === 'done') await answerIt(world, worker, item)
+  else {
+    if (world.faults.strikes('worker died before the ack')) return die(world, worker)
+    await worker.bus.settle([item.message])
+    drop(worker, item)
+  }
+}
+
+async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promise<void> {
+  const { job, message } = item
+  const { clock, faults, journal } = world
+  if (item.isZombie && !faults.isHealed && clock.nowMs() - item.takenAtMs <= LEASE_MS) return
+  if (Date.parse(job.notAfter!) <= clock.nowMs()) {
+    await worker.bus.settle([message])
+    return drop(worker, item)
+  }
+  if (item.isZombie) faults.note('zombie worker answered late')
+  else if ((await worker.bus.renew([message])).length > 0) return drop(worker, item)
+  if (faults.strikes('worker died before the effect')) return die(world, worker)
+  // A zombie's lease is over, so somebody else may be doing the same at this moment.
+  if (item.isZombie) journal.excuse(job.jobId)
+  await journal.effect(job.jobId)
+  item.answer = worker.behaviour(job)
+  item.stage = 'done'
+  worker.known.set(job.jobId, item.answer)
+  if (faults.strikes('worker died after the effect')) die(world, worker)
+}
+
+async function answerIt(world: World, worker: SimulatedWorker, item: InHand): Promise<void> {
+  const { faults, chance } = world
+  const { job, answer } = item
+  if (faults.strikes('result with an odd body')) await sendOdd(world, job)
+  else if (faults.strikes('result under a wrong job id'))
+    await send(worker, { ...job, jobId: wrongId(world, job.jobId) }, answer!, chance.uuid())
+  else if (faults.strikes('result from another worker'))
+    await send(worker, { ...job, workerId: 'w9' }, answer!, chance.uuid())
+  else if (!faults.strikes('worker stayed silent')) await send(worker, job, answer!)
+  if (faults.strikes('result sent twice')) await send(worker, job, answer!, chance.uuid())
+  item.stage = 'answered'
+}
+
+/** Another attempt, another poll, another step, or nothing that exists. */
+function wrongId({ chance }: World, jobId: string): string {
+  const name = parseJobId(jobId)!
+  return chance.pick([
+    jobIdOf({ ...name, attempt: name.attempt + 1, poll: 0 }),
+    jobIdOf({ ...name, poll: name.poll + 1 }),
+    jobIdOf({ ...name, attempt: Math.max(0, name.attempt - 1), poll: 0 }),
+    jobIdOf({ ...name, stepId: 999_999 }),
+    `${jobId.toUpperCase()}`,
+    'no-job-at-all',
+  ])
+}
+
+async function send(
+  { bus }: SimulatedWorker,
+  { jobId, batchId, workerId, functionName }: Job,
+  answer: Answer,
+  suffix?: string,
+): Promise<void> {
+  const isOk = 'ok' in answer
+  const error = isOk
+    ? null
+    : { message: answer.fail, type: 'Simulated', isThrottled: false, attempts: 1 }
+  const messageId = messageIdOf.workerResult(jobId)
+  await bus.publish([
+    {
+      topic: 'worker-results',
+      messageId: suffix ? `${messageId}-${suffix}` : messageId,
+      type: 'worker-result',
+      body: {
+        jobId,
+        batchId,
+        workerId,
+        functionName,
+        status: isOk ? 'Success' : 'Failure',
+        resultType: 'Object',
+        result: isOk ? answer.ok : null,
+        error,
+        durationMs: 5,
+        timestamp: '2026-03-02T08:00:00Z',
+        correlationData: null,
+      },
+    },
+  ])
+}
+
+const ODD_BODIES: readonly Json[] = [
+  null,
+  [],
+  'done',
+  { status: 'Success' },
+  { jobId: 7, status: 'Success' },
+  { jobId: 'step-1', status: 'Maybe' },
+]
+
+async function sendOdd(world: World, { jobId }: Job): Promise<void> {
+  const { db, clock, chance } = world
+  const text = chance.happens(0.3)
+    ? `{"jobId":"${jobId}",`
+    : JSON.stringify(chance.pick(ODD_BODIES))
+  const now = clock.now()
+  const row = {
+    topic: 'worker-results' as const,
+    subscription: 'orchestrator',
+    message_id: `odd-${chance.uuid()}`,
+    message_type: 'worker-result',
+    worker_id: null,
+    body: text,
+    visible_at: now,
+    expires_at: new Date(+now + 3_600_000),
+  }
+  await db.transaction((tx) => enqueueRows(tx, [row], now))
+}

@@ -1,0 +1,105 @@
+// The simulated world: one database, one clock that only events turn, the broker between, and the processes that live in it.
+import { createHash } from 'node:crypto'
+import type { Consumer } from '../../src/bus/consumer.ts'
+import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
+import type { Clock } from '../../src/clock.ts'
+import type { Db } from '../../src/db/db.ts'
+import { isTransient } from '../../src/db/transient.ts'
+import type { Door } from '../../src/engine/door.ts'
+import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { messageOf } from '../../src/errors.ts'
+import type { Chance } from './chance.ts'
+import type { Faults } from './faults.ts'
+import { type Broker, faultyBus } from './faulty-bus.ts'
+import { faultyDb } from './faulty-db.ts'
+import type { Journal } from './journal.ts'
+import type { Process } from './process.ts'
+import type { SimulatedWorker } from './worker.ts'
+
+export interface WorldClock extends Clock {
+  nowMs(): number
+  turn(ms: number): void
+}
+
+export interface Orchestrator {
+  readonly process: Process
+  readonly door: Door
+  readonly events: Consumer
+  readonly results: Consumer
+}
+
+export interface World {
+  readonly seed: number
+  /** As it is, without faults: for looking and for the broker's own doings. */
+  readonly db: Db
+  readonly bus: PostgresBus
+  readonly clock: WorldClock
+  readonly chance: Chance
+  readonly faults: Faults
+  readonly broker: Broker
+  readonly journal: Journal
+  readonly orchestrators: Orchestrator[]
+  readonly workers: SimulatedWorker[]
+  /** Where operators and the scheduler come in. */
+  office: { readonly process: Process; readonly door: Door }
+  readonly maxOutstanding: number
+  /** What happened, line by line. */
+  readonly log: string[]
+  /** What must not be. The run ends after the event that found something. */
+  readonly found: string[]
+  /** Turns left for which the clock stands still. */
+  frozen: number
+  /** The last event of the engine that the checks have seen. */
+  lastLooked: number
+}
+
+/** A process's own connection and bus. */
+export function connect(world: World, process: Process): { door: Door; bus: PostgresBus } {
+  const { clock, faults, broker, chance, maxOutstanding } = world
+  const db = faultyDb(world.db, process, faults, chance)
+  const plain = openPostgresBus({ db, clock, newToken: chance.uuid })
+  return {
+    bus: faultyBus(plain, process, broker, faults, chance),
+    door: {
+      db,
+      clock,
+      runbooks: new RunbookCache(),
+      random: chance.fraction,
+      maxOutstanding,
+      canWithdraw: true,
+    },
+  }
+}
+
+/** Runs as this process. Failures of the database are expected; any other is a finding. */
+export async function attempt(
+  world: World,
+  process: Process,
+  work: () => Promise<unknown>,
+): Promise<'done' | 'crashed' | 'failed'> {
+  try {
+    const end = await process.run(work)
+    if (end !== 'crashed') return 'done'
+    world.log.push(`  ${process.name} crashed`)
+    return 'crashed'
+  } catch (error) {
+    expectTransient(world, process.name, error)
+    return 'failed'
+  }
+}
+
+export function expectTransient(world: World, who: string, error: unknown): void {
+  world.log.push(`  ${who}: ${messageOf(error)}`)
+  if (!isTransient(error) || world.faults.isHealed)
+    world.found.push(`${who} met an error that nobody planned: ${messageOf(error)}`)
+}
+
+/** Equal for two runs only when the same happened in the same order. */
+export async function fingerprint({ db, log }: World): Promise<string> {
+  const events = await db.query(
+    `select at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, attempt, job_id, actor,
+            because from events order by id`,
+  )
+  const hash = createHash('sha256').update(log.join('\n'))
+  return hash.update(JSON.stringify(events)).digest('hex').slice(0, 16)
+}
