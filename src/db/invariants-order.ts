@@ -124,6 +124,9 @@ const ROWS: Invariant[] = [
                           where s.kind = 'phase' and s.phase_execution_id = p.id and s.batch_member_id = m.id)
          and not exists (select from messages q
                           where q.topic = 'orchestrator-events' and q.message_id like format('member-added-%s-%%', m.id))
+         and not exists (select from dead_letters d
+                          where d.topic = 'orchestrator-events' and d.original_message_id like format('member-added-%s-%%', m.id)
+                            and d.replayed_at is null and d.discarded_at is null)
       union all
       select batch_id,
              format('members of phase %s have between %s and %s steps of version %s', phase_id, min(steps), max(steps), version)

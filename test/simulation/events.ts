@@ -46,7 +46,10 @@ export const USUAL = {
   timer: (world) =>
     asOrchestrator(world, somePlace(world), ({ door }) => world.chance.pick(TIMERS)(door)),
   'take jobs': (world) => takeJobs(world, world.chance.pick(world.workers)),
-  work: (world) => workOn(world, busyWorker(world)),
+  work: async (world) => {
+    const worker = busyWorker(world)
+    for (let left = world.chance.between(1, 3); left > 0; left--) await workOn(world, worker)
+  },
   'turn the clock': turnClock,
 } as const satisfies Record<string, Happening>
 
@@ -65,6 +68,30 @@ export const STRIKES = {
 } as const satisfies Record<string, Happening>
 
 export type Strike = keyof typeof STRIKES
+
+/** Those of the usual things that would find nothing to do at this moment. */
+export async function idleNow(world: World): Promise<ReadonlySet<string>> {
+  const { db, clock, broker, workers } = world
+  const [ready] = await db.query<{ topics: string[]; hasTimers: boolean }>(
+    `select array(select distinct topic from messages
+                   where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
+            exists (select from waits where what = 'slot' or wake_at <= $1)
+            or exists (select from phase_executions
+                        where (status = 'pending' and due_at <= $1) or (status = 'dispatched' and expanded_at is null))
+            or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
+    [clock.now()],
+  )
+  const topics = new Set(ready!.topics)
+  for (const { message, atMs } of broker.copies)
+    if (atMs <= clock.nowMs()) topics.add(message.topic)
+  const idle = new Set<string>()
+  if (!topics.has('orchestrator-events')) idle.add('deliver events')
+  if (!topics.has('worker-results')) idle.add('deliver results')
+  if (!topics.has('worker-jobs')) idle.add('take jobs')
+  if (!ready!.hasTimers) idle.add('timer')
+  if (workers.every(({ inHand }) => inHand.length === 0)) idle.add('work')
+  return idle
+}
 
 /** A little, to where something is due, or a good deal. */
 async function turnClock(world: World): Promise<void> {

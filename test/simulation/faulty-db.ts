@@ -77,7 +77,7 @@ async function inTransaction<T>(
   }
 }
 
-/** After an error every statement of the transaction is refused until it is rolled back, as on a real server. */
+/** After an error no further statement of the transaction is run: each fails like the first (src/db/postgres.ts). */
 function faultyTx(tx: Tx, faults: Faults, chance: Chance): Tx {
   const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
   let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity
@@ -86,11 +86,8 @@ function faultyTx(tx: Tx, faults: Faults, chance: Chance): Tx {
     script: tx.script,
     query: async (sql, values) => {
       left -= 1
-      if (left < -1) throw failure('25P02', 'simulated: the transaction is aborted')
-      if (left === -1) {
-        faults.note(planned![0])
-        throw planned![1]()
-      }
+      if (left === -1) faults.note(planned![0])
+      if (left < 0) throw planned![1]()
       return tx.query(sql, values)
     },
   }

@@ -77,7 +77,8 @@ const stepsOf = ({ db }: World): Promise<Step[]> =>
        from step_executions where kind = 'phase' order by id`,
   )
 
-type Act = (world: World, desk: Desk, door: Door) => Promise<string>
+/** Says what was done; null when there was nobody to do it for. */
+type Act = (world: World, desk: Desk, door: Door) => Promise<string | null>
 
 /** One of them, those for whom it makes sense first: most of the time, for the others are there to be refused. */
 function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boolean): T | null {
@@ -93,7 +94,7 @@ const onBatch =
   ): Act =>
   async (world, _desk, door) => {
     const batch = choose(world, await batchesOf(world), fits)
-    if (!batch) return 'there is no batch'
+    if (!batch) return null
     await act(world, batch, door)
     return `batch ${batch.id}`
   }
@@ -107,7 +108,7 @@ const onMember =
   (status: string, act: (world: World, member: Member, door: Door) => Promise<Outcome>): Act =>
   async (world, _desk, door) => {
     const member = choose(world, await membersOf(world), (one) => one.status === status)
-    if (!member) return 'there is no member'
+    if (!member) return null
     insistAll(await act(world, member, door))
     return `member ${member.id} of batch ${member.batchId}`
   }
@@ -119,7 +120,7 @@ const onStep =
   ): Act =>
   async (world, _desk, door) => {
     const step = choose(world, await stepsOf(world), fits)
-    if (!step) return 'there is no step'
+    if (!step) return null
     await act(world, step, door)
     return `step ${step.id} (${step.name}) of member ${step.memberId}`
   }
@@ -157,7 +158,7 @@ export function newPeople({ chance }: World, desk: Desk, count: number): GivenMe
 
 const add: Act = async (world, desk, door) => {
   const batch = choose(world, await batchesOf(world), isUnfinished)
-  if (!batch) return 'there is no batch'
+  if (!batch) return null
   const members = newPeople(world, desk, world.chance.between(1, 2))
   const { added } = await addMembers(door, batch.id, members, ORDER.actor)
   for (const { key } of added) desk.takenIn.push({ batchId: batch.id, key })
@@ -208,7 +209,7 @@ const move: Act = async (world, _desk, door) => {
   const member = choose(world, await membersOf(world), ({ status }) => status === 'active')
   const all = await batchesOf(world)
   const to = choose(world, all, (one) => isUnfinished(one) && one.id !== member?.batchId)
-  if (!member || !to) return 'there is nobody to move'
+  if (!member || !to) return null
   const { id, batchId } = member
   await moveMember(door, { ...ORDER, memberId: id, batchId, toBatchId: to.id })
   return `member ${id} of batch ${batchId} to batch ${to.id}`
@@ -301,18 +302,20 @@ export const askAnything = (world: World, desk: Desk): Promise<Asked> =>
   ask(world, desk, world.chance.weighed(WEIGHTS))
 
 export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {
-  let refused = false
+  let isRefused = false
   const { process, door } = world.office
   const end = await attempt(world, process, async () => {
     try {
       const [, act] = OPERATIONS[operation]
-      world.log.push(`  ${operation}: ${await act(world, desk, door)}`)
+      const done = await act(world, desk, door)
+      isRefused = done === null
+      world.log.push(`  ${operation}: ${done ?? 'nobody is there for it'}`)
     } catch (error) {
       if (!(error instanceof MatoolkitError)) throw error
-      refused = true
-      world.log.push(`  ${operation} was refused: ${error.message}`)
+      isRefused = true
+      world.log.push(`  ${operation} was refused: ${error.details.reason ?? error.message}`)
     }
   })
   if (end === 'crashed') startOffice(world)
-  return { operation, end: refused ? 'refused' : end }
+  return { operation, end: isRefused ? 'refused' : end }
 }

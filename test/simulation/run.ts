@@ -2,7 +2,7 @@
 // the touched batches looked at after each; then the world is healed, and everything must end.
 import type { Db } from '../../src/db/db.ts'
 import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
-import { STRIKES, type Strike, USUAL, type Usual } from './events.ts'
+import { idleNow, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
 import { makeWorld } from './make-world.ts'
@@ -37,12 +37,14 @@ const LOOK_AT_ALL_EVERY = 15
 const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
   'deliver events': 3,
   'deliver results': 5,
-  timer: 6,
-  'take jobs': 5,
-  work: 9,
-  operate: 2.5,
+  timer: 5,
+  'take jobs': 4,
+  work: 6,
+  operate: 3.5,
   'turn the clock': 4,
 }
+/** What would find nothing to do is tried now and then all the same. */
+const IDLE = 0.03
 const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
@@ -99,20 +101,29 @@ async function oneEvent(
   operations: Map<string, number>,
 ): Promise<void> {
   const { chance, clock, faults } = world
-  const what = chance.weighed({ ...WEIGHTS, ...strikeWeights(world) })
+  const what = chance.weighed({ ...(await usualWeights(world)), ...strikeWeights(world) })
   world.log.push(`${number} ${clock.now().toISOString()} ${what}`)
   if (isStrike(what)) {
     faults.note(what)
     await STRIKES[what](world)
   } else if (what === 'operate') {
     const { operation, end } = await askAnything(world, desk)
-    const key = `${operation} ${end}`
+    const key = `operator: ${operation} ${end}`
     operations.set(key, (operations.get(key) ?? 0) + 1)
   } else await USUAL[what](world)
   await look(world, number % LOOK_AT_ALL_EVERY === 0)
 }
 
 const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
+
+async function usualWeights(world: World): Promise<typeof WEIGHTS> {
+  const idle = await idleNow(world)
+  const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [
+    what,
+    idle.has(what) ? weight * IDLE : weight,
+  ])
+  return Object.fromEntries(pairs) as typeof WEIGHTS
+}
 
 function strikeWeights({ faults }: World): Record<Strike, number> {
   const kinds = Object.keys(STRIKES) as Strike[]
