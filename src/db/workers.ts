@@ -17,6 +17,15 @@ export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow
   return rows[0] ?? null
 }
 
+/** The worker's own limit; null when it has none, or nobody knows the worker. */
+export async function findWorkerLimit(db: Queryable, workerId: string): Promise<number | null> {
+  const rows = await db.query<{ limit: number | null }>(
+    'select max_outstanding as limit from workers where worker_id = $1',
+    [workerId],
+  )
+  return rows[0]?.limit ?? null
+}
+
 export async function rememberServed(tx: Tx, workerId: string, batchId: number): Promise<void> {
   await tx.query('update workers set last_served_batch_id = $2 where worker_id = $1', [
     workerId,

@@ -15,12 +15,20 @@ import {
   type StepRow,
   stepOf,
 } from '../db/facts.ts'
-import { findContended, listOutstandingJobs } from '../db/waits.ts'
+import {
+  countOutstanding,
+  findContended,
+  listBatchesWaiting,
+  listOutstandingJobs,
+  listQueued,
+} from '../db/waits.ts'
+import { findWorkerLimit } from '../db/workers.ts'
 import { Draft, type JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, close, count } from '../domain/decide/finish.ts'
 import { listOf, planNamed } from '../domain/decide/plan.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
+import { slotsToReuse } from '../domain/decide/window.ts'
 import type { Batch, StepPlan } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
@@ -96,20 +104,57 @@ export async function leave(visit: Visit): Promise<void> {
     await callBackJobs(visit, `the batch is held: ${draft.batch.heldReason}`)
   await useFreedSlots(visit)
   sendQueued(draft, visit.room)
+  await useSlotsLeft(visit)
   count(draft)
   close(draft)
   const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
   await Promise.all([writeChanges(tx, draft), sends.length > 0 && enqueue(tx, sends, draft.now)])
 }
 
-/** A job that ended leaves a slot; it is used again at once, unless another batch waits for that worker too (then fill shares). */
-async function useFreedSlots({ tx, draft, room }: Visit): Promise<void> {
+/** A job that ended leaves a slot; it is used again at once, within the batch's fair part while another batch waits too. */
+async function useFreedSlots(visit: Visit): Promise<void> {
+  const { tx, draft, room } = visit
   if (draft.attempts.length === 0) return
   const freed = new Map<string, number>()
   for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
   const contended = await findContended(tx, [...freed.keys()], draft.batch.id)
   for (const [workerId, slots] of freed) {
-    if (!contended.has(workerId)) room.set(workerId, (room.get(workerId) ?? 0) + slots)
+    const usable = contended.has(workerId) ? await fairPart(visit, workerId, slots) : slots
+    room.set(workerId, (room.get(workerId) ?? 0) + usable)
+  }
+}
+
+async function fairPart(
+  { tx, draft, door }: Visit,
+  workerId: string,
+  freed: number,
+): Promise<number> {
+  const waiting = await listBatchesWaiting(tx, workerId)
+  const rivals = waiting.filter((batchId) => batchId !== draft.batch.id).length
+  // The jobs that ended are still among those that are out: their rows go when this change is written.
+  const out = (await countOutstanding(tx, workerId)).get(draft.batch.id) ?? 0
+  const limit = (await findWorkerLimit(tx, workerId)) ?? door.maxOutstanding
+  return slotsToReuse(limit, rivals, out - freed, freed)
+}
+
+/**
+ * Slots that the members at hand left over (theirs was the last step for now) go to members of the same batch that wait for one.
+ * Filling them in a transaction of its own cost a third more transactions on a batch larger than the window.
+ */
+async function useSlotsLeft(visit: Visit): Promise<void> {
+  const { tx, draft, room } = visit
+  if (draft.batch.heldAt !== null) return
+  for (const [workerId, left] of room) {
+    if (left <= 0) continue
+    const queued = await listQueued(tx, workerId, draft.batch.id, left)
+    const fresh = queued.filter(({ stepId }) => !draft.steps.has(stepId))
+    if (fresh.length === 0) continue
+    await bringMembers(
+      visit,
+      fresh.flatMap(({ memberId }) => memberId ?? []),
+    )
+    if (fresh.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
+    sendQueued(draft, room)
   }
 }
 

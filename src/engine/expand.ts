@@ -1,7 +1,7 @@
 // Steps for members, set-based: everybody of a phase that has started, in chunks, or some members in every phase that has.
 // One function writes the rows, so repeats and races create nothing twice and miss nobody.
 import { listMemberIds } from '../db/batches.ts'
-import { insertPhaseSteps } from '../db/steps.ts'
+import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { advanceMember, hasBegun, isEffective } from '../domain/decide/next.ts'
 import { stepsOfPhase } from '../domain/decide/plan.ts'
 import type { Phase, StepPlan } from '../domain/facts.ts'
@@ -42,6 +42,27 @@ async function writeSteps(
     newIds.add(id)
 }
 
+/**
+ * Whoever joined after another phase was written needs its steps there as well: the message about the joining may still be on
+ * its way, and with the steps of this phase alone the member would skip all earlier ones.
+ */
+async function catchUp(
+  visit: Visit,
+  phase: Phase,
+  memberIds: readonly number[],
+  newIds: Set<number>,
+): Promise<void> {
+  const { tx, draft } = visit
+  for (const other of draft.phases) {
+    const isWritten = hasBegun(other) && !(other.status === 'dispatched' && !other.expandedAt)
+    if (other === phase || !isWritten || !isEffective(draft, other)) continue
+    const later = memberIds.filter((id) => id > other.expandedThrough)
+    if (later.length === 0) continue
+    const without = await listWithoutSteps(tx, other.id, later)
+    await writeSteps(visit, other, without, stepsOfPhase(draft, other), newIds)
+  }
+}
+
 /** Writes the next chunk of a phase that has started. False when there was nothing left to do. */
 export async function expandPhase(
   door: Door,
@@ -57,6 +78,7 @@ export async function expandPhase(
     if (ids.length > 0) {
       const newIds = new Set<number>()
       await writeSteps(visit, phase, ids, stepsOfPhase(draft, phase), newIds)
+      await catchUp(visit, phase, ids, newIds)
       await bringMembers(visit, ids, { all: true, newIds })
     }
     const isLast = ids.length < MEMBERS_PER_CHUNK

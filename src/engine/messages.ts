@@ -35,15 +35,33 @@ interface Addressed {
 }
 
 const ACTOR = 'orchestrator'
+/** Batches of one chunk that are changed at the same time: each has a lock and a connection of its own. */
+const GROUPS_AT_ONCE = 4
 
 /** One verdict per message, in their order. Throws when the database cannot be used right now: all come again. */
 export async function handleMessages(door: Door, messages: readonly Message[]): Promise<Verdict[]> {
   const verdicts: Verdict[] = messages.map(() => 'settle')
   const addressed = await findBatches(door, messages, verdicts)
-  for (const [batchId, group] of Map.groupBy(addressed, (one) => one.batchId)) {
-    await handleGroup(door, batchId, group, verdicts)
-  }
+  const groups = [...Map.groupBy(addressed, (one) => one.batchId)]
+  await eachOfSome(groups, door.db.kind === 'pglite' ? 1 : GROUPS_AT_ONCE, ([batchId, group]) =>
+    handleGroup(door, batchId, group, verdicts),
+  )
   return verdicts
+}
+
+/** All of them, some at a time. Waits for those that are under way before it throws the first failure. */
+async function eachOfSome<T>(
+  all: readonly T[],
+  atOnce: number,
+  run: (one: T) => Promise<void>,
+): Promise<void> {
+  const left = all.values()
+  const lane = async () => {
+    for (const one of left) await run(one)
+  }
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, lane))
+  const failed = ended.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 async function findBatches(

@@ -32,5 +32,20 @@ export function shareSlots(
   return share
 }
 
+/**
+ * Of the slots that a batch's own jobs have just left, those it may use again at once while others wait: up to its fair part of
+ * the window. What is above goes to whoever has fewer jobs out.
+ */
+export function slotsToReuse(
+  limit: number,
+  rivals: number,
+  stillOut: number,
+  freed: number,
+): number {
+  if (rivals === 0) return freed
+  const fairPart = Math.max(1, Math.floor(limit / (rivals + 1)))
+  return Math.max(0, Math.min(freed, fairPart - stillOut))
+}
+
 const add = (share: Map<number, number>, batchId: number, slots: number) =>
   share.set(batchId, share.get(batchId)! + slots)

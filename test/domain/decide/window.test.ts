@@ -1,7 +1,7 @@
 // Sharing a worker's slots: never more than are free, as level as they can be made, and the same every time.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { shareSlots } from '../../../src/domain/decide/window.ts'
+import { shareSlots, slotsToReuse } from '../../../src/domain/decide/window.ts'
 import { seeded } from '../../seeded.ts'
 
 type Out = Readonly<Record<number, number>>
@@ -61,4 +61,17 @@ it('with fewer slots than batches the turn goes round', () => {
     turns.push([...share].find(([, slots]) => slots === 1)![0])
   }
   assert.deepEqual(turns.slice(1), [3, 5, 9, 3, 5, 9])
+})
+
+describe('slots to use again', () => {
+  const rows: [string, Parameters<typeof slotsToReuse>, number][] = [
+    ['all, when nobody else waits', [10, 0, 9, 3], 3],
+    ['up to the fair part, when somebody does', [10, 1, 3, 4], 2],
+    ['none above the fair part', [10, 1, 7, 3], 0],
+    ['all, when far below the fair part', [100, 1, 10, 4], 4],
+    ['at least one job a batch, however many wait', [2, 9, 0, 1], 1],
+  ]
+  for (const [name, given, wanted] of rows) {
+    it(name, () => assert.equal(slotsToReuse(...given), wanted))
+  }
 })
