@@ -49,6 +49,22 @@ export async function insertPhaseSteps(
   return rows.map(({ id }) => id)
 }
 
+/** Of these members, those who have no step in the phase. */
+export async function listWithoutSteps(
+  tx: Tx,
+  phaseId: number,
+  memberIds: readonly number[],
+): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select g.id from unnest($2::bigint[]) as g (id)
+      where not exists (select from step_executions s
+                         where s.kind = 'phase' and s.batch_member_id = g.id and s.phase_execution_id = $1)
+      order by g.id`,
+    [phaseId, memberIds],
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** Ends every open init and phase step of the batch, with an event each. Jobs that are out keep their wait until they answer. */
 export async function cancelSteps(
   tx: Tx,
