@@ -283,7 +283,9 @@ table('words that cannot be resolved', [
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
-      steps: { 11: ['1 prepare/create pending slot', { jobId: 'step-11', wasTaken: true, attempt: 1 }] },
+      steps: {
+        11: ['1 prepare/create pending slot', { jobId: 'step-11', wasTaken: true, attempt: 1 }],
+      },
     },
     decide: send(),
     records: {
