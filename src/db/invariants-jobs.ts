@@ -49,7 +49,7 @@ const WAITS: Invariant[] = [
       union all
       select n.batch_id, format('step %s is next for member %s and waits for nothing', n.id, n.batch_member_id)
         from (select distinct on (s.batch_id, s.batch_member_id)
-                     s.batch_id, s.batch_member_id, s.id, p.status as phase_status
+                     s.batch_id, s.batch_member_id, s.id, p.status as phase_status, p.offset_minutes, p.phase_index, p.id as phase_id
                 from step_executions s join ${EFFECTIVE} as p on p.id = s.phase_execution_id
                where s.kind = 'phase' and s.status not in ('succeeded', 'skipped')
                order by s.batch_id, s.batch_member_id, p.offset_minutes desc, p.phase_index, p.id, s.step_index, s.id) as n
@@ -60,6 +60,12 @@ const WAITS: Invariant[] = [
          and not exists (select from step_executions u
                           where u.kind in ('rollback', 'removal') and u.batch_member_id = n.batch_member_id
                             and u.status in ('pending', 'dispatched', 'polling'))
+         and not exists (select from ${EFFECTIVE} as earlier
+                          where earlier.batch_id = n.batch_id
+                            and (-earlier.offset_minutes, earlier.phase_index, earlier.id) < (-n.offset_minutes, n.phase_index, n.phase_id)
+                            and (earlier.status = 'pending'
+                                 or (earlier.status = 'dispatched' and earlier.expanded_at is null
+                                     and n.batch_member_id > earlier.expanded_through)))
       union all
       select s.batch_id, format('%s step %s and those after it wait for nothing', s.kind, min(s.id))
         from step_executions s join batches b on b.id = s.batch_id

@@ -21,7 +21,6 @@ type Happening = (world: World) => Promise<unknown>
 const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
 const TIMERS: readonly ((door: Door) => Promise<unknown>)[] = [
   runTimers,
-  runTimers,
   startDuePhases,
   expandPhases,
   settleDeadJobs,

@@ -48,8 +48,8 @@ export function faultyDb(db: Db, process: Process, faults: Faults, chance: Chanc
       if (process.isDead) return process.die()
       if (faults.strikes('connection dropped')) throw dropped()
       const ending = ENDINGS.find((kind) => faults.strikes(kind)) ?? 'commit'
-      const result = await inTransaction(db, faults, chance, ending, work)
-      if (ending.startsWith('crash')) return process.die()
+      const result = await inTransaction(db, process, faults, chance, ending, work)
+      if (ending.startsWith('crash') || process.isDead) return process.die()
       if (ending !== 'commit') throw dropped()
       return result as Awaited<ReturnType<typeof work>>
     },
@@ -59,6 +59,7 @@ export function faultyDb(db: Db, process: Process, faults: Faults, chance: Chanc
 /** What `work` returned, or undefined when the ending rolled it back. Throws what `work` threw. */
 async function inTransaction<T>(
   db: Db,
+  process: Process,
   faults: Faults,
   chance: Chance,
   ending: Ending,
@@ -67,8 +68,8 @@ async function inTransaction<T>(
   const isUndone = ending === 'commit failed' || ending === 'crash before commit'
   try {
     return await db.transaction(async (tx) => {
-      const result = await work(faultyTx(tx, faults, chance))
-      if (isUndone) throw new Undone()
+      const result = await work(faultyTx(tx, process, faults, chance))
+      if (isUndone || process.isDead) throw new Undone()
       return result
     })
   } catch (error) {
@@ -78,13 +79,15 @@ async function inTransaction<T>(
 }
 
 /** After an error no further statement of the transaction is run: each fails like the first (src/db/postgres.ts). */
-function faultyTx(tx: Tx, faults: Faults, chance: Chance): Tx {
+function faultyTx(tx: Tx, process: Process, faults: Faults, chance: Chance): Tx {
   const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
   let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity
   return {
     inTransaction: true,
     script: tx.script,
     query: async (sql, values) => {
+      // A process that died while another of its transactions was open: the server rolls that one back.
+      if (process.isDead) throw new Undone()
       left -= 1
       if (left === -1) faults.note(planned![0])
       if (left < 0) throw planned![1]()

@@ -8,6 +8,7 @@ import { MatoolkitError } from '../../src/errors.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
 import { nextDueMs } from './events.ts'
 import { asOrchestrator } from './orchestrator.ts'
+import { heldShift } from './promises.ts'
 import { sayHello, takeJobs, workOn } from './worker.ts'
 import type { World } from './world.ts'
 
@@ -50,7 +51,11 @@ async function lookAfter(world: World): Promise<void> {
   const held = await db.query<{ id: number }>(
     'select id from batches where held_at is not null order by id',
   )
-  for (const { id } of held) await resumeBatch(office.door, { ...order, batchId: id })
+  for (const { id } of held) {
+    const check = await heldShift(world, id)
+    await resumeBatch(office.door, { ...order, batchId: id })
+    await check()
+  }
   for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
     const { items } = await bus.deadLetters.list(subscription, 100)
     for (const { id, reason } of items) {

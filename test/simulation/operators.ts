@@ -142,7 +142,8 @@ const create: Act = async (world, desk, door) => {
   const { chance, clock } = world
   const isManual = chance.happens(0.25)
   const minutes = chance.between(-10, 60)
-  const members = newPeople(world, desk, chance.between(2, 5))
+  const count = desk.shape.isDoomed ? chance.between(13, 16) : chance.between(2, 5)
+  const members = newPeople(world, desk, count)
   const sourceTime = isManual ? null : new Date(clock.nowMs() + minutes * MINUTE_MS)
   const request = { runbookName: desk.shape.name, sourceTime, members, createdBy: 'operator' }
   const { batchId } = await createBatch(door, request)
@@ -240,7 +241,7 @@ const OPERATIONS = {
   publish: [1, publish],
   'create a batch': [2, create],
   'add members': [2, add],
-  remove: [3, onMember('active', (_w, one, door) => removeMembers(door, orderFor(one)))],
+  remove: [3, onMember('failed', (_w, one, door) => removeMembers(door, orderFor(one)))],
   'drop from the source': [
     2,
     onMember('active', (_w, one, door) => removeMembers(door, { ...orderFor(one), by: 'source' })),
@@ -298,8 +299,35 @@ export interface Asked {
   readonly end: 'done' | 'refused' | 'failed' | 'crashed'
 }
 
-export const askAnything = (world: World, desk: Desk): Promise<Asked> =>
-  ask(world, desk, world.chance.weighed(WEIGHTS))
+/** Anything at all, or what does most harm at this moment. */
+export async function askAnything(world: World, desk: Desk): Promise<Asked> {
+  const { chance } = world
+  const isMean = chance.happens(MEAN_SHARE)
+  const mean = isMean ? await inconvenient(world) : []
+  return ask(world, desk, mean.length > 0 ? chance.pick(mean) : chance.weighed(WEIGHTS))
+}
+
+const MEAN_SHARE = 0.4
+
+/** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
+async function inconvenient({ db, workers }: World): Promise<Operation[]> {
+  const [now] = await db.query<Record<'isStarting' | 'isUndoing' | 'isHeld' | 'hasLate', boolean>>(
+    `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
+            exists (select from step_executions
+                     where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
+            exists (select from batches where held_at is not null) as "isHeld",
+            exists (select from step_executions where late_result_json is not null) as "hasLate"`,
+  )
+  return [
+    ...(now!.isStarting ? (['add members', 'move', 'publish', 'rejoin'] as const) : []),
+    ...(now!.isUndoing ? (['remove', 'retry', 'drop from the source'] as const) : []),
+    ...(now!.isHeld ? (['resume', 'cancel', 'remove'] as const) : []),
+    ...(now!.hasLate ? (['accept a late result'] as const) : []),
+    ...(workers.some(({ inHand }) => inHand.length > 0)
+      ? (['hold', 'remove', 'redo', 'skip'] as const)
+      : []),
+  ]
+}
 
 export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {
   let isRefused = false

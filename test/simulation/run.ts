@@ -31,6 +31,8 @@ export interface RunOptions {
 }
 
 const EVENTS = 90
+/** Seeds whose members nearly all fail, for the fuse. */
+const DOOMED_SHARE = 0.08
 const LOOK_AT_ALL_EVERY = 15
 
 /** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */
@@ -85,7 +87,7 @@ async function empty(db: Db): Promise<void> {
 
 async function begin(world: World): Promise<Desk> {
   const { chance } = world
-  const shape = drawShape(chance, 'wave', chance.happens(0.08))
+  const shape = drawShape(chance, 'wave', chance.happens(DOOMED_SHARE))
   const desk: Desk = { shape, version: 0, peopleMade: 0, takenIn: [] }
   for (const worker of world.workers) await sayHello(world, worker)
   while (desk.version === 0) await ask(world, desk, 'publish')
@@ -103,6 +105,7 @@ async function oneEvent(
   const { chance, clock, faults } = world
   const what = chance.weighed({ ...(await usualWeights(world)), ...strikeWeights(world) })
   world.log.push(`${number} ${clock.now().toISOString()} ${what}`)
+  const struck = faultsSoFar(world)
   if (isStrike(what)) {
     faults.note(what)
     await STRIKES[what](world)
@@ -111,8 +114,11 @@ async function oneEvent(
     const key = `operator: ${operation} ${end}`
     operations.set(key, (operations.get(key) ?? 0) + 1)
   } else await USUAL[what](world)
-  await look(world, number % LOOK_AT_ALL_EVERY === 0)
+  await look(world, number % LOOK_AT_ALL_EVERY === 0 || faultsSoFar(world) > struck)
 }
+
+const faultsSoFar = ({ faults }: World): number =>
+  [...faults.fired.values()].reduce((sum, times) => sum + times, 0)
 
 const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
 
@@ -132,7 +138,7 @@ function strikeWeights({ faults }: World): Record<Strike, number> {
   ) as Record<Strike, number>
 }
 
-/** The batches that the event touched; from time to time all of them. */
+/** The batches that the event touched; all of them after a fault, and from time to time. */
 async function look(world: World, isAll: boolean): Promise<void> {
   const [news] = await world.db.query<{ last: number | null; batches: number[] | null }>(
     'select max(id) as last, array_agg(distinct batch_id) as batches from events where id > $1',

@@ -11,7 +11,8 @@ export interface Shape {
   readonly name: string
   readonly hasInit: boolean
   readonly hasRemoval: boolean
-  readonly phases: number
+  /** The phases in the order in which the file lists them, by their place in time. */
+  readonly placesInFile: readonly number[]
   /** Two members in three fail in the first phase: for the fuse. */
   readonly isDoomed: boolean
 }
@@ -21,7 +22,7 @@ export function drawShape(chance: Chance, name: string, isDoomed: boolean): Shap
     name,
     hasInit: !isDoomed && chance.happens(0.4),
     hasRemoval: chance.happens(0.7),
-    phases: isDoomed ? 1 : chance.between(1, 3),
+    placesInFile: chance.shuffled([0, 1, 2].slice(0, isDoomed ? 1 : chance.between(1, 3))),
     isDoomed,
   }
 }
@@ -95,7 +96,8 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   const offsets = ['T-30m', 'T-0', 'T+20m']
   const names = ['prepare', 'cutover', 'after']
   lines.push('phases:')
-  for (let i = 0; i < shape.phases; i++) {
+  // Their place in the file is not their order in time: that is what offsets are for.
+  for (const i of shape.placesInFile) {
     lines.push(`  - name: ${names[i]}`, `    offset: ${offsets[i]}`, '    steps:')
     lines.push(...bodies[i]!.map((one) => `      - ${one}`))
   }

@@ -25,6 +25,7 @@ interface InHand {
   readonly takenAtMs: number
   /** Stands still until its lease is over, does not notice, and goes on. */
   readonly isZombie: boolean
+  renewedAtMs: number
   stage: 'taken' | 'done' | 'answered'
   answer?: Answer
 }
@@ -100,6 +101,7 @@ function take(world: World, worker: SimulatedWorker, message: Received): void {
     message,
     job,
     takenAtMs: world.clock.nowMs(),
+    renewedAtMs: world.clock.nowMs(),
     isZombie: world.chance.happens(world.faults.rate('zombie worker answered late')),
     stage: answer ? 'done' : 'taken',
     ...(answer && { answer }),
@@ -138,7 +140,7 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
     return drop(worker, item)
   }
   if (item.isZombie) faults.note('zombie worker answered late')
-  else if ((await worker.bus.renew([message])).length > 0) return drop(worker, item)
+  else if (!(await keepsLease(world, worker, item))) return drop(worker, item)
   if (faults.strikes('worker died before the effect')) return die(world, worker)
   // A zombie's lease is over, so somebody else may be doing the same at this moment.
   if (item.isZombie) journal.excuse(job.jobId)
@@ -147,6 +149,17 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
   item.stage = 'done'
   worker.known.set(job.jobId, item.answer)
   if (faults.strikes('worker died after the effect')) die(world, worker)
+}
+
+/** Renewed every third of the lease, as a worker does: in between it cannot know that the job is no longer its own. */
+async function keepsLease(
+  { clock }: World,
+  worker: SimulatedWorker,
+  item: InHand,
+): Promise<boolean> {
+  if (clock.nowMs() - item.renewedAtMs < LEASE_MS / 3) return true
+  item.renewedAtMs = clock.nowMs()
+  return (await worker.bus.renew([item.message])).length === 0
 }
 
 async function answerIt(world: World, worker: SimulatedWorker, item: InHand): Promise<void> {
