@@ -1,0 +1,246 @@
+// The bug bank: mistakes that people make in systems like this one, each as a change of one place in the program. The sweep must
+// find every one of them, and so shows that it would find them in earnest.
+import type { Mutant } from './mutant-loader.ts'
+
+const SETTLE = 'src/domain/decide/settle.ts'
+const SEND = 'src/domain/decide/send.ts'
+const NEXT = 'src/domain/decide/next.ts'
+const FINISH = 'src/domain/decide/finish.ts'
+const DOOR = 'src/engine/door.ts'
+const OPERATE = 'src/engine/operate.ts'
+const REPAIR = 'src/domain/decide/repair.ts'
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'attempt not checked: any result of the step counts',
+    file: SETTLE,
+    find: `wait?.what === 'job' && wait.jobId === jobId`,
+    replace: `wait?.what === 'job' && jobId !== ''`,
+  },
+  {
+    name: 'acknowledged before the commit',
+    file: 'src/bus/consumer.ts',
+    find: 'const outcomes = await handleUnderLease(options, messages, stopping)',
+    replace:
+      'await options.bus.settle(messages)\n  const outcomes = await handleUnderLease(options, messages, stopping)',
+  },
+  {
+    name: 'jobs published before the commit',
+    file: DOOR,
+    find: `  return door.db.transaction(async (tx) => {
+    const visit = await enter(door, tx, batchId, actor)
+    const result = await work(visit)
+    await leave(visit)
+    return result
+  })`,
+    replace: `  let sends: Send[] = []
+  try {
+    return await door.db.transaction(async (tx) => {
+      const visit = await enter(door, tx, batchId, actor)
+      const result = await work(visit)
+      await leave(visit)
+      sends = visit.draft.jobs.map((job) => jobMessage(visit.draft.batch, job))
+      return result
+    })
+  } catch (error) {
+    await door.db.transaction((tx) => enqueue(tx, sends, door.clock.now()))
+    throw error
+  }`,
+  },
+  {
+    name: 'jobs published after the commit',
+    file: DOOR,
+    find: `  return door.db.transaction(async (tx) => {
+    const visit = await enter(door, tx, batchId, actor)
+    const result = await work(visit)
+    await leave(visit)
+    return result
+  })`,
+    replace: `  let sends: Send[] = []
+  const done = await door.db.transaction(async (tx) => {
+    const visit = await enter(door, tx, batchId, actor)
+    const result = await work(visit)
+    await leave(visit)
+    sends = visit.draft.jobs.map((job) => jobMessage(visit.draft.batch, job))
+    await withdraw(tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
+    return result
+  })
+  const late = sends.map((one) => ({ ...one, messageId: \`\${one.messageId}-replay-1\` }))
+  await door.db.transaction((tx) => enqueue(tx, late, door.clock.now()))
+  return done`,
+  },
+  {
+    name: 'retry without + 1',
+    file: SETTLE,
+    find: `        attempt: step.attempt + 1,
+        retryCount: retry,`,
+    replace: `        retryCount: retry,`,
+  },
+  {
+    name: 'retry not counted',
+    file: SETTLE,
+    find: '        retryCount: retry,\n',
+    replace: '',
+  },
+  {
+    name: 'poll id without number',
+    file: SEND,
+    find: 'attempt: step.attempt, poll })',
+    replace: 'attempt: step.attempt, poll: 0 })',
+  },
+  {
+    name: 'counted before sending only',
+    file: DOOR,
+    find: '  count(draft)\n  close(draft)',
+    replace: '  close(draft)',
+  },
+  {
+    name: 'members counted by their new status only',
+    file: FINISH,
+    find: `Number(member.status === status) - Number(before === status)`,
+    replace: `Number(member.status === status) - Number(before === status && status !== 'failed')`,
+  },
+  {
+    name: 'hold does not stop sending',
+    file: SEND,
+    find: '  if (batch.heldAt !== null) return false\n',
+    replace: '',
+  },
+  {
+    name: 'withdrawal forgotten at hold',
+    file: DOOR,
+    find: '  if (draft.wantsWithdrawal)\n',
+    replace: '  if (draft.wantsWithdrawal && draft.jobs.length > 0)\n',
+  },
+  {
+    name: 'withdrawal forgotten at cancel',
+    file: OPERATE,
+    find: '    await callBackJobs(visit, `the batch was cancelled:',
+    replace: '    String(`the batch was cancelled:',
+  },
+  {
+    name: 'jobs called back from under the worker that has them',
+    file: 'src/bus/outbox.ts',
+    find: `topic || '' = $1 and lease_token is null`,
+    replace: `topic || '' = $1`,
+  },
+  {
+    name: 'undo while the doing is unsettled',
+    file: NEXT,
+    find: `  if (steps.some(isUnsettled)) return null
+  const undo =
+    firstOpenUndo(steps, 'rollback') ??`,
+    replace: `  const undo =
+    firstOpenUndo(steps, 'rollback') ??`,
+  },
+  {
+    name: 'removal does not wait for the rollback',
+    file: NEXT,
+    find: `    firstOpenUndo(steps, 'rollback') ??
+    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)`,
+    replace: `    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null) ??
+    firstOpenUndo(steps, 'rollback')`,
+  },
+  {
+    name: 'fuse blows one too early',
+    file: FINISH,
+    find: 'if (failed <= FUSE_MIN_FAILED ||',
+    replace: 'if (failed < FUSE_MIN_FAILED ||',
+  },
+  {
+    name: 'fuse blows one too late',
+    file: FINISH,
+    find: 'if (failed <= FUSE_MIN_FAILED ||',
+    replace: 'if (failed <= FUSE_MIN_FAILED + 1 ||',
+  },
+  {
+    name: 'a hint is taken for the time itself',
+    file: 'src/domain/decide/wake.ts',
+    find: 'if (!wait?.wakeAt || wait.wakeAt > draft.now) return',
+    replace: 'if (!wait?.wakeAt) return',
+  },
+  {
+    name: 'phase due by message, not by its time',
+    file: 'src/domain/decide/course.ts',
+    find: 'if (phase.dueAt > draft.now) {',
+    replace: 'if (phase.dueAt > draft.later(86_400)) {',
+  },
+  {
+    name: 'phase closes before all its steps are written',
+    file: FINISH,
+    find: `phase.status === 'dispatched' && phase.expandedAt !== null)`,
+    replace: `phase.status === 'dispatched')`,
+  },
+  {
+    name: 'a joiner gets steps in open phases only',
+    file: NEXT,
+    find: 'isPhaseStarted(phase.status) || isEmptied(phase)',
+    replace: `phase.status === 'dispatched' || (isEmptied(phase) && isPhaseStarted(phase.status))`,
+  },
+  {
+    name: 'a joiner skips the phases that were written before it came',
+    file: 'src/engine/expand.ts',
+    find: '      await catchUp(visit, phase, ids, newIds)\n',
+    replace: '',
+  },
+  {
+    name: 'phases that fall due together overtake each other',
+    file: NEXT,
+    find: 'return isOvertaking(draft, member, step) ? null : step',
+    replace: 'return isOvertaking(draft, member, step) && step.id < 0 ? null : step',
+  },
+  {
+    name: 'dead letters of jobs are not looked at',
+    file: 'src/engine/timers.ts',
+    find: 'const letters = await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)',
+    replace: 'const letters = (await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)).slice(0, 0)',
+  },
+  {
+    name: 'held time counts',
+    file: OPERATE,
+    find: '    await moveHeldTimes(tx, batchId, heldAt!, draft.now)\n',
+    replace: '    if (heldAt === null) await moveHeldTimes(tx, batchId, draft.now, draft.now)\n',
+  },
+  {
+    name: 'a late success of a cancelled step is applied',
+    file: SETTLE,
+    find: `if (step.status === 'cancelled') return settleCancelled(`,
+    replace: `if (step.status === 'cancelled' && failureOf(step, result)) return settleCancelled(`,
+  },
+  {
+    name: 'a repeated batch-init begins again',
+    file: 'src/domain/decide/course.ts',
+    find: `  if (batch.status !== 'detected') return\n`,
+    replace: '',
+  },
+  {
+    name: 'a collision in the database is taken for poison',
+    file: 'src/db/transient.ts',
+    find: `'40001', '40P01', `,
+    replace: '',
+  },
+  {
+    name: 'operator retry uses the old job id',
+    file: 'src/domain/decide/take-up.ts',
+    find: '{ ...fresh, attempt: step.attempt + 1 }',
+    replace: 'fresh',
+  },
+  {
+    name: 'redo leaves the later steps as they are',
+    file: REPAIR,
+    find: '  for (const step of ordered.slice(start)) {\n',
+    replace: '  for (const step of ordered.slice(start, start + 1)) {\n',
+  },
+  {
+    name: 'the window forgets what is out',
+    file: 'src/domain/decide/window.ts',
+    find: 'for (const jobs of outstanding.values()) free -= jobs',
+    replace: 'for (const jobs of outstanding.values()) free -= Math.min(jobs, 0)',
+  },
+  {
+    name: 'a member is active in two batches',
+    file: 'src/engine/members.ts',
+    find: '  if (elsewhere.length === 0) await ensureSteps(visit, ids)\n  return elsewhere.map(',
+    replace: '  await ensureSteps(visit, ids)\n  return elsewhere.slice(0, 0).map(',
+  },
+]
