@@ -68,12 +68,19 @@ export const STRIKES = {
 
 export type Strike = keyof typeof STRIKES
 
-/** Those of the usual things that would find nothing to do at this moment. */
-export async function idleNow(world: World): Promise<ReadonlySet<string>> {
+export interface Mood {
+  /** Those of the usual things that would find nothing to do at this moment. */
+  readonly idle: ReadonlySet<string>
+  /** A phase has begun and its steps are not written: what comes in between is worth trying. */
+  readonly isBetween: boolean
+}
+
+export async function moodOf(world: World): Promise<Mood> {
   const { db, clock, broker, workers } = world
-  const [ready] = await db.query<{ topics: string[]; hasTimers: boolean }>(
+  const [ready] = await db.query<{ topics: string[]; hasTimers: boolean; isBetween: boolean }>(
     `select array(select distinct topic from messages
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
+            exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
             exists (select from waits where what = 'slot' or wake_at <= $1)
             or exists (select from phase_executions
                         where (status = 'pending' and due_at <= $1) or (status = 'dispatched' and expanded_at is null))
@@ -89,7 +96,7 @@ export async function idleNow(world: World): Promise<ReadonlySet<string>> {
   if (!topics.has('worker-jobs')) idle.add('take jobs')
   if (!ready!.hasTimers) idle.add('timer')
   if (workers.every(({ inHand }) => inHand.length === 0)) idle.add('work')
-  return idle
+  return { idle, isBetween: ready!.isBetween }
 }
 
 /** A little, to where something is due, or a good deal. */

@@ -5,19 +5,19 @@ import type { Chance } from './chance.ts'
 /** The most often a kind may strike, per opportunity. */
 export const FAULTS = {
   // The database: nothing was done, something was, or it cannot be told.
-  'connection dropped': 0.02,
-  'statement timeout': 0.01,
-  deadlock: 0.01,
-  'serialization failure': 0.01,
-  'commit failed': 0.04,
-  'commit unknown': 0.04,
-  'statement done but unanswered': 0.02,
+  'connection dropped': 0.03,
+  'statement timeout': 0.03,
+  deadlock: 0.03,
+  'serialization failure': 0.03,
+  'commit failed': 0.15,
+  'commit unknown': 0.12,
+  'statement done but unanswered': 0.03,
   // Processes.
-  'crash before commit': 0.04,
-  'crash after commit': 0.04,
-  'crash after receive': 0.05,
-  'crash before ack': 0.05,
-  'consumer stalled past its lease': 0.05,
+  'crash before commit': 0.1,
+  'crash after commit': 0.1,
+  'crash after receive': 0.1,
+  'crash before ack': 0.1,
+  'consumer stalled past its lease': 0.1,
   // Messages.
   'message duplicated': 0.2,
   'message duplicated after the detection window': 0.1,

@@ -8,15 +8,24 @@ import type { Process } from './process.ts'
 /** Rolls the real transaction back; never seen by the program. */
 class Undone extends Error {}
 
-const failure = (code: string, message: string) => Object.assign(new Error(message), { code })
-const dropped = () => failure('08006', 'simulated: the connection was lost')
+/** An error that the world has made, with the code that the server would give. */
+export class Simulated extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(`simulated: ${message}`)
+    this.code = code
+  }
+}
+
+const dropped = () => new Simulated('08006', 'the connection was lost')
 
 /** Errors of a single statement: what the server says, by the kind of fault. */
 const STATEMENT_ERRORS: readonly [Fault, () => Error][] = [
   ['connection dropped', dropped],
-  ['statement timeout', () => failure('57014', 'simulated: statement timeout')],
-  ['deadlock', () => failure('40P01', 'simulated: deadlock detected')],
-  ['serialization failure', () => failure('40001', 'simulated: could not serialize access')],
+  ['statement timeout', () => new Simulated('57014', 'statement timeout')],
+  ['deadlock', () => new Simulated('40P01', 'deadlock detected')],
+  ['serialization failure', () => new Simulated('40001', 'could not serialize access')],
 ]
 
 /** A transaction of the engine has about a dozen statements. */

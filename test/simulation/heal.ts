@@ -13,7 +13,8 @@ import { sayHello, takeJobs, workOn } from './worker.ts'
 import type { World } from './world.ts'
 
 /** A round goes to the next moment that something is due. Seeds need 10 to 120. */
-const ROUNDS_MAX = 500
+const ROUNDS_MAX = 300
+const LOOK_EVERY = 5
 
 /** Returns how many rounds it took. */
 export async function heal(world: World): Promise<number> {
@@ -23,7 +24,8 @@ export async function heal(world: World): Promise<number> {
     world.log.push(`heal ${round} ${world.clock.now().toISOString()}`)
     await lookAfter(world)
     await settleDown(world)
-    if (round % 5 === 0) {
+    await lookForUnnoticed(world)
+    if (round % LOOK_EVERY === 0) {
       await lookForBroken(world, null)
       await lookOutside(world)
     }
@@ -35,6 +37,15 @@ export async function heal(world: World): Promise<number> {
   }
   world.found.push(`P6: after ${ROUNDS_MAX} rounds without a fault not everything has ended`)
   return ROUNDS_MAX
+}
+
+/** Timers have run until they found nothing to do. */
+async function lookForUnnoticed({ db, found }: World): Promise<void> {
+  const letters = await db.query<{ id: string }>(
+    `select message_id as id from dead_letters where topic = 'worker-jobs' and noticed_at is null`,
+  )
+  for (const { id } of letters)
+    found.push(`R24: job ${id} is a dead letter, and its step does not know`)
 }
 
 const isQuiet = async ({ db }: World): Promise<boolean> => {

@@ -307,7 +307,7 @@ export async function askAnything(world: World, desk: Desk): Promise<Asked> {
   return ask(world, desk, mean.length > 0 ? chance.pick(mean) : chance.weighed(WEIGHTS))
 }
 
-const MEAN_SHARE = 0.4
+const MEAN_SHARE = 0.6
 
 /** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
 async function inconvenient({ db, workers }: World): Promise<Operation[]> {
@@ -319,7 +319,9 @@ async function inconvenient({ db, workers }: World): Promise<Operation[]> {
             exists (select from step_executions where late_result_json is not null) as "hasLate"`,
   )
   return [
-    ...(now!.isStarting ? (['add members', 'move', 'publish', 'rejoin'] as const) : []),
+    ...(now!.isStarting
+      ? (['add members', 'add members', 'move', 'publish', 'rejoin'] as const)
+      : []),
     ...(now!.isUndoing ? (['remove', 'retry', 'drop from the source'] as const) : []),
     ...(now!.isHeld ? (['resume', 'cancel', 'remove'] as const) : []),
     ...(now!.hasLate ? (['accept a late result'] as const) : []),

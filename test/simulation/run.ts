@@ -2,7 +2,7 @@
 // the touched batches looked at after each; then the world is healed, and everything must end.
 import type { Db } from '../../src/db/db.ts'
 import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
-import { idleNow, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
+import { moodOf, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
 import { makeWorld } from './make-world.ts'
@@ -47,6 +47,8 @@ const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
 }
 /** What would find nothing to do is tried now and then all the same. */
 const IDLE = 0.03
+/** Operators like to come in between. */
+const BETWEEN = 4
 const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
@@ -123,12 +125,13 @@ const faultsSoFar = ({ faults }: World): number =>
 const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
 
 async function usualWeights(world: World): Promise<typeof WEIGHTS> {
-  const idle = await idleNow(world)
+  const { idle, isBetween } = await moodOf(world)
   const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [
     what,
     idle.has(what) ? weight * IDLE : weight,
   ])
-  return Object.fromEntries(pairs) as typeof WEIGHTS
+  const weights = Object.fromEntries(pairs) as typeof WEIGHTS
+  return isBetween ? { ...weights, operate: weights.operate * BETWEEN } : weights
 }
 
 function strikeWeights({ faults }: World): Record<Strike, number> {

@@ -4,14 +4,13 @@ import type { Consumer } from '../../src/bus/consumer.ts'
 import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
-import { isTransient } from '../../src/db/transient.ts'
 import type { Door } from '../../src/engine/door.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { messageOf } from '../../src/errors.ts'
 import type { Chance } from './chance.ts'
 import type { Faults } from './faults.ts'
 import { type Broker, faultyBus } from './faulty-bus.ts'
-import { faultyDb } from './faulty-db.ts'
+import { faultyDb, Simulated } from './faulty-db.ts'
 import type { Journal } from './journal.ts'
 import type { Process } from './process.ts'
 import type { SimulatedWorker } from './worker.ts'
@@ -90,7 +89,7 @@ export async function attempt(
 
 export function expectTransient(world: World, who: string, error: unknown): void {
   world.log.push(`  ${who}: ${messageOf(error)}`)
-  if (!isTransient(error) || world.faults.isHealed)
+  if (!(error instanceof Simulated))
     world.found.push(`${who} met an error that nobody planned: ${messageOf(error)}`)
 }
 
