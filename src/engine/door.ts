@@ -29,7 +29,7 @@ import { listOf, planNamed } from '../domain/decide/plan.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
 import { slotsToReuse } from '../domain/decide/window.ts'
-import type { Batch, StepPlan } from '../domain/facts.ts'
+import { type Batch, isUnsettled, type StepPlan } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -242,7 +242,11 @@ export async function callBackJobs(
 ): Promise<void> {
   const { tx, draft, door } = visit
   if (!door.canWithdraw) return
-  const out = await listOutstandingJobs(tx, draft.batch.id, memberIds)
+  // A job that this very change has settled is still out by the table: its deadline passed, say, and that blew the fuse.
+  const out = (await listOutstandingJobs(tx, draft.batch.id, memberIds)).filter(({ stepId }) => {
+    const step = draft.steps.get(stepId)
+    return step === undefined || isUnsettled(step)
+  })
   if (out.length === 0) return
   const taken = new Set(
     await withdraw(

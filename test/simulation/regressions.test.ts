@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { addMembers } from '../../src/engine/create.ts'
-import { expandPhases, startDuePhases } from '../../src/engine/timers.ts'
-import { calls, runbook, step } from '../scenarios/looking.ts'
+import { expandPhases, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
+import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, story } from '../scenarios/world.ts'
 
 it('whoever joins while a later phase is being written does the earlier phases first (seed 106)', () =>
@@ -21,5 +21,22 @@ it('whoever joins while a later phase is being written does the earlier phases f
     assert.deepEqual(
       calls(world).filter((call) => call.endsWith('user2')),
       ['create user2', 'switch user2'],
+    )
+  }))
+
+it('deadlines that pass together blow the fuse and nothing else (seed 276)', () =>
+  story({}, async (world) => {
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 5m')] }))
+    const batchId = await world.batch('wave', 12, { startsInMin: 60 })
+    await world.orchestrate()
+    // Nobody takes a job. All are given up in one change, which finds too many failures and calls back what is out.
+    await world.clock.advance(7 * 60_000)
+    await wakeWaits(world.door)
+    const { held, failed } = await batchOf(world, batchId)
+    assert.equal(held, '12 of 12 members failed in phase prepare: more than 30 %')
+    assert.equal(failed, 12)
+    assert.deepEqual(
+      (await attemptsOf(world)).filter((said) => !said.endsWith(' lost')),
+      [],
     )
   }))

@@ -1,0 +1,101 @@
+// `npm run simulate`: a sweep of seeds, one seed with its whole log, or the bug bank.
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { hunt } from './bug-bank.ts'
+import { FAULT_KINDS } from './faults.ts'
+import { MUTANTS } from './mutants.ts'
+import { runSeed } from './run.ts'
+import { missing, openSimulationDb, report, type Sweep, sweep } from './sweep.ts'
+
+const USAGE = `npm run simulate -- [options]
+  --seeds 300     how many seeds to run (300)
+  --from 1        the first of them (1)
+  --seed 42       one seed, with its whole log
+  --mutants       the bug bank: after how many seeds each known mistake is found
+  --json          figures as JSON`
+
+/** A smaller sweep need not have seen everything. */
+const SEEDS_THAT_SEE_ALL = 150
+const SAY_EVERY = 100
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seeds: { type: 'string', default: '300' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      mutants: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(USAGE)
+    return 0
+  }
+  if (values.seed !== undefined) return showSeed(Number(values.seed))
+  const seeds = Number(values.seeds)
+  if (values.mutants) return huntAll(seeds)
+  return sweepAll(Number(values.from), seeds, values.json)
+}
+
+async function showSeed(seed: number): Promise<number> {
+  const run = await runSeed({ db: await openSimulationDb(), seed })
+  console.log(run.log.join('\n'))
+  console.log(
+    run.found.length > 0
+      ? report(run)
+      : `Seed ${seed}: ${run.events} events, nothing found, ${run.fingerprint}`,
+  )
+  return run.found.length > 0 ? 1 : 0
+}
+
+async function huntAll(seedsMax: number): Promise<number> {
+  const db = await openSimulationDb()
+  const seeds = Array.from({ length: seedsMax }, (_, index) => index + 1)
+  let missed = 0
+  for (const mutant of MUTANTS) {
+    const verdict = await hunt(db, mutant, seeds)
+    if (verdict.seeds === null) missed += 1
+    console.log(`${verdict.seeds ?? '–'}\t${mutant.name}\t${verdict.found.slice(0, 120)}`)
+  }
+  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} found within ${seedsMax} seeds`)
+  return missed > 0 ? 1 : 0
+}
+
+async function sweepAll(from: number, seeds: number, isJson: boolean): Promise<number> {
+  const startMs = performance.now()
+  let done = 0
+  const result = await sweep({
+    db: await openSimulationDb(),
+    from,
+    seeds,
+    onRun: () => {
+      done += 1
+      if (!isJson && done % SAY_EVERY === 0) console.log(`${done} of ${seeds} seeds`)
+    },
+  })
+  const seconds = Math.round((performance.now() - startMs) / 1_000)
+  for (const run of result.failed) console.error(`${report(run)}\n`)
+  console.log(isJson ? asJson(result, seconds) : asText(result, seconds))
+  const unseen = seeds >= SEEDS_THAT_SEE_ALL ? missing(result) : []
+  if (unseen.length > 0)
+    console.error(`Never seen, so the sweep proves less than it says: ${unseen.join(', ')}`)
+  return result.failed.length > 0 || unseen.length > 0 ? 1 : 0
+}
+
+function asText({ seeds, events, faults, failed }: Sweep, seconds: number): string {
+  const rows = FAULT_KINDS.map((kind) => `  ${String(faults.get(kind) ?? 0).padStart(7)}  ${kind}`)
+  return [
+    `${seeds} seeds, ${events} events, ${seconds} s (${cpus().length} cores), ${failed.length} failed`,
+    'Faults that struck:',
+    ...rows,
+  ].join('\n')
+}
+
+function asJson({ seeds, events, faults, occurred, failed }: Sweep, seconds: number): string {
+  const sorted = (map: ReadonlyMap<string, number>) => Object.fromEntries([...map].sort())
+  const figures = { seeds, events, seconds, failed: failed.map(({ seed }) => seed) }
+  return JSON.stringify({ ...figures, faults: sorted(faults), occurred: sorted(occurred) }, null, 2)
+}

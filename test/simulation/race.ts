@@ -1,0 +1,69 @@
+// Two results that end a phase's last two steps, at the same moment on two connections of a real server. PGlite has one
+// connection and cannot show this. Each transaction stops before its first write until the other has got there too, or waits
+// for a lock: so the two meet every time, and not now and then.
+import type { Db, Tx } from '../../src/db/db.ts'
+import { type Message, readMessage } from '../../src/domain/messages.ts'
+import { handleMessages } from '../../src/engine/messages.ts'
+import type { TestDatabase } from '../databases.ts'
+import { brokenInvariants } from '../invariants.ts'
+import { runbook, step } from '../scenarios/looking.ts'
+import { openWorld } from '../scenarios/world.ts'
+
+const WRITES = /^\s*(?:insert|update|delete|with)\b/i
+
+/** A database whose transactions meet, `parties` of them, before they write. */
+function meetingDb(db: Db, parties: number): Db {
+  let arrived = 0
+  const isBlocked = async () => {
+    const rows = await db.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return rows.length > 0
+  }
+  const meet = async (): Promise<void> => {
+    arrived += 1
+    while (arrived < parties && !(await isBlocked()));
+  }
+  return {
+    ...db,
+    transaction: (work) =>
+      db.transaction((tx) => {
+        let met: Promise<void> | undefined
+        const waiting: Tx = {
+          ...tx,
+          query: async (sql, values) => {
+            if (WRITES.test(sql)) {
+              met ??= meet()
+              await met
+            }
+            return tx.query(sql, values)
+          },
+        }
+        return work(waiting)
+      }),
+  }
+}
+
+function success(jobId: string): Message {
+  const read = readMessage('worker-result', JSON.stringify({ jobId, status: 'Success' }))
+  if (!read.ok) throw new Error(read.reason)
+  return read.message
+}
+
+/** What is broken after the race. */
+export async function raceTwoResults(database: TestDatabase): Promise<string[]> {
+  const world = await openWorld({ database })
+  await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
+  await world.batch('wave', 2, { startsInMin: 60 })
+  await world.orchestrate()
+  const out = await world.db.query<{ id: string }>(`select job_id as id from waits order by job_id`)
+  const door = { ...world.door, db: meetingDb(world.db, out.length) }
+  await Promise.all(out.map(({ id }) => handleMessages(door, [success(id)])))
+  const open = await world.db.query<{ status: string }>(
+    `select status from batches where status <> 'completed'`,
+  )
+  return [
+    ...(await brokenInvariants(world.db, world.clock.now())),
+    ...open.map(({ status }) => `both have succeeded, and the batch is ${status}`),
+  ]
+}

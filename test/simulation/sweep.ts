@@ -1,0 +1,113 @@
+// Many seeds after each other on one database, and what came of them: which faults struck, what occurred, what was found. A
+// sweep that is large enough must have seen every kind of fault and every fact of the list, or it proves less than it says.
+import type { Db } from '../../src/db/db.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPglite } from '../../src/db/pglite.ts'
+import { prepareChecks } from './checks.ts'
+import { FAULT_KINDS, type Fault } from './faults.ts'
+import { preparedDb } from './prepared-db.ts'
+import { type Run, runSeed } from './run.ts'
+
+/** A database in memory for any number of seeds. */
+export async function openSimulationDb(): Promise<Db> {
+  const db = preparedDb(await openPglite())
+  await migrate(db, new Date(Date.UTC(2026, 2, 1)))
+  await prepareChecks(db)
+  return db
+}
+
+/** What must have occurred somewhere in a sweep. Events of the engine's log, outcomes of jobs, orders that were carried out. */
+export const FACTS: readonly string[] = [
+  ...['activate', 'cancel', 'complete', 'dispatch_init', 'fail', 'held', 'reopen', 'restart'].map(
+    (event) => `batch ${event}`,
+  ),
+  ...['complete', 'empty', 'fail', 'phase_due_ignored', 'reopen', 'restart', 'start'].map(
+    (event) => `phase ${event}`,
+  ),
+  ...['fail', 'move_in', 'move_out', 'readd', 'rejoin', 'remove', 'retry'].map(
+    (event) => `member ${event}`,
+  ),
+  ...['cancel', 'fail', 'incomplete', 'late_result', 'lost', 'mark_done', 'outputs_missing'].map(
+    (event) => `step ${event}`,
+  ),
+  ...['reactivate', 'redo', 'repoll', 'retry', 'rollback_incomplete', 'skip', 'stray_result'].map(
+    (event) => `step ${event}`,
+  ),
+  ...['succeed', 'time_out', 'undone', 'unresolved', 'withdraw'].map((event) => `step ${event}`),
+  ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'withdrawn'].map(
+    (outcome) => `job ${outcome}`,
+  ),
+  ...['publish', 'create a batch', 'add members', 'remove', 'move', 'rejoin', 'readd', 'hold'].map(
+    (operation) => `operator: ${operation} done`,
+  ),
+  ...['resume', 'cancel', 'retry', 'retry from a step', 'redo', 'skip', 'mark done', 'restart'].map(
+    (operation) => `operator: ${operation} done`,
+  ),
+  ...['set a variable', 'advance', 'reschedule', 'accept a late result'].map(
+    (operation) => `operator: ${operation} done`,
+  ),
+]
+
+export interface Sweep {
+  readonly seeds: number
+  readonly events: number
+  readonly faults: ReadonlyMap<Fault, number>
+  readonly occurred: ReadonlyMap<string, number>
+  readonly failed: readonly Run[]
+}
+
+export interface SweepOptions {
+  readonly db: Db
+  readonly from: number
+  readonly seeds: number
+  /** Told after each seed. */
+  readonly onRun?: (run: Run) => void
+}
+
+const FAILED_MAX = 5
+
+/** Stops early after some failures: more of them say nothing new. */
+export async function sweep({ db, from, seeds, onRun }: SweepOptions): Promise<Sweep> {
+  const faults = new Map<Fault, number>()
+  const occurred = new Map<string, number>()
+  const failed: Run[] = []
+  let events = 0
+  let done = 0
+  for (let seed = from; seed < from + seeds && failed.length < FAILED_MAX; seed++) {
+    const run = await runSeed({ db, seed })
+    done += 1
+    events += run.events
+    add(faults, run.faults)
+    add(occurred, run.occurred)
+    if (run.found.length > 0) failed.push(run)
+    onRun?.(run)
+  }
+  return { seeds: done, events, faults, occurred, failed }
+}
+
+function add<K>(sum: Map<K, number>, more: ReadonlyMap<K, number>): void {
+  for (const [key, times] of more) sum.set(key, (sum.get(key) ?? 0) + times)
+}
+
+/** The kinds of fault that never struck and the facts that never occurred. */
+export function missing({ faults, occurred }: Pick<Sweep, 'faults' | 'occurred'>): string[] {
+  return [
+    ...FAULT_KINDS.filter((kind) => !faults.has(kind)).map((kind) => `fault: ${kind}`),
+    ...FACTS.filter((fact) => !occurred.has(fact)),
+  ]
+}
+
+const LINES_SHOWN = 50
+
+/** All that somebody needs who wants to know why: the seed, its faults, the last events, and how to see it again. */
+export function report(run: Run): string {
+  const faults = [...run.drawn].map(([kind, rate]) => `${kind} ${(rate * 100).toFixed(1)} %`)
+  return [
+    `Seed ${run.seed} failed after ${run.events} events:`,
+    ...run.found.map((found) => `  ${found}`),
+    `Faults of this seed: ${faults.join(', ') || 'none'}`,
+    `The last ${LINES_SHOWN} lines:`,
+    ...run.log.slice(-LINES_SHOWN),
+    `See it again: npm run simulate -- --seed ${run.seed}`,
+  ].join('\n')
+}
