@@ -139,7 +139,8 @@ const JOB_IDS: Invariant[] = [
 const MESSAGES: Invariant[] = [
   {
     id: 'I19',
-    sentence: 'A job message stands for a job, and no two messages share an id',
+    sentence:
+      'A job message stands for a job, no two share an id, and other messages do so only after the duplicate window',
     sql: `
       select null::bigint as batch_id, format('message %s is for no job that was sent', q.message_id) as found
         from messages q
@@ -147,8 +148,9 @@ const MESSAGES: Invariant[] = [
          and not exists (select from waits w where w.what = 'job' and w.job_id = q.message_id)
          and not exists (select from attempts a where a.job_id = q.message_id)
       union all
-      select null, format('%s messages on %s have the id %s', count(*), topic, message_id)
-        from messages group by topic, message_id having count(*) > 1`,
+      select null, format('messages %s and %s on %s have the id %s', q.id, r.id, topic, message_id)
+        from messages q join messages r using (topic, message_id)
+       where q.id < r.id and (topic = 'worker-jobs' or r.enqueued_at < q.enqueued_at + interval '10 minutes')`,
   },
   {
     id: 'I21',

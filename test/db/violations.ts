@@ -23,6 +23,10 @@ const deadLetter = (messageId: string, reason: string) =>
           '${reason}', 'planted', detected_at from batches where id = 1`
 const jobMessage = `insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at)
    select 'worker-jobs', 'worker-w1', 'step-999', 'worker-job', 'w1', '{}', detected_at, detected_at, detected_at from batches where id = 1`
+const resultMessage = (afterSec: number) =>
+  `insert into messages (topic, subscription, message_id, message_type, body, enqueued_at, visible_at, expires_at)
+   select 'worker-results', 'orchestrator', 'result-step-999', 'worker-result', '{}', at, at, at
+     from (select detected_at + interval '${afterSec} s' as at from batches where id = 1) as sent`
 
 export interface Violation {
   readonly id: string
@@ -265,7 +269,12 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: `update attempts set outcome = 'failed' where step_id = ${stepOf('ann', 'create')}`,
   },
   { id: 'I19', what: 'a job message for no job', sql: jobMessage },
-  { id: 'I19', what: 'two messages of one id', sql: `${jobMessage}; ${jobMessage}` },
+  { id: 'I19', what: 'two job messages of one id', sql: `${jobMessage}; ${jobMessage}` },
+  {
+    id: 'I19',
+    what: 'two results of one id within ten minutes',
+    sql: `${resultMessage(0)}; ${resultMessage(599)}`,
+  },
   {
     id: 'I20',
     what: 'a job sent twice',

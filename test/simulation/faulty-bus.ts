@@ -1,6 +1,6 @@
 // The bus as a process sees it when things go wrong: messages come twice, late and in any order, acknowledgements get lost, and
 // processes die between taking a message and settling it. What the broker itself does to a message (delays, dead letters) are
-// events of the world. Copies are made here and not in the table: there no two messages share an id.
+// events of the world. Copies are made here and not in the table: there ids are looked at when a message is sent.
 import { DUPLICATE_WINDOW_MS, type Received, type Subscription } from '../../src/bus/bus.ts'
 import type { PostgresBus } from '../../src/bus/postgres.ts'
 import type { Chance } from './chance.ts'

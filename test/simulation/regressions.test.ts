@@ -1,10 +1,36 @@
 // What the simulated world has found, told again as short stories: seeds change their meaning when the world does, stories stay.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { DUPLICATE_WINDOW_MS, type Send } from '../../src/bus/bus.ts'
+import { messageIdOf } from '../../src/domain/messages.ts'
 import { addMembers } from '../../src/engine/create.ts'
 import { expandPhases, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
+import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
-import { people, story } from '../scenarios/world.ts'
+import { people, story, type World } from '../scenarios/world.ts'
+
+const waiting = async ({ db }: World): Promise<number> =>
+  (await db.query(`select 1 from messages where topic = 'worker-results'`)).length
+
+/** A worker's answer under the id that it always has. */
+const success = (jobId: string, batchId: number): Send => ({
+  topic: 'worker-results',
+  messageId: messageIdOf.workerResult(jobId),
+  type: 'worker-result',
+  body: {
+    jobId,
+    batchId,
+    workerId: 'w1',
+    functionName: 'create',
+    status: 'Success',
+    resultType: 'Object',
+    result: null,
+    error: null,
+    durationMs: 5,
+    timestamp: '2026-03-02T08:00:00Z',
+    correlationData: null,
+  },
+})
 
 it('whoever joins while a later phase is being written does the earlier phases first (seed 106)', () =>
   story({}, async (world) => {
@@ -39,4 +65,25 @@ it('deadlines that pass together blow the fuse and nothing else (seed 276)', () 
       (await attemptsOf(world)).filter((said) => !said.endsWith(' lost')),
       [],
     )
+  }))
+
+it('a result sent again under its id after ten minutes is a duplicate like any other (seed 1031)', () =>
+  story({}, async (world) => {
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await world.orchestrate()
+    const result = success('step-1', batchId)
+    // The worker died before it acknowledged the job, and its successor did it again; nobody has read the first answer yet.
+    await world.bus.publish([result])
+    await world.clock.advance(DUPLICATE_WINDOW_MS - 1)
+    assert.equal(await waiting(world), 1)
+    await world.bus.publish([result])
+    assert.equal(await waiting(world), 1)
+    await world.clock.advance(1)
+    await world.bus.publish([result])
+    assert.equal(await waiting(world), 2)
+    assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+    await world.orchestrate()
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    assert.deepEqual(await attemptsOf(world), ['step-1 succeeded'])
   }))
