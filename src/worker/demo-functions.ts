@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Json } from '../domain/json.ts'
 import { type JobName, parseJobId } from '../domain/messages.ts'
-import { type Call, defineFunction, type WorkerFunction } from './functions.ts'
+import { type Call, defineFunction, TOUCHES_NOTHING, type WorkerFunction } from './catalogue.ts'
 
 export interface DemoPace {
   /** About how long a job takes; asking how far it has come takes a tenth of it. */
@@ -44,6 +44,7 @@ const nameOf = (jobId: string): Pick<JobName, 'attempt' | 'poll'> =>
 
 const succeed = ({ workSec }: DemoPace) =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Demo-Succeed',
     description: 'Works for a while and succeeds. Gives an Id that belongs to Key.',
     parameters: z.looseObject({ Key: key.optional() }),
@@ -59,6 +60,7 @@ const succeed = ({ workSec }: DemoPace) =>
 
 const wait = ({ workSec }: DemoPace) =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Demo-Wait',
     description:
       'Begins something that takes its time: not complete for up to Polls polls; for StuckPercent of the keys never.',
@@ -82,6 +84,7 @@ const HICCUPS = ['service busy', 'connection reset', 'replica behind']
 
 const flaky = ({ workSec }: DemoPace) =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Demo-Flaky',
     description:
       'Fails the first attempt for FailPercent of the keys, for a quarter of those the second too, then succeeds.',
@@ -100,6 +103,7 @@ const OBSTACLES = ['mailbox on litigation hold', 'address is taken', 'no licence
 
 const fail = ({ workSec }: DemoPace) =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Demo-Fail',
     description: 'Fails for FailPercent of the keys, however often it is tried.',
     parameters: z.looseObject({ Key: key, FailPercent: percent.default(5) }),
@@ -113,6 +117,7 @@ const fail = ({ workSec }: DemoPace) =>
 
 const undo = ({ workSec }: DemoPace) =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Demo-Undo',
     description: 'Takes back what was done for Key.',
     parameters: z.looseObject({ Key: key }),

@@ -9,7 +9,8 @@ import { type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { messageOf } from '../errors.ts'
 import type { Answer } from './answers.ts'
-import type { Catalogue, WorkerFunction } from './functions.ts'
+import type { Catalogue, WorkerFunction } from './catalogue.ts'
+import type { Tenant } from './m365/api.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
   readonly parameters: { readonly [key: string]: Json }
@@ -63,6 +64,7 @@ export interface JobSetting {
   readonly workerId: string
   readonly catalogue: Catalogue
   readonly clock: Clock
+  readonly tenant: Tenant
   /** The worker gives up what it runs. */
   readonly givingUp: AbortSignal
 }
@@ -124,7 +126,7 @@ async function attempt(
   one: WorkerFunction,
   params: unknown,
   { jobId, notAfter }: Job,
-  { clock, givingUp }: JobSetting,
+  { clock, tenant, givingUp }: JobSetting,
 ): Promise<Outcome | null> {
   const abort = new AbortController()
   const ended = new AbortController()
@@ -134,7 +136,8 @@ async function attempt(
   if (notAfter) void abortAt(notAfter, clock, abort, ended.signal)
   try {
     // A function that ignores its signal and succeeds has succeeded: what happened counts, not what should have.
-    return { result: (await one.run({ params, signal: abort.signal, jobId, clock })) ?? null }
+    const call = { params, tenant, signal: abort.signal, jobId, clock }
+    return { result: (await one.run(call)) ?? null }
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null

@@ -10,8 +10,10 @@ import { messageIdOf } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { type Answer, Answers } from './answers.ts'
-import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './functions.ts'
+import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
 import { type Job, readJob, runJob, whyTooLate } from './job.ts'
+import type { Tenant } from './m365/api.ts'
+import { NO_TENANT } from './m365/no-tenant.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -19,6 +21,8 @@ export interface WorkerOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly functions: readonly WorkerFunction[]
+  /** Without it, functions that need a tenant fail and say so. */
+  readonly tenant?: Tenant
   /** Jobs at the same time. */
   readonly maxParallelism: number
   /** How long running jobs may go on when the worker is asked to stop. */
@@ -131,11 +135,12 @@ export class Worker implements Service {
 
   /** Never rejects: what a function throws is in its answer. */
   async #run(job: Job): Promise<void> {
-    const { workerId, clock, onError } = this.#options
+    const { workerId, clock, tenant = NO_TENANT, onError } = this.#options
     const setting = {
       workerId,
       catalogue: this.#catalogue,
       clock,
+      tenant,
       givingUp: this.#givingUp.signal,
     }
     try {

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { parseJobId } from '../../src/domain/messages.ts'
-import { defineFunction, type WorkerFunction } from '../../src/worker/functions.ts'
+import { defineFunction, TOUCHES_NOTHING, type WorkerFunction } from '../../src/worker/catalogue.ts'
 import type { Journal } from './journal.ts'
 
 export const WORKER_ID = 'chaos'
@@ -77,6 +77,7 @@ const parameters = z.looseObject({
  */
 export const effectFunction = (journal: Journal<'effects'>, workMs: number): WorkerFunction =>
   defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Effect',
     description: 'Leaves a trace',
     parameters,

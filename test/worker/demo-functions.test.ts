@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
+import { catalogueOf } from '../../src/worker/catalogue.ts'
 import { demoFunctions } from '../../src/worker/demo-functions.ts'
-import { catalogueOf } from '../../src/worker/functions.ts'
+import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 const keys = Array.from({ length: 200 }, (_, index) => `user${index}@contoso.example`)
@@ -14,7 +15,13 @@ async function call(name: string, params: Record<string, Json>, jobId = 'step-1'
   const signal = new AbortController().signal
   const fitted = one.parameters.parse(params)
   try {
-    return await one.run({ params: fitted, signal, jobId, clock: virtualClock(START) })
+    return await one.run({
+      params: fitted,
+      signal,
+      jobId,
+      clock: virtualClock(START),
+      tenant: NO_TENANT,
+    })
   } catch (error) {
     return (error as Error).name
   }
@@ -65,7 +72,13 @@ describe('demo functions', () => {
     const clock = virtualClock(START)
     const [succeed] = demoFunctions({ workSec: 30 })
     const abort = new AbortController()
-    const running = succeed!.run({ params: {}, signal: abort.signal, jobId: 'step-1', clock })
+    const running = succeed!.run({
+      params: {},
+      signal: abort.signal,
+      jobId: 'step-1',
+      clock,
+      tenant: NO_TENANT,
+    })
     assert.ok(clock.nextWakeAt()! > START)
     abort.abort(new Error('enough'))
     await assert.rejects(running, /enough/)

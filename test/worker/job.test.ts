@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import type { Received } from '../../src/bus/bus.ts'
 import type { Answer } from '../../src/worker/answers.ts'
 import { Answers } from '../../src/worker/answers.ts'
+import { catalogueOf } from '../../src/worker/catalogue.ts'
 import { demoFunctions } from '../../src/worker/demo-functions.ts'
-import { catalogueOf } from '../../src/worker/functions.ts'
 import { readJob, whyTooLate } from '../../src/worker/job.ts'
 
 function received(body: unknown, type: string | null = 'worker-job'): Received {

@@ -4,12 +4,13 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { type Bus, LEASE_MS, type Received, type Send } from '../../src/bus/bus.ts'
 import { virtualClock } from '../../src/clock.ts'
-import { defineFunction } from '../../src/worker/functions.ts'
+import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { Worker } from '../../src/worker/worker.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 
 const work = defineFunction({
+  ...TOUCHES_NOTHING,
   name: 'Work',
   description: 'Works for a minute and a half.',
   parameters: z.looseObject({}),

@@ -19,7 +19,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { MatoolkitError } from '../../src/errors.ts'
-import { defineFunction } from '../../src/worker/functions.ts'
+import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { Worker, type WorkerOptions } from '../../src/worker/worker.ts'
 import { drain } from '../bus/under-test.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
@@ -32,6 +32,7 @@ function gated() {
   const gates = new Map<string, PromiseWithResolvers<Json>>()
   const ran: string[] = []
   const one = defineFunction({
+    ...TOUCHES_NOTHING,
     name: 'Wait-Gate',
     description: 'Waits until the test lets it go.',
     parameters: z.strictObject({ Name: z.string() }),
@@ -47,6 +48,7 @@ function gated() {
 }
 
 const echo = defineFunction({
+  ...TOUCHES_NOTHING,
   name: 'Get-Echo',
   description: 'Gives back what it got.',
   parameters: z.looseObject({}),
@@ -290,6 +292,7 @@ for (const database of DATABASES) {
     it('reports what a function did although it was to stop', async () => {
       const { promise, resolve } = Promise.withResolvers<Json>()
       const deaf = defineFunction({
+        ...TOUCHES_NOTHING,
         name: 'Wait-Gate',
         description: 'Does not listen.',
         parameters: z.looseObject({}),
@@ -331,7 +334,13 @@ for (const database of DATABASES) {
     ]
     it('answers every failure with its reason and the correlation', async () => {
       const failing = (name: string, run: () => Promise<Json>) =>
-        defineFunction({ name, description: '', parameters: z.looseObject({}), run })
+        defineFunction({
+          ...TOUCHES_NOTHING,
+          name,
+          description: '',
+          parameters: z.looseObject({}),
+          run,
+        })
       const { one } = gated()
       const functions = [
         echo,
@@ -406,6 +415,7 @@ for (const database of DATABASES) {
 
     it('keeps the lease of a function that does not stop, and says that it still runs', async () => {
       const deaf = defineFunction({
+        ...TOUCHES_NOTHING,
         name: 'Wait-Gate',
         description: 'Does not listen.',
         parameters: z.looseObject({}),
