@@ -72,6 +72,8 @@ export interface Secrets {
   /** Keeps the value and gives the reference under which a result may name it. The same name again replaces the value. */
   put(name: string, value: string, signal?: AbortSignal): Promise<string>
   get(reference: string, signal?: AbortSignal): Promise<string>
+  /** The reference of what is kept under the name, or null: so that a job that is run again finds what it made. */
+  find(name: string, signal?: AbortSignal): Promise<string | null>
 }
 
 export interface Webhooks {

@@ -23,6 +23,10 @@ export const NO_TENANT: Tenant = {
     urlOf: () => refuse(),
   },
   exchange: { run: async () => refuse() },
-  secrets: { put: async () => refuse(), get: async () => refuse() },
+  secrets: {
+    put: async () => refuse(),
+    get: async () => refuse(),
+    find: async () => refuse(),
+  },
   webhooks: { post: async () => refuse() },
 }
