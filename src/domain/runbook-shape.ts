@@ -183,7 +183,7 @@ const RETRY = map('retry', {
   ),
   max_interval: optional(
     text(duration('365d')),
-    'The longest wait that exponential backoff may reach.',
+    'The longest wait that exponential backoff may reach; a day if not given (or the interval, if that is longer).',
   ),
 })
 

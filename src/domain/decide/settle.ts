@@ -9,6 +9,8 @@ import { definitionOf } from './plan.ts'
 import { endOfUndo } from './undo.ts'
 
 const RETRY_JITTER = 0.1
+/** Doubling without a limit reaches a year after 19 retries of a minute; a step that still tries then is only forgotten. */
+const BACKOFF_MAX_SEC = 86_400
 /** An error goes into the step, its attempt and its event: a whole stack trace or page of HTML helps nobody there. */
 const ERROR_CHARS_MAX = 4_000
 /** Milliseconds are kept as a 32-bit number: 24 days. */
@@ -204,8 +206,12 @@ function retryOrFail(draft: Draft, step: Step, why: string): void {
 }
 
 function retryDelaySec(draft: Draft, { plan, retryCount }: Step): number {
+  const { retryIntervalSec: intervalSec, retryMaxIntervalSec } = plan
   const grown = plan.retryBackoff === 'exponential' ? 2 ** Math.min(retryCount, 30) : 1
-  const capped = Math.min(plan.retryIntervalSec * grown, plan.retryMaxIntervalSec ?? Infinity)
+  const capped = Math.min(
+    intervalSec * grown,
+    retryMaxIntervalSec ?? Math.max(BACKOFF_MAX_SEC, intervalSec),
+  )
   return capped * (1 + RETRY_JITTER * (2 * draft.random() - 1))
 }
 

@@ -1,9 +1,10 @@
 // What a job's end means for its step: results of every shape, silence, dead letters, withdrawals.
 import assert from 'node:assert/strict'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
+import { planOf } from '../../../src/domain/decide/plan.ts'
 import { onDeadLetter, onOverdue, onWithdrawn } from '../../../src/domain/decide/settle.ts'
 import type { Json } from '../../../src/domain/json.ts'
-import { at, type Facts } from './builders.ts'
+import { at, DEMO, type Facts } from './builders.ts'
 import { CANCELLED, CREATE, createTried, fails, PHASES, result, says } from './results.ts'
 import { stepOf, table } from './table.ts'
 
@@ -94,6 +95,18 @@ table('a success', [
   },
 ])
 
+const uncapped = {
+  ...planOf(DEMO.phases[0]!.steps[0]!, 0, 1),
+  maxRetries: 20,
+  retryMaxIntervalSec: null,
+}
+const UNCAPPED: Facts = {
+  ...CREATE,
+  steps: {
+    11: ['1 prepare/create dispatched job', { attempt: 15, retryCount: 15, plan: uncapped }],
+  },
+}
+
 table('a failure', [
   {
     name: 'is retried after the interval',
@@ -120,6 +133,16 @@ table('a failure', [
       events: ['step 11 retry dispatched→pending: retry 2 of 2 in 90 s: it broke (Odd)'],
       attempts: ['step-11-retry-1 failed it broke (Odd)'],
       waits: ['11 retry +90'],
+    },
+  },
+  {
+    name: 'doubles up to a day when the runbook names no cap',
+    facts: UNCAPPED,
+    decide: fails(11, 'it broke'),
+    records: {
+      events: ['step 11 retry dispatched→pending: retry 16 of 20 in 86400 s: it broke (Odd)'],
+      attempts: ['step-11-retry-15 failed it broke (Odd)'],
+      waits: ['11 retry +86400'],
     },
   },
   ...(
