@@ -15,7 +15,7 @@ import {
 import type { Findings } from './runbook-problems.ts'
 import type { MapNode, Node, ScalarNode } from './runbook-tree.ts'
 import { hintFor } from './spelling.ts'
-import { scanTemplate, type TemplateFault } from './template.ts'
+import { isSecretName, scanTemplate, type TemplateFault } from './template.ts'
 
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
 
@@ -123,7 +123,8 @@ function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
     }
     if (faults.length === 0 && hasStrayBraces(parts)) findings.add('STRAY_BRACES', scalar, textPath)
     for (const part of parts) {
-      if (typeof part === 'object') uses.push({ name: part.name, node: scalar, path: textPath })
+      if (typeof part === 'object' && !isSecretName(part.name))
+        uses.push({ name: part.name, node: scalar, path: textPath })
     }
   }
 

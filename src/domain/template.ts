@@ -1,7 +1,8 @@
 // Templates: `{{ name }}` inside texts. One pass from left to right, in time linear in the text; what a name stands for is put in
 // as it is and never read again, so data that happens to contain `{{…}}` stays data. `\{{` is a literal `{{`; backslashes right
 // before `{{` pair up, so `C:\\{{Name}}` is a backslash and a name. A text that is exactly one template keeps the type of its value.
-// Names are looked up as own properties only: `{{constructor}}` is just an unknown name.
+// Names are looked up as own properties only: `{{constructor}}` is just an unknown name. `{{secret:ref}}` is left to the worker,
+// which alone has a vault: the text becomes a marker that nothing but a runbook's own text can make.
 import type { Json } from './json.ts'
 import { nearest } from './spelling.ts'
 
@@ -26,6 +27,14 @@ export interface Template {
   readonly parts: readonly (string | { readonly name: string })[]
   readonly faults: readonly { readonly fault: TemplateFault; readonly text: string }[]
 }
+
+const SECRET_PREFIX = 'secret:'
+
+/** The one key of a marker: `{ "$secret": ["Bearer ", { "ref": "matoolkit-hook" }] }` stands for a text with secrets in it. */
+export const SECRET_MARK = '$secret'
+export type SecretPart = string | { readonly ref: string }
+
+export const isSecretName = (name: string): boolean => name.startsWith(SECRET_PREFIX)
 
 const FAULT_TEXT_MAX = 60
 
@@ -114,24 +123,33 @@ function resolveText(text: string, scope: Scope, missing: Set<string>): Json {
   if (!text.includes('{{')) return text
   const { parts, faults } = templateOf(text)
   for (const fault of faults) missing.add(fault.text)
+  if (parts.some((part) => typeof part === 'object' && isSecretName(part.name)))
+    return { [SECRET_MARK]: parts.map((part) => secretPart(part, scope, missing)) }
   const only = parts[0]
-  if (parts.length === 1 && typeof only === 'object') {
-    const value = scope.lookup(only.name)
-    if (value !== undefined) return value
-    missing.add(only.name)
-    return null
-  }
+  if (parts.length === 1 && typeof only === 'object') return lookUp(only.name, scope, missing)
   let out = ''
-  for (const part of parts) {
-    if (typeof part === 'string') {
-      out += part
-      continue
-    }
-    const value = scope.lookup(part.name)
-    if (value === undefined) missing.add(part.name)
-    else out += textOf(value)
-  }
+  for (const part of parts)
+    out += typeof part === 'string' ? part : textOf(lookUp(part.name, scope, missing))
   return out
+}
+
+/** Null when nobody owns the name, and when its value holds a marker: a member's data must never choose a secret. */
+function lookUp(name: string, scope: Scope, missing: Set<string>): Json {
+  const value = scope.lookup(name)
+  if (value !== undefined && !holdsMark(value)) return value
+  missing.add(name)
+  return null
+}
+
+function holdsMark(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Object.hasOwn(value, SECRET_MARK) || Object.values(value).some(holdsMark)
+}
+
+function secretPart(part: Template['parts'][number], scope: Scope, missing: Set<string>): Json {
+  if (typeof part === 'string') return part
+  if (isSecretName(part.name)) return { ref: part.name.slice(SECRET_PREFIX.length).trim() }
+  return textOf(lookUp(part.name, scope, missing))
 }
 
 function textOf(value: Json): string {
@@ -163,7 +181,8 @@ export function variablesOf(value: Json): string[] {
 function collectNames(value: Json, names: Set<string>): void {
   if (typeof value === 'string') {
     if (!value.includes('{{')) return
-    for (const part of templateOf(value).parts) if (typeof part === 'object') names.add(part.name)
+    for (const part of templateOf(value).parts)
+      if (typeof part === 'object' && !isSecretName(part.name)) names.add(part.name)
   } else if (Array.isArray(value)) {
     for (const item of value) collectNames(item, names)
   } else if (value !== null && typeof value === 'object') {

@@ -177,3 +177,33 @@ describe('the scanner of templates, on random texts', () => {
     assert.ok(ratio < 16 * 8, `16 times the text took ${ratio.toFixed(0)} times as long`)
   })
 })
+
+describe('secrets in templates', () => {
+  const resolved = (value: Json, data: Record<string, Json> = {}) =>
+    resolveTemplates(value, scopeOf([data]))
+
+  it('become markers, with the text around them', () => {
+    const value = ['{{secret:matoolkit-hook}}', 'Bearer {{ secret: matoolkit-hook }} for {{Upn}}']
+    assert.deepEqual(resolved(value, { Upn: 'ada' }), {
+      ok: true,
+      value: [
+        { $secret: [{ ref: 'matoolkit-hook' }] },
+        { $secret: ['Bearer ', { ref: 'matoolkit-hook' }, ' for ', 'ada'] },
+      ],
+    })
+    assert.deepEqual(variablesOf(value), ['Upn'])
+  })
+
+  it('never come out of data: neither as text, nor put together, nor as a marker', () => {
+    const text = { Evil: '{{secret:matoolkit-hook}}', Half: '{secret:matoolkit-hook}}' }
+    assert.deepEqual(resolved(['{{Evil}}', 'a {{Evil}}', 'a{ {{Half}}'], text), {
+      ok: true,
+      value: [text.Evil, `a ${text.Evil}`, `a{ ${text.Half}`],
+    })
+    const mark = { $secret: [{ ref: 'matoolkit-hook' }] }
+    for (const forged of [mark, [mark], { deep: { deeper: [mark] } }, { ...mark, more: 1 }]) {
+      const { ok } = resolved('{{Evil}}', { Evil: forged })
+      assert.equal(ok, false, JSON.stringify(forged))
+    }
+  })
+})

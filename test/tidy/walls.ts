@@ -11,13 +11,14 @@ export interface Rule {
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   root: ['domain'],
+  'sign-in': ['root', 'domain'],
   db: ['root', 'domain'],
   bus: ['root', 'domain', 'db'],
   engine: ['root', 'domain', 'db', 'bus'],
-  scheduler: ['root', 'domain', 'db', 'bus', 'engine'],
+  scheduler: ['root', 'domain', 'db', 'bus', 'engine', 'sign-in'],
   orchestrator: ['root', 'domain', 'db', 'bus', 'engine'],
   api: ['root', 'domain', 'db', 'bus', 'engine'],
-  worker: ['root', 'domain', 'bus'],
+  worker: ['root', 'domain', 'bus', 'sign-in'],
   sandbox: ['root', 'domain'],
   cli: ['root', 'domain'],
 }

@@ -1,0 +1,120 @@
+// A certificate as proof of being an app: read from PEM or PFX, used to sign what Microsoft Entra ID asks for. The private key
+// lives in a KeyObject, which prints as nothing and is never written to a file.
+import {
+  createHash,
+  createPrivateKey,
+  type KeyObject,
+  randomUUID,
+  X509Certificate,
+} from 'node:crypto'
+import { SignJWT } from 'jose'
+import { messageOf } from '../errors.ts'
+
+export interface SigningCertificate {
+  /** SHA-256 of the certificate, base64url: how Entra finds it among those of the app. */
+  readonly thumbprint: string
+  readonly key: KeyObject
+  readonly endsAt: Date
+}
+
+/** What a file or a vault holds: the bytes, and whether a vault said that the text is PEM or base64 of a PFX. */
+export interface CertificateSource {
+  readonly bytes: Buffer
+  /** Of a PFX; Key Vault's have none. */
+  readonly password: string
+}
+
+/** The reason never quotes the text: it may be the key. */
+export class CertificateFault extends Error {
+  override readonly name = 'CertificateFault'
+}
+
+const PEM_MARK = '-----BEGIN '
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** Reads PEM (key and certificate in one text) or PFX. Throws a CertificateFault. */
+export async function readCertificate({
+  bytes,
+  password,
+}: CertificateSource): Promise<SigningCertificate> {
+  try {
+    const { key, certificates } = bytes.includes(PEM_MARK)
+      ? fromPem(bytes.toString('utf8'), password)
+      : await fromPfx(bytes, password)
+    return matching(key, certificates)
+  } catch (error) {
+    if (error instanceof CertificateFault) throw error
+    throw new CertificateFault(`it cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+interface Parts {
+  readonly key: KeyObject
+  readonly certificates: readonly X509Certificate[]
+}
+
+function fromPem(text: string, password: string): Parts {
+  const certificates = text.match(PEM_CERTIFICATE) ?? []
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text))
+    throw new CertificateFault('it holds no private key')
+  return {
+    key: createPrivateKey({ key: text, format: 'pem', passphrase: password }),
+    certificates: certificates.map((pem) => new X509Certificate(pem)),
+  }
+}
+
+/** Node reads PFX only for its own TLS and gives no key out, so a library takes it apart; loaded when there is one to read. */
+async function fromPfx(bytes: Buffer, password: string): Promise<Parts> {
+  const { default: forge } = await import('node-forge')
+  const asn1 = forge.asn1.fromDer(bytes.toString('binary'))
+  const pfx = forge.pkcs12.pkcs12FromAsn1(asn1, password)
+  const bags = (type: string) => pfx.getBags({ bagType: type })[type] ?? []
+  const der = (node: ReturnType<typeof forge.asn1.fromDer>) =>
+    Buffer.from(forge.asn1.toDer(node).getBytes(), 'binary')
+  const { pkcs8ShroudedKeyBag, keyBag, certBag } = forge.pki.oids as Record<string, string>
+  const [keyInside] = [...bags(pkcs8ShroudedKeyBag!), ...bags(keyBag!)]
+  if (!keyInside) throw new CertificateFault('it holds no private key')
+  const keyAsn1 = keyInside.key
+    ? forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(keyInside.key))
+    : keyInside.asn1
+  return {
+    key: createPrivateKey({ key: der(keyAsn1), format: 'der', type: 'pkcs8' }),
+    certificates: bags(certBag!).map(
+      ({ cert, asn1: raw }) =>
+        new X509Certificate(der(cert ? forge.pki.certificateToAsn1(cert) : raw)),
+    ),
+  }
+}
+
+/** A chain may be in there too; ours is the one that the key belongs to. */
+function matching(key: KeyObject, certificates: readonly X509Certificate[]): SigningCertificate {
+  const own = certificates.find((one) => one.checkPrivateKey(key))
+  if (!own) throw new CertificateFault('it holds no certificate that belongs to its private key')
+  if (key.asymmetricKeyType !== 'rsa')
+    throw new CertificateFault(`its key is of type ${key.asymmetricKeyType}; Entra wants RSA`)
+  return {
+    thumbprint: createHash('sha256').update(own.raw).digest('base64url'),
+    key,
+    endsAt: new Date(own.validTo),
+  }
+}
+
+/** An assertion is used at once; ten minutes allow for two clocks that differ. */
+const ASSERTION_LIFE_SEC = 600
+
+export function assertionOf(
+  { thumbprint, key }: SigningCertificate,
+  to: { readonly clientId: string; readonly audience: string; readonly now: Date },
+): Promise<string> {
+  const nowSec = Math.floor(+to.now / 1_000)
+  return new SignJWT()
+    .setProtectedHeader({ alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint })
+    .setIssuer(to.clientId)
+    .setSubject(to.clientId)
+    .setAudience(to.audience)
+    .setJti(randomUUID())
+    .setNotBefore(nowSec)
+    .setIssuedAt(nowSec)
+    .setExpirationTime(nowSec + ASSERTION_LIFE_SEC)
+    .sign(key)
+}

@@ -1,0 +1,154 @@
+// Exchange Online: cmdlets over the REST endpoint that Microsoft's own PowerShell module uses. It is not an official API, so it
+// stands behind one small interface and nothing else knows of it. Microsoft publishes no quota; what is known is a cap on
+// requests at a time, hence lanes. The true reason of a refusal is hidden in `details`, as `id|.NET type|text`.
+import { randomUUID } from 'node:crypto'
+import type { Json } from '../../domain/json.ts'
+import { ApiError, type Exchange, type ExchangeOptions, type JsonObject } from './api.ts'
+import { ApiClient, type ClientOptions, type Refusal, type Verdict } from './client.ts'
+import { objectOf, queryText } from './graph.ts'
+import type { HttpAnswer } from './http.ts'
+import { Gate, LaneLimit } from './limits.ts'
+
+export type ExchangeOnlineOptions = Pick<
+  ClientOptions,
+  'clock' | 'token' | 'policy' | 'random' | 'timeout'
+> & {
+  /** `https://outlook.office365.com`. */
+  readonly url: string
+  readonly tenantId: string
+  /** Cmdlets at the same time. */
+  readonly lanes: number
+}
+
+/** The server's own limit is 15 minutes; Microsoft's module waits one more. */
+const TIMEOUT_MS = 960_000
+const PAGE_SIZE = 1_000
+const PAGES_MAX = 1_000
+/** The mailbox that every tenant has: the same anchor for all calls reads what the last one wrote, most of the time. */
+const ANCHOR = 'SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}'
+
+export class ExchangeOnline implements Exchange {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #client: ApiClient
+
+  constructor({ url, tenantId, lanes, ...options }: ExchangeOnlineOptions) {
+    const base = url.replace(/\/+$/, '')
+    this.#url = `${base}/adminapi/beta/${encodeURIComponent(tenantId)}/InvokeCommand`
+    this.#headers = {
+      'x-anchormailbox': `APP:${ANCHOR}@${tenantId}`,
+      'x-responseformat': 'json',
+      'connection-id': randomUUID(),
+      prefer: `odata.maxpagesize=${PAGE_SIZE}`,
+    }
+    this.#client = new ApiClient({
+      ...options,
+      service: 'Exchange Online',
+      gate: new Gate(options.clock),
+      lanes: new LaneLimit(lanes),
+      timeoutMs: TIMEOUT_MS,
+      readRefusal,
+      verdictOf,
+    })
+  }
+
+  async run(
+    cmdlet: string,
+    parameters: JsonObject,
+    options: ExchangeOptions,
+  ): Promise<readonly JsonObject[]> {
+    const { signal, select } = options
+    const found: JsonObject[] = []
+    let url = this.#url + (select ? queryText({ $select: select.join(',') }) : '')
+    for (let page = 1; ; page++) {
+      const { body } = await this.#client.call({
+        method: 'POST',
+        url,
+        body: { CmdletInput: { CmdletName: cmdlet, Parameters: { ...parameters } } },
+        headers: { ...this.#headers, 'x-cmdletname': cmdlet },
+        signal,
+        isIdempotent: options.isIdempotent ?? /^(?:Get|Test|Set)-/i.test(cmdlet),
+        pace: async () => undefined,
+      })
+      const answer = objectOf(body)
+      requireNoErrors(answer)
+      for (const item of Array.isArray(answer.value) ? answer.value : [])
+        found.push(withoutNotes(objectOf(item)))
+      const next = answer['@odata.nextLink']
+      if (typeof next !== 'string') return found
+      if (page >= PAGES_MAX || new URL(next).origin !== new URL(this.#url).origin)
+        throw refusedNext()
+      url = next
+    }
+  }
+}
+
+const refusedNext = (): ApiError =>
+  new ApiError({
+    status: null,
+    code: 'NextPageRefused',
+    message:
+      'Exchange Online gave a next page that is not followed: it is at another address, or there were too many before it.',
+  })
+
+/** Keys that hold an "@" say what type the others are of. */
+function withoutNotes(item: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !name.includes('@')))
+}
+
+/** A cmdlet that failed inside may still answer 200. */
+function requireNoErrors(answer: JsonObject): void {
+  const errors = answer['@adminapi.errors']
+  if (!Array.isArray(errors) || errors.length === 0) return
+  const first = errors[0]
+  const text = typeof first === 'string' ? first : textIn(objectOf(first), 'message')
+  const { code, message } = partsOf(text)
+  throw new ApiError({ status: 200, code, message: `Exchange Online: ${message}` })
+}
+
+/** Keys come in more than one casing. */
+function textIn(object: JsonObject, key: string): string {
+  const value = valueIn(object, key)
+  return typeof value === 'string' ? value : ''
+}
+
+const valueIn = (object: JsonObject, key: string): Json | undefined =>
+  Object.entries(object).find(([name]) => name.toLowerCase() === key)?.[1]
+
+/** `Ex6F9304|Microsoft.Exchange.….ManagementObjectNotFoundException|The operation couldn't be performed …` */
+function partsOf(text: string): { readonly code: string; readonly message: string } {
+  const [, type, ...rest] = text.split('|')
+  if (!type || rest.length === 0) return { code: 'CmdletFailed', message: text }
+  return { code: type.slice(type.lastIndexOf('.') + 1), message: rest.join('|') }
+}
+
+const REASON_CHARS_MAX = 300
+
+function readRefusal({ status, headers, text }: HttpAnswer, body: Json): Refusal {
+  const error = objectOf(valueIn(objectOf(body), 'error'))
+  const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
+  const details = valueIn(error, 'details')
+  const detail = Array.isArray(details) ? textIn(objectOf(details[0]), 'message') : ''
+  const reason = detail || textIn(inner, 'message') || textIn(error, 'message')
+  if (reason.includes('|')) return { ...partsOf(reason), details: [] }
+  const named = headers.get('x-exceptiontype')?.split('.').at(-1)
+  const code = named || textIn(error, 'code') || 'Unexplained'
+  // The body of this one is often broken bytes.
+  const said = status === 403 ? FORBIDDEN : text.slice(0, REASON_CHARS_MAX)
+  return { code, message: reason || said || 'without a reason.', details: [] }
+}
+
+const FORBIDDEN = 'The cmdlet is unknown, or the app has no role in Exchange that allows it.'
+
+/** By the name of the exception or, in plain text, the sentence: an old server sends both with 500. */
+const BUSY =
+  /ServerBusy|MicroDelay|Backoff|too many concurrent|maximum number of concurrent requests/i
+const WRITE_FAILED = 'UnableToWriteToAadException'
+
+function verdictOf(status: number, { code, message }: Refusal): Verdict | null {
+  if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'throttled'
+  if (code === WRITE_FAILED) return 'unsure'
+  // An exception of the cmdlet is an answer, whatever the status: it will not go away.
+  if (status === 500 && code.endsWith('Exception')) return 'final'
+  return null
+}

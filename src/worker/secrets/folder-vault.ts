@@ -1,0 +1,105 @@
+// A vault in a folder of this machine: one encrypted file a secret (AES-256-GCM, bound to its name), only for the user who runs
+// the worker. The key comes from a setting or lies beside, made at first use: then whoever can read the folder can read the
+// secrets, and the encryption only keeps them out of backups and searches. For production there is Key Vault.
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MatoolkitError, messageOf } from '../../errors.ts'
+import type { Secrets } from '../m365/api.ts'
+import { referenceOf, requireReference, secretMissing } from './reference.ts'
+
+const KEY_BYTES = 32
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const OWNER_ONLY = 0o600
+const KEY_FILE = 'key'
+
+export interface FolderVaultOptions {
+  readonly folder: string
+  /** 32 bytes; without it the folder holds its own. */
+  readonly key: Buffer | null
+}
+
+/** Opens the folder, and makes it if need be. Throws SECRETS_UNUSABLE. */
+export async function openFolderVault({ folder, key }: FolderVaultOptions): Promise<Secrets> {
+  const secret = await prepare(folder, key).catch((error: unknown) => {
+    throw new MatoolkitError('SECRETS_UNUSABLE', { folder, reason: messageOf(error) })
+  })
+  const read = async (reference: string): Promise<Buffer | null> => {
+    try {
+      return await readFile(join(folder, reference))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+      throw error
+    }
+  }
+  return {
+    put: async (name, value) => {
+      const reference = referenceOf(name)
+      const path = join(folder, reference)
+      // Whole or not at all, also when the machine stops here.
+      const draft = `${path}.${randomBytes(6).toString('hex')}`
+      await writeFile(draft, sealed(value, reference, secret), { mode: OWNER_ONLY, flush: true })
+      await rename(draft, path)
+      return reference
+    },
+    get: async (reference) => {
+      requireReference(reference)
+      const bytes = await read(reference)
+      if (bytes === null) throw secretMissing(reference)
+      return unsealed(bytes, reference, secret)
+    },
+    find: async (name) => {
+      const reference = referenceOf(name)
+      return (await read(reference)) === null ? null : reference
+    },
+  }
+}
+
+async function prepare(folder: string, given: Buffer | null): Promise<Buffer> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (given !== null) return given
+  const path = join(folder, KEY_FILE)
+  try {
+    // `wx`: of two workers that start together one makes the key and the other reads it.
+    await writeFile(path, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flag: 'wx', flush: true })
+    await chmod(path, OWNER_ONLY)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  await requirePrivate(path)
+  const key = await readFile(path)
+  if (key.length !== KEY_BYTES) throw new Error(`the file "${KEY_FILE}" is no key`)
+  return key
+}
+
+async function requirePrivate(path: string): Promise<void> {
+  // Windows has no such bits; its folders of a user are the user's own.
+  if (process.platform === 'win32') return
+  const { mode } = await stat(path)
+  if ((mode & 0o077) !== 0)
+    throw new Error(
+      `the file "${KEY_FILE}" can be read by others; take that right away (chmod 600)`,
+    )
+}
+
+function sealed(value: string, reference: string, key: Buffer): Buffer {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(reference))
+  const body = Buffer.concat([cipher.update(value, 'utf8'), cipher.final()])
+  return Buffer.concat([iv, cipher.getAuthTag(), body])
+}
+
+function unsealed(bytes: Buffer, reference: string, key: Buffer): string {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+      .setAAD(Buffer.from(reference))
+      .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+    const body = bytes.subarray(IV_BYTES + TAG_BYTES)
+    return decipher.update(body, undefined, 'utf8') + decipher.final('utf8')
+  } catch (error) {
+    throw new MatoolkitError('SECRET_UNREADABLE', { reference }, { cause: error })
+  }
+}
