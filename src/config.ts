@@ -5,93 +5,25 @@ import { readFileSync } from 'node:fs'
 import { CONNECTION_PREFIXES } from './domain/runbook-shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
+import {
+  aPath,
+  aText,
+  httpsUrl,
+  httpUrl,
+  listOf,
+  oneOf,
+  postgresUrl,
+  type Setting,
+  setting,
+  wholeNumber,
+  workerId,
+} from './setting-kinds.ts'
+import { WORKER_SETTINGS } from './worker-settings.ts'
 
 export const ROLES = ['scheduler', 'orchestrator', 'worker', 'api'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What a setting may be. `read` gives undefined for a text that does not fit; `meant` guesses at what was meant. */
-interface Kind<T> {
-  /** Ends the sentence "must be …". */
-  readonly mustBe: string
-  read(text: string): T | undefined
-  meant?(text: string): string | null
-}
-
-interface Setting<T> extends Kind<T> {
-  readonly name: string
-  readonly default: T
-  /** How the default reads in the docs, when its value alone would not say. */
-  readonly defaultShown?: string
-  readonly description: string
-  /** The value is never shown, neither in a sentence nor in the docs. */
-  readonly secret?: true
-}
-
-function wholeNumber(min: number, max: number): Kind<number> {
-  return {
-    mustBe: `a whole number from ${min} to ${max}`,
-    read: (text) => {
-      const value = Number(text)
-      return /^\d{1,15}$/.test(text) && value >= min && value <= max ? value : undefined
-    },
-  }
-}
-
-function oneOf<T extends string>(choices: readonly T[]): Kind<T> {
-  return {
-    mustBe: choices.length === 1 ? `"${choices[0]}"` : `one of ${choices.join(', ')}`,
-    read: (text) => choices.find((choice) => choice === text),
-    meant: (text) => nearest(text, choices),
-  }
-}
-
-/** A list with commas, at least one item; blanks around an item, empty items and repetitions do not count. */
-function listOf<T extends string>(item: Kind<T>, mustBe: string): Kind<readonly T[]> {
-  const partsOf = (text: string) => {
-    const parts = text.split(',').map((part) => part.trim())
-    return [...new Set(parts)].filter((part) => part !== '')
-  }
-  const isWrong = (part: string) => item.read(part) === undefined
-  return {
-    mustBe,
-    read: (text) => {
-      const parts = partsOf(text)
-      return parts.length === 0 || parts.some(isWrong) ? undefined : (parts as T[])
-    },
-    meant: (text) => {
-      const wrong = partsOf(text).find(isWrong)
-      return (wrong !== undefined && item.meant?.(wrong)) || null
-    },
-  }
-}
-
-const aPath: Kind<string> = { mustBe: 'a path', read: (text) => text }
-
-const aText: Kind<string> = { mustBe: 'a text', read: (text) => text }
-
-const httpUrl: Kind<string> = {
-  mustBe: 'an address such as http://localhost:42356/msi/token',
-  read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
-}
-
-const postgresUrl: Kind<string> = {
-  mustBe: 'an address such as postgres://user:password@host:5432/database',
-  read: (text) => {
-    const url = URL.parse(text)
-    return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:' ? text : undefined
-  },
-}
-
-const WORKER_ID = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
-const workerId: Kind<string> = {
-  mustBe: 'a worker id',
-  read: (text) => (WORKER_ID.test(text) ? text : undefined),
-}
-
 const CONFIG_FILE = 'MATOOLKIT_CONFIG_FILE'
-
-const setting = <T>(name: string, kind: Kind<T>, rest: Omit<Setting<T>, 'name' | keyof Kind<T>>) =>
-  ({ name, ...kind, ...rest }) as Setting<T>
 
 export const SETTINGS = {
   configFile: setting<string | null>(CONFIG_FILE, aPath, {
@@ -172,6 +104,77 @@ export const SETTINGS = {
     description: 'What IDENTITY_ENDPOINT wants to see in return. Azure Container Apps sets it too.',
     secret: true,
   }),
+  apiHost: setting('MATOOLKIT_API_HOST', aText, {
+    default: '127.0.0.1',
+    description:
+      'The address the API listens on. Another than the loopback needs MATOOLKIT_OIDC_ISSUERS.',
+  }),
+  apiPort: setting('MATOOLKIT_API_PORT', wholeNumber(0, 65_535), {
+    default: 7420,
+    description: 'The port the API listens on; 0 takes any that is free.',
+  }),
+  apiTokenFile: setting('MATOOLKIT_API_TOKEN_FILE', aPath, {
+    default: '.matoolkit/api-token',
+    description:
+      'Where the token lies that lets the owner of the file use the API on this machine; made at the first start.',
+  }),
+  apiReadsPerMin: setting('MATOOLKIT_API_READS_PER_MIN', wholeNumber(1, 1_000_000), {
+    default: 600,
+    description: 'How often one caller may read in a minute.',
+  }),
+  apiWritesPerMin: setting('MATOOLKIT_API_WRITES_PER_MIN', wholeNumber(1, 1_000_000), {
+    default: 120,
+    description: 'How often one caller may change something in a minute.',
+  }),
+  apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
+    default: 0,
+    description:
+      'How many proxies in front of the API may say where a request came from. 1 on Azure Container Apps.',
+  }),
+  apiCorsOrigins: setting(
+    'MATOOLKIT_API_CORS_ORIGINS',
+    listOf(httpsUrl('an origin'), 'a list of origins such as https://console.contoso.com'),
+    {
+      default: [] as readonly string[],
+      defaultShown: 'none',
+      description: 'Web pages of these origins may call the API from a browser.',
+    },
+  ),
+  oidcIssuers: setting(
+    'MATOOLKIT_OIDC_ISSUERS',
+    listOf(httpsUrl('an issuer'), 'a list of addresses with https'),
+    {
+      default: [] as readonly string[],
+      defaultShown: 'none: local sign-in',
+      description:
+        'Whose access tokens are accepted, spelled as in the tokens: `https://login.microsoftonline.com/{tenant}/v2.0`, and `https://sts.windows.net/{tenant}/` if version 1 is to be accepted too.',
+    },
+  ),
+  oidcAudiences: setting('MATOOLKIT_OIDC_AUDIENCES', listOf(aText, 'a list of audiences'), {
+    default: [] as readonly string[],
+    defaultShown: 'none',
+    description:
+      'What tokens must be made out to: the client id of the API’s app registration, and `api://{client id}` for version 1.',
+  }),
+  oidcScope: setting('MATOOLKIT_OIDC_SCOPE', aText, {
+    default: 'access_as_user',
+    description: 'The scope that a person’s token must have been given for.',
+  }),
+  oidcClientId: setting<string | null>('MATOOLKIT_OIDC_CLIENT_ID', aText, {
+    default: null,
+    description: 'The client id that the command line and the dashboard sign in with.',
+  }),
+  oidcApps: setting('MATOOLKIT_OIDC_APPS', listOf(aText, 'a list of client ids'), {
+    default: [] as readonly string[],
+    defaultShown: 'none',
+    description: 'Applications that may call the API without a person, by their client ids.',
+  }),
+  readPolicy: setting('MATOOLKIT_READ_POLICY', oneOf(['reader', 'authenticated']), {
+    default: 'reader',
+    description:
+      'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everybody who is signed in.',
+  }),
+  ...WORKER_SETTINGS,
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {
     default: 'info',
     description: 'The least important lines that are logged.',

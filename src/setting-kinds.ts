@@ -1,0 +1,116 @@
+// What settings may be: the kinds of value that src/config.ts and src/worker-settings.ts choose from. A kind reads a text, says in
+// words what it must be, and may guess at what was meant.
+import { nearest } from './domain/spelling.ts'
+
+/** What a setting may be. `read` gives undefined for a text that does not fit; `meant` guesses at what was meant. */
+export interface Kind<T> {
+  /** Ends the sentence "must be …". */
+  readonly mustBe: string
+  read(text: string): T | undefined
+  meant?(text: string): string | null
+}
+
+export interface Setting<T> extends Kind<T> {
+  readonly name: string
+  readonly default: T
+  /** How the default reads in the docs, when its value alone would not say. */
+  readonly defaultShown?: string
+  readonly description: string
+  /** The value is never shown, neither in a sentence nor in the docs. */
+  readonly secret?: true
+}
+
+export function wholeNumber(min: number, max: number): Kind<number> {
+  return {
+    mustBe: `a whole number from ${min} to ${max}`,
+    read: (text) => {
+      const value = Number(text)
+      return /^\d{1,15}$/.test(text) && value >= min && value <= max ? value : undefined
+    },
+  }
+}
+
+export function oneOf<T extends string>(choices: readonly T[]): Kind<T> {
+  return {
+    mustBe: choices.length === 1 ? `"${choices[0]}"` : `one of ${choices.join(', ')}`,
+    read: (text) => choices.find((choice) => choice === text),
+    meant: (text) => nearest(text, choices),
+  }
+}
+
+/** A list with commas, at least one item; blanks around an item, empty items and repetitions do not count. */
+export function listOf<T extends string>(item: Kind<T>, mustBe: string): Kind<readonly T[]> {
+  const partsOf = (text: string) => {
+    const parts = text.split(',').map((part) => part.trim())
+    return [...new Set(parts)].filter((part) => part !== '')
+  }
+  const isWrong = (part: string) => item.read(part) === undefined
+  return {
+    mustBe,
+    read: (text) => {
+      const parts = partsOf(text)
+      return parts.length === 0 || parts.some(isWrong) ? undefined : (parts as T[])
+    },
+    meant: (text) => {
+      const wrong = partsOf(text).find(isWrong)
+      return (wrong !== undefined && item.meant?.(wrong)) || null
+    },
+  }
+}
+
+export const aPath: Kind<string> = { mustBe: 'a path', read: (text) => text }
+
+export const aText: Kind<string> = { mustBe: 'a text', read: (text) => text }
+
+export const httpUrl: Kind<string> = {
+  mustBe: 'an address such as http://localhost:42356/msi/token',
+  read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+}
+
+/** An issuer of tokens or the origin of a web page. Only this machine's own may do without TLS. */
+export const httpsUrl = (mustBe: string): Kind<string> => ({
+  mustBe,
+  read: (text) => {
+    const url = URL.parse(text)
+    const isLocal = url !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+    return url?.protocol === 'https:' || (isLocal && url.protocol === 'http:') ? text : undefined
+  },
+})
+
+export const postgresUrl: Kind<string> = {
+  mustBe: 'an address such as postgres://user:password@host:5432/database',
+  read: (text) => {
+    const url = URL.parse(text)
+    return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:' ? text : undefined
+  },
+}
+
+const WORKER_ID = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
+export const workerId: Kind<string> = {
+  mustBe: 'a worker id',
+  read: (text) => (WORKER_ID.test(text) ? text : undefined),
+}
+
+const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+export const aGuid: Kind<string> = {
+  mustBe: 'a GUID such as 00000000-0000-0000-0000-000000000000',
+  read: (text) => (GUID.test(text) ? text.toLowerCase() : undefined),
+}
+
+const HOST = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i
+export const aHost: Kind<string> = {
+  mustBe: 'a host such as hooks.contoso.com or hooks.contoso.com:8443',
+  read: (text) => (HOST.test(text) ? text.toLowerCase() : undefined),
+}
+
+const KEY_BYTES = 32
+export const aKey: Kind<string> = {
+  mustBe: `${KEY_BYTES} bytes in base64`,
+  read: (text) => (Buffer.from(text, 'base64').length === KEY_BYTES ? text : undefined),
+}
+
+export const setting = <T>(
+  name: string,
+  kind: Kind<T>,
+  rest: Omit<Setting<T>, 'name' | keyof Kind<T>>,
+) => ({ name, ...kind, ...rest }) as Setting<T>
