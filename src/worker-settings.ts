@@ -14,6 +14,11 @@ import {
   workerId,
 } from './setting-kinds.ts'
 
+const CLOUDS = ['public', 'usgov', 'usdod', 'china'] as const
+export type CloudName = (typeof CLOUDS)[number]
+
+const SIGN_INS = ['certificate', 'federated', 'secret'] as const
+
 const serviceUrl = httpsUrl('an address with https')
 
 const RUNTIME = {
@@ -62,7 +67,7 @@ const TENANT = {
     default: null,
     description: 'The client id of the app that the worker signs in as.',
   }),
-  signIn: setting('MATOOLKIT_SIGN_IN', oneOf(['certificate', 'federated', 'secret']), {
+  signIn: setting<(typeof SIGN_INS)[number]>('MATOOLKIT_SIGN_IN', oneOf(SIGN_INS), {
     default: 'certificate',
     description:
       'How it shows that it is the app. `certificate`: from MATOOLKIT_CERTIFICATE_FILE or the Key Vault. `federated`: by this machine’s managed identity, which the app trusts. `secret`: for tests.',
@@ -90,7 +95,7 @@ const TENANT = {
     defaultShown: 'the machine’s own',
     description: 'Which of the machine’s managed identities asks for tokens.',
   }),
-  cloud: setting('MATOOLKIT_CLOUD', oneOf(['public', 'usgov', 'usdod', 'china']), {
+  cloud: setting<CloudName>('MATOOLKIT_CLOUD', oneOf(CLOUDS), {
     default: 'public',
     description: 'Which of Microsoft’s clouds the tenant is in.',
   }),
