@@ -1,6 +1,7 @@
 // How fast the engine is: members × 5 no-op steps (3 templated parameters and 1 output each, events and attempts on) through
 // engine, bus and a worker that does nothing. On a server orchestrator and worker are processes of their own, and the floor is
-// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs.
+// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs. Beside the rates stands
+// what a step cost in processor time, which a busy machine changes little.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -12,9 +13,11 @@ import { migrate } from '../src/db/migrate.ts'
 import { openPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { configureWorkers } from '../src/db/workers.ts'
-import { createBatch, publishRunbook } from '../src/engine/create.ts'
+import { createBatch } from '../src/engine/create.ts'
+import { publishRunbook } from '../src/engine/publish.ts'
 import { startPostgres } from '../test/postgres-server.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
+import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
 import { benchDoor, benchOrchestrator, benchWorker, WORKER_ID } from './engine-process.ts'
 import { measureFloor } from './floor.ts'
 
@@ -42,6 +45,7 @@ export const engineBench: Bench = {
       ...growth,
       pglite,
       rssMb: server.rssMb,
+      cpuPerStepUs: server.cpuPerStepUs,
       engine: server.engine,
       floor: server.floor,
       ratio,
@@ -95,10 +99,18 @@ async function untilCompleted(db: Db, batchId: number): Promise<void> {
   }
 }
 
+interface CpuUs {
+  readonly orchestrator: number
+  readonly worker: number
+  readonly postgres: number
+}
+
 interface Processes {
   readonly url: string
   readonly db: Db
   rssMb(): Promise<number>
+  /** Processor time so far; null where it cannot be read. */
+  cpuUs(): Promise<CpuUs | null>
   close(): Promise<void>
 }
 
@@ -118,6 +130,11 @@ async function openProcesses(): Promise<Processes> {
       children[0]!.send('rss')
       const [answer] = (await once(children[0]!, 'message')) as [{ rssMb: number }]
       return Math.round(answer.rssMb)
+    },
+    cpuUs: async () => {
+      if (!canMeasureCpu()) return null
+      const [orchestrator, worker] = children.map(({ pid }) => cpuOfProcessUs(pid!))
+      return { orchestrator: orchestrator!, worker: worker!, postgres: await cpuOfServerUs(db) }
     },
     close: async () => {
       for (const child of children) {
@@ -139,20 +156,40 @@ async function startProcess(role: string, url: string): Promise<ChildProcess> {
 async function onServer(say: Say) {
   const engine: number[] = []
   const floor: number[] = []
+  const cpu: CpuUs[] = []
   let rssMb = 0
   for (let run = 1; run <= RUNS; run++) {
     const processes = await openProcesses()
     try {
+      const before = await processes.cpuUs()
       engine.push(perSec(MEMBERS * STEPS, await runBatch(processes.db, MEMBERS, STEPS)))
+      const after = await processes.cpuUs()
+      if (before && after) cpu.push(perStep(before, after, MEMBERS * STEPS))
       rssMb = Math.max(rssMb, await processes.rssMb())
       floor.push(await measureFloor(processes.db, MEMBERS, STEPS, clock.now()))
-      say(`postgres run ${run}: engine ${engine.at(-1)} steps/s, floor ${floor.at(-1)} steps/s`)
+      const spent = cpu.length > 0 ? `, ${JSON.stringify(cpu.at(-1))} µs a step` : ''
+      say(
+        `postgres run ${run}: engine ${engine.at(-1)} steps/s, floor ${floor.at(-1)} steps/s${spent}`,
+      )
     } finally {
       await processes.close()
     }
   }
-  return { engine: median(engine), floor: median(floor), rssMb }
+  const cpuPerStepUs = cpu.length > 0 ? middleOf(cpu) : null
+  return { engine: median(engine), floor: median(floor), rssMb, cpuPerStepUs }
 }
+
+const perStep = (before: CpuUs, after: CpuUs, steps: number): CpuUs => ({
+  orchestrator: Math.round((after.orchestrator - before.orchestrator) / steps),
+  worker: Math.round((after.worker - before.worker) / steps),
+  postgres: Math.round((after.postgres - before.postgres) / steps),
+})
+
+const middleOf = (runs: readonly CpuUs[]): CpuUs => ({
+  orchestrator: median(runs.map(({ orchestrator }) => orchestrator)),
+  worker: median(runs.map(({ worker }) => worker)),
+  postgres: median(runs.map(({ postgres }) => postgres)),
+})
 
 async function onPglite(say: Say): Promise<number> {
   const rates: number[] = []

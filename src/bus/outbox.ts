@@ -1,6 +1,7 @@
 // Sending as part of a transaction: the message exists when the transaction commits and never existed when it rolls back.
 // The outbox table is the queue of the postgres transport (sql/002_bus.sql), so nothing has to carry messages anywhere.
-// One statement per thousand messages: ids are remembered, repeated ones drop out, the rest is stored and consumers are told.
+// Two statements per thousand messages: ids are remembered and repeated ones drop out; the rest is stored and consumers are told.
+import { columns, idArray, time } from '../db/columns.ts'
 import type { Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -39,52 +40,119 @@ export async function enqueue(tx: Tx, messages: readonly Send[], now: Date): Pro
   )
 }
 
+/**
+ * For messages whose ids this very transaction makes new, as a job's is by the guarded move of its step: nobody can have sent them
+ * before, so nothing is compared and nothing remembered. That was more than half of what sending a job cost.
+ */
+export async function enqueueNew(tx: Tx, messages: readonly Send[], now: Date): Promise<void> {
+  const rows = messages.map((message) => rowOf(message, now))
+  for (const part of partsOf(rows)) await store(tx, part, now)
+}
+
 export async function enqueueRows(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<number> {
   // Sorted, so that two transactions which send the same ids wait for each other in one order and cannot deadlock.
   const distinct = [...new Map(rows.map((row) => [keyOf(row), row])).entries()]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
-  const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
   let stored = 0
-  for (let start = 0; start < distinct.length; start += STATEMENT_MAX_ROWS) {
-    const part = distinct.slice(start, start + STATEMENT_MAX_ROWS)
-    const [counted] = await tx.query<{ stored: number }>(ENQUEUE, [
-      JSON.stringify(part),
-      now,
-      forgotten,
-      HINT_CHANNEL,
-    ])
-    stored += counted!.stored
+  for (const part of partsOf(distinct)) {
+    const fresh = await remember(tx, part, now)
+    if (fresh.length > 0) await store(tx, fresh, now)
+    stored += fresh.length
   }
   return stored
 }
 
 const keyOf = ({ topic, message_id }: OutboxRow): string => `${topic}/${message_id}`
 
-// A remembered id that is older than the window counts as new again, whether or not the sweep has come by.
-// Messages for later give no hint: nobody could take them yet.
-const ENQUEUE = `
-  with given as materialized (
-    select * from json_to_recordset($1::json) as row (topic text, subscription text,
-      message_id text, message_type text, worker_id text, body text,
-      visible_at timestamptz, expires_at timestamptz)),
-  fresh as (
+function* partsOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
+  for (let start = 0; start < rows.length; start += STATEMENT_MAX_ROWS)
+    yield rows.slice(start, start + STATEMENT_MAX_ROWS)
+}
+
+// A remembered id that is older than the window counts as new again, whether or not the sweep has come by. The ids come back only
+// when some were known: nearly always none is.
+const REMEMBER = `
+  with fresh as (
     insert into message_ids (topic, message_id, seen_at)
-    select topic, message_id, $2::timestamptz from given
+    select topic, message_id, $3::timestamptz from unnest($1::text[], $2::text[]) as m (topic, message_id)
     on conflict (topic, message_id) do update set seen_at = excluded.seen_at
-      where message_ids.seen_at <= $3::timestamptz
-    returning topic, message_id),
-  stored as (
-    insert into messages (topic, subscription, message_id, message_type, worker_id, body,
-      enqueued_at, visible_at, expires_at)
-    select topic, subscription, message_id, message_type, worker_id, body,
-      $2, greatest(visible_at, $2), expires_at
-    from given join fresh using (topic, message_id)
-    returning topic, subscription, visible_at),
-  hinted as (
-    select distinct topic || '/' || subscription as address from stored where visible_at <= $2)
-  select (select count(*) from stored) as stored,
-         (select count(pg_notify($4, address)) from hinted) as hints`
+      where message_ids.seen_at <= $4::timestamptz
+    returning topic, message_id)
+  select count(*) as stored, case when count(*) < $5 then array_agg(topic || '/' || message_id) end as keys from fresh`
+
+/** Notes the ids and returns the rows whose id is new. */
+async function remember(
+  tx: Tx,
+  rows: readonly OutboxRow[],
+  now: Date,
+): Promise<readonly OutboxRow[]> {
+  const ids = columns(
+    rows,
+    (row) => row.topic,
+    (row) => row.message_id,
+  )
+  const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
+  const [fresh] = await tx.query<{ stored: number; keys: string[] | null }>(REMEMBER, [
+    ...ids,
+    now,
+    forgotten,
+    rows.length,
+  ])
+  if (fresh!.stored === rows.length) return rows
+  const keys = new Set(fresh!.keys)
+  return rows.filter((row) => keys.has(keyOf(row)))
+}
+
+// Messages of one chunk differ in id and body and share the rest, so the rest travels once, as a few envelopes.
+const STORE = `
+  with stored as (
+    insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at)
+    select ($6::text[])[e], ($7::text[])[e], message_id, ($8::text[])[e], ($9::text[])[e], coalesce(body, ''), $1,
+           greatest(($10::timestamptz[])[e], $1), ($11::timestamptz[])[e]
+      from unnest($2::text[], string_to_array($3, $4), $5::int[]) as m (message_id, body, e))
+  select count(pg_notify($12, address)) as hints from unnest($13::text[]) as address`
+
+async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<void> {
+  const envelopes = new Map<string, { row: OutboxRow; number: number }>()
+  const numbers = rows.map((row) => {
+    const { topic, subscription, message_type, worker_id, visible_at, expires_at } = row
+    const key = `${topic} ${subscription} ${message_type} ${worker_id} ${+visible_at} ${+expires_at}`
+    const envelope = envelopes.get(key) ?? { row, number: envelopes.size + 1 }
+    envelopes.set(key, envelope)
+    return envelope.number
+  })
+  const distinct = [...envelopes.values()].map(({ row }) => row)
+  // Messages for later give no hint: nobody could take them yet.
+  const visible = distinct.filter(({ visible_at }) => visible_at <= now)
+  const bodies = rows.map(({ body }) => body)
+  const separator = separatorOf(bodies)
+  await tx.query(STORE, [
+    now,
+    columns(rows, (row) => row.message_id)[0],
+    bodies.join(separator),
+    separator,
+    idArray(numbers),
+    ...columns(
+      distinct,
+      (row) => row.topic,
+      (row) => row.subscription,
+      (row) => row.message_type,
+      (row) => row.worker_id,
+      (row) => time(row.visible_at),
+      (row) => time(row.expires_at),
+    ),
+    HINT_CHANNEL,
+    [...new Set(visible.map(({ topic, subscription }) => `${topic}/${subscription}`))],
+  ])
+}
+
+/** Something that is in none of the bodies. Ours are JSON on one line; one that is sent anew from the dead letters may be anything. */
+function separatorOf(bodies: readonly string[]): string {
+  let separator = '\n'
+  while (bodies.some((body) => body.includes(separator))) separator += '\u001f'
+  return separator
+}
 
 function rowOf(message: Send, now: Date): OutboxRow {
   const { topic, messageId, type, workerId = null } = message

@@ -37,8 +37,11 @@ const LISTEN_CHECK_MS = 15_000
 /**
  * Statements here touch some hundred rows by their keys. With the default random_page_cost of 4 (spinning disks) the planner read
  * all of step_executions for every chunk until it had some 100,000 rows: 50 µs a row instead of 15. JIT would only add to them.
+ * Statements are parsed once (`prepared`) and planned each time: a plan that was made while a table was empty, and kept, reads
+ * all of it when it is full.
  */
-const SESSION = '-c TimeZone=UTC -c DateStyle=ISO -c random_page_cost=1.1 -c jit=off'
+const SESSION =
+  '-c TimeZone=UTC -c DateStyle=ISO -c random_page_cost=1.1 -c jit=off -c plan_cache_mode=force_custom_plan'
 
 const { builtins } = pg.types
 const INT8_ARRAY = 1016
@@ -53,9 +56,34 @@ const typeParsers = {
     (format !== 'binary' && PARSERS.get(oid)) || pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig
 
-/** `2026-03-01 10:00:00.5+00` as the server writes it in UTC. The general parser of `pg` took 5 times as long on the hot path. */
+let lastText = ''
+let lastTime = new Date(0)
+
+/**
+ * `2026-03-01 10:00:00.5+00` as the server writes it in UTC. The general parser of `pg` took 5 times as long on the hot path; and
+ * as the rows of a chunk were mostly written by one transaction, most of their times are the one before.
+ */
 function parseUtc(text: string): Date {
-  return new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
+  if (text !== lastText) {
+    lastTime = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
+    lastText = text
+  }
+  return lastTime
+}
+
+/** The program has some hundred statements. Whoever makes up ever new ones must not fill the server's memory with them. */
+const PREPARED_MAX = 500
+const names = new Map<string, string>()
+
+/** A statement that each connection parses the first time it comes. One without values may be several, which cannot be prepared. */
+function prepared(text: string, values: readonly unknown[] | undefined): pg.QueryConfig {
+  if (values === undefined) return { text }
+  let name = names.get(text)
+  if (name === undefined && names.size < PREPARED_MAX) {
+    name = `s${names.size + 1}`
+    names.set(text, name)
+  }
+  return { text, values: values as unknown[], ...(name !== undefined && { name }) }
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Db> {
@@ -104,7 +132,7 @@ function wrap(pool: pg.Pool, listening: Listening): Db {
   const closers = new Set<() => Promise<void>>()
   return {
     kind: 'postgres',
-    query: async (sql, values) => (await pool.query(sql, values as unknown[])).rows,
+    query: async (sql, values) => (await pool.query(prepared(sql, values))).rows,
     transaction: (work) => inTransaction(pool, work, listening.onLost),
     script: async (sql) => void (await pool.query(sql)),
     listen: async (channel, heard) => {
@@ -177,7 +205,7 @@ function oneByOne(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
   }
   const tx: Tx = {
     inTransaction: true,
-    query: (sql, values) => next(async () => (await client.query(sql, values as unknown[])).rows),
+    query: (sql, values) => next(async () => (await client.query(prepared(sql, values))).rows),
     script: (sql) => next(async () => void (await client.query(sql))),
   }
   const end = async () => {

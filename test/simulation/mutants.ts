@@ -29,7 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: DOOR,
     find: '  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))\n',
     replace: `  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
-  void visit.door.db.transaction((own) => enqueue(own, sends, draft.now)).catch(() => {})\n`,
+  void visit.door.db.transaction((own) => enqueueNew(own, sends, draft.now)).catch(() => {})\n`,
   },
   {
     name: 'jobs published after the commit',
@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
     return result
   })
   const late = sends.map((one) => ({ ...one, messageId: \`\${one.messageId}-replay-1\` }))
-  await door.db.transaction((tx) => enqueue(tx, late, door.clock.now()))
+  await door.db.transaction((tx) => enqueueNew(tx, late, door.clock.now()))
   return done`,
   },
   {
