@@ -1,0 +1,149 @@
+// Attributes of a user, and their manager. What may be written is a list of names: those that people have in a directory. Names to
+// sign in by, passwords and whether somebody may sign in have functions of their own, which know what else must be minded.
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { Json } from '../../domain/json.ts'
+import { defineFunction } from '../catalogue.ts'
+import { type JsonObject, pathOf } from '../m365/api.ts'
+import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
+import { changeUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
+import { isNotFound, noUser, orNotFound } from './failure.ts'
+import { isSame, name, userId } from './parameters.ts'
+import type { Caller } from './replication.ts'
+
+/** The 15 that every tenant has; they stand inside this one. */
+const EXTENSIONS = 'onPremisesExtensionAttributes'
+
+const WRITABLE: readonly string[] = [
+  ...['ageGroup', 'businessPhones', 'city', 'companyName', 'consentProvidedForMinor', 'country'],
+  ...['department', 'displayName', 'employeeHireDate', 'employeeId', 'employeeLeaveDateTime'],
+  ...['employeeType', 'faxNumber', 'givenName', 'jobTitle', 'mail', 'mailNickname', 'mobilePhone'],
+  ...['officeLocation', 'onPremisesImmutableId', 'otherMails', 'postalCode'],
+  ...['preferredDataLocation', 'preferredLanguage', 'showInAddressList', 'state'],
+  ...['streetAddress', 'surname', 'usageLocation', 'userType'],
+  ...Array.from({ length: 15 }, (_, index) => `${EXTENSIONS}.extensionAttribute${index + 1}`),
+]
+/** Directory extensions, which bear the id of the app that defined them. */
+const CUSTOM = /^extension_[0-9a-f]{32}_\w+$/i
+
+const attributeName = name
+  .transform((given) => WRITABLE.find((known) => isSame(known, given)) ?? given)
+  .refine((known) => WRITABLE.includes(known) || CUSTOM.test(known), {
+    error: ({ input }) =>
+      `"${String(input)}" is none that this function writes: ${WRITABLE.slice(0, -15).join(', ')}, ${EXTENSIONS}.extensionAttribute1 to 15 and extension_…`,
+  })
+
+const attributeValue = z
+  .union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.string())])
+  .transform((value) => (value === '' ? null : value))
+
+const set = z.object({
+  UserId: z.string(),
+  AttributeName: z.string(),
+  Value: z.json(),
+  PreviousValue: z.json(),
+  Changed: z.boolean(),
+})
+
+export const setEntraUserAttribute = defineFunction({
+  name: 'Set-EntraUserAttribute',
+  description: 'Sets one attribute of a user, or empties it.',
+  parameters: z.strictObject({
+    UserId: userId,
+    AttributeName: attributeName,
+    Value: attributeValue.describe('Null or empty empties the attribute.'),
+  }),
+  result: set,
+  permissions: { graph: ['User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'Set-EntraUserAttribute with the PreviousValue.',
+  run: async (call): Promise<z.infer<typeof set>> => {
+    const { UserId, AttributeName, Value } = call.params
+    const path = AttributeName.split('.')
+    const user = await readUser(call, UserId, ['id', path[0]!])
+    const id = textOf(user.id)
+    const before = valueAt(user, path)
+    const isChange = !isDeepStrictEqual(before, Value)
+    if (isChange) {
+      const change: JsonObject = path[1]
+        ? { [path[0]!]: { [path[1]]: Value } }
+        : { [path[0]!]: Value }
+      await changeUser(call, id, change)
+    }
+    return { UserId: id, AttributeName, Value, PreviousValue: before, Changed: isChange }
+  },
+})
+
+export const testEntraAttributeMatch = defineFunction({
+  name: 'Test-EntraAttributeMatch',
+  description: 'Asks whether an attribute of a user has a value.',
+  parameters: z.strictObject({ UserId: userId, ...matchParameters }),
+  result: matchResult('UserId'),
+  permissions: { graph: ['User.Read.All'] },
+  isIdempotent: true,
+  undo: null,
+  run: async (call) => {
+    const { UserId, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
+    const path = AttributeName.split('.')
+    // What is inside another attribute comes only with the whole of it.
+    const user = await readUser(call, UserId, [path[0]!])
+    const current: Json = valueAt(user, path)
+    const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
+    return {
+      complete: isMatching === Expected,
+      data: {
+        ...{ Match: isMatching, AttributeName, CurrentValue: current, ExpectedValue },
+        ...{ UserId, IsMultiValue },
+      },
+    }
+  },
+})
+
+const managed = z.object({
+  UserId: z.string(),
+  ManagerId: z.string(),
+  PreviousManagerId: z.string().nullable(),
+  Changed: z.boolean(),
+})
+
+export const setManagerOfEntraUser = defineFunction({
+  name: 'Set-EntraUserManager',
+  description: 'Makes one user the manager of another.',
+  parameters: z.strictObject({ UserId: userId, ManagerId: userId }),
+  result: managed,
+  permissions: { graph: ['User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'Set-EntraUserManager with the PreviousManagerId.',
+  run: async (call): Promise<z.infer<typeof managed>> => {
+    const { graph } = call.tenant
+    const id = textOf((await readUser(call, call.params.UserId, ['id'])).id)
+    const managerId = await objectIdOf(call, call.params.ManagerId)
+    const before = await managerOf(call, id)
+    const isChange = before === null || !isSame(before, managerId)
+    if (isChange) {
+      const put = () =>
+        graph.call({
+          method: 'PUT',
+          path: pathOf`/users/${id}/manager/$ref`,
+          body: { '@odata.id': graph.urlOf(pathOf`/users/${managerId}`) },
+          signal: call.signal,
+        })
+      await orNotFound(put, noUser(call.params.ManagerId))
+    }
+    return { UserId: id, ManagerId: managerId, PreviousManagerId: before, Changed: isChange }
+  },
+})
+
+/** Null for whoever has none. */
+async function managerOf({ tenant, signal }: Caller, id: string): Promise<string | null> {
+  try {
+    const path = pathOf`/users/${id}/manager`
+    const { body } = await tenant.graph.call({
+      ...{ method: 'GET', path, query: { $select: 'id' }, signal },
+    })
+    return textOf((body as JsonObject).id)
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}

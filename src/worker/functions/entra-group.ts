@@ -1,0 +1,125 @@
+// Membership in Entra groups. Graph tells "already a member" only by the text of a 400, and gives the same 404 for "no member" and
+// "no such group", so these functions ask once more where an answer could mean two things.
+import { z } from 'zod'
+import { defineFunction } from '../catalogue.ts'
+import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { objectIdOf } from './entra-directory.ts'
+import { isNotFound, NotFound, noGroup, noUser, orNotFound } from './failure.ts'
+import { expected, isSame, objectId, userId } from './parameters.ts'
+import { type Caller, oncePossible } from './replication.ts'
+
+const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
+type Membership = z.infer<typeof membership>
+const parameters = z.strictObject({ GroupId: objectId, UserId: userId })
+
+const isAlreadyMember = ({ status, message }: ApiError): boolean =>
+  status === 400 && /added object references already exist/i.test(message)
+
+/** Group or user was made a moment ago and is not known everywhere yet. */
+const isTooEarly = ({ status, message }: ApiError): boolean =>
+  status === 404 || (status === 400 && /referenced (?:don't|do not) exist/i.test(message))
+
+export const addEntraGroupMember = defineFunction({
+  name: 'Add-EntraGroupMember',
+  description: 'Makes a user a member of a group. Not for dynamic groups and distribution lists.',
+  parameters,
+  result: membership,
+  permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
+  isIdempotent: true,
+  undo: 'Remove-EntraGroupMember, if Changed is true.',
+  run: async (call): Promise<Membership> => {
+    const { GroupId, UserId } = call.params
+    const { graph } = call.tenant
+    const id = await objectIdOf(call, UserId)
+    const add = () =>
+      graph.call({
+        method: 'POST',
+        path: pathOf`/groups/${GroupId}/members/$ref`,
+        body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
+        // The second time it says that the user is a member already.
+        isIdempotent: true,
+        signal: call.signal,
+      })
+    try {
+      await oncePossible(call, add, isTooEarly)
+      return { GroupId, UserId: id, Changed: true }
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (isAlreadyMember(error)) return { GroupId, UserId: id, Changed: false }
+      if (!isTooEarly(error)) throw error
+      throw new NotFound(`The tenant has no group "${GroupId}" or no user "${UserId}".`)
+    }
+  },
+})
+
+const isNoMember = ({ status, message }: ApiError): boolean =>
+  status === 400 && /removed object references do not exist/i.test(message)
+
+export const removeEntraGroupMember = defineFunction({
+  name: 'Remove-EntraGroupMember',
+  description: 'Takes a user out of a group.',
+  parameters,
+  result: membership,
+  permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
+  isIdempotent: true,
+  undo: 'Add-EntraGroupMember, if Changed is true.',
+  run: async (call): Promise<Membership> => {
+    const { GroupId, UserId } = call.params
+    const id = await objectIdOf(call, UserId)
+    try {
+      await call.tenant.graph.call({
+        method: 'DELETE',
+        // Without the last part it would delete the user.
+        path: pathOf`/groups/${GroupId}/members/${id}/$ref`,
+        signal: call.signal,
+      })
+      return { GroupId, UserId: id, Changed: true }
+    } catch (error) {
+      if (!(isNotFound(error) || (error instanceof ApiError && isNoMember(error)))) throw error
+      await requireGroup(call, GroupId)
+      return { GroupId, UserId: id, Changed: false }
+    }
+  },
+})
+
+async function requireGroup({ tenant, signal }: Caller, groupId: string): Promise<void> {
+  const path = pathOf`/groups/${groupId}`
+  const look = () => tenant.graph.call({ method: 'GET', path, query: { $select: 'id' }, signal })
+  await orNotFound(look, noGroup(groupId))
+}
+
+const tested = z.object({
+  complete: z.boolean(),
+  data: z.object({ IsMember: z.boolean(), GroupId: z.string(), UserId: z.string() }),
+})
+
+/** Microsoft's price of the question. */
+const CHECK_UNITS = 4
+
+export const testEntraGroupMembership = defineFunction({
+  name: 'Test-EntraGroupMembership',
+  description: 'Asks whether a user is a member of a group, directly or by way of other groups.',
+  parameters: parameters.extend({ Expected: expected }),
+  result: tested,
+  permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },
+  isIdempotent: true,
+  undo: null,
+  run: async (call): Promise<z.infer<typeof tested>> => {
+    const { GroupId, UserId, Expected } = call.params
+    const ask = () =>
+      call.tenant.graph.call({
+        method: 'POST',
+        path: pathOf`/users/${UserId}/checkMemberGroups`,
+        body: { groupIds: [GroupId] },
+        isRead: true,
+        units: CHECK_UNITS,
+        signal: call.signal,
+      })
+    const { body } = await orNotFound(() => oncePossible(call, ask, isNotFound), noUser(UserId))
+    const groups = (body as JsonObject).value
+    const isMember = Array.isArray(groups) && groups.some((id) => isSame(String(id), GroupId))
+    // A group that does not exist has no members, and "not a member" would then be true of a misspelt id.
+    if (!isMember) await requireGroup(call, GroupId)
+    return { complete: isMember === Expected, data: { IsMember: isMember, GroupId, UserId } }
+  },
+})

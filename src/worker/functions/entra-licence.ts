@@ -1,0 +1,118 @@
+// Licences of a user, by the SKU's id or its part number such as SPE_E3. A licence with Exchange in it makes a mailbox: for a
+// mailbox that is to be moved, stamp the ExchangeGuid before (Set-ExchangeMailUserGuids), or an empty one is made in its place.
+import { z } from 'zod'
+import type { Json } from '../../domain/json.ts'
+import { defineFunction } from '../catalogue.ts'
+import { type JsonObject, pathOf } from '../m365/api.ts'
+import { changeUser, readUser, textOf } from './entra-directory.ts'
+import { NotFound, Refused } from './failure.ts'
+import { isGuid, isSame, listOf, name, objectId, optional, userId } from './parameters.ts'
+import type { Caller } from './replication.ts'
+
+const sku = name.describe('The id of the SKU, or its part number such as SPE_E3.')
+const LICENSED = ['id', 'assignedLicenses', 'usageLocation']
+const SKUS_UNITS = 3
+
+const licensed = z.object({ UserId: z.string(), SkuId: z.string(), Changed: z.boolean() })
+type Licensed = z.infer<typeof licensed>
+
+export const addEntraUserLicense = defineFunction({
+  name: 'Add-EntraUserLicense',
+  description:
+    'Assigns a licence to a user. One that the user has, with the same plans, is left as it is.',
+  parameters: z.strictObject({
+    UserId: userId,
+    SkuId: sku,
+    DisabledPlans: optional(listOf(objectId)).describe('Ids of the service plans to leave out.'),
+    UsageLocation: optional(z.string().regex(/^[A-Z]{2}$/, 'is no country such as US')).describe(
+      'The country, set when the user has none: no licence is assigned without it.',
+    ),
+  }),
+  result: licensed,
+  permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'Remove-EntraUserLicense, if Changed is true.',
+  run: async (call): Promise<Licensed> => {
+    const { UserId, UsageLocation, DisabledPlans } = call.params
+    const SkuId = await skuIdOf(call, call.params.SkuId)
+    const user = await readUser(call, UserId, LICENSED)
+    const id = textOf(user.id)
+    const plans = DisabledPlans ?? []
+    const held = licencesOf(user).find(({ skuId }) => isSame(skuId, SkuId))
+    if (held && isSameSet(held.disabledPlans, plans)) return { UserId: id, SkuId, Changed: false }
+    if (!user.usageLocation) {
+      if (UsageLocation === null) {
+        throw new Refused(
+          `"${UserId}" has no usage location, and Microsoft assigns no licence without one. Give UsageLocation, such as US.`,
+        )
+      }
+      await changeUser(call, id, { usageLocation: UsageLocation })
+    }
+    await assign(call, id, { addLicenses: [{ skuId: SkuId, disabledPlans: plans }] })
+    return { UserId: id, SkuId, Changed: true }
+  },
+})
+
+export const removeEntraUserLicense = defineFunction({
+  name: 'Remove-EntraUserLicense',
+  description:
+    'Takes a licence from a user. What it gave, such as a mailbox, is deleted after 30 days.',
+  parameters: z.strictObject({ UserId: userId, SkuId: sku }),
+  result: licensed,
+  permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.Read.All'] },
+  isIdempotent: true,
+  undo: 'Add-EntraUserLicense, if Changed is true.',
+  run: async (call): Promise<Licensed> => {
+    const SkuId = await skuIdOf(call, call.params.SkuId)
+    const user = await readUser(call, call.params.UserId, LICENSED)
+    const id = textOf(user.id)
+    const isHeld = licencesOf(user).some(({ skuId }) => isSame(skuId, SkuId))
+    if (isHeld) await assign(call, id, { removeLicenses: [SkuId] })
+    return { UserId: id, SkuId, Changed: isHeld }
+  },
+})
+
+/** Both lists must be there, even if empty. The same assignment again changes nothing. */
+async function assign(
+  { tenant, signal }: Caller,
+  id: string,
+  change: { readonly [key in 'addLicenses' | 'removeLicenses']?: Json[] },
+): Promise<void> {
+  await tenant.graph.call({
+    method: 'POST',
+    path: pathOf`/users/${id}/assignLicense`,
+    body: { addLicenses: [], removeLicenses: [], ...change },
+    isIdempotent: true,
+    signal,
+  })
+}
+
+async function skuIdOf({ tenant, signal }: Caller, given: string): Promise<string> {
+  if (isGuid(given)) return given
+  const partNumbers: string[] = []
+  const path = '/subscribedSkus'
+  for await (const one of tenant.graph.list({ path, signal, units: SKUS_UNITS })) {
+    const partNumber = textOf(one.skuPartNumber)
+    if (isSame(partNumber, given)) return textOf(one.skuId)
+    partNumbers.push(partNumber)
+  }
+  throw new NotFound(
+    `The tenant has no licences "${given}". It has: ${partNumbers.sort().join(', ') || 'none'}.`,
+  )
+}
+
+interface Licence {
+  readonly skuId: string
+  readonly disabledPlans: readonly string[]
+}
+
+function licencesOf(user: JsonObject): Licence[] {
+  const assigned = Array.isArray(user.assignedLicenses) ? user.assignedLicenses : []
+  return (assigned as JsonObject[]).map(({ skuId, disabledPlans }) => ({
+    skuId: textOf(skuId),
+    disabledPlans: Array.isArray(disabledPlans) ? disabledPlans.map(textOf) : [],
+  }))
+}
+
+const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((id) => other.some((each) => isSame(each, id)))

@@ -1,0 +1,303 @@
+// Accounts in Entra: made, renamed, switched off and on, signed out, deleted. Each looks first and says in `Changed` whether there
+// was anything to do. An account that exists already is taken for the one to be made only if this worker's vault knows it:
+// a namesake in the target tenant must never become somebody else's mailbox.
+import { z } from 'zod'
+import { type Call, defineFunction } from '../catalogue.ts'
+import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
+import { isNotFound, noUser, Refused } from './failure.ts'
+import { address, isGuid, isSame, name, objectId, optional, userId } from './parameters.ts'
+import { findPassword, passwordFor } from './password.ts'
+import { lookAgain } from './replication.ts'
+
+const NICKNAME_CHARS_MAX = 64
+const PASSWORD_CHARS_MAX = 256
+
+export const password = optional(z.string().min(8).max(PASSWORD_CHARS_MAX)).describe(
+  'Best as {{secret:…}}. Made and kept in the vault when not given.',
+)
+
+const newUser = z.strictObject({
+  DisplayName: name.max(256),
+  UserPrincipalName: address,
+  MailNickname: name.max(NICKNAME_CHARS_MAX).regex(/^[^\s@()\\[\]";:<>,]+$/, 'is no mail nickname'),
+  Password: password,
+  AccountEnabled: z.boolean().default(true),
+  ForceChangePasswordNextSignIn: z.boolean().default(true),
+  AllowExisting: z
+    .boolean()
+    .default(false)
+    .describe('Take an account with this UPN that was made elsewhere for the one wanted.'),
+})
+type NewUser = z.infer<typeof newUser>
+
+const createdUser = z.object({
+  Id: z.string(),
+  DisplayName: z.string(),
+  UserPrincipalName: z.string(),
+  MailNickname: z.string(),
+  Created: z.boolean().describe('False when the account was there already.'),
+  PasswordSecret: z.string().nullable().describe('Where the vault keeps the password.'),
+})
+type CreatedUser = z.infer<typeof createdUser>
+
+const IDENTITY = ['id', 'displayName', 'userPrincipalName', 'mailNickname']
+
+export const newEntraUser = defineFunction({
+  name: 'New-EntraUser',
+  description:
+    'Creates an account. One that an earlier run created is found and returned; one that somebody else created is refused.',
+  parameters: newUser,
+  result: createdUser,
+  permissions: { graph: ['User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'Remove-EntraUser with the Id.',
+  run: async (call: Call<NewUser>): Promise<CreatedUser> => {
+    const { UserPrincipalName, Password } = call.params
+    const existing = await findUser(call, UserPrincipalName, IDENTITY)
+    if (existing) {
+      const known = await findPassword(call, UserPrincipalName)
+      return taken(call.params, existing, known)
+    }
+    const { value, reference } = await passwordFor(call, UserPrincipalName, Password)
+    try {
+      return await created(call, value, reference)
+    } catch (error) {
+      if (!(error instanceof ApiError && (error.isOutcomeUnknown || isUpnTaken(error)))) throw error
+      // A moment ago there was none: what is there now came from this request, or from one that died with an earlier worker.
+      const found = await lookAgain(call, () => findUser(call, UserPrincipalName, IDENTITY))
+      if (found === null) throw error
+      return taken(call.params, found, reference)
+    }
+  },
+})
+
+async function created(
+  call: Call<NewUser>,
+  secret: string,
+  reference: string,
+): Promise<CreatedUser> {
+  const { params, tenant, signal } = call
+  const { body } = await tenant.graph.call({
+    method: 'POST',
+    path: '/users',
+    body: {
+      accountEnabled: params.AccountEnabled,
+      displayName: params.DisplayName,
+      mailNickname: params.MailNickname,
+      userPrincipalName: params.UserPrincipalName,
+      passwordProfile: {
+        password: secret,
+        forceChangePasswordNextSignIn: params.ForceChangePasswordNextSignIn,
+      },
+    },
+    signal,
+  })
+  const made = body as JsonObject
+  const id = textOf(made.id)
+  // The next step will ask for it. If it does not show up in time it exists all the same.
+  await lookAgain(call, () => findUser(call, id, ['id']))
+  return {
+    Id: id,
+    DisplayName: textOf(made.displayName),
+    UserPrincipalName: textOf(made.userPrincipalName),
+    // Not among the properties that Graph returns of its own accord.
+    MailNickname: params.MailNickname,
+    Created: true,
+    PasswordSecret: reference,
+  }
+}
+
+function taken(params: NewUser, found: JsonObject, passwordSecret: string | null): CreatedUser {
+  const nickname = textOf(found.mailNickname)
+  const displayName = textOf(found.displayName)
+  const isAlike =
+    isSame(nickname, params.MailNickname) && isSame(displayName, params.DisplayName.trim())
+  if (!params.AllowExisting && !(passwordSecret !== null && isAlike)) {
+    throw new Refused(
+      `"${params.UserPrincipalName}" belongs to an account that was not made here (${displayName}, ${nickname}). ` +
+        'If it is the right person, set AllowExisting, or mark the step as done; otherwise choose another UPN.',
+    )
+  }
+  return {
+    Id: textOf(found.id),
+    DisplayName: displayName,
+    UserPrincipalName: textOf(found.userPrincipalName),
+    MailNickname: nickname,
+    Created: false,
+    PasswordSecret: passwordSecret,
+  }
+}
+
+const isUpnTaken = ({ status, details, message }: ApiError): boolean =>
+  status === 400 &&
+  (details.some(({ code, target }) => code === 'ObjectConflict' && target === UPN) ||
+    /same value for property userPrincipalName already exists/i.test(message))
+
+const UPN = 'userPrincipalName'
+
+const renamed = z.object({
+  UserId: z.string(),
+  UserPrincipalName: z.string(),
+  PreviousUserPrincipalName: z.string(),
+  Changed: z.boolean(),
+})
+
+export const setEntraUserUpn = defineFunction({
+  name: 'Set-EntraUserUPN',
+  description: 'Gives a user another user principal name.',
+  parameters: z.strictObject({ UserId: userId, NewUserPrincipalName: address }),
+  result: renamed,
+  permissions: { graph: ['User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'Set-EntraUserUPN with the PreviousUserPrincipalName.',
+  run: async (call): Promise<z.infer<typeof renamed>> => {
+    const { UserId, NewUserPrincipalName } = call.params
+    const user =
+      (await lookAgain(call, () => findUser(call, UserId, ['id', UPN]))) ??
+      (await renamedEarlier(call, UserId, NewUserPrincipalName))
+    const id = textOf(user.id)
+    const before = textOf(user.userPrincipalName)
+    const isChange = before !== NewUserPrincipalName
+    // By its id: under its old name it cannot be found a second time.
+    if (isChange) await changeUser(call, id, { userPrincipalName: NewUserPrincipalName })
+    return {
+      UserId: id,
+      UserPrincipalName: NewUserPrincipalName,
+      PreviousUserPrincipalName: isGuid(UserId) ? before : UserId,
+      Changed: isChange,
+    }
+  },
+})
+
+/** After a rename the old name finds nobody. Whoever has the new name is the same person if the old one is among the addresses. */
+async function renamedEarlier(
+  call: Call<unknown>,
+  oldName: string,
+  newName: string,
+): Promise<JsonObject> {
+  const select = ['id', UPN, 'mail', 'proxyAddresses']
+  const user = isGuid(oldName) ? null : await findUser(call, newName, select)
+  if (user === null) throw noUser(oldName)
+  const proxies = Array.isArray(user.proxyAddresses) ? user.proxyAddresses.map(textOf) : []
+  const addresses = [textOf(user.mail), ...proxies.map((text) => text.replace(/^smtp:/i, ''))]
+  if (addresses.some((one) => isSame(one, oldName))) return user
+  throw new Refused(
+    `The tenant has no user "${oldName}", but one named "${newName}", and nothing says that they are the same person. ` +
+      'Give the object id as UserId, or mark the step as done.',
+  )
+}
+
+const switched = z.object({
+  UserId: z.string(),
+  AccountEnabled: z.boolean(),
+  Changed: z.boolean(),
+})
+
+const switchUser = (verb: 'Enable' | 'Disable') => {
+  const isEnabled = verb === 'Enable'
+  return defineFunction({
+    name: `${verb}-EntraUser`,
+    description: isEnabled
+      ? 'Lets a user sign in again.'
+      : 'Keeps a user from signing in. Sessions that are open stay so until Revoke-EntraUserSessions.',
+    parameters: z.strictObject({ UserId: userId }),
+    result: switched,
+    permissions: { graph: ['User.EnableDisableAccount.All', 'User.Read.All'] },
+    isIdempotent: true,
+    undo: `${isEnabled ? 'Disable' : 'Enable'}-EntraUser.`,
+    run: async (call): Promise<z.infer<typeof switched>> => {
+      const user = await readUser(call, call.params.UserId, ['id', 'accountEnabled'])
+      const id = textOf(user.id)
+      const isChange = user.accountEnabled !== isEnabled
+      if (isChange) await changeUser(call, id, { accountEnabled: isEnabled })
+      return { UserId: id, AccountEnabled: isEnabled, Changed: isChange }
+    },
+  })
+}
+export const enableEntraUser = switchUser('Enable')
+export const disableEntraUser = switchUser('Disable')
+
+const signedOut = z.object({ UserId: z.string(), Revoked: z.boolean() })
+
+export const revokeEntraUserSessions = defineFunction({
+  name: 'Revoke-EntraUserSessions',
+  description:
+    'Makes every sign-in of the user invalid; whoever may still sign in has to do so again.',
+  parameters: z.strictObject({ UserId: userId }),
+  result: signedOut,
+  permissions: { graph: ['User.RevokeSessions.All'] },
+  isIdempotent: true,
+  undo: null,
+  run: async (call): Promise<z.infer<typeof signedOut>> => {
+    const { tenant, signal, params } = call
+    const id = textOf((await readUser(call, params.UserId, ['id'])).id)
+    const { body } = await tenant.graph.call({
+      method: 'POST',
+      path: pathOf`/users/${id}/revokeSignInSessions`,
+      // Signing somebody out twice signs them out.
+      isIdempotent: true,
+      signal,
+    })
+    return { UserId: id, Revoked: (body as JsonObject | null)?.value !== false }
+  },
+})
+
+const removed = z.object({ UserId: z.string(), Changed: z.boolean() })
+
+export const removeEntraUser = defineFunction({
+  name: 'Remove-EntraUser',
+  description:
+    'Deletes an account; for 30 days it can be restored. Only by object id: a name may have passed to somebody else.',
+  parameters: z.strictObject({
+    UserId: objectId,
+    UserPrincipalName: optional(address).describe(
+      'When given, the account must bear this name, or nothing is deleted.',
+    ),
+  }),
+  result: removed,
+  permissions: { graph: ['User.ReadWrite.All'] },
+  isIdempotent: true,
+  undo: 'An administrator restores it from the deleted users within 30 days.',
+  run: async (call): Promise<z.infer<typeof removed>> => {
+    const { tenant, signal, params } = call
+    const { UserId, UserPrincipalName } = params
+    const user = await lookAgain(call, async () => {
+      const found = await findUser(call, UserId, ['id', UPN])
+      return found ?? (await findDeleted(call, UserId))
+    })
+    if (user === null) throw noUser(UserId)
+    if (user === DELETED) return { UserId, Changed: false }
+    const bears = textOf(user.userPrincipalName)
+    if (UserPrincipalName !== null && !isSame(bears, UserPrincipalName)) {
+      throw new Refused(
+        `The account ${UserId} is "${bears}" and not "${UserPrincipalName}"; it was not deleted.`,
+      )
+    }
+    try {
+      await tenant.graph.call({ method: 'DELETE', path: pathOf`/users/${UserId}`, signal })
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+      // Its first answer was lost, and the second says that it is gone.
+      if ((await findDeleted(call, UserId)) === null) throw noUser(UserId)
+    }
+    return { UserId, Changed: true }
+  },
+})
+
+const DELETED: JsonObject = {}
+
+async function findDeleted(
+  { tenant, signal }: Call<unknown>,
+  id: string,
+): Promise<JsonObject | null> {
+  try {
+    const query = { $select: 'id' }
+    const path = pathOf`/directory/deletedItems/${id}`
+    await tenant.graph.call({ method: 'GET', path, query, signal })
+    return DELETED
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}

@@ -1,0 +1,166 @@
+// Mail addresses of a recipient: further ones, the primary one, and where mail for a mail user goes. The primary address is set by
+// writing the whole list with one `SMTP:` in it, which is the documented form, and is then read back: Exchange has other ways to
+// choose a primary address, and a wrong one is how mail gets lost.
+import { z } from 'zod'
+import { type Call, defineFunction } from '../catalogue.ts'
+import { changeOfList } from '../m365/api.ts'
+import {
+  changeRecipient,
+  type Recipient,
+  readMailUser,
+  readRecipient,
+} from './exchange-recipient.ts'
+import { Refused } from './failure.ts'
+import { isSame, proxyAddress, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
+import { type Caller, lookAgain } from './replication.ts'
+
+const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
+
+const withAddress = z.object({
+  Identity: z.string(),
+  EmailAddress: z.string(),
+  Changed: z.boolean(),
+})
+type WithAddress = z.infer<typeof withAddress>
+
+const KIND = /^[a-z0-9]+:/i
+/** As a further address: `smtp:` in lower case unless it is of another kind. */
+const asSecondary = (address: string): string =>
+  KIND.test(address) && !/^smtp:/i.test(address) ? address : `smtp:${withoutSmtp(address)}`
+
+const holds = ({ addresses }: Recipient, address: string): boolean =>
+  addresses.some((one) => isSame(one, asSecondary(address)))
+
+export const addExchangeSecondaryEmail = defineFunction({
+  name: 'Add-ExchangeSecondaryEmail',
+  description:
+    'Gives a mail user or mailbox a further address: a mail address, or another kind such as x500:/o=….',
+  parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
+  result: withAddress,
+  permissions,
+  isIdempotent: true,
+  undo: 'Remove-ExchangeSecondaryEmail, if Changed is true.',
+  run: async (call): Promise<WithAddress> => {
+    const { Identity, EmailAddress } = call.params
+    const recipient = await readRecipient(call, Identity)
+    const isChange = !holds(recipient, EmailAddress)
+    if (isChange) {
+      const add = changeOfList({ add: [asSecondary(EmailAddress)] })
+      await changeRecipient(call, recipient, { EmailAddresses: add })
+    }
+    return { Identity, EmailAddress, Changed: isChange }
+  },
+})
+
+export const removeExchangeSecondaryEmail = defineFunction({
+  name: 'Remove-ExchangeSecondaryEmail',
+  description:
+    'Takes a further address from a mail user or mailbox. The primary address is refused.',
+  parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
+  result: withAddress,
+  permissions,
+  isIdempotent: true,
+  undo: 'Add-ExchangeSecondaryEmail, if Changed is true.',
+  run: async (call): Promise<WithAddress> => {
+    const { Identity, EmailAddress } = call.params
+    const recipient = await readRecipient(call, Identity)
+    if (isSame(recipient.primary, withoutSmtp(EmailAddress))) {
+      throw new Refused(
+        `"${EmailAddress}" is the primary address of "${Identity}". Choose another first: Set-ExchangePrimaryEmail.`,
+      )
+    }
+    const isChange = holds(recipient, EmailAddress)
+    if (isChange) {
+      const remove = changeOfList({ remove: [asSecondary(EmailAddress)] })
+      await changeRecipient(call, recipient, { EmailAddresses: remove })
+    }
+    return { Identity, EmailAddress, Changed: isChange }
+  },
+})
+
+const withPrimary = z.object({
+  Identity: z.string(),
+  PrimaryEmail: z.string(),
+  PreviousPrimaryEmail: z.string(),
+  Changed: z.boolean(),
+})
+
+export const setExchangePrimaryEmail = defineFunction({
+  name: 'Set-ExchangePrimaryEmail',
+  description:
+    'Makes an address the primary one. The former primary address stays as a further one.',
+  parameters: z.strictObject({ Identity: recipientId, NewPrimaryEmail: smtpAddress }),
+  result: withPrimary,
+  permissions,
+  isIdempotent: true,
+  undo: 'Set-ExchangePrimaryEmail with the PreviousPrimaryEmail.',
+  run: async (call): Promise<z.infer<typeof withPrimary>> => {
+    const { Identity, NewPrimaryEmail } = call.params
+    const recipient = await readRecipient(call, Identity)
+    const before = recipient.primary
+    const isChange = !isSame(before, NewPrimaryEmail)
+    if (isChange) await makePrimary(call, recipient, NewPrimaryEmail)
+    return {
+      Identity,
+      PrimaryEmail: NewPrimaryEmail,
+      PreviousPrimaryEmail: before,
+      Changed: isChange,
+    }
+  },
+})
+
+/** All addresses as they are, but for which of them is in capitals. */
+const withPrimaryFirst = (addresses: readonly string[], primary: string): string[] => [
+  `SMTP:${primary}`,
+  ...addresses.filter((one) => !isSame(one, `smtp:${primary}`)).map(asSecondary),
+]
+
+async function makePrimary(caller: Caller, recipient: Recipient, primary: string): Promise<void> {
+  const EmailAddresses = withPrimaryFirst(recipient.addresses, primary)
+  await changeRecipient(caller, recipient, { EmailAddresses })
+  const shown = await lookAgain(caller, async () => {
+    const now = await readRecipient(caller, recipient.guid)
+    return isSame(now.primary, primary) ? now : null
+  })
+  if (shown === null) {
+    throw new Refused(
+      `Exchange took "${primary}" for "${recipient.identity}" and does not show it as the primary address. Look there before going on.`,
+    )
+  }
+}
+
+const withExternal = z.object({
+  Identity: z.string(),
+  ExternalEmailAddress: z.string(),
+  PreviousExternalEmailAddress: z.string(),
+  Changed: z.boolean(),
+})
+
+export const setExchangeExternalAddress = defineFunction({
+  name: 'Set-ExchangeExternalAddress',
+  description: 'Sets where mail for a mail user goes. Its primary address stays what it was.',
+  parameters: z.strictObject({ Identity: recipientId, ExternalEmailAddress: smtpAddress }),
+  result: withExternal,
+  permissions,
+  isIdempotent: true,
+  undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
+  run: async (
+    call: Call<{ Identity: string; ExternalEmailAddress: string }>,
+  ): Promise<z.infer<typeof withExternal>> => {
+    const { Identity, ExternalEmailAddress } = call.params
+    const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding for it.')
+    const isChange = !isSame(before.external, ExternalEmailAddress)
+    if (isChange) {
+      await changeRecipient(call, before, { ExternalEmailAddress })
+      const after = await readRecipient(call, before.guid)
+      // Exchange likes to make the external address the primary one.
+      if (!isSame(after.primary, before.primary)) await makePrimary(call, after, before.primary)
+    }
+    return {
+      Identity,
+      ExternalEmailAddress,
+      PreviousExternalEmailAddress: before.external,
+      Changed: isChange,
+    }
+  },
+})

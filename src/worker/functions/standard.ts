@@ -1,0 +1,67 @@
+// Every function that a worker has of its own. A worker may have more: see docs/custom-functions.md.
+import type { WorkerFunction } from '../catalogue.ts'
+import {
+  setEntraUserAttribute,
+  setManagerOfEntraUser,
+  testEntraAttributeMatch,
+} from './entra-attribute.ts'
+import {
+  addEntraGroupMember,
+  removeEntraGroupMember,
+  testEntraGroupMembership,
+} from './entra-group.ts'
+import { convertEntraB2bToInternal, newEntraB2bInvitation } from './entra-guest.ts'
+import { addEntraUserLicense, removeEntraUserLicense } from './entra-licence.ts'
+import {
+  disableEntraUser,
+  enableEntraUser,
+  newEntraUser,
+  removeEntraUser,
+  revokeEntraUserSessions,
+  setEntraUserUpn,
+} from './entra-user.ts'
+import {
+  addExchangeSecondaryEmail,
+  removeExchangeSecondaryEmail,
+  setExchangeExternalAddress,
+  setExchangePrimaryEmail,
+} from './exchange-address.ts'
+import { setExchangeForwarding } from './exchange-forwarding.ts'
+import {
+  setExchangeMailUserGuids,
+  testExchangeAttributeMatch,
+  testExchangeGroupMembership,
+} from './exchange-mail-user.ts'
+import { newMigrationBatch, removeMigrationBatch, testMigrationUser } from './exchange-migration.ts'
+import { sendNotification } from './notification.ts'
+
+export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = [
+  newEntraUser,
+  setEntraUserUpn,
+  setEntraUserAttribute,
+  setManagerOfEntraUser,
+  enableEntraUser,
+  disableEntraUser,
+  revokeEntraUserSessions,
+  removeEntraUser,
+  addEntraGroupMember,
+  removeEntraGroupMember,
+  addEntraUserLicense,
+  removeEntraUserLicense,
+  newEntraB2bInvitation,
+  convertEntraB2bToInternal,
+  testEntraAttributeMatch,
+  testEntraGroupMembership,
+  addExchangeSecondaryEmail,
+  removeExchangeSecondaryEmail,
+  setExchangePrimaryEmail,
+  setExchangeExternalAddress,
+  setExchangeMailUserGuids,
+  setExchangeForwarding,
+  newMigrationBatch,
+  removeMigrationBatch,
+  testMigrationUser,
+  testExchangeAttributeMatch,
+  testExchangeGroupMembership,
+  sendNotification,
+]

@@ -1,0 +1,57 @@
+// What counts as the same value, and what is found at a path.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Json } from '../../../src/domain/json.ts'
+import { isMatch, valueAt, type Wanted } from '../../../src/worker/functions/attribute-match.ts'
+
+describe('a match', () => {
+  const CASES: [current: Json, wanted: Wanted, isMultiValue: boolean, isMatching: boolean][] = [
+    ['Sales', 'sales', false, true],
+    ['Sales', 'Sale', false, false],
+    [true, 'true', false, true],
+    [5, '5', false, true],
+    [5, 5, false, true],
+    [null, null, false, true],
+    [null, '', false, true],
+    ['', null, false, true],
+    [null, 'x', false, false],
+    ['x', null, false, false],
+    ['SMTP:kim@contoso.example', 'kim@contoso.example', false, true],
+    ['x500:/o=A', '/o=A', false, false],
+    [['a', 'b'], 'B', true, true],
+    [['a', 'b'], 'c', true, false],
+    [['smtp:a@b'], 'a@b', true, true],
+    [['smtp:a@b'], 'SMTP:A@B', true, true],
+    [[], null, true, true],
+    [['a'], '', true, false],
+    [null, 'a', true, false],
+    ['a', 'a', true, true],
+    [['a', 'b'], 'a', false, false],
+  ]
+  for (const [current, wanted, isMultiValue, isMatching] of CASES) {
+    const list = isMultiValue ? ' in a list' : ''
+    it(`${JSON.stringify(current)} is ${isMatching ? '' : 'not '}${JSON.stringify(wanted)}${list}`, () => {
+      assert.equal(isMatch(current, wanted, isMultiValue), isMatching)
+    })
+  }
+})
+
+describe('the value at a path', () => {
+  const user = {
+    Department: 'Sales',
+    onPremisesExtensionAttributes: { extensionAttribute1: 'x' },
+    list: ['a'],
+  }
+  const CASES: [path: string, value: Json][] = [
+    ['department', 'Sales'],
+    ['onpremisesextensionattributes.EXTENSIONATTRIBUTE1', 'x'],
+    ['onPremisesExtensionAttributes.extensionAttribute2', null],
+    ['nothing', null],
+    ['department.more', null],
+    ['list.0', null],
+    ['__proto__', null],
+    ['constructor', null],
+  ]
+  for (const [path, value] of CASES)
+    it(path, () => assert.deepEqual(valueAt(user, path.split('.')), value))
+})

@@ -1,0 +1,68 @@
+// Passwords are strong, of one account only, and the same when a job is run again.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { realClock } from '../../../src/clock.ts'
+import { findPassword, makePassword, passwordFor } from '../../../src/worker/functions/password.ts'
+import type { Secrets } from '../../../src/worker/m365/api.ts'
+import { NO_TENANT } from '../../../src/worker/m365/no-tenant.ts'
+
+const { signal } = new AbortController()
+
+function callerWith(kept: Map<string, string>, tenantId = 'a') {
+  const secrets: Secrets = {
+    put: async (name, value) => {
+      kept.set(name, value)
+      return name
+    },
+    get: async (reference) => kept.get(reference)!,
+    find: async (name) => (kept.has(name) ? name : null),
+  }
+  const tenant = { ...NO_TENANT_SHAPE, id: tenantId, secrets }
+  return { tenant, signal, clock: realClock() }
+}
+
+const { graph, exchange, webhooks } = NO_TENANT
+const NO_TENANT_SHAPE = { organization: 'a.example', graph, exchange, webhooks }
+
+describe('passwords', () => {
+  it('have twenty characters of all four kinds, and no two are alike', () => {
+    const made = Array.from({ length: 200 }, makePassword)
+    assert.equal(new Set(made).size, made.length)
+    for (const one of made) {
+      assert.equal(one.length, 20)
+      for (const kind of [/[A-Z]/, /[a-z]/, /[0-9]/, /[^A-Za-z0-9]/]) assert.match(one, kind)
+      assert.doesNotMatch(one, /[IOl01\s"'<>&\\]/)
+    }
+  })
+
+  it('are made once for an account, in whatever letters its name is written', async () => {
+    const caller = callerWith(new Map())
+    assert.equal(await findPassword(caller, 'kim@a.example'), null)
+    const first = await passwordFor(caller, 'kim@a.example', null)
+    const second = await passwordFor(caller, 'Kim@A.example', null)
+    assert.deepEqual([first.isNew, second.isNew], [true, false])
+    assert.deepEqual([second.value, second.reference], [first.value, first.reference])
+    assert.equal(await findPassword(caller, 'KIM@a.example'), first.reference)
+  })
+
+  it('are of one account in one tenant', async () => {
+    const kept = new Map<string, string>()
+    await passwordFor(callerWith(kept, 'a'), 'kim@a.example', null)
+    assert.equal(await findPassword(callerWith(kept, 'b'), 'kim@a.example'), null)
+    assert.equal(await findPassword(callerWith(kept, 'a'), 'kim.a@example'), null)
+  })
+
+  it('that are given replace what was kept', async () => {
+    const kept = new Map<string, string>()
+    const caller = callerWith(kept)
+    const { reference } = await passwordFor(caller, 'kim@a.example', null)
+    const given = await passwordFor(caller, 'kim@a.example', 'Given-1-Password')
+    assert.deepEqual([given.reference, kept.get(reference)], [reference, 'Given-1-Password'])
+  })
+
+  it('have names that Key Vault takes', async () => {
+    const long = `${"o'brien+ümlaut.".repeat(20)}@a.example`
+    const { reference } = await passwordFor(callerWith(new Map()), long, null)
+    assert.match(reference, /^[0-9a-zA-Z-]{1,110}$/)
+  })
+})

@@ -1,0 +1,95 @@
+// The functions as a whole: those the specification names are there, every one says what it needs and how it is undone, and the
+// example runbook uses each of them with parameters that it takes.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { readRunbook } from '../../../src/domain/runbook.ts'
+import { catalogueOf, parametersSchema, resultSchema } from '../../../src/worker/catalogue.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+
+const NAMES = [
+  ...['New-EntraUser', 'Set-EntraUserUPN', 'Add-EntraGroupMember', 'Remove-EntraGroupMember'],
+  ...['New-EntraB2BInvitation', 'Convert-EntraB2BToInternal', 'Test-EntraAttributeMatch'],
+  ...['Test-EntraGroupMembership', 'Add-ExchangeSecondaryEmail', 'Set-ExchangePrimaryEmail'],
+  ...['Set-ExchangeExternalAddress', 'Set-ExchangeMailUserGuids', 'Test-ExchangeAttributeMatch'],
+  'Test-ExchangeGroupMembership',
+  ...['Remove-EntraUser', 'Disable-EntraUser', 'Enable-EntraUser', 'Set-EntraUserAttribute'],
+  ...['Set-EntraUserManager', 'Add-EntraUserLicense', 'Remove-EntraUserLicense'],
+  ...['Revoke-EntraUserSessions', 'Remove-ExchangeSecondaryEmail', 'Set-ExchangeForwarding'],
+  ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Test-MigrationUser', 'Send-Notification'],
+]
+
+describe('the standard functions', () => {
+  const catalogue = catalogueOf(STANDARD_FUNCTIONS)
+
+  it('are those of the specification', () => {
+    assert.deepEqual(STANDARD_FUNCTIONS.map(({ name }) => name).sort(), [...NAMES].sort())
+  })
+
+  for (const one of STANDARD_FUNCTIONS) {
+    it(`${one.name} describes itself`, () => {
+      assert.match(one.description, /^[A-Z].*\.$/)
+      const { graph = [], exchange = [] } = one.permissions
+      assert.ok(graph.length + exchange.length > 0, 'it says what the app must be granted')
+      assert.equal(parametersSchema(one).additionalProperties, false)
+      assert.equal(resultSchema(one).type, 'object')
+      if (one.name.startsWith('Test-')) assert.equal(one.undo, null)
+    })
+  }
+
+  it('name functions that exist when they say how to undo', () => {
+    for (const { name, undo } of STANDARD_FUNCTIONS) {
+      for (const [other] of undo?.matchAll(/\b[A-Z][a-z]+-[A-Z]\w+/g) ?? [])
+        assert.ok(catalogue.has(other.toLowerCase()), `${name} is undone by ${other}`)
+    }
+  })
+})
+
+describe('examples/full-migration.yaml', () => {
+  const file = join(import.meta.dirname, '../../../examples/full-migration.yaml')
+  const { runbook } = readRunbook(readFileSync(file, 'utf8'))
+  const steps = [
+    ...runbook!.init,
+    ...runbook!.phases.flatMap((phase) => phase.steps),
+    ...runbook!.onMemberRemoved,
+    ...[...runbook!.rollbacks.values()].flat(),
+  ]
+  const catalogue = catalogueOf(STANDARD_FUNCTIONS)
+
+  it('uses every function', () => {
+    const used = new Set(steps.map((step) => step.function))
+    assert.deepEqual(
+      NAMES.filter((name) => !used.has(name)),
+      [],
+    )
+  })
+
+  it('gives each the parameters that it takes and needs', () => {
+    for (const step of steps) {
+      const schema = parametersSchema(catalogue.get(step.function.toLowerCase())!) as {
+        properties: object
+        required?: string[]
+      }
+      const given = Object.keys(step.params)
+      assert.deepEqual(
+        given.filter((name) => !Object.hasOwn(schema.properties, name)),
+        [],
+        step.name,
+      )
+      assert.deepEqual(
+        (schema.required ?? []).filter((name) => !given.includes(name)),
+        [],
+        step.name,
+      )
+    }
+  })
+
+  it('polls with those functions whose result says whether it is complete, and with no other', () => {
+    for (const step of steps) {
+      const result = resultSchema(catalogue.get(step.function.toLowerCase())!)
+      const isPollable = Object.hasOwn(result.properties as object, 'complete')
+      assert.equal(isPollable, step.poll !== null, step.name)
+    }
+  })
+})
