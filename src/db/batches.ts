@@ -33,37 +33,6 @@ export async function insertBatch(tx: Tx, batch: NewBatch, now: Date): Promise<n
   return rows[0]?.id ?? null
 }
 
-export interface NewPhase {
-  readonly name: string
-  readonly index: number
-  readonly offsetMinutes: number
-  readonly dueAt: Date | null
-}
-
-export async function insertPhases(
-  tx: Tx,
-  batchId: number,
-  runbookVersion: number,
-  phases: readonly NewPhase[],
-): Promise<void> {
-  await tx.query(
-    `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status)
-     select $1, name, index, offset_minutes, due_at, $2, 'pending'
-       from unnest($3::text[], $4::int[], $5::int[], $6::timestamptz[]) as p (name, index, offset_minutes, due_at)`,
-    [
-      batchId,
-      runbookVersion,
-      ...columns(
-        phases,
-        (p) => p.name,
-        (p) => p.index,
-        (p) => p.offsetMinutes,
-        (p) => p.dueAt?.toISOString() ?? null,
-      ),
-    ],
-  )
-}
-
 export interface NewMember {
   readonly key: string
   readonly data: Readonly<Record<string, Json>>

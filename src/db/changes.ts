@@ -343,7 +343,10 @@ async function updateBatch(
   if (!isBatchChanged) return
   const rows = await tx.query(
     `update batches
-        set status = $3, runbook_version = $4, batch_start_time = $5, failed_in_init = $6, current_phase = $7,
+        set status = $3, runbook_version = $4,
+            runbook_id = case when runbook_version = $4 then runbook_id else
+                           (select r.id from runbooks r where lower(r.name) = runbook_name and r.version = $4) end,
+            batch_start_time = $5, failed_in_init = $6, current_phase = $7,
             init_dispatched_at = $8, activated_at = $9, ended_at = $10, held_at = $11, held_by = $12, held_reason = $13,
             outputs_json = $14::jsonb, members_active = $15, members_failed = $16, members_removed = $17, init_open = $18,
             rollback_open = $19, removal_open = $20

@@ -7,7 +7,7 @@ import type { Queryable, Tx } from './db.ts'
 
 const BATCH = `
   id, runbook_name as "runbookName",
-  coalesce((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
+  greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
   runbook_version as "runbookVersion", is_manual as "isManual",
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
   init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
@@ -15,7 +15,11 @@ const BATCH = `
   members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved",
   init_open as "initOpen", rollback_open as "rollbackOpen", removal_open as "removalOpen"`
 
-/** Locks the batch for this transaction and reads it; null when there is none. */
+/**
+ * Locks the batch for this transaction and reads it; null when there is none. The row is as its last holder left it, but the
+ * active version is of the moment when the waiting for the lock began: it may be older than the one that the holder has put the
+ * batch on, never newer than what was published. So the greater of the two counts, and a batch never goes back.
+ */
 export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
   const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for update`, [
     batchId,

@@ -5,13 +5,13 @@ const OPEN = `('pending', 'dispatched', 'polling')`
 const PASSED = `('succeeded', 'skipped')`
 const FAILED = `('failed', 'poll_timeout', 'rolled_back')`
 
-/** Phases that count: not superseded, cancelled or skipped as overdue, and of one name the newest. */
+/** Phases that count: not superseded, cancelled or skipped as overdue, and of one name the newest that was not superseded. */
 export const EFFECTIVE = `
   (select p.* from phase_executions p
     where p.status not in ('superseded', 'cancelled') and p.skipped_because is distinct from 'overdue'
       and not exists (select from phase_executions newer
                        where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
-                         and newer.runbook_version > p.runbook_version))`
+                         and newer.status <> 'superseded' and newer.runbook_version > p.runbook_version))`
 
 /** A later step that was sent and is neither waiting nor cancelled. A step that a newer version put before it came too late. */
 const SENT_BEFORE = `
@@ -133,6 +133,7 @@ const ROWS: Invariant[] = [
         from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
                 from step_executions s join phase_executions p on p.id = s.phase_execution_id
                where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
+                 and s.runbook_version >= p.runbook_version
                group by s.batch_id, s.phase_execution_id, s.batch_member_id
               having min(s.runbook_version) = max(s.runbook_version)) as of_member
        group by batch_id, phase_id, version having min(steps) <> max(steps)
@@ -235,11 +236,37 @@ const ENDINGS: Invariant[] = [
       union all
       select b.id, format('the batch is %s though %s of its phases completed and %s failed', b.status,
                           count(*) filter (where p.status = 'completed'), count(*) filter (where p.status = 'failed'))
-        from batches b join phase_executions p on p.batch_id = b.id
+        from batches b join ${EFFECTIVE} as p on p.batch_id = b.id
        where b.status in ('completed', 'failed') and not b.failed_in_init
        group by b.id
       having (b.status = 'failed') <> (bool_or(p.status = 'failed') and not bool_or(p.status = 'completed'))`,
   },
 ]
 
-export const ORDER_INVARIANTS: readonly Invariant[] = [...SEQUENCES, ...ROWS, ...ENDINGS]
+const VERSIONS: Invariant[] = [
+  {
+    id: 'I34',
+    sentence: 'A batch takes up a version whole: what has not begun is of the version it is on',
+    sql: `
+      select p.batch_id, format('phase %s is pending in version %s, the batch is on version %s', p.id, p.runbook_version,
+                                b.runbook_version) as found
+        from phase_executions p join batches b on b.id = p.batch_id
+       where p.status = 'pending' and p.runbook_version <> b.runbook_version
+      union all
+      select b.id, format('the batch is on version %s, its runbook %s is of version %s of %s', b.runbook_version, r.id,
+                          r.version, r.name)
+        from batches b join runbooks r on r.id = b.runbook_id
+       where (lower(r.name), r.version) is distinct from (b.runbook_name, b.runbook_version)
+      union all
+      select batch_id, format('%s phases named %s have begun or are to come', count(*), lower(phase_name))
+        from phase_executions where status in ('pending', 'dispatched')
+       group by batch_id, lower(phase_name) having count(*) > 1`,
+  },
+]
+
+export const ORDER_INVARIANTS: readonly Invariant[] = [
+  ...SEQUENCES,
+  ...ROWS,
+  ...ENDINGS,
+  ...VERSIONS,
+]

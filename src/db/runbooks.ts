@@ -1,15 +1,18 @@
-// Published runbooks: one row a version, at most one of them active per name.
+// Published runbooks: one row a version, which never changes but for being active, and at most one of them active per name.
+// Names are compared without regard to case.
+import type { Publication } from '../domain/decide/transition.ts'
 import type { Queryable, Tx } from './db.ts'
 
-export interface PublishedRunbook {
+export interface PublishedRunbook extends Publication {
   readonly id: number
   readonly name: string
-  readonly version: number
   readonly yaml: string
   readonly isActive: boolean
 }
 
-const RUNBOOK = 'id, name, version, yaml_content as yaml, is_active as "isActive"'
+const VERSION = `id, name, version, is_active as "isActive", overdue_behavior as "overdueBehavior", rerun_init as "rerunInit",
+  created_at as "publishedAt", published_by as "publishedBy"`
+const RUNBOOK = `${VERSION}, yaml_content as yaml`
 
 export async function findRunbookVersion(
   db: Queryable,
@@ -34,37 +37,59 @@ export async function findActiveRunbook(
   return rows[0] ?? null
 }
 
-export interface Publication {
-  readonly name: string
-  readonly yaml: string
-  readonly overdueBehavior: 'ignore' | 'rerun'
-  readonly rerunInit: boolean
-  readonly publishedBy: string
+/** The number of the newest version, active or not; 0 when the name was never published. */
+export async function findLastVersion(db: Queryable, name: string): Promise<number> {
+  const rows = await db.query<{ version: number }>(
+    'select coalesce(max(version), 0) as version from runbooks where lower(name) = lower($1)',
+    [name],
+  )
+  return rows[0]!.version
 }
 
-/** The next version, active from now on; the former one is not. Publishers of one name wait for each other. */
-export async function insertRunbook(
-  tx: Tx,
-  publication: Publication,
-  now: Date,
-): Promise<PublishedRunbook> {
-  await tx.query('select pg_advisory_xact_lock(hashtextextended(lower($1), 0))', [publication.name])
-  await tx.query(
-    'update runbooks set is_active = false where lower(name) = lower($1) and is_active',
-    [publication.name],
+/** Versions without their text, newest first, from the one before `before` on. */
+export async function listRunbookVersions(
+  db: Queryable,
+  name: string,
+  { before = null, limit }: { before?: number | null; limit: number },
+): Promise<Omit<PublishedRunbook, 'yaml'>[]> {
+  return db.query(
+    `select ${VERSION} from runbooks
+      where lower(name) = lower($1) and ($2::int is null or version < $2) order by version desc limit $3`,
+    [name, before, limit],
   )
-  const rows = await tx.query<PublishedRunbook>(
+}
+
+/** Publishers of one name wait for each other from here to the end of the transaction. */
+export async function lockRunbook(tx: Tx, name: string): Promise<void> {
+  await tx.query(
+    `select pg_advisory_xact_lock(hashtextextended('versions of ' || lower($1::text), 0))`,
+    [name],
+  )
+}
+
+export type NewVersion = Omit<PublishedRunbook, 'id' | 'isActive'>
+
+/** The version, active from now on; the former one is not. The name must be locked. */
+export async function insertRunbook(tx: Tx, given: NewVersion): Promise<void> {
+  await deactivateRunbookRow(tx, given.name)
+  await tx.query(
     `insert into runbooks (name, version, yaml_content, is_active, overdue_behavior, rerun_init, created_at, published_by)
-     select $1::text, coalesce(max(version), 0) + 1, $2, true, $3, $4, $5, $6 from runbooks where lower(name) = lower($1)
-     returning ${RUNBOOK}`,
+     values ($1, $2, $3, true, $4, $5, $6, $7)`,
     [
-      publication.name,
-      publication.yaml,
-      publication.overdueBehavior,
-      publication.rerunInit,
-      now,
-      publication.publishedBy,
+      given.name,
+      given.version,
+      given.yaml,
+      given.overdueBehavior,
+      given.rerunInit,
+      given.publishedAt,
+      given.publishedBy,
     ],
   )
-  return rows[0]!
+}
+
+export async function deactivateRunbookRow(tx: Tx, name: string): Promise<void> {
+  await tx.query(
+    'update runbooks set is_active = false where lower(name) = lower($1) and is_active',
+    [name],
+  )
 }

@@ -41,6 +41,16 @@ export async function configureWorkers(db: Queryable, workerIds: readonly string
   )
 }
 
+/** What each worker said it has; no functions for one that is configured and never spoke. */
+export async function listCatalogues(
+  db: Queryable,
+): Promise<{ workerId: string; functions: string[] }[]> {
+  return db.query(
+    `select worker_id as "workerId", jsonb_path_query_array(functions_json, '$[*].name') as functions
+       from workers order by worker_id`,
+  )
+}
+
 export interface Hello {
   readonly workerId: string
   readonly version: string | null

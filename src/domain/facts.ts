@@ -10,7 +10,10 @@ export interface Batch {
   readonly id: number
   readonly runbookName: string
   runbookVersion: number
-  /** The published version that is active now: its words are used for whoever joins or is taken up again. */
+  /**
+   * The published version that is active now: its words are used for whoever joins or is taken up again. A batch under way is
+   * put on it before anything else is decided (engine/transition.ts); one without an active version finishes on its own.
+   */
   readonly activeVersion: number
   readonly isManual: boolean
   startTime: Date | null

@@ -1,4 +1,4 @@
-// How things come into being: a runbook is published, a batch is created from a list of members, members are added to it.
+// How batches come into being: one is created from a list of members, members are added to it.
 import { createHash } from 'node:crypto'
 import { enqueue } from '../bus/outbox.ts'
 import {
@@ -7,58 +7,22 @@ import {
   foldKey,
   insertBatch,
   insertMembers,
-  insertPhases,
   lockMembership,
   type NewMember,
 } from '../db/batches.ts'
 import type { Tx } from '../db/db.ts'
-import { findActiveRunbook, insertRunbook, type PublishedRunbook } from '../db/runbooks.ts'
+import { insertPhases } from '../db/phases.ts'
+import { findActiveRunbook } from '../db/runbooks.ts'
 import { beginBatch, dueAt } from '../domain/decide/course.ts'
+import type { PlannedPhase } from '../domain/decide/transition.ts'
 import type { Json } from '../domain/json.ts'
 import { messageIdOf } from '../domain/messages.ts'
-import { type Problem, type Runbook, readRunbook } from '../domain/runbook.ts'
+import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
 import { changeBatch, type Door, enter, leave } from './door.ts'
 
 const MEMBERS_PER_STATEMENT = 1_000
 const KEYS_NAMED_MAX = 5
-
-export interface PublishRequest {
-  readonly yaml: string
-  readonly publishedBy: string
-  readonly overdueBehavior?: 'ignore' | 'rerun'
-  readonly rerunInit?: boolean
-}
-
-/** The next version of the runbook named in the text. Refuses a text with errors; warnings come back with the version. */
-export async function publishRunbook(
-  door: Door,
-  request: PublishRequest,
-): Promise<PublishedRunbook & { warnings: readonly Problem[] }> {
-  const { runbook, problems } = readRunbook(request.yaml)
-  if (!runbook) {
-    const errors = problems.filter(({ severity }) => severity === 'error')
-    const first = errors[0]!
-    throw new MatoolkitError('RUNBOOK_INVALID', {
-      count: errors.length,
-      first: `line ${first.line}, column ${first.column}: ${first.message}`,
-    })
-  }
-  const published = await door.db.transaction((tx) =>
-    insertRunbook(
-      tx,
-      {
-        name: runbook.name,
-        yaml: request.yaml,
-        overdueBehavior: request.overdueBehavior ?? 'ignore',
-        rerunInit: request.rerunInit ?? false,
-        publishedBy: request.publishedBy,
-      },
-      door.clock.now(),
-    ),
-  )
-  return { ...published, warnings: problems }
-}
 
 export interface GivenMember {
   readonly key: string
@@ -98,10 +62,11 @@ export async function createBatch(door: Door, request: BatchRequest): Promise<{ 
       const time = request.sourceTime!.toISOString()
       throw new MatoolkitError('BATCH_EXISTS', { name: request.runbookName, time })
     }
-    await insertPhases(tx, batchId, published.version, phasesOf(runbook, request.sourceTime))
+    const phases = phasesOf(runbook, request.sourceTime)
+    await insertPhases(tx, batchId, published.version, phases, now)
     const stored = await storeMembers(tx, published.name, batchId, request.members, now)
     await addToMemberCount(tx, batchId, stored.length)
-    await begin(door, tx, batchId, runbook, request)
+    await begin(door, tx, batchId, request)
     return { batchId }
   })
 }
@@ -110,11 +75,12 @@ async function begin(
   door: Door,
   tx: Tx,
   batchId: number,
-  runbook: Runbook,
   request: BatchRequest,
 ): Promise<void> {
   const visit = await enter(door, tx, batchId, request.createdBy)
   const { draft } = visit
+  // Not that of the request: a version that was published in this very moment has been taken up by now.
+  const runbook = draft.runbooks.get(draft.batch.runbookVersion)!
   const when = request.sourceTime ? `start ${request.sourceTime.toISOString()}` : 'manual'
   draft.note(
     'created',
@@ -144,12 +110,13 @@ async function begin(
   )
 }
 
-const phasesOf = (runbook: Runbook, startTime: Date | null) =>
+const phasesOf = (runbook: Runbook, startTime: Date | null): PlannedPhase[] =>
   runbook.phases.map(({ name, offsetMinutes }, index) => ({
     name,
     index,
     offsetMinutes,
     dueAt: startTime && dueAt(startTime, offsetMinutes),
+    isOverdue: false,
   }))
 
 function refuseRepeatedKeys(members: readonly GivenMember[]): void {

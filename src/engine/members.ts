@@ -17,7 +17,7 @@ import {
   removeMember,
   takeBack,
 } from '../domain/decide/membership.ts'
-import { advanceMember } from '../domain/decide/next.ts'
+import { advanceMember, effectiveSteps } from '../domain/decide/next.ts'
 import {
   acceptLateResult,
   markDone,
@@ -168,7 +168,7 @@ export function retryMembers(
 ): Promise<Outcome> {
   return eachMember(door, order, withAllSteps, ({ draft }, member) => {
     if (order.fromStepName === undefined) return retryMember(draft, member, order.reason)
-    const from = stepNamed(draft.siblings(member.id, 'phase'), order.fromStepName)
+    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
     if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
     return retryMember(draft, member, order.reason, from.id)
   })
@@ -179,7 +179,7 @@ export function redoMembers(
   order: MembersOrder & { fromStepName: string },
 ): Promise<Outcome> {
   return eachMember(door, order, withAllSteps, ({ draft }, member) => {
-    const from = stepNamed(draft.siblings(member.id, 'phase'), order.fromStepName)
+    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
     if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
     return redoMember(draft, member, from.id, order.reason)
   })
@@ -290,7 +290,7 @@ async function moveIn(to: Visit, from: Visit, member: Member): Promise<void> {
   if (known) await copyMemberData(tx, member.id, known.id)
   const id = known?.id ?? (await copyMember(tx, member.id, draft.batch.id, draft.now))
   const passed = new Set(
-    from.draft.siblings(member.id, 'phase').flatMap((step) => passedName(from, step)),
+    effectiveSteps(from.draft, member.id).flatMap((step) => passedName(from, step)),
   )
   await ensureSteps(to, [id], ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
   const here = draft.member(id)
@@ -299,7 +299,7 @@ async function moveIn(to: Visit, from: Visit, member: Member): Promise<void> {
     insist(`member ${id} has a job that is not settled`)
   const startsOver = isCleanedUp(draft, here)
   arrive(to, here, member, from.draft.batch.id, !known)
-  for (const step of draft.siblings(id, 'phase')) {
+  for (const step of effectiveSteps(draft, id)) {
     const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.plan.stepName))
     if (startsOver || !isPassed(step.status)) takeUp(draft, step, 'the member moved in')
     if (isDone && step.status === 'pending') {

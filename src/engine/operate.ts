@@ -20,8 +20,10 @@ import {
   type Door,
   enter,
   leave,
+  takeVersion,
   type Visit,
 } from './door.ts'
+import { isBehind } from './transition.ts'
 
 export interface Order {
   readonly batchId: number
@@ -50,6 +52,9 @@ export function restartBatch(door: Door, { batchId, actor, reason }: Order): Pro
   return changeBatch(door, batchId, actor, async (visit) => {
     await bringBatchSteps(visit)
     insist(restart(visit.draft, reason))
+    // What the failure of init stopped is done late, in the new version's words: nothing is left out for being overdue.
+    if (isBehind(visit.draft.batch))
+      await takeVersion(visit, { overdueBehavior: 'rerun', rerunInit: false })
   })
 }
 

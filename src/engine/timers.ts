@@ -1,7 +1,8 @@
-// What the clock does: phases fall due, retries and polls come up, deadlines pass, jobs come back as dead letters, steps are
+// What the clock does: batches take up a new version, phases fall due, retries and polls come up, deadlines pass, jobs come back as dead letters, steps are
 // written, slots are filled. Times are columns, acted on to the second; every function looks at the state of now, so being
 // called twice does no harm. A batch whose change fails is held, and the others go on.
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
+import { listBatchesBehind } from '../db/behind.ts'
 import { type DeadJob, listDeadJobs, markNoticed } from '../db/dead-letters.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { type DueWait, listDueWaits, listWorkersWanted } from '../db/waits.ts'
@@ -14,6 +15,7 @@ import { expandPhase } from './expand.ts'
 import { fillWorker } from './fill.ts'
 import { orHold } from './poison.ts'
 
+const BATCHES_PER_LOOK = 100
 const PHASES_PER_LOOK = 100
 const WAITS_PER_LOOK = 10_000
 const DEAD_JOBS_PER_LOOK = 1_000
@@ -23,12 +25,24 @@ const ACTOR = 'timer'
 /** Everything that is due now. Returns how much there was, so that a caller can go on until there is nothing. */
 export async function runTimers(door: Door): Promise<number> {
   return (
+    (await takeVersions(door)) +
     (await startDuePhases(door)) +
     (await expandPhases(door)) +
     (await settleDeadJobs(door)) +
     (await wakeWaits(door)) +
     (await fillWorkers(door))
   )
+}
+
+/** Batches under way take up the version that was published, also those to which nobody would come for days. */
+export async function takeVersions(door: Door): Promise<number> {
+  let taken = 0
+  for (const batchId of await listBatchesBehind(door.db, ACTOR, BATCHES_PER_LOOK)) {
+    // Coming to it is enough: the door puts it on the version.
+    if (await orHold(door, batchId, ACTOR, () => changeBatch(door, batchId, ACTOR, async () => {})))
+      taken += 1
+  }
+  return taken
 }
 
 export async function startDuePhases(door: Door): Promise<number> {

@@ -349,4 +349,23 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: `update attempts set sent_at = sent_at - interval '1 s', settled_at = settled_at + interval '1 s'
            where job_id = 'step-' || ${stepOf('bob', 'create')} || '-retry-1'`,
   },
+  {
+    id: 'I34',
+    what: 'a phase to come that is of another version than its batch',
+    sql: `update phase_executions set runbook_version = 2 where id = ${phaseOf(2, 'cutover')}`,
+  },
+  {
+    id: 'I34',
+    what: 'a batch whose runbook is of another version',
+    sql: `insert into runbooks (name, version, yaml_content, is_active, created_at, published_by)
+          select name, 2, yaml_content, false, created_at, published_by from runbooks;
+          update batches set runbook_id = (select id from runbooks where version = 2) where id = 2`,
+  },
+  {
+    id: 'I34',
+    what: 'a phase that is to be done twice',
+    sql: `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status)
+          select batch_id, upper(phase_name), phase_index, offset_minutes, due_at, 2, status
+            from phase_executions where id = ${phaseOf(2, 'cutover')}`,
+  },
 ]

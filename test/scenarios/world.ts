@@ -15,8 +15,13 @@ import { migrate } from '../../src/db/migrate.ts'
 import { rememberWorker } from '../../src/db/workers.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
-import { createBatch, type GivenMember, publishRunbook } from '../../src/engine/create.ts'
+import { createBatch, type GivenMember } from '../../src/engine/create.ts'
 import type { Door } from '../../src/engine/door.ts'
+import {
+  type PublishAnswer,
+  type PublishRequest,
+  publishRunbook,
+} from '../../src/engine/publish.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
@@ -42,7 +47,10 @@ export interface World {
   answer: Worker
   /** The workers that take jobs; one that has not announced itself gets none. */
   workers: string[]
-  publish(yaml: string): Promise<void>
+  publish(
+    yaml: string,
+    options?: Omit<PublishRequest, 'yaml' | 'publishedBy'>,
+  ): Promise<PublishAnswer>
   batch(
     runbook: string,
     members: number | readonly GivenMember[],
@@ -108,7 +116,7 @@ function makeWorld(test: TestDatabase, clock: VirtualClock, bus: PostgresBus, do
     jobs: [],
     answer: () => ({ ok: true }),
     workers: [WORKER],
-    publish: async (yaml) => void (await publishRunbook(door, { yaml, publishedBy: 'author' })),
+    publish: (yaml, options) => publishRunbook(door, { yaml, publishedBy: 'author', ...options }),
     batch: async (runbookName, members, { startsInMin = 0, manual = false } = {}) => {
       const list = typeof members === 'number' ? people(members) : members
       const sourceTime = manual ? null : new Date(+clock.now() + startsInMin * 60_000)

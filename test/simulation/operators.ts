@@ -1,11 +1,6 @@
 // Operators, the scheduler and a data source that changes: everything that people can ask of the engine, at random, of random
 // batches and members, whether it makes sense at that moment or not. A refusal is a fine answer; a success must be true.
-import {
-  addMembers,
-  createBatch,
-  type GivenMember,
-  publishRunbook,
-} from '../../src/engine/create.ts'
+import { addMembers, createBatch, type GivenMember } from '../../src/engine/create.ts'
 import type { Door } from '../../src/engine/door.ts'
 import {
   acceptLate,
@@ -27,6 +22,7 @@ import {
   restartBatch,
   resumeBatch,
 } from '../../src/engine/operate.ts'
+import { publishRunbook } from '../../src/engine/publish.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { startOffice } from './office.ts'
 import { heldShift, untakenJobs } from './promises.ts'

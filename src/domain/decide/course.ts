@@ -1,6 +1,6 @@
 // The course of a batch: init, phases falling due, a manual batch advanced by hand, hold and resume, restart, reschedule.
-import type { Phase } from '../facts.ts'
-import { isPhaseEnded } from '../moves.ts'
+import type { Phase, Step } from '../facts.ts'
+import { isPassed, isPhaseEnded } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { holdBatch } from './finish.ts'
 import type { Refusal } from './membership.ts'
@@ -20,18 +20,26 @@ export function beginBatch(draft: Draft): void {
       startTime,
     })
   }
-  init.forEach((definition, index) => {
-    draft.newStep(
-      pendingStep(planOf(definition, index, batch.runbookVersion), {
-        kind: 'init',
-        memberId: null,
-      }),
-    )
-  })
+  makeInit(draft, batch.runbookVersion)
   draft.moveBatch('dispatch_init', `${init.length} init steps`, {
     initDispatchedAt: draft.now,
     startTime,
   })
+  advanceBatch(draft)
+}
+
+/** Rows for the init steps of a version, but for those of the names that are there already. */
+function makeInit(draft: Draft, version: number, there: ReadonlySet<string> = new Set()): void {
+  const init = draft.runbooks.get(version)?.init ?? []
+  for (const [index, definition] of init.entries()) {
+    if (there.has(definition.name.toLowerCase())) continue
+    draft.newStep(pendingStep(planOf(definition, index, version), { kind: 'init', memberId: null }))
+  }
+}
+
+/** The init of a newer version, after the one that runs if one does. */
+export function rerunInit(draft: Draft, version: number): void {
+  makeInit(draft, version)
   advanceBatch(draft)
 }
 
@@ -74,7 +82,7 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
   if (batch.heldAt !== null) return `batch ${batch.id} is held: ${batch.heldReason}`
   const hasInit = (draft.runbooks.get(batch.runbookVersion)?.init.length ?? 0) > 0
   if (batch.status === 'detected' && hasInit) {
-    if (expectedPhase !== 'init')
+    if (expectedPhase.toLowerCase() !== 'init')
       return `the next step of batch ${batch.id} is init, not ${expectedPhase}`
     beginBatch(draft)
     return null
@@ -117,7 +125,10 @@ export function resume(draft: Draft, reason: string): Refusal {
   return null
 }
 
-/** A batch that failed in init goes back to init; its phases, cancelled by that failure, are pending again. */
+/**
+ * A batch that failed in init goes back to init, in the words of the version that is active now; its phases, cancelled by that
+ * failure, are pending again. What init has passed stays passed.
+ */
 export function restart(draft: Draft, reason: string): Refusal {
   const { batch } = draft
   if (batch.status !== 'failed' || !batch.failedInInit) {
@@ -129,15 +140,36 @@ export function restart(draft: Draft, reason: string): Refusal {
     failedInInit: false,
     initDispatchedAt: draft.now,
   })
-  for (const step of draft.siblings(null, 'init')) {
-    if (step.status !== 'succeeded' && step.status !== 'skipped') takeUp(draft, step, reason)
-  }
+  takeUpInit(draft, reason)
   for (const phase of draft.phases) {
     if (phase.status === 'cancelled')
       draft.movePhase(phase, 'restart', reason, { completedAt: null })
   }
   advanceBatch(draft)
   return null
+}
+
+function takeUpInit(draft: Draft, reason: string): void {
+  const { activeVersion } = draft.batch
+  const newest = new Map<string, Step>()
+  for (const step of draft.siblings(null, 'init')) {
+    const other = newest.get(step.plan.stepName.toLowerCase())
+    if (!other || other.plan.runbookVersion < step.plan.runbookVersion)
+      newest.set(step.plan.stepName.toLowerCase(), step)
+  }
+  const wanted = new Set(
+    draft.runbooks.get(activeVersion)?.init.map(({ name }) => name.toLowerCase()),
+  )
+  for (const step of draft.siblings(null, 'init')) {
+    if (isPassed(step.status)) continue
+    const name = step.plan.stepName.toLowerCase()
+    if (wanted.has(name) && newest.get(name) === step) takeUp(draft, step, reason)
+    else {
+      const why = `version ${activeVersion} has ${wanted.has(name) ? 'a step of its own for it' : 'it no more'}`
+      draft.moveStep(step, 'skip', why, { completedAt: draft.now })
+    }
+  }
+  makeInit(draft, activeVersion, new Set(newest.keys()))
 }
 
 /** A new start time moves the phases that have not begun. Returns nothing to refuse; what becomes overdue starts at once. */

@@ -67,7 +67,8 @@ export class Draft {
   readonly now: Date
   readonly actor: string
   readonly batch: Batch
-  readonly phases: readonly Phase[]
+  /** Another list whenever a phase is added or superseded: the order of the phases is worked out once a list. */
+  phases: readonly Phase[]
   readonly runbooks: Map<number, Runbook>
   readonly random: () => number
   readonly members = new Map<number, Member>()
@@ -89,7 +90,7 @@ export class Draft {
   /** Set by a hold: the jobs that no worker has taken are to be called back in this transaction. */
   wantsWithdrawal = false
 
-  readonly #phaseById: ReadonlyMap<number, Phase>
+  readonly #phaseById: Map<number, Phase>
   readonly #statusLoaded = new Map<number, StepStatus | null>()
   readonly #memberStatusLoaded = new Map<number, MemberStatus>()
   /** What the counters stand for so far: the loaded statuses at first, moved along by each count. */
@@ -100,7 +101,7 @@ export class Draft {
   /** Steps of which more changed than that this transaction inserted them. */
   readonly #movedSteps = new Set<Step>()
   readonly batchStatusLoaded: BatchStatus
-  readonly #phaseStatusLoaded: ReadonlyMap<number, PhaseStatus>
+  readonly #phaseStatusLoaded: Map<number, PhaseStatus>
   #nextNewId = -1
 
   constructor(facts: DraftFacts) {
@@ -226,7 +227,18 @@ export class Draft {
     Object.assign(phase, change)
     phase.status = moved('phase', event, from) as PhaseStatus
     this.changedPhases.add(phase)
+    if (event === 'supersede') this.phases = [...this.phases]
     this.#record('phase', event, from, phase.status, because, { phaseId: phase.id })
+  }
+
+  /** A phase whose row this transaction has inserted: pending, or skipped because it is overdue. */
+  addPhase(phase: Phase, because: string): void {
+    const event = phase.skippedBecause === 'overdue' ? 'create_overdue' : 'create'
+    const status = moved('phase', event, 'none')
+    this.phases = [...this.phases, phase]
+    this.#phaseById.set(phase.id, phase)
+    this.#phaseStatusLoaded.set(phase.id, phase.status)
+    this.#record('phase', event, 'none', status, because, { phaseId: phase.id })
   }
 
   moveBatch(event: BatchEvent, because: string, change: Partial<Batch> = {}): void {

@@ -10,6 +10,7 @@ import {
   type StepStatus,
 } from '../moves.ts'
 import type { Draft } from './draft.ts'
+import { isEffective } from './next.ts'
 
 /** The fuse never blows for fewer failures than this, however small the phase. */
 const FUSE_MIN_FAILED = 10
@@ -139,14 +140,16 @@ function closeBatch(draft: Draft): void {
   const isOver =
     phases.every(({ status }) => isPhaseEnded(status)) &&
     batch.initOpen + batch.rollbackOpen + batch.removalOpen === 0
-  const has = (status: Phase['status']) => phases.some((phase) => phase.status === status)
+  const has = (status: Phase['status']) =>
+    phases.some((phase) => phase.status === status && isEffective(draft, phase))
   const isFailedBatch = has('failed') && !has('completed')
   const isWrong = !isOver || (batch.status === 'failed' && !isFailedBatch)
   const mayReopen =
     batch.status === 'completed' || (batch.status === 'failed' && !batch.failedInInit)
   if (mayReopen && isWrong) {
     const why = isOver ? 'a phase did not fail after all' : 'it has open work again'
-    draft.moveBatch('reopen', why, { endedAt: null })
+    // What a version means for batches under way was decided while this one was over: it takes the version and none of that.
+    draft.moveBatch('reopen', why, { endedAt: null, runbookVersion: batch.activeVersion })
   }
   if (batch.status === 'active' && isOver) {
     const say = `every phase has ended: ${batch.membersActive} members through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`

@@ -3,7 +3,7 @@ import { isUnsettled, type Member, wasBegun } from '../facts.ts'
 import { isOpen, isPassed } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { cancelOpenSteps } from './fail.ts'
-import { advanceMember } from './next.ts'
+import { advanceMember, effectiveSteps } from './next.ts'
 import { takeUp } from './take-up.ts'
 import { beginRemoval } from './undo.ts'
 
@@ -90,7 +90,7 @@ export function takeBack(
       ...(wasUndone && { outputs: {} }),
     },
   )
-  for (const step of draft.siblings(member.id, 'phase')) {
+  for (const step of effectiveSteps(draft, member.id)) {
     if (wasUndone || !isPassed(step.status)) takeUp(draft, step, why)
   }
   advanceMember(draft, member)

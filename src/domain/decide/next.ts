@@ -20,12 +20,16 @@ export function phaseOrder(phases: readonly Phase[]): Phase[] {
 
 const ranks = new WeakMap<readonly Phase[], ReadonlyMap<number, number>>()
 
-/** Place of each phase in the order. Of one name only the newest row is there: the older ones were replaced. */
+/**
+ * Place of each phase in the order. Of one name only the newest row is there: the older ones were replaced. One that was
+ * superseded before it began replaced nothing. Kept by the list, which is another one whenever that changes (draft.ts).
+ */
 function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
   const known = ranks.get(phases)
   if (known) return known
   const newest = new Map<string, Phase>()
   for (const phase of phases) {
+    if (phase.status === 'superseded') continue
     const other = newest.get(phase.name.toLowerCase())
     if (!other || other.runbookVersion < phase.runbookVersion) {
       newest.set(phase.name.toLowerCase(), phase)
@@ -39,17 +43,22 @@ function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
 const LEFT_OUT = new Set(['superseded', 'skipped', 'cancelled'])
 
 /** Skipped because nobody was there to do it. Unlike one skipped as overdue it opens again for whoever joins or is taken up. */
-const isEmptied = (phase: Phase): boolean =>
+const isEmptied = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
   phase.status === 'skipped' && phase.skippedBecause === 'empty'
 
-/** Not superseded, cancelled or skipped as overdue, and the newest of its name. */
+/** Not superseded, cancelled or skipped as overdue, and of its name the newest that was not superseded. */
 export function isEffective(draft: Draft, phase: Phase): boolean {
   const isLeftOut = LEFT_OUT.has(phase.status) && !isEmptied(phase)
   return !isLeftOut && rankOf(draft.phases).has(phase.id)
 }
 
 /** Its time has come: whoever is in the batch has steps in it, whoever joins catches up on it. */
-export const hasBegun = (phase: Phase): boolean => isPhaseStarted(phase.status) || isEmptied(phase)
+export const hasBegun = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
+  isPhaseStarted(phase.status) || isEmptied(phase)
+
+/** The member's steps in phases that count; those of a phase that was done again since are history. */
+export const effectiveSteps = (draft: Draft, memberId: number): Step[] =>
+  draft.siblings(memberId, 'phase').filter((step) => isEffective(draft, draft.phase(step.phaseId!)))
 
 /** The member's first phase step that is not passed, in effective phase order. */
 export function firstNotPassed(draft: Draft, memberId: number): Step | null {
@@ -129,8 +138,9 @@ export function nextOfBatch(draft: Draft): Step | null {
   const undo = firstOpenUndo(steps, 'rollback')
   if (undo) return undo
   if (draft.batch.status !== 'init_dispatched' && draft.batch.status !== 'active') return null
-  const open = steps.filter((step) => step.kind === 'init' && !isPassed(step.status))
-  open.sort((a, b) => (comesBefore(a, b) ? -1 : 1))
+  // An init that is run again by a newer version goes after the one that runs. One that failed then lies between them, ended.
+  const open = steps.filter((step) => step.kind === 'init' && isOpen(step.status))
+  open.sort((a, b) => a.plan.runbookVersion - b.plan.runbookVersion || (comesBefore(a, b) ? -1 : 1))
   return open[0] ?? null
 }
 

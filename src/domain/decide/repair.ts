@@ -5,7 +5,7 @@ import type { Json } from '../json.ts'
 import { isFailed, isPassed } from '../moves.ts'
 import type { Draft } from './draft.ts'
 import { isUndoOpen, type Refusal } from './membership.ts'
-import { advanceMember, firstNotPassed, isEffective, phaseOrder } from './next.ts'
+import { advanceMember, effectiveSteps, firstNotPassed, isEffective, phaseOrder } from './next.ts'
 import { takeOutputs } from './settle.ts'
 import { takeUp } from './take-up.ts'
 
@@ -24,15 +24,12 @@ function refusal(draft: Draft, member: Member): Refusal {
 /** The member's phase steps in the order they are done. */
 function stepsInOrder(draft: Draft, member: Member): Step[] {
   const rank = new Map(phaseOrder(draft.phases).map((phase, place) => [phase.id, place]))
-  return draft
-    .siblings(member.id, 'phase')
-    .filter((step) => isEffective(draft, draft.phase(step.phaseId!)))
-    .sort(
-      (a, b) =>
-        rank.get(a.phaseId!)! - rank.get(b.phaseId!)! ||
-        a.plan.stepIndex - b.plan.stepIndex ||
-        a.id - b.id,
-    )
+  return effectiveSteps(draft, member.id).sort(
+    (a, b) =>
+      rank.get(a.phaseId!)! - rank.get(b.phaseId!)! ||
+      a.plan.stepIndex - b.plan.stepIndex ||
+      a.id - b.id,
+  )
 }
 
 /** A failed member tries again: from the step that failed, or from an earlier one (`fromStepId`), doing all later ones too. */
@@ -46,6 +43,10 @@ export function retryMember(
   if (no) return no
   if (member.status !== 'failed') return `member ${member.id} is ${member.status}, not failed`
   const failed = firstNotPassed(draft, member.id)
+  if (!failed && fromStepId === undefined && isWaitedFor(draft)) {
+    bringBack(draft, member, why)
+    return null
+  }
   if (!failed) return `member ${member.id} has no step that is not passed`
   if (fromStepId === undefined && failed.status === 'rolled_back') {
     return `step ${failed.plan.stepName} of member ${member.id} was rolled back: name the step to start from`
@@ -53,6 +54,10 @@ export function retryMember(
   const from = fromStepId === undefined ? failed : draft.steps.get(fromStepId)
   return startFrom(draft, member, from, why)
 }
+
+/** A phase is to come. When a version has what failed done again, whoever is taken up in time does it with the others. */
+const isWaitedFor = (draft: Draft): boolean =>
+  draft.phases.some((phase) => phase.status === 'pending' && isEffective(draft, phase))
 
 /** A member that is through, or under way, does a step and all later ones again. */
 export function redoMember(draft: Draft, member: Member, fromStepId: number, why: string): Refusal {

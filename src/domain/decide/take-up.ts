@@ -2,7 +2,7 @@
 import type { Step } from '../facts.ts'
 import { isPassed } from '../moves.ts'
 import type { Draft } from './draft.ts'
-import { phaseDefinition, planOf } from './plan.ts'
+import { phaseDefinition, planNamed } from './plan.ts'
 
 /** Back to pending, with a fresh count of retries and the words of the version that is active now. */
 export function takeUp(draft: Draft, step: Step, why: string): void {
@@ -33,9 +33,11 @@ export function takeUp(draft: Draft, step: Step, why: string): void {
 /** The step as the active version has it, matched by name; as it was when that version has it no more. */
 function currentPlan(draft: Draft, step: Step): Step['plan'] {
   const version = draft.batch.activeVersion
-  if (step.plan.runbookVersion === version || step.kind !== 'phase') return step.plan
-  const name = step.plan.stepName.toLowerCase()
-  const steps = phaseDefinition(draft.runbooks.get(version), draft.phase(step.phaseId!).name)?.steps
-  const index = steps?.findIndex((one) => one.name.toLowerCase() === name) ?? -1
-  return index < 0 ? step.plan : planOf(steps![index]!, index, version)
+  if (step.plan.runbookVersion === version) return step.plan
+  const runbook = draft.runbooks.get(version)
+  const steps =
+    step.kind === 'phase'
+      ? phaseDefinition(runbook, draft.phase(step.phaseId!).name)?.steps
+      : runbook?.init
+  return (steps && planNamed(steps, step.plan.stepName, version)) ?? step.plan
 }

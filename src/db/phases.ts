@@ -1,0 +1,76 @@
+// Rows of phases: made when a batch is, and when a batch takes up another version of its runbook.
+import type { PlannedPhase } from '../domain/decide/transition.ts'
+import { columns, idArray, time } from './columns.ts'
+import type { Tx } from './db.ts'
+
+/** Pending, or skipped when they are overdue. Returns their ids in the order given. */
+export async function insertPhases(
+  tx: Tx,
+  batchId: number,
+  runbookVersion: number,
+  phases: readonly PlannedPhase[],
+  now: Date,
+): Promise<number[]> {
+  // Rows come back in the order they were given: identity numbers rise with it.
+  const rows = await tx.query<{ id: number }>(
+    `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status,
+                                   skipped_because, completed_at)
+     select $1, name, index, offset_minutes, due_at, $2, case when is_overdue then 'skipped' else 'pending' end,
+            case when is_overdue then 'overdue' end, case when is_overdue then $3::timestamptz end
+       from unnest($4::text[], $5::int[], $6::int[], $7::timestamptz[], $8::bool[])
+            with ordinality as p (name, index, offset_minutes, due_at, is_overdue, n)
+      order by n
+     returning id`,
+    [
+      batchId,
+      runbookVersion,
+      now,
+      ...columns(
+        phases,
+        (p) => p.name,
+        (p) => p.index,
+        (p) => p.offsetMinutes,
+        (p) => time(p.dueAt),
+        (p) => p.isOverdue,
+      ),
+    ],
+  )
+  return rows.map(({ id }) => id).sort((a, b) => a - b)
+}
+
+/** Steps that were written ahead (a member who moved in had passed them) go along to the row that replaces theirs. */
+export async function rehomeSteps(
+  tx: Tx,
+  batchId: number,
+  moves: readonly { readonly from: number; readonly to: number }[],
+): Promise<void> {
+  await tx.query(
+    `update step_executions s set phase_execution_id = p.new
+       from unnest($2::bigint[], $3::bigint[]) as p (old, new)
+      where s.batch_id = $1 and s.kind = 'phase' and s.phase_execution_id = p.old`,
+    [
+      batchId,
+      ...columns(
+        moves,
+        (m) => m.from,
+        (m) => m.to,
+      ),
+    ],
+  )
+}
+
+/** The members who have a step in one of these phases that is not at its end. */
+export async function listMembersOpenIn(
+  tx: Tx,
+  batchId: number,
+  phaseIds: readonly number[],
+): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select distinct batch_member_id as id from step_executions
+      where batch_id = $1 and kind = 'phase' and phase_execution_id = any($2::bigint[])
+        and status in ('pending', 'dispatched', 'polling')
+      order by 1`,
+    [batchId, idArray(phaseIds)],
+  )
+  return rows.map(({ id }) => id)
+}

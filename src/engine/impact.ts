@@ -1,0 +1,204 @@
+// What publishing a version would mean for every batch under way, as data: the very plan that each batch will carry out, so that
+// dry run, publishing and what happens later say the same. Batches move on meanwhile; this is how they stand now.
+import {
+  countLacking,
+  listPhasesOf,
+  listUnfinished,
+  type PhaseOfBatch,
+  type UnfinishedBatch,
+} from '../db/behind.ts'
+import type { Queryable } from '../db/db.ts'
+import { listCatalogues } from '../db/workers.ts'
+import {
+  type Fate,
+  type InitFate,
+  type PhaseFate,
+  type Publication,
+  planTransition,
+  type Transition,
+} from '../domain/decide/transition.ts'
+import type { Runbook } from '../domain/runbook.ts'
+import { functionsMissing, variablesNeeded, variablesUsed } from '../domain/runbook-needs.ts'
+
+const BATCHES_PER_PAGE = 200
+const BATCHES_LISTED = 100
+const SKIPPED_LISTED = 1_000
+/** Counting who lacks a variable reads every member once per name. */
+const VARIABLES_LOOKED_FOR = 20
+
+export interface BatchImpact {
+  readonly batchId: number
+  readonly status: UnfinishedBatch['status']
+  readonly fromVersion: number
+  readonly isManual: boolean
+  readonly isHeld: boolean
+  readonly membersActive: number
+  readonly init: InitFate
+  readonly phases: readonly Omit<PhaseFate, 'supersedes' | 'creates'>[]
+  /** Variables that phases to come ask for and some members have not. */
+  readonly lacking: readonly { readonly variable: string; readonly members: number }[]
+}
+
+export interface Impact {
+  /** Batches under way; all are counted, the first ones listed. */
+  readonly batches: number
+  readonly membersActive: number
+  readonly phases: Readonly<Record<Fate, number>>
+  readonly inits: Readonly<Record<InitFate, number>>
+  readonly listed: readonly BatchImpact[]
+  /** Phases that are left out because their time has passed. */
+  readonly skipped: {
+    readonly total: number
+    readonly listed: readonly {
+      readonly batchId: number
+      readonly phase: string
+      readonly dueAt: Date | null
+    }[]
+  }
+  readonly warnings: readonly string[]
+}
+
+type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
+  phases: Record<Fate, number>
+  inits: Record<InitFate, number>
+  listed: BatchImpact[]
+  skipped: { total: number; listed: { batchId: number; phase: string; dueAt: Date | null }[] }
+}
+
+const nothing = (): Counted => ({
+  batches: 0,
+  membersActive: 0,
+  phases: { pending: 0, skipped: 0, carried_over: 0, rerun: 0, dropped: 0 },
+  inits: { none: 0, new: 0, carried_over: 0, rerun: 0 },
+  listed: [],
+  skipped: { total: 0, listed: [] },
+  warnings: [],
+})
+
+/** A version that is there already changes nothing. */
+export const noImpact = (): Impact => nothing()
+
+/** `former` is the version that is active now; what it asked for already is no news. */
+export async function impactOf(
+  db: Queryable,
+  runbook: Runbook,
+  publication: Publication,
+  former: Runbook | null,
+): Promise<Impact> {
+  const impact = nothing()
+  const oldNames = former ? variablesUsed(former) : new Set<string>()
+  let after = 0
+  for (;;) {
+    const batches = await listUnfinished(db, runbook.name, after, BATCHES_PER_PAGE)
+    if (batches.length === 0) break
+    after = batches.at(-1)!.id
+    const plans = await plansOf(db, batches, runbook, publication)
+    const lacking = await lackingIn(db, plans, runbook, oldNames)
+    for (const [batch, transition] of plans) add(impact, batch, transition, lacking)
+  }
+  const missing = functionsMissing(runbook, await listCatalogues(db))
+  return { ...impact, warnings: [...missing, ...impact.warnings] }
+}
+
+type Plans = ReadonlyMap<UnfinishedBatch, Transition<PhaseOfBatch>>
+
+async function plansOf(
+  db: Queryable,
+  batches: readonly UnfinishedBatch[],
+  runbook: Runbook,
+  publication: Publication,
+): Promise<Plans> {
+  const ids = batches.map(({ id }) => id)
+  const phases = Map.groupBy(await listPhasesOf(db, ids), ({ batchId }) => batchId)
+  return new Map(
+    batches.map((batch) => [
+      batch,
+      planTransition(batch, phases.get(batch.id) ?? [], runbook, publication),
+    ]),
+  )
+}
+
+function add(
+  impact: Counted,
+  batch: UnfinishedBatch,
+  { phases, init }: Transition<PhaseOfBatch>,
+  lacking: Lacking,
+): void {
+  impact.batches += 1
+  impact.membersActive += batch.membersActive
+  impact.inits[init] += 1
+  for (const { fate, name, dueAt, from } of phases) {
+    impact.phases[fate] += 1
+    // One that an earlier version left out already is no news.
+    if (fate !== 'skipped' || from === 'skipped') continue
+    impact.skipped.total += 1
+    if (impact.skipped.listed.length < SKIPPED_LISTED)
+      impact.skipped.listed.push({ batchId: batch.id, phase: name, dueAt })
+  }
+  if (impact.listed.length < BATCHES_LISTED)
+    impact.listed.push(lookOf(batch, phases, init, lacking))
+}
+
+const lookOf = (
+  batch: UnfinishedBatch,
+  phases: readonly PhaseFate<PhaseOfBatch>[],
+  init: InitFate,
+  lacking: Lacking,
+): BatchImpact => ({
+  batchId: batch.id,
+  status: batch.status,
+  fromVersion: batch.runbookVersion,
+  isManual: batch.isManual,
+  isHeld: batch.heldAt !== null,
+  membersActive: batch.membersActive,
+  init,
+  phases: phases.map(({ name, fate, from, dueAt, because }) => ({
+    name,
+    fate,
+    from,
+    dueAt,
+    because,
+  })),
+  lacking: lacking.get(batch.id) ?? [],
+})
+
+type Lacking = ReadonlyMap<number, BatchImpact['lacking']>
+
+async function lackingIn(
+  db: Queryable,
+  plans: Plans,
+  runbook: Runbook,
+  oldNames: ReadonlySet<string>,
+): Promise<Lacking> {
+  const needed = new Map(
+    [...plans].map(([batch, transition]) => [
+      batch.id,
+      newNeeds(batch, transition, runbook, oldNames),
+    ]),
+  )
+  const names = [...new Set([...needed.values()].flatMap((some) => [...some]))]
+  if (names.length === 0) return new Map()
+  const asking = [...needed].filter(([, some]) => some.size > 0).map(([id]) => id)
+  const found = await countLacking(db, asking, names.slice(0, VARIABLES_LOOKED_FOR))
+  const theirs = found.filter(({ batchId, name }) => needed.get(batchId)!.has(name))
+  return new Map(
+    [...Map.groupBy(theirs, ({ batchId }) => batchId)].map(([batchId, some]) => [
+      batchId,
+      some.map(({ name, members }) => ({ variable: name, members })),
+    ]),
+  )
+}
+
+function newNeeds(
+  batch: UnfinishedBatch,
+  { phases, init }: Transition<PhaseOfBatch>,
+  runbook: Runbook,
+  oldNames: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const toRun = phases.filter(({ fate }) => fate === 'pending' || fate === 'rerun')
+  const needed = variablesNeeded(runbook, {
+    phaseNames: new Set(toRun.map(({ name }) => name.toLowerCase())),
+    isInit: init !== 'carried_over' || batch.status === 'init_dispatched',
+  })
+  return new Set([...needed].filter((name) => !oldNames.has(name)))
+}
