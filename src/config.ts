@@ -169,11 +169,15 @@ export const SETTINGS = {
     defaultShown: 'none',
     description: 'Applications that may call the API without a person, by their client ids.',
   }),
-  readPolicy: setting('MATOOLKIT_READ_POLICY', oneOf(['reader', 'authenticated']), {
-    default: 'reader',
-    description:
-      'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everybody who is signed in.',
-  }),
+  readPolicy: setting<'reader' | 'authenticated'>(
+    'MATOOLKIT_READ_POLICY',
+    oneOf(['reader', 'authenticated']),
+    {
+      default: 'reader',
+      description:
+        'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everybody who is signed in.',
+    },
+  ),
   ...WORKER_SETTINGS,
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {
     default: 'info',

@@ -322,7 +322,7 @@ export const ERRORS = table({
   TOKEN_REFUSED: {
     http: 401,
     exit: EXIT.notSignedIn,
-    sentence: 'The access token was refused: {reason}. Sign in again and send the new token.',
+    sentence: 'The access token was refused: {reason}. Send a new one; signing in again gives it.',
   },
   NOT_ALLOWED: {
     http: 403,
@@ -332,27 +332,32 @@ export const ERRORS = table({
   SIGN_IN_UNAVAILABLE: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence: 'The keys of the issuer {issuer} cannot be had: {reason}. Try again in a minute; if it lasts, check the issuer and the network.',
+    sentence:
+      'The keys of the issuer {issuer} cannot be had: {reason}. Try again in a minute; if it lasts, check the issuer and the network.',
   },
   LOCAL_TOKEN_UNFIT: {
     http: 500,
     exit: EXIT.usage,
-    sentence: 'The file "{file}" is no safe place for the local token: it holds something else, or others may read it. Remove it and start again; a new one is made.',
+    sentence:
+      'The file "{file}" is no safe place for the local token: it holds something else, or others may read it. Remove it and start again; a new one is made.',
   },
   API_EXPOSED: {
     http: 500,
     exit: EXIT.usage,
-    sentence: 'The API would listen on "{host}", which others can reach, without knowing who they are. Set MATOOLKIT_OIDC_ISSUERS and MATOOLKIT_OIDC_AUDIENCES, or use 127.0.0.1.',
+    sentence:
+      'The API would listen on "{host}", which others can reach, without knowing who they are. Set MATOOLKIT_OIDC_ISSUERS and MATOOLKIT_OIDC_AUDIENCES, or use 127.0.0.1.',
   },
   ADDRESS_UNUSABLE: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence: 'The API cannot listen on {host}, port {port}: {reason}. Stop what uses it, or set MATOOLKIT_API_PORT.',
+    sentence:
+      'The API cannot listen on {host}, port {port}: {reason}. Stop what uses it, or set MATOOLKIT_API_PORT.',
   },
   HOST_REFUSED: {
     http: 421,
     exit: EXIT.usage,
-    sentence: 'The request was meant for "{host}", which is not this machine’s own name. Use http://localhost or http://127.0.0.1.',
+    sentence:
+      'The request was meant for "{host}", which is not this machine’s own name. Use http://localhost or http://127.0.0.1.',
   },
   NO_SUCH_ENDPOINT: {
     http: 404,
@@ -367,22 +372,26 @@ export const ERRORS = table({
   REQUEST_INVALID: {
     http: 400,
     exit: EXIT.usage,
-    sentence: 'The request has {count} mistake(s); the first: {first}. Correct them and send it again.',
+    sentence:
+      'The request has {count} mistake(s); the first: {first}. Correct them and send it again.',
   },
   BODY_UNREADABLE: {
     http: 400,
     exit: EXIT.usage,
-    sentence: 'The request cannot be read. Send valid HTTP with a body of valid JSON, or a form with each field once.',
+    sentence:
+      'The request cannot be read. Send valid HTTP with a body of valid JSON, or a form with each field once.',
   },
   BODY_TOO_LARGE: {
     http: 413,
     exit: EXIT.usage,
-    sentence: 'The body of the request is too large. Send at most 2 MB of JSON, or a file of at most 50 MB.',
+    sentence:
+      'The body of the request is too large. Send at most 2 MB of JSON, or a file of at most 50 MB.',
   },
   MEDIA_TYPE_UNKNOWN: {
     http: 415,
     exit: EXIT.usage,
-    sentence: 'The content type of the body is not the one this endpoint reads. Send application/json, or multipart/form-data where a file is expected.',
+    sentence:
+      'The content type of the body is not the one this endpoint reads. Send application/json, or multipart/form-data where a file is expected.',
   },
   ENCODING_REFUSED: {
     http: 415,
@@ -402,12 +411,14 @@ export const ERRORS = table({
   CURSOR_INVALID: {
     http: 400,
     exit: EXIT.usage,
-    sentence: 'The cursor "{cursor}" does not belong to this list in this order. Use the value of next as it came, or begin without a cursor.',
+    sentence:
+      'The cursor "{cursor}" does not belong to this list in this order. Use the value of next as it came, or begin without a cursor.',
   },
   RATE_LIMITED: {
     http: 429,
     exit: EXIT.unavailable,
-    sentence: 'You have asked more than {perMinute} times in a minute. Wait {seconds} seconds and send the request again.',
+    sentence:
+      'You have asked more than {perMinute} times in a minute. Wait {seconds} seconds and send the request again.',
   },
   UPLOADS_BUSY: {
     http: 503,
@@ -422,7 +433,8 @@ export const ERRORS = table({
   KEY_REUSED: {
     http: 422,
     exit: EXIT.usage,
-    sentence: 'The Idempotency-Key "{key}" was used for another request. Give each request a key of its own.',
+    sentence:
+      'The Idempotency-Key "{key}" was used for another request. Give each request a key of its own.',
   },
   STATE_CHANGED: {
     http: 412,

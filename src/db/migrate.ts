@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { MatoolkitError } from '../errors.ts'
-import type { Db, Tx } from './db.ts'
+import type { Db, Queryable, Tx } from './db.ts'
 
 export interface Migration {
   readonly version: number
@@ -74,4 +74,13 @@ async function applyOne(tx: Tx, migration: Migration, known: number, now: Date):
     [migration.version, migration.file, hash, now],
   )
   return true
+}
+
+/** Whether this database has exactly the migrations that this program knows. */
+export async function isSchemaCurrent(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ newest: number; applied: number }>(
+    'select coalesce(max(version), 0) as newest, count(*)::int as applied from schema_migrations',
+  )
+  const known = migrationsOnDisk()
+  return row!.newest === known.at(-1)!.version && row!.applied === known.length
 }

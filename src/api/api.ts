@@ -1,0 +1,172 @@
+// The admin API as a service: one HTTP server in front of the engine, and the loop that seals the audit each minute and forgets
+// old idempotency keys. Without an issuer of tokens it serves this machine only, to whoever can read the token file; asked to
+// listen elsewhere it refuses to start. Stopping lets requests end that have begun.
+import type { Bus } from '../bus/bus.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { sealAudit } from '../db/audit-chain.ts'
+import { forgetKeys } from '../db/idempotency.ts'
+import type { ClockReport } from '../db/time.ts'
+import type { Door } from '../engine/door.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { everyLoop, type Loop, type Service } from '../service.ts'
+import { makeMeter } from './metrics.ts'
+import type { Preview } from './preview.ts'
+import { allRoutes } from './routes.ts'
+import { buildServer } from './server.ts'
+import type { SignIn } from './sign-in.ts'
+import { isLoopback, localSignIn } from './sign-in-local.ts'
+import { oidcSignIn } from './sign-in-oidc.ts'
+
+const UPKEEP_INTERVAL_MS = 60_000
+const KEYS_KEPT_MS = 24 * 3_600_000
+
+export type ApiConfig = Pick<
+  Config,
+  | 'apiHost'
+  | 'apiPort'
+  | 'apiTokenFile'
+  | 'apiReadsPerMin'
+  | 'apiWritesPerMin'
+  | 'apiTrustedHops'
+  | 'apiCorsOrigins'
+  | 'oidcIssuers'
+  | 'oidcAudiences'
+  | 'oidcScope'
+  | 'oidcClientId'
+  | 'oidcApps'
+  | 'readPolicy'
+>
+
+export interface ApiOptions {
+  readonly config: ApiConfig
+  readonly door: Door
+  readonly bus: Pick<Bus, 'deadLetters'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly preview?: Preview
+  readonly clockReport?: () => ClockReport | null
+}
+
+export interface Api extends Service {
+  /** Resolves with the address once it is listened on; rejects with ADDRESS_UNUSABLE. */
+  readonly listening: Promise<string>
+}
+
+/** Throws API_EXPOSED or LOCAL_TOKEN_UNFIT before anything is opened. */
+export function openApi(options: ApiOptions): Api {
+  const { config, door, clock, log, bus } = options
+  const stopping = new AbortController()
+  const meter = makeMeter()
+  const signIn = signInOf(config, clock)
+  const server = buildServer({
+    routes: allRoutes({ meter, stopping: stopping.signal, signIn: offerOf(config, signIn) }),
+    door,
+    clock,
+    log,
+    services: {
+      bus,
+      preview: options.preview ?? null,
+      clockReport: options.clockReport ?? (() => null),
+    },
+    signIn,
+    readPolicy: config.readPolicy,
+    trustedHops: config.apiTrustedHops,
+    corsOrigins: config.apiCorsOrigins,
+    limits: { readsPerMin: config.apiReadsPerMin, writesPerMin: config.apiWritesPerMin },
+    meter,
+    stopping: stopping.signal,
+  })
+  const upkeep = upkeepLoop(options)
+  const listening = Promise.withResolvers<string>()
+  // Whoever does not wait for it must not die of it: the log has it too.
+  listening.promise.catch(() => {})
+  const { apiHost: host, apiPort: port } = config
+  return {
+    name: 'api',
+    listening: listening.promise,
+    start: () => {
+      upkeep.start()
+      server.listen({ host, port }).then(listening.resolve, (error: unknown) => {
+        const reason = messageOf(error)
+        const said = new MatoolkitError(
+          'ADDRESS_UNUSABLE',
+          { host, port, reason },
+          { cause: error },
+        )
+        log.error({ err: said }, said.message)
+        listening.reject(said)
+      })
+    },
+    stop: async (giveUp) => {
+      stopping.abort()
+      await Promise.all([upkeep.stop(giveUp), closeServer(server, giveUp)])
+    },
+  }
+}
+
+/** Requests that have begun are let end; at `giveUp` their connections are cut. */
+async function closeServer(
+  server: ReturnType<typeof buildServer>,
+  giveUp: AbortSignal | undefined,
+): Promise<void> {
+  let isCut = false
+  const cut = () => {
+    isCut = true
+    server.server.closeAllConnections()
+  }
+  if (giveUp?.aborted) cut()
+  giveUp?.addEventListener('abort', cut)
+  try {
+    await server.close()
+  } finally {
+    giveUp?.removeEventListener('abort', cut)
+  }
+  if (isCut) throw new MatoolkitError('SERVICE_STILL_RUNNING', { name: 'api' })
+}
+
+function signInOf(config: ApiConfig, clock: Clock): SignIn {
+  const { oidcIssuers, oidcAudiences, apiHost } = config
+  if (oidcIssuers.length > 0 && oidcAudiences.length > 0) {
+    return oidcSignIn({
+      issuers: oidcIssuers,
+      audiences: oidcAudiences,
+      scope: config.oidcScope,
+      apps: config.oidcApps,
+      now: () => clock.now(),
+    })
+  }
+  // An issuer without an audience would accept what was meant for others.
+  if (oidcIssuers.length > 0 || !isLoopback(apiHost)) {
+    throw new MatoolkitError('API_EXPOSED', { host: apiHost })
+  }
+  return localSignIn(config.apiTokenFile)
+}
+
+const offerOf = (config: ApiConfig, { mode }: SignIn) =>
+  mode === 'local'
+    ? { mode, issuer: null, clientId: null, scope: null }
+    : {
+        mode,
+        issuer: config.oidcIssuers[0]!,
+        clientId: config.oidcClientId,
+        scope: config.oidcScope,
+      }
+
+function upkeepLoop({ door, clock, log }: ApiOptions): Loop {
+  return everyLoop({
+    name: 'audit sealing',
+    clock,
+    intervalMs: UPKEEP_INTERVAL_MS,
+    runOnce: async (now, signal) => {
+      let sealed = await sealAudit(door.db)
+      while (sealed.count > 0 && !signal.aborted) {
+        log.info({ sealed: sealed.sealed, head: sealed.hash }, 'The audit was sealed.')
+        sealed = await sealAudit(door.db)
+      }
+      await forgetKeys(door.db, new Date(+now - KEYS_KEPT_MS))
+    },
+    onError: (err, inARow) => log.error({ err, inARow }, 'The audit could not be sealed.'),
+  })
+}

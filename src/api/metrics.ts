@@ -1,0 +1,89 @@
+// Figures in the text form of Prometheus: what this process has answered, and how much work there is. The second part is read
+// from counters and small tables when somebody looks, so it costs nothing in between and is the same from every process.
+import type { WorkFigures } from '../db/view-metrics.ts'
+
+const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000]
+
+interface Series {
+  count: number
+  sumMs: number
+  readonly buckets: number[]
+}
+
+export interface Answered {
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+}
+
+export interface Meter {
+  begin(): void
+  end(answered: Answered): void
+  lines(): string[]
+}
+
+/** Series are named by routes and statuses, both of which are few whatever is asked of us. */
+export function makeMeter(): Meter {
+  const series = new Map<string, Series>()
+  let inFlight = 0
+  return {
+    begin: () => {
+      inFlight += 1
+    },
+    end: ({ method, route, status, ms }) => {
+      inFlight -= 1
+      const key = labels({ method, route, status })
+      const one = series.get(key) ?? { count: 0, sumMs: 0, buckets: BUCKETS_MS.map(() => 0) }
+      series.set(key, one)
+      one.count += 1
+      one.sumMs += ms
+      for (const [index, limit] of BUCKETS_MS.entries()) if (ms <= limit) one.buckets[index]! += 1
+    },
+    lines: () => [
+      ...head('matoolkit_http_in_flight', 'gauge', 'Requests being answered.'),
+      `matoolkit_http_in_flight ${inFlight}`,
+      ...head('matoolkit_http_request_seconds', 'histogram', 'How long requests took.'),
+      ...[...series].flatMap(([key, one]) => seriesLines(key, one)),
+    ],
+  }
+}
+
+const head = (name: string, type: string, help: string): string[] => [
+  `# HELP ${name} ${help}`,
+  `# TYPE ${name} ${type}`,
+]
+
+const labels = (values: Readonly<Record<string, string | number>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join(',')
+
+function seriesLines(key: string, { count, sumMs, buckets }: Series): string[] {
+  const name = 'matoolkit_http_request_seconds'
+  return [
+    ...buckets.map((n, at) => `${name}_bucket{${key},le="${BUCKETS_MS[at]! / 1_000}"} ${n}`),
+    `${name}_bucket{${key},le="+Inf"} ${count}`,
+    `${name}_sum{${key}} ${sumMs / 1_000}`,
+    `${name}_count{${key}} ${count}`,
+  ]
+}
+
+/** A gauge for each figure; a figure has one label, whose values are statuses, topics and the like. */
+export function workLines(figures: WorkFigures): string[] {
+  return Object.entries(figures).flatMap(([name, { help, label, values }]) => [
+    ...head(`matoolkit_${name}`, 'gauge', help),
+    ...values.map(({ of, count }) => `matoolkit_${name}{${label}="${of}"} ${count}`),
+  ])
+}
+
+export function processLines(memory: NodeJS.MemoryUsage, uptimeSec: number): string[] {
+  return [
+    ...head('process_resident_memory_bytes', 'gauge', 'Memory of this process.'),
+    `process_resident_memory_bytes ${memory.rss}`,
+    ...head('nodejs_heap_size_used_bytes', 'gauge', 'JavaScript heap in use.'),
+    `nodejs_heap_size_used_bytes ${memory.heapUsed}`,
+    ...head('process_uptime_seconds', 'gauge', 'Since this process started.'),
+    `process_uptime_seconds ${Math.round(uptimeSec)}`,
+  ]
+}

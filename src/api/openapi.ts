@@ -1,0 +1,168 @@
+// The OpenAPI 3.1 document, made from the table of routes: what it says is what is checked, because it is the same schemas. The
+// document is committed as docs/openapi.json, and a test keeps the two equal.
+import { z } from 'zod'
+import manifest from '../../package.json' with { type: 'json' }
+import type { Json } from '../domain/json.ts'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import { problem } from './problem.ts'
+import { type Route, TAGS } from './route.ts'
+
+type JsonObject = { [key: string]: Json }
+
+/** Refusals that need no mention in each route. */
+function commonErrors(route: Route): ErrorCode[] {
+  const signedIn: ErrorCode[] = ['NOT_SIGNED_IN', 'TOKEN_REFUSED', 'NOT_ALLOWED']
+  const always: ErrorCode[] = ['REQUEST_INVALID', 'RATE_LIMITED', 'INTERNAL', 'TRY_AGAIN']
+  const local: ErrorCode[] = ['HOST_REFUSED', 'ENCODING_REFUSED']
+  const withBody: ErrorCode[] = ['BODY_UNREADABLE', 'BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
+  return [
+    ...always,
+    ...local,
+    ...(route.rule === 'anonymous' ? [] : [...signedIn, 'SIGN_IN_UNAVAILABLE' as const]),
+    ...(route.takes === undefined ? [] : withBody),
+    ...(route.takes === 'upload' ? ['UPLOADS_BUSY' as const] : []),
+    ...(route.creates ? ['KEY_REUSED' as const] : []),
+    ...(route.comparesState ? ['STATE_CHANGED' as const] : []),
+  ]
+}
+
+/** Every code that a route can answer with. */
+export const errorsOf = (route: Route): ReadonlySet<ErrorCode> =>
+  new Set([...route.errors, ...commonErrors(route)])
+
+export function openApiDocument(routes: readonly Route[]): JsonObject {
+  const components: JsonObject = {}
+  const paths: Record<string, JsonObject> = {}
+  for (const route of routes) {
+    paths[route.path] ??= {}
+    paths[route.path]![route.method.toLowerCase()] = operationOf(route, components)
+  }
+  schemaOf(problem, 'output', components)
+  const inOrder = Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'matoolkit admin API',
+      version: manifest.version,
+      description:
+        'Lists come in pages (`limit`, `cursor`); the answer says where the next one begins. Refusals are problem+json with a stable code. Times are ISO-8601 in UTC.',
+      license: { name: manifest.license, identifier: manifest.license },
+    },
+    tags: TAGS.map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: Object.fromEntries(inOrder),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+    },
+  }
+}
+
+function operationOf(route: Route, components: JsonObject): JsonObject {
+  const { operation, summary, about, tag, rule, creates, comparesState } = route
+  const said = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
+  const parameters = [
+    ...parametersOf(route.params, 'path', components),
+    ...parametersOf(route.query, 'query', components),
+    ...(creates ? [headerOf('Idempotency-Key', 'The same key gets the same answer again.')] : []),
+    ...(comparesState ? [headerOf('If-Match', 'The ETag of what you saw.')] : []),
+  ]
+  return {
+    operationId: operation,
+    tags: [tag],
+    summary,
+    description: `${about ? `${about} ` : ''}(${said}.)`,
+    security: rule === 'anonymous' ? [] : [{ bearer: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.takes && { requestBody: bodyOf(route, components) }),
+    responses: responsesOf(route, components),
+  }
+}
+
+const headerOf = (name: string, description: string): JsonObject => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+})
+
+function parametersOf(
+  schema: z.ZodType,
+  place: 'path' | 'query',
+  components: JsonObject,
+): JsonObject[] {
+  const { properties = {}, required = [] } = schemaOf(schema, 'input', components) as {
+    properties?: Record<string, JsonObject>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: rest,
+  }))
+}
+
+function bodyOf(route: Route, components: JsonObject): JsonObject {
+  const type = route.takes === 'upload' ? 'multipart/form-data' : 'application/json'
+  return {
+    required: true,
+    content: { [type]: { schema: schemaOf(route.body, 'input', components) } },
+  }
+}
+
+function responsesOf(route: Route, components: JsonObject): JsonObject {
+  const responses: JsonObject = {}
+  for (const [status, schema] of Object.entries(route.answers)) {
+    const type = route.gives ?? 'application/json'
+    responses[status] = {
+      description: status === '201' ? 'Created' : 'OK',
+      content: { [type]: { schema: schemaOf(schema, 'output', components) } },
+    }
+  }
+  const byStatus = Map.groupBy(errorsOf(route), (code) => ERRORS[code].http)
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b)) {
+    responses[status] = {
+      description: codes.join(', '),
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+    }
+  }
+  return responses
+}
+
+/** The schema as JSON Schema; those with an id go to the components and are referred to. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: JsonObject): JsonObject {
+  const made = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type === 'date') {
+        Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
+      }
+    },
+  }) as JsonObject
+  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as JsonObject
+  for (const [name, definition] of Object.entries($defs as JsonObject)) {
+    const { id: __, ...inner } = definition as JsonObject
+    components[name] ??= inner
+  }
+  if (typeof id !== 'string') return rest
+  components[id] ??= rest
+  return { $ref: `#/components/schemas/${id}` }
+}
+
+function relinked(value: Json): Json {
+  if (Array.isArray(value)) return value.map(relinked)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace('#/$defs/', '#/components/schemas/')
+        : relinked(inner),
+    ]),
+  )
+}

@@ -1,0 +1,99 @@
+// The audit, for whoever must know who did what: a list with filters, and whether its chain of hashes holds.
+import { z } from 'zod'
+import { type AuditRow, countAudit, listAudit } from '../../db/audit.ts'
+import { verifyAudit } from '../../db/audit-chain.ts'
+import { pageFrom, readCursor } from '../cursor.ts'
+import { type Route, read } from '../route.ts'
+import { count, instant, json, maybeText, pageOf, paging, time } from '../shapes.ts'
+
+const COUNT_MAX = 10_000
+
+const auditRow = z
+  .strictObject({
+    id: z.int(),
+    at: time,
+    actor: z.string().meta({ description: 'Tenant and object id; never reassigned.' }),
+    actorName: z.string(),
+    action: z.string(),
+    subject: z.string(),
+    reason: maybeText,
+    source: maybeText.meta({ description: 'The address the request came from.' }),
+    clientApp: maybeText,
+    requestId: maybeText,
+    before: json,
+    after: json,
+    isSealed: z.boolean(),
+  })
+  .meta({ id: 'AuditRow' })
+
+const SORT = 'newest'
+const at = ({ id }: AuditRow) => ({ value: null, id })
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/audit',
+  operation: 'listAudit',
+  tag: 'audit',
+  summary: 'Who did what, newest first',
+  rule: 'admin',
+  isPersonal: true,
+  errors: ['CURSOR_INVALID'],
+  query: z.strictObject({
+    ...paging,
+    actor: z.string().max(300).optional(),
+    action: z.string().max(100).optional(),
+    subject: z.string().max(500).optional(),
+    from: instant.optional(),
+    before: instant.optional(),
+  }),
+  answers: { 200: pageOf('entries', auditRow) },
+  handle: async ({ door, query }) => {
+    const { limit, cursor, ...filter } = query
+    const olderThan = readCursor(SORT, cursor)?.id
+    const found = await listAudit(door.db, { ...filter, olderThan }, limit + 1)
+    const { rows, next } = pageFrom(found, limit, SORT, at)
+    const total = await countAudit(door.db, filter, COUNT_MAX)
+    return {
+      status: 200,
+      body: { entries: [...rows], total, isTotalExact: total < COUNT_MAX, next },
+    }
+  },
+})
+
+const verifyRoute = read({
+  method: 'GET',
+  path: '/api/audit/verification',
+  operation: 'verifyAudit',
+  tag: 'audit',
+  summary: 'Whether the chain of hashes holds, from the first row to the last sealed one',
+  about: 'Keep the head that it names: a later check with it also shows whether rows were cut off.',
+  rule: 'admin',
+  query: z.strictObject({
+    sealed: z
+      .string()
+      .regex(/^\d{1,15}$/)
+      .transform(Number)
+      .optional(),
+    hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional(),
+  }),
+  answers: {
+    200: z
+      .strictObject({
+        head: z.strictObject({ sealed: count, hash: z.string() }),
+        unsealed: count,
+        broken: z
+          .strictObject({ sealNumber: count, id: z.int().nullable(), why: z.string() })
+          .nullable(),
+      })
+      .meta({ id: 'AuditVerdict' }),
+  },
+  handle: async ({ door, query: { sealed, hash } }) => {
+    const known = sealed !== undefined && hash !== undefined ? { sealed, hash } : undefined
+    return { status: 200, body: await verifyAudit(door.db, known) }
+  },
+})
+
+export const AUDIT_ROUTES: readonly Route[] = [listRoute, verifyRoute]

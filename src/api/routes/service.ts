@@ -1,0 +1,203 @@
+// The service itself: is it alive, is it ready, how do I sign in, who am I, what can it do, how busy is it.
+import { z } from 'zod'
+import { isSchemaCurrent } from '../../db/migrate.ts'
+import { loadWorkFigures } from '../../db/view-metrics.ts'
+import { messageOf } from '../../errors.ts'
+import { ROLES_KNOWN } from '../actor.ts'
+import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
+import { type Meter, processLines, workLines } from '../metrics.ts'
+import { openApiDocument } from '../openapi.ts'
+import { type Route, read, type Services } from '../route.ts'
+import { json, maybeText } from '../shapes.ts'
+
+/** What the routes of the service know of the server around them. */
+export interface Surroundings {
+  readonly meter: Meter
+  readonly stopping: AbortSignal
+  readonly signIn: SignInOffer
+  /** All routes of the table, these included: the document speaks of every one. */
+  routes(): readonly Route[]
+}
+
+const signInOffer = z
+  .strictObject({
+    mode: z.enum(['local', 'oidc']),
+    issuer: maybeText.meta({ description: 'Where clients get their tokens; null in local mode.' }),
+    clientId: maybeText,
+    scope: maybeText,
+  })
+  .meta({ id: 'SignIn' })
+export type SignInOffer = z.input<typeof signInOffer>
+
+const check = z.strictObject({ name: z.string(), isOk: z.boolean(), about: z.string() })
+const readiness = z
+  .strictObject({ isReady: z.boolean(), checks: z.array(check) })
+  .meta({ id: 'Readiness' })
+type Check = z.input<typeof check>
+
+export function serviceRoutes(around: Surroundings): Route[] {
+  return [
+    health(),
+    ready(around),
+    signIn(around),
+    me(),
+    openApi(around),
+    docs(around),
+    metrics(around),
+  ]
+}
+
+const health = () =>
+  read({
+    method: 'GET',
+    path: '/api/health',
+    operation: 'getHealth',
+    tag: 'service',
+    summary: 'Whether the process is alive',
+    rule: 'anonymous',
+    answers: { 200: z.strictObject({ status: z.string() }) },
+    handle: async () => ({ status: 200, body: { status: 'healthy' } }),
+  })
+
+const ready = ({ stopping }: Surroundings) =>
+  read({
+    method: 'GET',
+    path: '/api/ready',
+    operation: 'getReadiness',
+    tag: 'service',
+    summary: 'Whether it can do its work: database, schema, bus, clock',
+    rule: 'anonymous',
+    answers: { 200: readiness, 503: readiness },
+    handle: async ({ door, services }) => {
+      const checks = [
+        {
+          name: 'server',
+          isOk: !stopping.aborted,
+          about: stopping.aborted ? 'stopping' : 'running',
+        },
+        ...(await databaseChecks(door.db)),
+        clockCheck(services),
+      ]
+      const isReady = checks.every(({ isOk }) => isOk)
+      return { status: isReady ? 200 : 503, body: { isReady, checks } }
+    },
+  })
+
+async function databaseChecks(db: Parameters<typeof isSchemaCurrent>[0]): Promise<Check[]> {
+  const isSaid = async (name: string, good: string, ask: () => Promise<boolean>, bad: string) => {
+    try {
+      const isOk = await ask()
+      return { name, isOk, about: isOk ? good : bad }
+    } catch (error) {
+      return { name, isOk: false, about: messageOf(error).slice(0, 200) }
+    }
+  }
+  return [
+    await isSaid('database', 'answers', async () => (await db.query('select 1')).length === 1, ''),
+    await isSaid(
+      'schema',
+      'is the one this program knows',
+      () => isSchemaCurrent(db),
+      'is not the one this program knows',
+    ),
+    // The transport is the database; that its tables answer is a check of its own, because a broker may take their place.
+    await isSaid(
+      'bus',
+      'answers',
+      async () => (await loadWorkFigures(db)).messages !== undefined,
+      '',
+    ),
+  ]
+}
+
+function clockCheck({ clockReport }: Services): Check {
+  const report = clockReport()
+  if (!report) return { name: 'clock', isOk: true, about: 'is not measured here' }
+  const seconds = Math.round(report.machineSkewMs / 100) / 10
+  return {
+    name: 'clock',
+    isOk: report.withinLimit,
+    about: `this machine is ${seconds} s from the database`,
+  }
+}
+
+const signIn = (around: Surroundings) =>
+  read({
+    method: 'GET',
+    path: '/api/sign-in',
+    operation: 'getSignIn',
+    tag: 'service',
+    summary: 'How a client signs in here',
+    rule: 'anonymous',
+    answers: { 200: signInOffer },
+    handle: async () => ({ status: 200, body: around.signIn }),
+  })
+
+const me = () =>
+  read({
+    method: 'GET',
+    path: '/api/me',
+    operation: 'getMe',
+    tag: 'service',
+    summary: 'Who the token says you are, and your roles',
+    rule: 'reader',
+    answers: {
+      200: z
+        .strictObject({ id: z.string(), name: z.string(), roles: z.array(z.enum(ROLES_KNOWN)) })
+        .meta({ id: 'Me' }),
+    },
+    handle: async ({ by: { id, name, roles } }) => ({
+      status: 200,
+      body: { id, name, roles: [...roles] },
+    }),
+  })
+
+const openApi = ({ routes }: Surroundings) =>
+  read({
+    method: 'GET',
+    path: '/api/openapi.json',
+    operation: 'getOpenApi',
+    tag: 'service',
+    summary: 'This API as an OpenAPI 3.1 document',
+    rule: 'anonymous',
+    answers: { 200: json },
+    handle: async () => ({ status: 200, body: openApiDocument(routes()) }),
+  })
+
+const docs = ({ routes }: Surroundings) =>
+  read({
+    method: 'GET',
+    path: '/api/docs',
+    operation: 'getDocs',
+    tag: 'service',
+    summary: 'This API as a page to read',
+    rule: 'anonymous',
+    gives: 'text/html; charset=utf-8',
+    answers: { 200: z.string() },
+    handle: async () => ({
+      status: 200,
+      body: docsPage(openApiDocument(routes())),
+      headers: { 'content-security-policy': DOCS_PAGE_POLICY },
+    }),
+  })
+
+const metrics = ({ meter }: Surroundings) =>
+  read({
+    method: 'GET',
+    path: '/metrics',
+    operation: 'getMetrics',
+    tag: 'service',
+    summary: 'Figures for Prometheus',
+    rule: 'reader',
+    gives: 'text/plain; version=0.0.4; charset=utf-8',
+    answers: { 200: z.string() },
+    handle: async ({ door }) => {
+      const work = workLines(await loadWorkFigures(door.db))
+      const lines = [
+        ...meter.lines(),
+        ...work,
+        ...processLines(process.memoryUsage(), process.uptime()),
+      ]
+      return { status: 200, body: `${lines.join('\n')}\n` }
+    },
+  })

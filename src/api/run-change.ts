@@ -1,0 +1,59 @@
+// A change, its audit row and its stored answer in one transaction: either all of them are there or none. A caller who lost the
+// answer asks again with the same Idempotency-Key and gets it, without anything being done twice.
+import type { AuditEntry } from '../db/audit.ts'
+import { insertAudit } from '../db/audit.ts'
+import { claimKey, type KeyedCall, storeAnswer } from '../db/idempotency.ts'
+import { joined } from '../db/joined.ts'
+import type { Json } from '../domain/json.ts'
+import type { Door } from '../engine/door.ts'
+import { MatoolkitError } from '../errors.ts'
+import type { Ask, GivenReply, Route } from './route.ts'
+
+/** An answer as it goes out: its body is JSON, or a text of another content type. */
+export interface SentReply {
+  readonly status: number
+  readonly body: Json
+  readonly etag: string | null
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** Who, when and from where, for the audit. */
+export type Caller = Pick<
+  AuditEntry,
+  'at' | 'actor' | 'actorName' | 'source' | 'clientApp' | 'requestId'
+>
+
+/** The body as the route's schema says, and nothing besides: what is not declared is not told. */
+export function sentOf(route: Route, reply: GivenReply): SentReply {
+  const { status, etag = null, headers = {} } = reply
+  const body = route.answers[status]!.parse(reply.body)
+  return { status, body: JSON.parse(JSON.stringify(body)) as Json, etag, headers }
+}
+
+export function runChange(
+  route: Route,
+  door: Door,
+  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
+  caller: Caller,
+  keyed: KeyedCall | null,
+): Promise<SentReply> {
+  return door.db.transaction(async (tx) => {
+    const stored = keyed && (await claimKey(tx, keyed, caller.at))
+    if (stored) {
+      if (stored.requestHash !== keyed.requestHash) {
+        throw new MatoolkitError('KEY_REUSED', { key: keyed.key })
+      }
+      const answer = stored.answer as unknown as SentReply
+      return { ...answer, headers: { ...answer.headers, 'idempotent-replay': 'true' } }
+    }
+    const inside = { ...door, db: joined(tx, door.db.kind) }
+    const reply = await route.handle({ ...ask, door: inside })
+    const sent = sentOf(route, reply)
+    if (reply.noted) {
+      const { subject, reason = null, before, after } = reply.noted
+      await insertAudit(tx, { ...caller, action: route.action!, subject, reason, before, after })
+    }
+    if (keyed) await storeAnswer(tx, keyed, sent.status, sent as unknown as Json)
+    return sent
+  })
+}

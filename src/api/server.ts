@@ -1,0 +1,225 @@
+// The HTTP server: limits, headers, sign-in, and the table of routes put on Fastify. Everything that can be said of one route is
+// in that route; what is here holds for all of them. Fastify turns Node's time limits off, so they are set again.
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import multipart from '@fastify/multipart'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Door } from '../engine/door.ts'
+import { MatoolkitError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import { answerRequest } from './answer-request.ts'
+import type { Meter } from './metrics.ts'
+import { asCoded, problemOf } from './problem.ts'
+import { type Budget, budgetOf } from './rate.ts'
+import type { Route, Services } from './route.ts'
+import { corsHeaders, SECURITY_HEADERS } from './security-headers.ts'
+import type { ReadPolicy, SignIn } from './sign-in.ts'
+import { requireLocalHost } from './sign-in-local.ts'
+import { uploadReader } from './upload.ts'
+
+const JSON_BYTES_MAX = 2 * 1024 * 1024
+const HEADER_BYTES_MAX = 16 * 1024
+const HEADERS_TIMEOUT_MS = 15_000
+/** For a body that is not a file. */
+const BODY_TIMEOUT_MS = 30_000
+/** Of a whole request: 50 MB over a line of 1.5 Mbit/s. */
+const REQUEST_TIMEOUT_MS = 300_000
+const KEEP_ALIVE_MS = 65_000
+const TIMEOUT_CHECK_MS = 5_000
+const REQUESTS_PER_SOCKET_MAX = 1_000
+const CONNECTIONS_MAX = 1_000
+const PARAM_CHARS_MAX = 256
+const REFUSED_TOKENS_PER_MIN = 30
+
+export interface Limits {
+  readonly readsPerMin: number
+  readonly writesPerMin: number
+}
+
+export interface ServerOptions {
+  readonly routes: readonly Route[]
+  readonly door: Door
+  readonly clock: Clock
+  readonly log: Log
+  readonly services: Services
+  readonly signIn: SignIn
+  readonly readPolicy: ReadPolicy
+  /** How many proxies in front of us may say where a request came from. */
+  readonly trustedHops: number
+  readonly corsOrigins: readonly string[]
+  readonly limits: Limits
+  readonly meter: Meter
+  /** Aborts when the server begins to stop. */
+  readonly stopping: AbortSignal
+}
+
+/** What the requests share. */
+export interface Desk extends ServerOptions {
+  readonly budgets: { readonly reads: Budget; readonly writes: Budget; readonly refused: Budget }
+  readonly uploads: ReturnType<typeof uploadReader>
+}
+
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const desk: Desk = {
+    ...options,
+    budgets: {
+      reads: budgetOf(options.limits.readsPerMin),
+      writes: budgetOf(options.limits.writesPerMin),
+      refused: budgetOf(REFUSED_TOKENS_PER_MIN),
+    },
+    uploads: uploadReader(),
+  }
+  const server = fastify({
+    bodyLimit: JSON_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxRequestsPerSocket: REQUESTS_PER_SOCKET_MAX,
+    http: { maxHeaderSize: HEADER_BYTES_MAX, connectionsCheckingInterval: TIMEOUT_CHECK_MS },
+    routerOptions: { maxParamLength: PARAM_CHARS_MAX },
+    trustProxy: (_address, hop) => hop < options.trustedHops,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
+    clientErrorHandler: refuseUnreadable,
+  })
+  server.server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.server.maxConnections = CONNECTIONS_MAX
+  // Bodies are JSON, or a form with a file; anything else is refused before it is read.
+  server.removeContentTypeParser('text/plain')
+  void server.register(multipart, { throwFileSizeLimit: false })
+  addHooks(server, desk)
+  server.setErrorHandler((error, request, reply) => sendProblem(desk, error, request, reply))
+  server.setNotFoundHandler((request, reply) =>
+    sendProblem(desk, notFound(desk.routes, request), request, reply),
+  )
+  for (const route of options.routes) register(server, desk, route)
+  return server
+}
+
+const requestIdOf = (given: string | string[] | undefined): string =>
+  typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID()
+
+function addHooks(server: FastifyInstance, desk: Desk): void {
+  const { signIn, corsOrigins, meter, clock, log } = desk
+  server.addHook('onRequest', async (request, reply) => {
+    meter.begin()
+    reply.header('x-request-id', request.id)
+    reply.headers(SECURITY_HEADERS)
+    reply.headers(corsHeaders(request.headers.origin, corsOrigins))
+    if (signIn.mode === 'local') requireLocalHost(request.headers.host)
+    const { 'content-encoding': encoding = 'identity' } = request.headers
+    if (encoding !== 'identity') throw new MatoolkitError('ENCODING_REFUSED', { encoding })
+  })
+  server.addHook('preParsing', async (request) => {
+    if (request.routeOptions.config.isUpload) return
+    const received = new AbortController()
+    request.raw.once('close', () => received.abort())
+    request.raw.once('end', () => received.abort())
+    void clock.wait(BODY_TIMEOUT_MS, received.signal).then(() => {
+      if (!received.signal.aborted) request.raw.destroy()
+    })
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    desk.uploads.done(request)
+    const route = request.routeOptions.config.path ?? 'none'
+    const { method } = request
+    const status = reply.statusCode
+    meter.end({ method, route, status, ms: reply.elapsedTime })
+    const fields = {
+      requestId: request.id,
+      method,
+      route,
+      status,
+      ms: Math.round(reply.elapsedTime),
+    }
+    log.info({ ...fields, actor: request.actorId ?? null }, 'A request was answered.')
+  })
+  server.decorateRequest('actorId', null)
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** As the table of routes spells it; what the log and the metrics call it, without anybody's values. */
+    path?: string
+    isUpload?: boolean
+  }
+  interface FastifyRequest {
+    actorId: string | null
+  }
+}
+
+function register(server: FastifyInstance, desk: Desk, route: Route): void {
+  server.route({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    config: { path: route.path, isUpload: route.takes === 'upload' },
+    ...answerRequest(desk, route),
+  })
+}
+
+/** The path of another method is 405 with what is allowed; anything else 404. Preflights of known origins are let through. */
+function notFound(routes: readonly Route[], request: FastifyRequest): MatoolkitError {
+  const path = request.url.split('?')[0]!
+  const methods = routes.filter((one) => patternOf(one).test(path)).map(({ method }) => method)
+  if (methods.length === 0) return new MatoolkitError('NO_SUCH_ENDPOINT')
+  return new MatoolkitError('METHOD_REFUSED', {
+    method: request.method,
+    allowed: methods.join(', '),
+  })
+}
+
+const patternOf = ({ path }: Route): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+
+function sendProblem(
+  { log, corsOrigins }: Desk,
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const error = asCoded(thrown)
+  if (error.code === 'METHOD_REFUSED') {
+    const isPreflight = request.method === 'OPTIONS'
+    if (isPreflight && corsOrigins.includes(request.headers.origin ?? '')) {
+      return reply.status(204).send()
+    }
+    reply.header('allow', String(error.details.allowed))
+  }
+  if (error.httpStatus >= 500) log.error({ err: thrown, requestId: request.id }, error.message)
+  if (error.httpStatus === 401) reply.header('www-authenticate', challengeOf(error))
+  if (error.code === 'NOT_ALLOWED') {
+    reply.header('www-authenticate', 'Bearer realm="matoolkit", error="insufficient_scope"')
+  }
+  const retryAfterSec = RETRY_AFTER_SEC[error.code] ?? error.details.seconds
+  if (retryAfterSec !== undefined) reply.header('retry-after', String(retryAfterSec))
+  return reply
+    .status(error.httpStatus)
+    .header('content-type', 'application/problem+json; charset=utf-8')
+    .send(JSON.stringify(problemOf(error, request.id)))
+}
+
+const RETRY_AFTER_SEC: Partial<Record<MatoolkitError['code'], number>> = {
+  TRY_AGAIN: 1,
+  UPLOADS_BUSY: 5,
+  SIGN_IN_UNAVAILABLE: 30,
+}
+
+const challengeOf = ({ code }: MatoolkitError): string =>
+  `Bearer realm="matoolkit"${code === 'NOT_SIGNED_IN' ? '' : ', error="invalid_token"'}`
+
+/** What is no HTTP: said in the same shape, and the connection ends. */
+function refuseUnreadable(error: Error & { code?: string }, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const code =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'HEADERS_TOO_LARGE'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'REQUEST_TOO_SLOW'
+        : 'BODY_UNREADABLE'
+  const said = new MatoolkitError(code)
+  const body = JSON.stringify(problemOf(said, randomUUID()))
+  socket.end(
+    `HTTP/1.1 ${said.httpStatus} ${code}\r\ncontent-type: application/problem+json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,79 @@
+// The shapes that many routes share. Texts in paths and queries are read strictly: `1e9`, ` 1` and `0x10` are no numbers, and a
+// time needs its zone.
+import { z } from 'zod'
+
+const INT4_MAX = 2_147_483_647
+const PAGE_MAX = 500
+const PAGE_DEFAULT = 100
+
+/** The id of a row, in a path or query. */
+export const id = z
+  .string()
+  .regex(/^[1-9]\d{0,15}$/, 'must be a whole number above 0')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'is too large')
+
+export const version = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/, 'must be a version number')
+  .transform(Number)
+  .refine((number) => number <= INT4_MAX, 'is too large')
+
+export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+/** Names as runbooks spell them; compared without case. */
+export const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'must be letters, digits, "-" and "_", at most 63')
+
+/** `a,b,c` in a query. */
+export const listOf = <const T extends readonly [string, ...string[]]>(choices: T) =>
+  z
+    .string()
+    .max(500)
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(choices)).min(1))
+    .meta({ description: `One or more of ${choices.join(', ')}, with commas.` })
+
+/** Some part of a text that is searched for. */
+export const searched = z.string().min(1).max(200)
+
+/** A time in a query or body, to or from which PostgreSQL and people can both count. */
+export const instant = z.iso
+  .datetime({ offset: true, error: 'must be a time with its zone, such as 2030-03-01T20:00:00Z' })
+  .transform((text) => new Date(text))
+  .refine(
+    (at) => at.getUTCFullYear() >= 1970 && at.getUTCFullYear() < 2200,
+    'must lie between 1970 and 2199',
+  )
+
+/** Why somebody does something: kept in the audit and shown in the events. */
+export const reason = z.string().trim().min(1).max(1_000)
+
+/** In answers: a Date inside, ISO-8601 in UTC on the wire. */
+export const time = z.date()
+export const maybeTime = z.date().nullable()
+export const maybeText = z.string().nullable()
+export const count = z.int().min(0)
+
+export const json = z.json()
+
+/** The queries of a list: how many, and from where on. */
+export const paging = {
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
+    .transform(Number)
+    .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`)
+    .default(PAGE_DEFAULT),
+  cursor: z.string().max(1_000).optional().meta({ description: '`next` of the page before.' }),
+}
+
+/** A page of a list: the rows under their name, how many there are in all, and where the next page begins. */
+export const pageOf = <const N extends string, T extends z.ZodType>(rows: N, row: T) =>
+  z.strictObject({
+    ...({ [rows]: z.array(row) } as { [K in N]: z.ZodArray<T> }),
+    total: count.meta({ description: 'Of all pages.' }),
+    isTotalExact: z.boolean().meta({ description: 'False when there are more than `total`.' }),
+    next: z.string().nullable().meta({ description: 'The cursor of the next page.' }),
+  })

@@ -1,0 +1,82 @@
+// Files that come as multipart. The bytes are kept in memory while the request lasts, at most 50 MB, and at most two such
+// requests at a time: member files are personal data, and what is never written to a disk need not be deleted from it.
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { MatoolkitError } from '../errors.ts'
+
+export const FILE_BYTES_MAX = 50 * 1024 * 1024
+const UPLOADS_AT_ONCE = 2
+const FIELD_CHARS_MAX = 2_000
+
+const LIMITS = {
+  fileSize: FILE_BYTES_MAX,
+  files: 1,
+  fields: 10,
+  parts: 11,
+  fieldSize: FIELD_CHARS_MAX,
+  fieldNameSize: 100,
+  headerPairs: 50,
+}
+
+export class UploadedFile {
+  readonly bytes: number
+  readonly sha256: string
+  readonly #parts: readonly Buffer[]
+
+  constructor(parts: readonly Buffer[]) {
+    const hash = createHash('sha256')
+    for (const part of parts) hash.update(part)
+    this.#parts = parts
+    this.sha256 = hash.digest('hex')
+    this.bytes = parts.reduce((sum, part) => sum + part.length, 0)
+  }
+
+  /** From its first byte, as often as it is asked for. */
+  open(): Readable {
+    return Readable.from(this.#parts)
+  }
+
+  /** What stands for the file in the hash of a request. */
+  toJSON(): string {
+    return this.sha256
+  }
+}
+
+/** The field of a form that holds the file. */
+export const uploaded = z
+  .custom<UploadedFile>((value) => value instanceof UploadedFile, 'must be a file')
+  .meta({ type: 'string', format: 'binary' })
+
+export type ReadUpload = (request: FastifyRequest) => Promise<Record<string, unknown>>
+
+/** A reader of forms that refuses a third upload while two are being handled. `done` must be called when the request has ended. */
+export function uploadReader(): { read: ReadUpload; done(request: FastifyRequest): void } {
+  const running = new Set<FastifyRequest>()
+  return {
+    read: async (request) => {
+      if (running.size >= UPLOADS_AT_ONCE) throw new MatoolkitError('UPLOADS_BUSY')
+      running.add(request)
+      return readForm(request)
+    },
+    done: (request) => void running.delete(request),
+  }
+}
+
+async function readForm(request: FastifyRequest): Promise<Record<string, unknown>> {
+  const form: Record<string, unknown> = {}
+  for await (const part of request.parts({ limits: LIMITS })) {
+    if (Object.hasOwn(form, part.fieldname) || part.fieldname === '__proto__') {
+      throw new MatoolkitError('BODY_UNREADABLE')
+    }
+    if (part.type === 'field') form[part.fieldname] = part.value
+    else {
+      const parts: Buffer[] = []
+      for await (const bytes of part.file) parts.push(bytes as Buffer)
+      if (part.file.truncated) throw new MatoolkitError('BODY_TOO_LARGE')
+      form[part.fieldname] = new UploadedFile(parts)
+    }
+  }
+  return form
+}

@@ -1,0 +1,158 @@
+// The chain of hashes over the audit: each sealed row's hash covers the row and the hash before it, so a row that is changed,
+// left out or put in later breaks the chain from there on. Cutting off the newest rows is the one thing a chain cannot show by
+// itself: whoever keeps the head of an earlier day (it is logged at each sealing) can show that too.
+import { createHash } from 'node:crypto'
+import type { Json } from '../domain/json.ts'
+import { columns } from './columns.ts'
+import type { Db, Queryable } from './db.ts'
+
+const ROWS_PER_CHUNK = 1_000
+/** Any constant number that nobody else uses for advisory locks in this database. */
+const LOCK = 7_263_406
+/** What the first row's hash is built on. */
+const NO_HASH = '0'.repeat(64)
+
+export interface ChainHead {
+  /** How many rows are sealed. */
+  readonly sealed: number
+  readonly hash: string
+}
+
+interface ChainRow {
+  readonly id: number
+  readonly at: Date
+  readonly actor: string
+  readonly actorName: string
+  readonly action: string
+  readonly subject: string
+  readonly reason: string | null
+  readonly source: string | null
+  readonly clientApp: string | null
+  readonly requestId: string | null
+  readonly before: Json
+  readonly after: Json
+}
+
+interface SealedRow extends ChainRow {
+  readonly sealNumber: number
+  readonly previousHash: string
+  readonly hash: string
+}
+
+const ROW = `id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",
+  request_id as "requestId", before_json as before, after_json as after`
+
+function hashOf(row: ChainRow, previousHash: string): string {
+  const { id, at, actor, actorName, action, subject } = row
+  const { reason, source, clientApp, requestId, before, after } = row
+  const what = [id, at.toISOString(), actor, actorName, action, subject, reason, source, clientApp]
+  const text = JSON.stringify([...what, requestId, inOrder(before), inOrder(after), previousHash])
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Keys sorted, so that a dump and restore that writes them in another order changes no hash. */
+function inOrder(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(inOrder)
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(sorted.map(([key, inner]) => [key, inOrder(inner)]))
+}
+
+export async function findChainHead(db: Queryable): Promise<ChainHead> {
+  const [row] = await db.query<ChainHead>(
+    `select seal_number as sealed, hash from audit where seal_number is not null order by seal_number desc limit 1`,
+  )
+  return row ?? { sealed: 0, hash: NO_HASH }
+}
+
+/** Seals up to a chunk of rows and returns how many, with the head afterwards. One sealer at a time; others find nothing to do. */
+export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number }> {
+  return db.transaction(async (tx) => {
+    const [lock] = await tx.query<{ mine: boolean }>(
+      'select pg_try_advisory_xact_lock($1) as mine',
+      [LOCK],
+    )
+    const head = await findChainHead(tx)
+    if (!lock!.mine) return { ...head, count: 0 }
+    const rows = await tx.query<ChainRow>(
+      `select ${ROW} from audit where hash is null order by id limit $1`,
+      [ROWS_PER_CHUNK],
+    )
+    let { sealed, hash } = head
+    const links = rows.map((row) => {
+      const previous = hash
+      hash = hashOf(row, previous)
+      sealed += 1
+      return { id: row.id, sealed, previous, hash }
+    })
+    await tx.query(
+      `update audit a set seal_number = l.sealed, previous_hash = l.previous, hash = l.hash
+         from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) as l (id, sealed, previous, hash)
+        where a.id = l.id and a.hash is null`,
+      columns(
+        links,
+        (link) => link.id,
+        (link) => link.sealed,
+        (link) => link.previous,
+        (link) => link.hash,
+      ),
+    )
+    return { sealed, hash, count: rows.length }
+  })
+}
+
+export interface AuditVerdict {
+  readonly head: ChainHead
+  /** Rows that wait for the next sealing. */
+  readonly unsealed: number
+  /** The first place where the chain does not hold; null when it holds to its head. */
+  readonly broken: {
+    readonly sealNumber: number
+    readonly id: number | null
+    readonly why: string
+  } | null
+}
+
+/** Walks the whole chain, a chunk at a time. `known` is a head seen earlier: the chain must still lead through it. */
+export async function verifyAudit(db: Queryable, known?: ChainHead): Promise<AuditVerdict> {
+  const head = await findChainHead(db)
+  const [open] = await db.query<{ count: number }>(
+    'select count(*)::int as count from audit where hash is null',
+  )
+  const verdict = (broken: AuditVerdict['broken']) => ({ head, unsealed: open!.count, broken })
+  let last = 0
+  let hash = NO_HASH
+  for (;;) {
+    const rows = await db.query<SealedRow>(
+      `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
+         from audit where seal_number > $1 order by seal_number limit $2`,
+      [last, ROWS_PER_CHUNK],
+    )
+    for (const row of rows) {
+      const why = whyBroken(row, last, hash, known)
+      if (why) return verdict({ sealNumber: last + 1, id: row.id, why })
+      last = row.sealNumber
+      hash = row.hash
+    }
+    if (rows.length < ROWS_PER_CHUNK) break
+  }
+  if (known && known.sealed > last) {
+    const why = `the chain ends here, but it was seen with ${known.sealed} rows`
+    return verdict({ sealNumber: last + 1, id: null, why })
+  }
+  return verdict(null)
+}
+
+function whyBroken(
+  row: SealedRow,
+  last: number,
+  hash: string,
+  known: ChainHead | undefined,
+): string | null {
+  if (row.sealNumber !== last + 1) return 'a row is missing before this one'
+  if (row.previousHash !== hash) return 'it does not follow the row before it'
+  if (row.hash !== hashOf(row, hash)) return 'its contents are not those that were sealed'
+  if (known?.sealed === row.sealNumber && known.hash !== row.hash)
+    return 'another row was seen in this place'
+  return null
+}

@@ -1,0 +1,58 @@
+// The answers of creating calls, by the caller's key. Both statements belong to the transaction of the call itself.
+import type { Json } from '../domain/json.ts'
+import type { Queryable, Tx } from './db.ts'
+
+export interface KeyedCall {
+  readonly actor: string
+  readonly key: string
+  readonly operation: string
+  readonly requestHash: string
+}
+
+export interface StoredAnswer {
+  readonly operation: string
+  readonly requestHash: string
+  readonly status: number
+  readonly answer: Json
+}
+
+/**
+ * Null when the key is new and now ours; else the answer it was given before. A call with the same key that is still running is
+ * waited for: it either commits its answer or leaves the key free.
+ */
+export async function claimKey(tx: Tx, call: KeyedCall, now: Date): Promise<StoredAnswer | null> {
+  const { actor, key, operation, requestHash } = call
+  const claimed = await tx.query(
+    `insert into idempotency_keys (actor, key, operation, request_hash, created_at) values ($1, $2, $3, $4, $5)
+     on conflict (actor, key) do nothing returning key`,
+    [actor, key, operation, requestHash, now],
+  )
+  if (claimed.length > 0) return null
+  const [stored] = await tx.query<StoredAnswer>(
+    `select operation, request_hash as "requestHash", status, answer_json as answer
+       from idempotency_keys where actor = $1 and key = $2`,
+    [actor, key],
+  )
+  return stored!
+}
+
+export async function storeAnswer(
+  tx: Tx,
+  { actor, key }: KeyedCall,
+  status: number,
+  answer: Json,
+): Promise<void> {
+  await tx.query(
+    `update idempotency_keys set status = $3, answer_json = $4::jsonb where actor = $1 and key = $2 and status is null`,
+    [actor, key, status, JSON.stringify(answer)],
+  )
+}
+
+/** Forgets keys made before this time. Returns how many. */
+export async function forgetKeys(db: Queryable, before: Date): Promise<number> {
+  const rows = await db.query(
+    'delete from idempotency_keys where created_at < $1 returning 1 as one',
+    [before],
+  )
+  return rows.length
+}

@@ -1,0 +1,164 @@
+// The API as its callers meet it: a real server on a free port, the whole system behind it on a hand-turned clock. Every answer
+// is checked against what the route declares: its statuses, and the codes of its refusals.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Api, type ApiConfig, type ApiOptions, openApi } from '../../src/api/api.ts'
+import { makeMeter } from '../../src/api/metrics.ts'
+import { errorsOf } from '../../src/api/openapi.ts'
+import type { Problem } from '../../src/api/problem.ts'
+import type { Route } from '../../src/api/route.ts'
+import { allRoutes } from '../../src/api/routes.ts'
+import { createLog } from '../../src/log.ts'
+import type { TestDatabase } from '../databases.ts'
+import { openWorld, type World } from '../scenarios/world.ts'
+
+export const ROUTES: readonly Route[] = allRoutes({
+  meter: makeMeter(),
+  stopping: new AbortController().signal,
+  signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
+})
+
+export interface Answer<Body = Record<string, unknown>> {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: Body
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  readonly form?: FormData
+  readonly headers?: Record<string, string>
+  /** Null sends no token. */
+  readonly token?: string | null
+}
+
+export interface ApiUnderTest {
+  readonly world: World
+  readonly url: string
+  readonly token: string
+  readonly api: Api
+  /** Every line it has logged. */
+  readonly lines: string[]
+  call<Body = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: CallOptions,
+  ): Promise<Answer<Body>>
+  /** The call is refused with this status and code. */
+  refused(
+    status: number,
+    code: string,
+    ...call: [method: string, path: string, options?: CallOptions]
+  ): Promise<Answer<Problem>>
+  close(): Promise<void>
+}
+
+export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
+  apiHost: '127.0.0.1',
+  apiPort: 0,
+  apiReadsPerMin: 100_000,
+  apiWritesPerMin: 100_000,
+  apiTrustedHops: 0,
+  apiCorsOrigins: [],
+  oidcIssuers: [],
+  oidcAudiences: [],
+  oidcScope: 'access_as_user',
+  oidcClientId: null,
+  oidcApps: [],
+  readPolicy: 'reader',
+}
+
+export interface UnderTestOptions {
+  readonly config?: Partial<ApiConfig>
+  readonly database?: TestDatabase
+  readonly options?: Partial<ApiOptions>
+}
+
+export async function openApiUnderTest(given: UnderTestOptions = {}): Promise<ApiUnderTest> {
+  const world = await openWorld(given.database ? { database: given.database } : {})
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-api-'))
+  const apiTokenFile = join(folder, 'private', 'api-token')
+  const lines: string[] = []
+  const destination = { write: (line: string) => lines.push(line) }
+  const { clock, door, bus } = world
+  const api = openApi({
+    config: { ...LOCAL, apiTokenFile, ...given.config },
+    door,
+    bus,
+    clock,
+    log: createLog({ level: 'debug', format: 'json', clock, destination }),
+    ...given.options,
+  })
+  api.start()
+  const url = await api.listening
+  const isLocal = (given.config?.oidcIssuers ?? []).length === 0
+  const token = isLocal ? readFileSync(apiTokenFile, 'utf8') : ''
+  const call: ApiUnderTest['call'] = (method, path, options) =>
+    send(url, token, method, path, options)
+  return {
+    world,
+    url,
+    token,
+    api,
+    lines,
+    call,
+    refused: async (status, code, ...request) => {
+      const answer = await call<Problem>(...request)
+      assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text)
+      assert.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8')
+      assert.equal(answer.body.status, status)
+      return answer
+    },
+    close: async () => {
+      await api.stop()
+      await world.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+async function send<Body>(
+  url: string,
+  ownToken: string,
+  method: string,
+  path: string,
+  { body, form, headers = {}, token = ownToken }: CallOptions = {},
+): Promise<Answer<Body>> {
+  const isJson = body !== undefined
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(isJson && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(isJson && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(form && { body: form }),
+  })
+  const text = await response.text()
+  const isParsed = response.headers.get('content-type')?.includes('json')
+  const parsed = (isParsed ? JSON.parse(text) : {}) as Body
+  requireDeclared(method, path, response.status, parsed)
+  return { status: response.status, headers: response.headers, text, body: parsed }
+}
+
+export const routeOf = (method: string, path: string): Route | undefined =>
+  ROUTES.find(
+    (route) =>
+      route.method === method &&
+      new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!),
+  )
+
+/** What was answered and what the document says can be answered, seen by every test that calls. */
+function requireDeclared(method: string, path: string, status: number, body: unknown): void {
+  const route = routeOf(method, path)
+  if (!route) return
+  const name = `${method} ${route.path}`
+  if (status in route.answers) return
+  const { code } = body as Problem
+  const codes: ReadonlySet<string> = errorsOf(route)
+  assert.ok(codes.has(code), `${name} answered ${status} ${code}, which it does not declare`)
+}
