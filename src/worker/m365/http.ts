@@ -67,10 +67,11 @@ export function sendHttp(request: HttpRequest): Promise<HttpAnswer> {
       readAnswer(incoming).then(resolve, fail),
     )
     outgoing.on('socket', (socket) => {
-      if (!socket.connecting) isConnected = true
-      socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      const connected = () => {
         isConnected = true
-      })
+      }
+      if (socket.connecting) socket.once(isTls ? 'secureConnect' : 'connect', connected)
+      else connected()
     })
     outgoing.on('error', fail)
     outgoing.end(bytes)

@@ -1,0 +1,183 @@
+// Cmdlets over real HTTP, with the bodies that Exchange Online was seen to send.
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import type { Json } from '../../../src/domain/json.ts'
+import { ApiError, changeOfList, type JsonObject } from '../../../src/worker/m365/api.ts'
+import { ExchangeOnline } from '../../../src/worker/m365/exchange.ts'
+import { drivenClock, type Reply, type Seen, type Service, startService } from './under-test.ts'
+
+const TENANT_ID = '11111111-2222-3333-4444-555555555555'
+const never = new AbortController().signal
+
+let service: Service | undefined
+afterEach(async () => {
+  await service?.close()
+  service = undefined
+})
+
+async function exchangeWith(
+  reply: (seen: Seen, index: number) => Reply | Promise<Reply>,
+  lanes = 4,
+) {
+  const clock = drivenClock()
+  const started = await startService(clock, reply)
+  service = started
+  const exchange = new ExchangeOnline({
+    clock,
+    url: started.url,
+    tenantId: TENANT_ID,
+    lanes,
+    token: async () => 'token',
+    policy: { attempts: 5, baseSec: 2, maxSec: 120 },
+    random: () => 0,
+    timeout: () => new AbortController().signal,
+  })
+  const outcome = async (cmdlet: string, parameters: JsonObject = {}) => {
+    const [result] = await clock.drive([exchange.run(cmdlet, parameters, { signal: never })])
+    if (result!.status === 'fulfilled') return result!.value
+    const { reason } = result as PromiseRejectedResult
+    assert.ok(reason instanceof ApiError, String(reason))
+    return reason
+  }
+  return { clock, exchange, outcome, seen: started.seen, url: started.url }
+}
+
+const refusal = (status: number, message: string, code = 'BadRequest'): Reply => ({
+  status,
+  body: {
+    error: {
+      code,
+      message: 'Error executing cmdlet',
+      details: [{ code: 'Client', target: '', message }],
+    },
+  },
+})
+const NOT_FOUND =
+  "Ex6F9304|Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException|The object 'kim' couldn't be found."
+
+describe('a cmdlet', () => {
+  it('is sent as the module sends it, and gives its objects page by page without their notes', async () => {
+    const item = { 'Guid@odata.type': '#Guid', Guid: 'g-1', Name: 'Kim' }
+    const world = await exchangeWith((_, index) => ({
+      status: 200,
+      body: {
+        value: [index === 0 ? item : { Name: 'Lee' }],
+        ...(index === 0 ? { '@odata.nextLink': `${world.url}/adminapi/beta/next` } : {}),
+      } as Json,
+    }))
+    const change = changeOfList({ add: ['smtp:kim@contoso.com'] })
+    const parameters = { Identity: 'kim', EmailAddresses: change }
+    assert.deepEqual(await world.outcome('Set-MailUser', parameters), [
+      { Guid: 'g-1', Name: 'Kim' },
+      { Name: 'Lee' },
+    ])
+    const [first, second] = world.seen
+    assert.equal(first!.path, `/adminapi/beta/${TENANT_ID}/InvokeCommand`)
+    assert.deepEqual(first!.body, {
+      CmdletInput: {
+        CmdletName: 'Set-MailUser',
+        Parameters: {
+          Identity: 'kim',
+          EmailAddresses: {
+            '@odata.type': '#Exchange.GenericHashTable',
+            Add: ['smtp:kim@contoso.com'],
+          },
+        },
+      },
+    })
+    assert.match(String(first!.headers['x-anchormailbox']), new RegExp(`^APP:.*@${TENANT_ID}$`))
+    assert.equal(second!.path, '/adminapi/beta/next')
+    assert.deepEqual(second!.body, first!.body)
+  })
+
+  it('that succeeds without a word gives nothing', async () => {
+    const { outcome } = await exchangeWith(() => ({ status: 204 }))
+    assert.deepEqual(await outcome('Set-MailUser'), [])
+  })
+
+  it('names the exception and its sentence when it fails, whatever the status', async () => {
+    for (const status of [404, 500, 400]) {
+      const { outcome, seen } = await exchangeWith(() => refusal(status, NOT_FOUND))
+      const error = (await outcome('Get-MailUser')) as ApiError
+      assert.deepEqual([error.code, seen.length], ['ManagementObjectNotFoundException', 1])
+      assert.match(error.message, /^Exchange Online answered \d+ Man.*: The object 'kim' couldn't/)
+      await service!.close()
+    }
+  })
+
+  it('that fails inside an answer of 200 has failed', async () => {
+    const { outcome } = await exchangeWith(() => ({
+      status: 200,
+      body: { value: [], '@adminapi.errors': [NOT_FOUND] },
+    }))
+    assert.equal(
+      ((await outcome('Get-MailUser')) as ApiError).code,
+      'ManagementObjectNotFoundException',
+    )
+  })
+
+  it('that is unknown or not allowed says so, though the body is broken', async () => {
+    const { outcome } = await exchangeWith(() => ({ status: 403, body: '\u0000\u0000' }))
+    const error = (await outcome('Get-Everything')) as ApiError
+    assert.match(error.message, /403 .*The cmdlet is unknown, or the app has no role/)
+  })
+
+  it('is repeated while the server is busy, in its words or by status', async () => {
+    const tired = [
+      refusal(500, 'Ex1|Microsoft.Exchange.Data.Storage.ServerBusyException|Server Busy'),
+      {
+        status: 400,
+        body: 'You have reached the maximum number of concurrent requests per tenant.',
+      },
+      { status: 503, headers: { 'retry-after': '4' } },
+      { status: 429 },
+    ] as const
+    const { outcome, seen } = await exchangeWith(
+      (_, index) => tired[index] ?? { status: 200, body: { value: [] } },
+    )
+    assert.deepEqual(await outcome('New-MigrationBatch'), [])
+    assert.deepEqual(
+      seen.map(({ atSec }) => atSec),
+      [0, 2, 6, 10, 26],
+    )
+  })
+
+  it('that may have been done is repeated only by its verb, or when it is said', async () => {
+    const { outcome, seen, exchange, clock } = await exchangeWith((_, index) =>
+      index % 2 === 0 ? 'cut' : { status: 200, body: { value: [] } },
+    )
+    assert.deepEqual(await outcome('Set-MailUser'), [])
+    const run = exchange.run(
+      'Add-DistributionGroupMember',
+      {},
+      { signal: never, isIdempotent: true },
+    )
+    assert.equal((await clock.drive([run]))[0]!.status, 'fulfilled')
+    const error = (await outcome('New-MigrationBatch')) as ApiError
+    assert.deepEqual([error.isOutcomeUnknown, seen.length], [true, 5])
+  })
+
+  it('runs beside no more than the lanes allow', async () => {
+    let inside = 0
+    let most = 0
+    let second = Promise.withResolvers<void>()
+    const { clock, exchange, seen } = await exchangeWith(async () => {
+      most = Math.max(most, ++inside)
+      // The first of a pair stays until the second has come, and both a little longer: a third would be seen.
+      if (inside === 2) second.resolve()
+      await second.promise
+      for (let turn = 0; turn < 20; turn++) await new Promise<void>((done) => setImmediate(done))
+      if (--inside === 0) second = Promise.withResolvers()
+      return { status: 200, body: { value: [] } }
+    }, 2)
+    const runs = Array.from({ length: 10 }, () =>
+      exchange.run('Get-MailUser', {}, { signal: never }),
+    )
+    const gone = new AbortController()
+    const leaving = exchange.run('Get-MailUser', {}, { signal: gone.signal })
+    gone.abort(new Error('the job is over'))
+    const results = await clock.drive([...runs, leaving])
+    assert.deepEqual([most, seen.length], [2, 10])
+    assert.match(String((results.at(-1) as PromiseRejectedResult).reason), /the job is over/)
+  })
+})
