@@ -50,6 +50,18 @@ export const ERRORS = table({
     sentence:
       'The member file "{file}" has {count} problem(s); the first: row {row}, column {column}: {reason}. Correct the file and try again.',
   },
+  SANDBOX_SEED_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The seed "{file}" of the sandbox cannot be used: {reason}. Correct it; docs/sandbox.md describes its shape.',
+  },
+  SANDBOX_FAULTS_INVALID: {
+    http: 400,
+    exit: EXIT.usage,
+    sentence:
+      'The faults "{faults}" of the sandbox cannot be used: {reason}. Correct them; docs/sandbox.md describes their shape.',
+  },
   DATABASE_FOLDER_IN_USE: {
     http: 503,
     exit: EXIT.unavailable,
@@ -440,6 +452,42 @@ export const ERRORS = table({
     http: 412,
     exit: EXIT.conflict,
     sentence: '{subject} is no longer as you saw it. Look at it again and decide anew.',
+  },
+  SOURCE_RESULT_REFUSED: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The result of the {source} was not used: {reason}. Look at the query with "query preview" and correct it in the runbook.',
+  },
+  AUTOMATION_OFF: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The automation of runbook "{name}" is off, so its data source is not asked. Switch it on first.',
+  },
+  TICK_RUNNING: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The data source of runbook "{name}" is being asked at this moment by another scheduler. Wait for that tick to end and look at what it did.',
+  },
+  TICK_TAKEN_OVER: {
+    http: 503,
+    exit: EXIT.failed,
+    sentence:
+      'This tick of runbook "{name}" took so long that another scheduler took over. What is left of it is done by the next tick; look in the log for what held it up.',
+  },
+  BATCH_OVER: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'Batch {batchId} is {status}, so the scheduler adds nobody to it. Admit latecomers by hand if they are to join.',
+  },
+  HELD_CHANGED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      '{count} of the {asked} held changes that were named are no longer held as they were seen. List them again and decide anew.',
   },
   REFUSED: {
     http: 409,

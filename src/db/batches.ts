@@ -1,5 +1,6 @@
 // Batches and their members as they come in. What happens to them afterwards goes through facts.ts and changes.ts.
 import type { Json } from '../domain/json.ts'
+import { foldKey } from '../domain/member-key.ts'
 import { columns } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -39,8 +40,6 @@ export interface NewMember {
   readonly hash: string
   readonly outputs?: Readonly<Record<string, Json>>
 }
-
-export const foldKey = (key: string): string => key.trim().toLowerCase()
 
 /** Inserts those that are new to the batch and returns their ids; the others are left as they are. */
 export async function insertMembers(
@@ -155,34 +154,39 @@ export async function findMissingMember(
   return rows[0]?.id ?? null
 }
 
-/** A member of another batch with the same key, data and outputs. */
-export async function copyMember(
+/** Members of this batch with the keys, data and outputs of members of another. */
+export async function copyMembers(
   tx: Tx,
-  memberId: number,
+  memberIds: readonly number[],
   toBatchId: number,
   now: Date,
-): Promise<number> {
-  const rows = await tx.query<{ id: number }>(
+): Promise<{ id: number; folded: string }[]> {
+  if (memberIds.length === 0) return []
+  return tx.query(
     `insert into batch_members (batch_id, member_key, key_folded, data_json, data_hash, worker_data_json, status, added_at,
                                 add_dispatched_at)
      select $2, member_key, key_folded, data_json, data_hash, worker_data_json, 'active', $3, $3
-       from batch_members where id = $1
-     returning id`,
-    [memberId, toBatchId, now],
+       from batch_members where id = any($1::bigint[]) order by id
+     returning id, key_folded as folded`,
+    [memberIds, toBatchId, now],
   )
-  return rows[0]!.id
 }
 
-/** The data of one member row into another of the same key, for a member who comes back from another batch. */
+/** The data of member rows into others of the same keys, for members who come back from another batch. */
 export async function copyMemberData(
   tx: Tx,
-  fromMemberId: number,
-  toMemberId: number,
+  pairs: readonly { from: number; to: number }[],
 ): Promise<void> {
+  if (pairs.length === 0) return
   await tx.query(
-    `update batch_members m set data_json = f.data_json, data_hash = f.data_hash
-       from batch_members f where f.id = $1 and m.id = $2`,
-    [fromMemberId, toMemberId],
+    `update batch_members m set data_json = f.data_json, data_hash = f.data_hash, member_key = f.member_key
+       from unnest($1::bigint[], $2::bigint[]) as p (from_id, to_id) join batch_members f on f.id = p.from_id
+      where m.id = p.to_id`,
+    columns(
+      pairs,
+      (pair) => pair.from,
+      (pair) => pair.to,
+    ),
   )
 }
 

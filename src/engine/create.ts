@@ -4,7 +4,6 @@ import { enqueue } from '../bus/outbox.ts'
 import {
   addToMemberCount,
   findKeysElsewhere,
-  foldKey,
   insertBatch,
   insertMembers,
   lockMembership,
@@ -14,8 +13,10 @@ import type { Tx } from '../db/db.ts'
 import { insertPhases } from '../db/phases.ts'
 import { findActiveRunbook } from '../db/runbooks.ts'
 import { beginBatch, dueAt } from '../domain/decide/course.ts'
+import { holdBatch } from '../domain/decide/finish.ts'
 import type { PlannedPhase } from '../domain/decide/transition.ts'
 import type { Json } from '../domain/json.ts'
+import { foldKey } from '../domain/member-key.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -37,46 +38,50 @@ export interface BatchRequest {
   readonly sourceTime: Date | null
   readonly members: readonly GivenMember[]
   readonly createdBy: string
+  /** It begins held: nothing is sent before a person has looked. */
+  readonly hold?: { readonly by: string; readonly reason: string }
 }
 
 /** A batch of the active version with its members and phases. A scheduled one begins by itself, a manual one waits to be advanced. */
-export async function createBatch(door: Door, request: BatchRequest): Promise<{ batchId: number }> {
-  refuseRepeatedKeys(request.members)
-  return door.db.transaction(async (tx) => {
-    const now = door.clock.now()
-    const published = await findActiveRunbook(tx, request.runbookName)
-    if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: request.runbookName })
-    const runbook = await door.runbooks.get(tx, published.name, published.version)
-    const batchId = await insertBatch(
-      tx,
-      {
-        runbookId: published.id,
-        runbookName: published.name,
-        runbookVersion: published.version,
-        sourceTime: request.sourceTime,
-        createdBy: request.createdBy,
-      },
-      now,
-    )
-    if (batchId === null) {
-      const time = request.sourceTime!.toISOString()
-      throw new MatoolkitError('BATCH_EXISTS', { name: request.runbookName, time })
-    }
-    const phases = phasesOf(runbook, request.sourceTime)
-    await insertPhases(tx, batchId, published.version, phases, now)
-    const stored = await storeMembers(tx, published.name, batchId, request.members, now)
-    await addToMemberCount(tx, batchId, stored.length)
-    await begin(door, tx, batchId, request)
-    return { batchId }
-  })
+export function createBatch(door: Door, request: BatchRequest): Promise<{ batchId: number }> {
+  return door.db.transaction((tx) => createBatchIn(door, tx, request))
 }
 
-async function begin(
+/** As `createBatch`, in a transaction that does more. */
+export async function createBatchIn(
   door: Door,
   tx: Tx,
-  batchId: number,
   request: BatchRequest,
-): Promise<void> {
+): Promise<{ batchId: number }> {
+  refuseRepeatedKeys(request.members)
+  const now = door.clock.now()
+  const published = await findActiveRunbook(tx, request.runbookName)
+  if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: request.runbookName })
+  const runbook = await door.runbooks.get(tx, published.name, published.version)
+  const batchId = await insertBatch(
+    tx,
+    {
+      runbookId: published.id,
+      runbookName: published.name,
+      runbookVersion: published.version,
+      sourceTime: request.sourceTime,
+      createdBy: request.createdBy,
+    },
+    now,
+  )
+  if (batchId === null) {
+    const time = request.sourceTime!.toISOString()
+    throw new MatoolkitError('BATCH_EXISTS', { name: request.runbookName, time })
+  }
+  const phases = phasesOf(runbook, request.sourceTime)
+  await insertPhases(tx, batchId, published.version, phases, now)
+  const stored = await storeMembers(tx, published.name, batchId, request.members, now)
+  await addToMemberCount(tx, batchId, stored.length)
+  await begin(door, tx, batchId, request)
+  return { batchId }
+}
+
+async function begin(door: Door, tx: Tx, batchId: number, request: BatchRequest): Promise<void> {
   const visit = await enter(door, tx, batchId, request.createdBy)
   const { draft } = visit
   // Not that of the request: a version that was published in this very moment has been taken up by now.
@@ -88,6 +93,7 @@ async function begin(
   )
   const isScheduled = request.sourceTime !== null
   if (isScheduled && runbook.init.length === 0) beginBatch(draft)
+  if (request.hold) holdBatch(draft, request.hold.by, request.hold.reason)
   await leave(visit)
   if (!isScheduled || runbook.init.length === 0) return
   await enqueue(
@@ -163,7 +169,7 @@ async function storeMembers(
 const withHash = (member: GivenMember): NewMember => ({ ...member, hash: hashOf(member.data) })
 
 /** Equal for equal content, whatever the order of the columns. */
-function hashOf(data: Readonly<Record<string, Json>>): string {
+export function hashOf(data: Readonly<Record<string, Json>>): string {
   const sorted = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))
   return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url')
 }

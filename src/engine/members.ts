@@ -1,23 +1,9 @@
 // What operators and the scheduler decide about members: leaving, coming back, moving, and repairing what failed.
 // Many members are done in chunks, a transaction each; who cannot be helped now is named with the reason, the others go on.
-import {
-  copyMember,
-  copyMemberData,
-  findMembersByKey,
-  findMembersElsewhere,
-  findMissingMember,
-  lockMembership,
-} from '../db/batches.ts'
+import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
 import { loadOwners } from '../db/facts.ts'
-import {
-  isCleanedUp,
-  isUndoOpen,
-  moveMemberOut,
-  type Refusal,
-  removeMember,
-  takeBack,
-} from '../domain/decide/membership.ts'
-import { advanceMember, effectiveSteps } from '../domain/decide/next.ts'
+import { type Refusal, removeMember, takeBack } from '../domain/decide/membership.ts'
+import { effectiveSteps } from '../domain/decide/next.ts'
 import {
   acceptLateResult,
   markDone,
@@ -26,20 +12,10 @@ import {
   setVariable,
   skipStep,
 } from '../domain/decide/repair.ts'
-import { takeUp } from '../domain/decide/take-up.ts'
-import { isUnsettled, type Member, type Step, wasBegun } from '../domain/facts.ts'
+import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
-import { isPassed } from '../domain/moves.ts'
 import { MatoolkitError } from '../errors.ts'
-import {
-  bringMembers,
-  callBackJobs,
-  changeBatch,
-  type Door,
-  enter,
-  leave,
-  type Visit,
-} from './door.ts'
+import { bringMembers, callBackJobs, changeBatch, type Door, type Visit } from './door.ts'
 import { ensureSteps } from './expand.ts'
 import { insist, type Order } from './operate.ts'
 
@@ -119,7 +95,11 @@ async function helpAll(
   }
 }
 
-async function requireMembers({ tx, draft }: Visit, memberIds: readonly number[]): Promise<void> {
+/** All of them, or MEMBER_NOT_FOUND. */
+export async function requireMembers(
+  { tx, draft }: Visit,
+  memberIds: readonly number[],
+): Promise<void> {
   const memberId = await findMissingMember(tx, draft.batch.id, memberIds)
   if (memberId !== null)
     throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId: draft.batch.id, memberId })
@@ -238,101 +218,3 @@ export const markStepDone = (
 
 export const acceptLate = (door: Door, order: StepOrder): Promise<void> =>
   onStep(door, order, ({ draft }, step) => acceptLateResult(draft, step, order.reason))
-
-/**
- * The member goes on in another batch of the same runbook, with its data, its outputs and what it has passed (by phase and step
- * name). Refused once a step of T-0 or later was sent: from there on moving back in time is a person's work.
- */
-export async function moveMember(
-  door: Door,
-  order: Order & { memberId: number; toBatchId: number },
-): Promise<void> {
-  const { batchId, toBatchId, memberId, actor } = order
-  await door.db.transaction(async (tx) => {
-    // Both locks in the order of their ids: two moves that cross cannot wait for each other.
-    const visits = new Map<number, Visit>()
-    for (const id of [batchId, toBatchId].sort((a, b) => a - b))
-      visits.set(id, await enter(door, tx, id, actor))
-    const from = visits.get(batchId)!
-    const to = visits.get(toBatchId)!
-    await requireMembers(from, [memberId])
-    await bringMembers(from, [memberId], { all: true })
-    const member = from.draft.member(memberId)
-    insist(refuseMove(from, to, memberId))
-    insist(moveMemberOut(from.draft, member, toBatchId, actor))
-    await leave(from)
-    await moveIn(to, from, member)
-    await leave(to)
-  })
-}
-
-function refuseMove(from: Visit, to: Visit, memberId: number): Refusal {
-  if (from === to) return `member ${memberId} is in batch ${to.draft.batch.id} already`
-  if (from.draft.batch.runbookName !== to.draft.batch.runbookName) {
-    return `batch ${to.draft.batch.id} is of another runbook`
-  }
-  if (to.draft.batch.endedAt !== null)
-    return `batch ${to.draft.batch.id} is ${to.draft.batch.status}`
-  const sent = from.draft
-    .siblings(memberId, 'phase')
-    .find((step) => wasBegun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
-  return sent
-    ? `step ${sent.plan.stepName} was sent for member ${memberId}: its cut-over has begun`
-    : null
-}
-
-async function moveIn(to: Visit, from: Visit, member: Member): Promise<void> {
-  const { tx, draft } = to
-  const [known] = await findMembersByKey(tx, draft.batch.id, [member.key])
-  if (known && known.status !== 'removed') {
-    insist(`batch ${draft.batch.id} has an ${known.status} member of the same key`)
-  }
-  if (known) await copyMemberData(tx, member.id, known.id)
-  const id = known?.id ?? (await copyMember(tx, member.id, draft.batch.id, draft.now))
-  const passed = new Set(
-    effectiveSteps(from.draft, member.id).flatMap((step) => passedName(from, step)),
-  )
-  await ensureSteps(to, [id], ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
-  const here = draft.member(id)
-  if (isUndoOpen(draft, here)) insist(`the removal of member ${id} has not ended`)
-  if ((draft.stepsOfMember.get(id) ?? []).some(isUnsettled))
-    insist(`member ${id} has a job that is not settled`)
-  const startsOver = isCleanedUp(draft, here)
-  arrive(to, here, member, from.draft.batch.id, !known)
-  for (const step of effectiveSteps(draft, id)) {
-    const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.plan.stepName))
-    if (startsOver || !isPassed(step.status)) takeUp(draft, step, 'the member moved in')
-    if (isDone && step.status === 'pending') {
-      draft.moveStep(step, 'mark_done', `passed in batch ${from.draft.batch.id}`, {
-        completedAt: draft.now,
-      })
-    }
-  }
-  advanceMember(draft, here)
-}
-
-const nameOf = (phase: string, step: string) => `${phase}/${step}`.toLowerCase()
-
-const passedName = ({ draft }: Visit, step: Step): string[] =>
-  isPassed(step.status) ? [nameOf(draft.phaseOf(step)!.name, step.plan.stepName)] : []
-
-function arrive(
-  { draft }: Visit,
-  here: Member,
-  there: Member,
-  fromBatchId: number,
-  isNew: boolean,
-): void {
-  const why = `moved in from batch ${fromBatchId}`
-  if (isNew) {
-    draft.changeBatch({ membersActive: draft.batch.membersActive + 1 })
-    return draft.note('move_in', why, { memberId: here.id })
-  }
-  draft.moveMember(here, 'move_in', why, {
-    outputs: there.outputs,
-    removedAt: null,
-    removedBy: null,
-    failedAt: null,
-    movedToBatchId: null,
-  })
-}

@@ -1,7 +1,7 @@
 // Moving to another wave: one act that carries what is known and done, and undoes nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { moveMember } from '../../src/engine/members.ts'
+import { moveMember } from '../../src/engine/membership-moves.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
 
@@ -51,7 +51,7 @@ it('carries data, outputs and passed steps, and runs no removal steps', () =>
       { batch_id: second, status: 'active', moved_to_batch_id: null, ...same },
     ])
     for (let hour = 1; hour <= 3; hour++) await world.pass(3600)
-    assert.deepEqual(calls(world, 2), ['create user2', 'tag user2', 'switch user1', 'switch user2'])
+    assert.deepEqual(calls(world, 2), ['create user2', 'tag user2', 'switch user2', 'switch user1'])
     assert.deepEqual(await phasesOf(world, first), [
       'prepare completed 1: 1 passed',
       'cutover skipped 0',

@@ -5,7 +5,6 @@ import type { Door } from '../../src/engine/door.ts'
 import {
   acceptLate,
   markStepDone,
-  moveMember,
   type Outcome,
   redoMembers,
   removeMembers,
@@ -14,6 +13,7 @@ import {
   skip,
   takeBackMembers,
 } from '../../src/engine/members.ts'
+import { moveMember } from '../../src/engine/membership-moves.ts'
 import {
   advanceBatch,
   cancelBatch,

@@ -1,0 +1,287 @@
+// What a tick needs to know of the batches and members of one runbook name, and what it writes of members' data. Members are read
+// in pages and narrow: an unchanged tick over 100,000 of them reads keys and hashes and writes none.
+import type { KnownBatch, KnownMember } from '../domain/detect.ts'
+import type { Past } from '../domain/detect-comers.ts'
+import { MatoolkitError } from '../errors.ts'
+import { columns, idArray } from './columns.ts'
+import type { Queryable, Tx } from './db.ts'
+
+const MEMBERS_PER_PAGE = 10_000
+const KEYS_PER_LOOKUP = 10_000
+
+interface BatchRow extends Omit<KnownBatch, 'timesMs' | 'startMs'> {
+  readonly sourceTime: Date | null
+  readonly startTime: Date | null
+  readonly agreed: readonly string[] | null
+}
+
+/** The unfinished batches of the runbook, and the ended ones that one of these times means. */
+export async function loadKnownBatches(
+  db: Queryable,
+  runbookName: string,
+  timesMs: Iterable<number>,
+): Promise<KnownBatch[]> {
+  const times = columns(timesMs, (ms) => new Date(ms).toISOString())
+  const rows = await db.query<BatchRow>(
+    `select b.id, b.source_time as "sourceTime", b.batch_start_time as "startTime", b.ended_at is not null as "isEnded", b.status,
+            b.held_by as "heldBy", b.members_active + b.members_failed as members,
+            (select array_agg(to_char(a.source_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') order by a.source_time)
+               from batch_source_times a where a.batch_id = b.id) as agreed
+       from batches b
+      where b.runbook_name = lower($1)
+        and (b.status in ('detected', 'init_dispatched', 'active') or b.source_time = any($2::timestamptz[])
+             or exists (select from batch_source_times a
+                         where a.batch_id = b.id and a.source_time = any($2::timestamptz[])))
+      order by b.id`,
+    [runbookName, times[0]],
+  )
+  return rows.map(({ sourceTime, startTime, agreed, ...batch }) => ({
+    ...batch,
+    timesMs:
+      sourceTime === null ? [] : [+sourceTime, ...(agreed ?? []).map((text) => Date.parse(text))],
+    startMs: startTime === null ? null : +startTime,
+  }))
+}
+
+interface MemberRow extends Omit<KnownMember, 'removedAtMs' | 'key'> {
+  /** Null when the source writes it as it is compared. */
+  readonly key: string | null
+  readonly removedAt: Date | null
+}
+
+/** Every member of these batches, by batch and id. */
+export async function loadKnownMembers(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<KnownMember[]> {
+  const members: KnownMember[] = []
+  let last: readonly [number, number] = [0, 0]
+  for (;;) {
+    const rows = await db.query<MemberRow>(
+      `select id, batch_id as "batchId", nullif(member_key, key_folded) as key, key_folded as folded, data_hash as hash, status,
+              removed_by as "removedBy", removed_at as "removedAt", moved_to_batch_id is not null as "isMovedOut"
+         from batch_members
+        where batch_id = any($1::bigint[]) and (batch_id, id) > ($2, $3)
+        order by batch_id, id limit ${MEMBERS_PER_PAGE}`,
+      [idArray(batchIds), ...last],
+    )
+    for (const { key, removedAt, ...row } of rows)
+      members.push({ ...row, key: key ?? row.folded, removedAtMs: removedAt ? +removedAt : 0 })
+    if (rows.length < MEMBERS_PER_PAGE) return members
+    last = [rows.at(-1)!.batchId, rows.at(-1)!.id]
+  }
+}
+
+/** Of these members, those for whom a step of T-0 or later was sent: some worker may have begun it. */
+export async function findBegun(db: Queryable, memberIds: readonly number[]): Promise<Set<number>> {
+  return idsOf(
+    await db.query<{ id: number }>(
+      `select distinct s.batch_member_id as id
+         from step_executions s join phase_executions p on p.id = s.phase_execution_id
+         left join waits w on w.step_id = s.id
+        where s.kind = 'phase' and s.batch_member_id = any($1::bigint[]) and p.offset_minutes <= 0
+          and (s.was_taken or w.what = 'job')`,
+      [idArray(memberIds)],
+    ),
+  )
+}
+
+/** Of these members, those for whom something is still being undone, or a job is out. */
+export async function findUndoing(
+  db: Queryable,
+  memberIds: readonly number[],
+): Promise<Set<number>> {
+  return idsOf(
+    await db.query<{ id: number }>(
+      `select batch_member_id as id from step_executions
+        where kind in ('rollback', 'removal') and batch_member_id = any($1::bigint[])
+          and status in ('pending', 'dispatched', 'polling')
+       union
+       select s.batch_member_id from step_executions s join waits w on w.step_id = s.id
+        where s.batch_member_id = any($1::bigint[]) and w.what = 'job'`,
+      [idArray(memberIds)],
+    ),
+  )
+}
+
+const idsOf = (rows: readonly { id: number }[]): Set<number> => new Set(rows.map(({ id }) => id))
+
+const PAST = `
+  m.key_folded as folded, m.id as "memberId", m.batch_id as "batchId", b.status as "batchStatus", m.status,
+  m.removed_by as "removedBy", m.moved_to_batch_id is not null as "isMovedOut", m.data_hash as hash`
+
+/** The rows of these keys in ended batches of the runbook, newest first. */
+export async function findPast(
+  db: Queryable,
+  runbookName: string,
+  folded: readonly string[],
+): Promise<Map<string, Past[]>> {
+  const past = new Map<string, Past[]>()
+  for (let start = 0; start < folded.length; start += KEYS_PER_LOOKUP) {
+    const [keys] = columns(folded.slice(start, start + KEYS_PER_LOOKUP), (key) => key)
+    const rows = await db.query<Past & { folded: string }>(
+      `select ${PAST} from batch_members m join batches b on b.id = m.batch_id
+        where m.key_folded = any($2::text[]) and b.runbook_name = lower($1) and b.ended_at is not null
+        order by m.id desc`,
+      [runbookName, keys],
+    )
+    for (const { folded: key, ...row } of rows) {
+      const same = past.get(key)
+      if (same) same.push(row)
+      else past.set(key, [row])
+    }
+  }
+  return past
+}
+
+/** The newest row of every key that was in a batch of the runbook which has ended. */
+export async function loadLastPast(db: Queryable, runbookName: string): Promise<Map<string, Past>> {
+  const past = new Map<string, Past>()
+  let after = ''
+  for (;;) {
+    const rows = await db.query<Past & { folded: string }>(
+      `select distinct on (m.key_folded) ${PAST} from batch_members m join batches b on b.id = m.batch_id
+        where b.runbook_name = lower($1) and b.ended_at is not null and m.key_folded > $2
+        order by m.key_folded, m.id desc limit ${MEMBERS_PER_PAGE}`,
+      [runbookName, after],
+    )
+    for (const { folded, ...row } of rows) past.set(folded, row)
+    if (rows.length < MEMBERS_PER_PAGE) return past
+    after = rows.at(-1)!.folded
+  }
+}
+
+/** How many members the source has removed from each of these batches since then. */
+export async function countRemoved(
+  db: Queryable,
+  batchIds: readonly number[],
+  since: Date,
+): Promise<Map<number, number>> {
+  const rows = await db.query<{ id: number; count: number }>(
+    `select batch_id as id, count(*)::int as count from batch_members
+      where batch_id = any($1::bigint[]) and status = 'removed' and removed_by = 'source' and moved_to_batch_id is null
+        and removed_at > $2
+      group by batch_id`,
+    [idArray(batchIds), since],
+  )
+  return new Map(rows.map(({ id, count }) => [id, count]))
+}
+
+export interface NewData {
+  readonly memberId: number
+  readonly key: string
+  /** JSON. */
+  readonly data: string
+  readonly hash: string
+}
+
+/** What the source says of these members now. Returns how many rows differed. */
+export async function refreshMembers(
+  tx: Tx,
+  batchId: number,
+  fresh: readonly NewData[],
+): Promise<number> {
+  const rows = await tx.query(
+    `update batch_members m set member_key = f.key, data_json = f.data::jsonb, data_hash = f.hash
+       from unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) as f (id, key, data, hash)
+      where m.id = f.id and m.batch_id = $1 and (m.data_hash <> f.hash or m.member_key <> f.key)
+     returning m.id`,
+    [
+      batchId,
+      ...columns(
+        fresh,
+        (one) => one.memberId,
+        (one) => one.key,
+        (one) => one.data,
+        (one) => one.hash,
+      ),
+    ],
+  )
+  return rows.length
+}
+
+/** From now on this source time means the batch too. */
+export async function addSourceTime(
+  tx: Tx,
+  batchId: number,
+  time: Date,
+  by: string,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into batch_source_times (batch_id, source_time, runbook_name, agreed_at, agreed_by)
+     select id, $2, runbook_name, $3, $4 from batches where id = $1
+     on conflict (batch_id, source_time) do nothing`,
+    [batchId, time, now, by],
+  )
+}
+
+/** The unfinished batch of the runbook that the source time means: its own time before one that was agreed on later. */
+export async function findBatchByTime(
+  db: Queryable,
+  runbookName: string,
+  time: Date,
+): Promise<{ id: number; isEnded: boolean } | null> {
+  const rows = await db.query<{ id: number; isEnded: boolean }>(
+    `select b.id, b.ended_at is not null as "isEnded" from batches b
+      where b.runbook_name = lower($1)
+        and (b.source_time = $2 or exists (select from batch_source_times a where a.batch_id = b.id and a.source_time = $2))
+      order by b.ended_at is not null, b.source_time is distinct from $2, b.id limit 1`,
+    [runbookName, time],
+  )
+  return rows[0] ?? null
+}
+
+export async function loadAbsences(
+  db: Queryable,
+  runbookName: string,
+): Promise<Map<number, 1 | 2>> {
+  const rows = await db.query<{ id: number; missed: 1 | 2 }>(
+    'select batch_member_id as id, missed from source_absences where runbook_name = lower($1)',
+    [runbookName],
+  )
+  return new Map(rows.map(({ id, missed }) => [id, missed]))
+}
+
+/** Makes the stored absences those of `after`, writing only what differs from `before`. */
+export async function writeAbsences(
+  tx: Tx,
+  runbookName: string,
+  before: ReadonlyMap<number, 1 | 2>,
+  after: ReadonlyMap<number, 1 | 2>,
+  now: Date,
+): Promise<void> {
+  const gone = [...before.keys()].filter((id) => !after.has(id))
+  const changed = [...after].filter(([id, missed]) => before.get(id) !== missed)
+  if (gone.length > 0) {
+    await tx.query('delete from source_absences where batch_member_id = any($1::bigint[])', [
+      idArray(gone),
+    ])
+  }
+  if (changed.length === 0) return
+  await tx.query(
+    `insert into source_absences (batch_member_id, runbook_name, missed, since)
+     select id, lower($1), missed, $2 from unnest($3::bigint[], $4::int[]) as a (id, missed)
+     on conflict (batch_member_id) do update set missed = excluded.missed`,
+    [
+      runbookName,
+      now,
+      ...columns(
+        changed,
+        ([id]) => id,
+        ([, missed]) => missed,
+      ),
+    ],
+  )
+}
+
+/** Locks the batch, and throws BATCH_OVER when it has ended. */
+export async function requireUnfinished(tx: Tx, batchId: number): Promise<void> {
+  const rows = await tx.query<{ status: string; isEnded: boolean }>(
+    'select status, ended_at is not null as "isEnded" from batches where id = $1 for update',
+    [batchId],
+  )
+  const [batch] = rows
+  if (!batch || batch.isEnded)
+    throw new MatoolkitError('BATCH_OVER', { batchId, status: batch?.status ?? 'gone' })
+}

@@ -1,0 +1,94 @@
+// Who comes: into the batch that their group means, into a new one, or, when that would surprise somebody, into a person's list.
+// A batch that has ended is left alone, so whoever stands in its group is late; whoever was done in another batch would be migrated
+// twice because somebody corrected a date; and whom a person removed only a person brings back.
+import type { Comparison, FoundRow, KnownBatch } from './detect.ts'
+import { type HeldWish, heldJoin } from './detect-held.ts'
+
+/** A row of the same key in a batch that has ended. */
+export interface Past {
+  readonly batchId: number
+  readonly batchStatus: string
+  readonly memberId: number
+  readonly status: string
+  readonly removedBy: string | null
+  readonly isMovedOut: boolean
+  readonly hash: string
+}
+
+export interface ComeFacts {
+  readonly byTime: (timeMs: number) => readonly KnownBatch[]
+  /** Of newcomers' former rows: those whose removal has not ended. */
+  readonly undoing: ReadonlySet<number>
+  /** Newcomers' rows in ended batches, newest first, by folded key. */
+  readonly past: ReadonlyMap<string, readonly Past[]>
+}
+
+export interface ComePlan<Row extends FoundRow> {
+  readonly joins: ReadonlyMap<number, readonly Row[]>
+  /** Rows of new batches, by time. */
+  readonly fresh: ReadonlyMap<number, readonly Row[]>
+  readonly wishes: readonly HeldWish<Row>[]
+}
+
+type Newcomer<Row extends FoundRow> = Comparison<Row>['newcomers'][number]
+type Verdict<Row extends FoundRow> = 'join' | 'leave alone' | HeldWish<Row>
+
+export function planComers<Row extends FoundRow>(
+  { newcomers }: Pick<Comparison<Row>, 'newcomers'>,
+  facts: ComeFacts,
+): ComePlan<Row> {
+  const joins = new Map<number, Row[]>()
+  const fresh = new Map<number, Row[]>()
+  const wishes: HeldWish<Row>[] = []
+  for (const one of newcomers) {
+    const verdict = judge(one, facts)
+    if (verdict === 'leave alone') continue
+    if (verdict !== 'join') {
+      wishes.push(verdict)
+      continue
+    }
+    const target = facts.byTime(one.row.timeMs)[0]
+    if (target) push(joins, target.id, one.row)
+    else push(fresh, one.row.timeMs, one.row)
+  }
+  return { joins, fresh, wishes }
+}
+
+function judge<Row extends FoundRow>(
+  { row, former }: Newcomer<Row>,
+  { byTime, undoing, past }: ComeFacts,
+): Verdict<Row> {
+  const before = past.get(row.folded) ?? []
+  const meant = byTime(row.timeMs)
+  if (meant.some(({ id }) => before.some(({ batchId }) => batchId === id))) return 'leave alone'
+  const target = meant[0]
+  if (target?.isEnded) {
+    const reason = `it came after batch ${target.id} had ended (${target.status})`
+    return heldJoin(row, 'late', target.id, reason)
+  }
+  const targetId = target?.id ?? null
+  if (former && former.removedBy !== 'source' && !former.isMovedOut) {
+    const reason = `${former.removedBy} removed it from batch ${former.batchId}`
+    return heldJoin(row, 'removed', targetId, reason)
+  }
+  // What is being undone there would race with what is begun here.
+  if (former && undoing.has(former.id)) return 'leave alone'
+  const last = before[0]
+  if (last?.status === 'removed' && last.removedBy !== 'source' && !last.isMovedOut) {
+    return heldJoin(
+      row,
+      'removed',
+      targetId,
+      `${last.removedBy} removed it from batch ${last.batchId}`,
+    )
+  }
+  const done = before.find((one) => one.status === 'active' && one.batchStatus === 'completed')
+  if (done) return heldJoin(row, 'done', targetId, `it was done in batch ${done.batchId} already`)
+  return 'join'
+}
+
+function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key)
+  if (list) list.push(value)
+  else lists.set(key, [value])
+}

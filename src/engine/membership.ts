@@ -1,0 +1,257 @@
+// Doing what a tick has planned: set-based, in chunks, each batch through the door. Every change is checked again under its lock,
+// so a plan that is a little old does no harm, and a tick that died halfway is simply made again: what it did is found done.
+// What cannot be done now (a job is out, a removal has not ended) is left for the next tick; what fails harms only itself.
+import { writeHeld } from '../db/held-changes.ts'
+import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
+import { replaceIssues } from '../db/source-issues.ts'
+import { isTransient } from '../db/transient.ts'
+import { holdBatch } from '../domain/decide/finish.ts'
+import type { FoundRow, Issue, KnownMember, Pair } from '../domain/detect.ts'
+import { HELD_BY_SOURCE, type Plan } from '../domain/detect-plan.ts'
+import type { Json } from '../domain/json.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import { addMembers, createBatch, type GivenMember } from './create.ts'
+import { changeBatch, type Door } from './door.ts'
+import { type Outcome, removeMembers, takeBackMembers } from './members.ts'
+import { doorThatFirst } from './membership-fence.ts'
+import { moveMembers } from './membership-moves.ts'
+import { releaseBatch } from './membership-release.ts'
+
+const ACTOR = 'scheduler'
+const MEMBERS_PER_CHUNK = 500
+const FAILURES_NAMED_MAX = 3
+
+export interface TickWork<Row extends FoundRow> {
+  readonly runbookName: string
+  readonly tickId: number
+  readonly plan: Plan<Row>
+  /** The row's data, as JSON. */
+  readonly dataOf: (row: Row) => string
+  /** Absences as the plan found them. */
+  readonly absences: ReadonlyMap<number, 1 | 2>
+  /** What is reported, cut to its limit. */
+  readonly issues: readonly Issue[]
+}
+
+/** What the next tick compares with, in one transaction. `confirm` throws when the result must not be used any more. */
+export async function keepBooks<Row extends FoundRow>(
+  door: Door,
+  { runbookName, tickId, plan, dataOf, absences, issues }: TickWork<Row>,
+): Promise<void> {
+  const now = door.clock.now()
+  await door.db.transaction(async (tx) => {
+    await writeAbsences(tx, runbookName, absences, plan.absences, now)
+    await writeHeld(tx, runbookName, plan.held, dataOf, now)
+    await replaceIssues(tx, runbookName, tickId, issues, now)
+  })
+}
+
+export interface Done {
+  batches: number
+  joined: number
+  moved: number
+  rejoined: number
+  removed: number
+  refreshed: number
+  /** Found and not possible yet; the next tick tries again. */
+  postponed: number
+  readonly failures: string[]
+}
+
+export async function carryOut<Row extends FoundRow>(
+  door: Door,
+  work: TickWork<Row>,
+): Promise<Done> {
+  const { plan } = work
+  const done = nothingDone()
+  const step = (what: string, run: () => Promise<void>) => orNote(done, what, run)
+  // First of all: nothing more is sent for a batch over whose members a person must decide.
+  for (const [batchId, reason] of plan.holds)
+    await step(`holding batch ${batchId}`, () => holdForPerson(door, batchId, reason))
+  await refreshAll(door, work, done, step)
+  for (const batch of plan.batches) {
+    const time = new Date(batch.timeMs)
+    await step(`creating the batch of ${time.toISOString()}`, async () => {
+      await createBatch(door, {
+        runbookName: work.runbookName,
+        sourceTime: time,
+        members: batch.rows.map((row) => given(row, work.dataOf)),
+        createdBy: ACTOR,
+        ...(batch.hold && { hold: batch.hold }),
+      })
+      done.batches += 1
+      done.joined += batch.rows.length
+    })
+  }
+  await moveAll(door, work, done, step)
+  await joinAll(door, work, done, step)
+  await comeAndGo(door, plan, done, step)
+  for (const batchId of plan.resumes) {
+    await step(`resuming batch ${batchId}`, () =>
+      releaseBatch(door, batchId, ACTOR, 'the source has it as before'),
+    )
+  }
+  return done
+}
+
+type StepOfTick = (what: string, run: () => Promise<void>) => Promise<void>
+
+const nothingDone = (): Done => ({
+  batches: 0,
+  joined: 0,
+  moved: 0,
+  rejoined: 0,
+  removed: 0,
+  refreshed: 0,
+  postponed: 0,
+  failures: [],
+})
+
+/** The first few failures in a sentence, and how many there were. */
+export const failureText = (failures: readonly string[]): string => {
+  const more = failures.length - FAILURES_NAMED_MAX
+  const named = failures.slice(0, FAILURES_NAMED_MAX).join('; ')
+  return more > 0 ? `${named}; and ${more} more` : named
+}
+
+/** What fails for a reason of its own is noted and the tick goes on; when database or lease are gone, nothing can. */
+async function orNote(done: Done, what: string, run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof MatoolkitError && error.code === 'BATCH_OVER') {
+      done.postponed += 1
+      return
+    }
+    const isLost = error instanceof MatoolkitError && error.code === 'TICK_TAKEN_OVER'
+    if (isLost || isTransient(error)) throw error
+    done.failures.push(`${what}: ${messageOf(error)}`)
+  }
+}
+
+function holdForPerson(door: Door, batchId: number, reason: string): Promise<void> {
+  return changeBatch(door, batchId, ACTOR, async ({ draft }) => {
+    if (draft.batch.heldAt === null && draft.batch.endedAt === null)
+      holdBatch(draft, HELD_BY_SOURCE, reason)
+  })
+}
+
+const chunksOf = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / MEMBERS_PER_CHUNK) }, (_, index) =>
+    all.slice(index * MEMBERS_PER_CHUNK, (index + 1) * MEMBERS_PER_CHUNK),
+  )
+
+/** Its data is read out of the store when it is asked for: a wave of 100,000 need not be in memory as objects. */
+const given = <Row extends FoundRow>(row: Row, dataOf: (row: Row) => string): GivenMember => ({
+  key: row.key,
+  get data() {
+    return JSON.parse(dataOf(row)) as Record<string, Json>
+  },
+})
+
+async function refreshAll<Row extends FoundRow>(
+  door: Door,
+  { plan, dataOf }: TickWork<Row>,
+  done: Done,
+  step: StepOfTick,
+): Promise<void> {
+  const newData = ({ member, row }: Pair<Row>): NewData => ({
+    memberId: member.id,
+    key: row.key,
+    data: dataOf(row),
+    hash: row.hash,
+  })
+  for (const [batchId, pairs] of byBatch(plan.refreshes, ({ member }) => member.batchId)) {
+    for (const chunk of chunksOf(pairs)) {
+      await step(`refreshing members of batch ${batchId}`, async () => {
+        done.refreshed += await changeBatch(door, batchId, ACTOR, async ({ tx, draft }) => {
+          const count = await refreshMembers(tx, batchId, chunk.map(newData))
+          if (count > 0) draft.note('data_refreshed', `the source changed ${count} member(s)`)
+          return count
+        })
+      })
+    }
+  }
+}
+
+/** Batches in the order of their ids, so that what one tick does is always done in the same order. */
+const byBatch = <T>(all: readonly T[], batchOf: (one: T) => number): [number, T[]][] =>
+  [...Map.groupBy(all, batchOf)].sort(([a], [b]) => a - b)
+
+async function moveAll<Row extends FoundRow>(
+  door: Door,
+  { plan, runbookName }: TickWork<Row>,
+  done: Done,
+  step: StepOfTick,
+): Promise<void> {
+  for (const { fromBatchId, timeMs, pairs } of plan.moves) {
+    const time = new Date(timeMs)
+    const what = `moving members of batch ${fromBatchId} to ${time.toISOString()}`
+    for (const chunk of chunksOf(pairs)) {
+      await step(what, async () => {
+        const outcome = await moveMembers(door, {
+          batchId: fromBatchId,
+          memberIds: chunk.map(({ member }) => member.id),
+          to: { runbookName, time },
+          actor: ACTOR,
+          by: 'source',
+          reason: 'the source has it in another group',
+        })
+        done.moved += tally(outcome, done)
+      })
+    }
+  }
+}
+
+async function joinAll<Row extends FoundRow>(
+  door: Door,
+  { plan, dataOf }: TickWork<Row>,
+  done: Done,
+  step: StepOfTick,
+): Promise<void> {
+  for (const [batchId, rows] of [...plan.joins].sort(([a], [b]) => a - b)) {
+    // A batch that has ended since the plan was made is not opened again: that is for a person to say.
+    const guarded = doorThatFirst(door, (tx) => requireUnfinished(tx, batchId))
+    for (const chunk of chunksOf(rows)) {
+      await step(`adding members to batch ${batchId}`, async () => {
+        const members = chunk.map((row) => given(row, dataOf))
+        const { added } = await addMembers(guarded, batchId, members, ACTOR)
+        done.joined += added.length
+      })
+    }
+  }
+}
+
+async function comeAndGo(door: Door, plan: Plan, done: Done, step: StepOfTick): Promise<void> {
+  const ids = (members: readonly KnownMember[]) => members.map(({ id }) => id)
+  const order = { actor: ACTOR }
+  for (const [batchId, members] of byBatch(plan.rejoins, (member) => member.batchId)) {
+    await step(`taking members back into batch ${batchId}`, async () => {
+      const outcome = await takeBackMembers(door, {
+        ...order,
+        batchId,
+        memberIds: ids(members),
+        event: 'rejoin',
+        reason: 'it is in the source again',
+      })
+      done.rejoined += tally(outcome, done)
+    })
+  }
+  for (const [batchId, members] of byBatch(plan.removals, (member) => member.batchId)) {
+    await step(`removing members from batch ${batchId}`, async () => {
+      const outcome = await removeMembers(door, {
+        ...order,
+        batchId,
+        memberIds: ids(members),
+        by: 'source',
+        reason: 'it was missing from the source twice in a row',
+      })
+      done.removed += tally(outcome, done)
+    })
+  }
+}
+
+function tally(outcome: Outcome, done: Done): number {
+  done.postponed += outcome.refused.length
+  return outcome.done.length
+}
