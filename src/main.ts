@@ -3,8 +3,9 @@ import { addDemo } from './cli/demo-command.ts'
 import { processIo } from './cli/io.ts'
 import { type AddCommands, run } from './cli/program.ts'
 import { addRunbook } from './cli/runbook.ts'
+import { addSandbox } from './cli/sandbox.ts'
 
-const COMMANDS: readonly AddCommands[] = [addDemo, addRunbook]
+const COMMANDS: readonly AddCommands[] = [addDemo, addRunbook, addSandbox]
 
 // Not process.exit(): what was written to a pipe would be cut off.
 process.exitCode = await run(process.argv.slice(2), processIo(), COMMANDS)

@@ -78,6 +78,11 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /imports from engine; cli/,
   ],
   [
+    'the sandbox leans on the domain',
+    { 'src/sandbox/a.ts': "import { x } from '../domain/messages.ts'" },
+    /imports from domain; sandbox/,
+  ],
+  [
     'main is imported',
     { 'src/engine/a.ts': "import { x } from '../main.ts'" },
     /imports from main/,
@@ -245,9 +250,12 @@ describe('each rule sees what it is for', () => {
 
   it('and none complains about what is right', () => {
     const files = toFiles({
-      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './cli/demo.ts'\nimport 'pg'\nf()\n`,
+      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './cli/demo.ts'\nimport './cli/sandbox.ts'\nimport 'pg'\nf()\n`,
       'src/cli/demo.ts': `${COMMENT}import { f } from '../engine/door.ts'\nf()\n`,
       'src/engine/door.ts': `${COMMENT}export const f = () => 1\n`,
+      'src/cli/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\n`,
+      'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport type J = Json\n`,
+      'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
 import { posix } from 'node:path'
 export const f = (clock: { now(): Date }) => \`\${clock.now()} \${new Date(5)} is not now\`

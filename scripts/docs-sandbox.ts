@@ -1,0 +1,67 @@
+// The generated parts of docs/sandbox.md: every call the sandbox answers, from the tables it answers by.
+// `node scripts/run.mjs scripts/docs-sandbox.ts --write` writes them, test/sandbox/docs.test.ts compares them.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { CONTROL_ROUTES } from '../src/sandbox/control.ts'
+import { CMDLETS } from '../src/sandbox/exchange/cmdlets.ts'
+import { GRAPH_ROUTES } from '../src/sandbox/graph/routes.ts'
+import { FAST_TIMING, type Timing, USUAL_TIMING } from '../src/sandbox/world.ts'
+import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+
+export const SANDBOX_DOCUMENTS: readonly GeneratedDocument[] = [
+  { file: 'docs/sandbox.md', section: 'graph', render: renderGraph },
+  { file: 'docs/sandbox.md', section: 'cmdlets', render: renderCmdlets },
+  { file: 'docs/sandbox.md', section: 'control', render: renderControl },
+  { file: 'docs/sandbox.md', section: 'timing', render: renderTiming },
+]
+
+function renderGraph(): string {
+  const rows = GRAPH_ROUTES.map(({ method, path, isBeta, permissions, about }) => [
+    method,
+    `\`${path}\`${isBeta ? ' (beta only)' : ''}`,
+    `\`${permissions[0]}\``,
+    about,
+  ])
+  return markdownTable(['Method', 'Path', 'Permission', 'Rules'], rows)
+}
+
+function renderCmdlets(): string {
+  const rows = Object.entries(CMDLETS).map(([name, { parameters, isAdministrators, about }]) => [
+    `\`${name}\``,
+    parameters.map((one) => `\`${one}\``).join(', ') || '–',
+    isAdministrators ? 'Exchange Administrator' : 'Exchange Recipient Administrator',
+    about,
+  ])
+  return markdownTable(['Cmdlet', 'Parameters', 'Role', 'Rules'], rows)
+}
+
+function renderControl(): string {
+  const rows = CONTROL_ROUTES.map(({ method, path, about }) => [method, `\`${path}\``, about])
+  return markdownTable(['Method', 'Path', 'What it is for'], rows)
+}
+
+const TIMING_MEANINGS: Readonly<Record<keyof Timing, string>> = {
+  replicationLagSec: 'until reads find a new user',
+  exchangeLagSec: 'until Exchange knows of a new recipient',
+  tokenLifetimeSec: 'until a token ends',
+  acceptanceSec: 'until somebody who was invited has accepted',
+  moveSyncSec: 'until a mailbox is copied, give or take a half',
+  moveCompleteSec: 'until a mailbox has switched over',
+}
+
+function renderTiming(): string {
+  const rows = Object.entries(TIMING_MEANINGS).map(([name, meaning]) => [
+    `\`${name}\``,
+    meaning,
+    USUAL_TIMING[name as keyof Timing],
+    FAST_TIMING[name as keyof Timing],
+  ])
+  return markdownTable(['Name', 'Seconds', 'Usual', '`--fast`'], rows)
+}
+
+if (import.meta.main && process.argv[2] === '--write') {
+  for (const document of SANDBOX_DOCUMENTS) {
+    const path = join(import.meta.dirname, '..', document.file)
+    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
+  }
+}

@@ -1,0 +1,151 @@
+// `matoolkit sandbox`: a small Microsoft 365 on this machine, until Ctrl-C. What it is made of is loaded when it is run.
+import { readFile } from 'node:fs/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { realClock } from '../clock.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import type { FaultSettings } from '../sandbox/faults.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Seed } from '../sandbox/state.ts'
+import { type Io, tableText } from './io.ts'
+
+export interface SandboxFlags {
+  readonly port: number
+  readonly host: string
+  readonly seed?: string
+  readonly faults?: string
+  readonly fast?: true
+}
+
+const PORT_DEFAULT = 4365
+
+export function addSandbox(program: Command, io: Io): void {
+  program
+    .command('sandbox')
+    .description('run a small Microsoft 365 on this machine, to rehearse against')
+    .option('--port <number>', 'where it listens; 0 takes a free one', portOf, PORT_DEFAULT)
+    .option(
+      '--host <address>',
+      'on which address; anybody who reaches it can do anything',
+      '127.0.0.1',
+    )
+    .option('--seed <file>', 'who is in it: a CSV file of people, or JSON')
+    .option('--faults <file or rates>', 'what goes wrong: JSON, or rates such as throttle=0.02')
+    .option('--fast', 'nothing lags, and mailboxes move within seconds')
+    .addHelpText('after', SANDBOX_HELP)
+    .action(async (flags: SandboxFlags) => {
+      const stopped = Promise.withResolvers<void>()
+      const stop = () => stopped.resolve()
+      process.on('SIGINT', stop)
+      process.on('SIGTERM', stop)
+      const sandbox = await startSandbox(flags, io)
+      await stopped.promise
+      await sandbox.close()
+      process.off('SIGINT', stop)
+      process.off('SIGTERM', stop)
+    })
+}
+
+function portOf(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
+  throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
+}
+
+/** Opens it and says how to reach it. */
+export async function startSandbox(flags: SandboxFlags, io: Io): Promise<Sandbox> {
+  const { openSandbox } = await import('../sandbox/sandbox.ts')
+  const { FAST_TIMING, USUAL_TIMING } = await import('../sandbox/world.ts')
+  const { SeedFault } = await import('../sandbox/seed.ts')
+  const { port, host, seed: seedFile, faults } = flags
+  try {
+    const sandbox = await openSandbox({
+      clock: realClock(),
+      port,
+      host,
+      timing: flags.fast ? FAST_TIMING : USUAL_TIMING,
+      ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
+      ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
+    })
+    introduce(sandbox, io)
+    return sandbox
+  } catch (error) {
+    if (error instanceof SeedFault)
+      throw new MatoolkitError('SANDBOX_SEED_INVALID', {
+        file: seedFile ?? '',
+        reason: error.message,
+      })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL')
+      throw new MatoolkitError('PORT_UNUSABLE', {
+        port,
+        purpose: 'the sandbox',
+        reason: messageOf(error),
+        setting: '--port',
+      })
+    throw error
+  }
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new MatoolkitError('FILE_UNREADABLE', { file, reason: messageOf(error) })
+  }
+}
+
+async function seedOf(file: string): Promise<Seed> {
+  const { csvSeed, jsonSeed } = await import('../sandbox/seed.ts')
+  const text = await textOf(file)
+  return /\.csv$/i.test(file) ? csvSeed(text) : jsonSeed(text)
+}
+
+/** A file, or rates written out. */
+async function faultsOf(given: string): Promise<FaultSettings> {
+  const { faultsSchema, ratesOf } = await import('../sandbox/faults.ts')
+  const { jsonSeed, problemsOf } = await import('../sandbox/seed.ts')
+  const rates = given.includes('=') ? ratesOf(given) : null
+  if (rates) return rates
+  if (given.includes('=')) {
+    const reason = 'rates are such as throttle=0.02,drop-after=0.01, with shares from 0 to 1'
+    throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
+  }
+  const settings = jsonSeed(await textOf(given)) as FaultSettings
+  const read = faultsSchema.safeParse(settings)
+  if (read.success) return settings
+  throw new MatoolkitError('SANDBOX_FAULTS_INVALID', {
+    faults: given,
+    reason: problemsOf(read.error),
+  })
+}
+
+function introduce(sandbox: Sandbox, io: Io): void {
+  const { tenants } = sandbox.state()
+  const rows = tenants.map(({ id, domains, users, groups, applications }) => [
+    domains[0]!,
+    id,
+    applications[0]!.clientId,
+    applications[0]!.secret ?? '(certificate)',
+    String(users.length),
+    String(groups.length),
+  ])
+  io.out(
+    `A small Microsoft 365 is at ${io.paint('bold', sandbox.url)} (sign-in, Graph and Exchange).`,
+  )
+  io.out('')
+  io.out(tableText([['TENANT', 'TENANT ID', 'CLIENT ID', 'SECRET', 'USERS', 'GROUPS'], ...rows]))
+  io.out('')
+  io.out(
+    `${sandbox.url}/_sandbox/state, /_sandbox/journal and /_sandbox/requests show what is in it and what was done to it.`,
+  )
+  io.out('Ctrl-C ends it, and nothing of it stays.')
+}
+
+const SANDBOX_HELP = `
+Answers as Microsoft 365 does: sign-in with secret or certificate, Microsoft Graph and Exchange for what matoolkit's functions
+call. docs/sandbox.md lists every call, every rule, the shape of seeds and how to make things go wrong.
+
+Examples:
+  $ matoolkit sandbox --fast
+  $ matoolkit sandbox --seed examples/sample-members.csv --faults throttle=0.02,drop-after=0.01
+  $ matoolkit sandbox --port 0 --seed state.json`

@@ -1,0 +1,98 @@
+// Distribution lists and mail-enabled security groups, which only Exchange can change.
+import { isSame, primaryOf } from '../addresses.ts'
+import { type Call, did, type JsonObject } from '../call.ts'
+import { CmdletRefusal } from '../refusal.ts'
+import type { Group } from '../state.ts'
+import { noObject, type Parameters } from './parameters.ts'
+import { NOTHING, type Output, recipientOf } from './recipients.ts'
+
+const LIST_KINDS: readonly Group['kind'][] = ['distribution', 'mailEnabledSecurity']
+const RESULTS_DEFAULT = 1_000
+
+const isCalled = (group: Group, name: string): boolean =>
+  [group.id, group.displayName, group.mail ?? ''].some((one) => isSame(one, name))
+
+function listCalled(call: Call, identity: string): Group {
+  const list = call.tenant
+    .groups()
+    .find((group) => LIST_KINDS.includes(group.kind) && isCalled(group, identity))
+  if (list) return list
+  throw noObject(call, identity)
+}
+
+const shownList = (group: Group): JsonObject => ({
+  Identity: group.displayName,
+  Name: group.displayName,
+  DisplayName: group.displayName,
+  PrimarySmtpAddress: group.mail ?? '',
+  ExternalDirectoryObjectId: group.id,
+  RecipientTypeDetails:
+    group.kind === 'distribution' ? 'MailUniversalDistributionGroup' : 'MailUniversalSecurityGroup',
+})
+
+export function getLists(call: Call, parameters: Parameters): Output {
+  const identity = parameters.text('Identity')
+  const lists =
+    identity === null
+      ? call.tenant.groups().filter(({ kind }) => LIST_KINDS.includes(kind))
+      : [listCalled(call, identity)]
+  return { items: lists.map(shownList) }
+}
+
+export function getListMembers(call: Call, parameters: Parameters): Output {
+  const { members } = listCalled(call, parameters.required('Identity'))
+  const items = members.flatMap((id): JsonObject[] => {
+    const group = call.tenant.group(id)
+    if (group) return [shownList(group)]
+    const user = call.tenant.user(id)
+    if (!user) return []
+    const RecipientType =
+      user.recipient === null
+        ? 'User'
+        : user.recipient.kind === 'mailbox'
+          ? 'UserMailbox'
+          : 'MailUser'
+    return [
+      {
+        Identity: user.mailNickname,
+        Name: user.mailNickname,
+        Alias: user.mailNickname,
+        DisplayName: user.displayName,
+        PrimarySmtpAddress: primaryOf(user.proxyAddresses) ?? '',
+        ExternalDirectoryObjectId: user.id,
+        RecipientType,
+      },
+    ]
+  })
+  const size = parameters.text('ResultSize') ?? String(RESULTS_DEFAULT)
+  return { items: isSame(size, 'Unlimited') ? items : items.slice(0, Number(size)) }
+}
+
+export function addListMember(call: Call, parameters: Parameters): Output {
+  const list = listCalled(call, parameters.required('Identity'))
+  const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
+  if (list.members.includes(member.id))
+    throw new CmdletRefusal(
+      400,
+      'Microsoft.Exchange.Management.Tasks.MemberAlreadyExistsException',
+      `The recipient "${member.mailNickname}" is already a member of the group "${list.displayName}".`,
+    )
+  list.members.push(member.id)
+  did(call, 'member added', { id: list.id, name: list.displayName }, { member: member.id })
+  return NOTHING
+}
+
+export function removeListMember(call: Call, parameters: Parameters): Output {
+  const list = listCalled(call, parameters.required('Identity'))
+  const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
+  const at = list.members.indexOf(member.id)
+  if (at < 0)
+    throw new CmdletRefusal(
+      400,
+      'Microsoft.Exchange.Management.Tasks.MemberNotFoundException',
+      `The recipient "${member.mailNickname}" isn't a member of the group "${list.displayName}".`,
+    )
+  list.members.splice(at, 1)
+  did(call, 'member removed', { id: list.id, name: list.displayName }, { member: member.id })
+  return NOTHING
+}

@@ -1,0 +1,250 @@
+// Migration batches and their users, as cmdlets see them. Two traps are kept: a batch checks little when it is made and its users
+// show later why they cannot move; and Get-MigrationUser gives everybody when it does not know the name.
+import { parse } from 'csv-parse/sync'
+import { isSame } from '../addresses.ts'
+import { type Call, did, type JsonObject } from '../call.ts'
+import { guidOf } from '../identity.ts'
+import { batchStatus, startMoves } from '../moves.ts'
+import { CmdletRefusal } from '../refusal.ts'
+import type { MigrationBatch, Move } from '../state.ts'
+import { noObject, type Parameters } from './parameters.ts'
+import { NOTHING, type Output } from './recipients.ts'
+
+const MOVES_MAX = 2_000
+const BATCHES_MAX = 1_000
+
+const refused = (exception: string, message: string): CmdletRefusal =>
+  new CmdletRefusal(400, `Microsoft.Exchange.Migration.${exception}`, message)
+
+function batchCalled(call: Call, parameters: Parameters): MigrationBatch {
+  const identity = parameters.required('Identity')
+  const batch = call.tenant.state.migrationBatches.find(({ name }) => isSame(name, identity))
+  if (batch) return batch
+  throw noObject(call, identity)
+}
+
+const count = (batch: MigrationBatch, ...statuses: readonly Move['status'][]): number =>
+  batch.moves.filter(({ status }) => statuses.includes(status)).length
+
+const shownBatch = (batch: MigrationBatch): JsonObject => ({
+  Identity: batch.name,
+  Name: batch.name,
+  BatchGuid: batch.id,
+  Status: batchStatus(batch),
+  MigrationType: 'ExchangeRemoteMove',
+  BatchDirection: 'Onboarding',
+  SourceEndpoint: batch.sourceEndpoint,
+  TargetDeliveryDomain: batch.targetDeliveryDomain,
+  CreationDateTimeUTC: batch.createdAt,
+  StartDateTimeUTC: batch.startedAt,
+  CompleteAfterUTC: batch.completeAfter,
+  TotalCount: batch.moves.length,
+  ActiveCount: count(batch, 'Syncing', 'Completing'),
+  SyncedCount: count(batch, 'Synced'),
+  FinalizedCount: count(batch, 'Completed'),
+  FailedCount: count(batch, 'Failed'),
+  StoppedCount: count(batch, 'Stopped'),
+})
+
+export function newBatch(call: Call, parameters: Parameters): Output {
+  const { tenant, now } = call
+  const { migrationBatches, migrationEndpoints } = tenant.state
+  const name = parameters.required('Name')
+  const endpoint = parameters.required('SourceEndpoint')
+  const domain = parameters.required('TargetDeliveryDomain').toLowerCase()
+  if (migrationBatches.some((one) => isSame(one.name, name)))
+    throw refused(
+      'MigrationBatchAlreadyExistsException',
+      `A migration batch named "${name}" already exists.`,
+    )
+  if (migrationBatches.length >= BATCHES_MAX)
+    throw refused(
+      'MaximumNumberOfBatchesReachedException',
+      `There are ${BATCHES_MAX} migration batches already.`,
+    )
+  if (!migrationEndpoints.some((one) => isSame(one.name, endpoint))) throw noObject(call, endpoint)
+  if (!tenant.hasDomain(domain))
+    throw refused(
+      'TargetDeliveryDomainNotAcceptedException',
+      `"${domain}" isn't an accepted domain of this organization.`,
+    )
+  const addresses = addressesOf(parameters.bytes('CSVData'))
+  const elsewhere = addresses.find((one) => migrationBatches.some((batch) => holds(batch, one)))
+  if (elsewhere !== undefined)
+    throw refused(
+      'UserAlreadyBeingMigratedException',
+      `The user "${elsewhere}" is already included in another migration batch.`,
+    )
+  const batch: MigrationBatch = {
+    id: guidOf(tenant.id, 'batch', name.toLowerCase()),
+    name,
+    sourceEndpoint: endpoint,
+    targetDeliveryDomain: domain,
+    createdAt: now.toISOString(),
+    startedAt: null,
+    stoppedAt: null,
+    completeAfter:
+      parameters.instant('CompleteAfter') ??
+      (parameters.flag('AutoComplete') ? now.toISOString() : null),
+    moves: addresses.map((address) => ({
+      guid: guidOf(tenant.id, 'move', name.toLowerCase(), address.toLowerCase()),
+      address,
+      userId: tenant.userCalled(address)?.id ?? null,
+      status: 'Stopped',
+      dueAt: null,
+      error: null,
+    })),
+  }
+  migrationBatches.push(batch)
+  did(call, 'migration batch created', batch, { users: addresses.length })
+  if (parameters.flag('AutoStart')) startMoves(call.world, tenant, batch, now)
+  return { items: [shownBatch(batch)] }
+}
+
+const holds = (batch: MigrationBatch, address: string): boolean =>
+  batch.moves.some((move) => isSame(move.address, address) && move.status !== 'Completed')
+
+/** The column EmailAddress, each address once. */
+function addressesOf(csv: Buffer): string[] {
+  let rows: Record<string, string>[]
+  try {
+    rows = parse(csv, { bom: true, columns: true, skip_empty_lines: true, trim: true })
+  } catch (error) {
+    throw refused('CsvValidationException', `The CSV file isn't valid: ${String(error)}`)
+  }
+  const first = rows[0]
+  if (!first || !Object.hasOwn(first, 'EmailAddress'))
+    throw refused(
+      'CsvValidationException',
+      'The CSV file must have the column EmailAddress and at least one row.',
+    )
+  if (rows.length > MOVES_MAX)
+    throw refused(
+      'CsvValidationException',
+      `The CSV file has ${rows.length} rows; at most ${MOVES_MAX} are allowed.`,
+    )
+  const addresses = new Map(rows.map((row) => [row.EmailAddress!.toLowerCase(), row.EmailAddress!]))
+  return [...addresses.values()]
+}
+
+export function getBatches(call: Call, parameters: Parameters): Output {
+  const batches =
+    parameters.text('Identity') === null
+      ? call.tenant.state.migrationBatches
+      : [batchCalled(call, parameters)]
+  return { items: batches.map(shownBatch) }
+}
+
+export function startBatch(call: Call, parameters: Parameters): Output {
+  const batch = batchCalled(call, parameters)
+  startMoves(call.world, call.tenant, batch, call.now)
+  did(call, 'migration batch started', batch)
+  return NOTHING
+}
+
+export function completeBatch(call: Call, parameters: Parameters): Output {
+  const batch = batchCalled(call, parameters)
+  if (batch.startedAt === null || batch.stoppedAt !== null)
+    throw refused(
+      'MigrationBatchCannotBeCompletedException',
+      `The migration batch "${batch.name}" hasn't been started.`,
+    )
+  if (batch.completeAfter === null || Date.parse(batch.completeAfter) > +call.now) {
+    batch.completeAfter = call.now.toISOString()
+    did(call, 'migration batch completed', batch)
+  }
+  return NOTHING
+}
+
+export function stopBatch(call: Call, parameters: Parameters): Output {
+  const batch = batchCalled(call, parameters)
+  if (batch.stoppedAt !== null) return NOTHING
+  batch.stoppedAt = call.now.toISOString()
+  for (const move of batch.moves) {
+    if (move.status === 'Completed' || move.status === 'Failed') continue
+    move.status = 'Stopped'
+    move.dueAt = null
+  }
+  did(call, 'migration batch stopped', batch)
+  return NOTHING
+}
+
+export function removeBatch(call: Call, parameters: Parameters): Output {
+  const batch = batchCalled(call, parameters)
+  const { migrationBatches } = call.tenant.state
+  if (count(batch, 'Syncing', 'Completing') > 0 && !parameters.flag('Force'))
+    throw refused(
+      'CannotRemoveMigrationBatchException',
+      `The migration batch "${batch.name}" is running. Stop it first.`,
+    )
+  migrationBatches.splice(migrationBatches.indexOf(batch), 1)
+  did(call, 'migration batch removed', batch)
+  return NOTHING
+}
+
+export function getMigrationUsers(call: Call, parameters: Parameters): Output {
+  const all = call.tenant.state.migrationBatches.flatMap((batch) =>
+    batch.moves.map((move) => ({ batch, move })),
+  )
+  const identity = parameters.text('Identity')
+  const named = all.filter(({ move }) => isSame(move.address, identity ?? ''))
+  const batchId = parameters.text('BatchId')
+  const found = (named.length > 0 ? named : all).filter(
+    ({ batch }) => batchId === null || isSame(batch.name, batchId),
+  )
+  return { items: found.map(({ batch, move }) => shownUser(batch, move)) }
+}
+
+const SUMMARY: Readonly<Record<Move['status'], string>> = {
+  Syncing: 'Active',
+  Synced: 'Synced',
+  Completing: 'Active',
+  Completed: 'Completed',
+  Failed: 'Failed',
+  Stopped: 'Stopped',
+}
+
+const shownUser = (batch: MigrationBatch, move: Move): JsonObject => ({
+  Identity: move.address,
+  Guid: move.guid,
+  MailboxEmailAddress: move.address,
+  BatchId: batch.name,
+  RecipientType: 'Mailbox',
+  Status: move.status,
+  StatusSummary: SUMMARY[move.status],
+  ErrorSummary: move.error,
+})
+
+export function getEndpoints(call: Call, parameters: Parameters): Output {
+  const identity = parameters.text('Identity')
+  const found = call.tenant.state.migrationEndpoints.filter(
+    ({ name }) => identity === null || isSame(name, identity),
+  )
+  if (identity !== null && found.length === 0) throw noObject(call, identity)
+  return {
+    items: found.map(({ name, remoteTenant }) => ({
+      Identity: name,
+      EndpointType: 'ExchangeRemoteMove',
+      RemoteServer: 'outlook.office.com',
+      RemoteTenant: remoteTenant,
+    })),
+  }
+}
+
+export function getAcceptedDomains(call: Call): Output {
+  return {
+    items: call.tenant.state.domains.map((domain, at) => ({
+      Name: domain,
+      DomainName: domain,
+      DomainType: 'Authoritative',
+      Default: at === 0,
+      InitialDomain: domain === call.tenant.initialDomain,
+    })),
+  }
+}
+
+export function getOrganization(call: Call): Output {
+  const { id, displayName } = call.tenant.state
+  const Name = call.tenant.initialDomain
+  return { items: [{ Name, DisplayName: displayName, ExternalDirectoryOrganizationId: id }] }
+}

@@ -1,0 +1,117 @@
+// The parameters of a cmdlet as they come over REST: which are known, in any casing, and how lists are changed. An unknown
+// parameter is refused as PowerShell refuses it, and so is a value that does not fit.
+import type { Json } from '../../domain/json.ts'
+import { proxyOf, withAddress, withoutAddress } from '../addresses.ts'
+import type { Call, JsonObject } from '../call.ts'
+import { isGuid } from '../identity.ts'
+import { CmdletRefusal } from '../refusal.ts'
+
+const BINDING = 'System.Management.Automation.ParameterBindingException'
+
+/** Of every cmdlet. */
+const COMMON = ['Confirm', 'ErrorAction', 'WarningAction', 'Verbose', 'WhatIf']
+
+export const refuseParameter = (message: string): CmdletRefusal =>
+  new CmdletRefusal(400, BINDING, message)
+
+export class Parameters {
+  readonly #values = new Map<string, Json>()
+
+  constructor(given: JsonObject, known: readonly string[]) {
+    for (const [name, value] of Object.entries(given)) {
+      if (name.includes('@')) continue
+      const found = [...known, ...COMMON].find((one) => one.toLowerCase() === name.toLowerCase())
+      if (found === undefined)
+        throw refuseParameter(`A parameter cannot be found that matches parameter name '${name}'.`)
+      this.#values.set(found, value)
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name)
+  }
+
+  /** A text, or null for one that is empty or was not given. */
+  text(name: string): string | null {
+    const value = this.#values.get(name) ?? null
+    if (value === null || value === '') return null
+    if (typeof value === 'object') throw unfit(name, value)
+    return String(value)
+  }
+
+  required(name: string): string {
+    const text = this.text(name)
+    if (text !== null) return text
+    throw refuseParameter(
+      `Cannot bind argument to parameter '${name}' because it is an empty string.`,
+    )
+  }
+
+  guid(name: string): string | null {
+    const text = this.text(name)
+    if (text !== null && !isGuid(text)) throw unfit(name, text)
+    return text?.toLowerCase() ?? null
+  }
+
+  flag(name: string): boolean {
+    const value = this.#values.get(name) ?? false
+    if (typeof value !== 'boolean') throw unfit(name, value)
+    return value
+  }
+
+  instant(name: string): string | null {
+    const text = this.text(name)
+    if (text === null) return null
+    if (Number.isNaN(Date.parse(text))) throw unfit(name, text)
+    return new Date(text).toISOString()
+  }
+
+  /** Bytes as Exchange's REST endpoint takes them, in base64 or as a list of numbers. */
+  bytes(name: string): Buffer {
+    const value = (this.#values.get(name) ?? {}) as JsonObject
+    const { Data } = value
+    if (value['@odata.type'] !== '#Exchange.ByteArrayType') throw unfit(name, value)
+    if (typeof Data === 'string') return Buffer.from(Data, 'base64')
+    if (Array.isArray(Data)) return Buffer.from(Data.map(Number))
+    throw unfit(name, value)
+  }
+
+  /** The addresses after the change: the whole list anew, or what is added and removed. */
+  addresses(name: string, before: readonly string[]): string[] {
+    const value = this.#values.get(name)
+    if (Array.isArray(value)) return onePrimary(value.map((one) => proxyOf(String(one))))
+    const change = value as JsonObject | null
+    if (change?.['@odata.type'] !== '#Exchange.GenericHashTable') throw unfit(name, value ?? null)
+    const listed = (key: string): string[] => {
+      const found = Object.entries(change).find(([one]) => one.toLowerCase() === key)?.[1] ?? []
+      return (Array.isArray(found) ? found : [found]).map((one) => proxyOf(String(one)))
+    }
+    const removed = listed('remove').reduce(withoutAddress, [...before])
+    return onePrimary(listed('add').reduce(withAddress, removed))
+  }
+}
+
+function onePrimary(proxies: string[]): string[] {
+  const primaries = proxies.filter((proxy) => proxy.startsWith('SMTP:'))
+  if (primaries.length === 1) return proxies
+  throw new CmdletRefusal(
+    400,
+    'Microsoft.Exchange.Data.DataValidationException',
+    primaries.length === 0
+      ? 'There is no primary SMTP address for this recipient.'
+      : 'There are multiple primary SMTP addresses. Only one can be the primary address.',
+  )
+}
+
+const unfit = (name: string, value: Json): CmdletRefusal =>
+  refuseParameter(
+    `Cannot process argument transformation on parameter '${name}'. Cannot convert value "${typeof value === 'object' ? JSON.stringify(value) : value}".`,
+  )
+
+/** What Exchange says of a name it does not know. */
+export const noObject = (call: Call, identity: string): CmdletRefusal =>
+  new CmdletRefusal(
+    404,
+    'Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException',
+    `The operation couldn't be performed because object '${identity}' couldn't be found on '${call.tenant.initialDomain}'.`,
+  )

@@ -1,0 +1,232 @@
+// Mail users and mailboxes: read and changed. A mail user has its mailbox elsewhere; once it has one here it is found by
+// Get-Mailbox only. SMTP addresses need an accepted domain and belong to one recipient.
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../domain/json.ts'
+import {
+  bareOf,
+  domainOf,
+  isSame,
+  primaryOf,
+  typeOf,
+  withAddress,
+  withoutAddress,
+} from '../addresses.ts'
+import { type Call, didTo, type JsonObject, settleMail } from '../call.ts'
+import { NO_GUID } from '../identity.ts'
+import { CmdletRefusal, Refusal } from '../refusal.ts'
+import type { Recipient, User } from '../state.ts'
+import { isVisible, recipientGuidOf } from '../tenant.ts'
+import { noObject, type Parameters } from './parameters.ts'
+
+/** What a cmdlet gave, and what it warned of. */
+export interface Output {
+  readonly items: readonly JsonObject[]
+  readonly warnings?: readonly string[]
+}
+
+export const NOTHING: Output = { items: [] }
+
+type Kind = Recipient['kind']
+type RecipientUser = User & { recipient: Recipient }
+
+const isRecipient = (user: User, now: Date, kinds: readonly Kind[]): user is RecipientUser =>
+  user.recipient !== null && isVisible(user.recipient, now) && kinds.includes(user.recipient.kind)
+
+export function recipientOf(
+  call: Call,
+  identity: string,
+  ...kinds: readonly Kind[]
+): RecipientUser {
+  const user = call.tenant.userCalled(identity)
+  if (user && isRecipient(user, call.now, kinds)) return user
+  throw noObject(call, identity)
+}
+
+const TYPE_DETAILS = ({ userType, recipient }: RecipientUser): string =>
+  recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
+
+/** A recipient as cmdlets show it, with the notes on types that Exchange puts beside values. */
+export function shownRecipient(user: RecipientUser): JsonObject {
+  const { recipient } = user
+  const external = recipient.externalEmailAddress
+  const forwarding = recipient.forwardingSmtpAddress
+  return {
+    Identity: user.mailNickname,
+    Name: user.mailNickname,
+    Alias: user.mailNickname,
+    DisplayName: user.displayName,
+    'Guid@odata.type': '#Guid',
+    Guid: recipientGuidOf(user),
+    ExternalDirectoryObjectId: user.id,
+    UserPrincipalName: user.userPrincipalName,
+    WindowsLiveID: user.userPrincipalName,
+    PrimarySmtpAddress: primaryOf(user.proxyAddresses) ?? '',
+    WindowsEmailAddress: primaryOf(user.proxyAddresses) ?? '',
+    'EmailAddresses@odata.type': '#Collection(String)',
+    EmailAddresses: [...user.proxyAddresses],
+    ExternalEmailAddress: external === null ? null : `SMTP:${external}`,
+    'ExchangeGuid@odata.type': '#Guid',
+    ExchangeGuid: recipient.exchangeGuid ?? NO_GUID,
+    'ArchiveGuid@odata.type': '#Guid',
+    ArchiveGuid: recipient.archiveGuid ?? NO_GUID,
+    LegacyExchangeDN: recipient.legacyExchangeDn,
+    RecipientType: recipient.kind === 'mailbox' ? 'UserMailbox' : 'MailUser',
+    RecipientTypeDetails: TYPE_DETAILS(user),
+    HiddenFromAddressListsEnabled: recipient.isHidden,
+    ForwardingSmtpAddress: forwarding === null ? null : `smtp:${forwarding}`,
+    DeliverToMailboxAndForward: recipient.deliverToMailboxAndForward,
+  }
+}
+
+/** One by its name, or all there are. */
+export function getRecipients(
+  call: Call,
+  parameters: Parameters,
+  ...kinds: readonly Kind[]
+): Output {
+  const identity = parameters.text('Identity')
+  if (identity !== null) return { items: [shownRecipient(recipientOf(call, identity, ...kinds))] }
+  const users = call.tenant.users()
+  const found = users.filter((user): user is RecipientUser => isRecipient(user, call.now, kinds))
+  return { items: found.map(shownRecipient) }
+}
+
+export function getUsers(call: Call, parameters: Parameters): Output {
+  const identity = parameters.text('Identity')
+  const shown = (user: User): JsonObject => ({
+    Identity: user.mailNickname,
+    UserPrincipalName: user.userPrincipalName,
+    DisplayName: user.displayName,
+    ExternalDirectoryObjectId: user.id,
+    RecipientType: user.recipient === null ? 'User' : shownKind(user),
+    PreviousExchangeGuid: user.previousMailboxGuid ?? NO_GUID,
+  })
+  if (identity === null) return { items: call.tenant.users().map(shown) }
+  const user = call.tenant.userCalled(identity)
+  if (!user || !isVisible(user, call.now)) throw noObject(call, identity)
+  return { items: [shown(user)] }
+}
+
+const shownKind = (user: User): Json =>
+  user.recipient?.kind === 'mailbox' ? 'UserMailbox' : 'MailUser'
+
+/** For good: what was in the former mailbox cannot be had back. */
+export function setUser(call: Call, parameters: Parameters): Output {
+  const identity = parameters.required('Identity')
+  const user = call.tenant.userCalled(identity)
+  if (!user || !isVisible(user, call.now)) throw noObject(call, identity)
+  if (!parameters.flag('PermanentlyClearPreviousMailboxInfo') || user.previousMailboxGuid === null)
+    return unchanged(user)
+  call.tenant.change(user, { previousMailboxGuid: null })
+  didTo(call, 'previous mailbox cleared', user)
+  settleMail(call, user)
+  return NOTHING
+}
+
+const unchanged = (user: User): Output => ({
+  items: [],
+  warnings: [
+    `The command completed successfully but no settings of '${user.mailNickname}' have been modified.`,
+  ],
+})
+
+export function setMailUser(call: Call, parameters: Parameters): Output {
+  const user = recipientOf(call, parameters.required('Identity'), 'mailUser')
+  const exchangeGuid = parameters.guid('ExchangeGuid')
+  const archiveGuid = parameters.guid('ArchiveGuid')
+  const external = parameters.text('ExternalEmailAddress')?.replace(/^smtp:/i, '') ?? null
+  let proxies = addressesAfter(call, user, parameters)
+  if (external !== null) proxies = proxiesWithExternal(user, proxies, external)
+  const recipient = {
+    ...user.recipient,
+    ...(exchangeGuid === null ? {} : { exchangeGuid }),
+    ...(archiveGuid === null ? {} : { archiveGuid }),
+    ...(external === null ? {} : { externalEmailAddress: external }),
+    ...hiddenAfter(parameters),
+  }
+  return write(call, user, 'mail user changed', recipient, proxies)
+}
+
+/**
+ * The old external address is no address of the user any more. Whoever had it for the primary one, or had none, has the new one;
+ * an address of this tenant stays the primary one.
+ */
+function proxiesWithExternal(user: RecipientUser, proxies: string[], external: string): string[] {
+  const before = user.recipient.externalEmailAddress
+  const primary = primaryOf(proxies)
+  const wasPrimary = primary === null || (before !== null && isSame(primary, before))
+  const kept = before === null ? proxies : withoutAddress(proxies, `smtp:${before}`)
+  return wasPrimary ? withAddress(kept, `SMTP:${external}`) : kept
+}
+
+export function setMailbox(call: Call, parameters: Parameters): Output {
+  const user = recipientOf(call, parameters.required('Identity'), 'mailbox')
+  const forwarding = parameters.text('ForwardingSmtpAddress')?.replace(/^smtp:/i, '') ?? null
+  const recipient = {
+    ...user.recipient,
+    ...(parameters.has('ForwardingSmtpAddress') ? { forwardingSmtpAddress: forwarding } : {}),
+    ...(parameters.has('DeliverToMailboxAndForward')
+      ? { deliverToMailboxAndForward: parameters.flag('DeliverToMailboxAndForward') }
+      : {}),
+    ...hiddenAfter(parameters),
+  }
+  const proxies = addressesAfter(call, user, parameters)
+  return write(call, user, 'mailbox changed', recipient, proxies)
+}
+
+const hiddenAfter = (parameters: Parameters): Partial<Recipient> =>
+  parameters.has('HiddenFromAddressListsEnabled')
+    ? { isHidden: parameters.flag('HiddenFromAddressListsEnabled') }
+    : {}
+
+function addressesAfter(call: Call, user: RecipientUser, parameters: Parameters): string[] {
+  if (!parameters.has('EmailAddresses')) return [...user.proxyAddresses]
+  const after = parameters.addresses('EmailAddresses', user.proxyAddresses)
+  const before = new Set(user.proxyAddresses.map((proxy) => proxy.toLowerCase()))
+  const foreign = after.find(
+    (proxy) =>
+      typeOf(proxy) === 'smtp' &&
+      !before.has(proxy.toLowerCase()) &&
+      !call.tenant.hasDomain(domainOf(bareOf(proxy))),
+  )
+  if (foreign === undefined) return after
+  throw new CmdletRefusal(
+    400,
+    'Microsoft.Exchange.Configuration.ObjectModel.NotAcceptedDomainException',
+    `You can't use the domain because it's not an accepted domain for your organization. Address: ${foreign}`,
+  )
+}
+
+function write(
+  call: Call,
+  user: RecipientUser,
+  what: string,
+  recipient: Recipient,
+  proxyAddresses: string[],
+): Output {
+  const isSameAsBefore =
+    isDeepStrictEqual(recipient, user.recipient) &&
+    isDeepStrictEqual(proxyAddresses, user.proxyAddresses)
+  if (isSameAsBefore) return unchanged(user)
+  try {
+    const mail = primaryOf(proxyAddresses) ?? user.mail
+    call.tenant.change(user, { recipient, proxyAddresses, mail })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw proxyInUse(call, proxyAddresses, user)
+  }
+  const details = { recipient: { ...recipient }, emailAddresses: proxyAddresses }
+  didTo(call, what, user, details)
+  return NOTHING
+}
+
+function proxyInUse(call: Call, proxies: readonly string[], user: User): CmdletRefusal {
+  const ownerOf = (proxy: string) => call.tenant.ownerOf(proxy)
+  const taken = proxies.find((proxy) => (ownerOf(proxy) ?? user.id) !== user.id) ?? ''
+  const owner = call.tenant.user(ownerOf(taken) ?? '')?.mailNickname ?? 'another object'
+  return new CmdletRefusal(
+    400,
+    'Microsoft.Exchange.Data.Directory.ProxyAddressExistsException',
+    `The proxy address "${taken}" is already being used by the proxy addresses or LegacyExchangeDN of "${owner}". Please choose another proxy address.`,
+  )
+}

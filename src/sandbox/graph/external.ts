@@ -1,0 +1,136 @@
+// People of other tenants: an invitation for a new guest or for somebody who is here already, and the conversion that makes an
+// external user an internal one.
+import type { Json } from '../../domain/json.ts'
+import { domainOf, isSame } from '../addresses.ts'
+import { type Answer, type Call, created, didTo, type JsonObject, ok, settleMail } from '../call.ts'
+import { guidOf } from '../identity.ts'
+import { badRequest, notFound, Refusal } from '../refusal.ts'
+import { newUser, type User } from '../state.ts'
+import { passwordHashOf } from './user-properties.ts'
+import { userOf } from './users.ts'
+
+const INVITED_LOCAL = /^(?![.-])[^~!#$%^&*()+=[\]{}\\/|;:"<>?,\s@]+(?<![.-])$/
+
+export function invite(call: Call): Answer {
+  const { body } = call
+  const email = body.invitedUserEmailAddress
+  const url = body.inviteRedirectUrl
+  if (typeof email !== 'string' || !INVITED_LOCAL.test(email.slice(0, email.lastIndexOf('@'))))
+    throw invitationError('The invited user email address is not valid.')
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw invitationError('The invite redirect URL is missing or not valid.')
+  const existing = (body.invitedUser as JsonObject | undefined)?.id
+  const user =
+    typeof existing === 'string' ? inviteExisting(call, existing, email) : inviteNew(call, email)
+  didTo(call, 'invitation sent', user, { to: email, message: body.sendInvitationMessage === true })
+  settleMail(call, user)
+  return created(invitationOf(call, user, email, url))
+}
+
+const invitationError = (message: string) => new Refusal(400, 'BadRequest', message)
+
+function inviteExisting(call: Call, id: string, email: string): User {
+  const user = call.tenant.visibleUser(id, call.now)
+  if (!user) throw notFound(id)
+  if (user.mail === null || !isSame(user.mail, email))
+    throw invitationError(
+      'The mail property of the invited user does not match the invited user email address.',
+    )
+  if (user.convertedToInternalUserDateTime !== null)
+    throw new Refusal(
+      412,
+      'PreconditionFailed',
+      'The user state is neither accepted nor pending: the user was converted to an internal user.',
+    )
+  call.tenant.change(user, pending(call))
+  return user
+}
+
+const pending = ({ now }: Call): Partial<User> => ({
+  externalUserState: 'PendingAcceptance',
+  externalUserStateChangeDateTime: now.toISOString(),
+})
+
+function inviteNew(call: Call, email: string): User {
+  const { tenant, world, now, body } = call
+  if (tenant.hasDomain(domainOf(email)))
+    throw invitationError('Invitee is in inviter tenant. Invite is not needed.')
+  const known = tenant.userCalled(email)
+  if (known && known.externalUserState !== null) {
+    tenant.change(known, pending(call))
+    return known
+  }
+  if (known)
+    throw invitationError(
+      `The invited user already exists in the directory as object ID: ${known.id}. They can use that account to sign in to shared apps and resources.`,
+    )
+  const upn = `${email.replace('@', '_')}#EXT#@${tenant.initialDomain}`
+  const displayName = body.invitedUserDisplayName
+  const user: User = {
+    ...newUser(tenant.id, { id: tenant.newId('user', upn), userPrincipalName: upn, mail: email }),
+    displayName: typeof displayName === 'string' ? displayName : email.split('@')[0]!,
+    userType: body.invitedUserType === 'Member' ? 'Member' : 'Guest',
+    creationType: 'Invitation',
+    createdDateTime: now.toISOString(),
+    visibleAt: world.after(now, world.timing.replicationLagSec),
+    ...pending(call),
+  }
+  tenant.add(user)
+  didTo(call, 'user created', user)
+  return user
+}
+
+function invitationOf(call: Call, user: User, email: string, url: string): Json {
+  const id = guidOf(call.tenant.id, 'invitation', user.id, call.now.toISOString())
+  return {
+    id,
+    inviteRedeemUrl: `https://login.microsoftonline.com/redeem?rd=${encodeURIComponent(url)}&ticket=${id}`,
+    invitedUserDisplayName: user.displayName,
+    invitedUserEmailAddress: email,
+    invitedUserType: user.userType,
+    resetRedemption: false,
+    sendInvitationMessage: call.body.sendInvitationMessage === true,
+    inviteRedirectUrl: url,
+    status: 'PendingAcceptance',
+    invitedUser: { id: user.id },
+  }
+}
+
+const isExternal = (user: User): boolean =>
+  user.externalUserState !== null || user.creationType === 'Invitation'
+
+export function convertToInternal(call: Call): Answer {
+  const { tenant, body, now } = call
+  const user = userOf(call)
+  const { userPrincipalName: upn, mail } = body
+  if (!isExternal(user))
+    throw badRequest(
+      'The user authentication is already internal and is not eligible for conversion.',
+    )
+  if (typeof upn !== 'string' || upn === '')
+    throw badRequest(
+      'The userPrincipalName is empty. Provide a userPrincipalName of a verified domain.',
+    )
+  tenant.requireVerified(upn)
+  if (mail !== undefined && (typeof mail !== 'string' || mail === ''))
+    throw badRequest('The mail is empty. Provide a mail address.')
+  const passwordHash = passwordHashOf(body.passwordProfile ?? null)
+  tenant.change(user, {
+    userPrincipalName: upn,
+    passwordHash,
+    ...(mail === undefined ? {} : { mail }),
+    userType: 'Member',
+    creationType: null,
+    externalUserState: null,
+    externalUserStateChangeDateTime: null,
+    convertedToInternalUserDateTime: now.toISOString(),
+  })
+  didTo(call, 'user converted', user)
+  settleMail(call, user)
+  return ok({
+    displayName: user.displayName,
+    userPrincipalName: user.userPrincipalName,
+    mail: user.mail,
+    convertedToInternalUserDateTime: user.convertedToInternalUserDateTime,
+  })
+}

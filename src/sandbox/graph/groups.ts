@@ -1,0 +1,160 @@
+// Groups and who is in them. Graph writes only the kinds it owns: lists of Exchange and dynamic groups refuse. Removing somebody
+// who is no member reads exactly as if the group did not exist.
+import { type Answer, type Call, did, type JsonObject, NO_CONTENT, ok } from '../call.ts'
+import { isGuid } from '../identity.ts'
+import { badRequest, notFound, Refusal } from '../refusal.ts'
+import type { Group } from '../state.ts'
+import { isVisible } from '../tenant.ts'
+import { type Kind, listOf, pick, selectOf } from './odata.ts'
+import { graphUser, USER } from './user-properties.ts'
+import { referredId, remove, userOf } from './users.ts'
+
+const GROUP: Kind = {
+  type: 'microsoft.graph.group',
+  properties: [
+    'id',
+    'displayName',
+    'mail',
+    'mailEnabled',
+    'securityEnabled',
+    'groupTypes',
+    'visibility',
+  ],
+  usual: ['id', 'displayName', 'mail', 'mailEnabled', 'securityEnabled', 'groupTypes'],
+}
+
+const GROUP_TYPES: Readonly<Record<Group['kind'], readonly string[]>> = {
+  security: [],
+  microsoft365: ['Unified'],
+  distribution: [],
+  mailEnabledSecurity: [],
+  dynamic: ['DynamicMembership'],
+}
+
+const graphGroup = ({ id, displayName, mail, kind }: Group): JsonObject => ({
+  id,
+  displayName,
+  mail,
+  mailEnabled: ['microsoft365', 'distribution', 'mailEnabledSecurity'].includes(kind),
+  securityEnabled: ['security', 'mailEnabledSecurity', 'dynamic'].includes(kind),
+  groupTypes: [...GROUP_TYPES[kind]],
+  visibility: null,
+})
+
+function groupOf(call: Call): Group {
+  const id = call.params.group!
+  if (!isGuid(id)) throw badRequest(`Invalid object identifier '${id}'.`)
+  const group = call.tenant.group(id)
+  if (!group || !isVisible(group, call.now)) throw notFound(id)
+  return group
+}
+
+export function getGroup(call: Call): Answer {
+  const names = selectOf(call, GROUP)
+  return ok(pick(graphGroup(groupOf(call)), names))
+}
+
+export const listGroups = (call: Call): Answer =>
+  listOf(call, call.tenant.groups().map(graphGroup), GROUP, 'groups')
+
+function memberItems(call: Call, ids: Iterable<string>): JsonObject[] {
+  const { tenant } = call
+  return [...ids].flatMap((id): JsonObject[] => {
+    const user = tenant.user(id)
+    if (user) return [{ '@odata.type': '#microsoft.graph.user', ...graphUser(user) }]
+    const group = tenant.group(id)
+    return group ? [{ '@odata.type': '#microsoft.graph.group', ...graphGroup(group) }] : []
+  })
+}
+
+export const listMembers = (call: Call): Answer =>
+  listOf(call, memberItems(call, groupOf(call).members), USER, 'directoryObjects')
+
+export function listTransitiveMembers(call: Call): Answer {
+  const found = new Set<string>()
+  const open = [...groupOf(call).members]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (found.has(id)) continue
+    found.add(id)
+    open.push(...(call.tenant.group(id)?.members ?? []))
+  }
+  return listOf(call, memberItems(call, found), USER, 'directoryObjects')
+}
+
+function requireWritable(group: Group): void {
+  if (group.kind === 'dynamic')
+    throw new Refusal(
+      403,
+      'Authorization_RequestDenied',
+      'Insufficient privileges to complete the operation: the membership of a dynamic group is made by its rule.',
+    )
+  if (group.kind === 'distribution' || group.kind === 'mailEnabledSecurity')
+    throw new Refusal(
+      403,
+      'Authorization_RequestDenied',
+      'Cannot Update a mail-enabled security groups and or distribution list.',
+    )
+}
+
+export function addMember(call: Call): Answer {
+  const { tenant, now } = call
+  const id = referredId(call.body)
+  const group = tenant.group(call.params.group!)
+  if (!group) throw notFound(call.params.group!)
+  // A group that is too new is not said to be missing: the reference to it is said to be wrong.
+  if (!isVisible(group, now))
+    throw badRequest(
+      "The source resource object or one of the objects being referenced don't exist.",
+    )
+  requireWritable(group)
+  const member = tenant.visibleUser(id, now) ?? tenant.group(id)
+  if (!member) throw notFound(id)
+  if (group.members.includes(member.id))
+    throw badRequest(
+      "One or more added object references already exist for the following modified properties: 'members'.",
+    )
+  group.members.push(member.id)
+  did(call, 'member added', { id: group.id, name: group.displayName }, { member: member.id })
+  return NO_CONTENT
+}
+
+export function removeMember(call: Call): Answer {
+  const group = call.tenant.group(call.params.group!)
+  const member = call.params.member!.toLowerCase()
+  if (!group || !isVisible(group, call.now) || !group.members.includes(member))
+    throw notFound(call.params.group!)
+  requireWritable(group)
+  group.members.splice(group.members.indexOf(member), 1)
+  did(call, 'member removed', { id: group.id, name: group.displayName }, { member })
+  return NO_CONTENT
+}
+
+/** Without `/$ref` at its end the path names the user and not the membership, and the user is what is deleted. */
+export const deleteMemberObject = (call: Call): Answer => {
+  groupOf(call)
+  return remove(call, userOf(call, 'member'))
+}
+
+const CHECKED_MAX = 20
+
+export function checkMemberGroups(call: Call): Answer {
+  const user = userOf(call)
+  const asked = call.body.groupIds
+  if (!Array.isArray(asked) || asked.length > CHECKED_MAX)
+    throw badRequest(`The parameter 'groupIds' must hold at most ${CHECKED_MAX} ids.`)
+  const wrong = asked.find((id) => typeof id !== 'string' || !isGuid(id))
+  if (wrong !== undefined) throw badRequest(`Invalid object identifier '${String(wrong)}'.`)
+  const around = call.tenant.groupsAround(user.id)
+  return ok({ value: asked.filter((id) => around.has(String(id).toLowerCase())) })
+}
+
+export const listMemberOf = (call: Call): Answer => {
+  const user = userOf(call)
+  const groups = call.tenant.groups().filter(({ members }) => members.includes(user.id))
+  return listOf(
+    call,
+    groups.map((group) => ({ '@odata.type': '#microsoft.graph.group', ...graphGroup(group) })),
+    GROUP,
+    'directoryObjects',
+  )
+}

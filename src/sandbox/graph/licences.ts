@@ -1,0 +1,99 @@
+// Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
+import type { Json } from '../../domain/json.ts'
+import { type Answer, type Call, didTo, type JsonObject, ok, settleMail } from '../call.ts'
+import { disconnectMailbox } from '../mail.ts'
+import { badRequest } from '../refusal.ts'
+import type { Sku, User } from '../state.ts'
+import type { Tenant } from '../tenant.ts'
+import { pick } from './odata.ts'
+import { graphUser, USER } from './user-properties.ts'
+import { userOf } from './users.ts'
+
+const consumedOf = (tenant: Tenant, skuId: string): number =>
+  tenant.users().filter((user) => hasSku(user, skuId)).length
+
+const hasSku = (user: User, skuId: string): boolean =>
+  user.assignedLicenses.some((one) => one.skuId === skuId)
+
+const plansOf = (sku: Sku): Json[] =>
+  sku.servicePlans.map((plan) => ({ ...plan, provisioningStatus: 'Success', appliesTo: 'User' }))
+
+export const listSkus = ({ tenant }: Call): Answer =>
+  ok({
+    value: tenant.state.skus.map((sku) => ({
+      id: `${tenant.id}_${sku.skuId}`,
+      skuId: sku.skuId,
+      skuPartNumber: sku.skuPartNumber,
+      appliesTo: 'User',
+      capabilityStatus: 'Enabled',
+      consumedUnits: consumedOf(tenant, sku.skuId),
+      prepaidUnits: { enabled: sku.enabledUnits, suspended: 0, warning: 0, lockedOut: 0 },
+      servicePlans: plansOf(sku),
+    })),
+  })
+
+export const listLicenceDetails = (call: Call): Answer => {
+  const user = userOf(call)
+  const skus = call.tenant.state.skus.filter(({ skuId }) => hasSku(user, skuId))
+  return ok({
+    value: skus.map((sku) => ({
+      id: sku.skuId,
+      skuId: sku.skuId,
+      skuPartNumber: sku.skuPartNumber,
+      servicePlans: plansOf(sku),
+    })),
+  })
+}
+
+interface Licence {
+  readonly skuId: string
+  readonly disabledPlans: string[]
+}
+
+function skuOf(tenant: Tenant, skuId: string): Sku {
+  const sku = tenant.state.skus.find((one) => one.skuId === skuId)
+  if (sku) return sku
+  throw badRequest(`License ${skuId} does not correspond to a valid company License.`)
+}
+
+function licencesOf(body: JsonObject): { added: Licence[]; removed: string[] } {
+  const { addLicenses, removeLicenses } = body
+  if (!Array.isArray(addLicenses) || !Array.isArray(removeLicenses))
+    throw badRequest("One or more parameters of the operation 'assignLicense' are missing.")
+  const added = (addLicenses as JsonObject[]).map(({ skuId, disabledPlans }) => ({
+    skuId: String(skuId).toLowerCase(),
+    disabledPlans: Array.isArray(disabledPlans) ? disabledPlans.map(String) : [],
+  }))
+  return { added, removed: removeLicenses.map((id) => String(id).toLowerCase()) }
+}
+
+export function assignLicence(call: Call): Answer {
+  const { tenant } = call
+  const user = userOf(call)
+  const { added, removed } = licencesOf(call.body)
+  for (const skuId of removed) {
+    skuOf(tenant, skuId)
+    if (!hasSku(user, skuId)) throw badRequest('User does not have a corresponding license.')
+  }
+  for (const { skuId } of added) requireAvailable(tenant, user, skuOf(tenant, skuId))
+  const before = user.assignedLicenses
+  const touched = new Set([...removed, ...added.map(({ skuId }) => skuId)])
+  const after = [...before.filter(({ skuId }) => !touched.has(skuId)), ...added]
+  if (JSON.stringify(after.toSorted(bySku)) !== JSON.stringify(before.toSorted(bySku))) {
+    tenant.change(user, { assignedLicenses: after })
+    didTo(call, 'licences changed', user, { added: added.map(({ skuId }) => skuId), removed })
+    const change = disconnectMailbox(tenant, user)
+    if (change !== null) didTo(call, change, user)
+    settleMail(call, user)
+  }
+  return ok(pick(graphUser(user), [...USER.usual, 'assignedLicenses']))
+}
+
+const bySku = (a: Licence, b: Licence): number => (a.skuId < b.skuId ? -1 : 1)
+
+function requireAvailable(tenant: Tenant, user: User, sku: Sku): void {
+  if (user.usageLocation === null)
+    throw badRequest('License assignment cannot be done for user with invalid usage location.')
+  if (hasSku(user, sku.skuId) || consumedOf(tenant, sku.skuId) < sku.enabledUnits) return
+  throw badRequest(`Subscription with SKU ${sku.skuId} does not have any available licenses.`)
+}

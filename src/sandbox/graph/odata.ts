@@ -1,0 +1,139 @@
+// The query options of Microsoft Graph, as far as they are needed: $select, $filter with eq, startswith and any, $top, $count and
+// paging by @odata.nextLink. What is not understood is refused, never ignored: a filter that is left out finds too much.
+import type { Json } from '../../domain/json.ts'
+import { type Answer, type Call, type JsonObject, ok } from '../call.ts'
+import { Refusal } from '../refusal.ts'
+
+export interface Kind {
+  /** As in `microsoft.graph.user`. */
+  readonly type: string
+  readonly properties: readonly string[]
+  /** What comes without $select. */
+  readonly usual: readonly string[]
+}
+
+const PAGE_DEFAULT = 100
+const PAGE_MAX = 999
+const FILTER_CHARS_MAX = 4_000
+
+const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken', '$orderby', '$expand']
+
+/** The properties that were asked for, by their proper names. */
+export function selectOf(call: Call, kind: Kind): readonly string[] {
+  const asked = call.url.searchParams.get('$select')
+  if (asked === null) return kind.usual
+  return asked.split(',').map((name) => propertyOf(name.trim(), kind))
+}
+
+function propertyOf(name: string, kind: Kind): string {
+  const found = kind.properties.find((one) => one.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  throw new Refusal(
+    400,
+    'BadRequest',
+    `Parsing OData Select and Expand failed: Could not find a property named '${name}' on type '${kind.type}'.`,
+  )
+}
+
+export const pick = (whole: JsonObject, names: readonly string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, whole[name] ?? null]))
+
+const unsupported = () => new Refusal(400, 'Request_UnsupportedQuery', 'Unsupported Query.')
+
+type Test = (item: JsonObject) => boolean
+
+const textOf = (quoted: string): string => quoted.slice(1, -1).replaceAll("''", "'")
+const fold = (value: Json | undefined): string => String(value ?? '').toLowerCase()
+
+const QUOTED = `'(?:[^']|'')*'`
+const EQUALS = new RegExp(`^(\\w+) (eq|ne) (${QUOTED}|true|false|null)$`)
+const STARTS = new RegExp(`^startswith\\((\\w+), ?(${QUOTED})\\)$`)
+const ANY = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
+
+/** Parts between `and`, outside of quotes. */
+const partsOf = (filter: string): string[] =>
+  (filter.match(new RegExp(`(?:${QUOTED}|(?! and ).)+`, 'g')) ?? []).map((part) =>
+    part.replace(/^ ?and /, '').trim(),
+  )
+
+export function filterOf(call: Call, kind: Kind): Test {
+  const filter = call.url.searchParams.get('$filter')
+  if (filter === null) return () => true
+  if (filter.length > FILTER_CHARS_MAX) throw unsupported()
+  const tests = partsOf(filter).map((part) => testOf(part, kind))
+  return (item) => tests.every((test) => test(item))
+}
+
+function testOf(part: string, kind: Kind): Test {
+  const equals = EQUALS.exec(part)
+  if (equals) {
+    const [, name, operator, literal] = equals
+    const property = propertyOf(name!, kind)
+    const wanted = literal!.startsWith("'") ? textOf(literal!) : literal === 'null' ? '' : literal!
+    return (item) => (fold(item[property]) === wanted.toLowerCase()) === (operator === 'eq')
+  }
+  const starts = STARTS.exec(part)
+  if (starts) {
+    const property = propertyOf(starts[1]!, kind)
+    return (item) => fold(item[property]).startsWith(textOf(starts[2]!).toLowerCase())
+  }
+  const any = ANY.exec(part)
+  if (!any) throw unsupported()
+  const property = propertyOf(any[1]!, kind)
+  return (item) => {
+    const values = item[property]
+    return (
+      Array.isArray(values) && values.some((one) => fold(one) === textOf(any[3]!).toLowerCase())
+    )
+  }
+}
+
+/** A page of the items in order of their ids, so that what comes and goes between two pages moves nobody else. */
+export function listOf(
+  call: Call,
+  items: readonly JsonObject[],
+  kind: Kind,
+  context: string,
+): Answer {
+  const { searchParams } = call.url
+  const unknown = [...searchParams.keys()].find((key) => !KNOWN_OPTIONS.includes(key))
+  if (unknown !== undefined || searchParams.has('$expand') || searchParams.has('$orderby'))
+    throw unsupported()
+  const names = selectOf(call, kind)
+  const after = searchParams.get('$skiptoken') ?? ''
+  const size = pageSizeOf(searchParams.get('$top'))
+  const found = items.filter(filterOf(call, kind)).toSorted(byId)
+  const rest = found.filter(({ id }) => String(id) > after)
+  const page = rest.slice(0, size)
+  return ok({
+    '@odata.context': `${call.url.origin}/v1.0/$metadata#${context}`,
+    ...(searchParams.get('$count') === 'true' ? { '@odata.count': found.length } : {}),
+    ...(rest.length > size
+      ? { '@odata.nextLink': nextLink(call.url, String(page.at(-1)!.id)) }
+      : {}),
+    value: page.map((item) => ({ ...marksOf(item), ...pick(item, names) })),
+  })
+}
+
+/** What says the type of an item in a list of several types stays, whatever is selected. */
+const marksOf = (item: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(item).filter(([name]) => name.startsWith('@')))
+
+const byId = (a: JsonObject, b: JsonObject): number => (String(a.id) < String(b.id) ? -1 : 1)
+
+function pageSizeOf(top: string | null): number {
+  if (top === null) return PAGE_DEFAULT
+  const size = Number(top)
+  if (Number.isInteger(size) && size >= 1 && size <= PAGE_MAX) return size
+  throw new Refusal(
+    400,
+    'Request_BadRequest',
+    `Invalid page size specified: '${top}'. Must be between 1 and 999 inclusive.`,
+  )
+}
+
+function nextLink(url: URL, lastId: string): string {
+  const next = new URL(url)
+  next.searchParams.set('$skiptoken', lastId)
+  return next.href
+}

@@ -1,0 +1,191 @@
+// A user as Microsoft Graph shows it: which properties there are, which come unasked, which may be written and what values fit.
+import type { Json } from '../../domain/json.ts'
+import { domainOf } from '../addresses.ts'
+import type { JsonObject } from '../call.ts'
+import { hashOf } from '../identity.ts'
+import { badRequest, type Refusal } from '../refusal.ts'
+import type { User } from '../state.ts'
+import type { Tenant } from '../tenant.ts'
+import type { Kind } from './odata.ts'
+
+const TEXT_ATTRIBUTES: readonly string[] = [
+  ...['ageGroup', 'city', 'companyName', 'consentProvidedForMinor', 'country', 'department'],
+  ...['employeeHireDate', 'employeeId', 'employeeLeaveDateTime', 'employeeType', 'faxNumber'],
+  ...['givenName', 'jobTitle', 'mobilePhone', 'officeLocation', 'onPremisesImmutableId'],
+  ...[
+    'postalCode',
+    'preferredDataLocation',
+    'preferredLanguage',
+    'state',
+    'streetAddress',
+    'surname',
+  ],
+  ...['passwordPolicies'],
+]
+const LIST_ATTRIBUTES: readonly string[] = ['businessPhones', 'otherMails']
+const EXTENSIONS = 'onPremisesExtensionAttributes'
+const EXTENSION = /^extensionAttribute([1-9]|1[0-5])$/
+const ATTRIBUTES: readonly string[] = [
+  ...TEXT_ATTRIBUTES,
+  ...LIST_ATTRIBUTES,
+  ...[EXTENSIONS, 'showInAddressList'],
+]
+const NAMED: readonly string[] = [
+  ...['accountEnabled', 'displayName', 'mail', 'mailNickname', 'passwordProfile'],
+  ...['usageLocation', 'userPrincipalName', 'userType'],
+]
+const READ_ONLY: readonly string[] = [
+  ...['id', 'proxyAddresses', 'assignedLicenses', 'createdDateTime', 'creationType'],
+  ...['deletedDateTime', 'externalUserState', 'externalUserStateChangeDateTime'],
+  ...['onPremisesSyncEnabled', 'onPremisesUserPrincipalName', 'signInSessionsValidFromDateTime'],
+]
+
+export const USER: Kind = {
+  type: 'microsoft.graph.user',
+  properties: [...ATTRIBUTES, ...NAMED, ...READ_ONLY],
+  usual: [
+    ...['businessPhones', 'displayName', 'givenName', 'jobTitle', 'mail', 'mobilePhone'],
+    ...['officeLocation', 'preferredLanguage', 'surname', 'userPrincipalName', 'id'],
+  ],
+}
+
+/** Everything but the password, which nobody can read. */
+export function graphUser(user: User): JsonObject {
+  const { attributes } = user
+  const extensions = (attributes[EXTENSIONS] ?? {}) as JsonObject
+  return {
+    ...Object.fromEntries(TEXT_ATTRIBUTES.map((name) => [name, attributes[name] ?? null])),
+    ...Object.fromEntries(LIST_ATTRIBUTES.map((name) => [name, attributes[name] ?? []])),
+    [EXTENSIONS]: Object.fromEntries(
+      Array.from({ length: 15 }, (_, at) => `extensionAttribute${at + 1}`).map((name) => [
+        name,
+        extensions[name] ?? null,
+      ]),
+    ),
+    showInAddressList: attributes.showInAddressList ?? null,
+    id: user.id,
+    accountEnabled: user.accountEnabled,
+    displayName: user.displayName,
+    mail: user.mail,
+    mailNickname: user.mailNickname,
+    passwordProfile: null,
+    usageLocation: user.usageLocation,
+    userPrincipalName: user.userPrincipalName,
+    userType: user.userType,
+    proxyAddresses: [...user.proxyAddresses],
+    assignedLicenses: user.assignedLicenses.map((one) => ({ ...one })),
+    createdDateTime: user.createdDateTime,
+    creationType: user.creationType,
+    deletedDateTime: user.deletedDateTime,
+    externalUserState: user.externalUserState,
+    externalUserStateChangeDateTime: user.externalUserStateChangeDateTime,
+    onPremisesSyncEnabled: null,
+    onPremisesUserPrincipalName: null,
+    signInSessionsValidFromDateTime: user.signInSessionsValidFromDateTime,
+  }
+}
+
+const invalidValue = (name: string): Refusal =>
+  badRequest(`Invalid value specified for property '${name}' of resource 'User'.`)
+
+/** What the body asks to be written, checked; nothing is changed yet. */
+export function writtenOf(tenant: Tenant, user: User | null, body: JsonObject): Partial<User> {
+  const changes: Partial<User> = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (name.startsWith('@')) continue
+    if (READ_ONLY.includes(name))
+      throw badRequest(`Property '${name}' is read-only and cannot be set.`)
+    if (NAMED.includes(name)) Object.assign(changes, namedValue(tenant, user, name, value))
+    else if (ATTRIBUTES.includes(name)) {
+      const attributes = changes.attributes ?? user?.attributes ?? {}
+      changes.attributes = { ...attributes, [name]: attributeValue(attributes, name, value) }
+    } else
+      throw badRequest(
+        `Property '${name}' does not exist as a declared property or extension property.`,
+      )
+  }
+  return changes
+}
+
+const UPN_LOCAL = /^[A-Za-z0-9'._!#^~-]{1,64}$/
+const NICKNAME = /^[^\s@()\\[\]";:<>,]{1,64}$/
+const ADDRESS = /^[^@\s]+@[^@\s]+\.[^@\s]+$/
+
+function namedValue(tenant: Tenant, user: User | null, name: string, value: Json): Partial<User> {
+  const isText = typeof value === 'string' && value !== ''
+  switch (name) {
+    case 'accountEnabled':
+      if (typeof value === 'boolean') return { accountEnabled: value }
+      break
+    case 'displayName':
+      if (isText && value.length <= 256) return { displayName: value }
+      break
+    case 'mailNickname':
+      if (isText && NICKNAME.test(value)) return { mailNickname: value }
+      break
+    case 'usageLocation':
+      if (value === null || (isText && /^[A-Z]{2}$/.test(value))) return { usageLocation: value }
+      break
+    case 'userType':
+      if (value === 'Member' || value === 'Guest') return { userType: value }
+      break
+    case 'userPrincipalName':
+      if (!isText || !UPN_LOCAL.test(value.slice(0, value.lastIndexOf('@')))) break
+      tenant.requireVerified(value)
+      return { userPrincipalName: value }
+    case 'mail':
+      return { mail: mailValue(tenant, user, value) }
+    case 'passwordProfile':
+      return { passwordHash: passwordHashOf(value) }
+  }
+  throw invalidValue(name)
+}
+
+function mailValue(tenant: Tenant, user: User | null, value: Json): string | null {
+  if (user?.recipient?.kind === 'mailbox')
+    throw badRequest(
+      'Unable to update the specified properties for objects that have originated within an external service.',
+    )
+  if (value === null) return null
+  if (typeof value !== 'string' || !ADDRESS.test(value) || domainOf(value) === '')
+    throw invalidValue('mail')
+  const owner = tenant.ownerOf(`smtp:${value}`)
+  if (owner !== undefined && owner !== user?.id)
+    throw badRequest(
+      'Another object with the same value for property proxyAddresses already exists.',
+    )
+  return value
+}
+
+/** At least eight characters of three of the four kinds, as Entra asks by default. */
+export function passwordHashOf(profile: Json): string {
+  const password = (profile as JsonObject | null)?.password
+  const text = typeof password === 'string' ? password : ''
+  const kinds = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text))
+  if (text.length >= 8 && text.length <= 256 && kinds.length >= 3) return hashOf(text)
+  throw badRequest(
+    'The specified password does not comply with password complexity requirements. Please provide a different password.',
+  )
+}
+
+function attributeValue(before: User['attributes'], name: string, value: Json): Json {
+  if (name === EXTENSIONS) {
+    const isFit =
+      isObject(value) &&
+      Object.entries(value).every(([key, one]) => EXTENSION.test(key) && isTextOrNull(one))
+    if (!isFit) throw invalidValue(name)
+    // What is not named stays as it was.
+    return { ...((before[name] ?? {}) as JsonObject), ...(value as JsonObject) }
+  }
+  const isFit = LIST_ATTRIBUTES.includes(name)
+    ? Array.isArray(value) && value.every((one) => typeof one === 'string')
+    : name === 'showInAddressList'
+      ? value === null || typeof value === 'boolean'
+      : isTextOrNull(value) && value !== ''
+  if (!isFit) throw invalidValue(name)
+  return value
+}
+
+const isTextOrNull = (value: Json): boolean => value === null || typeof value === 'string'
+const isObject = (value: Json): value is { [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

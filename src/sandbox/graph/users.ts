@@ -1,0 +1,210 @@
+// Users: made, read, changed, deleted and restored; their manager, their sessions, and mail sent in their name.
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../domain/json.ts'
+import { withAddress } from '../addresses.ts'
+import {
+  type Answer,
+  type Call,
+  created,
+  did,
+  didTo,
+  type JsonObject,
+  NO_CONTENT,
+  ok,
+  settleMail,
+} from '../call.ts'
+import { badRequest, notFound, Refusal } from '../refusal.ts'
+import { newUser, type User } from '../state.ts'
+import { isVisible } from '../tenant.ts'
+import { listOf, pick, selectOf } from './odata.ts'
+import { graphUser, USER, writtenOf } from './user-properties.ts'
+
+/** Whom the path names, if reads can see them yet. */
+export function userOf(call: Call, name = 'user'): User {
+  const reference = call.params[name]!
+  const user = call.tenant.visibleUser(reference, call.now)
+  if (!user) throw notFound(reference)
+  return user
+}
+
+export function createUser(call: Call): Answer {
+  const { tenant, world, now, body } = call
+  const missing = [
+    'accountEnabled',
+    'displayName',
+    'mailNickname',
+    'userPrincipalName',
+    'passwordProfile',
+  ].find((name) => body[name] === undefined)
+  if (missing !== undefined)
+    throw badRequest(`A value is required for property '${missing}' of resource 'User'.`)
+  const written = writtenOf(tenant, null, body)
+  const upn = written.userPrincipalName!
+  const user: User = {
+    ...newUser(tenant.id, { userPrincipalName: upn, id: tenant.newId('user', upn) }),
+    ...written,
+    createdDateTime: now.toISOString(),
+    visibleAt: world.after(now, world.timing.replicationLagSec),
+  }
+  tenant.add(user)
+  didTo(call, 'user created', user)
+  settleMail(call, user)
+  return created(pick(graphUser(user), USER.usual))
+}
+
+export const getUser = (call: Call): Answer => {
+  const names = selectOf(call, USER)
+  return ok(pick(graphUser(userOf(call)), names))
+}
+
+export const listUsers = (call: Call): Answer =>
+  listOf(
+    call,
+    call.tenant
+      .users()
+      .filter((user) => isVisible(user, call.now))
+      .map(graphUser),
+    USER,
+    'users',
+  )
+
+export function updateUser(call: Call): Answer {
+  const user = userOf(call)
+  const written = writtenOf(call.tenant, user, call.body)
+  const changed = Object.entries(written).filter(
+    ([name, value]) => !isDeepStrictEqual(value, user[name as keyof User]),
+  )
+  if (changed.length === 0) return NO_CONTENT
+  call.tenant.change(user, { ...written, ...proxiesAfter(user, written) })
+  const details = Object.fromEntries(
+    changed.map(([name, value]) => [
+      name,
+      name === 'passwordHash' ? '(not shown)' : (value as Json),
+    ]),
+  )
+  didTo(call, 'user changed', user, details)
+  settleMail(call, user)
+  return NO_CONTENT
+}
+
+/** A recipient with a new name can be written to under it, and under the old one still. */
+function proxiesAfter(user: User, written: Partial<User>): Partial<User> {
+  const name = written.userPrincipalName
+  if (name === undefined || user.recipient === null) return {}
+  return { proxyAddresses: withAddress(user.proxyAddresses, `smtp:${name}`) }
+}
+
+export function deleteUser(call: Call): Answer {
+  return remove(call, userOf(call))
+}
+
+export function remove(call: Call, user: User): Answer {
+  call.tenant.change(user, { deletedDateTime: call.now.toISOString(), assignedLicenses: [] })
+  didTo(call, 'user deleted', user)
+  return NO_CONTENT
+}
+
+function deletedOf(call: Call): User {
+  const user = call.tenant.deletedUser(call.params.item!)
+  if (!user) throw notFound(call.params.item!)
+  return user
+}
+
+export const getDeleted = (call: Call): Answer => {
+  const names = selectOf(call, USER)
+  const user = graphUser(deletedOf(call))
+  return ok({ '@odata.type': '#microsoft.graph.user', ...pick(user, names) })
+}
+
+export const listDeleted = (call: Call): Answer =>
+  listOf(call, call.tenant.deletedUsers().map(graphUser), USER, 'directoryObjects')
+
+export function restoreUser(call: Call): Answer {
+  const user = deletedOf(call)
+  call.tenant.change(user, { deletedDateTime: null })
+  didTo(call, 'user restored', user)
+  return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(user), USER.usual) })
+}
+
+export function purgeUser(call: Call): Answer {
+  const user = deletedOf(call)
+  call.tenant.purge(user)
+  didTo(call, 'user purged', user)
+  return NO_CONTENT
+}
+
+/** The id at the end of a reference such as https://graph.microsoft.com/v1.0/directoryObjects/42. */
+export function referredId(body: JsonObject): string {
+  const reference = body['@odata.id']
+  const found =
+    typeof reference === 'string' &&
+    /^https?:\/\/[^/]+\/(?:v1\.0|beta)\/(?:directoryObjects|users|groups)\/([^/?#]+)$/.exec(
+      reference,
+    )
+  if (!found) throw badRequest("Invalid URL format specified in '@odata.id'.")
+  return decodeURIComponent(found[1]!)
+}
+
+export function getManager(call: Call): Answer {
+  const user = userOf(call)
+  const manager = call.tenant.user(user.managerId ?? '')
+  if (!manager) throw notFound('manager')
+  const names = selectOf(call, USER)
+  return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(manager), names) })
+}
+
+export function setManager(call: Call): Answer {
+  const user = userOf(call)
+  const reference = referredId(call.body)
+  const manager = call.tenant.visibleUser(reference, call.now)
+  if (!manager) throw notFound(reference)
+  if (user.managerId === manager.id) return NO_CONTENT
+  call.tenant.change(user, { managerId: manager.id })
+  didTo(call, 'manager set', user, { manager: manager.userPrincipalName })
+  return NO_CONTENT
+}
+
+export function removeManager(call: Call): Answer {
+  const user = userOf(call)
+  if (user.managerId === null) throw notFound('manager')
+  call.tenant.change(user, { managerId: null })
+  didTo(call, 'manager removed', user)
+  return NO_CONTENT
+}
+
+export function revokeSessions(call: Call): Answer {
+  const user = userOf(call)
+  call.tenant.change(user, { signInSessionsValidFromDateTime: call.now.toISOString() })
+  didTo(call, 'sessions revoked', user)
+  return ok({ value: true })
+}
+
+const RECIPIENTS_MAX = 500
+
+export function sendMail(call: Call): Answer {
+  const user = userOf(call)
+  const message = call.body.message as JsonObject | undefined
+  const lists = [message?.toRecipients, message?.ccRecipients, message?.bccRecipients]
+  const recipients = lists.flatMap((list) => (Array.isArray(list) ? (list as JsonObject[]) : []))
+  const addresses = recipients.map(
+    (one) => (one.emailAddress as JsonObject | undefined)?.address ?? '',
+  )
+  if (!message || addresses.length === 0 || addresses.length > RECIPIENTS_MAX)
+    throw badRequest('At least one recipient is not valid.')
+  if (user.recipient?.kind !== 'mailbox')
+    throw new Refusal(
+      404,
+      'MailboxNotEnabledForRESTAPI',
+      'The mailbox is either inactive, soft-deleted, or is hosted on-premise.',
+    )
+  did(
+    call,
+    'mail sent',
+    { id: user.id, name: user.userPrincipalName },
+    {
+      to: addresses,
+      subject: message.subject ?? null,
+    },
+  )
+  return { status: 202 }
+}

@@ -1,0 +1,99 @@
+// A request that the tenant refuses: the status, the code and the sentence that Microsoft 365 would answer. Whoever writes the
+// answer gives it the shape of the API that was asked.
+import type { Json } from '../domain/json.ts'
+
+export interface RefusalDetail {
+  readonly code: string
+  readonly target: string
+  readonly message: string
+}
+
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly status: number
+  readonly code: string
+  readonly details: readonly RefusalDetail[]
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: readonly RefusalDetail[] = [],
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+export const badRequest = (message: string): Refusal =>
+  new Refusal(400, 'Request_BadRequest', message)
+
+/** Of the same words whether the object is not there or something it should be linked with. */
+export const notFound = (id: string): Refusal =>
+  new Refusal(
+    404,
+    'Request_ResourceNotFound',
+    `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`,
+  )
+
+export function objectConflict(property: string, value: string, owner: string): Refusal {
+  const message = `Another object with the same value for property ${property} already exists.`
+  const details = [
+    { code: 'ObjectConflict', target: property, message },
+    ...(property === 'proxyAddresses'
+      ? [{ code: 'ConflictingObjects', target: owner, message: `${value} is in use.` }]
+      : []),
+  ]
+  return new Refusal(400, 'Request_BadRequest', message, details)
+}
+
+/** What a cmdlet throws: its .NET exception and text, wrapped as Exchange's REST endpoint does. */
+export class CmdletRefusal extends Error {
+  override readonly name = 'CmdletRefusal'
+  readonly status: number
+  readonly code: string
+  readonly exception: string
+
+  constructor(status: number, exception: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = status === 404 ? 'NotFound' : 'BadRequest'
+    this.exception = exception
+  }
+}
+
+/** The body of every error of Microsoft Graph. */
+export const graphErrorBody = (
+  refusal: Pick<Refusal, 'code' | 'message' | 'details'>,
+  ids: { readonly date: string; readonly requestId: string; readonly clientRequestId: string },
+): Json => ({
+  error: {
+    code: refusal.code,
+    message: refusal.message,
+    ...(refusal.details.length > 0 ? { details: refusal.details.map((one) => ({ ...one })) } : {}),
+    innerError: {
+      date: ids.date,
+      'request-id': ids.requestId,
+      'client-request-id': ids.clientRequestId,
+    },
+  },
+})
+
+/** The body of a cmdlet's error: the reason is the third part of the detail's message, between the bars. */
+export const cmdletErrorBody = (refusal: CmdletRefusal, mark: string): Json => ({
+  error: {
+    code: refusal.code,
+    message: 'Error executing cmdlet',
+    details: [
+      { code: 'Client', target: '', message: `${mark}|${refusal.exception}|${refusal.message}` },
+    ],
+    innererror: {
+      message: 'Error executing cmdlet',
+      type: 'Microsoft.Exchange.Admin.OData.Core.ODataServiceException',
+      stacktrace: '',
+      internalexception: { message: refusal.message, type: refusal.exception, stacktrace: '' },
+    },
+  },
+})

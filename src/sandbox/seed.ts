@@ -1,0 +1,158 @@
+// Where a sandbox begins: a seed in JSON, which says as much or as little as it likes; a CSV file of people, who then live in a
+// source tenant and have somewhere to go; or nothing at all. What does not fit is refused with the place and the reason.
+import { parse } from 'csv-parse/sync'
+import type { z } from 'zod'
+import { domainOf } from './addresses.ts'
+import { DEFAULT_SKUS } from './skus.ts'
+import { completeState, type Seed, type State, seedSchema } from './state.ts'
+
+const PROBLEMS_SHOWN = 5
+
+/** The first few mistakes, each with its place. */
+export function problemsOf(error: z.ZodError): string {
+  const shown = error.issues.slice(0, PROBLEMS_SHOWN).map(({ path, message }) => {
+    return `${path.map(String).join('.') || 'the whole'}: ${message}`
+  })
+  const more = error.issues.length - shown.length
+  return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+}
+
+/** The seed does not fit. The message ends the sentence "… cannot be used: …". */
+export class SeedFault extends Error {
+  override readonly name = 'SeedFault'
+}
+
+export function stateOf(seed: unknown): State {
+  const read = seedSchema.safeParse(seed)
+  if (!read.success) throw new SeedFault(problemsOf(read.error))
+  return completeState(read.data)
+}
+
+export function jsonSeed(text: string): Seed {
+  try {
+    return JSON.parse(text) as Seed
+  } catch {
+    throw new SeedFault('it is no JSON')
+  }
+}
+
+const SOURCE_DOMAIN = 'contoso.example'
+const TARGET_DOMAIN = 'fabrikam.example'
+/** Has Exchange in it. */
+const MAILBOX_SKU = DEFAULT_SKUS[0]!.skuId
+
+type UserSeed = NonNullable<Seed['tenants'][number]['users']>[number]
+
+/** A row of a CSV file: somebody, and the groups they are in. */
+interface Person {
+  readonly user: UserSeed
+  readonly groups: readonly string[]
+}
+
+/** Two tenants: one where everybody is, with mailboxes, and an empty one with a way there. */
+function migrationSeed(people: readonly Person[]): Seed {
+  const domains = [...new Set(people.map(({ user }) => domainOf(user.userPrincipalName)))]
+  const names = [...new Set(people.flatMap(({ groups }) => groups))]
+  const initial = (domain: string) => `${domain.split('.')[0]}.onmicrosoft.com`
+  const target = domains.includes(TARGET_DOMAIN) ? SOURCE_DOMAIN : TARGET_DOMAIN
+  const from = initial(domains[0]!)
+  const membersOf = (group: string) =>
+    people.filter(({ groups }) => groups.includes(group)).map(({ user }) => user.userPrincipalName)
+  return {
+    tenants: [
+      {
+        domains: [...new Set([...domains, from])],
+        users: people.map(({ user }) => user),
+        groups: names.map((displayName) => ({ displayName, members: membersOf(displayName) })),
+      },
+      {
+        domains: [target, initial(target)],
+        groups: names.map((displayName) => ({ displayName })),
+        migrationEndpoints: [{ name: 'source-tenant', remoteTenant: from }],
+      },
+    ],
+  }
+}
+
+export const defaultSeed = (): Seed =>
+  csvSeed(
+    [
+      'UserPrincipalName,DisplayName,Department,Groups',
+      'ada.adler@contoso.example,Ada Adler,Sales,Everybody',
+      'ben.brand@contoso.example,Ben Brand,Finance,Everybody',
+      'cleo.costa@contoso.example,Cleo Costa,Engineering,Everybody',
+    ].join('\n'),
+  )
+
+/** The columns that are properties of the directory; any others are for somebody else. */
+const ATTRIBUTES = [
+  'givenName',
+  'surname',
+  'jobTitle',
+  'department',
+  'companyName',
+  'officeLocation',
+  'city',
+  'country',
+  'employeeId',
+  'mobilePhone',
+]
+
+/** A row is a person of the source tenant. Columns are found by name, whatever their case. */
+export function csvSeed(text: string): Seed {
+  let rows: Record<string, string>[]
+  try {
+    rows = parse(text, {
+      bom: true,
+      columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
+      skip_empty_lines: true,
+      trim: true,
+    })
+  } catch (error) {
+    throw new SeedFault(`it is no CSV: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (rows.length === 0 || !Object.hasOwn(rows[0]!, 'userprincipalname'))
+    throw new SeedFault('it needs the column UserPrincipalName and at least one row')
+  return migrationSeed(rows.map(personOf))
+}
+
+const listOf = (text: string | undefined): string[] =>
+  (text ?? '')
+    .split(';')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+
+function personOf(row: Record<string, string>): Person {
+  const value = (name: string): string | undefined => row[name.toLowerCase()] || undefined
+  const upn = value('userPrincipalName') ?? ''
+  const proxies = listOf(value('proxyAddresses'))
+  const attributes = Object.fromEntries(
+    ATTRIBUTES.flatMap((name) => {
+      const text = value(name)
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
+  const user: UserSeed = {
+    userPrincipalName: upn,
+    ...given('id', value('sourceObjectId') ?? value('id')),
+    ...given('displayName', value('displayName')),
+    ...given('mailNickname', value('mailNickname')),
+    usageLocation: value('usageLocation') ?? 'US',
+    attributes,
+    mail: value('mail') ?? upn,
+    proxyAddresses: proxies.some((one) => one.startsWith('SMTP:'))
+      ? proxies
+      : [`SMTP:${value('mail') ?? upn}`, ...proxies],
+    assignedLicenses: [{ skuId: MAILBOX_SKU }],
+    recipient: {
+      kind: 'mailbox',
+      ...given('exchangeGuid', value('exchangeGuid')),
+      ...given('archiveGuid', value('archiveGuid')),
+      ...given('legacyExchangeDn', value('legacyExchangeDn')),
+    },
+  }
+  return { user, groups: listOf(value('groups')) }
+}
+
+const given = <Name extends string>(name: Name, value: string | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { [key in Name]?: string }

@@ -1,0 +1,231 @@
+// Everything a tenant knows, as data. The same shape is read and written: a seed is a state with most of it left out, and what
+// GET /_sandbox/state gives can be the seed of the next sandbox. Times are ISO texts, so a state is plain JSON.
+import { z } from 'zod'
+import type { Json } from '../domain/json.ts'
+import { guidOf } from './identity.ts'
+import { DEFAULT_SKUS } from './skus.ts'
+
+export const USERS_MAX = 200_000
+export const GROUPS_MAX = 20_000
+const TENANTS_MAX = 20
+
+const guid = z.guid().toLowerCase()
+const address = z
+  .string()
+  .regex(/^[^@\s]+@[^@\s]+$/, 'must be an address such as ada@contoso.example')
+  .max(320)
+const domain = z
+  .string()
+  .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)+$/i, 'must be a domain such as contoso.example')
+  .toLowerCase()
+const instant = z.iso.datetime()
+const json: z.ZodType<Json> = z.json() as z.ZodType<Json>
+
+const recipientSchema = z.strictObject({
+  kind: z.enum(['mailUser', 'mailbox']),
+  exchangeGuid: guid.nullable().default(null),
+  archiveGuid: guid.nullable().default(null),
+  externalEmailAddress: address.nullable().default(null),
+  legacyExchangeDn: z.string().min(1).optional(),
+  isHidden: z.boolean().default(false),
+  forwardingSmtpAddress: address.nullable().default(null),
+  deliverToMailboxAndForward: z.boolean().default(false),
+  /** From when Exchange knows of it. */
+  visibleAt: instant.nullable().default(null),
+})
+
+const userSchema = z.strictObject({
+  id: guid.optional(),
+  userPrincipalName: address,
+  displayName: z.string().optional(),
+  mailNickname: z.string().optional(),
+  mail: address.nullable().default(null),
+  proxyAddresses: z.array(z.string().regex(/^[a-z0-9]+:./i)).default([]),
+  accountEnabled: z.boolean().default(true),
+  userType: z.enum(['Member', 'Guest']).default('Member'),
+  creationType: z.enum(['Invitation']).nullable().default(null),
+  externalUserState: z.enum(['PendingAcceptance', 'Accepted']).nullable().default(null),
+  externalUserStateChangeDateTime: instant.nullable().default(null),
+  convertedToInternalUserDateTime: instant.nullable().default(null),
+  usageLocation: z.string().length(2).nullable().default(null),
+  /** Every other property of the directory that may be written. */
+  attributes: z.record(z.string(), json).default({}),
+  managerId: guid.nullable().default(null),
+  assignedLicenses: z
+    .array(z.strictObject({ skuId: guid, disabledPlans: z.array(guid).default([]) }))
+    .default([]),
+  passwordHash: z.string().nullable().default(null),
+  signInSessionsValidFromDateTime: instant.nullable().default(null),
+  createdDateTime: instant.nullable().default(null),
+  /** From when reads find it. */
+  visibleAt: instant.nullable().default(null),
+  deletedDateTime: instant.nullable().default(null),
+  recipient: recipientSchema.nullable().default(null),
+  /** Of a mailbox it had once: a move to another one is refused until it is cleared. */
+  previousMailboxGuid: guid.nullable().default(null),
+})
+
+const groupSchema = z.strictObject({
+  id: guid.optional(),
+  displayName: z.string().min(1),
+  mail: address.nullable().default(null),
+  kind: z
+    .enum(['security', 'microsoft365', 'distribution', 'mailEnabledSecurity', 'dynamic'])
+    .default('security'),
+  /** Ids of users and groups; in a seed also the UPNs of users and the names of groups before it. */
+  members: z.array(z.string()).default([]),
+  visibleAt: instant.nullable().default(null),
+})
+
+const skuSchema = z.strictObject({
+  skuId: guid,
+  skuPartNumber: z.string(),
+  enabledUnits: z.int().min(0),
+  servicePlans: z.array(z.strictObject({ servicePlanId: guid, servicePlanName: z.string() })),
+})
+
+const applicationSchema = z.strictObject({
+  clientId: guid,
+  displayName: z.string().default('matoolkit worker'),
+  secret: z.string().nullable().default(null),
+  /** PEM. Client assertions signed with their keys are let in. */
+  certificates: z.array(z.string()).default([]),
+  /** Of whoever may sign in on behalf of the application with a token of another issuer. */
+  federatedCredentials: z
+    .array(
+      z.strictObject({
+        issuer: z.string(),
+        subject: z.string(),
+        audience: z.string().default('api://AzureADTokenExchange'),
+        publicKey: z.string(),
+      }),
+    )
+    .default([]),
+  /** Application permissions; null is all there are. */
+  roles: z.array(z.string()).nullable().default(null),
+  directoryRoles: z.array(z.string()).default(['Exchange Administrator', 'User Administrator']),
+})
+
+const moveSchema = z.strictObject({
+  guid,
+  address,
+  userId: guid.nullable(),
+  status: z.enum(['Syncing', 'Synced', 'Completing', 'Completed', 'Failed', 'Stopped']),
+  /** When the status changes by itself. */
+  dueAt: instant.nullable(),
+  error: z.string().nullable(),
+})
+
+const migrationBatchSchema = z.strictObject({
+  id: guid,
+  name: z.string(),
+  sourceEndpoint: z.string(),
+  targetDeliveryDomain: domain,
+  createdAt: instant,
+  startedAt: instant.nullable(),
+  stoppedAt: instant.nullable(),
+  /** Not before then; null waits for Complete-MigrationBatch. */
+  completeAfter: instant.nullable(),
+  moves: z.array(moveSchema),
+})
+
+const tenantSchema = z.strictObject({
+  id: guid.optional(),
+  displayName: z.string().optional(),
+  /** Verified and accepted; the first is the default. The initial one is under onmicrosoft.com, or else the first. */
+  domains: z.array(domain).min(1),
+  applications: z.array(applicationSchema).default([]),
+  skus: z.array(skuSchema).default(() => DEFAULT_SKUS.map((sku) => structuredClone(sku))),
+  users: z.array(userSchema).max(USERS_MAX).default([]),
+  groups: z.array(groupSchema).max(GROUPS_MAX).default([]),
+  migrationEndpoints: z
+    .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
+    .default([]),
+  migrationBatches: z.array(migrationBatchSchema).default([]),
+})
+
+export const seedSchema = z.strictObject({ tenants: z.array(tenantSchema).min(1).max(TENANTS_MAX) })
+
+type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T
+
+export type Seed = DeepReadonly<z.input<typeof seedSchema>>
+type CheckedSeed = z.output<typeof seedSchema>
+export type State = ReturnType<typeof completeState>
+export type TenantState = State['tenants'][number]
+export type User = TenantState['users'][number]
+export type Group = TenantState['groups'][number]
+export type Recipient = NonNullable<User['recipient']>
+export type Sku = z.output<typeof skuSchema>
+export type Application = z.output<typeof applicationSchema>
+export type MigrationBatch = z.output<typeof migrationBatchSchema>
+export type Move = z.output<typeof moveSchema>
+
+/** A seed, with everything it leaves out. */
+export const completeState = (seed: CheckedSeed) => ({ tenants: seed.tenants.map(completeTenant) })
+
+export const DEFAULT_CLIENT_ID = guidOf('sandbox', 'application')
+/** Opens nothing but a sandbox. */
+export const DEFAULT_SECRET = 'sandbox-secret'
+
+function completeTenant(seed: CheckedSeed['tenants'][number]) {
+  const id = seed.id ?? guidOf('tenant', seed.domains[0]!)
+  const users = seed.users.map((user) => completeUser(id, user))
+  const groups = seed.groups.map((group) => ({
+    ...group,
+    id: group.id ?? guidOf(id, 'group', group.displayName),
+  }))
+  const idOfMember = memberIds(users, groups)
+  return {
+    ...seed,
+    id,
+    displayName: seed.displayName ?? seed.domains[0]!.split('.')[0]!,
+    applications:
+      seed.applications.length > 0
+        ? seed.applications
+        : [applicationSchema.parse({ clientId: DEFAULT_CLIENT_ID, secret: DEFAULT_SECRET })],
+    users,
+    groups: groups.map((group) => ({ ...group, members: group.members.map(idOfMember) })),
+  }
+}
+
+/** From what a seed calls a member to its id; what is an id already, or unknown, stays. */
+function memberIds(
+  users: readonly { id: string; userPrincipalName: string }[],
+  groups: readonly { id: string; displayName: string }[],
+): (member: string) => string {
+  const ids = new Map([
+    ...groups.map(({ id, displayName }) => [displayName.toLowerCase(), id] as const),
+    ...users.map(({ id, userPrincipalName }) => [userPrincipalName.toLowerCase(), id] as const),
+  ])
+  return (member) => ids.get(member.toLowerCase()) ?? member
+}
+
+function completeUser(tenantId: string, user: z.output<typeof userSchema>) {
+  const localPart = user.userPrincipalName.split('@')[0]!
+  const id = user.id ?? guidOf(tenantId, 'user', user.userPrincipalName.toLowerCase())
+  const isReachable = user.recipient !== null && user.proxyAddresses.length === 0
+  const primary = user.mail ?? user.userPrincipalName
+  return {
+    ...user,
+    id,
+    mail: isReachable ? primary : user.mail,
+    proxyAddresses: isReachable ? [`SMTP:${primary}`] : user.proxyAddresses,
+    displayName: user.displayName ?? localPart,
+    mailNickname: user.mailNickname ?? localPart,
+    recipient: user.recipient && completeRecipient(id, user.recipient),
+  }
+}
+
+function completeRecipient(userId: string, recipient: z.output<typeof recipientSchema>) {
+  const exchangeGuid =
+    recipient.exchangeGuid ?? (recipient.kind === 'mailbox' ? guidOf(userId, 'mailbox') : null)
+  const legacyExchangeDn = recipient.legacyExchangeDn ?? legacyExchangeDnOf(userId)
+  return { ...recipient, exchangeGuid, legacyExchangeDn }
+}
+
+export const legacyExchangeDnOf = (userId: string): string =>
+  `/o=ExchangeLabs/ou=Exchange Administrative Group (FYDIBOHF23SPDLT)/cn=Recipients/cn=${userId.replaceAll('-', '')}`
+
+/** A user with nothing but a name, for whatever makes one while the sandbox runs. */
+export const newUser = (tenantId: string, seed: z.input<typeof userSchema>): User =>
+  completeUser(tenantId, userSchema.parse(seed))
