@@ -477,6 +477,12 @@ export const ERRORS = table({
     sentence:
       'This tick of runbook "{name}" took so long that another scheduler took over. What is left of it is done by the next tick; look in the log for what held it up.',
   },
+  TICK_OUTDATED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The result of this tick was not used, because runbook "{name}" was published anew or its automation was switched off while the source was asked. Wait for the next tick.',
+  },
   BATCH_OVER: {
     http: 409,
     exit: EXIT.conflict,
@@ -488,6 +494,18 @@ export const ERRORS = table({
     exit: EXIT.conflict,
     sentence:
       '{count} of the {asked} held changes that were named are no longer held as they were seen. List them again and decide anew.',
+  },
+  RUNBOOK_NAME_DIFFERS: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The request names the runbook "{given}", but its text names it "{found}". Correct one of them.',
+  },
+  PREVIEW_UNAVAILABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'This process has no scheduler beside it and cannot ask data sources. Send the request to one that runs the roles api and scheduler together.',
   },
   REFUSED: {
     http: 409,

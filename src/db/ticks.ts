@@ -20,14 +20,6 @@ export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promis
   )
 }
 
-export async function isAutomated(db: Queryable, runbookName: string): Promise<boolean> {
-  const rows = await db.query<{ on: boolean }>(
-    'select automation_enabled as on from runbook_automation_settings where runbook_name = lower($1)',
-    [runbookName],
-  )
-  return rows[0]?.on ?? false
-}
-
 export interface Lease {
   readonly runbookName: string
   readonly token: string
@@ -66,6 +58,16 @@ export async function renewLease(tx: Tx, { runbookName, token, until }: Lease): 
   return rows.length > 0
 }
 
+/** This version is the active one and its automation is on. */
+export async function isStillAsked(tx: Tx, runbookName: string, version: number): Promise<boolean> {
+  const rows = await tx.query(
+    `select from runbooks r join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
+      where lower(r.name) = lower($1) and r.version = $2 and r.is_active`,
+    [runbookName, version],
+  )
+  return rows.length > 0
+}
+
 export async function releaseLease(
   tx: Tx,
   { runbookName, token }: Lease,
@@ -92,7 +94,8 @@ export async function insertTick(
 }
 
 export interface TickEnd {
-  readonly outcome: 'good' | 'failed'
+  /** `abandoned` when its result is not wanted any more; that is nobody's mistake. */
+  readonly outcome: 'good' | 'failed' | 'abandoned'
   readonly rowCount: number | null
   readonly groupCount: number | null
   readonly counts: Json
@@ -112,6 +115,7 @@ export async function endTick(
       where id = $1 and outcome = 'running'`,
     [tickId, end.outcome, now, end.rowCount, end.groupCount, JSON.stringify(end.counts), end.error],
   )
+  if (end.outcome === 'abandoned') return
   await tx.query(
     `update runbooks set last_error = $2, last_error_at = case when $2::text is null then null else $3::timestamptz end
       where lower(name) = lower($1) and is_active and (last_error is not null or $2::text is not null)`,

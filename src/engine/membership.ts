@@ -33,7 +33,7 @@ export interface TickWork<Row extends FoundRow> {
   readonly issues: readonly Issue[]
 }
 
-/** What the next tick compares with, in one transaction. `confirm` throws when the result must not be used any more. */
+/** What the next tick compares with, in one transaction. */
 export async function keepBooks<Row extends FoundRow>(
   door: Door,
   { runbookName, tickId, plan, dataOf, absences, issues }: TickWork<Row>,
@@ -123,11 +123,15 @@ async function orNote(done: Done, what: string, run: () => Promise<void>): Promi
       done.postponed += 1
       return
     }
-    const isLost = error instanceof MatoolkitError && error.code === 'TICK_TAKEN_OVER'
-    if (isLost || isTransient(error)) throw error
+    if (isTransient(error) || isNobodys(error)) throw error
     done.failures.push(`${what}: ${messageOf(error)}`)
   }
 }
+
+/** The tick is not ours any more, or not wanted any more. */
+const isNobodys = (error: unknown): boolean =>
+  error instanceof MatoolkitError &&
+  (error.code === 'TICK_TAKEN_OVER' || error.code === 'TICK_OUTDATED')
 
 function holdForPerson(door: Door, batchId: number, reason: string): Promise<void> {
   return changeBatch(door, batchId, ACTOR, async ({ draft }) => {

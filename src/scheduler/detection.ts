@@ -1,0 +1,116 @@
+// From a result to a plan: what is known is loaded, the comparison made, and the few members it found are looked up. Reads only;
+// the tick carries the plan out, the preview shows it.
+import type { Queryable } from '../db/db.ts'
+import { loadHeld } from '../db/held-changes.ts'
+import {
+  countRemoved,
+  findBegun,
+  findPast,
+  findUndoing,
+  loadAbsences,
+  loadKnownBatches,
+  loadKnownMembers,
+  loadLastPast,
+} from '../db/membership.ts'
+import { compare, isHere, type KnownMember } from '../domain/detect.ts'
+import { planImmediate, slotOf } from '../domain/detect-immediate.ts'
+import { type Plan, planScheduled } from '../domain/detect-plan.ts'
+import type { Runbook } from '../domain/runbook.ts'
+import type { SourceRow } from '../domain/source-values.ts'
+import { type KeptRow, type Reading, readSource, type SourceAccess } from './reading.ts'
+
+const DAY_MS = 24 * 60 * 60_000
+
+export interface Detection {
+  readonly reading: Reading
+  readonly plan: Plan<KeptRow>
+  /** As they were before this tick. */
+  readonly absences: ReadonlyMap<number, 1 | 2>
+}
+
+export interface DetectRequest {
+  readonly db: Queryable
+  readonly sources: SourceAccess
+  readonly runbook: Runbook
+  /** The one reading of the clock that all of this goes by. */
+  readonly now: Date
+  readonly stopping: AbortSignal
+  readonly onRow?: (row: SourceRow) => void
+}
+
+export async function detect(request: DetectRequest): Promise<Detection> {
+  const { db, sources, runbook, now, stopping, onRow } = request
+  let members: KnownMember[] = []
+  const reading = await readSource(
+    sources,
+    runbook.dataSource,
+    {
+      slotMs: slotOf(+now),
+      // Not before: a query may run for minutes until its first row, and what was known then is not what is so now.
+      loadKnown: async () => {
+        const batches = await loadKnownBatches(db, runbook.name, [])
+        members = await loadKnownMembers(
+          db,
+          batches.map(({ id }) => id),
+        )
+        const here = new Map(members.filter(isHere).map((member) => [member.folded, member]))
+        return (folded) => here.get(folded)
+      },
+      ...(onRow && { onRow }),
+    },
+    stopping,
+  )
+  const absences = await loadAbsences(db, runbook.name)
+  const plan =
+    runbook.dataSource.batchTimeColumn === null
+      ? await planNow(request, reading, members, absences)
+      : await planByTime(request, reading, members, absences)
+  return { reading, plan, absences }
+}
+
+async function planByTime(
+  { db, runbook, now }: DetectRequest,
+  { found }: Reading,
+  members: readonly KnownMember[],
+  absences: ReadonlyMap<number, 1 | 2>,
+): Promise<Plan<KeptRow>> {
+  const batches = await loadKnownBatches(db, runbook.name, found.groups.keys())
+  const comparison = compare(found, batches, members)
+  const { movers, missing, newcomers } = comparison
+  const asked = [...movers.map(({ member }) => member.id), ...missing.map(({ id }) => id)]
+  const former = newcomers.flatMap((one) => one.former?.id ?? [])
+  const losing = [...new Set(missing.map(({ batchId }) => batchId))]
+  const lookups = {
+    absences,
+    held: await loadHeld(db, runbook.name),
+    begun: asked.length > 0 ? await findBegun(db, asked) : new Set<number>(),
+    undoing: former.length > 0 ? await findUndoing(db, former) : new Set<number>(),
+    past: await findPast(
+      db,
+      runbook.name,
+      newcomers.map(({ row }) => row.folded),
+    ),
+    removedLately:
+      losing.length > 0
+        ? await countRemoved(db, losing, new Date(+now - DAY_MS))
+        : new Map<number, number>(),
+  }
+  return planScheduled(comparison, batches, lookups, runbook.safeguards, +now)
+}
+
+async function planNow(
+  { db, runbook, now }: DetectRequest,
+  { found }: Reading,
+  members: readonly KnownMember[],
+  absences: ReadonlyMap<number, 1 | 2>,
+): Promise<Plan<KeptRow>> {
+  return planImmediate(found, {
+    batches: await loadKnownBatches(db, runbook.name, [slotOf(+now)]),
+    members,
+    past: await loadLastPast(db, runbook.name),
+    absences,
+    held: await loadHeld(db, runbook.name),
+    maxPercent: runbook.safeguards.maxRemovalPercent,
+    nowMs: +now,
+  })
+}
