@@ -6,7 +6,7 @@ import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { isNotFound, NotFound, noGroup, noUser, orNotFound } from './failure.ts'
 import { expected, isSame, objectId, userId } from './parameters.ts'
-import { type Caller, oncePossible } from './replication.ts'
+import { type Caller, changeOnce, oncePossible } from './replication.ts'
 
 const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
 type Membership = z.infer<typeof membership>
@@ -36,24 +36,22 @@ export const addEntraGroupMember = defineFunction({
         method: 'POST',
         path: pathOf`/groups/${GroupId}/members/$ref`,
         body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
-        // The second time it says that the user is a member already.
-        isIdempotent: true,
         signal: call.signal,
       })
+    const addInTime = () => oncePossible(call, add, isTooEarly)
     try {
-      await oncePossible(call, add, isTooEarly)
-      return { GroupId, UserId: id, Changed: true }
+      const isChange = await changeOnce(call, addInTime, isAlreadyMember)
+      return { GroupId, UserId: id, Changed: isChange }
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      if (isAlreadyMember(error)) return { GroupId, UserId: id, Changed: false }
-      if (!isTooEarly(error)) throw error
+      if (!(error instanceof ApiError && isTooEarly(error))) throw error
       throw new NotFound(`The tenant has no group "${GroupId}" or no user "${UserId}".`)
     }
   },
 })
 
+/** Or there is no such group: then it has no members either, and is asked for by itself. */
 const isNoMember = ({ status, message }: ApiError): boolean =>
-  status === 400 && /removed object references do not exist/i.test(message)
+  status === 404 || (status === 400 && /removed object references do not exist/i.test(message))
 
 export const removeEntraGroupMember = defineFunction({
   name: 'Remove-EntraGroupMember',
@@ -66,19 +64,17 @@ export const removeEntraGroupMember = defineFunction({
   run: async (call): Promise<Membership> => {
     const { GroupId, UserId } = call.params
     const id = await objectIdOf(call, UserId)
-    try {
-      await call.tenant.graph.call({
+    const remove = () =>
+      call.tenant.graph.call({
         method: 'DELETE',
         // Without the last part it would delete the user.
         path: pathOf`/groups/${GroupId}/members/${id}/$ref`,
+        isIdempotent: false,
         signal: call.signal,
       })
-      return { GroupId, UserId: id, Changed: true }
-    } catch (error) {
-      if (!(isNotFound(error) || (error instanceof ApiError && isNoMember(error)))) throw error
-      await requireGroup(call, GroupId)
-      return { GroupId, UserId: id, Changed: false }
-    }
+    const isChange = await changeOnce(call, remove, isNoMember)
+    if (!isChange) await requireGroup(call, GroupId)
+    return { GroupId, UserId: id, Changed: isChange }
   },
 })
 

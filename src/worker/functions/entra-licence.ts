@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import { type JsonObject, pathOf } from '../m365/api.ts'
+import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
 import { NotFound, Refused } from './failure.ts'
 import { isGuid, isSame, listOf, name, objectId, optional, userId } from './parameters.ts'
@@ -67,12 +67,24 @@ export const removeEntraUserLicense = defineFunction({
     const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
     const isHeld = licencesOf(user).some(({ skuId }) => isSame(skuId, SkuId))
-    if (isHeld) await assign(call, id, { removeLicenses: [SkuId] })
+    if (isHeld) await take(call, id, SkuId)
     return { UserId: id, SkuId, Changed: isHeld }
   },
 })
 
-/** Both lists must be there, even if empty. The same assignment again changes nothing. */
+async function take(caller: Caller, id: string, skuId: string): Promise<void> {
+  try {
+    await assign(caller, id, { removeLicenses: [skuId] })
+  } catch (error) {
+    // It was there a moment ago: the first answer was lost, and the second says that it is gone.
+    if (
+      !(error instanceof ApiError && /does not have a corresponding license/i.test(error.message))
+    )
+      throw error
+  }
+}
+
+/** Both lists must be there, even if empty. Giving the same again changes nothing. */
 async function assign(
   { tenant, signal }: Caller,
   id: string,

@@ -67,7 +67,7 @@ export const newEntraUser = defineFunction({
       // A moment ago there was none: what is there now came from this request, or from one that died with an earlier worker.
       const found = await lookAgain(call, () => findUser(call, UserPrincipalName, IDENTITY))
       if (found === null) throw error
-      return taken(call.params, found, reference)
+      return { ...taken(call.params, found, reference), Created: true }
     }
   },
 })

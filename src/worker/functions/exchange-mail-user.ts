@@ -66,8 +66,11 @@ export const testExchangeAttributeMatch = defineFunction({
   undo: null,
   run: async (call) => {
     const { Identity, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
-    const found = await lookAgain(call, () => findAttribute(call, Identity, AttributeName))
+    const found = await lookAgain(call, () => findShown(call, Identity))
     if (found === null) throw noRecipient(Identity)
+    // Exchange says nothing of a property that there is not, and "it has no value" would then be true of a misspelt name.
+    if (!Object.keys(found).some((key) => isSame(key, AttributeName)))
+      throw new NotFound(`Exchange shows no attribute "${AttributeName}" of "${Identity}".`)
     const current: Json = valueAt(found, [AttributeName])
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
     return {
@@ -80,15 +83,11 @@ export const testExchangeAttributeMatch = defineFunction({
   },
 })
 
-async function findAttribute(
-  { tenant, signal }: Caller,
-  identity: string,
-  attribute: string,
-): Promise<JsonObject | null> {
-  const options = { signal, select: [attribute] }
+/** With all its attributes, as a mail user or as the mailbox it has become. */
+async function findShown({ tenant, signal }: Caller, identity: string): Promise<JsonObject | null> {
   for (const cmdlet of ['Get-MailUser', 'Get-Mailbox']) {
     const found = await runOrNone(() =>
-      tenant.exchange.run(cmdlet, { Identity: identity }, options),
+      tenant.exchange.run(cmdlet, { Identity: identity }, { signal }),
     )
     if (found.length > 1) throw new Refused(`"${identity}" names ${found.length} recipients.`)
     if (found[0]) return found[0]

@@ -46,3 +46,29 @@ export async function oncePossible<Done>(
   if (done === null) throw last!
   return done.done
 }
+
+/**
+ * Does it, and again when nobody knows whether it was done. False when it had been done before: `isAlready` tells that by the
+ * failure, and it was not an earlier try of ours whose answer was lost.
+ */
+export async function changeOnce(
+  { clock, signal }: Pick<Caller, 'clock' | 'signal'>,
+  change: () => Promise<unknown>,
+  isAlready: (error: ApiError) => boolean,
+): Promise<boolean> {
+  let wasLost = false
+  for (let tries = 0; ; tries++) {
+    try {
+      await change()
+      return true
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (isAlready(error)) return wasLost
+      const waitSec = LOOK_AGAIN_AFTER_SEC[tries]
+      if (!error.isOutcomeUnknown || waitSec === undefined) throw error
+      wasLost = true
+      await clock.wait(waitSec * 1_000, signal)
+      signal.throwIfAborted()
+    }
+  }
+}

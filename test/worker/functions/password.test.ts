@@ -3,26 +3,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { realClock } from '../../../src/clock.ts'
 import { findPassword, makePassword, passwordFor } from '../../../src/worker/functions/password.ts'
-import type { Secrets } from '../../../src/worker/m365/api.ts'
 import { NO_TENANT } from '../../../src/worker/m365/no-tenant.ts'
+import { memorySecrets } from './setting.ts'
 
 const { signal } = new AbortController()
 
-function callerWith(kept: Map<string, string>, tenantId = 'a') {
-  const secrets: Secrets = {
-    put: async (name, value) => {
-      kept.set(name, value)
-      return name
-    },
-    get: async (reference) => kept.get(reference)!,
-    find: async (name) => (kept.has(name) ? name : null),
-  }
-  const tenant = { ...NO_TENANT_SHAPE, id: tenantId, secrets }
+function callerWith(kept: Map<string, string>, id = 'a') {
+  const { graph, exchange, webhooks } = NO_TENANT
+  const secrets = memorySecrets(kept)
+  const tenant = { id, organization: 'a.example', graph, exchange, webhooks, secrets }
   return { tenant, signal, clock: realClock() }
 }
-
-const { graph, exchange, webhooks } = NO_TENANT
-const NO_TENANT_SHAPE = { organization: 'a.example', graph, exchange, webhooks }
 
 describe('passwords', () => {
   it('have twenty characters of all four kinds, and no two are alike', () => {

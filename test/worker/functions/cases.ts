@@ -1,0 +1,342 @@
+// Every function once: what it is given, what it gives the first time and the second, what it leaves in the tenant, what it
+// refuses. The table is what the tests of situations run over; a function without a row fails them.
+import type { Json } from '../../../src/domain/json.ts'
+import {
+  ADA,
+  ARCHIVE_GUID,
+  BOX,
+  GUEST,
+  id,
+  LEAD,
+  MAILBOX_GUID,
+  NEWCOMERS,
+  NOBODY,
+  OBRIEN,
+  OBRIEN_DN,
+  OUTSIDER,
+} from './tenants.ts'
+
+export type Params = Readonly<Record<string, Json>>
+
+export interface Case {
+  readonly params: Params
+  /** A part of the result. */
+  readonly gives: Params
+  /** Of the second run with the same parameters: what is different. */
+  readonly again: Params
+  /** What the first run leaves in the tenant's journal. */
+  readonly effects: readonly string[]
+  /** The second run leaves the same once more. Everywhere else it leaves nothing. */
+  readonly isRepeated?: true
+  /** Parameters that do not fit, in place of those above. */
+  readonly wrong: Params
+  /** Parameters that name what is not there; null when there is nothing to name. */
+  readonly missing: { readonly params: Params; readonly says: RegExp } | null
+}
+
+const KIM = "kim.o'brien@contoso.example"
+const noUser = { UserId: NOBODY }
+const noRecipient = { Identity: 'nobody@contoso.example' }
+const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
+const NO_RECIPIENT = /has no recipient "nobody@contoso\.example"/
+const ENTERPRISEPACK = '6fd2c87f-b296-42f0-b197-1e91e994b900'
+
+export const CASES: Readonly<Record<string, Case>> = {
+  'New-EntraUser': {
+    params: {
+      DisplayName: "Nora O'Hara",
+      UserPrincipalName: "nora.o'hara@contoso.example",
+      MailNickname: "nora.o'hara",
+      AccountEnabled: 'false',
+    },
+    gives: { UserPrincipalName: "nora.o'hara@contoso.example", Created: true },
+    again: { Created: false },
+    effects: ['user created'],
+    wrong: { UserPrincipalName: 'nora' },
+    missing: { params: { UserPrincipalName: 'nora@elsewhere.example' }, says: /verified/i },
+  },
+  'Set-EntraUserUPN': {
+    params: { UserId: ADA, NewUserPrincipalName: 'ada.lovelace@contoso.example' },
+    gives: { Changed: true, PreviousUserPrincipalName: 'ada@contoso.example' },
+    again: { Changed: false, PreviousUserPrincipalName: 'ada.lovelace@contoso.example' },
+    effects: ['user changed'],
+    wrong: { NewUserPrincipalName: 'ada lovelace' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Set-EntraUserAttribute': {
+    params: { UserId: 'ada@contoso.example', AttributeName: 'DEPARTMENT', Value: 'Sales' },
+    gives: { Changed: true, AttributeName: 'department', PreviousValue: null },
+    again: { Changed: false, PreviousValue: 'Sales' },
+    effects: ['user changed'],
+    wrong: { AttributeName: 'passwordProfile' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Set-EntraUserManager': {
+    params: { UserId: KIM, ManagerId: 'lead@contoso.example' },
+    gives: { UserId: OBRIEN, ManagerId: LEAD, PreviousManagerId: null, Changed: true },
+    again: { PreviousManagerId: LEAD, Changed: false },
+    effects: ['manager set'],
+    wrong: { ManagerId: '' },
+    missing: { params: { ManagerId: NOBODY }, says: NO_USER },
+  },
+  'Enable-EntraUser': {
+    params: { UserId: ADA },
+    gives: { AccountEnabled: true, Changed: true },
+    again: { Changed: false },
+    effects: ['user changed'],
+    wrong: { UserId: null },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Disable-EntraUser': {
+    params: { UserId: KIM },
+    gives: { UserId: OBRIEN, AccountEnabled: false, Changed: true },
+    again: { Changed: false },
+    effects: ['user changed'],
+    wrong: { User: KIM },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Revoke-EntraUserSessions': {
+    params: { UserId: KIM },
+    gives: { UserId: OBRIEN, Revoked: true },
+    again: {},
+    effects: ['sessions revoked'],
+    isRepeated: true,
+    wrong: { UserId: [KIM] },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Remove-EntraUser': {
+    params: { UserId: ADA, UserPrincipalName: 'ADA@contoso.example' },
+    gives: { UserId: ADA, Changed: true },
+    again: { Changed: false },
+    effects: ['user deleted'],
+    wrong: { UserId: 'ada@contoso.example' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Add-EntraGroupMember': {
+    params: { GroupId: NEWCOMERS, UserId: KIM },
+    gives: { UserId: OBRIEN, Changed: true },
+    again: { Changed: false },
+    effects: ['member added'],
+    wrong: { GroupId: 'newcomers' },
+    missing: { params: { GroupId: NOBODY }, says: /has no group "0{8}-.*999"/ },
+  },
+  'Remove-EntraGroupMember': {
+    params: { GroupId: NEWCOMERS, UserId: 'lead@contoso.example' },
+    gives: { UserId: LEAD, Changed: true },
+    again: { Changed: false },
+    effects: ['member removed'],
+    wrong: { GroupId: '../users' },
+    missing: { params: { GroupId: NOBODY }, says: /has no group "0{8}-.*999"/ },
+  },
+  'Add-EntraUserLicense': {
+    params: { UserId: ADA, SkuId: 'aad_premium', UsageLocation: 'US' },
+    gives: { SkuId: '078d2b04-f1bd-4111-bbd4-b4b1b354cef4', Changed: true },
+    again: { Changed: false },
+    effects: ['user changed', 'licences changed'],
+    wrong: { UsageLocation: 'USA' },
+    missing: { params: { SkuId: 'NO_SUCH_SKU' }, says: /has no licences "NO_SUCH_SKU"\. It has: / },
+  },
+  'Remove-EntraUserLicense': {
+    params: { UserId: BOX, SkuId: ENTERPRISEPACK },
+    gives: { SkuId: ENTERPRISEPACK, Changed: true },
+    again: { Changed: false },
+    effects: ['licences changed', 'mailbox disconnected'],
+    wrong: { SkuId: '' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'New-EntraB2BInvitation': {
+    params: {
+      UserId: OUTSIDER,
+      InvitedUserEmailAddress: 'max@fabrikam.example',
+      SendInvitationMessage: 'false',
+      CustomizedMessageBody: 'Welcome',
+    },
+    gives: { InvitedUserId: OUTSIDER, Status: 'PendingAcceptance', Changed: true },
+    again: { Id: null, InviteRedeemUrl: null, Changed: false },
+    effects: ['invitation sent'],
+    wrong: { InvitedUserType: 'Visitor' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Convert-EntraB2BToInternal': {
+    params: { UserId: GUEST, NewUserPrincipalName: 'eve@contoso.example' },
+    gives: {
+      UserId: GUEST,
+      PreviousUPN: 'eve_fabrikam.example#EXT#@contoso.onmicrosoft.com',
+      NewUserPrincipalName: 'eve@contoso.example',
+      PreviousUserType: 'Guest',
+      Changed: true,
+    },
+    again: {
+      PreviousUPN: 'eve@contoso.example',
+      PreviousUserType: 'Member',
+      ConvertedToInternalUserDateTime: null,
+      Changed: false,
+    },
+    effects: ['user converted'],
+    wrong: { ForceChangePasswordNextSignIn: 'maybe' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Test-EntraAttributeMatch': {
+    params: { UserId: KIM, AttributeName: 'DisplayName', ExpectedValue: "kim o'brien" },
+    gives: { complete: true, data: { Match: true, CurrentValue: "Kim O'Brien" } },
+    again: {},
+    effects: [],
+    wrong: { IsMultiValue: 'perhaps' },
+    missing: { params: noUser, says: NO_USER },
+  },
+  'Test-EntraGroupMembership': {
+    params: { GroupId: NEWCOMERS, UserId: 'lead@contoso.example' },
+    gives: { complete: true, data: { IsMember: true } },
+    again: {},
+    effects: [],
+    wrong: { GroupId: 'newcomers' },
+    missing: { params: { GroupId: NOBODY }, says: /has no group/ },
+  },
+  'Add-ExchangeSecondaryEmail': {
+    params: { Identity: KIM, EmailAddress: 'SMTP:obrien@contoso.example' },
+    gives: { Changed: true },
+    again: { Changed: false },
+    effects: ['mail user changed'],
+    wrong: { EmailAddress: 'smtp:' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Remove-ExchangeSecondaryEmail': {
+    params: { Identity: KIM, EmailAddress: 'kim@contoso.example' },
+    gives: { Changed: true },
+    again: { Changed: false },
+    effects: ['mail user changed'],
+    wrong: { EmailAddress: '' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Set-ExchangePrimaryEmail': {
+    params: { Identity: KIM, NewPrimaryEmail: 'kim@contoso.example' },
+    gives: { PreviousPrimaryEmail: KIM, Changed: true },
+    again: { PreviousPrimaryEmail: 'kim@contoso.example', Changed: false },
+    effects: ['mail user changed'],
+    wrong: { NewPrimaryEmail: `x500:${OBRIEN_DN}` },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Set-ExchangeExternalAddress': {
+    params: { Identity: KIM, ExternalEmailAddress: 'kim@partner.example' },
+    gives: { PreviousExternalEmailAddress: "kim.o'brien@fabrikam.example", Changed: true },
+    again: { PreviousExternalEmailAddress: 'kim@partner.example', Changed: false },
+    effects: ['mail user changed'],
+    wrong: { ExternalEmailAddress: 'kim' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Set-ExchangeMailUserGuids': {
+    params: { Identity: KIM, ExchangeGuid: MAILBOX_GUID, ArchiveGuid: ARCHIVE_GUID },
+    gives: { ExchangeGuid: MAILBOX_GUID, ArchiveGuid: ARCHIVE_GUID, Changed: true },
+    again: { Changed: false },
+    effects: ['mail user changed'],
+    wrong: { ArchiveGuid: 'none' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Set-ExchangeForwarding': {
+    params: {
+      Identity: 'box@contoso.example',
+      ForwardingSmtpAddress: "kim.o'brien@fabrikam.example",
+      DeliverToMailboxAndForward: 'true',
+    },
+    gives: {
+      DeliverToMailboxAndForward: true,
+      PreviousForwardingSmtpAddress: null,
+      Changed: true,
+    },
+    again: { PreviousForwardingSmtpAddress: "kim.o'brien@fabrikam.example", Changed: false },
+    effects: ['mailbox changed'],
+    wrong: { DeliverToMailboxAndForward: 'both' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'New-MigrationBatch': {
+    params: {
+      Name: "wave 1, O'Brien",
+      SourceEndpoint: 'fabrikam',
+      TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+      EmailAddresses: KIM,
+      CompleteAfter: '2030-03-01T20:00:00+01:00',
+    },
+    gives: { Name: "wave 1, O'Brien", Created: true },
+    again: { Created: false },
+    effects: ['migration batch created'],
+    wrong: { EmailAddresses: [] },
+    missing: { params: { SourceEndpoint: 'nowhere' }, says: /'nowhere' couldn't be found/ },
+  },
+  'Remove-MigrationBatch': {
+    params: { Name: 'under way' },
+    gives: { Name: 'under way', Changed: true },
+    again: { Changed: false },
+    effects: ['migration batch stopped', 'migration batch removed'],
+    wrong: { Name: '' },
+    // What is not there need not be removed.
+    missing: null,
+  },
+  'Test-MigrationUser': {
+    params: { Identity: 'box@contoso.example' },
+    gives: { complete: false, data: { Status: 'Syncing' } },
+    again: {},
+    effects: [],
+    wrong: { WaitFor: 'Everything' },
+    missing: { params: noRecipient, says: /No migration batch holds "nobody@contoso\.example"/ },
+  },
+  'Test-ExchangeAttributeMatch': {
+    params: {
+      Identity: KIM,
+      AttributeName: 'emailaddresses',
+      ExpectedValue: 'KIM@contoso.example',
+      IsMultiValue: 'true',
+    },
+    gives: { complete: true, data: { Match: true } },
+    again: {},
+    effects: [],
+    wrong: { Expected: 'false?' },
+    missing: { params: noRecipient, says: NO_RECIPIENT },
+  },
+  'Test-ExchangeGroupMembership': {
+    params: { GroupIdentity: 'all@contoso.example', MemberIdentity: KIM },
+    gives: { complete: true, data: { IsMember: true } },
+    again: {},
+    effects: [],
+    wrong: { MemberIdentity: '' },
+    missing: {
+      params: { GroupIdentity: 'nobody@contoso.example' },
+      says: /no distribution group "nobody@contoso\.example"/,
+    },
+  },
+  'Send-Notification': {
+    params: {
+      From: 'box@contoso.example',
+      To: [KIM, 'desk@contoso.example'],
+      Subject: 'It begins',
+      Body: 'Tomorrow at eight.',
+    },
+    gives: { Channel: 'mail', Recipients: 2, Status: 202 },
+    again: {},
+    effects: ['mail sent'],
+    isRepeated: true,
+    wrong: { From: '' },
+    missing: { params: { From: 'nobody@contoso.example' }, says: /404/ },
+  },
+}
+
+/** The batch that is under way before any function runs. */
+export const UNDER_WAY = {
+  id: id(700),
+  name: 'under way',
+  sourceEndpoint: 'fabrikam',
+  targetDeliveryDomain: 'contoso.onmicrosoft.com',
+  createdAt: '2030-02-01T00:00:00.000Z',
+  startedAt: '2030-02-01T00:00:00.000Z',
+  stoppedAt: null,
+  completeAfter: null,
+  moves: [
+    {
+      guid: id(701),
+      address: 'box@contoso.example',
+      userId: BOX,
+      status: 'Syncing',
+      dueAt: '2031-01-01T00:00:00.000Z',
+      error: null,
+    },
+  ],
+} as const

@@ -1,0 +1,227 @@
+// A worker is killed in the middle of its jobs, again and again: each time at the very moment when the tenant has acted and the
+// worker does not know it yet. Another one takes over. In the end the tenant's journal must show everything once.
+import assert from 'node:assert/strict'
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type Bus, type Send, WORKER_RESULTS } from '../../../src/bus/bus.ts'
+import { openPostgresBus } from '../../../src/bus/postgres.ts'
+import { realClock } from '../../../src/clock.ts'
+import { migrate } from '../../../src/db/migrate.ts'
+import { type Message, readMessage } from '../../../src/domain/messages.ts'
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
+import type { Seed } from '../../../src/sandbox/state.ts'
+import { openTestPostgres } from '../../databases.ts'
+import type { Params } from './cases.ts'
+import { id, NEWCOMERS } from './tenants.ts'
+import type { Part } from './worker-process.ts'
+
+const PEOPLE_EACH = 8
+const SLOTS = 8
+const LEASE_MS = 1_000
+/** Of each kind of effect, this one is the last thing that a worker does. */
+const KILLED_AT = 4
+const WORKER_ID = 'mortal'
+
+const upn = (person: number) => `p${person}@contoso.example`
+const foreign = (person: number) => `p${person}@fabrikam.example`
+
+/** What is done to a person of one's own each; nobody meets two of them. */
+const DEEDS: Readonly<Record<string, (person: number) => Params>> = {
+  'New-EntraUser': (person) => ({
+    UserPrincipalName: `new${person}@contoso.example`,
+    DisplayName: `New ${person}`,
+    MailNickname: `new${person}`,
+  }),
+  'Set-EntraUserAttribute': (person) => ({
+    ...{ UserId: id(person), AttributeName: 'department', Value: 'Sales' },
+  }),
+  'Add-EntraGroupMember': (person) => ({ GroupId: NEWCOMERS, UserId: id(person) }),
+  'Add-EntraUserLicense': (person) => ({
+    ...{ UserId: id(person), SkuId: 'AAD_PREMIUM', UsageLocation: 'US' },
+  }),
+  'Revoke-EntraUserSessions': (person) => ({ UserId: id(person) }),
+  'New-EntraB2BInvitation': (person) => ({
+    ...{ UserId: id(person), InvitedUserEmailAddress: foreign(person) },
+  }),
+  'Remove-EntraUser': (person) => ({ UserId: id(person) }),
+  'Set-ExchangePrimaryEmail': (person) => ({ Identity: id(person), NewPrimaryEmail: upn(person) }),
+  'New-MigrationBatch': (person) => ({
+    Name: `batch ${person}`,
+    SourceEndpoint: 'fabrikam',
+    TargetDeliveryDomain: 'contoso.example',
+    EmailAddresses: upn(person),
+  }),
+  'Send-Notification': (person) => ({
+    ...{ From: 'post@contoso.example', To: upn(person), Subject: `Hello ${person}`, Body: '' },
+  }),
+}
+
+const JOBS = Object.entries(DEEDS).flatMap(([functionName, paramsFor], at) =>
+  Array.from({ length: PEOPLE_EACH }, (_, nth) => {
+    const person = at * PEOPLE_EACH + nth + 1
+    return { jobId: `step-${person}`, functionName, parameters: { ...paramsFor(person) } }
+  }),
+)
+
+const SEED: Seed = {
+  tenants: [
+    {
+      domains: ['contoso.example'],
+      groups: [{ id: NEWCOMERS, displayName: 'Newcomers' }],
+      migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+      users: [
+        {
+          userPrincipalName: 'post@contoso.example',
+          mail: 'post@contoso.example',
+          proxyAddresses: ['SMTP:post@contoso.example'],
+          recipient: { kind: 'mailbox' },
+        },
+        ...JOBS.map((_, at) => ({
+          id: id(at + 1),
+          userPrincipalName: upn(at + 1),
+          mail: foreign(at + 1),
+          proxyAddresses: [`SMTP:${foreign(at + 1)}`],
+          recipient: { kind: 'mailUser' as const, externalEmailAddress: foreign(at + 1) },
+        })),
+      ],
+    },
+  ],
+}
+
+const messageOf = (job: (typeof JOBS)[number]): Send => ({
+  topic: 'worker-jobs',
+  messageId: job.jobId,
+  type: 'worker-job',
+  workerId: WORKER_ID,
+  body: {
+    ...{ ...job, batchId: 1, workerId: WORKER_ID, notAfter: '2100-01-01T00:00:00.000Z' },
+    correlationData: {
+      ...{ stepExecutionId: 1, isInitStep: false, runbookName: 'r', runbookVersion: 1 },
+    },
+  },
+})
+
+/** A worker that is started again whenever it is killed. */
+class Mortal {
+  #child: ChildProcess
+  #isOver = false
+  kills = 0
+  readonly #part: Part
+
+  constructor(part: Part) {
+    this.#part = part
+    this.#child = this.#start()
+  }
+
+  #start(): ChildProcess {
+    const child = fork(new URL('./worker-process.ts', import.meta.url), [
+      JSON.stringify(this.#part),
+    ])
+    child.once('exit', () => {
+      if (!this.#isOver) this.#child = this.#start()
+    })
+    return child
+  }
+
+  kill(): void {
+    this.kills += 1
+    this.#child.kill('SIGKILL')
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#child.kill('SIGKILL')
+  }
+}
+
+/** Kills before the answer has left the sandbox, once for each kind of effect. */
+function killAtEffects({ journal }: Sandbox, worker: Mortal): void {
+  const add = journal.addEffect.bind(journal)
+  const seen = new Map<string, number>()
+  journal.addEffect = (effect) => {
+    add(effect)
+    const count = (seen.get(effect.what) ?? 0) + 1
+    seen.set(effect.what, count)
+    if (count === KILLED_AT) worker.kill()
+  }
+}
+
+async function resultsOf(bus: Bus): Promise<Map<string, Message<'worker-result'>>> {
+  const clock = realClock()
+  const results = new Map<string, Message<'worker-result'>>()
+  while (results.size < JOBS.length) {
+    const received = await bus.receive(WORKER_RESULTS, 100)
+    for (const { type, body } of received) {
+      const read = readMessage(type ?? 'worker-result', body)
+      if (read.ok && read.message.messageType === 'worker-result')
+        results.set(read.message.jobId, read.message)
+    }
+    if (received.length > 0) await bus.settle(received)
+    else await clock.wait(50)
+  }
+  return results
+}
+
+describe('a worker that is killed in the middle of its jobs', () => {
+  it('leaves every effect once, however often that happens', async () => {
+    const test = await openTestPostgres()
+    const clock = realClock()
+    const vaultFolder = mkdtempSync(join(tmpdir(), 'matoolkit-vault-'))
+    await migrate(test.db, clock.now())
+    const timing = { replicationLagSec: 0, exchangeLagSec: 0 }
+    const sandbox = await openSandbox({ clock, seed: SEED, timing })
+    const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID, leaseMs: LEASE_MS })
+    await bus.publish(JOBS.map(messageOf))
+    const worker = new Mortal({
+      databaseUrl: test.url!,
+      sandboxUrl: sandbox.url,
+      tenantId: sandbox.state().tenants[0]!.id,
+      workerId: WORKER_ID,
+      vaultFolder,
+      leaseMs: LEASE_MS,
+      slots: SLOTS,
+    })
+    try {
+      killAtEffects(sandbox, worker)
+      const results = await resultsOf(bus)
+      requireOnce(sandbox)
+      requireAnswers(results)
+      assert.equal(worker.kills, Object.keys(DEEDS).length)
+    } finally {
+      worker.end()
+      await bus.close()
+      await sandbox.close()
+      await test.close()
+      rmSync(vaultFolder, { recursive: true })
+    }
+  })
+})
+
+/** Signing somebody out again is the one thing that may be done twice. */
+const MAY_REPEAT = 'sessions revoked'
+
+function requireOnce(sandbox: Sandbox): void {
+  const effects = sandbox.journal.effects.filter(({ clientId }) => clientId !== null)
+  const seen = Map.groupBy(effects, ({ what, id: on, details }) =>
+    JSON.stringify([what, on, details]),
+  )
+  const repeated = [...seen].filter(([, times]) => times.length > 1).map(([effect]) => effect)
+  assert.deepEqual(
+    repeated.filter((effect) => !effect.includes(MAY_REPEAT)),
+    [],
+  )
+}
+
+/** All are done; only of a mail may nobody know whether it was sent. */
+function requireAnswers(results: ReadonlyMap<string, Message<'worker-result'>>): void {
+  for (const { jobId, functionName } of JOBS) {
+    const { status, error } = results.get(jobId)!
+    const type = error && 'type' in error ? error.type : null
+    const isUnknown = functionName === 'Send-Notification' && type === 'OutcomeUnknown'
+    if (!isUnknown) assert.equal(status, 'Success', `${jobId} ${functionName}: ${error?.message}`)
+  }
+}

@@ -1,0 +1,105 @@
+// Every request that the functions make, as it goes over the wire, written down for a reviewer to hold against Microsoft's
+// documentation. `node test/worker/functions/requests.ts --write` writes requests.md anew; a test keeps it true.
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { CASES } from './cases.ts'
+import { type Setting, within } from './setting.ts'
+
+export const REQUESTS_FILE = join(import.meta.dirname, 'requests.md')
+
+interface Made {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+  readonly status: number
+}
+
+/** Those that every request has are said once, at the top. */
+const SHOWN_HEADERS = ['x-cmdletname', 'x-anchormailbox', 'prefer']
+
+/** Stands between the client and the sandbox and writes down what passes. */
+async function openRecorder(target: string, made: Made[]) {
+  const pass = async (request: IncomingMessage, response: ServerResponse) => {
+    const parts: Buffer[] = []
+    for await (const part of request) parts.push(part as Buffer)
+    const body = Buffer.concat(parts)
+    const { method = 'GET', url: path = '/', headers } = request
+    const answer = await fetch(target + path, {
+      method,
+      headers: { ...(headers as Record<string, string>), host: new URL(target).host },
+      ...(body.length > 0 ? { body } : {}),
+    })
+    const text = await answer.text()
+    made.push({ method, path, headers, body: body.toString(), status: answer.status })
+    const type = answer.headers.get('content-type')
+    response.writeHead(answer.status, type ? { 'content-type': type } : {}).end(text)
+  }
+  const server = createServer((request, response) => void pass(request, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+const GRAPH = 'https://graph.microsoft.com'
+const EXCHANGE = 'https://outlook.office365.com'
+
+function textOf({ method, path, headers, body, status }: Made, recorder: string): string {
+  const host = path.startsWith('/adminapi/') ? EXCHANGE : GRAPH
+  const shown = SHOWN_HEADERS.filter((name) => headers[name] !== undefined)
+  const lines = [
+    `${method} ${host}${path}`,
+    ...shown.map((name) => `${name}: ${headers[name]}`),
+    ...(body === '' ? [] : ['', JSON.stringify(JSON.parse(body), null, 2)]),
+  ]
+  const text = lines
+    .join('\n')
+    .replaceAll(recorder, GRAPH)
+    .replace(/"password": "[^"]*"/, '"password": "(of the vault)"')
+  return ['```http', text, '```', '', `→ ${status}`].join('\n')
+}
+
+async function sectionOf(name: string): Promise<string> {
+  const made: Made[] = []
+  let recorder: Awaited<ReturnType<typeof openRecorder>> | undefined
+  const between = async (url: string) => {
+    recorder = await openRecorder(url, made)
+    return recorder.url
+  }
+  try {
+    return await within({ between }, async ({ run }: Setting) => {
+      await run(name, CASES[name]!.params)
+      const texts = made.map((one) => textOf(one, recorder!.url))
+      return [`## ${name}`, ...texts].join('\n\n')
+    })
+  } finally {
+    recorder?.close()
+  }
+}
+
+const HEAD = `# Requests of the functions
+
+What each function sends when it is run once with the parameters of [cases.ts](cases.ts) and nothing goes wrong. Generated:
+\`node test/worker/functions/requests.ts --write\`. Every request also has \`authorization: Bearer …\`, \`accept: application/json\`,
+\`client-request-id\`, and with a body \`content-type: application/json\`; those to Exchange also \`x-responseformat: json\` and
+\`connection-id\`. The tenant is a sandbox; addresses are written as Microsoft's.`
+
+export async function requestsText(): Promise<string> {
+  const sections: string[] = []
+  for (const { name } of STANDARD_FUNCTIONS) sections.push(await sectionOf(name))
+  return `${[HEAD, ...sections].join('\n\n')}\n`
+}
+
+if (import.meta.main && process.argv.includes('--write'))
+  writeFileSync(REQUESTS_FILE, await requestsText())

@@ -1,0 +1,152 @@
+// A function in its surroundings: the real client over real HTTP to sandbox tenants, jobs run as the worker runs them, and a clock
+// that leaps: whoever waits on it has waited at once, and the time has passed.
+import type { Clock } from '../../../src/clock.ts'
+import { type Config, readConfig } from '../../../src/config.ts'
+import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../src/sandbox/state.ts'
+import { makeTokens } from '../../../src/sign-in/token.ts'
+import type { Answer } from '../../../src/worker/answers.ts'
+import { catalogueOf } from '../../../src/worker/catalogue.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { runJob } from '../../../src/worker/job.ts'
+import type { Secrets } from '../../../src/worker/m365/api.ts'
+import {
+  type ConnectedTenant,
+  connectTenant,
+  tokenEndpointsOf,
+} from '../../../src/worker/m365/connect.ts'
+import { type Params, UNDER_WAY } from './cases.ts'
+import { SEED } from './tenants.ts'
+
+export const START = new Date('2030-02-14T08:00:00Z')
+
+export interface LeapingClock extends Clock {
+  waitedMs(): number
+}
+
+export function leapingClock(): LeapingClock {
+  let waitedMs = 0
+  return {
+    kind: 'virtual',
+    now: () => new Date(+START + waitedMs),
+    wait: async (ms) => {
+      waitedMs += Math.max(0, ms)
+    },
+    waitedMs: () => waitedMs,
+  }
+}
+
+export function memorySecrets(kept = new Map<string, string>()): Secrets {
+  return {
+    put: async (name, value) => {
+      kept.set(name, value)
+      return name
+    },
+    get: async (reference) => kept.get(reference)!,
+    find: async (name) => (kept.has(name) ? name : null),
+  }
+}
+
+/** The settings of a worker for the first tenant of a sandbox. */
+export function configFor(
+  url: string,
+  tenantId: string,
+  more: Record<string, string> = {},
+): Config {
+  const read = readConfig({
+    MATOOLKIT_TENANT_ID: tenantId,
+    MATOOLKIT_ORGANIZATION: 'contoso.onmicrosoft.com',
+    MATOOLKIT_APP_ID: DEFAULT_CLIENT_ID,
+    MATOOLKIT_LOGIN_URL: url,
+    MATOOLKIT_GRAPH_URL: url,
+    MATOOLKIT_EXCHANGE_URL: url,
+    ...more,
+  })
+  if ('problems' in read) throw new Error(JSON.stringify(read.problems))
+  return read.config
+}
+
+export function connect(
+  config: Config,
+  clock: Clock,
+  secrets: Secrets = memorySecrets(),
+): ConnectedTenant {
+  return connectTenant({
+    config,
+    clock,
+    secrets,
+    credential: { secret: DEFAULT_SECRET },
+    tokens: makeTokens(clock, tokenEndpointsOf(config)),
+    random: () => 0.5,
+  })
+}
+
+export interface Setting<OfClock extends Clock = LeapingClock> {
+  readonly sandbox: Sandbox
+  readonly tenant: ConnectedTenant
+  readonly clock: OfClock
+  /** Runs a job as the worker does. */
+  run(functionName: string, params: Params): Promise<Answer>
+  /** What was done to the tenant, in order, by name. */
+  effects(): string[]
+}
+
+const seedOf = (): Seed => {
+  const [contoso, fabrikam] = SEED.tenants
+  const seed = { tenants: [{ ...contoso, migrationBatches: [UNDER_WAY] }, fabrikam] }
+  return structuredClone(seed) as unknown as Seed
+}
+
+const catalogue = catalogueOf(STANDARD_FUNCTIONS)
+let jobs = 0
+
+export interface WithinOptions {
+  readonly lagSec?: number
+  /** More settings of the worker. */
+  readonly env?: Record<string, string>
+  /** Puts something between the worker and the two APIs, and gives its address. */
+  between?(url: string): Promise<string>
+}
+
+/** Opens a fresh world, already signed in, for one story. */
+export const within = <Told>(
+  options: WithinOptions,
+  tell: (setting: Setting) => Promise<Told>,
+): Promise<Told> => withinOn(leapingClock(), options, tell)
+
+export async function withinOn<Told, OfClock extends Clock>(
+  clock: OfClock,
+  options: WithinOptions,
+  tell: (setting: Setting<OfClock>) => Promise<Told>,
+): Promise<Told> {
+  const lag = options.lagSec ?? 0
+  const timing = { replicationLagSec: lag, exchangeLagSec: lag }
+  const sandbox = await openSandbox({ clock, seed: seedOf(), timing })
+  const tenantId = sandbox.state().tenants[0]!.id
+  const env = { ...options.env }
+  if (options.between) {
+    const url = await options.between(sandbox.url)
+    Object.assign(env, { MATOOLKIT_GRAPH_URL: url, MATOOLKIT_EXCHANGE_URL: url })
+  }
+  const tenant = connect(configFor(sandbox.url, tenantId, env), clock)
+  const { signal: givingUp } = new AbortController()
+  const setting: Setting<OfClock> = {
+    sandbox,
+    tenant,
+    clock,
+    run: async (functionName, parameters) => {
+      const job = {
+        ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
+        ...{ notAfter: null, correlation: null, isRepeated: false },
+      }
+      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, givingUp }))!
+    },
+    effects: () => sandbox.journal.effects.map(({ what }) => what),
+  }
+  try {
+    await tenant.signIn()
+    return await tell(setting)
+  } finally {
+    await sandbox.close()
+  }
+}

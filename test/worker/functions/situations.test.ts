@@ -1,0 +1,132 @@
+// Every function in every situation: it succeeds, it is run again, it is given what does not fit or is not there, the tenant is
+// busy, its token ends, the connection breaks before or after the tenant acted. What goes wrong goes wrong at each of its calls
+// in turn. The tenant's journal says what really happened.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Fault } from '../../../src/sandbox/faults.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { CASES, type Case } from './cases.ts'
+import { type Setting, within } from './setting.ts'
+
+/** What the tests look for in an answer. */
+function requireSuccess(answer: Awaited<ReturnType<Setting['run']>>) {
+  assert.equal(answer.status, 'Success', answer.error?.message)
+  return answer.result
+}
+
+/** How many calls the function makes when nothing goes wrong. */
+const callsOf = (name: string, { params }: Case): Promise<number> =>
+  within({}, async ({ run, sandbox }) => {
+    const before = sandbox.journal.requestsMade
+    await run(name, params)
+    return sandbox.journal.requestsMade - before
+  })
+
+/** Tells the story once for each call of the function, with the fault at that call. */
+async function atEachCall(
+  name: string,
+  one: Case,
+  fault: Fault['kind'],
+  tell: (setting: Setting, call: string) => Promise<void>,
+): Promise<void> {
+  const calls = await callsOf(name, one)
+  assert.ok(calls > 0)
+  for (let nth = 1; nth <= calls; nth++) {
+    await within({}, async (setting) => {
+      setting.sandbox.setFaults({ script: [{ on: '*', nth, fault }] })
+      await tell(setting, `${fault} at call ${nth} of ${calls}`)
+    })
+  }
+}
+
+const twice = <T>(list: readonly T[]): T[] => [...list, ...list]
+
+describe('the table of cases', () => {
+  it('has a row for every function and none for others', () => {
+    assert.deepEqual(Object.keys(CASES).sort(), STANDARD_FUNCTIONS.map(({ name }) => name).sort())
+  })
+})
+
+for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
+  const one = CASES[name]
+  if (!one) continue
+  const { params, gives, again, effects, isRepeated } = one
+
+  describe(name, () => {
+    it('succeeds, also with what was made a moment ago, and gives what it promises', () =>
+      within({ lagSec: 3 }, async (setting) => {
+        const result = requireSuccess(await setting.run(name, params))
+        assert.partialDeepStrictEqual(result, gives)
+        assert.deepEqual(schema.parse(result), result)
+        assert.deepEqual(setting.effects(), effects)
+      }))
+
+    it(
+      isRepeated ? 'does it again when it is run again' : 'does nothing when it is run again',
+      () =>
+        within({}, async (setting) => {
+          const first = requireSuccess(await setting.run(name, params)) as object
+          const second = requireSuccess(await setting.run(name, params)) as object
+          assert.deepEqual(second, { ...first, ...again })
+          assert.deepEqual(setting.effects(), isRepeated ? twice(effects) : effects)
+        }),
+    )
+
+    it('refuses parameters that do not fit before it asks anybody', () =>
+      within({}, async (setting) => {
+        const before = setting.sandbox.journal.requestsMade
+        for (const wrong of [{ ...params, ...one.wrong }, { ...params, Unknown: 1 }, {}]) {
+          const { status, error } = await setting.run(name, wrong)
+          assert.deepEqual([status, error?.type], ['Failure', 'UnfitParameters'])
+        }
+        assert.equal(setting.sandbox.journal.requestsMade, before)
+      }))
+
+    const { missing } = one
+    if (missing)
+      it('names what is not there, and changes nothing', () =>
+        within({}, async (setting) => {
+          const { status, error } = await setting.run(name, { ...params, ...missing.params })
+          assert.equal(status, 'Failure')
+          assert.match(error!.message, missing.says)
+          assert.deepEqual(setting.effects(), [])
+        }))
+
+    it('waits as long as it is told when the tenant is busy', () =>
+      atEachCall(name, one, 'throttle', async (setting, call) => {
+        const before = setting.clock.waitedMs()
+        const result = requireSuccess(await setting.run(name, params))
+        assert.partialDeepStrictEqual(result, gives, call)
+        assert.deepEqual(setting.effects(), effects, call)
+        assert.ok(setting.clock.waitedMs() - before >= 5_000, call)
+      }))
+
+    it('goes on with a new token when its token ends', () =>
+      atEachCall(name, one, 'expired-token', async (setting, call) => {
+        const result = requireSuccess(await setting.run(name, params))
+        assert.partialDeepStrictEqual(result, gives, call)
+        assert.deepEqual(setting.effects(), effects, call)
+      }))
+
+    it('does it once when the connection breaks after the tenant acted', () =>
+      atEachCall(name, one, 'drop-after', async (setting, call) => {
+        const { result, error } = await setting.run(name, params)
+        if (isIdempotent) assert.partialDeepStrictEqual(result, gives, `${call}: ${error?.message}`)
+        else assert.match(error!.message, /may have been done/, call)
+        const left = setting.effects()
+        const isAllowed = isIdempotent && isRepeated && left.length === twice(effects).length
+        if (!isAllowed) assert.deepEqual(left, effects, call)
+      }))
+
+    it('does it once when the connection breaks before the tenant acted, at the latest when it is run again', () =>
+      atEachCall(name, one, 'drop-before', async (setting, call) => {
+        const { status, error } = await setting.run(name, params)
+        if (status === 'Failure') {
+          assert.match(error!.message, /may have been done/, call)
+          assert.deepEqual(setting.effects(), effects.slice(0, -1), call)
+          requireSuccess(await setting.run(name, params))
+        }
+        assert.deepEqual(setting.effects(), effects, call)
+      }))
+  })
+}

@@ -1,0 +1,110 @@
+// The two tenants that the functions are tried on: Contoso, where most of them work, and Fabrikam, from which a mailbox comes.
+// Everybody has a role to play; names with an apostrophe are among them on purpose.
+import type { Seed } from '../../../src/sandbox/state.ts'
+
+/** An id that can be told from others at a glance. */
+export const id = (number: number): string =>
+  `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+
+export const ADA = id(1)
+export const OBRIEN = id(2)
+export const LEAD = id(3)
+export const BOX = id(4)
+export const GUEST = id(5)
+export const OUTSIDER = id(6)
+export const GONE = id(9)
+export const SOURCE = id(50)
+export const NEWCOMERS = id(100)
+export const NOBODY = id(999)
+export const MAILBOX_GUID = id(501)
+export const ARCHIVE_GUID = id(502)
+export const OBRIEN_DN = '/o=ExchangeLabs/ou=Fabrikam/cn=Recipients/cn=obrien'
+
+export const SEED = {
+  tenants: [
+    {
+      domains: ['contoso.example', 'contoso.onmicrosoft.com'],
+      migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
+      groups: [
+        { id: NEWCOMERS, displayName: 'Newcomers', members: [LEAD] },
+        {
+          displayName: 'All staff',
+          kind: 'distribution',
+          mail: 'all@contoso.example',
+          members: [OBRIEN],
+        },
+      ],
+      users: [
+        {
+          id: ADA,
+          userPrincipalName: 'ada@contoso.example',
+          displayName: 'Ada Adler',
+          accountEnabled: false,
+        },
+        {
+          id: OBRIEN,
+          userPrincipalName: "kim.o'brien@contoso.example",
+          displayName: "Kim O'Brien",
+          mail: "kim.o'brien@contoso.example",
+          proxyAddresses: [
+            "SMTP:kim.o'brien@contoso.example",
+            'smtp:kim@contoso.example',
+            `x500:${OBRIEN_DN}`,
+          ],
+          usageLocation: 'IE',
+          recipient: {
+            kind: 'mailUser',
+            externalEmailAddress: "kim.o'brien@fabrikam.example",
+            exchangeGuid: id(500),
+          },
+        },
+        { id: LEAD, userPrincipalName: 'lead@contoso.example', displayName: 'Integration Lead' },
+        {
+          id: BOX,
+          userPrincipalName: 'box@contoso.example',
+          mail: 'box@contoso.example',
+          proxyAddresses: ['SMTP:box@contoso.example'],
+          usageLocation: 'DE',
+          assignedLicenses: [{ skuId: '6fd2c87f-b296-42f0-b197-1e91e994b900' }],
+          recipient: { kind: 'mailbox' },
+        },
+        {
+          id: GUEST,
+          userPrincipalName: 'eve_fabrikam.example#EXT#@contoso.onmicrosoft.com',
+          displayName: 'Eve Fabrikam',
+          mail: 'eve@fabrikam.example',
+          userType: 'Guest',
+          creationType: 'Invitation',
+          externalUserState: 'Accepted',
+        },
+        {
+          id: OUTSIDER,
+          userPrincipalName: 'max@contoso.example',
+          displayName: 'Max Mover',
+          mail: 'max@fabrikam.example',
+        },
+        {
+          id: GONE,
+          userPrincipalName: 'gone@contoso.example',
+          deletedDateTime: '2030-02-10T00:00:00.000Z',
+        },
+      ],
+    },
+    {
+      domains: ['fabrikam.example', 'fabrikam.onmicrosoft.com'],
+      users: [
+        {
+          id: SOURCE,
+          userPrincipalName: "kim.o'brien@fabrikam.example",
+          mail: "kim.o'brien@fabrikam.example",
+          proxyAddresses: ["SMTP:kim.o'brien@fabrikam.example"],
+          recipient: {
+            kind: 'mailbox',
+            exchangeGuid: id(500),
+            legacyExchangeDn: OBRIEN_DN,
+          },
+        },
+      ],
+    },
+  ],
+} as const satisfies Seed

@@ -1,0 +1,44 @@
+// A worker in a process of its own, to be killed: `node test/worker/functions/worker-process.ts '<its part as JSON>'`. Bus, client,
+// vault and functions are the real ones.
+import { randomUUID } from 'node:crypto'
+import { openPostgresBus } from '../../../src/bus/postgres.ts'
+import { realClock } from '../../../src/clock.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
+import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
+import { openFolderVault } from '../../../src/worker/secrets/folder-vault.ts'
+import { Worker } from '../../../src/worker/worker.ts'
+import { configFor, connect } from './setting.ts'
+
+export interface Part {
+  readonly databaseUrl: string
+  readonly sandboxUrl: string
+  readonly tenantId: string
+  readonly workerId: string
+  readonly vaultFolder: string
+  readonly leaseMs: number
+  readonly slots: number
+}
+
+async function run(part: Part): Promise<void> {
+  const clock = realClock()
+  const db = await openPostgres({ url: part.databaseUrl, poolSize: 3 })
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs: part.leaseMs })
+  const secrets = await openFolderVault({ folder: part.vaultFolder, key: null })
+  const worker = new Worker({
+    workerId: part.workerId,
+    version: '1',
+    bus,
+    clock,
+    tenant: connect(configFor(part.sandboxUrl, part.tenantId), clock, secrets),
+    functions: STANDARD_FUNCTIONS,
+    maxParallelism: part.slots,
+    onError: (error) => console.error(error),
+  })
+  worker.start()
+}
+
+if (import.meta.main) {
+  // Whoever started us is gone: so are we.
+  process.on('disconnect', () => process.exit(1))
+  await run(JSON.parse(process.argv[2]!) as Part)
+}
