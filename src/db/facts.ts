@@ -3,6 +3,7 @@
 // would close the phase. Statements after the lock see what the former holder committed (READ COMMITTED).
 import type { Batch, Member, Phase, Step, StepPlan, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
+import { idArray } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 
 const BATCH = `
@@ -99,7 +100,7 @@ export function loadMembers(db: Queryable, memberIds: readonly number[]): Promis
             removed_at as "removedAt", removed_by as "removedBy", removal_number as "removalNumber",
             moved_to_batch_id as "movedToBatchId"
        from batch_members where id = any($1::bigint[])`,
-    [memberIds],
+    [idArray(memberIds)],
   )
 }
 
@@ -188,36 +189,143 @@ export function planIn(row: StepRow): StepPlan | null {
   }
 }
 
-function waitOf({ what, since, wakeAt, jobId }: StepRow): Wait {
+function waitOf({
+  what,
+  since,
+  wakeAt,
+  jobId,
+}: Pick<StepRow, 'what' | 'since' | 'wakeAt' | 'jobId'>): Wait {
   if (what === 'slot') return { what, since, wakeAt }
   if (what === 'job') return { what, since, wakeAt: wakeAt!, jobId: jobId! }
   return { what: what!, since, wakeAt: wakeAt! }
 }
 
+/** A phase step that nothing has happened to yet: its plan and its wait, if it has one, say all there is. */
+export interface FreshStep {
+  readonly id: number
+  readonly memberId: number
+  readonly phaseId: number
+  readonly runbookVersion: number
+  /** Its place in the list of the phase's steps. */
+  readonly place: number
+  readonly wait: Wait | null
+}
+
+export interface LoadedSteps {
+  readonly rows: readonly StepRow[]
+  readonly fresh: readonly FreshStep[]
+}
+
+const IS_FRESH = `
+  s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and s.poll_count = 0 and not s.was_taken and s.job_id is null
+  and s.retry_after is null and s.deadline_at is null and s.error_message is null and s.poll_started_at is null
+  and s.last_polled_at is null and s.late_result_json is null`
+
+interface StepColumns {
+  readonly ids: number[]
+  readonly memberIds: number[]
+  readonly phaseIds: number[]
+  readonly versions: number[]
+  readonly places: number[]
+  readonly areFresh: number[]
+}
+
 /**
  * The steps of these members that can still matter: phase steps that are not passed, and every undo step. `stepIds` are loaded
  * whatever their status. `all` loads the passed ones too, for decisions that take steps up again.
+ *
+ * Most steps of a member are still to come, and of those five numbers are enough; all of a chunk's come as five arrays. As rows of
+ * 22 columns they were a quarter of the time that a result took.
  */
 export async function loadStepsOfMembers(
   db: Queryable,
+  batchId: number,
   memberIds: readonly number[],
   { stepIds = [], all = false }: { stepIds?: readonly number[]; all?: boolean } = {},
+): Promise<LoadedSteps> {
+  const [columns, named, undoing, waits] = await Promise.all([
+    loadStepColumns(db, memberIds, all),
+    stepIds.length > 0 ? loadPhaseSteps(db, memberIds, stepIds) : [],
+    db.query<StepRow>(
+      `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
+        where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
+      [idArray(memberIds)],
+    ),
+    loadWaits(db, batchId, memberIds, stepIds),
+  ])
+  const loaded = new Set(stepIds)
+  const fresh: FreshStep[] = []
+  const touched: number[] = []
+  for (const [i, id] of columns.ids.entries()) {
+    if (loaded.has(id)) continue
+    if (columns.areFresh[i] === 1) fresh.push(freshStep(columns, i, waits))
+    else touched.push(id)
+  }
+  const others = touched.length > 0 ? await loadPhaseSteps(db, memberIds, touched) : []
+  return { rows: [...named, ...others, ...undoing], fresh }
+}
+
+async function loadStepColumns(
+  db: Queryable,
+  memberIds: readonly number[],
+  all: boolean,
+): Promise<StepColumns> {
+  const agg = (column: string) => `coalesce(array_agg(${column}::bigint), '{}')`
+  const [columns] = await db.query<StepColumns>(
+    `select ${agg('s.id')} as ids, ${agg('s.batch_member_id')} as "memberIds", ${agg('s.phase_execution_id')} as "phaseIds",
+            ${agg('s.runbook_version')} as versions, ${agg('s.step_index')} as places,
+            ${agg(`case when ${IS_FRESH} then 1 else 0 end`)} as "areFresh"
+       from step_executions s
+      where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
+        and ($2 or s.status not in ('succeeded', 'skipped'))`,
+    [idArray(memberIds), all],
+  )
+  return columns!
+}
+
+/** Those of these steps that are phase steps of these members. */
+function loadPhaseSteps(
+  db: Queryable,
+  memberIds: readonly number[],
+  stepIds: readonly number[],
 ): Promise<StepRow[]> {
-  const doing = db.query<StepRow>(
+  return db.query<StepRow>(
     `select s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", ${STATE}
        from step_executions s left join waits w on w.step_id = s.id
-      where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
-        and ($3 or s.status not in ('succeeded', 'skipped') or s.id = any($2::bigint[]))`,
-    [memberIds, stepIds, all],
+      where s.id = any($2::bigint[]) and s.kind = 'phase' and s.batch_member_id = any($1::bigint[])`,
+    [idArray(memberIds), idArray(stepIds)],
   )
-  const undoing = db.query<StepRow>(
-    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
-      where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
-    [memberIds],
-  )
-  // By id, so that what is decided does not depend on the order in which the database finds rows.
-  return (await Promise.all([doing, undoing])).flat().sort((a, b) => a.id - b.id)
 }
+
+type WaitRow = Pick<StepRow, 'what' | 'since' | 'wakeAt' | 'jobId'> & { readonly stepId: number }
+
+/** What the members' steps wait for, but for those steps whose rows are loaded with their waits. */
+async function loadWaits(
+  db: Queryable,
+  batchId: number,
+  memberIds: readonly number[],
+  stepIds: readonly number[],
+): Promise<ReadonlyMap<number, Wait>> {
+  const rows = await db.query<WaitRow>(
+    `select step_id as "stepId", what, since, wake_at as "wakeAt", job_id as "jobId" from waits
+      where batch_id = $1 and batch_member_id = any($2::bigint[]) and step_id <> all($3::bigint[])`,
+    [batchId, idArray(memberIds), idArray(stepIds)],
+  )
+  return new Map(rows.map((row) => [row.stepId, waitOf(row)]))
+}
+
+const freshStep = (
+  { ids, memberIds, phaseIds, versions, places }: StepColumns,
+  i: number,
+  waits: ReadonlyMap<number, Wait>,
+): FreshStep => ({
+  id: ids[i]!,
+  memberId: memberIds[i]!,
+  phaseId: phaseIds[i]!,
+  runbookVersion: versions[i]!,
+  place: places[i]!,
+  wait: waits.get(ids[i]!) ?? null,
+})
 
 /** Steps of the batch itself: init and the rollback of init. */
 export async function loadStepsOfBatch(db: Queryable, batchId: number): Promise<StepRow[]> {
@@ -244,6 +352,6 @@ export interface StepOwner {
 export function loadOwners(db: Queryable, stepIds: readonly number[]): Promise<StepOwner[]> {
   return db.query<StepOwner>(
     `select id, batch_id as "batchId", batch_member_id as "memberId" from step_executions where id = any($1::bigint[])`,
-    [stepIds],
+    [idArray(stepIds)],
   )
 }

@@ -6,6 +6,7 @@ import { enqueueNew, withdraw } from '../bus/outbox.ts'
 import { writeChanges } from '../db/changes.ts'
 import type { Db, Tx } from '../db/db.ts'
 import {
+  type LoadedSteps,
   loadMembers,
   loadPhases,
   loadStepsOfBatch,
@@ -25,11 +26,11 @@ import {
 import { findWorkerLimit } from '../db/workers.ts'
 import { Draft, type JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, close, count } from '../domain/decide/finish.ts'
-import { listOf, planNamed } from '../domain/decide/plan.ts'
+import { listOf, pendingStep, planNamed } from '../domain/decide/plan.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
 import { slotsToReuse } from '../domain/decide/window.ts'
-import { type Batch, isUnsettled, type StepPlan } from '../domain/facts.ts'
+import { type Batch, isUnsettled, type Step, type StepPlan } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -196,7 +197,7 @@ export async function bringMembers(
   if (missing.length === 0) return
   const [members, steps] = await Promise.all([
     loadMembers(tx, missing),
-    loadStepsOfMembers(tx, missing, options),
+    loadStepsOfMembers(tx, draft.batch.id, missing, options),
   ])
   draft.addMembers(members)
   await addSteps(door, tx, draft, steps, options.newIds)
@@ -204,34 +205,70 @@ export async function bringMembers(
 
 /** Init steps and the rollback of init into the draft. */
 export async function bringBatchSteps({ tx, draft, door }: Visit): Promise<void> {
-  await addSteps(door, tx, draft, await loadStepsOfBatch(tx, draft.batch.id))
+  const rows = await loadStepsOfBatch(tx, draft.batch.id)
+  await addSteps(door, tx, draft, { rows, fresh: [] })
 }
 
 async function addSteps(
   door: Door,
   tx: Tx,
   draft: Draft,
-  rows: readonly StepRow[],
+  loaded: LoadedSteps,
   newIds: ReadonlySet<number> = new Set(),
 ): Promise<void> {
-  for (const { runbookVersion } of rows) {
-    if (draft.runbooks.has(runbookVersion)) continue
-    const runbook = await door.runbooks.get(tx, draft.batch.runbookName, runbookVersion)
-    draft.runbooks.set(runbookVersion, runbook)
+  const { rows, fresh } = loaded
+  for (const version of versionsOf(loaded)) {
+    if (draft.runbooks.has(version)) continue
+    const runbook = await door.runbooks.get(tx, draft.batch.runbookName, version)
+    draft.runbooks.set(version, runbook)
   }
+  const listFor = listsOf(draft)
+  const steps: Step[] = []
   for (const row of rows) {
-    if (draft.steps.has(row.id)) continue
-    const plan = planIn(row) ?? planOfPhaseStep(draft, row)
-    draft.addSteps([stepOf(row, plan)], { isNew: newIds.has(row.id) })
+    const plan = planIn(row) ?? planOfPhaseStep(listFor(row), row.stepName, row)
+    steps.push(stepOf(row, plan))
+  }
+  for (const one of fresh) {
+    const list = listFor(one)
+    const plan = planOfPhaseStep(list, list?.[one.place]?.name ?? `at place ${one.place}`, one)
+    const owner = { kind: 'phase', phaseId: one.phaseId, memberId: one.memberId } as const
+    steps.push({ ...pendingStep(plan, owner), id: one.id, wait: one.wait })
+  }
+  // By id, so that what is decided does not depend on the order in which the database finds rows.
+  steps.sort((a, b) => a.id - b.id)
+  for (const step of steps) draft.addSteps([step], { isNew: newIds.has(step.id) })
+}
+
+function versionsOf({ rows, fresh }: LoadedSteps): ReadonlySet<number> {
+  const versions = new Set<number>()
+  for (const { runbookVersion } of rows) versions.add(runbookVersion)
+  for (const { runbookVersion } of fresh) versions.add(runbookVersion)
+  return versions
+}
+
+type PhaseStep = Pick<StepRow, 'id' | 'phaseId' | 'runbookVersion'>
+type Definitions = ReturnType<typeof listOf>
+
+/** The runbook's list that a phase step stands in, looked up once for all steps of a phase and version. */
+function listsOf(draft: Draft): (step: PhaseStep) => Definitions {
+  const known = new Map<string, Definitions>()
+  return ({ phaseId, runbookVersion }) => {
+    const key = `${phaseId}@${runbookVersion}`
+    if (!known.has(key)) {
+      known.set(key, listOf(draft, { kind: 'phase', phaseId, originStepId: null }, runbookVersion))
+    }
+    return known.get(key)
   }
 }
 
-function planOfPhaseStep(draft: Draft, row: StepRow): StepPlan {
-  const { phaseId, runbookVersion, stepName } = row
-  const list = listOf(draft, { kind: 'phase', phaseId, originStepId: null }, runbookVersion)
+function planOfPhaseStep(
+  list: Definitions,
+  stepName: string,
+  { id, runbookVersion }: PhaseStep,
+): StepPlan {
   const plan = list && planNamed(list, stepName, runbookVersion)
   if (plan) return plan
-  throw new Error(`version ${runbookVersion} has no phase step "${stepName}" (step ${row.id})`)
+  throw new Error(`version ${runbookVersion} has no phase step "${stepName}" (step ${id})`)
 }
 
 /** Takes back the jobs that no worker has taken, of the whole batch or of some members. Bounded by the workers' windows. */
