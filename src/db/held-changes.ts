@@ -110,6 +110,8 @@ export interface HeldItem {
   readonly key: string
   readonly toTime: Date | null
   readonly reason: string
+  /** What a join would bring; null for the others. */
+  readonly data: Readonly<Record<string, Json>> | null
   readonly since: Date
   readonly dismissedAt: Date | null
   readonly dismissedBy: string | null
@@ -117,7 +119,7 @@ export interface HeldItem {
 
 const ITEM = `
   id, runbook_name as "runbookName", kind, cause, batch_id as "batchId", batch_member_id as "memberId", member_key as key,
-  to_time as "toTime", reason, since, dismissed_at as "dismissedAt", dismissed_by as "dismissedBy"`
+  to_time as "toTime", reason, data_json as data, since, dismissed_at as "dismissedAt", dismissed_by as "dismissedBy"`
 
 export interface HeldFilter {
   readonly runbookName?: string
@@ -160,17 +162,28 @@ export async function countHeld(
   return { removal: 0, move: 0, join: 0, ...Object.fromEntries(rows.map((r) => [r.kind, r.count])) }
 }
 
-export interface LockedHeld extends HeldItem {
-  /** Of a join. */
-  readonly data: Readonly<Record<string, Json>> | null
+/** Of these, those that are still held. */
+export function findHeld(db: Queryable, ids: readonly number[]): Promise<HeldItem[]> {
+  return db.query<HeldItem>(
+    `select ${ITEM} from held_changes where id = any($1::bigint[]) and dismissed_at is null order by id`,
+    [idArray(ids)],
+  )
 }
 
-/** These rows as far as they are still held, locked to the transaction's end. */
-export function lockHeld(tx: Tx, ids: readonly number[]): Promise<LockedHeld[]> {
-  return tx.query<LockedHeld>(
-    `select ${ITEM}, data_json as data from held_changes
-      where id = any($1::bigint[]) and dismissed_at is null order by id for update`,
+/** Of these, those that are still held, locked to the transaction's end. */
+export async function lockHeld(tx: Tx, ids: readonly number[]): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select id from held_changes where id = any($1::bigint[]) and dismissed_at is null order by id for update`,
     [idArray(ids)],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Every move from the batch to that time, dismissed or not. */
+export async function dropMovesTo(tx: Tx, batchId: number, time: Date): Promise<void> {
+  await tx.query(
+    `delete from held_changes where kind = 'move' and batch_id = $1 and to_time = $2`,
+    [batchId, time],
   )
 }
 

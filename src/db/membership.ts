@@ -275,6 +275,16 @@ export async function writeAbsences(
   )
 }
 
+/** As if these members of ended batches had been missing for two good ticks. */
+export async function markGone(
+  tx: Tx,
+  runbookName: string,
+  memberIds: readonly number[],
+  now: Date,
+): Promise<void> {
+  await writeAbsences(tx, runbookName, new Map(), new Map(memberIds.map((id) => [id, 2])), now)
+}
+
 /** Locks the batch, and throws BATCH_OVER when it has ended. */
 export async function requireUnfinished(tx: Tx, batchId: number): Promise<void> {
   const rows = await tx.query<{ status: string; isEnded: boolean }>(

@@ -1,0 +1,150 @@
+// A wave that gets another date in the source, and many who move at once: both batches wait until a person has chosen.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { decideMoves, dismissHeld, type WaveChoice } from '../../src/engine/held.ts'
+import { resumeBatch } from '../../src/engine/operate.ts'
+import { calls, order } from './looking.ts'
+import { batchesOf, heldIds, heldOf, type Programme, programme, range, wave } from './programme.ts'
+
+const WHO = { actor: 'operator', reason: 'the programme office said so' }
+
+const decide = async (world: Programme, choice: WaveChoice) =>
+  decideMoves(world.door, { ...WHO, choice, heldIds: await heldIds(world, 'move') })
+
+/** Six people, prepared and due in 20 hours, whom the source now has at 44. */
+async function redated(world: Programme): Promise<void> {
+  await world.tick(wave(20, ...range(1, 6)))
+  assert.equal(calls(world).length, 6)
+  await world.tick(wave(44, ...range(1, 6)))
+  assert.deepEqual(await batchesOf(world), [`20h active held: ${six}`])
+  assert.equal((await heldOf(world))[0], 'move user1 redated')
+}
+const six = 'user1, user2, user3, user4, user5, user6'
+
+it('nothing happens at the old time while nobody has chosen', () =>
+  programme(async (world) => {
+    await redated(world)
+    await world.tickUntil(22)
+    assert.equal(calls(world).length, 6)
+    assert.deepEqual(await batchesOf(world), [`20h active held: ${six}`])
+  }))
+
+it('reschedule: the batch starts at the new time, and the new time means it', () =>
+  programme(async (world) => {
+    await redated(world)
+    await decide(world, 'reschedule')
+    assert.deepEqual(await batchesOf(world), [`20h active: ${six}`])
+    await world.tick()
+    assert.deepEqual(await heldOf(world), [])
+    await world.tick(wave(44, ...range(1, 7)))
+    assert.deepEqual(await batchesOf(world), [`20h active: ${six}, user7`])
+    await world.tickUntil(43, 4)
+    assert.deepEqual(calls(world, 6), ['create user7'])
+    await world.tickUntil(45)
+    assert.deepEqual(await batchesOf(world), [`20h completed: ${six}, user7`])
+    assert.equal(calls(world, 7).length, 7)
+    await world.tick(wave(44, ...range(1, 8)))
+    assert.deepEqual(await heldOf(world), ['join user8 late'])
+  }))
+
+it('move: they go to a batch of the new time, with what is done', () =>
+  programme(async (world) => {
+    await redated(world)
+    const { done } = await decide(world, 'move')
+    assert.equal(done.length, 6)
+    await world.tick()
+    const [old, fresh] = await batchesOf(world)
+    assert.match(old!, /^20h (active|completed): user1 removed to 2, /)
+    assert.equal(fresh, `44h active: ${six}`)
+    await world.tickUntil(46, 4)
+    assert.equal(calls(world, 6).length, 6)
+    assert.deepEqual(
+      new Set(calls(world, 6).map((call) => call.split(' ')[0])),
+      new Set(['switch']),
+    )
+  }))
+
+it('keep: they stay at the old time, and whoever is new at the other gets a batch there', () =>
+  programme(async (world) => {
+    await redated(world)
+    await decide(world, 'keep')
+    await world.tick(wave(44, ...range(1, 7)))
+    assert.deepEqual(await batchesOf(world), [`20h active: ${six}`, '44h active: user7'])
+    await world.tickUntil(21)
+    assert.equal((await batchesOf(world))[0], `20h completed: ${six}`)
+  }))
+
+it('a source that takes it back lets the batch go on by itself', () =>
+  programme(async (world) => {
+    await redated(world)
+    await world.tick(wave(20, ...range(1, 6)))
+    assert.deepEqual(await batchesOf(world), [`20h active: ${six}`])
+    assert.deepEqual(await heldOf(world), [])
+  }))
+
+it('a person who resumes is not overruled by the next tick', () =>
+  programme(async (world) => {
+    await redated(world)
+    await resumeBatch(world.door, order(1))
+    await world.tick()
+    assert.deepEqual(await batchesOf(world), [`20h active: ${six}`])
+    assert.equal((await heldOf(world)).length, 6)
+  }))
+
+it('many who move at once hold both batches, and a few do not', () =>
+  programme(async (world) => {
+    const rows = (moved: number) => [
+      ...wave(30, ...range(moved + 1, 20)),
+      ...wave(54, ...range(1, moved), 21),
+    ]
+    await world.tick(rows(0))
+    await world.tick(rows(3))
+    assert.equal(world.reports.at(-1)!.counts.moved, 3)
+    await world.tick(rows(8))
+    assert.equal((await heldOf(world)).length, 5)
+    const [first, second] = await batchesOf(world)
+    assert.match(first!, /^30h active held/)
+    assert.match(second!, /^54h active held/)
+    await assert.rejects(decide(world, 'reschedule'), /still in the source at its own time/)
+    const heldOnes = await heldIds(world, 'move')
+    await assert.rejects(dismissHeld(world.door, { ...WHO, heldIds: heldOnes }), /reschedule, move/)
+    await decide(world, 'move')
+    await world.tick()
+    const [old, fresh] = await batchesOf(world)
+    assert.match(old!, /^30h active: user1 removed to 2/)
+    assert.equal(
+      fresh,
+      '54h active: user1, user2, user3, user4, user5, user6, user7, user8, user21',
+    )
+  }))
+
+it('a re-dated wave and one that was there already: both wait, and both go on', () =>
+  programme(async (world) => {
+    await world.tick([...wave(20, ...range(1, 4)), ...wave(44, 5, 6)])
+    await world.tick(wave(44, ...range(1, 6)))
+    assert.deepEqual(await batchesOf(world), [
+      '20h active held: user1, user2, user3, user4',
+      '44h active held: user5, user6',
+    ])
+    await decide(world, 'reschedule')
+    await world.tick()
+    assert.deepEqual(await batchesOf(world), [
+      '20h active: user1, user2, user3, user4',
+      '44h active: user5, user6',
+    ])
+    await world.tickUntil(45, 4)
+    for (const line of await batchesOf(world)) assert.match(line, /completed/)
+  }))
+
+it('a batch that is new at the new time waits too', () =>
+  programme(async (world) => {
+    await world.tick(wave(20, ...range(1, 4)))
+    await world.tick(wave(44, ...range(1, 6)))
+    assert.deepEqual(await batchesOf(world), [
+      '20h active held: user1, user2, user3, user4',
+      '44h active held: user5, user6',
+    ])
+    await decide(world, 'move')
+    await world.tick()
+    assert.equal((await batchesOf(world))[1], `44h active: ${six}`)
+  }))
