@@ -141,7 +141,8 @@ function lookUp(name: string, scope: Scope, missing: Set<string>): Json {
   return null
 }
 
-function holdsMark(value: Json): boolean {
+/** True when a marker of a secret stands anywhere in the value. */
+export function holdsMark(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, SECRET_MARK) || Object.values(value).some(holdsMark)
 }

@@ -62,11 +62,11 @@ export const defineFunction = <Params, Result extends Json>(
 
 /** The parameters as a JSON Schema, for people and for `runbook validate`. */
 export const parametersSchema = ({ parameters }: WorkerFunction): Record<string, Json> =>
-  z.toJSONSchema(parameters, { io: 'input' }) as Record<string, Json>
+  z.toJSONSchema(parameters, { io: 'input', unrepresentable: 'any' }) as Record<string, Json>
 
 /** The result as a JSON Schema. */
 export const resultSchema = ({ result }: WorkerFunction): Record<string, Json> =>
-  z.toJSONSchema(result) as Record<string, Json>
+  z.toJSONSchema(result, { unrepresentable: 'any' }) as Record<string, Json>
 
 /** For functions that touch no tenant and may be run at any time: pretended ones, and those of tests. */
 export const TOUCHES_NOTHING = {

@@ -1,20 +1,26 @@
 // One job from its message to its answer. Whatever happens to a function, the answer says so: a success, or a failure with its
 // reason. Two ends have no answer. A job whose deadline passed before it began is not begun. One that was stopped because the
-// worker stops says nothing, because nobody knows how far it came: it is given back, to be run again.
+// worker stops says nothing, because nobody knows how far it came: it is given back, to be run again. When it comes back, or comes
+// from a worker that died, a function that is not idempotent is not run again: its job fails as of unknown outcome.
 import type { Received } from '../bus/bus.ts'
 import { EXPIRED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
+import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { Answer } from './answers.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
-import type { Tenant } from './m365/api.ts'
+import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
+import { fitParameters } from './parameters.ts'
+import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
   readonly parameters: { readonly [key: string]: Json }
   readonly notAfter: Date | null
+  /** It was given to a worker before, which may have run it. */
+  readonly isRepeated: boolean
   /** As it came, known to us or not: the sender finds its step by it. */
   readonly correlation: { readonly [key: string]: Json } | null
 }
@@ -40,7 +46,8 @@ export function readJob(received: Received, workerId: string): Job | Refused {
   const { jobId, batchId, functionName, parameters } = message
   const notAfter = message.notAfter ? new Date(message.notAfter) : null
   const correlation = correlationIn(received.body)
-  return { jobId, batchId, functionName, parameters, notAfter, correlation }
+  const isRepeated = received.deliveryCount > 1
+  return { jobId, batchId, functionName, parameters, notAfter, isRepeated, correlation }
 }
 
 /**
@@ -77,9 +84,8 @@ export async function runJob(job: Job, setting: JobSetting): Promise<Answer | nu
   const startedAt = clock.now()
   const outcome = await outcomeOf(job, setting)
   if (outcome === null) return null
-  const checked = 'result' in outcome ? withinSize(outcome) : outcome
-  const isSuccess = 'result' in checked
-  const result = isSuccess ? checked.result : null
+  const isSuccess = 'result' in outcome
+  const result = isSuccess ? outcome.result : null
   const endedAt = clock.now()
   return {
     jobId: job.jobId,
@@ -89,7 +95,7 @@ export async function runJob(job: Job, setting: JobSetting): Promise<Answer | nu
     status: isSuccess ? 'Success' : 'Failure',
     resultType: result === null || typeof result === 'boolean' ? 'Boolean' : 'Object',
     result,
-    error: isSuccess ? null : checked.failure,
+    error: isSuccess ? null : outcome.failure,
     durationMs: Math.round(+endedAt - +startedAt),
     timestamp: endedAt.toISOString(),
     correlationData: job.correlation,
@@ -104,15 +110,12 @@ async function outcomeOf(job: Job, setting: JobSetting): Promise<Outcome | null>
     const hint = hintFor(job.functionName, names, 'It has')
     return fail('UnknownFunction', `${workerId} has no function ${job.functionName}. ${hint}`)
   }
-  const fitted = found.parameters.safeParse(job.parameters)
-  if (!fitted.success) {
-    // Names of parameters and what is wrong with them, never their values: those may be personal.
-    const misfits = fitted.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-    const shown = misfits.slice(0, MISFITS_SHOWN_MAX).join('; ')
-    return fail('UnfitParameters', `The parameters do not fit ${found.name}: ${shown}`)
-  }
-  return attempt(found, fitted.data, job, setting)
+  if (job.isRepeated && !found.isIdempotent) return fail('OutcomeUnknown', OUTCOME_UNKNOWN)
+  return attempt(found, job, setting)
 }
+
+const OUTCOME_UNKNOWN =
+  'A worker was given this job before and did not answer, and the function is not one that may be run twice. Look in the tenant what was done, then retry the step or mark it as done.'
 
 class DeadlineReached extends Error {
   override readonly name = 'DeadlineReached'
@@ -124,29 +127,87 @@ class WorkerStops extends Error {
 
 async function attempt(
   one: WorkerFunction,
-  params: unknown,
-  { jobId, notAfter }: Job,
-  { clock, tenant, givingUp }: JobSetting,
+  job: Job,
+  setting: JobSetting,
 ): Promise<Outcome | null> {
+  const { clock, givingUp, tenant } = setting
   const abort = new AbortController()
   const ended = new AbortController()
   const stop = () => abort.abort(new WorkerStops('the worker stops'))
   if (givingUp.aborted) stop()
   givingUp.addEventListener('abort', stop)
-  if (notAfter) void abortAt(notAfter, clock, abort, ended.signal)
+  if (job.notAfter) void abortAt(job.notAfter, clock, abort, ended.signal)
+  const { secrets, hide } = watchedSecrets(tenant.secrets)
   try {
-    // A function that ignores its signal and succeeds has succeeded: what happened counts, not what should have.
-    const call = { params, tenant, signal: abort.signal, jobId, clock }
-    return { result: (await one.run(call)) ?? null }
+    const outcome = await runFunction(
+      one,
+      job,
+      { ...setting, tenant: withSecrets(tenant, secrets) },
+      abort.signal,
+    )
+    return hideIn(outcome, hide)
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
     if (reason instanceof DeadlineReached) return fail(reason.name, reason.message)
-    return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
+    return hideIn(failureOf(error), hide)
   } finally {
     ended.abort()
     givingUp.removeEventListener('abort', stop)
   }
+}
+
+/** The tenant of this job: the same, with a vault that is watched. */
+const withSecrets = (tenant: Tenant, secrets: Secrets): Tenant =>
+  Object.create(tenant, { secrets: { value: secrets, enumerable: true } }) as Tenant
+
+async function runFunction(
+  one: WorkerFunction,
+  { jobId, parameters }: Job,
+  { clock, tenant }: JobSetting,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const given = { ...parameters }
+  const known = holdsMark(given) ? await resolveSecrets(given, tenant.secrets, signal) : given
+  const fitted = fitParameters(one, known as Job['parameters'])
+  if ('misfits' in fitted)
+    return fail('UnfitParameters', `The parameters do not fit ${one.name}: ${fitted.misfits}`)
+  // A function that ignores its signal and succeeds has succeeded: what happened counts, not what should have.
+  const result: unknown = await one.run({ params: fitted.params, tenant, signal, jobId, clock })
+  return asJson(result, one.name)
+}
+
+/** What JSON makes of it, which is what travels. A function of a customer may return anything, a cycle included. */
+function asJson(result: unknown, name: string): Outcome {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(result)
+  } catch (error) {
+    return fail(
+      'UnusableResult',
+      `${name} has run, but its result is no JSON (${messageOf(error).split('\n')[0]}). Look in the tenant what was done, and correct the function.`,
+    )
+  }
+  const bytes = text === undefined ? 0 : Buffer.byteLength(text)
+  if (bytes > RESULT_BYTES_MAX)
+    return fail(
+      'ResultTooLarge',
+      `The result has ${bytes} bytes; a message carries ${RESULT_BYTES_MAX}. The function must return less.`,
+    )
+  return { result: text === undefined ? null : (JSON.parse(text) as Json) }
+}
+
+function hideIn(outcome: Outcome, hide: <T extends Json>(value: T) => T): Outcome {
+  if ('result' in outcome) return { result: hide(outcome.result) }
+  return { failure: { ...outcome.failure, message: hide(outcome.failure.message) } }
+}
+
+function failureOf(error: unknown): Outcome {
+  if (!(error instanceof ApiError))
+    return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
+  const { code, isThrottled, attempts } = error
+  const message = error.message.slice(0, MESSAGE_CHARS_MAX)
+  return { failure: { message, type: code, isThrottled, attempts } }
 }
 
 async function abortAt(
@@ -160,7 +221,6 @@ async function abortAt(
   abort.abort(new DeadlineReached(`stopped at its deadline ${notAfter.toISOString()}`))
 }
 
-const MISFITS_SHOWN_MAX = 5
 const MESSAGE_CHARS_MAX = 2_000
 /** A message holds 256 KB; this leaves room for its envelope. */
 const RESULT_BYTES_MAX = 200_000
@@ -168,13 +228,4 @@ const RESULT_BYTES_MAX = 200_000
 function fail(type: string, message: string): Outcome {
   const shown = message.slice(0, MESSAGE_CHARS_MAX)
   return { failure: { message: shown, type, isThrottled: false, attempts: 1 } }
-}
-
-function withinSize(outcome: { readonly result: Json }): Outcome {
-  const bytes = Buffer.byteLength(JSON.stringify(outcome.result))
-  if (bytes <= RESULT_BYTES_MAX) return outcome
-  return fail(
-    'ResultTooLarge',
-    `The result has ${bytes} bytes; a message carries ${RESULT_BYTES_MAX}. The function must return less.`,
-  )
 }

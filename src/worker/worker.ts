@@ -29,10 +29,14 @@ export interface WorkerOptions {
   readonly drainMs?: number
   /** How many answers are remembered. */
   readonly answersMax?: number
+  /** How often it looks for jobs when no hint comes. */
+  readonly pollMs?: number
+  /** Told once when for so long no job came, none ran and nothing was left to send. */
+  readonly idleExit?: { readonly afterMs: number; onIdle(): void }
   readonly onError: (error: unknown) => void
 }
 
-const TAKE_INTERVAL_MS = 1_000
+const POLL_MS = 1_000
 const SEND_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
 const RENEWALS_A_LEASE = 3
@@ -66,6 +70,8 @@ export class Worker implements Service {
   readonly #sending: Loop
   readonly #others: readonly Loop[]
   #givingUp = new AbortController()
+  /** When there was last something to do; null once idleness was told. */
+  #busyAt: Date | null = null
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
@@ -80,8 +86,9 @@ export class Worker implements Service {
       intervalMs: number,
       runOnce: (now: Date, stopping: AbortSignal) => Promise<unknown>,
     ) => everyLoop({ name: `${this.name} ${name}`, clock, intervalMs, runOnce, onError })
-    this.#taking = loop('jobs', TAKE_INTERVAL_MS, async (_now, stopping) => {
+    this.#taking = loop('jobs', options.pollMs ?? POLL_MS, async (_now, stopping) => {
       while (!stopping.aborted && (await this.takeJobs(stopping)) > 0);
+      this.noticeIdle(clock.now())
     })
     this.#sending = loop('answers', SEND_INTERVAL_MS, () => this.sendAnswers())
     this.#others = [
@@ -93,6 +100,7 @@ export class Worker implements Service {
   start(): void {
     const { bus, workerId, onError } = this.#options
     this.#givingUp = new AbortController()
+    this.#busyAt = this.#options.clock.now()
     for (const loop of [...this.#others, this.#sending, this.#taking]) loop.start()
     // Without hints the worker is a second slower and otherwise the same, so failing to get them is only reported.
     this.#unlisten = bus.listen?.(workerJobs(workerId), this.#taking.nudge).catch((error) => {
@@ -111,8 +119,24 @@ export class Worker implements Service {
       await bus.abandon(received)
       return 0
     }
+    if (received.length > 0) this.#busyAt = this.#options.clock.now()
     for (const message of received) await this.#take(message)
     return received.length
+  }
+
+  /** Only after a look that found nothing: while the bus does not answer, nobody knows whether there is work. */
+  noticeIdle(now: Date): void {
+    const { idleExit } = this.#options
+    if (!idleExit || this.#busyAt === null) return
+    if (this.#inHand.size > 0 || this.#unsent.length > 0) this.#busyAt = now
+    if (+now - +this.#busyAt < idleExit.afterMs) return
+    this.#busyAt = null
+    idleExit.onIdle()
+  }
+
+  /** How many jobs it has taken and not settled. */
+  get jobsInHand(): number {
+    return this.#inHand.size
   }
 
   async #take(received: Received): Promise<void> {

@@ -35,11 +35,12 @@ function message(jobId: string): Received {
   }
 }
 
-function setUp({ drainMs = 1_000 } = {}) {
+function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
   const clock = virtualClock(START)
   const waiting: Received[] = []
   const calls: string[] = []
   let hint = () => {}
+  const state = { isDown: false }
   const note = (what: string) => calls.push(`${(+clock.now() - +START) / 1_000} ${what}`)
   const ids = (messages: readonly { messageId: string }[]) =>
     messages.map(({ messageId }) => messageId).join(',')
@@ -50,7 +51,10 @@ function setUp({ drainMs = 1_000 } = {}) {
         note(type === 'worker-hello' ? 'hello' : `publish ${messageId}`)
       }
     },
-    receive: async (_subscription, limit) => waiting.splice(0, limit),
+    receive: async (_subscription, limit) => {
+      if (state.isDown) throw new Error('the bus is down')
+      return waiting.splice(0, limit)
+    },
     settle: async (messages) => {
       note(`settle ${ids(messages)}`)
       return []
@@ -79,9 +83,10 @@ function setUp({ drainMs = 1_000 } = {}) {
     functions: [work],
     maxParallelism: 1,
     drainMs,
+    idleExit: { afterMs: idleAfterMs, onIdle: () => note('idle') },
     onError: (error) => errors.push(error),
   })
-  return { clock, waiting, calls, worker, errors, hint: () => hint() }
+  return { clock, waiting, calls, worker, errors, state, hint: () => hint() }
 }
 
 describe('the worker by itself', () => {
@@ -133,5 +138,31 @@ describe('the worker by itself', () => {
     await stopped
     assert.deepEqual(calls.slice(-2), ['11 abandon step-1', '11 unlisten'])
     assert.equal(clock.nextWakeAt(), null)
+  })
+
+  it('says once that it is idle, counted from the end of the last job', async () => {
+    const { clock, calls, worker, waiting } = setUp({ idleAfterMs: 60_000 })
+    waiting.push(message('step-1'))
+    worker.start()
+    await clock.advance(300_000)
+    const idle = calls.filter((line) => line.endsWith('idle'))
+    assert.equal(idle.length, 1)
+    const [atSec] = idle[0]!.split(' ')
+    assert.ok(Number(atSec) >= 149 && Number(atSec) <= 151, String(atSec))
+    await worker.stop()
+  })
+
+  it('is not idle while a job runs, nor while the bus does not answer', async () => {
+    const { clock, calls, worker, waiting, state } = setUp({ idleAfterMs: 30_000 })
+    waiting.push(message('step-1'))
+    worker.start()
+    await clock.advance(80_000)
+    state.isDown = true
+    await clock.advance(200_000)
+    assert.ok(!calls.some((line) => line.endsWith('idle')), calls.join('\n'))
+    state.isDown = false
+    await clock.advance(60_000)
+    assert.ok(calls.some((line) => line.endsWith('idle')))
+    await worker.stop()
   })
 })

@@ -318,7 +318,7 @@ for (const database of DATABASES) {
       ],
       [
         'a parameter of the wrong type',
-        { parameters: { Name: 5 } },
+        { parameters: { Name: ['a'] } },
         'UnfitParameters',
         /do not fit Wait-Gate: Name: .*expected string/,
       ],
@@ -326,7 +326,7 @@ for (const database of DATABASES) {
         'a parameter nobody knows',
         { parameters: { Name: 'a', Secret: 'hunter2' } },
         'UnfitParameters',
-        /Unrecognized key: "Secret"/,
+        /do not fit Wait-Gate: Secret: unknown/,
       ],
       ['a function that throws', { function: 'Throw' }, 'Odd', /^it broke$/],
       ['a function that throws a text', { function: 'Throw-Text' }, 'Error', /^just words$/],

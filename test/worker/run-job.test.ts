@@ -1,0 +1,221 @@
+// What becomes of a job: the answer for every way a function can end, parameters by signature, and secrets that stay secret.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { z } from 'zod'
+import { virtualClock } from '../../src/clock.ts'
+import type { Json } from '../../src/domain/json.ts'
+import { catalogueOf, defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
+import { type Job, runJob } from '../../src/worker/job.ts'
+import { ApiError, type Secrets, type Tenant } from '../../src/worker/m365/api.ts'
+import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
+import { fitParameters } from '../../src/worker/parameters.ts'
+import { secretMissing } from '../../src/worker/secrets/reference.ts'
+
+const START = new Date('2026-03-01T10:00:00Z')
+
+const VAULT: Secrets = {
+  get: async (reference) => {
+    if (reference !== 'matoolkit-hook') throw secretMissing(reference)
+    return 'hunter2'
+  },
+  put: async (name) => `matoolkit-${name}`,
+  find: async () => null,
+}
+const TENANT: Tenant = Object.create(NO_TENANT, { secrets: { value: VAULT } })
+
+type Body = (params: Record<string, Json>, tenant: Tenant) => Promise<unknown>
+
+async function answerOf(
+  body: Body,
+  { parameters = {}, isIdempotent = true, isRepeated = false } = {} as {
+    parameters?: Record<string, Json>
+    isIdempotent?: boolean
+    isRepeated?: boolean
+  },
+) {
+  const one = defineFunction({
+    ...TOUCHES_NOTHING,
+    name: 'Do-It',
+    description: 'Does it.',
+    parameters: z.looseObject({}),
+    isIdempotent,
+    run: ({ params, tenant }) => body(params as Record<string, Json>, tenant) as Promise<Json>,
+  })
+  const job: Job = {
+    jobId: 'step-1',
+    batchId: 7,
+    functionName: 'do-it',
+    parameters,
+    notAfter: null,
+    isRepeated,
+    correlation: { stepExecutionId: 1 },
+  }
+  const answer = await runJob(job, {
+    workerId: 'w1',
+    catalogue: catalogueOf([one]),
+    clock: virtualClock(START),
+    tenant: TENANT,
+    givingUp: new AbortController().signal,
+  })
+  assert.ok(answer)
+  assert.deepEqual(answer.correlationData, { stepExecutionId: 1 })
+  return answer
+}
+
+describe('the answer to a job', () => {
+  it('holds what JSON makes of the result', async () => {
+    const odd = { when: START, none: undefined, list: [undefined] }
+    assert.deepEqual((await answerOf(async () => odd)).result, {
+      when: START.toISOString(),
+      list: [null],
+    })
+    assert.equal((await answerOf(async () => undefined)).result, null)
+  })
+
+  it('is a failure when the result is a cycle or no JSON: the function ran, and is not run again', async () => {
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    for (const result of [cycle, { big: 1n }]) {
+      const { status, error } = await answerOf(async () => result)
+      assert.deepEqual([status, error?.type], ['Failure', 'UnusableResult'])
+      assert.match(error!.message, /^Do-It has run, but its result is no JSON/)
+    }
+  })
+
+  it('carries what is known of a call that failed', async () => {
+    const { error } = await answerOf(async () => {
+      throw new ApiError({
+        status: 429,
+        code: 'TooManyRequests',
+        message: 'Microsoft Graph answered 429 (request id a-1)',
+        isThrottled: true,
+        attempts: 5,
+      })
+    })
+    assert.deepEqual(error, {
+      message: 'Microsoft Graph answered 429 (request id a-1)',
+      type: 'TooManyRequests',
+      isThrottled: true,
+      attempts: 5,
+    })
+  })
+
+  it('is of unknown outcome when the job may have run before and may not run twice', async () => {
+    let runs = 0
+    const run = async () => ++runs
+    const { error } = await answerOf(run, { isRepeated: true, isIdempotent: false })
+    assert.deepEqual([error?.type, runs], ['OutcomeUnknown', 0])
+    assert.match(error!.message, /Look in the tenant what was done/)
+    await answerOf(run, { isRepeated: true })
+    await answerOf(run, { isIdempotent: false })
+    assert.equal(runs, 2)
+  })
+})
+
+describe('secrets of a job', () => {
+  const marked = { Text: { $secret: ['Bearer ', { ref: 'matoolkit-hook' }] }, Data: '{{secret:x}}' }
+
+  it('get their values where the runbook wrote them, and nowhere else', async () => {
+    let got: Record<string, Json> = {}
+    const { status } = await answerOf(
+      async (params) => {
+        got = params
+      },
+      { parameters: marked },
+    )
+    assert.equal(status, 'Success')
+    assert.deepEqual(got, { Text: 'Bearer hunter2', Data: '{{secret:x}}' })
+  })
+
+  it('never leave with the answer, neither used ones nor made ones', async () => {
+    const told = await answerOf(
+      async (params, { secrets }) => {
+        const made = 'Xy9!made-now'
+        const reference = await secrets.put('made', made)
+        return { reference, said: [`${params.Text} and ${made}`] }
+      },
+      { parameters: marked },
+    )
+    assert.deepEqual(told.result, {
+      reference: 'matoolkit-made',
+      said: ['Bearer [secret matoolkit-hook] and [secret made]'],
+    })
+    const { error } = await answerOf(
+      async ({ Text }) => {
+        throw new Error(`${Text} is too weak`)
+      },
+      { parameters: marked },
+    )
+    assert.equal(error?.message, 'Bearer [secret matoolkit-hook] is too weak')
+  })
+
+  it('that are not there fail the job', async () => {
+    const parameters = { Text: { $secret: [{ ref: 'matoolkit-gone' }] } }
+    const { error } = await answerOf(async () => true, { parameters })
+    assert.equal(error?.type, 'SecretNotFound')
+    assert.match(error!.message, /no secret "matoolkit-gone" in the worker's vault/)
+  })
+})
+
+describe('parameters by signature', () => {
+  const one = defineFunction({
+    ...TOUCHES_NOTHING,
+    name: 'Take',
+    description: '',
+    parameters: z.strictObject({
+      Flag: z.boolean().optional(),
+      Count: z.int().optional(),
+      Share: z.number().optional(),
+      Text: z.string().optional(),
+      List: z.array(z.string()).optional(),
+      Kind: z.enum(['Guest', 'Member']).optional(),
+      Maybe: z.union([z.boolean(), z.null(), z.literal('')]).optional(),
+      Inner: z.strictObject({ Flag: z.boolean() }).optional(),
+      Needed: z.string().default('x'),
+    }),
+    run: async () => null,
+  })
+  const FITS: [given: Record<string, Json>, params: Record<string, Json>][] = [
+    [{ Flag: 'true' }, { Flag: true }],
+    [{ flag: 'FALSE' }, { Flag: false }],
+    [{ Count: '5' }, { Count: 5 }],
+    [{ Share: '-0.5' }, { Share: -0.5 }],
+    [{ Text: 5 }, { Text: '5' }],
+    [{ Text: true }, { Text: 'true' }],
+    [{ Text: 'true' }, { Text: 'true' }],
+    [{ List: 'one' }, { List: ['one'] }],
+    [{ List: [1, 'two'] }, { List: ['1', 'two'] }],
+    [{ Kind: 'guest' }, { Kind: 'Guest' }],
+    [{ Maybe: 'true' }, { Maybe: true }],
+    [{ Maybe: '' }, { Maybe: '' }],
+    [{ Maybe: null }, { Maybe: null }],
+    [{ Inner: { Flag: 'true' } }, { Inner: { Flag: true } }],
+    [{ Text: null, Flag: null }, {}],
+  ]
+  for (const [given, params] of FITS) {
+    it(`takes ${JSON.stringify(given)}`, () => {
+      assert.deepEqual(fitParameters(one, given), { params: { Needed: 'x', ...params } })
+    })
+  }
+  const MISFITS: [given: Record<string, Json>, says: RegExp][] = [
+    [{ Flag: 'yes' }, /^Flag: .*expected boolean/],
+    [{ Flag: 1 }, /^Flag: .*expected boolean/],
+    [{ Count: '5 apples' }, /^Count: /],
+    [{ Count: '5.5' }, /^Count: /],
+    [{ Count: '1e3' }, /^Count: /],
+    [{ Count: '' }, /^Count: /],
+    [{ Count: '99999999999999999999' }, /^Count: /],
+    [{ Text: { a: 1 } }, /^Text: .*expected string/],
+    [{ Kind: 'Owner' }, /^Kind: /],
+    [{ Txet: 'hunter2' }, /^Txet: unknown, did you mean Text\?$/],
+    [{ Text: 'a', text: 'b' }, /^Text: given twice$/],
+  ]
+  for (const [given, says] of MISFITS) {
+    it(`refuses ${JSON.stringify(given)}`, () => {
+      const fitted = fitParameters(one, given)
+      assert.ok('misfits' in fitted, JSON.stringify(fitted))
+      assert.match(fitted.misfits, says)
+      assert.doesNotMatch(fitted.misfits, /hunter2/)
+    })
+  }
+})
