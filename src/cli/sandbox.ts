@@ -103,20 +103,27 @@ async function seedOf(file: string): Promise<Seed> {
 /** A file, or rates written out. */
 async function faultsOf(given: string): Promise<FaultSettings> {
   const { faultsSchema, ratesOf } = await import('../sandbox/faults.ts')
-  const { jsonSeed, problemsOf } = await import('../sandbox/seed.ts')
+  const { problemsOf } = await import('../sandbox/seed.ts')
   const rates = given.includes('=') ? ratesOf(given) : null
   if (rates) return rates
   if (given.includes('=')) {
     const reason = 'rates are such as throttle=0.02,drop-after=0.01, with shares from 0 to 1'
     throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
   }
-  const settings = jsonSeed(await textOf(given)) as FaultSettings
+  const settings = parsed(await textOf(given))
   const read = faultsSchema.safeParse(settings)
-  if (read.success) return settings
-  throw new MatoolkitError('SANDBOX_FAULTS_INVALID', {
-    faults: given,
-    reason: problemsOf(read.error),
-  })
+  if (read.success) return settings as FaultSettings
+  const reason = problemsOf(read.error)
+  throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
+}
+
+/** Undefined for what is no JSON, which fits no shape. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function introduce(sandbox: Sandbox, io: Io): void {

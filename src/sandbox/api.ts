@@ -119,17 +119,21 @@ export class Apis {
 
   #faultOf({ incoming, api, cmdlet }: Asked, { tenant }: Signed): Fault | null {
     const { method, url, text } = incoming
-    const leftMs = (this.#closedUntilMs.get(`${api} ${tenant.id}`) ?? 0) - +this.#world.clock.now()
+    const key = `${api} ${tenant.id}`
+    const nowMs = +this.#world.clock.now()
+    const leftMs = (this.#closedUntilMs.get(key) ?? 0) - nowMs
     if (leftMs > 0) return { kind: 'throttle', retryAfterSec: Math.ceil(leftMs / 1000) }
     const path = decoded(url.pathname)
     const words = `${url.pathname}${url.search}${hashOf(text)}`
-    return this.#faults.next({ method, path, cmdlet, words, isApi: true })
+    const fault = this.#faults.next({ method, path, cmdlet, words, isApi: true })
+    if (fault?.kind === 'throttle') this.#closedUntilMs.set(key, nowMs + fault.retryAfterSec * 1000)
+    return fault
   }
 
   #withFault(asked: Asked, signed: Signed, fault: Fault | null): Outgoing {
     switch (fault?.kind) {
       case 'throttle':
-        return this.#throttled(asked.api, signed, fault.retryAfterSec)
+        return throttled(asked.api, signed, fault.retryAfterSec)
       case 'error':
         throw new Refusal(fault.status, ...SERVER_ERRORS[fault.status])
       case 'expired-token':
@@ -146,30 +150,6 @@ export class Apis {
         return null
       default:
         return this.#handle(asked, signed)
-    }
-  }
-
-  #throttled(api: Api, { tenant, application }: Signed, retryAfterSec: number): Answer {
-    const untilMs = +this.#world.clock.now() + retryAfterSec * 1000
-    const key = `${api} ${tenant.id}`
-    this.#closedUntilMs.set(key, Math.max(untilMs, this.#closedUntilMs.get(key) ?? 0))
-    const headers = { 'retry-after': String(retryAfterSec) }
-    // Exchange says it in plain words, without JSON.
-    if (api === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
-    return {
-      status: 429,
-      headers: {
-        ...headers,
-        'x-ms-throttle-scope': `Tenant_Application/ReadWrite/${application.clientId}/${tenant.id}`,
-        'x-ms-throttle-information': 'ResourceUnitLimitExceeded',
-      },
-      body: {
-        error: {
-          code: 'TooManyRequests',
-          message: 'Please retry again later.',
-          innerError: { code: '429', status: '429' },
-        },
-      },
     }
   }
 
@@ -239,6 +219,27 @@ export class Apis {
       fault: fault?.kind ?? null,
       ...ids,
     })
+  }
+}
+
+function throttled(api: Api, { tenant, application }: Signed, retryAfterSec: number): Answer {
+  const headers = { 'retry-after': String(retryAfterSec) }
+  // Exchange says it in plain words, without JSON.
+  if (api === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
+  return {
+    status: 429,
+    headers: {
+      ...headers,
+      'x-ms-throttle-scope': `Tenant_Application/ReadWrite/${application.clientId}/${tenant.id}`,
+      'x-ms-throttle-information': 'ResourceUnitLimitExceeded',
+    },
+    body: {
+      error: {
+        code: 'TooManyRequests',
+        message: 'Please retry again later.',
+        innerError: { code: '429', status: '429' },
+      },
+    },
   }
 }
 

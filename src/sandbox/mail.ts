@@ -41,13 +41,13 @@ export function provisionMail(tenant: Tenant, user: User, visibleAt: string): Ma
   return null
 }
 
-/** After a licence was taken away. The mailbox can be had back with a new licence, and stands in the way of another one. */
+/**
+ * After the licence for it was taken away; a mailbox that never had one, being newly moved here, stays. It can be had back with a
+ * new licence, and stands in the way of another mailbox.
+ */
 export function disconnectMailbox(tenant: Tenant, user: User): MailChange {
-  if (user.recipient?.kind !== 'mailbox' || hasMailboxPlan(tenant, user)) return null
-  tenant.change(user, {
-    recipient: null,
-    previousMailboxGuid: user.recipient.exchangeGuid,
-  })
+  if (user.recipient?.kind !== 'mailbox') return null
+  tenant.change(user, { recipient: null, previousMailboxGuid: user.recipient.exchangeGuid })
   return 'mailbox disconnected'
 }
 

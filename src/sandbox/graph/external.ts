@@ -42,8 +42,13 @@ function inviteExisting(call: Call, id: string, email: string): User {
       'PreconditionFailed',
       'The user state is neither accepted nor pending: the user was converted to an internal user.',
     )
-  call.tenant.change(user, pending(call))
+  ask(call, user)
   return user
+}
+
+/** Whoever has accepted before need not do so again. */
+function ask(call: Call, user: User): void {
+  if (user.externalUserState !== 'Accepted') call.tenant.change(user, pending(call))
 }
 
 const pending = ({ now }: Call): Partial<User> => ({
@@ -57,7 +62,7 @@ function inviteNew(call: Call, email: string): User {
     throw invitationError('Invitee is in inviter tenant. Invite is not needed.')
   const known = tenant.userCalled(email)
   if (known && known.externalUserState !== null) {
-    tenant.change(known, pending(call))
+    ask(call, known)
     return known
   }
   if (known)
@@ -91,7 +96,7 @@ function invitationOf(call: Call, user: User, email: string, url: string): Json 
     resetRedemption: false,
     sendInvitationMessage: call.body.sendInvitationMessage === true,
     inviteRedirectUrl: url,
-    status: 'PendingAcceptance',
+    status: user.externalUserState === 'Accepted' ? 'Completed' : 'PendingAcceptance',
     invitedUser: { id: user.id },
   }
 }

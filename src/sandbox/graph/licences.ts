@@ -1,7 +1,7 @@
 // Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
 import type { Json } from '../../domain/json.ts'
 import { type Answer, type Call, didTo, type JsonObject, ok, settleMail } from '../call.ts'
-import { disconnectMailbox } from '../mail.ts'
+import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'
 import type { Tenant } from '../tenant.ts'
@@ -80,9 +80,11 @@ export function assignLicence(call: Call): Answer {
   const touched = new Set([...removed, ...added.map(({ skuId }) => skuId)])
   const after = [...before.filter(({ skuId }) => !touched.has(skuId)), ...added]
   if (JSON.stringify(after.toSorted(bySku)) !== JSON.stringify(before.toSorted(bySku))) {
+    const hadMailbox = hasMailboxPlan(tenant, user)
     tenant.change(user, { assignedLicenses: after })
     didTo(call, 'licences changed', user, { added: added.map(({ skuId }) => skuId), removed })
-    const change = disconnectMailbox(tenant, user)
+    const isLost = hadMailbox && !hasMailboxPlan(tenant, user)
+    const change = isLost ? disconnectMailbox(tenant, user) : null
     if (change !== null) didTo(call, change, user)
     settleMail(call, user)
   }

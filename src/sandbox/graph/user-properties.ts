@@ -3,7 +3,7 @@ import type { Json } from '../../domain/json.ts'
 import { domainOf } from '../addresses.ts'
 import type { JsonObject } from '../call.ts'
 import { hashOf } from '../identity.ts'
-import { badRequest, type Refusal } from '../refusal.ts'
+import { badRequest, objectConflict, type Refusal } from '../refusal.ts'
 import type { User } from '../state.ts'
 import type { Tenant } from '../tenant.ts'
 import type { Kind } from './odata.ts'
@@ -151,9 +151,7 @@ function mailValue(tenant: Tenant, user: User | null, value: Json): string | nul
     throw invalidValue('mail')
   const owner = tenant.ownerOf(`smtp:${value}`)
   if (owner !== undefined && owner !== user?.id)
-    throw badRequest(
-      'Another object with the same value for property proxyAddresses already exists.',
-    )
+    throw objectConflict('proxyAddresses', `smtp:${value}`, owner)
   return value
 }
 

@@ -99,7 +99,7 @@ export function deleteUser(call: Call): Answer {
 }
 
 export function remove(call: Call, user: User): Answer {
-  call.tenant.change(user, { deletedDateTime: call.now.toISOString(), assignedLicenses: [] })
+  call.tenant.change(user, { deletedDateTime: call.now.toISOString() })
   didTo(call, 'user deleted', user)
   return NO_CONTENT
 }

@@ -1,0 +1,44 @@
+// docs/sandbox.md says what the sandbox does, and its examples work.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { expectedText } from '../../scripts/docs.ts'
+import { SANDBOX_DOCUMENTS } from '../../scripts/docs-sandbox.ts'
+import { FAULT_KINDS, faultsSchema } from '../../src/sandbox/faults.ts'
+import { stateOf } from '../../src/sandbox/seed.ts'
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8')
+const [seed, faults] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(
+  ([, json]) => JSON.parse(json!) as unknown,
+)
+
+describe('docs/sandbox.md', () => {
+  for (const document of SANDBOX_DOCUMENTS) {
+    it(`has every row of: ${document.section}`, () => {
+      const hint = 'run: node scripts/run.mjs scripts/docs-sandbox.ts --write'
+      assert.ok(text === expectedText(document, text), hint)
+    })
+  }
+
+  it('shows a seed that can be used', () => {
+    const [contoso, fabrikam] = stateOf(seed).tenants
+    assert.deepEqual(
+      [contoso!.users.length, contoso!.groups[0]!.members],
+      [2, [contoso!.users[0]!.id]],
+    )
+    assert.deepEqual(fabrikam!.applications[0]!.roles, ['User.Read.All'])
+  })
+
+  it('shows faults that can be used', () => {
+    assert.equal(faultsSchema.parse(faults).script.length, 3)
+  })
+
+  it('explains every kind of fault', () => {
+    const explained = [...text.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind)
+    assert.deepEqual(
+      explained.filter((kind) => FAULT_KINDS.some((one) => one === kind)),
+      [...FAULT_KINDS],
+    )
+  })
+})

@@ -1,0 +1,166 @@
+// A sandbox on a virtual clock, and plain HTTP to it. What a test says is what goes over the wire.
+import assert from 'node:assert/strict'
+import { type VirtualClock, virtualClock } from '../../src/clock.ts'
+import type { Json } from '../../src/domain/json.ts'
+import type { Effect, RequestMade } from '../../src/sandbox/journal.ts'
+import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
+
+export type JsonObject = { readonly [key: string]: Json }
+
+export const START = new Date('2030-03-01T08:00:00.000Z')
+export const GRAPH = 'https://graph.microsoft.com/.default'
+export const EXCHANGE = 'https://outlook.office365.com/.default'
+export const PASSWORD = { password: 'Correct-Horse-7', forceChangePasswordNextSignIn: true }
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: JsonObject
+  readonly text: string
+}
+
+export interface Asking {
+  readonly body?: Json
+  readonly headers?: Readonly<Record<string, string>>
+  readonly tenant?: string
+  readonly token?: string
+}
+
+export interface UnderTest extends AsyncDisposable {
+  readonly sandbox: Sandbox
+  readonly clock: VirtualClock
+  send(method: string, path: string, asking?: Asking): Promise<Reply>
+  /** A token of the application for a scope, in the first tenant unless another is named. */
+  token(scope: string, tenant?: string): Promise<string>
+  /** Of Graph, signed in; the path begins with the version. */
+  graph(method: string, path: string, body?: Json, asking?: Asking): Promise<Reply>
+  exchange(
+    cmdlet: string,
+    parameters?: JsonObject,
+    asking?: Asking & { query?: string },
+  ): Promise<Reply>
+  effects(): Promise<readonly Effect[]>
+  /** What was done, in words. */
+  done(): Promise<readonly string[]>
+  requests(): Promise<readonly RequestMade[]>
+}
+
+export async function openUnderTest(
+  seed: Seed,
+  options: Partial<Omit<SandboxOptions, 'seed'>> = {},
+): Promise<UnderTest> {
+  const clock = virtualClock(START)
+  const sandbox = await openSandbox({ clock, seed, ...options })
+  const [first] = sandbox.state().tenants
+  const tokens = new Map<string, string>()
+  const send = (method: string, path: string, asking: Asking = {}) =>
+    request(sandbox.url + path, method, asking)
+  const token = async (scope: string, tenant: string = first!.id) => {
+    const reply = await send('POST', `/${tenant}/oauth2/v2.0/token`, {
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: formOf({ scope }),
+    })
+    assert.equal(reply.status, 200, reply.text)
+    return String(reply.body.access_token)
+  }
+  const signedIn = async (scope: string, asking: Asking): Promise<Asking> => {
+    const key = `${scope} ${asking.tenant}`
+    if (asking.token === undefined && !tokens.has(key))
+      tokens.set(key, await token(scope, asking.tenant))
+    const bearer = asking.token ?? tokens.get(key)!
+    return { ...asking, headers: { authorization: `Bearer ${bearer}`, ...asking.headers } }
+  }
+  const listed = async (path: string, key: string) => (await send('GET', path)).body[key]
+  return {
+    sandbox,
+    clock,
+    send,
+    token,
+    graph: async (method, path, body, asking = {}) =>
+      send(
+        method,
+        path,
+        await signedIn(GRAPH, { ...asking, ...(body === undefined ? {} : { body }) }),
+      ),
+    exchange: async (cmdlet, parameters = {}, asking = {}) => {
+      const tenant = asking.tenant ?? first!.id
+      const body = { CmdletInput: { CmdletName: cmdlet, Parameters: parameters } }
+      const path = `/adminapi/beta/${tenant}/InvokeCommand${asking.query ?? ''}`
+      return send('POST', path, await signedIn(EXCHANGE, { ...asking, body }))
+    },
+    effects: async () => (await listed('/_sandbox/journal', 'effects')) as unknown as Effect[],
+    done: async () => {
+      const effects = (await listed('/_sandbox/journal', 'effects')) as unknown as Effect[]
+      return effects.map(({ what }) => what)
+    },
+    requests: async () =>
+      (await listed('/_sandbox/requests', 'requests')) as unknown as RequestMade[],
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  }
+}
+
+/** What an application sends to the token endpoint. */
+export const formOf = (more: Readonly<Record<string, string>>): string =>
+  new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: DEFAULT_CLIENT_ID,
+    client_secret: DEFAULT_SECRET,
+    ...more,
+  }).toString()
+
+async function request(
+  url: string,
+  method: string,
+  { body, headers = {} }: Asking,
+): Promise<Reply> {
+  const isText = typeof body === 'string'
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(body === undefined || isText ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isText ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== ''
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson ? (JSON.parse(text) as JsonObject) : {},
+    text,
+  }
+}
+
+export const errorOf = (reply: Reply): { code: string; message: string; details?: JsonObject[] } =>
+  reply.body.error as unknown as { code: string; message: string; details?: JsonObject[] }
+
+/** It was refused so. */
+export function assertRefused(reply: Reply, status: number, code: string, message: RegExp): void {
+  assert.equal(reply.status, status, reply.text)
+  assert.equal(errorOf(reply).code, code)
+  assert.match(errorOf(reply).message, message)
+}
+
+/** A cmdlet failed so: its exception, without the name space, and the text. */
+export function assertCmdletFailed(
+  reply: Reply,
+  status: number,
+  exception: string,
+  message: RegExp,
+): void {
+  assert.equal(reply.status, status, reply.text)
+  const [, type, text] = String(errorOf(reply).details?.[0]?.message).split('|')
+  assert.equal(type?.split('.').at(-1), exception)
+  assert.match(text ?? '', message)
+}
+
+export const itemsOf = (reply: Reply): readonly JsonObject[] => {
+  assert.equal(reply.status, 200, reply.text)
+  return reply.body.value as unknown as JsonObject[]
+}
+
+/** An id that can be told from others at a glance. */
+export const id = (number: number): string =>
+  `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
