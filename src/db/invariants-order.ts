@@ -133,9 +133,8 @@ const ROWS: Invariant[] = [
         from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
                 from step_executions s join phase_executions p on p.id = s.phase_execution_id
                where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
-                 and s.runbook_version >= p.runbook_version
-               group by s.batch_id, s.phase_execution_id, s.batch_member_id
-              having min(s.runbook_version) = max(s.runbook_version)) as of_member
+               group by s.batch_id, s.phase_execution_id, s.batch_member_id, p.runbook_version
+              having min(s.runbook_version) = max(s.runbook_version) and min(s.runbook_version) >= p.runbook_version) as of_member
        group by batch_id, phase_id, version having min(steps) <> max(steps)
       union all
       select s.batch_id, format('step %s points to a batch, member, phase or step that is not of its batch', s.id)

@@ -35,6 +35,7 @@ import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { RunbookCache } from './runbook-cache.ts'
+import { changeVersion, isBehind } from './transition.ts'
 
 export interface Door {
   readonly db: Db
@@ -71,7 +72,10 @@ export async function changeBatch<T>(
   })
 }
 
-/** Locks the batch and loads what every decision needs. For changes of two batches at once; else use `changeBatch`. */
+/**
+ * Locks the batch, loads what every decision needs, and puts the batch on the active version if it is not yet. For changes of two
+ * batches at once; else use `changeBatch`.
+ */
 export async function enter(door: Door, tx: Tx, batchId: number, actor: string): Promise<Visit> {
   const batch = await lockBatch(tx, batchId)
   if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
@@ -93,7 +97,18 @@ export async function enter(door: Door, tx: Tx, batchId: number, actor: string):
     runbooks,
     random: door.random,
   })
-  return { tx, draft, door, room: new Map() }
+  const visit: Visit = { tx, draft, door, room: new Map() }
+  if (isBehind(batch)) await takeVersion(visit)
+  return visit
+}
+
+/** The active version for a batch under way. `how` overrules what its publisher decided. */
+export async function takeVersion(
+  visit: Visit,
+  how: Parameters<typeof changeVersion>[3] = {},
+): Promise<void> {
+  await bringBatchSteps(visit)
+  await changeVersion(visit.tx, visit.draft, (ids) => bringMembers(visit, ids), how)
 }
 
 /** Counts, closes, sends what may be sent, and writes everything. */

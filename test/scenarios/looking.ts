@@ -41,6 +41,24 @@ export async function phasesOf({ db }: World, batchId: number): Promise<string[]
   })
 }
 
+/** The rows of the batch's phases as they were made: `prepare 1 completed`. */
+export async function rowsOf({ db }: World, batchId: number): Promise<string[]> {
+  const rows = await db.query<{ said: string }>(
+    `select phase_name || ' ' || runbook_version || ' ' || status || coalesce(' ' || skipped_because, '') as said
+       from phase_executions where batch_id = $1 order by id`,
+    [batchId],
+  )
+  return rows.map(({ said }) => said)
+}
+
+export async function versionOf({ db }: World, batchId: number): Promise<number> {
+  const rows = await db.query<{ version: number }>(
+    'select runbook_version as version from batches where id = $1',
+    [batchId],
+  )
+  return rows[0]!.version
+}
+
 /** `create succeeded`, a line a step of the member, in the order they are done; undoing after doing. */
 export async function stepsOf({ db }: World, member: number): Promise<string[]> {
   const rows = await db.query<{ said: string }>(

@@ -1,0 +1,222 @@
+// Publishing while batches move, on a real server with two connections. Each pair runs in both orders with the first one stopped
+// just before its commit, and then many times at once.
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import type { Db } from '../../src/db/db.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { createBatch } from '../../src/engine/create.ts'
+import { changeBatch, type Door, enter, leave } from '../../src/engine/door.ts'
+import { publishRunbook } from '../../src/engine/publish.ts'
+import { startDuePhases, takeVersions } from '../../src/engine/timers.ts'
+import { openTestPostgres, type TestDatabase } from '../databases.ts'
+import { brokenInvariants } from '../invariants.ts'
+import { rowsOf, runbook, step, versionOf } from '../scenarios/looking.ts'
+import { openWorld, people, type World } from '../scenarios/world.ts'
+
+const ROUNDS = 10
+const LOOKS_MAX = 5_000
+
+let database: TestDatabase
+let second: Db
+let world: World
+let other: Door
+let made = 0
+
+before(async () => {
+  database = await openTestPostgres()
+  second = await openPostgres({ url: database.url! })
+  world = await openWorld({ database })
+  world.answer = () => 'silent'
+  other = { ...world.door, db: second }
+})
+
+after(async () => {
+  await second.close()
+  await world.close()
+})
+
+type Act = (door: Door) => Promise<unknown>
+const text = (name: string, word: string) =>
+  runbook(name, {
+    'prepare T-1h': [step('create').replace('function: create', `function: ${word}`)],
+  })
+
+const publish =
+  (name: string, word: string): Act =>
+  (door) =>
+    publishRunbook(door, { yaml: text(name, word), publishedBy: 'ada' })
+
+/** A runbook of its own, with a batch whose first phase is due `inSec` seconds from now. */
+async function fresh(inSec: number): Promise<{ name: string; batchId: number }> {
+  const name = `wave-${++made}`
+  await world.publish(text(name, 'one'))
+  const batchId = await world.batch(name, people(2), { startsInMin: 60 + inSec / 60 })
+  return { name, batchId }
+}
+
+/** A door whose first transaction stops just before it commits. */
+function stopping(door: Door) {
+  const reached = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  let isFirst = true
+  const db: Db = {
+    ...door.db,
+    transaction: (work) =>
+      door.db.transaction(async (tx) => {
+        const stops = isFirst
+        isFirst = false
+        const result = await work(tx)
+        if (stops) {
+          reached.resolve()
+          await released.promise
+        }
+        return result
+      }),
+  }
+  return { door: { ...door, db }, reached: reached.promise, release: released.resolve }
+}
+
+/** Until some connection waits for a lock of another, or the act is done. */
+async function untilBlocked(isDone: () => boolean): Promise<void> {
+  for (let look = 0; look < LOOKS_MAX && !isDone(); look++) {
+    const rows = await world.db.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    if (rows.length > 0) return
+  }
+}
+
+async function overlap(first: Act, then: Act): Promise<void> {
+  const { door, reached, release } = stopping(world.door)
+  const one = first(door)
+  await Promise.race([reached, one])
+  let isDone = false
+  const two = then(other).finally(() => {
+    isDone = true
+  })
+  await untilBlocked(() => isDone)
+  release()
+  await Promise.all([one, two])
+}
+
+const WAYS: readonly ((a: Act, b: Act) => Promise<unknown>)[] = [
+  overlap,
+  (a, b) => overlap(b, a),
+  ...Array.from(
+    { length: ROUNDS },
+    () => (a: Act, b: Act) => Promise.all([a(world.door), b(other)]),
+  ),
+]
+
+const healthy = async () =>
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+
+it('a publish against a phase that falls due: begun in the old version or in the new one, once', async () => {
+  for (const way of WAYS) {
+    const { name, batchId } = await fresh(0)
+    await way(publish(name, 'two'), (door) => startDuePhases(door))
+    await world.orchestrate()
+    const rows = await rowsOf(world, batchId)
+    const isOld = rows[0] === 'prepare 1 dispatched'
+    assert.deepEqual(
+      rows,
+      isOld ? rows.slice(0, 1) : ['prepare 1 superseded', 'prepare 2 dispatched'],
+    )
+    assert.equal(await versionOf(world, batchId), 2)
+    await healthy()
+  }
+})
+
+it('two who come to the batch after a publish: one puts it on the version', async () => {
+  for (const way of WAYS) {
+    const { name, batchId } = await fresh(600)
+    await publish(name, 'two')(world.door)
+    const visit: Act = (door) => changeBatch(door, batchId, 'operator', async () => {})
+    await way((door) => takeVersions(door), visit)
+    assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 superseded', 'prepare 2 pending'])
+    await healthy()
+  }
+})
+
+it('who waits for the batch while it is put on a version published meanwhile decides by that version', async () => {
+  const { name, batchId } = await fresh(600)
+  const locked = Promise.withResolvers<void>()
+  const published = Promise.withResolvers<void>()
+  const holder = world.db.transaction(async (tx) => {
+    await tx.query('select from batches where id = $1 for update', [batchId])
+    locked.resolve()
+    await published.promise
+    await leave(await enter(world.door, tx, batchId, 'holder'))
+  })
+  await locked.promise
+  // Its statement begins before the version is there, and ends when the batch is already on it.
+  const waiter = changeBatch(other, batchId, 'waiter', async ({ draft }) => {
+    const { runbookVersion, activeVersion } = draft.batch
+    return [runbookVersion, activeVersion, ...draft.phases.map(({ status }) => status)]
+  })
+  await untilBlocked(() => false)
+  await publish(name, 'two')(world.door)
+  published.resolve()
+  await holder
+  assert.deepEqual(await waiter, [2, 2, 'superseded', 'pending'])
+  assert.equal(await versionOf(world, batchId), 2)
+  await healthy()
+})
+
+it('two publishers: two versions, one active, nobody fails', async () => {
+  for (const way of WAYS) {
+    const { name, batchId } = await fresh(600)
+    await way(publish(name, 'two'), publish(name.toUpperCase(), 'three'))
+    const rows = await world.db.query<{ version: number; active: boolean }>(
+      'select version, is_active as active from runbooks where lower(name) = $1 order by version',
+      [name],
+    )
+    assert.deepEqual(rows, [
+      { version: 1, active: false },
+      { version: 2, active: false },
+      { version: 3, active: true },
+    ])
+    await world.orchestrate()
+    assert.equal((await rowsOf(world, batchId)).at(-1), 'prepare 3 pending')
+    await healthy()
+  }
+})
+
+it('the same text twice at once is one version', async () => {
+  for (const way of WAYS) {
+    const { name } = await fresh(600)
+    await way(publish(name, 'two'), publish(name, 'two'))
+    const rows = await world.db.query('select from runbooks where lower(name) = $1', [name])
+    assert.equal(rows.length, 2)
+  }
+})
+
+it('a batch that is made while a version is published begins in one of them, whole', async () => {
+  for (const way of WAYS) {
+    const { name } = await fresh(600)
+    const batches: number[] = []
+    const make: Act = async (door) => {
+      const members = people(4).slice(2)
+      const made = { runbookName: name, sourceTime: null, members, createdBy: 'ada' }
+      batches.push((await createBatch(door, made)).batchId)
+    }
+    await way(publish(name, 'two'), make)
+    await takeVersions(world.door)
+    assert.equal((await rowsOf(world, batches[0]!)).at(-1), 'prepare 2 pending')
+    await healthy()
+  }
+})
+
+it('a crash between: nothing is half done, and whoever comes next does it', async () => {
+  const { name, batchId } = await fresh(600)
+  await publish(name, 'two')(world.door)
+  const crash = changeBatch(world.door, batchId, 'operator', async () => {
+    throw new Error('the process dies')
+  })
+  await assert.rejects(crash, /dies/)
+  assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 pending'])
+  assert.equal(await versionOf(world, batchId), 1)
+  await takeVersions(world.door)
+  assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 superseded', 'prepare 2 pending'])
+  await healthy()
+})

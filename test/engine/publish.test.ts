@@ -1,0 +1,248 @@
+// Publishing: versions and their numbers, the same text again, dry runs, the impact as data, deactivation; and the automation switch.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { listRunbookVersions } from '../../src/db/runbooks.ts'
+import { rememberWorker } from '../../src/db/workers.ts'
+import { findAutomation, setAutomation } from '../../src/engine/automation.ts'
+import { holdBatch } from '../../src/engine/operate.ts'
+import { deactivateRunbook, requireVersion } from '../../src/engine/publish.ts'
+import { order, runbook, step } from '../scenarios/looking.ts'
+import { people, START, story, type World } from '../scenarios/world.ts'
+
+const PHASES = { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }
+const YAML = runbook('wave', PHASES)
+
+async function versions(world: World): Promise<string[]> {
+  const all = await listRunbookVersions(world.db, 'WAVE', { limit: 10 })
+  return all.map(({ name, version, isActive, publishedBy }) =>
+    [name, version, publishedBy, isActive && 'active'].filter(Boolean).join(' '),
+  )
+}
+
+async function events({ db }: World): Promise<string[]> {
+  const rows = await db.query<{ said: string }>(
+    `select actor || ' ' || event || ': ' || because as said from events where thing = 'runbook' order by id`,
+  )
+  return rows.map(({ said }) => said)
+}
+
+it('numbers rise, the newest is active, names are compared without regard to case', () =>
+  story({}, async (world) => {
+    assert.equal((await world.publish(YAML)).version, 1)
+    const second = await world.publish(YAML.replace('name: wave', 'name: WAVE'))
+    assert.deepEqual([second.name, second.version, second.isNew], ['WAVE', 2, true])
+    assert.deepEqual(await versions(world), ['WAVE 2 author active', 'wave 1 author'])
+    assert.deepEqual(await events(world), [
+      'author published: version 1 of wave was published over 0 batches under way',
+      'author published: version 2 of WAVE was published over 0 batches under way',
+    ])
+    const older = await listRunbookVersions(world.db, 'wave', { limit: 5, before: 2 })
+    assert.deepEqual(
+      older.map(({ version }) => version),
+      [1],
+    )
+  }))
+
+it('the same text again is no new version, unless something else is decided or nothing is active', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    const same = await world.publish(YAML)
+    assert.deepEqual([same.version, same.isNew, same.impact.batches], [1, false, 0])
+    assert.equal((await world.publish(YAML, { overdueBehavior: 'rerun' })).version, 2)
+    assert.equal(
+      (await world.publish(YAML, { overdueBehavior: 'rerun', rerunInit: true })).version,
+      3,
+    )
+    const wish = { name: 'wave', version: 3, actor: 'ada', reason: 'a mistake' }
+    await deactivateRunbook(world.door, wish)
+    const last = await world.publish(YAML, { overdueBehavior: 'rerun', rerunInit: true })
+    assert.deepEqual([last.version, last.isNew], [4, true])
+    assert.deepEqual((await events(world)).slice(-2), [
+      'ada deactivated: version 3 of wave was taken out of use: a mistake',
+      'author published: version 4 of wave was published over 0 batches under way',
+    ])
+  }))
+
+it('refuses a text with errors, and does nothing', () =>
+  story({}, async (world) => {
+    await assert.rejects(world.publish('name: wave\nphases: []\n'), { code: 'RUNBOOK_INVALID' })
+    assert.deepEqual(await versions(world), [])
+  }))
+
+it('a dry run gives the same answer and does nothing', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    await world.batch('wave', 2, { startsInMin: 600 })
+    await world.settle()
+    const next = YAML.replace('function: switch', 'function: Switch-2')
+    const dry = await world.publish(next, { dryRun: true })
+    await world.settle()
+    assert.deepEqual(await versions(world), ['wave 1 author active'])
+    assert.equal((await events(world)).length, 1)
+    assert.deepEqual(await world.publish(next), dry)
+    assert.equal(dry.version, 2)
+  }))
+
+it('the impact: every batch under way, phase by phase, with totals', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    const running = await world.batch('wave', 2, { startsInMin: 60 })
+    world.answer = () => 'silent'
+    await world.settle()
+    const late = await world.batch('wave', people(5).slice(4), { startsInMin: 90 })
+    await holdBatch(world.door, order(late))
+    const manual = await world.batch('wave', people(4).slice(2), { manual: true })
+    await world.clock.advance(45 * 60_000)
+    const { impact } = await world.publish(
+      runbook('wave', { 'cutover T-0': [step('switch')], 'after T+1d': [step('check')] }),
+      { dryRun: true },
+    )
+    const cut = { name: 'cutover', fate: 'pending', from: 'pending' }
+    assert.deepEqual(
+      { batches: impact.batches, members: impact.membersActive, phases: impact.phases },
+      {
+        ...{ batches: 3, members: 5 },
+        phases: { pending: 6, skipped: 0, carried_over: 1, rerun: 0, dropped: 2 },
+      },
+    )
+    assert.deepEqual(impact.inits, { none: 1, new: 0, carried_over: 2, rerun: 0 })
+    assert.deepEqual(impact.listed[0], {
+      batchId: running,
+      status: 'active',
+      fromVersion: 1,
+      isManual: false,
+      isHeld: false,
+      membersActive: 2,
+      init: 'carried_over',
+      phases: [
+        { ...cut, dueAt: new Date(+START + 3600_000), because: 'due at 2026-03-02T09:00:00.000Z' },
+        {
+          ...{ name: 'after', fate: 'pending', from: null },
+          ...{ dueAt: new Date(+START + 90_000_000), because: 'due at 2026-03-03T09:00:00.000Z' },
+        },
+        {
+          ...{ name: 'prepare', fate: 'carried_over', from: 'dispatched', dueAt: START },
+          because: 'version 2 has it no more; it is dispatched and stays as it is',
+        },
+      ],
+      lacking: [],
+    })
+    assert.deepEqual(
+      impact.listed.map(({ batchId, isHeld, isManual }) => [batchId, isHeld, isManual]),
+      [
+        [running, false, false],
+        [late, true, false],
+        [manual, false, true],
+      ],
+    )
+    assert.deepEqual(impact.listed[2]!.phases[0], {
+      ...cut,
+      dueAt: null,
+      because: 'advanced by hand',
+    })
+  }))
+
+it('what was missed is listed with its batch and time', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    const held = await world.batch('wave', 1, { startsInMin: 120 })
+    await holdBatch(world.door, order(held))
+    await world.clock.advance(3 * 3600_000)
+    const next = YAML.replace('T-0', 'T+0h')
+    const { impact } = await world.publish(next.replace('T+0h', 'T+6h'), { dryRun: true })
+    assert.deepEqual(impact.skipped, {
+      total: 1,
+      listed: [{ batchId: held, phase: 'prepare', dueAt: new Date(+START + 3600_000) }],
+    })
+  }))
+
+it('says which variables members lack for what is new, and which functions nobody has', () =>
+  story({}, async (world) => {
+    const output = 'output_params: { ThingId: id }'
+    await world.publish(YAML)
+    world.answer = () => ({ ok: { id: 1 } })
+    const some = [{ key: 'ann', data: { UserPrincipalName: 'ann', Mail: 'x' } }, ...people(2)]
+    const prepared = await world.batch('wave', some, { startsInMin: 60 })
+    await world.settle()
+    const fresh = await world.batch('wave', people(4).slice(3), { startsInMin: 600 })
+    await world.db.transaction((tx) =>
+      rememberWorker(
+        tx,
+        {
+          workerId: 'w1',
+          version: '1',
+          slots: 1,
+          functions: [{ name: 'CREATE' }, { name: 'mail' }],
+        },
+        START,
+      ),
+    )
+    const { impact } = await world.publish(
+      runbook('wave', {
+        'prepare T-1h': [step('create', output)],
+        'cutover T-0': [
+          '{ name: mail, worker_id: w1, function: mail, params: { To: "{{Mail}} {{_batch_id}}", Id: ["{{ThingId}}"] } }',
+          '{ name: go, worker_id: w9, function: "{{Action}}" }',
+          step('switch'),
+        ],
+      }),
+    )
+    assert.deepEqual(
+      impact.listed.map(({ batchId, lacking }) => [batchId, lacking]),
+      [
+        [
+          prepared,
+          [
+            { variable: 'Action', members: 3 },
+            { variable: 'Mail', members: 2 },
+            { variable: 'ThingId', members: 3 },
+          ],
+        ],
+        [
+          fresh,
+          [
+            { variable: 'Action', members: 1 },
+            { variable: 'Mail', members: 1 },
+          ],
+        ],
+      ],
+    )
+    assert.deepEqual(impact.warnings, [
+      'Worker "w9" of step "go" has never announced itself.',
+      'Worker "w1" has no function "switch", which step "switch" asks for.',
+    ])
+  }))
+
+it('names and versions that are not there are refused', () =>
+  story({}, async (world) => {
+    const wish = { name: 'wave', version: 1, actor: 'ada', reason: 'x' }
+    await assert.rejects(deactivateRunbook(world.door, wish), { code: 'RUNBOOK_UNKNOWN' })
+    await world.publish(YAML)
+    await assert.rejects(requireVersion(world.db, 'wave', 7), { code: 'RUNBOOK_VERSION_NOT_FOUND' })
+  }))
+
+it('automation is off until somebody turns it on; who and when is kept, a repeat changes nothing', () =>
+  story({}, async (world) => {
+    const turn = (isEnabled: boolean, actor: string, runbookName = 'Wave') =>
+      setAutomation(world.door, { runbookName, isEnabled, actor })
+    await assert.rejects(turn(true, 'ada'), { code: 'RUNBOOK_UNKNOWN' })
+    await assert.rejects(findAutomation(world.db, 'wave'), { code: 'RUNBOOK_UNKNOWN' })
+    await world.publish(YAML)
+    assert.equal((await turn(false, 'ada')).isChanged, false)
+    assert.equal((await findAutomation(world.db, 'wave')).isEnabled, false)
+    assert.equal((await turn(true, 'ada')).isChanged, true)
+    await world.clock.advance(1000)
+    const on = { enabledAt: START, enabledBy: 'ada', disabledAt: null, disabledBy: null }
+    assert.deepEqual(await turn(true, 'bob', 'WAVE'), {
+      ...{ runbookName: 'wave', isEnabled: true, ...on, isChanged: false },
+    })
+    const off = { ...on, disabledAt: world.clock.now(), disabledBy: 'bob' }
+    assert.equal((await turn(false, 'bob')).isChanged, true)
+    assert.deepEqual(await findAutomation(world.db, 'wave'), {
+      ...{ runbookName: 'wave', isEnabled: false, ...off },
+    })
+    assert.deepEqual((await events(world)).slice(1), [
+      'ada automation_enabled: automation of wave was turned on',
+      'bob automation_disabled: automation of wave was turned off',
+    ])
+  }))
