@@ -3,6 +3,9 @@
 // marker lines with hand-written text around it. To add one, add a row to GENERATED.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeMeter } from '../src/api/metrics.ts'
+import { openApiDocument } from '../src/api/openapi.ts'
+import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
 import { MOVES, type Move, type Thing } from '../src/domain/moves.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
@@ -22,6 +25,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/moves.md', section: 'moves', render: renderMoves },
   { file: '.env.example', render: renderEnvExample },
+  { file: 'docs/openapi.json', render: renderOpenApi },
 ]
 
 /** The file's text as it should be, given the text it has. */
@@ -86,6 +90,15 @@ function renderEnvExample(): string {
     return `# ${one.description.replaceAll('`', '')}\n# Must be ${one.mustBe}.\n#${one.name}=${value}\n`
   })
   return `# Every setting with its default; docs/configuration.md says more. Generated: node scripts/run.mjs scripts/docs.ts --write\n\n${settings.join('\n')}`
+}
+
+function renderOpenApi(): string {
+  const routes = allRoutes({
+    meter: makeMeter(),
+    stopping: new AbortController().signal,
+    signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
+  })
+  return `${JSON.stringify(openApiDocument(routes), null, 2)}\n`
 }
 
 function renderMoves(): string {

@@ -1,11 +1,24 @@
-// Every endpoint there is. To add one: write it with `read` or `change` in the file of its noun under routes/, and name it there.
+// Every endpoint there is. To add one: write it with `read` or `change` in the file of its noun under routes/, and name that here.
 import type { Route } from './route.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
+import { AUTOMATION_ROUTES } from './routes/automation.ts'
+import { BATCH_ROUTES } from './routes/batches.ts'
+import { MEMBER_ROUTES } from './routes/members.ts'
+import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type Surroundings, serviceRoutes } from './routes/service.ts'
+import { SOURCE_ROUTES } from './routes/sources.ts'
+import { STEP_ROUTES } from './routes/steps.ts'
 
 export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[] {
-  const routes: Route[] = []
-  routes.push(...AUDIT_ROUTES)
+  const routes: Route[] = [
+    ...RUNBOOK_ROUTES,
+    ...AUTOMATION_ROUTES,
+    ...SOURCE_ROUTES,
+    ...BATCH_ROUTES,
+    ...MEMBER_ROUTES,
+    ...STEP_ROUTES,
+    ...AUDIT_ROUTES,
+  ]
   routes.push(...serviceRoutes({ ...around, routes: () => routes }))
   return routes
 }

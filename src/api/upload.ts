@@ -9,6 +9,7 @@ import { MatoolkitError } from '../errors.ts'
 export const FILE_BYTES_MAX = 50 * 1024 * 1024
 const UPLOADS_AT_ONCE = 2
 const FIELD_CHARS_MAX = 2_000
+const NAME_CHARS_MAX = 100
 
 const LIMITS = {
   fileSize: FILE_BYTES_MAX,
@@ -21,11 +22,14 @@ const LIMITS = {
 }
 
 export class UploadedFile {
+  /** As the caller called it, fit to be shown. */
+  readonly name: string
   readonly bytes: number
   readonly sha256: string
   readonly #parts: readonly Buffer[]
 
-  constructor(parts: readonly Buffer[]) {
+  constructor(name: string, parts: readonly Buffer[]) {
+    this.name = name.replaceAll(/[^\p{L}\p{N} ._-]/gu, '').slice(0, NAME_CHARS_MAX) || 'upload'
     const hash = createHash('sha256')
     for (const part of parts) hash.update(part)
     this.#parts = parts
@@ -75,7 +79,7 @@ async function readForm(request: FastifyRequest): Promise<Record<string, unknown
       const parts: Buffer[] = []
       for await (const bytes of part.file) parts.push(bytes as Buffer)
       if (part.file.truncated) throw new MatoolkitError('BODY_TOO_LARGE')
-      form[part.fieldname] = new UploadedFile(parts)
+      form[part.fieldname] = new UploadedFile(part.filename ?? '', parts)
     }
   }
   return form

@@ -86,7 +86,7 @@ export async function countAudit(
   most: number,
 ): Promise<number> {
   const [row] = await db.query<{ count: number }>(
-    `select count(*)::int as count from (select from audit where ${FILTER} limit $6) as some`,
+    `select count(*)::int as count from (select from audit where ${FILTER} limit $6) as counted`,
     [...filterValues(filter), most],
   )
   return row!.count

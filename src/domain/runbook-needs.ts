@@ -12,7 +12,8 @@ function* textsIn(value: Json): Generator<string> {
     for (const item of Object.values(value)) yield* textsIn(item)
 }
 
-function* namesIn(step: Step): Generator<string> {
+/** The variables that a step's function and parameters name. */
+export function* namesIn(step: Step): Generator<string> {
   for (const text of [step.function, ...textsIn(step.params)]) {
     for (const part of scanTemplate(text).parts) if (typeof part === 'object') yield part.name
   }

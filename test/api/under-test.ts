@@ -152,13 +152,19 @@ export const routeOf = (method: string, path: string): Route | undefined =>
       new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!),
   )
 
+/** Per operation, the statuses and codes that tests of this process have seen. */
+export const SEEN = new Map<string, Set<string>>()
+
 /** What was answered and what the document says can be answered, seen by every test that calls. */
 function requireDeclared(method: string, path: string, status: number, body: unknown): void {
   const route = routeOf(method, path)
   if (!route) return
   const name = `${method} ${route.path}`
-  if (status in route.answers) return
+  const seen = SEEN.get(route.operation) ?? new Set()
+  SEEN.set(route.operation, seen)
+  if (status in route.answers) return void seen.add(String(status))
   const { code } = body as Problem
+  seen.add(code)
   const codes: ReadonlySet<string> = errorsOf(route)
   assert.ok(codes.has(code), `${name} answered ${status} ${code}, which it does not declare`)
 }

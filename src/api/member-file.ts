@@ -1,0 +1,205 @@
+// A member file, checked whole before anything is done with it: every problem with its row and column, the first hundred listed
+// and all of them counted. It is read twice, once to check and once to use, so that 200,000 rows never stand in memory together.
+// Cells that look like formulas are texts like any other.
+
+import { CsvFault, CsvReader } from '../csv.ts'
+import { type Json, RESERVED_NAMES } from '../domain/json.ts'
+import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
+import type { Runbook } from '../domain/runbook.ts'
+import { BATCH_VARIABLES } from '../domain/runbook-variables.ts'
+import { rowReader } from '../domain/source-rows.ts'
+import { hintFor } from '../domain/spelling.ts'
+import type { GivenMember } from '../engine/create.ts'
+import { FAULTS_LISTED_MAX, type Fault, ManyFaults } from './problem.ts'
+import type { UploadedFile } from './upload.ts'
+
+export const ROWS_MAX = 200_000
+const COLUMNS_MAX = 1_000
+const RECORDS_PER_READ = 1_000
+
+export interface MemberFile {
+  readonly count: number
+  readonly warnings: readonly string[]
+  pages(): AsyncGenerator<readonly GivenMember[]>
+}
+
+/** Throws MEMBER_ROWS_INVALID with what is wrong. */
+export async function readMemberFile(file: UploadedFile, runbook: Runbook): Promise<MemberFile> {
+  const faults = new Faults()
+  const first = new Rows(file, runbook, faults)
+  const seen = new Map<string, number>()
+  let count = 0
+  try {
+    for await (const page of first.pages()) {
+      for (const { row, member } of page) {
+        count += 1
+        checkKey(member.key, row, seen, faults, first.columns)
+      }
+      if (count > ROWS_MAX) throw new CsvFault(`has more than ${ROWS_MAX} members`)
+    }
+  } catch (error) {
+    if (!(error instanceof CsvFault)) throw error
+    faults.add(error.row ?? 1, '', `the file ${error.message}`)
+  }
+  if (count === 0 && faults.count === 0) faults.add(2, '', 'the file has no members')
+  faults.refuse(file.name)
+  return {
+    count,
+    warnings: first.warnings,
+    pages: async function* () {
+      for await (const page of new Rows(file, runbook, faults).pages()) {
+        yield page.map(({ member }) => member)
+      }
+    },
+  }
+}
+
+function checkKey(
+  key: string,
+  row: number,
+  seen: Map<string, number>,
+  faults: Faults,
+  { primaryKey }: MemberColumns,
+): void {
+  const folded = key.toLowerCase()
+  const earlier = seen.get(folded)
+  if (folded === SAMPLE_KEY) {
+    faults.add(row, primaryKey, 'this is the sample row of the template; put a member in its place')
+  } else if (earlier !== undefined) {
+    faults.add(row, primaryKey, `"${key}" is in row ${earlier} already`)
+  } else seen.set(folded, row)
+}
+
+/** The first ones, and how many there are. */
+class Faults {
+  readonly #listed: Fault[] = []
+  count = 0
+
+  add(row: number, column: string, message: string): void {
+    this.count += 1
+    if (this.#listed.length < FAULTS_LISTED_MAX) this.#listed.push({ row, column, message })
+  }
+
+  refuse(file: string): void {
+    const [first] = this.#listed
+    if (!first) return
+    const { row = 1, column = '', message } = first
+    const details = { file, count: this.count, row, column: column || '–', reason: message }
+    throw new ManyFaults('MEMBER_ROWS_INVALID', details, this.#listed, this.count)
+  }
+}
+
+interface Row {
+  readonly row: number
+  readonly member: GivenMember
+}
+
+class Rows {
+  readonly columns: MemberColumns
+  warnings: string[] = []
+  readonly #file: UploadedFile
+  readonly #runbook: Runbook
+  readonly #faults: Faults
+
+  constructor(file: UploadedFile, runbook: Runbook, faults: Faults) {
+    this.#file = file
+    this.#runbook = runbook
+    this.#faults = faults
+    this.columns = memberColumns(runbook)
+  }
+
+  /** Rows are counted as in a spreadsheet: the header is row 1, blank lines count and are left out. */
+  async *pages(): AsyncGenerator<readonly Row[]> {
+    const reader = new CsvReader(this.#file.open(), { keepsBlankLines: true, isRagged: true })
+    try {
+      const [record] = await reader.read(1)
+      const header = this.#headerOf(record ?? [])
+      if (header === null) return
+      const readRow = this.#rowReader(header)
+      let row = 1
+      for (;;) {
+        const records = await reader.read(RECORDS_PER_READ)
+        if (records.length === 0) return
+        const page: Row[] = []
+        for (const cells of records) {
+          row += 1
+          const member = isBlank(cells) ? null : readRow(cells, row)
+          if (member) page.push({ row, member })
+        }
+        yield page
+      }
+    } finally {
+      reader.close()
+    }
+  }
+
+  /** The names as the runbook spells them; null when the file cannot be read with this header. */
+  #headerOf(record: readonly string[]): string[] | null {
+    const { needed, known } = this.columns
+    const before = this.#faults.count
+    const spelled = record.map((cell) => spelledAs(cell.trim(), known))
+    const seen = new Set<string>()
+    if (spelled.length > COLUMNS_MAX) {
+      this.#faults.add(1, '', `the header has more than ${COLUMNS_MAX} columns`)
+      return null
+    }
+    for (const [index, name] of spelled.entries()) {
+      const why = whyUnusable(name, seen)
+      if (why) this.#faults.add(1, name || String(index + 1), why)
+      seen.add(name.toLowerCase())
+    }
+    for (const name of needed) {
+      if (spelled.includes(name)) continue
+      const hint = hintFor(name, spelled, 'There are')
+      this.#faults.add(1, name, `the column is missing. ${hint}`.trim())
+    }
+    this.warnings = spelled
+      .filter((name) => !known.includes(name))
+      .map((name) => `The column "${name}" is kept, but the runbook does not use it.`)
+    return this.#faults.count === before ? spelled : null
+  }
+
+  #rowReader(
+    header: readonly string[],
+  ): (cells: readonly string[], row: number) => GivenMember | null {
+    const columns = header.map((name) => ({ name, type: 'text' as const }))
+    // A manual batch has no time of its own, whatever the column says.
+    const source = { ...this.#runbook.dataSource, batchTimeColumn: null }
+    const read = rowReader(source, columns)
+    return (cells, row) => {
+      if (cells.length !== header.length) {
+        const column = header[cells.length] ?? String(header.length + 1)
+        const message = `the row has ${cells.length} cells, the header ${header.length}`
+        this.#faults.add(row, column, message)
+        return null
+      }
+      // CSV cannot tell an empty text from none.
+      const data = Object.fromEntries(
+        header.map((name, at): [string, Json] => [name, cells[at] === '' ? null : cells[at]!]),
+      )
+      const found = read(data)
+      if ('member' in found) return { key: found.member.key, data: found.member.data }
+      this.#faults.add(row, found.problem.column, found.problem.reason)
+      return null
+    }
+  }
+}
+
+const isBlank = (cells: readonly string[]): boolean => cells.length === 1 && cells[0]!.trim() === ''
+
+/** Headers are compared without case, unless the runbook itself tells two apart by it. */
+function spelledAs(cell: string, known: readonly string[]): string {
+  if (known.includes(cell)) return cell
+  const alike = known.filter((name) => name.toLowerCase() === cell.toLowerCase())
+  return alike.length === 1 ? alike[0]! : cell
+}
+
+const UNUSABLE: readonly string[] = [...RESERVED_NAMES, ...BATCH_VARIABLES]
+const NAME_CHARS_MAX = 128
+
+function whyUnusable(name: string, seen: ReadonlySet<string>): string | null {
+  if (name === '') return 'the column has no name'
+  if (name.length > NAME_CHARS_MAX) return `the name has more than ${NAME_CHARS_MAX} characters`
+  if (UNUSABLE.includes(name.toLowerCase())) return 'the name is reserved'
+  return seen.has(name.toLowerCase()) ? 'the column stands there twice' : null
+}

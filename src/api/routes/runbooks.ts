@@ -1,0 +1,356 @@
+// Runbooks and their versions: publish (or see what publishing would mean), list, look at, take out of use.
+import { z } from 'zod'
+import { lockRunbook } from '../../db/runbooks.ts'
+import {
+  countRunbooks,
+  findRunbookLine,
+  listRunbooks,
+  listVersions,
+  type RunbookLine,
+} from '../../db/view-runbooks.ts'
+import { type Problem, readRunbook } from '../../domain/runbook.ts'
+import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { pageFrom, readCursor } from '../cursor.ts'
+import { type Fault, fault, ManyFaults } from '../problem.ts'
+import { type Ask, change, type Route, read } from '../route.ts'
+import {
+  count,
+  maybeText,
+  maybeTime,
+  name,
+  pageOf,
+  paging,
+  reason,
+  searched,
+  time,
+  version,
+  yesOrNo,
+} from '../shapes.ts'
+import { requireTag, tagOf } from '../state-tag.ts'
+
+/** A runbook may have 1 MB; in JSON its line ends and quotes take two characters each. */
+const YAML_CHARS_MAX = 1_100_000
+
+const runbookShape = {
+  id: z.int(),
+  name: z.string(),
+  version: z.int(),
+  isActive: z.boolean(),
+  overdueBehavior: z.enum(['ignore', 'rerun']),
+  rerunInit: z.boolean(),
+  publishedAt: time,
+  publishedBy: z.string(),
+  lastError: maybeText.meta({ description: 'Why the last tick failed; null after a good one.' }),
+  lastErrorAt: maybeTime,
+}
+const runbookLine = z
+  .strictObject({ ...runbookShape, isAutomationEnabled: z.boolean(), unfinishedBatches: count })
+  .meta({ id: 'RunbookLine' })
+const runbookText = z
+  .strictObject({
+    ...runbookShape,
+    isAutomationEnabled: z.boolean(),
+    unfinishedBatches: count,
+    yamlContent: z.string(),
+  })
+  .meta({ id: 'Runbook' })
+const versionLine = z.strictObject(runbookShape).meta({ id: 'RunbookVersion' })
+
+const tagOfRunbook = ({ version: number, isActive }: RunbookLine) => tagOf(number, isActive)
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/runbooks',
+  operation: 'listRunbooks',
+  tag: 'runbooks',
+  summary: 'Runbooks by name, each by its active version',
+  rule: 'reader',
+  errors: ['CURSOR_INVALID'],
+  query: z.strictObject({
+    ...paging,
+    search: searched.optional().meta({ description: 'Part of the name.' }),
+    withInactive: yesOrNo
+      .optional()
+      .meta({ description: 'Also names without an active version, by their newest.' }),
+  }),
+  answers: { 200: pageOf('runbooks', runbookLine) },
+  handle: async ({ door: { db }, query: { limit, cursor, ...filter } }) => {
+    const after = readCursor('name', cursor)?.value ?? null
+    const found = await listRunbooks(db, filter, after, limit + 1)
+    const at = (line: RunbookLine) => ({ value: line.name.toLowerCase(), id: line.id })
+    const { rows, next } = pageFrom(found, limit, 'name', at)
+    const total = await countRunbooks(db, filter)
+    return { status: 200, body: { runbooks: [...rows], total, isTotalExact: true, next } }
+  },
+})
+
+const getRoute = read({
+  method: 'GET',
+  path: '/api/runbooks/{name}',
+  operation: 'getRunbook',
+  tag: 'runbooks',
+  summary: 'The active version of a runbook, with its text',
+  rule: 'reader',
+  errors: ['RUNBOOK_NOT_FOUND'],
+  params: z.strictObject({ name }),
+  answers: { 200: runbookText },
+  handle: async ({ door: { db }, params }) => {
+    const found = await findRunbookLine(db, params.name, null)
+    if (!found) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: params.name })
+    return { status: 200, body: found, etag: tagOfRunbook(found) }
+  },
+})
+
+const versionsRoute = read({
+  method: 'GET',
+  path: '/api/runbooks/{name}/versions',
+  operation: 'listRunbookVersions',
+  tag: 'runbooks',
+  summary: 'All versions of a runbook, newest first',
+  rule: 'reader',
+  errors: ['RUNBOOK_UNKNOWN', 'CURSOR_INVALID'],
+  params: z.strictObject({ name }),
+  query: z.strictObject(paging),
+  answers: { 200: pageOf('versions', versionLine) },
+  handle: async ({ door: { db }, params, query: { limit, cursor } }) => {
+    const before = readCursor('version', cursor)?.id ?? null
+    const found = await listVersions(db, params.name, before, limit + 1)
+    const [newest] = before === null ? found : await listVersions(db, params.name, null, 1)
+    if (!newest) throw new MatoolkitError('RUNBOOK_UNKNOWN', { name: params.name })
+    const at = (line: RunbookLine) => ({ value: null, id: line.version })
+    const { rows, next } = pageFrom(found, limit, 'version', at)
+    // Versions are numbered without gaps, so the newest one's number says how many there are.
+    const total = newest.version
+    return {
+      status: 200,
+      body: { versions: rows.map(versionOf), total, isTotalExact: true, next },
+    }
+  },
+})
+
+const versionOf = ({
+  isAutomationEnabled: _,
+  unfinishedBatches: __,
+  ...line
+}: RunbookLine): z.input<typeof versionLine> => line
+
+const versionRoute = read({
+  method: 'GET',
+  path: '/api/runbooks/{name}/versions/{version}',
+  operation: 'getRunbookVersion',
+  tag: 'runbooks',
+  summary: 'One version of a runbook, with its text',
+  rule: 'reader',
+  errors: ['RUNBOOK_UNKNOWN', 'RUNBOOK_VERSION_NOT_FOUND'],
+  params: z.strictObject({ name, version }),
+  answers: { 200: runbookText },
+  handle: async ({ door: { db }, params }) => {
+    await requireVersion(db, params.name, params.version)
+    const found = (await findRunbookLine(db, params.name, params.version))!
+    return { status: 200, body: found, etag: tagOfRunbook(found) }
+  },
+})
+
+const fate = z.enum(['pending', 'skipped', 'carried_over', 'rerun', 'dropped'])
+const initFate = z.enum(['none', 'new', 'carried_over', 'rerun'])
+const impact = z
+  .strictObject({
+    batches: count.meta({ description: 'Under way; `listed` has the first of them.' }),
+    membersActive: count,
+    phases: z.record(fate, count),
+    inits: z.record(initFate, count),
+    listed: z.array(
+      z.strictObject({
+        batchId: z.int(),
+        status: z.string(),
+        fromVersion: z.int(),
+        isManual: z.boolean(),
+        isHeld: z.boolean(),
+        membersActive: count,
+        init: initFate,
+        phases: z.array(
+          z.strictObject({
+            name: z.string(),
+            fate,
+            from: maybeText,
+            dueAt: maybeTime,
+            because: z.string(),
+          }),
+        ),
+        lacking: z.array(z.strictObject({ variable: z.string(), members: count })),
+      }),
+    ),
+    skipped: z.strictObject({
+      total: count,
+      listed: z.array(z.strictObject({ batchId: z.int(), phase: z.string(), dueAt: maybeTime })),
+    }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'PublishImpact' })
+
+const published = z
+  .strictObject({
+    runbookId: z.int().nullable().meta({ description: 'Null in a dry run.' }),
+    name: z.string(),
+    version: z.int(),
+    isNew: z.boolean().meta({ description: 'False when the active version is the very same.' }),
+    isDryRun: z.boolean(),
+    warnings: z.array(fault),
+    impact,
+  })
+  .meta({ id: 'Published' })
+
+const publication = z.strictObject({
+  name: name.optional().meta({ description: 'When given it must be the name in the text.' }),
+  yamlContent: z.string().max(YAML_CHARS_MAX),
+  overdueBehavior: z.enum(['ignore', 'rerun']).default('ignore'),
+  rerunInit: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
+  reason: reason.optional(),
+})
+
+const publishRoute = change({
+  method: 'POST',
+  path: '/api/runbooks',
+  operation: 'publishRunbook',
+  tag: 'runbooks',
+  summary: 'Publish the next version of a runbook, or see what that would mean',
+  about:
+    'The answer says what becomes of each batch under way. The very same text and options again make no new version (200).',
+  rule: 'admin',
+  action: 'runbook.publish',
+  takes: 'json',
+  creates: true,
+  comparesState: true,
+  errors: ['RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS'],
+  body: publication,
+  answers: { 200: published, 201: published },
+  handle: async (ask) => {
+    const { door, body, by } = ask
+    const runbookName = await requirePublishable(ask)
+    const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body
+    const done = await publishRunbook(door, {
+      yaml,
+      publishedBy: by.name,
+      overdueBehavior,
+      rerunInit,
+      dryRun,
+    })
+    const row = dryRun ? null : await findRunbookLine(door.db, runbookName, done.version)
+    const isMade = done.isNew && !dryRun
+    const said = {
+      runbookId: row?.id ?? null,
+      name: done.name,
+      version: done.version,
+      isNew: done.isNew,
+      isDryRun: dryRun,
+      warnings: done.warnings.map(faultOf),
+      impact: impact.parse(done.impact),
+    }
+    return {
+      status: isMade ? 201 : 200,
+      body: said,
+      ...(row && { etag: tagOfRunbook(row) }),
+      noted: isMade
+        ? {
+            subject: `runbook ${done.name}`,
+            reason: body.reason ?? null,
+            before: { version: done.version - 1 },
+            after: {
+              version: done.version,
+              overdueBehavior,
+              rerunInit,
+              batches: done.impact.batches,
+            },
+          }
+        : null,
+    }
+  },
+})
+
+/** The name in the text, if the text is valid and the caller saw what is there. */
+async function requirePublishable({
+  door: { db },
+  body,
+  ifMatch,
+}: Ask<unknown, unknown, z.output<typeof publication>>): Promise<string> {
+  const { runbook, problems } = readRunbook(body.yamlContent)
+  if (!runbook) {
+    const errors = problems.filter(({ severity }) => severity === 'error')
+    const first = `line ${errors[0]!.line}, column ${errors[0]!.column}: ${errors[0]!.message}`
+    throw new ManyFaults(
+      'RUNBOOK_INVALID',
+      { count: errors.length, first },
+      problems.map(faultOf),
+      problems.length,
+    )
+  }
+  if (body.name !== undefined && body.name.toLowerCase() !== runbook.name.toLowerCase()) {
+    throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given: body.name, found: runbook.name })
+  }
+  await db.transaction((tx) => lockRunbook(tx, runbook.name))
+  const active = await findRunbookLine(db, runbook.name, null)
+  requireTag(ifMatch, active ? tagOfRunbook(active) : '', `Runbook "${runbook.name}"`)
+  return runbook.name
+}
+
+const faultOf = ({ code, severity, message, line, column, path }: Problem): Fault => ({
+  code,
+  severity,
+  message,
+  line,
+  column,
+  path,
+})
+
+const deactivateRoute = change({
+  method: 'DELETE',
+  path: '/api/runbooks/{name}/versions/{version}',
+  operation: 'deactivateRunbookVersion',
+  tag: 'runbooks',
+  summary: 'Take a version out of use; batches under way finish',
+  rule: 'admin',
+  action: 'runbook.deactivate',
+  comparesState: true,
+  errors: ['RUNBOOK_UNKNOWN', 'RUNBOOK_VERSION_NOT_FOUND', 'REFUSED'],
+  params: z.strictObject({ name, version }),
+  query: z.strictObject({ reason: reason.optional() }),
+  answers: {
+    200: z
+      .strictObject({ name: z.string(), version: z.int(), isActive: z.boolean() })
+      .meta({ id: 'DeactivatedVersion' }),
+  },
+  handle: async ({ door, params, query, by, ifMatch }) => {
+    const found = await requireVersion(door.db, params.name, params.version)
+    requireTag(ifMatch, tagOf(found.version, found.isActive), `Runbook "${found.name}"`)
+    const { isChanged } = await deactivateRunbook(door, {
+      ...params,
+      actor: by.name,
+      reason: query.reason ?? 'no reason was given',
+    })
+    if (!isChanged) {
+      const why = `Version ${params.version} of "${found.name}" is not in use.`
+      throw new MatoolkitError('REFUSED', { reason: why })
+    }
+    return {
+      status: 200,
+      body: { name: found.name, version: found.version, isActive: false },
+      noted: {
+        subject: `runbook ${found.name}`,
+        reason: query.reason ?? null,
+        before: { version: found.version, isActive: true },
+        after: { version: found.version, isActive: false },
+      },
+    }
+  },
+})
+
+export const RUNBOOK_ROUTES: readonly Route[] = [
+  publishRoute,
+  listRoute,
+  getRoute,
+  versionsRoute,
+  versionRoute,
+  deactivateRoute,
+]

@@ -1,0 +1,65 @@
+// Steps of a batch: one list for all kinds, with the names of their phase and member. Totals come from the stored counters where
+// those say it; other filters are counted up to a limit.
+import { z } from 'zod'
+import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/view-steps.ts'
+import { STEP_KINDS, STEP_STATUSES, step } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { pageFrom, readCursor } from '../cursor.ts'
+import { type Route, read } from '../route.ts'
+import { id, instant, listOf, name, pageOf, paging, searched } from '../shapes.ts'
+
+const COUNT_MAX = 1_000
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/steps',
+  operation: 'listSteps',
+  tag: 'batches',
+  summary: 'The steps of a batch, filtered by status, phase, step, member, worker, error or time',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
+  params: z.strictObject({ batchId: id }),
+  query: z.strictObject({
+    ...paging,
+    kind: listOf(STEP_KINDS).default(['phase']),
+    status: listOf(STEP_STATUSES).optional(),
+    phase: name.optional(),
+    step: name.optional(),
+    worker: z.string().min(1).max(63).optional(),
+    memberId: id.optional(),
+    memberKey: z.string().min(1).max(512).optional().meta({ description: 'The whole key.' }),
+    error: searched.optional().meta({ description: 'Part of the error message.' }),
+    endedFrom: instant.optional(),
+    endedBefore: instant.optional(),
+    sort: z.enum(STEP_SORTS).default('id'),
+  }),
+  answers: { 200: pageOf('steps', step) },
+  handle: async ({ door: { db }, params: { batchId }, query }) => {
+    const { limit, cursor, sort, ...filter } = query
+    const state = await loadBatchState(db, batchId)
+    const after = readCursor(sort, cursor)?.id ?? null
+    const found = await listSteps(db, batchId, filter, sort, after, limit + 1)
+    const { rows, next } = pageFrom(found, limit, sort, (line) => ({ value: null, id: line.id }))
+    const counted = totalByCounters(state, filter)
+    const total = counted ?? (await countSteps(db, batchId, filter, COUNT_MAX))
+    const isTotalExact = counted !== null || total < COUNT_MAX
+    return { status: 200, body: { steps: [...rows], total, isTotalExact, next } }
+  },
+})
+
+/** Phases keep the count of their steps by status; that answers a filter by phase and status without counting a million rows. */
+function totalByCounters({ phases }: BatchState, filter: StepFilter): number | null {
+  const { kind, status, phase, ...others } = filter
+  const isPlain = Object.values(others).every((value) => value === undefined)
+  if (!isPlain || kind?.length !== 1 || kind[0] !== 'phase') return null
+  const chosen = phases.filter(
+    (one) => phase === undefined || one.name.toLowerCase() === phase.toLowerCase(),
+  )
+  const wanted = new Set(status ?? STEP_STATUSES)
+  return chosen
+    .flatMap(({ steps }) => Object.entries(steps))
+    .reduce((sum, [one, count]) => (wanted.has(one) ? sum + count : sum), 0)
+}
+
+export const STEP_ROUTES: readonly Route[] = [listRoute]

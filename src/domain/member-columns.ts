@@ -1,0 +1,64 @@
+// Which columns a member file needs for a runbook, and a template of such a file. A column is needed when a step names it and
+// nothing that runs puts it out: steps of phases, of removals and of rollbacks alike, in their functions as in their parameters.
+
+import type { DataSource, Runbook, Step } from './runbook-model.ts'
+import { namesIn } from './runbook-needs.ts'
+import { BATCH_VARIABLES } from './runbook-variables.ts'
+
+export interface MemberColumns {
+  readonly primaryKey: string
+  /** Without these a member cannot be taken through the runbook. */
+  readonly needed: readonly string[]
+  /** These have a meaning in the runbook; any other column is kept and warned of. */
+  readonly known: readonly string[]
+}
+
+export function memberColumns(runbook: Runbook): MemberColumns {
+  const { primaryKey, batchTimeColumn, columns, multiValuedColumns } = runbook.dataSource
+  const lists = multiValuedColumns.map(({ name }) => name)
+  const needed = [...new Set([primaryKey, ...variablesOf(runbook), ...lists])]
+  const time = batchTimeColumn === null ? [] : [batchTimeColumn]
+  return {
+    primaryKey,
+    needed,
+    known: [...new Set([primaryKey, ...time, ...(columns ?? []), ...needed])],
+  }
+}
+
+/** What members must bring along: every variable that steps use and no step puts out. */
+function variablesOf({ init, phases, onMemberRemoved, rollbacks }: Runbook): Set<string> {
+  const phaseSteps = phases.flatMap(({ steps }) => steps)
+  const undoing = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
+  const used = new Set([...phaseSteps, ...undoing].flatMap((step) => [...namesIn(step)]))
+  const put = (steps: readonly Step[]) => steps.flatMap((step) => Object.keys(step.outputParams))
+  for (const name of [...BATCH_VARIABLES, ...put(init), ...put(phaseSteps), ...put(undoing)]) {
+    used.delete(name)
+  }
+  return used
+}
+
+/** The key in the template's one row. Whoever uploads the template as it is has forgotten something. */
+export const SAMPLE_KEY = 'replace-this-row@example.com'
+
+/** The header of a member file for this runbook, and a row that shows what belongs there. */
+export function templateOf(runbook: Runbook): { header: string[]; sample: string[] } {
+  const { primaryKey, known } = memberColumns(runbook)
+  const sample = known.map((name) =>
+    name === primaryKey ? SAMPLE_KEY : sampleOf(name, runbook.dataSource),
+  )
+  return { header: [...known], sample }
+}
+
+const SAMPLE_LISTS = {
+  semicolon_delimited: 'value1;value2;value3',
+  comma_delimited: 'value1,value2,value3',
+  json_array: '["value1","value2","value3"]',
+} as const
+
+function sampleOf(name: string, { multiValuedColumns, batchTimeColumn }: DataSource): string {
+  const list = multiValuedColumns.find((column) => column.name === name)
+  if (list) return SAMPLE_LISTS[list.format]
+  if (name === batchTimeColumn || /time|date/i.test(name)) return '2030-03-01T20:00:00Z'
+  if (/mail|upn|principalname/i.test(name)) return 'someone@example.com'
+  return /id$/i.test(name) ? 'sample-id-001' : 'sample value'
+}

@@ -1,0 +1,29 @@
+// Every endpoint over real HTTP. At the end nothing that a route says it can answer may have gone unseen.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { auditContract } from './contract/audit.ts'
+import { batchContract } from './contract/batches.ts'
+import { memberFileContract } from './contract/member-files.ts'
+import { runbookContract } from './contract/runbooks.ts'
+import { serviceContract } from './contract/service.ts'
+import { ROUTES, SEEN } from './under-test.ts'
+
+runbookContract()
+batchContract()
+memberFileContract()
+auditContract()
+serviceContract()
+
+it('every status and every refusal that a route declares has been seen', () => {
+  const unseen = ROUTES.flatMap(({ operation, answers, errors, creates, comparesState }) => {
+    const declared = [
+      ...Object.keys(answers),
+      ...errors,
+      ...(creates ? ['KEY_REUSED'] : []),
+      ...(comparesState ? ['STATE_CHANGED'] : []),
+    ]
+    const seen = SEEN.get(operation) ?? new Set()
+    return declared.filter((one) => !seen.has(one)).map((one) => `${operation} ${one}`)
+  })
+  assert.deepEqual(unseen, [])
+})

@@ -1,0 +1,57 @@
+// Runbooks, member files and forms that the contract tests send.
+
+/** Two phases, an init step, a removal step and a rollback; columns come from templates in each of them. */
+export const wave = (name = 'wave', more = ''): string => `
+name: ${name}
+description: A wave for the tests of the API
+data_source:
+  type: csv
+  path: people.csv
+  primary_key: Upn
+  batch_time_column: When
+  time_zone: UTC
+  multi_valued_columns: [{ name: Aliases, format: semicolon_delimited }]
+${more}
+init: [{ name: setup, worker_id: w1, function: New-Wave }]
+phases:
+  - name: cutover
+    offset: T-0
+    steps:
+      - { name: switch, worker_id: w1, function: "{{Action}}", params: { Id: "{{ThingId}}" }, on_failure: back }
+  - name: prepare
+    offset: T-1d
+    steps:
+      - { name: create, worker_id: w1, function: New-Thing, params: { Upn: "{{Upn}}", All: "{{Aliases}}" }, output_params: { ThingId: id } }
+on_member_removed: [{ name: clean, worker_id: w1, function: Remove-Thing, params: { Site: "{{Site}}" } }]
+rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: { Office: "{{Office}}" } }] }
+`
+
+/** Without init, so that a batch starts with its first phase. */
+export const plain = (name = 'plain', step = 'create'): string => `
+name: ${name}
+data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }
+phases:
+  - name: prepare
+    offset: T-1d
+    steps: [{ name: ${step}, worker_id: w1, function: New-Thing, params: { Upn: "{{Upn}}" } }]
+  - name: cutover
+    offset: T-0
+    steps: [{ name: switch, worker_id: w1, function: Switch-Thing, params: { Upn: "{{Upn}}" } }]
+`
+
+export const WAVE_HEADER = 'Upn,Aliases,Action,Site,Office'
+
+export const csvOf = (header: string, ...rows: readonly string[]): string =>
+  [header, ...rows, ''].join('\r\n')
+
+export const plainCsv = (...keys: readonly string[]): string => csvOf('Upn', ...keys)
+
+export function formOf(
+  file: string | Uint8Array<ArrayBuffer> | null,
+  fields: Readonly<Record<string, string>> = {},
+): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  if (file !== null) form.append('file', new Blob([file], { type: 'text/csv' }), 'people.csv')
+  return form
+}

@@ -1,0 +1,286 @@
+// Runbooks over HTTP: publish, list, look, take out of use, the switch of the automation, preview and template.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { ErrorCode } from '../../../src/errors.ts'
+import { MatoolkitError } from '../../../src/errors.ts'
+import { type ApiUnderTest, openApiUnderTest, routeOf } from '../under-test.ts'
+import { plain, wave } from './fixtures.ts'
+
+interface Published {
+  runbookId: number | null
+  name: string
+  version: number
+  isNew: boolean
+  isDryRun: boolean
+  warnings: unknown[]
+  impact: { batches: number; skipped: { total: number; listed: { phase: string }[] } }
+}
+
+export function runbookContract(): void {
+  describe('publishing', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+    })
+    after(() => api.close())
+
+    const publish = (yamlContent: string, more: object = {}, headers = {}) =>
+      api.call<Published>('POST', '/api/runbooks', { body: { yamlContent, ...more }, headers })
+
+    it('makes the next version, says so with 201 and notes who did it', async () => {
+      const { status, body, headers } = await publish(plain(), { name: 'PLAIN', reason: 'first' })
+      assert.equal(status, 201)
+      assert.deepEqual([body.name, body.version, body.isNew, body.warnings], ['plain', 1, true, []])
+      assert.ok(headers.get('etag'))
+      const second = await publish(plain('plain', 'make'), { overdueBehavior: 'rerun' })
+      assert.deepEqual([second.status, second.body.version], [201, 2])
+      const { body: audit } = await api.call<{ entries: Record<string, unknown>[] }>(
+        'GET',
+        '/api/audit?action=runbook.publish&limit=1',
+      )
+      assert.equal(audit.entries[0]!.subject, 'runbook plain')
+      assert.match(String(audit.entries[0]!.actor), /^local\//)
+    })
+
+    it('of the very same text makes no new version', async () => {
+      const again = await publish(plain('plain', 'make'), { overdueBehavior: 'rerun' })
+      assert.deepEqual([again.status, again.body.isNew, again.body.version], [200, false, 2])
+    })
+
+    it('as a dry run tells what it would mean and does nothing', async () => {
+      await api.world.batch('plain', 3, { startsInMin: 60 })
+      const { status, body } = await publish(plain('plain', 'other'), { dryRun: true })
+      assert.deepEqual([status, body.isDryRun, body.version, body.runbookId], [200, true, 3, null])
+      assert.deepEqual([body.impact.batches, body.impact.skipped.listed[0]?.phase], [1, 'prepare'])
+      const now = await api.call('GET', '/api/runbooks/plain')
+      assert.equal(now.body.version, 2)
+    })
+
+    it('refuses a text with mistakes and lists them all with line and column', async () => {
+      const { body } = await api.refused(422, 'RUNBOOK_INVALID', 'POST', '/api/runbooks', {
+        body: { yamlContent: 'name: x\nphases: nonsense\nnmae: y\n' },
+      })
+      assert.ok(body.faultCount! >= 3)
+      assert.ok(body.faults!.every(({ line, message }) => line !== undefined && message !== ''))
+    })
+
+    it('refuses another name than the one in the text', async () => {
+      await api.refused(422, 'RUNBOOK_NAME_DIFFERS', 'POST', '/api/runbooks', {
+        body: { name: 'else', yamlContent: plain() },
+      })
+    })
+
+    it('refuses what is not as it was seen', async () => {
+      const { headers } = await api.call('GET', '/api/runbooks/plain')
+      const seen = { 'if-match': headers.get('etag')! }
+      assert.equal((await publish(plain('plain', 'third'), {}, seen)).status, 201)
+      await api.refused(412, 'STATE_CHANGED', 'POST', '/api/runbooks', {
+        body: { yamlContent: plain('plain', 'fourth') },
+        headers: seen,
+      })
+    })
+
+    it('answers the same key with the same answer, and another request under it not at all', async () => {
+      const headers = { 'idempotency-key': 'publish-1' }
+      const first = await publish(plain('keyed'), {}, headers)
+      const second = await publish(plain('keyed'), {}, headers)
+      assert.deepEqual([first.status, second.status], [201, 201])
+      assert.deepEqual(second.body, first.body)
+      assert.equal(second.headers.get('etag'), first.headers.get('etag'))
+      assert.equal(second.headers.get('idempotent-replay'), 'true')
+      await api.refused(422, 'KEY_REUSED', 'POST', '/api/runbooks', {
+        body: { yamlContent: plain('keyed', 'other') },
+        headers,
+      })
+    })
+
+    it('refuses a body that is not what it asks for, every mistake named', async () => {
+      const { body } = await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/runbooks', {
+        body: { yaml: 'x', overdueBehavior: 'maybe' },
+      })
+      assert.deepEqual(body.faults!.map(({ path }) => path).sort(), [
+        'body',
+        'body.overdueBehavior',
+        'body.yamlContent',
+      ])
+    })
+  })
+
+  describe('runbooks', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      for (const name of ['delta', 'alpha', 'Charlie', 'bravo'])
+        await api.world.publish(plain(name))
+      await api.world.publish(plain('alpha', 'second'))
+    })
+    after(() => api.close())
+
+    it('are listed by name in pages, with totals', async () => {
+      interface Page {
+        runbooks: { name: string; version: number; isAutomationEnabled: boolean }[]
+        total: number
+        next: string | null
+      }
+      const first = await api.call<Page>('GET', '/api/runbooks?limit=3')
+      assert.deepEqual(
+        first.body.runbooks.map(({ name }) => name),
+        ['alpha', 'bravo', 'Charlie'],
+      )
+      assert.equal(first.body.total, 4)
+      const second = await api.call<Page>('GET', `/api/runbooks?limit=3&cursor=${first.body.next}`)
+      assert.deepEqual([second.body.runbooks[0]!.name, second.body.next], ['delta', null])
+      const found = await api.call<Page>('GET', '/api/runbooks?search=HARL')
+      assert.deepEqual([found.body.total, found.body.runbooks[0]!.name], [1, 'Charlie'])
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/runbooks?cursor=nonsense')
+    })
+
+    it('are shown with their text, whatever the case of the name', async () => {
+      const { status, body } = await api.call('GET', '/api/runbooks/ALPHA')
+      assert.deepEqual([status, body.version, body.yamlContent], [200, 2, plain('alpha', 'second')])
+      await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/nobody')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/runbooks/no%20name')
+    })
+
+    it('have versions', async () => {
+      interface Page {
+        versions: { version: number; isActive: boolean }[]
+        total: number
+        next: string
+      }
+      const { body } = await api.call<Page>('GET', '/api/runbooks/alpha/versions?limit=1')
+      assert.deepEqual(
+        [body.versions[0]!.version, body.versions[0]!.isActive, body.total],
+        [2, true, 2],
+      )
+      const path = `/api/runbooks/alpha/versions?limit=1&cursor=${body.next}`
+      const rest = await api.call<Page>('GET', path)
+      assert.deepEqual([rest.body.versions[0]!.version, rest.body.next], [1, null])
+      await api.refused(404, 'RUNBOOK_UNKNOWN', 'GET', '/api/runbooks/nobody/versions')
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/runbooks/alpha/versions?cursor=x')
+    })
+
+    it('show one version', async () => {
+      const { body } = await api.call('GET', '/api/runbooks/alpha/versions/1')
+      assert.deepEqual([body.version, body.isActive, body.yamlContent], [1, false, plain('alpha')])
+      await api.refused(404, 'RUNBOOK_VERSION_NOT_FOUND', 'GET', '/api/runbooks/alpha/versions/9')
+      await api.refused(404, 'RUNBOOK_UNKNOWN', 'GET', '/api/runbooks/nobody/versions/1')
+      for (const bad of ['0', '-1', '1e1', '0x1', '99999999999', '1.0'])
+        await api.refused(400, 'REQUEST_INVALID', 'GET', `/api/runbooks/alpha/versions/${bad}`)
+    })
+
+    it('are taken out of use by version, once', async () => {
+      const path = '/api/runbooks/bravo/versions/1'
+      const seen = {
+        'if-match': (await api.call('GET', '/api/runbooks/bravo')).headers.get('etag')!,
+      }
+      await api.refused(412, 'STATE_CHANGED', 'DELETE', path, { headers: { 'if-match': '"x"' } })
+      const { status, body } = await api.call('DELETE', `${path}?reason=over`, { headers: seen })
+      assert.deepEqual([status, body.isActive], [200, false])
+      await api.refused(409, 'REFUSED', 'DELETE', path)
+      await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/bravo')
+      await api.refused(404, 'RUNBOOK_UNKNOWN', 'DELETE', '/api/runbooks/nobody/versions/1')
+      await api.refused(
+        404,
+        'RUNBOOK_VERSION_NOT_FOUND',
+        'DELETE',
+        '/api/runbooks/bravo/versions/2',
+      )
+      const all = await api.call<{ total: number }>('GET', '/api/runbooks?withInactive=true')
+      assert.equal(all.body.total, 4)
+    })
+
+    it('have a switch for their automation, which must be said', async () => {
+      const path = '/api/runbooks/delta/automation'
+      const off = await api.call('GET', path)
+      assert.deepEqual([off.status, off.body.automationEnabled], [200, false])
+      await api.refused(400, 'REQUEST_INVALID', 'PUT', path, { body: {} })
+      const seen = { 'if-match': off.headers.get('etag')! }
+      const on = await api.call('PUT', path, { body: { enabled: true }, headers: seen })
+      assert.deepEqual([on.status, on.body.automationEnabled], [200, true])
+      assert.equal(on.body.enabledAt, api.world.clock.now().toISOString())
+      await api.refused(412, 'STATE_CHANGED', 'PUT', path, {
+        body: { enabled: true },
+        headers: seen,
+      })
+      const unknown = '/api/runbooks/nobody/automation'
+      await api.refused(404, 'RUNBOOK_UNKNOWN', 'PUT', unknown, { body: { enabled: true } })
+      await api.refused(404, 'RUNBOOK_UNKNOWN', 'GET', unknown)
+    })
+
+    it('give a template with every column that a step names', async () => {
+      await api.world.publish(wave())
+      const { status, text, headers } = await api.call('GET', '/api/runbooks/wave/template')
+      assert.equal(status, 200)
+      assert.equal(headers.get('content-type'), 'text/csv; charset=utf-8')
+      assert.equal(headers.get('content-disposition'), 'attachment; filename="wave_template.csv"')
+      const [header, sample] = text.split('\r\n')
+      assert.equal(header, 'Upn,When,Action,Aliases,Site,Office')
+      assert.match(sample!, /^replace-this-row@example\.com,/)
+      await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', '/api/runbooks/nobody/template')
+    })
+  })
+
+  describe('the preview of a query', () => {
+    const path = '/api/runbooks/plain/query/preview'
+    const result = {
+      rowCount: 2,
+      columns: [{ name: 'Upn', type: 'text' }],
+      sample: [{ Upn: 'a@contoso.example' }],
+      batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
+      problems: [],
+      problemCount: 0,
+      durationMs: 12,
+    }
+
+    it('is what the scheduler found, and is noted', async () => {
+      const api = await openApiUnderTest({ options: { preview: async () => result } })
+      try {
+        await api.refused(404, 'RUNBOOK_NOT_FOUND', 'POST', path)
+        await api.world.publish(plain())
+        const { status, body } = await api.call('POST', path)
+        assert.deepEqual([status, body], [200, JSON.parse(JSON.stringify(result))])
+        const noted = await api.call<{ total: number }>(
+          'GET',
+          '/api/audit?action=read%20previewQuery',
+        )
+        assert.equal(noted.body.total, 1)
+      } finally {
+        await api.close()
+      }
+    })
+
+    it('says why the source could not be asked', async () => {
+      let failure: ErrorCode = 'SOURCE_UNREACHABLE'
+      const preview = async () => {
+        throw new MatoolkitError(failure, {
+          source: 'csv source',
+          reason: 'no',
+          rows: 1,
+          seconds: 1,
+        })
+      }
+      const api = await openApiUnderTest({ options: { preview } })
+      try {
+        await api.world.publish(plain())
+        const codes = routeOf('POST', path)!.errors.filter((code) => code.startsWith('SOURCE_'))
+        for (const code of codes) {
+          failure = code
+          assert.equal((await api.call('POST', path)).body.code, code)
+        }
+      } finally {
+        await api.close()
+      }
+    })
+
+    it('needs a scheduler beside the API', async () => {
+      const api = await openApiUnderTest()
+      try {
+        await api.world.publish(plain())
+        await api.refused(503, 'PREVIEW_UNAVAILABLE', 'POST', path)
+      } finally {
+        await api.close()
+      }
+    })
+  })
+}

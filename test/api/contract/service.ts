@@ -1,0 +1,73 @@
+// The service about itself: alive, ready, how to sign in, who am I, its document, its page, its figures.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+
+export function serviceContract(): void {
+  describe('the service', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+    })
+    after(() => api.close())
+
+    it('is healthy without a token', async () => {
+      const { status, body } = await api.call('GET', '/api/health', { token: null })
+      assert.deepEqual([status, body], [200, { status: 'healthy' }])
+    })
+
+    it('is ready when server, database, schema, bus and clock are', async () => {
+      const { status, body, text } = await api.call('GET', '/api/ready', { token: null })
+      assert.equal(status, 200, text)
+      assert.deepEqual(
+        (body.checks as { name: string }[]).map(({ name }) => name),
+        ['server', 'database', 'schema', 'bus', 'clock'],
+      )
+    })
+
+    it('tells how to sign in, and who one is', async () => {
+      const { body } = await api.call('GET', '/api/sign-in', { token: null })
+      assert.deepEqual(body, { mode: 'local', issuer: null, clientId: null, scope: null })
+      const me = await api.call('GET', '/api/me')
+      assert.deepEqual(me.body.roles, ['Admin'])
+    })
+
+    it('describes itself for programs and for people', async () => {
+      const { body } = await api.call('GET', '/api/openapi.json', { token: null })
+      assert.equal(body.openapi, '3.1.0')
+      const page = await api.call('GET', '/api/docs', { token: null })
+      assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.match(page.headers.get('content-security-policy')!, /style-src 'sha256-/)
+      assert.doesNotMatch(page.text, /<script|https?:\/\//)
+      assert.match(page.text, /POST<\/b> <code>\/api\/runbooks<\/code>/)
+    })
+
+    it('counts', async () => {
+      const { text } = await api.call('GET', '/metrics')
+      assert.match(
+        text,
+        /^matoolkit_http_request_seconds_count\{method="GET",route="\/api\/health",status="200"\} 1$/m,
+      )
+      assert.match(text, /^matoolkit_http_in_flight 1$/m)
+      assert.match(text, /^process_resident_memory_bytes \d+$/m)
+    })
+  })
+
+  it('is not ready while the machine’s clock is wrong', async () => {
+    const report = {
+      measuredAt: new Date(0),
+      machineSkewMs: 45_000,
+      aheadMs: 0,
+      uncertaintyMs: 1,
+      withinLimit: false,
+    }
+    const api = await openApiUnderTest({ options: { clockReport: () => report } })
+    try {
+      const { status, text } = await api.call('GET', '/api/ready')
+      assert.equal(status, 503)
+      assert.match(text, /this machine is 45 s from the database/)
+    } finally {
+      await api.close()
+    }
+  })
+}
