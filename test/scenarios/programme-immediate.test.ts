@@ -1,0 +1,123 @@
+// Immediate runbooks: whoever is found starts at once, and nobody twice without a reason.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { startAgain } from '../../src/engine/held.ts'
+import { removeMembers } from '../../src/engine/members.ts'
+import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { calls, memberId, order, runbook, step } from './looking.ts'
+import {
+  batchesOf,
+  issuesOf,
+  type Programme,
+  type Row,
+  range,
+  startProgramme,
+  wave,
+} from './programme.ts'
+import { story } from './world.ts'
+
+const YAML = runbook('wave', { 'now T-0': [step('create')] }).replace(
+  'batch_time_column: When',
+  'batch_time: immediate',
+)
+
+const immediate = (tell: (world: Programme) => Promise<void>): Promise<void> =>
+  story({}, async (base) => tell(await startProgramme(base, YAML)))
+
+const people = (...numbers: number[]): Row[] =>
+  wave(0, ...numbers).map(({ UserPrincipalName }) => ({ UserPrincipalName: UserPrincipalName! }))
+
+const changed = (rows: readonly Row[], number: number): Row[] =>
+  rows.map((one) =>
+    one.UserPrincipalName === `user${number}@contoso.example` ? { ...one, Note: 'new' } : one,
+  )
+
+it('everybody starts in the batch of these five minutes, and once', () =>
+  immediate(async (world) => {
+    await world.tick(people(1, 2))
+    assert.equal((await batchesOf(world)).length, 1)
+    await world.tick()
+    await world.tick(people(1, 2, 3))
+    assert.deepEqual(calls(world), ['create user1', 'create user2', 'create user3'])
+    assert.equal((await batchesOf(world)).length, 2)
+  }))
+
+it('a second tick within the five minutes joins the batch and removes nobody', () =>
+  immediate(async (world) => {
+    world.answer = () => 'silent'
+    await world.tick(people(1, 2))
+    await world.db.query(`update source_states set due_at = '2026-01-01'`)
+    world.rows = people(1, 2, 3)
+    await world.pass(1)
+    await tickWhatIsDue(world.options, new AbortController().signal)
+    assert.equal((await batchesOf(world)).length, 1)
+    assert.match((await batchesOf(world))[0]!, /user1, user2, user3$/)
+    await world.settle()
+    for (const job of world.jobs) await world.result(job, { ok: true })
+    await world.settle()
+  }))
+
+it('starts again when its row changed, or when it left and came back, or when a person says so', () =>
+  immediate(async (world) => {
+    const all = people(...range(1, 10))
+    await world.tick(all)
+    assert.equal(calls(world).length, 10)
+    await world.tick(changed(all, 1))
+    assert.deepEqual(calls(world, 10), ['create user1'])
+    await world.tick(changed(all, 1).slice(0, 9))
+    await world.tick(changed(all, 1))
+    assert.equal(calls(world).length, 11)
+    await world.tick(changed(all, 1).slice(0, 9))
+    await world.tick()
+    await world.tick(changed(all, 1))
+    assert.deepEqual(calls(world, 11), ['create user10'])
+    const keys = ['user5@contoso.example']
+    assert.deepEqual(
+      await startAgain(world.door, { runbookName: 'wave', keys, actor: 'operator' }),
+      {
+        found: 1,
+      },
+    )
+    await world.tick()
+    assert.deepEqual(calls(world, 12), ['create user5'])
+    await world.tick()
+    assert.equal(calls(world).length, 13)
+  }))
+
+it('an empty or halved result makes nobody start again', () =>
+  immediate(async (world) => {
+    const all = people(...range(1, 10))
+    await world.tick(all)
+    for (const rows of [[], all.slice(0, 5)]) {
+      await world.tick(rows)
+      await world.tick()
+      assert.deepEqual(await issuesOf(world), ['many_absent'])
+      await world.tick(all)
+      await world.tick()
+    }
+    assert.equal(calls(world).length, 10)
+  }))
+
+it('whom a person removed starts again only when a person says so', () =>
+  immediate(async (world) => {
+    world.answer = ({ parameters }) =>
+      String(parameters.Upn).startsWith('user2') ? 'silent' : { ok: true }
+    await world.tick(people(1, 2))
+    await removeMembers(world.door, { ...order(1), memberIds: [await memberId(world, 1, 1)] })
+    await world.result(world.jobs.at(-1)!, { ok: true })
+    await world.settle()
+    await world.tick(changed(people(1, 2), 1))
+    assert.equal(calls(world).length, 2)
+  }))
+
+it('what is refreshed is refreshed by key, and failed people stay failed', () =>
+  immediate(async (world) => {
+    world.answer = ({ parameters }) =>
+      String(parameters.Upn).startsWith('user2') ? 'silent' : { fail: 'no' }
+    await world.tick(people(1, 2))
+    const { counts } = (await world.tick(changed(people(1, 2), 1)))!
+    assert.deepEqual(counts, { refreshed: 1 })
+    assert.match((await batchesOf(world))[0]!, /user1 failed, user2$/)
+    await world.result(world.jobs.at(-1)!, { ok: true })
+    await world.settle()
+  }))
