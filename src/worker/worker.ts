@@ -41,6 +41,8 @@ const SEND_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
 const RENEWALS_A_LEASE = 3
 const HELLO_INTERVAL_MS = 60_000
+/** Longer than the longest pause between two looks, the pause after errors included. */
+const UNREADY_AFTER_MS = 90_000
 /** Less than the 30 s that a platform gives before it kills. */
 const DRAIN_MS = 25_000
 
@@ -72,6 +74,8 @@ export class Worker implements Service {
   #givingUp = new AbortController()
   /** When there was last something to do; null once idleness was told. */
   #busyAt: Date | null = null
+  /** When it last looked for jobs and the bus answered; null before the first time, and once it is told to stop. */
+  #lookedAt: Date | null = null
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
@@ -88,6 +92,7 @@ export class Worker implements Service {
     ) => everyLoop({ name: `${this.name} ${name}`, clock, intervalMs, runOnce, onError })
     this.#taking = loop('jobs', options.pollMs ?? POLL_MS, async (_now, stopping) => {
       while (!stopping.aborted && (await this.takeJobs(stopping)) > 0);
+      this.#lookedAt = clock.now()
       this.noticeIdle(clock.now())
     })
     this.#sending = loop('answers', SEND_INTERVAL_MS, () => this.sendAnswers())
@@ -134,9 +139,10 @@ export class Worker implements Service {
     idleExit.onIdle()
   }
 
-  /** How many jobs it has taken and not settled. */
-  get jobsInHand(): number {
-    return this.#inHand.size
+  /** Null when it takes jobs, else why not. */
+  whyNotReady(now: Date): string | null {
+    if (this.#lookedAt === null) return 'not started'
+    return +now - +this.#lookedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }
 
   async #take(received: Received): Promise<void> {
@@ -258,6 +264,7 @@ export class Worker implements Service {
   async stop(giveUp?: AbortSignal): Promise<void> {
     const { clock, onError, drainMs = DRAIN_MS } = this.#options
     await this.#taking.stop(giveUp)
+    this.#lookedAt = null
     const ended = new AbortController()
     const idle = this.idle().then(() => ended.abort())
     await clock.wait(drainMs, AbortSignal.any([ended.signal, ...(giveUp ? [giveUp] : [])]))

@@ -165,4 +165,23 @@ describe('the worker by itself', () => {
     assert.ok(calls.some((line) => line.endsWith('idle')))
     await worker.stop()
   })
+
+  it('is ready while the bus answers', async () => {
+    const { clock, worker, state } = setUp()
+    const why = () => worker.whyNotReady(clock.now())
+    assert.equal(why(), 'not started')
+    worker.start()
+    await clock.advance(10_000)
+    assert.equal(why(), null)
+    state.isDown = true
+    await clock.advance(60_000)
+    assert.equal(why(), null)
+    await clock.advance(60_000)
+    assert.equal(why(), 'the bus does not answer')
+    state.isDown = false
+    await clock.advance(31_000)
+    assert.equal(why(), null)
+    await worker.stop()
+    assert.equal(why(), 'not started')
+  })
 })

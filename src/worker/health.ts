@@ -1,0 +1,52 @@
+// Two questions that a platform asks: `/live`, is this process worth keeping, and `/ready`, can it do its work. A worker is live as
+// long as it answers; it is ready while its last look for jobs succeeded. Nothing else is served, and nothing is told that a
+// stranger could use.
+import { createServer, type Server } from 'node:http'
+import { MatoolkitError, messageOf } from '../errors.ts'
+
+export interface HealthServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+export interface HealthOptions {
+  /** 0 takes any that is free. */
+  readonly port: number
+  /** Null when ready, else why not. */
+  whyNotReady(): string | null
+}
+
+const REQUEST_TIMEOUT_MS = 5_000
+
+export async function openHealth({ port, whyNotReady }: HealthOptions): Promise<HealthServer> {
+  const server = createServer((request, response) => {
+    const reason = request.url === '/ready' ? whyNotReady() : null
+    const isKnown = request.url === '/live' || request.url === '/ready'
+    const status = isKnown ? (reason === null ? 200 : 503) : 404
+    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+    response.end(JSON.stringify({ status: status === 200 ? 'ok' : (reason ?? 'not found') }))
+  })
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  await listen(server, port)
+  return {
+    port: (server.address() as { port: number }).port,
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new MatoolkitError('PORT_UNUSABLE', {
+          ...{ port, purpose: 'the health of the worker', setting: 'MATOOLKIT_HEALTH_PORT' },
+          reason: messageOf(error),
+        }),
+      ),
+    )
+    server.listen(port, resolve)
+  })
+}

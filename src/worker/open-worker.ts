@@ -1,0 +1,213 @@
+// Opens a worker from the settings, in the order in which it can go wrong, with a line for each step: settings, vault, sign-in,
+// functions, health, and only then jobs. Whatever fails ends the start with a coded error: a platform starts it again, and a
+// worker that takes jobs it cannot do would fail them one by one.
+import { readFile } from 'node:fs/promises'
+import type { Bus } from '../bus/bus.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Service } from '../service.ts'
+import { readCertificate, type SigningCertificate } from '../sign-in/certificate.ts'
+import { makeTokens, type Tokens } from '../sign-in/token.ts'
+import type { WorkerFunction } from './catalogue.ts'
+import { discoverFunctions } from './custom-functions.ts'
+import { STANDARD_FUNCTIONS } from './functions/standard.ts'
+import { type HealthServer, openHealth } from './health.ts'
+import type { Secrets, Tenant } from './m365/api.ts'
+import { type Credential, connectTenant, retryPolicyOf, tokenEndpointsOf } from './m365/connect.ts'
+import { openFolderVault } from './secrets/folder-vault.ts'
+import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
+import { Worker } from './worker.ts'
+
+export interface OpenWorkerOptions {
+  readonly config: Config
+  readonly bus: Bus
+  readonly clock: Clock
+  readonly log: Log
+  readonly version: string
+  /** Called once when the idle time is over; without it the worker never tires. */
+  readonly onIdle?: () => void
+  /** Whether to answer the platform's questions on the health port: not where the API does it. */
+  readonly hasHealth: boolean
+}
+
+/** A certificate that ends within this time is warned of at each start. */
+const CERTIFICATE_WARNING_MS = 30 * 24 * 3_600_000
+/** What is left of the platform's grace for sending the last answers. */
+const LAST_WORDS_SEC = 5
+
+export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
+  const { config, bus, clock, log, version, onIdle } = options
+  const { workerId } = config
+  if (workerId === null) {
+    throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
+      problems: 'MATOOLKIT_WORKER_ID is not set.',
+    })
+  }
+  const tokens = makeTokens(clock, tokenEndpointsOf(config))
+  const vault = await openVault(config, clock, tokens)
+  log.info({ workerId, vault: vault.where }, 'The worker has a vault.')
+  const tenant = await openTenant(options, tokens, vault)
+  const functions = await openFunctions(options)
+  const worker = new Worker({
+    workerId,
+    version,
+    bus,
+    clock,
+    functions,
+    ...(tenant ? { tenant } : {}),
+    maxParallelism: config.maxParallelism,
+    pollMs: config.workerPollSec * 1_000,
+    drainMs: (config.shutdownGraceSec - LAST_WORDS_SEC) * 1_000,
+    ...(onIdle && config.idleExitSec > 0
+      ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
+      : {}),
+    onError: (error) => log.error({ err: error, workerId }, 'The worker met an error and goes on.'),
+  })
+  const health = await openHealthOf(worker, options)
+  log.info(
+    { workerId, slots: config.maxParallelism, functions: functions.length },
+    'The worker is ready for jobs.',
+  )
+  return {
+    name: worker.name,
+    start: () => worker.start(),
+    stop: async (giveUp) => {
+      try {
+        await worker.stop(giveUp)
+      } finally {
+        await health?.close()
+      }
+    },
+  }
+}
+
+interface Vault {
+  readonly secrets: Secrets
+  /** For the log. */
+  readonly where: string
+  /** The vault that may hold the certificate too. */
+  readonly keyVault: KeyVault | null
+}
+
+async function openVault(config: Config, clock: Clock, tokens: Tokens): Promise<Vault> {
+  const { keyVaultUrl, secretsFolder, secretsKey, identityClientId } = config
+  if (keyVaultUrl === null) {
+    const key = secretsKey === null ? null : Buffer.from(secretsKey, 'base64')
+    const secrets = await openFolderVault({ folder: secretsFolder, key })
+    return { secrets, where: 'a folder of this machine', keyVault: null }
+  }
+  const request = {
+    from: 'machine',
+    clientId: identityClientId,
+    scope: keyVaultScope(keyVaultUrl),
+  } as const
+  const keyVault = new KeyVault({
+    clock,
+    url: keyVaultUrl,
+    token: (refused) => tokens.get(request, refused),
+    policy: retryPolicyOf(config),
+    random: Math.random,
+    timeout: AbortSignal.timeout,
+  })
+  return { secrets: keyVault, where: keyVaultUrl, keyVault }
+}
+
+async function openTenant(
+  { config, clock, log }: OpenWorkerOptions,
+  tokens: Tokens,
+  vault: Vault,
+): Promise<Tenant | null> {
+  const { tenantId } = config
+  if (tenantId === null) {
+    log.warn('The worker is connected to no tenant: functions that need one will fail.')
+    return null
+  }
+  const credential = await openCredential(config, clock, log, vault)
+  const { secrets } = vault
+  const tenant = connectTenant({ config, credential, tokens, secrets, clock })
+  try {
+    await tenant.signIn()
+  } catch (error) {
+    const reason = messageOf(error)
+    throw new MatoolkitError('WORKER_SIGN_IN_FAILED', { tenantId, reason }, { cause: error })
+  }
+  log.info({ tenantId, signIn: config.signIn }, 'The worker has signed in to its tenant.')
+  return tenant
+}
+
+async function openCredential(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  vault: Vault,
+): Promise<Credential> {
+  const { signIn, appSecret, identityClientId } = config
+  if (signIn === 'federated') return { federatedWith: { clientId: identityClientId } }
+  if (signIn === 'certificate') {
+    const certificate = await openCertificate(config, vault)
+    const { endsAt } = certificate
+    if (+endsAt - +clock.now() < CERTIFICATE_WARNING_MS)
+      log.warn({ endsAt }, 'The certificate of the worker ends soon, or has ended: renew it.')
+    return { certificate }
+  }
+  if (appSecret === null) {
+    throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
+      problems: 'MATOOLKIT_SIGN_IN is "secret" and MATOOLKIT_APP_SECRET is not set.',
+    })
+  }
+  log.warn('The worker signs in with a client secret. That is for tests: use a certificate.')
+  return { secret: appSecret }
+}
+
+async function openCertificate(config: Config, { keyVault }: Vault): Promise<SigningCertificate> {
+  const { certificateFile, certificateName, certificatePassword } = config
+  if (certificateFile === null && keyVault === null) {
+    throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
+      problems:
+        'MATOOLKIT_SIGN_IN is "certificate" and neither MATOOLKIT_CERTIFICATE_FILE nor MATOOLKIT_KEY_VAULT_URL is set.',
+    })
+  }
+  const place = certificateFile ?? `the Key Vault under "${certificateName}"`
+  try {
+    const bytes =
+      certificateFile === null
+        ? await certificateIn(keyVault!, certificateName)
+        : await readFile(certificateFile)
+    return await readCertificate({ bytes, password: certificatePassword ?? '' })
+  } catch (error) {
+    const reason = messageOf(error)
+    throw new MatoolkitError('WORKER_CERTIFICATE_UNUSABLE', { place, reason }, { cause: error })
+  }
+}
+
+/** The secret of a certificate is PEM as it is, or PFX in base64. */
+async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> {
+  const found = await keyVault.read(name)
+  if (found === null) throw new Error('there is nothing under that name')
+  const isPem = found.contentType === 'application/x-pem-file'
+  return Buffer.from(found.value, isPem ? 'utf8' : 'base64')
+}
+
+async function openFunctions({
+  config,
+  clock,
+  log,
+}: OpenWorkerOptions): Promise<readonly WorkerFunction[]> {
+  const { functionsFolder: folder } = config
+  if (folder === null) return STANDARD_FUNCTIONS
+  const found = await discoverFunctions({ folder, standard: STANDARD_FUNCTIONS, clock })
+  for (const problem of found.problems) log.error({ problem }, 'A custom function is left out.')
+  log.info({ functions: found.functions.map(({ name }) => name) }, 'Custom functions were found.')
+  return [...STANDARD_FUNCTIONS, ...found.functions]
+}
+
+async function openHealthOf(
+  worker: Worker,
+  { config, clock, hasHealth }: OpenWorkerOptions,
+): Promise<HealthServer | null> {
+  if (!hasHealth || config.healthPort === 0) return null
+  const whyNotReady = () => worker.whyNotReady(clock.now())
+  return openHealth({ port: config.healthPort, whyNotReady })
+}

@@ -1,0 +1,125 @@
+// Functions of the customer's own: found, held to the contract, and harmless to the others when they are broken.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import makeBadges from '../../examples/custom-functions/badge.ts'
+import { virtualClock } from '../../src/clock.ts'
+import { discoverFunctions } from '../../src/worker/custom-functions.ts'
+import { demoFunctions } from '../../src/worker/demo-functions.ts'
+import type { RestRequest, Tenant } from '../../src/worker/m365/api.ts'
+import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
+
+const root = join(import.meta.dirname, '../..')
+const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
+const standard = demoFunctions({ workSec: 0 })
+
+const good = (name: string) => `export default ({ defineFunction, z }) => defineFunction({
+  name: '${name}', description: 'x', parameters: z.strictObject({ A: z.string() }),
+  result: z.boolean(), permissions: {}, isIdempotent: true, undo: null, run: async () => true,
+})`
+
+describe('custom functions', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'functions-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+  const discover = async (files: Record<string, string>, at = folder) => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+    const { functions, problems } = await discoverFunctions({ folder: at, standard, clock })
+    return { names: functions.map(({ name }) => name), problems, functions }
+  }
+
+  it('are found in modules, and only there', async () => {
+    const { names, problems } = await discover({
+      'b.ts': good('Do-B'),
+      'a.mjs': good('Do-A'),
+      'a.test.ts': 'throw 1',
+      'a.d.ts': 'throw 1',
+      '.hidden.ts': 'throw 1',
+      'README.md': 'x',
+    })
+    assert.deepEqual([names, problems], [['Do-A', 'Do-B'], []])
+  })
+
+  const BROKEN: [what: string, text: string, says: RegExp][] = [
+    [
+      'throws when it is loaded',
+      "throw new Error('no luck\\nhere')",
+      /cannot be loaded: no luck\.$/,
+    ],
+    ['throws nothing readable', 'throw Object.create(null)', /cannot be loaded/],
+    ['is no code', 'export const = 5', /cannot be loaded/],
+    ['imports what is not there', "import 'nowhere-to-be-found'", /cannot be loaded: .*nowhere/],
+    ['exports nothing', 'export {}', /its default export is no function/],
+    ['is of another kind', 'module.exports = 5', /its default export is no function/],
+    ['throws when it is asked', 'export default () => { throw 5 }', /cannot be loaded: 5/],
+    ['gives nothing', 'export default () => {}', /number 1 is no function: .*defineFunction/],
+    ['gives junk', 'export default () => [5]', /number 1 is no function: .*defineFunction/],
+    ['gives half', "export default () => ({ name: 'Do-X' })", /it has no description/],
+    [
+      'throws when it is looked at',
+      "export default () => ({ get name() { throw new Error('boo') } })",
+      /number 1 is no function: .*boo/,
+    ],
+    ['has a name that is taken', good('demo-SUCCEED'), /the name demo-SUCCEED is taken/],
+    [
+      'has parameters that are no schema',
+      good('Do-X').replace(/z\.strictObject.*\}\)/, '{}'),
+      /no schema/,
+    ],
+  ]
+  for (const [what, text, says] of BROKEN) {
+    it(`a module that ${what} is reported and harms no other`, async () => {
+      const { names, problems } = await discover({ 'a.ts': text, 'b.ts': good('Do-B') })
+      assert.deepEqual(names, ['Do-B'])
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0]!, says)
+      assert.match(problems[0]!, /^a\.ts: /)
+    })
+  }
+
+  it('a module that never finishes loading is left out', async () => {
+    const running = discover({ 'a.mjs': 'await new Promise(() => {})', 'b.ts': good('Do-B') })
+    while (clock.nextWakeAt() === null) await new Promise<void>((done) => setImmediate(done))
+    await clock.advance(30_000)
+    const { names, problems } = await running
+    assert.deepEqual(names, ['Do-B'])
+    assert.match(problems[0]!, /not loaded within 30 s/)
+  })
+
+  it('need a folder that can be read', async () => {
+    const { problems } = await discover({}, join(folder, 'none'))
+    assert.match(problems[0]!, /cannot be read/)
+  })
+
+  it('the template in examples is one, and does what it says', async () => {
+    const at = join(root, 'examples/custom-functions')
+    assert.equal(typeof makeBadges, 'function')
+    const { names, problems, functions } = await discover({}, at)
+    assert.deepEqual([names, problems], [['Set-BadgeNumber', 'Test-BadgePrinted'], []])
+    const asked: string[] = []
+    const graph = {
+      ...NO_TENANT.graph,
+      call: async ({ method, path, body }: RestRequest) => {
+        asked.push(`${method} ${path} ${JSON.stringify(body ?? null)}`)
+        return { status: 200, headers: new Headers(), body: {} }
+      },
+    }
+    const tenant: Tenant = Object.create(NO_TENANT, { graph: { value: graph } })
+    const call = { tenant, clock, jobId: 'step-1', signal: new AbortController().signal }
+    const [set, test] = functions
+    const params = set!.parameters.parse({ UserId: 'kim@contoso.com', Number: 7 })
+    assert.equal(await set!.run({ ...call, params }), true)
+    assert.deepEqual(await test!.run({ ...call, params }), {
+      complete: false,
+      data: { PrintedAt: '' },
+    })
+    assert.deepEqual(asked, [
+      'PATCH /users/kim%40contoso.com {"onPremisesExtensionAttributes":{"extensionAttribute7":"7"}}',
+      'GET /users/kim%40contoso.com null',
+    ])
+  })
+})

@@ -1,0 +1,195 @@
+// A worker from its settings: the order of its start, what stops it, how it tells its health, and that it ends with nothing open.
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { Bus, Send } from '../../src/bus/bus.ts'
+import { type Clock, realClock } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
+import { MatoolkitError } from '../../src/errors.ts'
+import type { Service as RunningService } from '../../src/service.ts'
+import { openHealth } from '../../src/worker/health.ts'
+import { openWorker } from '../../src/worker/open-worker.ts'
+import { collectLog } from '../log-lines.ts'
+import {
+  CLIENT_SECRET,
+  identityOf,
+  startTokenServer,
+  type TokenServer,
+} from '../scheduler/sources/token-server.ts'
+import { rsaCertificate } from '../sign-in/rsa-certificate.ts'
+import { drivenClock, type Service, startService } from './m365/under-test.ts'
+
+const TENANT = {
+  MATOOLKIT_WORKER_ID: 'w1',
+  MATOOLKIT_TENANT_ID: '11111111-2222-3333-4444-555555555555',
+  MATOOLKIT_APP_ID: '66666666-7777-8888-9999-000000000000',
+  MATOOLKIT_ORGANIZATION: 'contoso.onmicrosoft.com',
+  MATOOLKIT_SIGN_IN: 'secret',
+  MATOOLKIT_APP_SECRET: CLIENT_SECRET,
+}
+
+function silentBus(published: Send[]): Bus {
+  return {
+    leaseMs: 60_000,
+    publish: async (messages) => void published.push(...messages),
+    receive: async () => [],
+    settle: async () => [],
+    abandon: async () => undefined,
+    renew: async () => [],
+    deadLetter: async () => undefined,
+    deadLetters: {} as Bus['deadLetters'],
+    close: async () => undefined,
+  }
+}
+
+describe('opening a worker', () => {
+  let folder: string
+  let tokens: TokenServer
+  let worker: RunningService | undefined
+  let vault: Service | undefined
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'worker-'))
+    tokens = await startTokenServer()
+  })
+  after(async () => {
+    await rm(folder, { recursive: true })
+    await tokens.close()
+  })
+  afterEach(async () => {
+    await worker?.stop()
+    await vault?.close()
+    worker = undefined
+    vault = undefined
+  })
+
+  async function open(env: Record<string, string>, clock: Clock = realClock()) {
+    const { log, lines } = collectLog()
+    const published: Send[] = []
+    const read = readConfig({
+      MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
+      MATOOLKIT_LOGIN_URL: tokens.url,
+      MATOOLKIT_HEALTH_PORT: '0',
+      ...env,
+    })
+    assert.ok('config' in read, JSON.stringify(read))
+    worker = await openWorker({
+      ...{ config: read.config, bus: silentBus(published), clock, log, version: '1.0.0' },
+      hasHealth: true,
+    })
+    return { worker, lines: lines().map(({ level, msg }) => `${level}: ${msg}`), published }
+  }
+
+  const failure = async (env: Record<string, string>) => {
+    const error = await open(env).then(
+      () => assert.fail('it should not have started'),
+      (thrown: unknown) => thrown,
+    )
+    assert.ok(error instanceof MatoolkitError, String(error))
+    return `${error.code} ${error.message}`
+  }
+
+  it('goes through vault, sign-in and functions before it takes a job', async () => {
+    await writeFile(
+      join(folder, 'own.mjs'),
+      `export default ({ defineFunction, z }) => defineFunction({ name: 'Do-Own', description: 'x', parameters: z.object({}), result: z.null(), permissions: {}, isIdempotent: true, undo: null, run: async () => null })`,
+    )
+    await writeFile(join(folder, 'broken.mjs'), 'throw 5')
+    const { worker, lines, published } = await open({
+      ...TENANT,
+      MATOOLKIT_FUNCTIONS_FOLDER: folder,
+    })
+    assert.deepEqual(lines, [
+      'info: The worker has a vault.',
+      'warn: The worker signs in with a client secret. That is for tests: use a certificate.',
+      'info: The worker has signed in to its tenant.',
+      'error: A custom function is left out.',
+      'info: Custom functions were found.',
+      'info: The worker is ready for jobs.',
+    ])
+    const scopes = [
+      'https://graph.microsoft.com/.default',
+      'https://outlook.office365.com/.default',
+    ]
+    assert.deepEqual(
+      tokens.asked.map((asked) => asked.split(' ').at(-1)),
+      scopes,
+    )
+    worker.start()
+    while (published.length === 0) await new Promise<void>((done) => setImmediate(done))
+    const { functions } = published[0]!.body as { functions: { name: string }[] }
+    const names = functions.map(({ name }) => name)
+    assert.ok(names.includes('New-EntraUser') && names.includes('Do-Own'), names.join())
+  })
+
+  it('works without a tenant, and warns', async () => {
+    const { lines } = await open({ MATOOLKIT_WORKER_ID: 'w1' })
+    assert.ok(lines.some((line) => line.startsWith('warn: The worker is connected to no tenant')))
+  })
+
+  it('does not start with what cannot work', async () => {
+    const certificate = { ...TENANT, MATOOLKIT_SIGN_IN: 'certificate' }
+    const bad = join(folder, 'bad.pem')
+    await writeFile(bad, 'hunter2')
+    const { MATOOLKIT_ORGANIZATION, ...homeless } = TENANT
+    assert.equal(MATOOLKIT_ORGANIZATION, 'contoso.onmicrosoft.com')
+    const CASES: [env: Record<string, string>, says: RegExp][] = [
+      [{}, /^WORKER_NOT_CONFIGURED .*MATOOLKIT_WORKER_ID is not set/],
+      [homeless, /^WORKER_NOT_CONFIGURED .*MATOOLKIT_ORGANIZATION is not set/],
+      [certificate, /^WORKER_NOT_CONFIGURED .*neither MATOOLKIT_CERTIFICATE_FILE nor/],
+      [
+        { ...certificate, MATOOLKIT_CERTIFICATE_FILE: bad },
+        /^WORKER_CERTIFICATE_UNUSABLE .*bad\.pem cannot be used: it cannot be read/,
+      ],
+      [{ ...TENANT, MATOOLKIT_APP_SECRET: 'wrong' }, /^WORKER_SIGN_IN_FAILED .*AADSTS7000215/],
+    ]
+    for (const [env, says] of CASES) {
+      const said = await failure(env)
+      assert.match(said, says)
+      assert.doesNotMatch(said, /hunter2/)
+    }
+  })
+
+  it('gets its certificate from the Key Vault with the identity of the machine', async () => {
+    const own = rsaCertificate()
+    vault = await startService(drivenClock(), () => ({
+      status: 200,
+      body: {
+        value: own.pfx('', 'aes256').toString('base64'),
+        contentType: 'application/x-pkcs12',
+      },
+    }))
+    const { identity } = identityOf(tokens)
+    // This sign-in service knows no certificates; that it was asked with one shows that one was read.
+    const said = await failure({
+      ...TENANT,
+      MATOOLKIT_SIGN_IN: 'certificate',
+      MATOOLKIT_KEY_VAULT_URL: vault.url,
+      IDENTITY_ENDPOINT: identity!.url,
+      IDENTITY_HEADER: identity!.header,
+    })
+    assert.match(said, /^WORKER_SIGN_IN_FAILED .*AADSTS7000215/)
+    assert.equal(vault.seen[0]!.path, '/secrets/worker-app-cert?api-version=7.4')
+  })
+})
+
+describe('the health of a worker', () => {
+  it('tells live and ready apart, and nothing else', async () => {
+    let reason: string | null = 'not started'
+    const health = await openHealth({ port: 0, whyNotReady: () => reason })
+    const ask = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${health.port}${path}`)
+      return `${answer.status} ${await answer.text()}`
+    }
+    assert.equal(await ask('/live'), '200 {"status":"ok"}')
+    assert.equal(await ask('/ready'), '503 {"status":"not started"}')
+    reason = null
+    assert.equal(await ask('/ready'), '200 {"status":"ok"}')
+    assert.equal(await ask('/'), '404 {"status":"not found"}')
+    await assert.rejects(openHealth({ port: health.port, whyNotReady: () => null }), {
+      code: 'PORT_UNUSABLE',
+    })
+    await health.close()
+  })
+})
