@@ -142,10 +142,31 @@ function introduce(sandbox: Sandbox, io: Io): void {
   io.out('')
   io.out(tableText([['TENANT', 'TENANT ID', 'CLIENT ID', 'SECRET', 'USERS', 'GROUPS'], ...rows]))
   io.out('')
+  io.out('A worker of the first tenant has these settings:')
+  for (const [name, value] of Object.entries(workerSettings(sandbox))) io.out(`  ${name}=${value}`)
+  io.out('')
   io.out(
     `${sandbox.url}/_sandbox/state, /_sandbox/journal and /_sandbox/requests show what is in it and what was done to it.`,
   )
   io.out('Ctrl-C ends it, and nothing of it stays.')
+}
+
+/** By which a worker takes it for Microsoft 365. */
+export function workerSettings({ url, state }: Sandbox): Record<string, string> {
+  const [tenant] = state().tenants
+  const [application] = tenant!.applications
+  return {
+    MATOOLKIT_TENANT_ID: tenant!.id,
+    MATOOLKIT_ORGANIZATION:
+      tenant!.domains.find((one) => one.endsWith('.onmicrosoft.com')) ?? tenant!.domains[0]!,
+    MATOOLKIT_APP_ID: application!.clientId,
+    ...(application!.secret === null
+      ? {}
+      : { MATOOLKIT_SIGN_IN: 'secret', MATOOLKIT_APP_SECRET: application!.secret }),
+    MATOOLKIT_LOGIN_URL: url,
+    MATOOLKIT_GRAPH_URL: url,
+    MATOOLKIT_EXCHANGE_URL: url,
+  }
 }
 
 const SANDBOX_HELP = `

@@ -1,12 +1,22 @@
 // The addresses of one object, such as "SMTP:ada@contoso.example": the type in capitals marks the primary one of its type.
 // Compared without case, kept as written.
 
+const ADDRESS = /^[^@\s:]+@[^@\s]+\.[^@\s.]+$/
+const ADDRESS_CHARS_MAX = 320
+
+export const isAddress = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= ADDRESS_CHARS_MAX && ADDRESS.test(value)
+
 export const domainOf = (address: string): string =>
   address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 
 export const typeOf = (proxy: string): string => proxy.slice(0, proxy.indexOf(':')).toLowerCase()
 
 export const bareOf = (proxy: string): string => proxy.slice(proxy.indexOf(':') + 1)
+
+/** A mail address in it, or at least something after the colon of another type. */
+export const isProxy = (proxy: string): boolean =>
+  typeOf(proxy) === 'smtp' ? isAddress(bareOf(proxy)) : /^[a-z0-9]+:\S/i.test(proxy)
 
 /** Something without a type is an SMTP address. */
 export const proxyOf = (text: string): string => (/^[a-z0-9]+:/i.test(text) ? text : `smtp:${text}`)

@@ -70,12 +70,11 @@ export interface Asked {
 const COUNTED_MAX = 200_000
 
 export class Faults {
-  #settings: Checked
+  #settings: Checked = faultsSchema.parse({})
   #seen: number[] = []
   readonly #counts = new Map<string, number>()
 
   constructor(settings: FaultSettings = {}) {
-    this.#settings = faultsSchema.parse(settings)
     this.set(settings)
   }
 

@@ -98,7 +98,11 @@ async function serve(
     return
   }
   // Under the name it was called by, so that the links in answers lead back the same way.
-  const url = new URL(`http://${request.headers.host ?? LOOPBACK}${request.url ?? '/'}`)
+  const url = URL.parse(`http://${request.headers.host ?? LOOPBACK}${request.url ?? '/'}`)
+  if (url === null) {
+    response.writeHead(400).end()
+    return
+  }
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )

@@ -2,6 +2,7 @@
 // source tenant and have somewhere to go; or nothing at all. What does not fit is refused with the place and the reason.
 import { parse } from 'csv-parse/sync'
 import type { z } from 'zod'
+import { messageOf } from '../errors.ts'
 import { domainOf } from './addresses.ts'
 import { DEFAULT_SKUS } from './skus.ts'
 import { completeState, type Seed, type State, seedSchema } from './state.ts'
@@ -102,18 +103,22 @@ const ATTRIBUTES = [
 export function csvSeed(text: string): Seed {
   let rows: Record<string, string>[]
   try {
-    rows = parse(text, {
-      bom: true,
-      columns: (header: string[]) => header.map((name) => name.trim().toLowerCase()),
-      skip_empty_lines: true,
-      trim: true,
-    })
+    rows = parse(text, { bom: true, columns: namesOf, skip_empty_lines: true, trim: true })
   } catch (error) {
-    throw new SeedFault(`it is no CSV: ${error instanceof Error ? error.message : String(error)}`)
+    if (error instanceof SeedFault) throw error
+    throw new SeedFault(`it is no CSV: ${messageOf(error)}`)
   }
   if (rows.length === 0 || !Object.hasOwn(rows[0]!, 'userprincipalname'))
     throw new SeedFault('it needs the column UserPrincipalName and at least one row')
   return migrationSeed(rows.map(personOf))
+}
+
+/** The parser would let the last of two columns win, without a word. */
+function namesOf(header: readonly string[]): string[] {
+  const names = header.map((name) => name.trim().toLowerCase())
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice !== undefined) throw new SeedFault(`the column "${twice}" stands there twice`)
+  return names
 }
 
 const listOf = (text: string | undefined): string[] =>

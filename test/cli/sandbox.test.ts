@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { run } from '../../src/cli/program.ts'
-import { addSandbox, type SandboxFlags, startSandbox } from '../../src/cli/sandbox.ts'
+import {
+  addSandbox,
+  type SandboxFlags,
+  startSandbox,
+  workerSettings,
+} from '../../src/cli/sandbox.ts'
+import { readConfig } from '../../src/config.ts'
 import { EXIT } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
 
@@ -36,6 +42,15 @@ describe('matoolkit sandbox', () => {
       new RegExp(`contoso\\.example +${source!.id} +\\S+ +sandbox-secret +3 +1`),
     )
     assert.equal((await fetch(`${sandbox.url}/_sandbox/state`)).status, 200)
+  })
+
+  it('shows settings that a worker understands', async () => {
+    const { sandbox, io } = await start()
+    await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
+    const settings = workerSettings(sandbox)
+    assert.ok('config' in readConfig(settings))
+    for (const [name, value] of Object.entries(settings))
+      assert.ok(io.outText().includes(`  ${name}=${value}\n`))
   })
 
   it('is filled from CSV or JSON, and goes wrong by rates or a file', async () => {

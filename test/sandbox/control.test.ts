@@ -86,6 +86,11 @@ describe('a seed', () => {
       /tenants\.0\.users\.0\.userPrincipalName: must be an address/,
     ],
     ['CSV without the column', () => csvSeed('Name\nAda\n'), /needs the column UserPrincipalName/],
+    [
+      'CSV with a column twice',
+      () => csvSeed('UserPrincipalName,userprincipalname\na,b\n'),
+      /"userprincipalname" stands there twice/,
+    ],
     ['CSV with a ragged row', () => csvSeed('UserPrincipalName,B\nada@a.example\n'), /no CSV/],
     [
       'many mistakes',

@@ -4,6 +4,7 @@ import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
 import type { Effect, RequestMade } from '../../src/sandbox/journal.ts'
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { stateOf } from '../../src/sandbox/seed.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
@@ -96,7 +97,12 @@ export async function openUnderTest(
     },
     requests: async () =>
       (await listed('/_sandbox/requests', 'requests')) as unknown as RequestMade[],
-    [Symbol.asyncDispose]: () => sandbox.close(),
+    [Symbol.asyncDispose]: async () => {
+      const state = sandbox.state()
+      await sandbox.close()
+      // Whatever was done to it, its state can be a seed, and says the same.
+      assert.deepEqual(stateOf(state), state)
+    },
   }
 }
 

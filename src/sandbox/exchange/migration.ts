@@ -1,7 +1,7 @@
 // Migration batches and their users, as cmdlets see them. Two traps are kept: a batch checks little when it is made and its users
 // show later why they cannot move; and Get-MigrationUser gives everybody when it does not know the name.
 import { parse } from 'csv-parse/sync'
-import { isSame } from '../addresses.ts'
+import { isAddress, isSame } from '../addresses.ts'
 import { type Call, did, type JsonObject } from '../call.ts'
 import { guidOf } from '../identity.ts'
 import { batchStatus, startMoves } from '../moves.ts'
@@ -123,6 +123,8 @@ function addressesOf(csv: Buffer): string[] {
       'CsvValidationException',
       `The CSV file has ${rows.length} rows; at most ${MOVES_MAX} are allowed.`,
     )
+  const wrong = rows.find((row) => !isAddress(row.EmailAddress))
+  if (wrong) throw refused('CsvValidationException', `"${wrong.EmailAddress}" isn't an address.`)
   const addresses = new Map(rows.map((row) => [row.EmailAddress!.toLowerCase(), row.EmailAddress!]))
   return [...addresses.values()]
 }

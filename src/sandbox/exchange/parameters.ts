@@ -1,7 +1,7 @@
 // The parameters of a cmdlet as they come over REST: which are known, in any casing, and how lists are changed. An unknown
 // parameter is refused as PowerShell refuses it, and so is a value that does not fit.
 import type { Json } from '../../domain/json.ts'
-import { proxyOf, withAddress, withoutAddress } from '../addresses.ts'
+import { isAddress, isProxy, proxyOf, withAddress, withoutAddress } from '../addresses.ts'
 import type { Call, JsonObject } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { CmdletRefusal } from '../refusal.ts'
@@ -53,6 +53,14 @@ export class Parameters {
     return text?.toLowerCase() ?? null
   }
 
+  /** A mail address, without the type that may stand before it. */
+  address(name: string): string | null {
+    const address = this.text(name)?.replace(/^smtp:/i, '') ?? null
+    if (address !== null && !isAddress(address))
+      throw invalidData(`The address '${address}' is invalid.`)
+    return address
+  }
+
   flag(name: string): boolean {
     const value = this.#values.get(name) ?? false
     if (typeof value !== 'boolean') throw unfit(name, value)
@@ -79,7 +87,7 @@ export class Parameters {
   /** The addresses after the change: the whole list anew, or what is added and removed. */
   addresses(name: string, before: readonly string[]): string[] {
     const value = this.#values.get(name)
-    if (Array.isArray(value)) return onePrimary(value.map((one) => proxyOf(String(one))))
+    if (Array.isArray(value)) return usable(value.map((one) => proxyOf(String(one))))
     const change = value as JsonObject | null
     if (change?.['@odata.type'] !== '#Exchange.GenericHashTable') throw unfit(name, value ?? null)
     const listed = (key: string): string[] => {
@@ -87,21 +95,24 @@ export class Parameters {
       return (Array.isArray(found) ? found : [found]).map((one) => proxyOf(String(one)))
     }
     const removed = listed('remove').reduce(withoutAddress, [...before])
-    return onePrimary(listed('add').reduce(withAddress, removed))
+    return usable(listed('add').reduce(withAddress, removed))
   }
 }
 
-function onePrimary(proxies: string[]): string[] {
+function usable(proxies: string[]): string[] {
+  const wrong = proxies.find((proxy) => !isProxy(proxy))
+  if (wrong !== undefined) throw invalidData(`The address '${wrong}' is invalid.`)
   const primaries = proxies.filter((proxy) => proxy.startsWith('SMTP:'))
   if (primaries.length === 1) return proxies
-  throw new CmdletRefusal(
-    400,
-    'Microsoft.Exchange.Data.DataValidationException',
+  throw invalidData(
     primaries.length === 0
       ? 'There is no primary SMTP address for this recipient.'
       : 'There are multiple primary SMTP addresses. Only one can be the primary address.',
   )
 }
+
+const invalidData = (message: string): CmdletRefusal =>
+  new CmdletRefusal(400, 'Microsoft.Exchange.Data.DataValidationException', message)
 
 const unfit = (name: string, value: Json): CmdletRefusal =>
   refuseParameter(

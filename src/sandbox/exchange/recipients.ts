@@ -134,7 +134,7 @@ export function setMailUser(call: Call, parameters: Parameters): Output {
   const user = recipientOf(call, parameters.required('Identity'), 'mailUser')
   const exchangeGuid = parameters.guid('ExchangeGuid')
   const archiveGuid = parameters.guid('ArchiveGuid')
-  const external = parameters.text('ExternalEmailAddress')?.replace(/^smtp:/i, '') ?? null
+  const external = parameters.address('ExternalEmailAddress')
   let proxies = addressesAfter(call, user, parameters)
   if (external !== null) proxies = proxiesWithExternal(user, proxies, external)
   const recipient = {
@@ -161,7 +161,7 @@ function proxiesWithExternal(user: RecipientUser, proxies: string[], external: s
 
 export function setMailbox(call: Call, parameters: Parameters): Output {
   const user = recipientOf(call, parameters.required('Identity'), 'mailbox')
-  const forwarding = parameters.text('ForwardingSmtpAddress')?.replace(/^smtp:/i, '') ?? null
+  const forwarding = parameters.address('ForwardingSmtpAddress')
   const recipient = {
     ...user.recipient,
     ...(parameters.has('ForwardingSmtpAddress') ? { forwardingSmtpAddress: forwarding } : {}),

@@ -1,7 +1,7 @@
 // People of other tenants: an invitation for a new guest or for somebody who is here already, and the conversion that makes an
 // external user an internal one.
 import type { Json } from '../../domain/json.ts'
-import { domainOf, isSame } from '../addresses.ts'
+import { domainOf, isAddress, isSame } from '../addresses.ts'
 import { type Answer, type Call, created, didTo, type JsonObject, ok, settleMail } from '../call.ts'
 import { guidOf } from '../identity.ts'
 import { badRequest, notFound, Refusal } from '../refusal.ts'
@@ -15,7 +15,7 @@ export function invite(call: Call): Answer {
   const { body } = call
   const email = body.invitedUserEmailAddress
   const url = body.inviteRedirectUrl
-  if (typeof email !== 'string' || !INVITED_LOCAL.test(email.slice(0, email.lastIndexOf('@'))))
+  if (!isAddress(email) || !INVITED_LOCAL.test(email.slice(0, email.lastIndexOf('@'))))
     throw invitationError('The invited user email address is not valid.')
   if (typeof url !== 'string' || !URL.canParse(url))
     throw invitationError('The invite redirect URL is missing or not valid.')
@@ -117,8 +117,8 @@ export function convertToInternal(call: Call): Answer {
       'The userPrincipalName is empty. Provide a userPrincipalName of a verified domain.',
     )
   tenant.requireVerified(upn)
-  if (mail !== undefined && (typeof mail !== 'string' || mail === ''))
-    throw badRequest('The mail is empty. Provide a mail address.')
+  if (mail !== undefined && !isAddress(mail))
+    throw badRequest('The mail is empty or not valid. Provide a mail address.')
   const passwordHash = passwordHashOf(body.passwordProfile ?? null)
   tenant.change(user, {
     userPrincipalName: upn,

@@ -1,6 +1,7 @@
 // Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
 import type { Json } from '../../domain/json.ts'
 import { type Answer, type Call, didTo, type JsonObject, ok, settleMail } from '../call.ts'
+import { isGuid } from '../identity.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'
@@ -56,14 +57,19 @@ function skuOf(tenant: Tenant, skuId: string): Sku {
   throw badRequest(`License ${skuId} does not correspond to a valid company License.`)
 }
 
+const isPlanId = (id: Json): boolean => typeof id === 'string' && isGuid(id)
+
 function licencesOf(body: JsonObject): { added: Licence[]; removed: string[] } {
   const { addLicenses, removeLicenses } = body
   if (!Array.isArray(addLicenses) || !Array.isArray(removeLicenses))
     throw badRequest("One or more parameters of the operation 'assignLicense' are missing.")
-  const added = (addLicenses as JsonObject[]).map(({ skuId, disabledPlans }) => ({
-    skuId: String(skuId).toLowerCase(),
-    disabledPlans: Array.isArray(disabledPlans) ? disabledPlans.map(String) : [],
-  }))
+  const added = addLicenses.map((licence) => {
+    const { skuId, disabledPlans = [] } = (licence ?? {}) as JsonObject
+    if (!Array.isArray(disabledPlans) || !disabledPlans.every(isPlanId))
+      throw badRequest("Invalid value specified for property 'disabledPlans'.")
+    const plans = disabledPlans.map((id) => String(id).toLowerCase())
+    return { skuId: String(skuId).toLowerCase(), disabledPlans: plans }
+  })
   return { added, removed: removeLicenses.map((id) => String(id).toLowerCase()) }
 }
 

@@ -48,7 +48,7 @@ const fold = (value: Json | undefined): string => String(value ?? '').toLowerCas
 const QUOTED = `'(?:[^']|'')*'`
 const EQUALS = new RegExp(`^(\\w+) (eq|ne) (${QUOTED}|true|false|null)$`)
 const STARTS = new RegExp(`^startswith\\((\\w+), ?(${QUOTED})\\)$`)
-const ANY = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
+const WITHIN = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
 
 /** Parts between `and`, outside of quotes. */
 const partsOf = (filter: string): string[] =>
@@ -59,8 +59,9 @@ const partsOf = (filter: string): string[] =>
 export function filterOf(call: Call, kind: Kind): Test {
   const filter = call.url.searchParams.get('$filter')
   if (filter === null) return () => true
-  if (filter.length > FILTER_CHARS_MAX) throw unsupported()
-  const tests = partsOf(filter).map((part) => testOf(part, kind))
+  const parts = partsOf(filter)
+  if (parts.length === 0 || filter.length > FILTER_CHARS_MAX) throw unsupported()
+  const tests = parts.map((part) => testOf(part, kind))
   return (item) => tests.every((test) => test(item))
 }
 
@@ -77,13 +78,13 @@ function testOf(part: string, kind: Kind): Test {
     const property = propertyOf(starts[1]!, kind)
     return (item) => fold(item[property]).startsWith(textOf(starts[2]!).toLowerCase())
   }
-  const any = ANY.exec(part)
-  if (!any) throw unsupported()
-  const property = propertyOf(any[1]!, kind)
+  const within = WITHIN.exec(part)
+  if (!within) throw unsupported()
+  const property = propertyOf(within[1]!, kind)
   return (item) => {
     const values = item[property]
     return (
-      Array.isArray(values) && values.some((one) => fold(one) === textOf(any[3]!).toLowerCase())
+      Array.isArray(values) && values.some((one) => fold(one) === textOf(within[3]!).toLowerCase())
     )
   }
 }

@@ -1,6 +1,6 @@
 // A user as Microsoft Graph shows it: which properties there are, which come unasked, which may be written and what values fit.
 import type { Json } from '../../domain/json.ts'
-import { domainOf } from '../addresses.ts'
+import { isAddress } from '../addresses.ts'
 import type { JsonObject } from '../call.ts'
 import { hashOf } from '../identity.ts'
 import { badRequest, objectConflict, type Refusal } from '../refusal.ts'
@@ -109,7 +109,6 @@ export function writtenOf(tenant: Tenant, user: User | null, body: JsonObject): 
 
 const UPN_LOCAL = /^[A-Za-z0-9'._!#^~-]{1,64}$/
 const NICKNAME = /^[^\s@()\\[\]";:<>,]{1,64}$/
-const ADDRESS = /^[^@\s]+@[^@\s]+\.[^@\s]+$/
 
 function namedValue(tenant: Tenant, user: User | null, name: string, value: Json): Partial<User> {
   const isText = typeof value === 'string' && value !== ''
@@ -147,8 +146,7 @@ function mailValue(tenant: Tenant, user: User | null, value: Json): string | nul
       'Unable to update the specified properties for objects that have originated within an external service.',
     )
   if (value === null) return null
-  if (typeof value !== 'string' || !ADDRESS.test(value) || domainOf(value) === '')
-    throw invalidValue('mail')
+  if (!isAddress(value)) throw invalidValue('mail')
   const owner = tenant.ownerOf(`smtp:${value}`)
   if (owner !== undefined && owner !== user?.id)
     throw objectConflict('proxyAddresses', `smtp:${value}`, owner)

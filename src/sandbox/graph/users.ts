@@ -1,7 +1,7 @@
 // Users: made, read, changed, deleted and restored; their manager, their sessions, and mail sent in their name.
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../domain/json.ts'
-import { withAddress } from '../addresses.ts'
+import { isAddress, withAddress } from '../addresses.ts'
 import {
   type Answer,
   type Call,
@@ -145,7 +145,7 @@ export function referredId(body: JsonObject): string {
   return decodeURIComponent(found[1]!)
 }
 
-export function getManager(call: Call): Answer {
+export function getManagerOf(call: Call): Answer {
   const user = userOf(call)
   const manager = call.tenant.user(user.managerId ?? '')
   if (!manager) throw notFound('manager')
@@ -153,7 +153,7 @@ export function getManager(call: Call): Answer {
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(manager), names) })
 }
 
-export function setManager(call: Call): Answer {
+export function setManagerOf(call: Call): Answer {
   const user = userOf(call)
   const reference = referredId(call.body)
   const manager = call.tenant.visibleUser(reference, call.now)
@@ -164,7 +164,7 @@ export function setManager(call: Call): Answer {
   return NO_CONTENT
 }
 
-export function removeManager(call: Call): Answer {
+export function removeManagerOf(call: Call): Answer {
   const user = userOf(call)
   if (user.managerId === null) throw notFound('manager')
   call.tenant.change(user, { managerId: null })
@@ -185,12 +185,12 @@ export function sendMail(call: Call): Answer {
   const user = userOf(call)
   const message = call.body.message as JsonObject | undefined
   const lists = [message?.toRecipients, message?.ccRecipients, message?.bccRecipients]
-  const recipients = lists.flatMap((list) => (Array.isArray(list) ? (list as JsonObject[]) : []))
-  const addresses = recipients.map(
-    (one) => (one.emailAddress as JsonObject | undefined)?.address ?? '',
-  )
+  const addresses = lists
+    .flatMap((list) => (Array.isArray(list) ? (list as (JsonObject | null)[]) : []))
+    .map((one) => (one?.emailAddress as JsonObject | null | undefined)?.address ?? null)
   if (!message || addresses.length === 0 || addresses.length > RECIPIENTS_MAX)
     throw badRequest('At least one recipient is not valid.')
+  if (!addresses.every(isAddress)) throw badRequest('At least one recipient is not valid.')
   if (user.recipient?.kind !== 'mailbox')
     throw new Refusal(
       404,

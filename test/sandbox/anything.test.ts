@@ -1,0 +1,169 @@
+// Whatever is sent, the sandbox answers as a tenant would: it refuses, it never breaks, and nothing half-done is left.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Json } from '../../src/domain/json.ts'
+import { CMDLETS } from '../../src/sandbox/exchange/cmdlets.ts'
+import { GRAPH_ROUTES } from '../../src/sandbox/graph/routes.ts'
+import type { Seed } from '../../src/sandbox/state.ts'
+import { assertRefused, formOf, GRAPH, id, openUnderTest } from './under-test.ts'
+
+const CLIENT = id(77)
+
+const SEED: Seed = {
+  tenants: [
+    {
+      id: id(70),
+      domains: ['contoso.example'],
+      users: [
+        {
+          id: id(1),
+          userPrincipalName: 'ada@contoso.example',
+          mail: 'ada@fabrikam.example',
+          usageLocation: 'US',
+        },
+        { id: id(2), userPrincipalName: 'box@contoso.example', recipient: { kind: 'mailbox' } },
+        {
+          id: id(3),
+          userPrincipalName: 'gone@contoso.example',
+          deletedDateTime: '2030-02-28T00:00:00.000Z',
+        },
+      ],
+      groups: [{ id: id(10), displayName: 'Everybody', members: [id(1)] }],
+      migrationEndpoints: [{ name: 'somewhere', remoteTenant: 'nowhere.example' }],
+    },
+    {
+      id: id(71),
+      domains: ['fabrikam.example'],
+      applications: [{ clientId: CLIENT, secret: 'x', roles: [] }],
+    },
+  ],
+}
+
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  user: [id(1), id(2), 'nobody@contoso.example', '%00', '..%2f..'],
+  group: [id(10), id(99), 'x'],
+  member: [id(1), 'x'],
+  item: [id(3), id(99)],
+}
+
+/** Values that are no use to anybody, in every place where something is expected. */
+const JUNK: readonly Json[] = [
+  null,
+  true,
+  0,
+  -1,
+  '',
+  'x',
+  '__proto__',
+  [],
+  [null],
+  [[]],
+  {},
+  { id: null },
+  { '@odata.type': 7 },
+]
+
+const NAMES = [
+  ...[
+    'accountEnabled',
+    'displayName',
+    'mail',
+    'passwordProfile',
+    'userPrincipalName',
+    'businessPhones',
+  ],
+  ...[
+    'onPremisesExtensionAttributes',
+    '@odata.id',
+    'message',
+    'groupIds',
+    'addLicenses',
+    'removeLicenses',
+  ],
+  ...['invitedUserEmailAddress', 'invitedUser', 'inviteRedirectUrl', '__proto__', 'constructor'],
+]
+
+const bodies: readonly Json[] = [
+  ...JUNK,
+  ...JUNK.map((value) => Object.fromEntries(NAMES.map((name) => [name, value]))),
+  ...NAMES.flatMap((name) => JUNK.map((value) => ({ [name]: value }))),
+  ...JUNK.map((value) => ({ addLicenses: [value], removeLicenses: [value] })),
+  ...JUNK.map((value) => ({ message: { toRecipients: [value, { emailAddress: value }] } })),
+]
+
+const pathsOf = (path: string): string[] => {
+  const [name] = path.match(/\{\w+\}/) ?? []
+  if (name === undefined) return [path]
+  return PARTS[name.slice(1, -1)]!.flatMap((part) => pathsOf(path.replace(name, part)))
+}
+
+describe('anything in a body', () => {
+  for (const { method, path } of GRAPH_ROUTES) {
+    it(`is answered by ${method} ${path}`, async () => {
+      await using under = await openUnderTest(SEED)
+      const hasBody = method !== 'GET' && method !== 'DELETE'
+      for (const [at, one] of pathsOf(path).entries()) {
+        // Everything to whom there is, less to whom there is not.
+        const sent = hasBody ? (at === 0 ? bodies : JUNK) : [undefined]
+        const replies = await Promise.all(
+          sent.map((body) => under.graph(method, `/beta${one}`, body)),
+        )
+        for (const { status, text } of replies) assert.ok(status < 500, text)
+      }
+    })
+  }
+
+  for (const [cmdlet, { parameters }] of Object.entries(CMDLETS)) {
+    it(`is answered by ${cmdlet}`, async () => {
+      await using under = await openUnderTest(SEED)
+      const inputs = parameters.flatMap((name) =>
+        JUNK.map((value) => ({ Identity: id(1), [name]: value })),
+      )
+      const all = JUNK.map((value) => Object.fromEntries(parameters.map((name) => [name, value])))
+      const replies = await Promise.all(
+        [...inputs, ...all].map((one) => under.exchange(cmdlet, one)),
+      )
+      for (const { status, text } of replies) assert.ok(status < 500, text)
+    })
+  }
+
+  it('is answered in place of a cmdlet', async () => {
+    await using under = await openUnderTest(SEED)
+    const headers = {
+      authorization: `Bearer ${await under.token('https://outlook.office365.com/.default')}`,
+    }
+    for (const body of [
+      {},
+      ...JUNK.map((CmdletInput) => ({ CmdletInput })),
+      ...JUNK.map((Parameters) => ({ CmdletInput: { CmdletName: 'Get-User', Parameters } })),
+    ])
+      assert.notEqual(
+        await statusOf(`${under.sandbox.url}/adminapi/beta/${id(70)}/InvokeCommand`, headers, body),
+        500,
+      )
+  })
+})
+
+/** The status alone: the body of a 403 is not to be decoded. */
+async function statusOf(url: string, headers: Record<string, string>, body: Json): Promise<number> {
+  const { status, body: stream } = await fetch(url, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
+  await stream?.cancel()
+  return status
+}
+
+it('without permissions nothing of Graph is open', async () => {
+  await using under = await openUnderTest(SEED)
+  const asked = await under.send('POST', `/${id(71)}/oauth2/v2.0/token`, {
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: formOf({ client_id: CLIENT, client_secret: 'x', scope: GRAPH }),
+  })
+  const token = String(asked.body.access_token)
+  for (const { method, path } of GRAPH_ROUTES) {
+    const refused = await under.graph(method, `/beta${pathsOf(path)[0]!}`, undefined, { token })
+    assertRefused(refused, 403, 'Authorization_RequestDenied', /Insufficient privileges/)
+  }
+})
