@@ -119,6 +119,9 @@ export const PROBLEMS = table({
   NOT_A_BOOLEAN: warning(
     '{value} is the text "{value}" here. Write {meant}, or quote it if you mean text.',
   ),
+  UNKNOWN_FUNCTION: warning('{worker} has no function "{function}". {hint}'),
+  UNKNOWN_PARAMETER: warning('{function} has no parameter "{name}". {hint}'),
+  MISSING_PARAMETER: warning('{function} needs the parameter "{name}". Add it to params.'),
   LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
 })
 

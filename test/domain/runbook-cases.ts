@@ -1,5 +1,6 @@
 // A valid runbook, and what can be wrong with it: at least one case for every problem code. In a case, «…» marks the offending text:
 // where it starts is the line and column that must be reported, and what it holds is the text.
+import type { FunctionCatalogue } from '../../src/domain/runbook.ts'
 import type { ProblemCode } from '../../src/domain/runbook-problems.ts'
 
 export const VALID = `name: wave
@@ -26,6 +27,7 @@ export interface Case {
   readonly edit: readonly [from: string, to: string] | string
   readonly says: RegExp
   readonly columns?: readonly string[]
+  readonly catalogues?: readonly FunctionCatalogue[]
 }
 
 const step = (name: string, more = '') =>
@@ -33,6 +35,24 @@ const step = (name: string, more = '') =>
 const END = 'params: {A: "{{Upn}}"}\n'
 const withStepKey = (key: string): [string, string] => [END, `${END}        ${key}\n`]
 const withRoot = (text: string): [string, string] => ['phases:\n', `${text}\nphases:\n`]
+
+/** Workers as they announce themselves. */
+const catalogues: readonly FunctionCatalogue[] = [
+  {
+    workerId: 'worker-1',
+    functions: [
+      {
+        name: 'Do-It',
+        parameters: {
+          type: 'object',
+          properties: { A: {}, Name: {} },
+          required: ['A'],
+          additionalProperties: false,
+        },
+      },
+    ],
+  },
+]
 
 export const CASES: readonly Case[] = [
   // The file.
@@ -367,6 +387,30 @@ export const CASES: readonly Case[] = [
   },
   { code: 'NOT_A_BOOLEAN', edit: ['"{{Upn}}"', '«yes»'], says: /Write true/ },
   { code: 'NOT_A_BOOLEAN', edit: ['"{{Upn}}"', '[{B: «Off»}]'], says: /Write false/ },
+  {
+    code: 'UNKNOWN_FUNCTION',
+    edit: ['function: Do-It', 'function: «Do-Itt»'],
+    catalogues,
+    says: /^The worker "worker-1" has no function "Do-Itt"\. Did you mean "Do-It"\?$/,
+  },
+  {
+    code: 'UNKNOWN_FUNCTION',
+    edit: withRoot(`on_member_removed: [{name: a, worker_id: other, function: «Other»}]`),
+    catalogues,
+    says: /^A known worker has no function "Other"\. It has: Do-It\.$/,
+  },
+  {
+    code: 'UNKNOWN_PARAMETER',
+    edit: ['{A: "{{Upn}}"}', '{a: 1, «Nmae»: 2}'],
+    catalogues,
+    says: /^Do-It has no parameter "Nmae"\. Did you mean "Name"\?$/,
+  },
+  {
+    code: 'MISSING_PARAMETER',
+    edit: ['function: Do-It\n        params: {A: "{{Upn}}"}', 'function: «Do-It»'],
+    catalogues,
+    says: /^Do-It needs the parameter "A"/,
+  },
   { code: 'LEADING_ZERO', edit: ['"{{Upn}}"', '«007»'], says: /the number 7/ },
 ]
 

@@ -31,7 +31,10 @@ describe('problems of a runbook', () => {
   for (const [index, one] of CASES.entries()) {
     it(`${one.code}, case ${index}`, () => {
       const { source, place, text } = sourceOf(one)
-      const { runbook, problems } = readRunbook(source, one.columns ? { columns: one.columns } : {})
+      const { runbook, problems } = readRunbook(source, {
+        ...(one.columns ? { columns: one.columns } : {}),
+        ...(one.catalogues ? { catalogues: one.catalogues } : {}),
+      })
       const found = problems.find((problem) => problem.code === one.code)
       assert.ok(
         found,
