@@ -93,6 +93,15 @@ export const SETTINGS = {
     description:
       'A query of a data source that takes longer is cancelled; the next tick asks again.',
   }),
+  tickIntervalSec: setting('MATOOLKIT_TICK_INTERVAL_SEC', wholeNumber(10, 86_400), {
+    default: 300,
+    description:
+      'How long after the start of one tick the data source of a runbook is asked again. Phases, polls and retries do not wait for it.',
+  }),
+  tickLanes: setting('MATOOLKIT_TICK_LANES', wholeNumber(1, 32), {
+    default: 4,
+    description: 'How many data sources one scheduler asks at the same time.',
+  }),
   identityEndpoint: setting<string | null>('IDENTITY_ENDPOINT', httpUrl, {
     default: null,
     defaultShown: 'the metadata service of Azure’s virtual machines',

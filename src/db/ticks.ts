@@ -20,6 +20,16 @@ export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promis
   )
 }
 
+/** The names of all runbooks that are asked at all, due or not. */
+export async function listAskedRunbooks(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ name: string }>(
+    `select r.name from runbooks r
+       join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
+      where r.is_active order by lower(r.name)`,
+  )
+  return rows.map(({ name }) => name)
+}
+
 export interface Lease {
   readonly runbookName: string
   readonly token: string

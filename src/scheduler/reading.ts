@@ -9,7 +9,12 @@ import { rowReader } from '../domain/source-rows.ts'
 import type { SourceColumn, SourceRow } from '../domain/source-values.ts'
 import { hashOf } from '../engine/create.ts'
 import { MatoolkitError } from '../errors.ts'
-import { nameOf, openSource, type SourceResult, type SourceSettings } from './sources/source.ts'
+import {
+  nameOf,
+  type openSource,
+  type SourceResult,
+  type SourceSettings,
+} from './sources/source.ts'
 import { TextStore } from './text-store.ts'
 
 /** More waves than any programme has. A column that holds when each row was made would give one batch a person. */
@@ -22,11 +27,6 @@ export interface SourceAccess {
   readonly settings: SourceSettings
   readonly open: OpenSource
 }
-
-export const realSources = (settings: SourceSettings): SourceAccess => ({
-  settings,
-  open: openSource,
-})
 
 /** A usable row and where its data is kept; -1 when the member has it already. */
 export interface KeptRow extends FoundRow {

@@ -20,7 +20,7 @@ export class TextStore {
     const length = Buffer.byteLength(text)
     this.#bytes += length
     if (this.#bytes > TextStore.BYTES_MAX) return TextStore.FULL
-    if (length > this.#room) {
+    if (length > this.#room || this.#buffers.length === 0) {
       this.#room = Math.max(BUFFER_BYTES, length)
       this.#buffers.push(Buffer.allocUnsafeSlow(this.#room))
     }

@@ -1,0 +1,116 @@
+// What a query returns and what the next tick would make of it, without doing it. Works for a text that was never published: then
+// everybody is new. Reads the source to its end, as a tick does; asks for no lease and writes nothing.
+import type { Queryable } from '../db/db.ts'
+import { type Issue, timeText } from '../domain/detect.ts'
+import type { HeldWish } from '../domain/detect-held.ts'
+import type { Plan } from '../domain/detect-plan.ts'
+import type { Runbook } from '../domain/runbook.ts'
+import type { SourceColumn, SourceRow } from '../domain/source-values.ts'
+import { detect } from './detection.ts'
+import type { KeptRow, SourceAccess } from './reading.ts'
+
+const SAMPLE_MAX = 100
+const GROUPS_MAX = 200
+const NAMED_MAX = 100
+
+/** How many there are, and the first of them. */
+export interface Some<T> {
+  readonly total: number
+  readonly first: readonly T[]
+}
+
+export interface Preview {
+  readonly columns: readonly SourceColumn[]
+  readonly sample: readonly SourceRow[]
+  readonly rowCount: number
+  /** Usable rows by cut-over time; for immediate runbooks all are one group. */
+  readonly groups: Some<{ readonly time: string; readonly rows: number }>
+  readonly problems: Some<Issue>
+  readonly tookMs: number
+  readonly nextTick: NextTick
+}
+
+export interface NextTick {
+  readonly newBatches: Some<{
+    readonly time: string
+    readonly members: number
+    readonly held: string | null
+  }>
+  readonly joiners: Some<{ readonly batchId: number; readonly key: string }>
+  readonly rejoiners: Some<{ readonly batchId: number; readonly key: string }>
+  readonly moves: Some<{ readonly batchId: number; readonly key: string; readonly toTime: string }>
+  readonly leavers: Some<{ readonly batchId: number; readonly key: string }>
+  /** Missing for the first time: they leave if they are missing from the next good tick too. */
+  readonly missing: number
+  readonly refreshed: number
+  readonly held: Some<Pick<HeldWish, 'kind' | 'cause' | 'key' | 'batchId' | 'reason'>>
+  readonly holds: readonly { readonly batchId: number; readonly reason: string }[]
+}
+
+export interface PreviewRequest {
+  readonly db: Queryable
+  readonly sources: SourceAccess
+  readonly runbook: Runbook
+  readonly now: Date
+  readonly stopping: AbortSignal
+}
+
+export async function previewSource(request: PreviewRequest): Promise<Preview> {
+  const { clock } = request.sources.settings
+  const startedMs = +clock.now()
+  const sample: SourceRow[] = []
+  const { reading, plan } = await detect({
+    ...request,
+    onRow: (row) => {
+      if (sample.length < SAMPLE_MAX) sample.push(row)
+    },
+  })
+  reading.issues.addAll(plan.issues)
+  const groups = [...reading.found.groups].sort(([a], [b]) => a - b)
+  return {
+    columns: reading.columns,
+    sample,
+    rowCount: reading.rowCount,
+    groups: some(groups, ([timeMs, rows]) => ({ time: timeText(timeMs), rows }), GROUPS_MAX),
+    problems: {
+      total: reading.issues.total,
+      first: reading.issues.first.slice(0, NAMED_MAX),
+    },
+    tookMs: +clock.now() - startedMs,
+    nextTick: nextTickOf(plan),
+  }
+}
+
+function some<T, Shown>(all: readonly T[], show: (one: T) => Shown, max = NAMED_MAX): Some<Shown> {
+  return { total: all.length, first: all.slice(0, max).map(show) }
+}
+
+const member = ({ batchId, key }: { batchId: number; key: string }) => ({ batchId, key })
+
+function nextTickOf(plan: Plan<KeptRow>): NextTick {
+  const joiners = [...plan.joins].flatMap(([batchId, rows]) =>
+    rows.map(({ key }) => ({ batchId, key })),
+  )
+  const moves = plan.moves.flatMap(({ fromBatchId, timeMs, pairs }) =>
+    pairs.map(({ row }) => ({ batchId: fromBatchId, key: row.key, toTime: timeText(timeMs) })),
+  )
+  const held = [...plan.held.add, ...plan.held.change.map(({ to }) => to)]
+  return {
+    newBatches: some(plan.batches, ({ timeMs, rows, hold }) => ({
+      time: timeText(timeMs),
+      members: rows.length,
+      held: hold?.reason ?? null,
+    })),
+    joiners: some(joiners, member),
+    rejoiners: some(plan.rejoins, member),
+    moves: some(moves, (one) => one),
+    leavers: some(plan.removals, member),
+    missing: [...plan.absences.values()].filter((missed) => missed === 1).length,
+    refreshed: plan.refreshes.length,
+    held: some(held, ({ kind, cause, key, batchId, reason }) => ({
+      ...{ kind, cause, key },
+      ...{ batchId, reason },
+    })),
+    holds: [...plan.holds].map(([batchId, reason]) => ({ batchId, reason })),
+  }
+}

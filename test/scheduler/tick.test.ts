@@ -1,0 +1,172 @@
+// The tick over a real source on both databases, and schedulers that race for it on a real server.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { listIssues } from '../../src/db/source-issues.ts'
+import { listTicks } from '../../src/db/ticks.ts'
+import { makeScheduler, tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { openSource } from '../../src/scheduler/sources/source.ts'
+import { DATABASES, openTestPostgres } from '../databases.ts'
+import {
+  at,
+  batchesOf,
+  range,
+  sourceSettings,
+  startProgramme,
+  TICK_SEC,
+  wave,
+} from '../scenarios/programme.ts'
+import { story } from '../scenarios/world.ts'
+
+const NEVER = new AbortController().signal
+
+for (const database of DATABASES) {
+  describe(`a tick on ${database.kind}`, () => {
+    it('reads a file that people dropped, and tells what it did', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tick-'))
+      const test = await database.open()
+      try {
+        await story({ database: test }, async (base) => {
+          const world = await startProgramme(base)
+          const settings = sourceSettings(world, folder)
+          const options = { ...world.options, sources: { settings, open: openSource } }
+          const write = (...lines: string[]) =>
+            writeFileSync(
+              join(folder, 'x.csv'),
+              ['UserPrincipalName,When', ...lines, ''].join('\n'),
+            )
+          const next = async () => {
+            await world.pass(TICK_SEC)
+            await tickWhatIsDue(options, NEVER)
+            await world.settle()
+          }
+          await next()
+          write(`user1@contoso.example,${at(30)}`, `user2@contoso.example,tomorrow`)
+          await next()
+          write(`user1@contoso.example,${at(30)}`, `user2@contoso.example,${at(30)}`)
+          await next()
+          assert.deepEqual(await batchesOf(world), ['30h active: user1, user2'])
+          const ticks = await listTicks(world.db, 'WAVE', { limit: 10 })
+          assert.deepEqual(
+            ticks.map(({ outcome, rowCount, groupCount, counts }) => ({
+              outcome,
+              rowCount,
+              groupCount,
+              counts,
+            })),
+            [
+              { outcome: 'good', rowCount: 2, groupCount: 1, counts: { joined: 1 } },
+              {
+                outcome: 'good',
+                rowCount: 2,
+                groupCount: 1,
+                counts: { batches: 1, joined: 1, issues: 1 },
+              },
+              { outcome: 'failed', rowCount: null, groupCount: null, counts: {} },
+            ],
+          )
+          assert.match(ticks[2]!.error!, /^The csv source "x.csv"/)
+          assert.deepEqual(await listTicks(world.db, 'wave', { limit: 1, before: ticks[1]!.id }), [
+            ticks[2],
+          ])
+          assert.deepEqual(await listIssues(world.db, 'wave', { limit: 10 }), [])
+        })
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
+
+    it('over an unchanged result writes nothing about members', async () => {
+      await story({ database: await database.open() }, async (base) => {
+        const world = await startProgramme(base)
+        await world.tick([
+          ...wave(30, ...range(1, 50)),
+          ...wave(54, ...range(51, 60)),
+          { UserPrincipalName: '', When: '' },
+        ])
+        await world.tick()
+        const written = () =>
+          world.db.query(
+            `select (select sum(xmin::text::bigint) from batch_members) as members,
+                      (select sum(xmin::text::bigint) from batches) as batches,
+                      (select sum(xmin::text::bigint) from source_issues) as issues,
+                      (select count(*) from events) as events`,
+          )
+        const before = await written()
+        await world.tick()
+        assert.deepEqual(await written(), before)
+        assert.deepEqual(world.reports.at(-1)!.counts, { issues: 1 })
+      })
+    })
+  })
+}
+
+it('schedulers that race: one of them ticks, and nothing is doubled', async () => {
+  const test = await openTestPostgres()
+  const others = [await openPostgres({ url: test.url! }), await openPostgres({ url: test.url! })]
+  try {
+    await story({ database: test }, async (base) => {
+      const world = await startProgramme(base)
+      const schedulers = [test.db, ...others].map((db) => ({
+        ...world.options,
+        door: { ...world.door, db },
+      }))
+      for (let round = 0; round < 10; round += 1) {
+        world.rows = [
+          ...wave(30, ...range(round + 1, round + 40)),
+          ...wave(60 + round, 100 + round),
+        ]
+        await world.pass(TICK_SEC)
+        const done = await Promise.all(schedulers.map((options) => tickWhatIsDue(options, NEVER)))
+        assert.equal(
+          done.reduce((sum, ticked) => sum + ticked, 0),
+          1,
+        )
+        await world.settle()
+      }
+      const ticks = await listTicks(world.db, 'wave', { limit: 100 })
+      assert.deepEqual(
+        ticks.map(({ outcome }) => outcome),
+        Array(10).fill('good'),
+      )
+    })
+  } finally {
+    for (const db of others) await db.close()
+  }
+})
+
+it('as a service it ticks by the clock, and stops within a query', () =>
+  story({}, async (base) => {
+    const world = await startProgramme(base)
+    world.rows = wave(30, 1)
+    const asked = Promise.withResolvers<void>()
+    const sources = {
+      ...world.options.sources,
+      open: async (...[, , stopping]: Parameters<typeof openSource>) => {
+        asked.resolve()
+        await new Promise((_, reject) =>
+          stopping.addEventListener('abort', () => reject(new Error('stopped'))),
+        )
+        throw new Error('unreachable')
+      },
+    }
+    const errors: unknown[] = []
+    const scheduler = makeScheduler({
+      ...world.options,
+      sources,
+      newToken: randomUUID,
+      onError: (error) => void errors.push(error),
+    })
+    scheduler.start()
+    await asked.promise
+    await scheduler.stop()
+    assert.deepEqual(errors, [])
+    const [tick] = await listTicks(world.db, 'wave', { limit: 1 })
+    assert.equal(tick!.outcome, 'abandoned')
+    await world.tick()
+    assert.deepEqual(await batchesOf(world), ['30h active: user1'])
+  }))
