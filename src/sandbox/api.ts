@@ -25,9 +25,13 @@ const TOKEN_PATH = /^\/([^/]+)\/oauth2\/v2\.0\/token$/
 const EXCHANGE_PATH = /^\/adminapi\/beta\/([^/]+)\/InvokeCommand$/i
 const GRAPH_PATH = /^\/(v1\.0|beta)(\/.+)$/
 
-interface Asked {
+interface Arrived {
   readonly incoming: Incoming
   readonly ids: CallIds
+  readonly at: string
+}
+
+interface Asked extends Arrived {
   readonly api: Api
   readonly body: JsonObject
   readonly cmdlet: string | null
@@ -58,18 +62,14 @@ export class Apis {
       requestId: guidOf('request', this.#requests),
       clientRequestId: incoming.headers['client-request-id'] ?? null,
     }
+    const arrived = { incoming, ids, at: this.#world.clock.now().toISOString() }
     const tenantName = TOKEN_PATH.exec(pathname)?.[1]
-    if (tenantName !== undefined) return this.#tokenAnswer(incoming, tenantName, ids, cut)
-    const api = EXCHANGE_PATH.test(pathname) ? 'exchange' : 'graph'
-    return this.#apiAnswer(incoming, api, ids, cut)
+    if (tenantName !== undefined) return this.#tokenAnswer(arrived, tenantName, cut)
+    return this.#apiAnswer(arrived, EXCHANGE_PATH.test(pathname) ? 'exchange' : 'graph', cut)
   }
 
-  async #tokenAnswer(
-    incoming: Incoming,
-    tenantName: string,
-    ids: CallIds,
-    cut: AbortSignal,
-  ): Promise<Outgoing> {
+  async #tokenAnswer(arrived: Arrived, tenantName: string, cut: AbortSignal): Promise<Outgoing> {
+    const { incoming, ids } = arrived
     const { method, url, text } = incoming
     const { clock } = this.#world
     const asked = { method, path: url.pathname, cmdlet: null, words: '', isApi: false }
@@ -81,20 +81,15 @@ export class Apis {
       fault === null || fault.kind === 'slow'
         ? this.#signIn.token(name, url, form, clock.now(), ids.requestId)
         : tokenFault(fault)
-    this.#record(incoming, ids, null, null, fault, answer)
+    this.#record(arrived, { cmdlet: null, tenantId: null, fault }, answer)
     return answer
   }
 
-  async #apiAnswer(
-    incoming: Incoming,
-    api: Api,
-    ids: CallIds,
-    cut: AbortSignal,
-  ): Promise<Outgoing> {
+  async #apiAnswer(arrived: Arrived, api: Api, cut: AbortSignal): Promise<Outgoing> {
+    const { incoming, ids } = arrived
     const body = bodyOf(incoming.text)
     const asked: Asked = {
-      incoming,
-      ids,
+      ...arrived,
       api,
       body: body ?? {},
       cmdlet: api === 'exchange' ? cmdletNameOf(body ?? {}) : null,
@@ -113,7 +108,8 @@ export class Apis {
     } catch (error) {
       answer = this.#refused(asked, error)
     }
-    this.#record(incoming, ids, asked.cmdlet, signed?.tenant.id ?? null, fault, answer)
+    const { cmdlet } = asked
+    this.#record(arrived, { cmdlet, tenantId: signed?.tenant.id ?? null, fault }, answer)
     return answer && this.#withHeaders(answer, ids)
   }
 
@@ -202,19 +198,15 @@ export class Apis {
   }
 
   #record(
-    { method, url }: Incoming,
-    ids: CallIds,
-    cmdlet: string | null,
-    tenantId: string | null,
-    fault: Fault | null,
+    { incoming: { method, url }, ids, at }: Arrived,
+    { fault, ...rest }: { cmdlet: string | null; tenantId: string | null; fault: Fault | null },
     answer: Outgoing,
   ): void {
     this.#world.journal.addRequest({
-      at: this.#world.clock.now().toISOString(),
+      at,
       method,
       path: `${url.pathname}${url.search}`,
-      cmdlet,
-      tenantId,
+      ...rest,
       status: answer?.status ?? null,
       fault: fault?.kind ?? null,
       ...ids,

@@ -21,6 +21,7 @@ export interface Effect {
 
 export interface RequestMade {
   readonly number: number
+  /** When it came. */
   readonly at: string
   readonly method: string
   readonly path: string

@@ -49,6 +49,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       response.end(`The sandbox has a defect: ${messageOf(error)}`)
     })
   })
+  // Connections are cut when a fault says so, and never by chance: an idle one closed just as a request comes looks like a drop.
+  server.keepAliveTimeout = 0
   await listen(server, host, port)
   const address = server.address() as AddressInfo
   return {

@@ -42,7 +42,7 @@ export function recipientOf(
   throw noObject(call, identity)
 }
 
-const TYPE_DETAILS = ({ userType, recipient }: RecipientUser): string =>
+const typeDetailsOf = ({ userType, recipient }: RecipientUser): string =>
   recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
 
 /** A recipient as cmdlets show it, with the notes on types that Exchange puts beside values. */
@@ -71,7 +71,7 @@ export function shownRecipient(user: RecipientUser): JsonObject {
     ArchiveGuid: recipient.archiveGuid ?? NO_GUID,
     LegacyExchangeDN: recipient.legacyExchangeDn,
     RecipientType: recipient.kind === 'mailbox' ? 'UserMailbox' : 'MailUser',
-    RecipientTypeDetails: TYPE_DETAILS(user),
+    RecipientTypeDetails: typeDetailsOf(user),
     HiddenFromAddressListsEnabled: recipient.isHidden,
     ForwardingSmtpAddress: forwarding === null ? null : `smtp:${forwarding}`,
     DeliverToMailboxAndForward: recipient.deliverToMailboxAndForward,

@@ -3,9 +3,9 @@
 import { type Answer, type Call, did, type JsonObject, NO_CONTENT, ok } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { badRequest, notFound, Refusal } from '../refusal.ts'
-import type { Group } from '../state.ts'
+import type { Group, User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
-import { type Kind, listOf, pick, selectOf } from './odata.ts'
+import { type Items, type Kind, listOf, pick, selectOf } from './odata.ts'
 import { graphUser, USER } from './user-properties.ts'
 import { referredId, remove, userOf } from './users.ts'
 
@@ -55,20 +55,27 @@ export function getGroup(call: Call): Answer {
 }
 
 export const listGroups = (call: Call): Answer =>
-  listOf(call, call.tenant.groups().map(graphGroup), GROUP, 'groups')
+  listOf(call, { all: call.tenant.groups(), shown: graphGroup }, GROUP, 'groups')
 
-function memberItems(call: Call, ids: Iterable<string>): JsonObject[] {
+/** Users and groups of these ids, each with its type. */
+function membersOf(call: Call, ids: Iterable<string>): Items<User | Group> {
   const { tenant } = call
-  return [...ids].flatMap((id): JsonObject[] => {
-    const user = tenant.user(id)
-    if (user) return [{ '@odata.type': '#microsoft.graph.user', ...graphUser(user) }]
-    const group = tenant.group(id)
-    return group ? [{ '@odata.type': '#microsoft.graph.group', ...graphGroup(group) }] : []
-  })
+  return {
+    all: [...ids].flatMap((id) => tenant.user(id) ?? tenant.group(id) ?? []),
+    shown: (one) =>
+      'userPrincipalName' in one
+        ? { '@odata.type': '#microsoft.graph.user', ...graphUser(one) }
+        : typedGroup(one),
+  }
 }
 
+const typedGroup = (group: Group): JsonObject => ({
+  '@odata.type': '#microsoft.graph.group',
+  ...graphGroup(group),
+})
+
 export const listMembers = (call: Call): Answer =>
-  listOf(call, memberItems(call, groupOf(call).members), USER, 'directoryObjects')
+  listOf(call, membersOf(call, groupOf(call).members), USER, 'directoryObjects')
 
 export function listTransitiveMembers(call: Call): Answer {
   const found = new Set<string>()
@@ -78,7 +85,7 @@ export function listTransitiveMembers(call: Call): Answer {
     found.add(id)
     open.push(...(call.tenant.group(id)?.members ?? []))
   }
-  return listOf(call, memberItems(call, found), USER, 'directoryObjects')
+  return listOf(call, membersOf(call, found), USER, 'directoryObjects')
 }
 
 function requireWritable(group: Group): void {
@@ -151,10 +158,5 @@ export function checkMemberGroups(call: Call): Answer {
 export const listMemberOf = (call: Call): Answer => {
   const user = userOf(call)
   const groups = call.tenant.groups().filter(({ members }) => members.includes(user.id))
-  return listOf(
-    call,
-    groups.map((group) => ({ '@odata.type': '#microsoft.graph.group', ...graphGroup(group) })),
-    GROUP,
-    'directoryObjects',
-  )
+  return listOf(call, { all: groups, shown: typedGroup }, GROUP, 'directoryObjects')
 }

@@ -16,7 +16,7 @@ const PAGE_DEFAULT = 100
 const PAGE_MAX = 999
 const FILTER_CHARS_MAX = 4_000
 
-const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken', '$orderby', '$expand']
+const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken']
 
 /** The properties that were asked for, by their proper names. */
 export function selectOf(call: Call, kind: Kind): readonly string[] {
@@ -89,29 +89,41 @@ function testOf(part: string, kind: Kind): Test {
   }
 }
 
+/** What a list is made of: anything with an id, and how Graph shows it. */
+export interface Items<Item extends { readonly id: string }> {
+  readonly all: readonly Item[]
+  shown(item: Item): JsonObject
+}
+
 /** A page of the items in order of their ids, so that what comes and goes between two pages moves nobody else. */
-export function listOf(
+export function listOf<Item extends { readonly id: string }>(
   call: Call,
-  items: readonly JsonObject[],
+  { all, shown }: Items<Item>,
   kind: Kind,
   context: string,
 ): Answer {
   const { searchParams } = call.url
   const unknown = [...searchParams.keys()].find((key) => !KNOWN_OPTIONS.includes(key))
-  if (unknown !== undefined || searchParams.has('$expand') || searchParams.has('$orderby'))
-    throw unsupported()
+  if (unknown !== undefined) throw unsupported()
   const names = selectOf(call, kind)
+  const isMeant = filterOf(call, kind)
   const after = searchParams.get('$skiptoken') ?? ''
   const size = pageSizeOf(searchParams.get('$top'))
-  const found = items.filter(filterOf(call, kind)).toSorted(byId)
-  const rest = found.filter(({ id }) => String(id) > after)
-  const page = rest.slice(0, size)
+  const rest = all.filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const page: JsonObject[] = []
+  let isMore = false
+  for (const item of rest) {
+    const whole = shown(item)
+    if (!isMeant(whole)) continue
+    isMore = page.length === size
+    if (isMore) break
+    page.push(whole)
+  }
+  const count = () => all.filter((item) => isMeant(shown(item))).length
   return ok({
     '@odata.context': `${call.url.origin}/v1.0/$metadata#${context}`,
-    ...(searchParams.get('$count') === 'true' ? { '@odata.count': found.length } : {}),
-    ...(rest.length > size
-      ? { '@odata.nextLink': nextLink(call.url, String(page.at(-1)!.id)) }
-      : {}),
+    ...(searchParams.get('$count') === 'true' ? { '@odata.count': count() } : {}),
+    ...(isMore ? { '@odata.nextLink': nextLink(call.url, String(page.at(-1)!.id)) } : {}),
     value: page.map((item) => ({ ...marksOf(item), ...pick(item, names) })),
   })
 }
@@ -119,8 +131,6 @@ export function listOf(
 /** What says the type of an item in a list of several types stays, whatever is selected. */
 const marksOf = (item: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(item).filter(([name]) => name.startsWith('@')))
-
-const byId = (a: JsonObject, b: JsonObject): number => (String(a.id) < String(b.id) ? -1 : 1)
 
 function pageSizeOf(top: string | null): number {
   if (top === null) return PAGE_DEFAULT

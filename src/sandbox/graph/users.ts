@@ -57,16 +57,10 @@ export const getUser = (call: Call): Answer => {
   return ok(pick(graphUser(userOf(call)), names))
 }
 
-export const listUsers = (call: Call): Answer =>
-  listOf(
-    call,
-    call.tenant
-      .users()
-      .filter((user) => isVisible(user, call.now))
-      .map(graphUser),
-    USER,
-    'users',
-  )
+export const listUsers = (call: Call): Answer => {
+  const all = call.tenant.users().filter((user) => isVisible(user, call.now))
+  return listOf(call, { all, shown: graphUser }, USER, 'users')
+}
 
 export function updateUser(call: Call): Answer {
   const user = userOf(call)
@@ -117,7 +111,7 @@ export const getDeleted = (call: Call): Answer => {
 }
 
 export const listDeleted = (call: Call): Answer =>
-  listOf(call, call.tenant.deletedUsers().map(graphUser), USER, 'directoryObjects')
+  listOf(call, { all: call.tenant.deletedUsers(), shown: graphUser }, USER, 'directoryObjects')
 
 export function restoreUser(call: Call): Answer {
   const user = deletedOf(call)
