@@ -12,6 +12,8 @@ import {
 import { before, describe, it } from 'node:test'
 import forge from 'node-forge'
 import type { Seed } from '../../src/sandbox/state.ts'
+import { readCertificate } from '../../src/sign-in/certificate.ts'
+import { AZURE_ENDPOINTS, makeTokens } from '../../src/sign-in/token.ts'
 import {
   assertRefused,
   EXCHANGE,
@@ -148,6 +150,16 @@ describe('a client assertion', () => {
       const token = String(reply.body.access_token)
       assert.equal((await under.graph('GET', '/v1.0/users', undefined, { token })).status, 200)
     }
+  })
+
+  it('as our own sign-in makes it is accepted', async () => {
+    await using under = await openUnderTest(seed)
+    const pem = `${String(good.key.export({ type: 'pkcs8', format: 'pem' }))}${good.pem}`
+    const certificate = await readCertificate({ bytes: Buffer.from(pem), password: '' })
+    const tokens = makeTokens(under.clock, { ...AZURE_ENDPOINTS, entra: under.sandbox.url })
+    const request = { from: 'entra', tenantId: TENANT, clientId: CLIENT, scope: GRAPH } as const
+    const token = await tokens.get({ ...request, certificate })
+    assert.equal((await under.graph('GET', '/v1.0/users', undefined, { token })).status, 200)
   })
 
   it('of an issuer that the application trusts is accepted', async () => {
