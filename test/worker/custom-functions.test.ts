@@ -1,6 +1,6 @@
 // Functions of the customer's own: found, held to the contract, and harmless to the others when they are broken.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -93,6 +93,12 @@ describe('custom functions', () => {
   it('need a folder that can be read', async () => {
     const { problems } = await discover({}, join(folder, 'none'))
     assert.match(problems[0]!, /cannot be read/)
+  })
+
+  it('the one that the documentation shows is one', async () => {
+    const text = await readFile(join(root, 'docs/custom-functions.md'), 'utf8')
+    const [, code] = text.match(/```ts\n([\s\S]*?)```/)!
+    assert.deepEqual((await discover({ 'office.ts': code! })).names, ['Set-Office'])
   })
 
   it('the template in examples is one, and does what it says', async () => {

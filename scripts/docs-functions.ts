@@ -1,0 +1,62 @@
+// The generated part of docs/functions.md: every function of the worker, from its definition.
+// `node scripts/run.mjs scripts/docs-functions.ts --write` writes it, test/worker/function-docs.test.ts compares it.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WorkerFunction } from '../src/worker/catalogue.ts'
+import { type Field, referenceOf } from '../src/worker/function-reference.ts'
+import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
+import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+
+export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
+  { file: 'docs/functions.md', section: 'list', render: renderList },
+  { file: 'docs/functions.md', section: 'functions', render: renderFunctions },
+]
+
+const anchorOf = (name: string): string => name.toLowerCase()
+
+function renderList(): string {
+  const rows = STANDARD_FUNCTIONS.map(({ name, description }) => [
+    `[${name}](#${anchorOf(name)})`,
+    description,
+  ])
+  return markdownTable(['Function', 'What it does'], rows)
+}
+
+function renderFunctions(): string {
+  return STANDARD_FUNCTIONS.map(renderFunction).join('\n\n')
+}
+
+function renderFunction(one: WorkerFunction): string {
+  const { name, description, parameters, result, resultType, ...rest } = referenceOf(one)
+  const takes = markdownTable(['Parameter', 'Type', 'Default', 'Meaning'], parameters.map(takesRow))
+  const gives =
+    result.length > 0
+      ? markdownTable(['Result', 'Type', 'Meaning'], result.map(givesRow))
+      : `Result: ${resultType}.`
+  const undo = rest.undo ?? 'nothing to take back'
+  const twice = rest.isIdempotent ? 'yes' : 'no: a job that may have run is not run again'
+  const facts = [
+    `Needs: ${rest.permissions.map((one) => `\`${one}\``).join(', ') || 'nothing'}`,
+    `May run twice: ${twice}`,
+    `Undo: ${undo}`,
+  ]
+  const list = facts.map((fact) => `- ${fact}`).join('\n')
+  return `### ${name}\n\n${description}\n\n${takes}\n\n${gives}\n\n${list}`
+}
+
+const takesRow = ({ name, type, isRequired, default: value, about }: Field): string[] => [
+  `\`${name}\``,
+  type,
+  isRequired ? '**required**' : (value ?? ''),
+  about,
+]
+
+const givesRow = ({ name, type, about }: Field): string[] => [`\`${name}\``, type, about]
+
+if (import.meta.main && process.argv[2] === '--write') {
+  const root = join(import.meta.dirname, '..')
+  for (const document of FUNCTION_DOCUMENTS) {
+    const path = join(root, document.file)
+    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
+  }
+}

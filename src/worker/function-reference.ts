@@ -1,0 +1,95 @@
+// A function as people read about it: on the command line, and in docs/functions.md. Everything comes from its definition.
+import { parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
+
+export interface Field {
+  readonly name: string
+  /** In words: "text", "true or false", "list of text". */
+  readonly type: string
+  readonly isRequired: boolean
+  /** As written in a runbook; null when there is none. */
+  readonly default: string | null
+  readonly about: string
+}
+
+export interface FunctionReference {
+  readonly name: string
+  readonly description: string
+  readonly parameters: readonly Field[]
+  /** The fields of the result; none when it is not an object. */
+  readonly result: readonly Field[]
+  readonly resultType: string
+  /** In words. */
+  readonly permissions: readonly string[]
+  readonly isIdempotent: boolean
+  readonly undo: string | null
+}
+
+export function referenceOf(one: WorkerFunction): FunctionReference {
+  const result = resultSchema(one) as Schema
+  const { graph = [], exchange = [] } = one.permissions
+  return {
+    name: one.name,
+    description: one.description,
+    parameters: fieldsOf(parametersSchema(one) as Schema, ''),
+    result: fieldsOf(result, ''),
+    resultType: typeOf(result),
+    permissions: [
+      ...graph.map((role) => `Microsoft Graph: ${role}`),
+      ...exchange.map((role) => `Exchange: ${role}`),
+    ],
+    isIdempotent: one.isIdempotent,
+    undo: one.undo,
+  }
+}
+
+/** The part of JSON Schema that definitions use. */
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly description?: string
+  readonly format?: string
+}
+
+/** Fields of fields too, as `data.Match`. */
+function fieldsOf({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
+  return Object.entries(properties).flatMap(([key, schema]) => {
+    const name = prefix + key
+    const field: Field = {
+      name,
+      type: typeOf(schema),
+      isRequired: required.includes(key),
+      default: schema.default === undefined ? null : String(schema.default),
+      about: schema.description ?? '',
+    }
+    return schema.properties ? fieldsOf(schema, `${name}.`) : [field]
+  })
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: 'true or false',
+  null: 'null',
+  object: 'map',
+}
+
+function typeOf(schema: Schema): string {
+  const { type, anyOf, items } = schema
+  if (schema.enum) return schema.enum.map(String).join(' or ')
+  if (anyOf) {
+    // Empty text stands for "not given" and needs no word of its own.
+    const words = anyOf.filter((one) => one.const !== '').map(typeOf)
+    return [...new Set(words)].join(' or ')
+  }
+  if (Array.isArray(type)) return type.map((one) => WORDS[one] ?? one).join(' or ')
+  if (type === 'array') return `list of ${items ? typeOf(items) : 'anything'}`
+  if (schema.format === 'uuid') return 'GUID'
+  return WORDS[String(type)] ?? 'anything'
+}

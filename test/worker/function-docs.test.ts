@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { expectedText } from '../../scripts/docs.ts'
+import { FUNCTION_DOCUMENTS } from '../../scripts/docs-functions.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+describe('docs/functions.md', () => {
+  for (const document of FUNCTION_DOCUMENTS) {
+    it(`agrees with the program: ${document.section}`, () => {
+      const text = readFileSync(join(root, document.file), 'utf8')
+      const advice = 'run: node scripts/run.mjs scripts/docs-functions.ts --write'
+      assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)
+    })
+  }
+})
+
+describe('every function of the worker', () => {
+  for (const one of STANDARD_FUNCTIONS) {
+    it(`${one.name} says who must allow it and how to take it back`, () => {
+      assert.match(one.name, /^[A-Z][a-z]+-[A-Z]\w+$/)
+      assert.match(one.description, /\.$/)
+      const { graph = [], exchange = [] } = one.permissions
+      assert.ok(graph.length + exchange.length > 0, 'permissions')
+      if (one.undo !== null) assert.match(one.undo, /\.$/)
+    })
+  }
+})
