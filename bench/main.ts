@@ -5,8 +5,9 @@ import type { Bench } from './bench.ts'
 import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { engineBench } from './engine.ts'
+import { schedulerBench } from './scheduler.ts'
 
-const BENCHES: readonly Bench[] = [engineBench, busBench]
+const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
 const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])

@@ -1,0 +1,53 @@
+// One tick in a process of its own: `node bench/scheduler-process.ts <database url> <source url>`. Tells its parent how long the tick
+// took, what it cost in processor time, and how much memory the process ever had.
+import { randomUUID } from 'node:crypto'
+import { realClock } from '../src/clock.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { sourcesFrom } from '../src/scheduler/access.ts'
+import { tick } from '../src/scheduler/tick.ts'
+import { timeMs } from './bench.ts'
+import { benchDoor } from './engine-process.ts'
+
+export const RUNBOOK = 'bench'
+export const CONNECTION = 'MATOOLKIT_SOURCE_BENCH'
+
+export interface TickFigures {
+  readonly ms: number
+  readonly cpuMs: number
+  readonly peakMb: number
+  readonly outcome: string
+  readonly error: string | null
+  readonly counts: Readonly<Record<string, number>>
+}
+
+const SETTINGS = {
+  sourceFolder: null,
+  sourceTimeoutSec: 300,
+  identityEndpoint: null,
+  identityHeader: null,
+}
+
+if (import.meta.main) {
+  const [url] = process.argv.slice(2)
+  const db = await openPostgres({ url: url!, poolSize: 4 })
+  const options = {
+    door: benchDoor(db),
+    sources: sourcesFrom(SETTINGS, realClock()),
+    intervalMs: 300_000,
+    newToken: randomUUID,
+    startedBy: 'bench',
+    evenIfNotDue: true,
+  }
+  const before = process.cpuUsage()
+  let report: Awaited<ReturnType<typeof tick>> = null
+  const ms = await timeMs(async () => {
+    report = await tick(options, RUNBOOK, new AbortController().signal)
+  })
+  const { user, system } = process.cpuUsage(before)
+  await db.close()
+  const { outcome, error, counts } = report ?? { outcome: 'not due', error: null, counts: {} }
+  const peakMb = process.resourceUsage().maxRSS / 1024
+  const figures: TickFigures = { ms, cpuMs: (user + system) / 1000, peakMb, outcome, error, counts }
+  process.send?.(figures)
+  process.disconnect()
+}
