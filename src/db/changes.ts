@@ -40,17 +40,19 @@ async function insertSteps(
   { newSteps, batch }: Draft,
 ): Promise<ReadonlyMap<number, number>> {
   if (newSteps.length === 0) return new Map()
-  // Rows come back in the order they were given: identity numbers rise with it.
+  // Rows come back in the order they were given: identity numbers rise with it. A row may have been cancelled already: the
+  // init that a version adds, when the one that runs fails in this very change.
   const rows = await tx.query<{ id: number }>(
     `insert into step_executions (batch_id, kind, batch_member_id, origin_step_id, origin_attempt, removal_number,
-       runbook_version, step_name, step_index, worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec,
-       max_retries, retry_interval_sec, retry_backoff, retry_max_interval_sec, timeout_sec, status)
-     select $1, kind, member, origin, origin_attempt, removal, version, name, index, worker, on_failure,
-            poll_interval is not null, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, 'pending'
-       from unnest($2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::int[], $7::int[], $8::text[], $9::int[],
-                   $10::text[], $11::text[], $12::int[], $13::int[], $14::int[], $15::int[], $16::text[], $17::int[], $18::int[])
-            with ordinality as s (kind, member, origin, origin_attempt, removal, version, name, index, worker, on_failure,
-                   poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, n)
+       status, completed_at, runbook_version, step_name, step_index, worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec,
+       max_retries, retry_interval_sec, retry_backoff, retry_max_interval_sec, timeout_sec)
+     select $1, kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index, worker, on_failure,
+            poll_interval is not null, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout
+       from unnest($2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::int[], $7::text[], $8::timestamptz[], $9::int[],
+                   $10::text[], $11::int[], $12::text[], $13::text[], $14::int[], $15::int[], $16::int[], $17::int[],
+                   $18::text[], $19::int[], $20::int[])
+            with ordinality as s (kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index,
+                   worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, n)
       order by n
      returning id`,
     [
@@ -62,6 +64,8 @@ async function insertSteps(
         (s) => s.originStepId,
         (s) => s.originAttempt,
         (s) => s.removalNumber,
+        (s) => s.status,
+        (s) => time(s.completedAt),
         ...planColumns.map((pick) => (s: Step) => pick(s)),
       ),
     ],

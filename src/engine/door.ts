@@ -74,7 +74,7 @@ export async function changeBatch<T>(
 
 /**
  * Locks the batch, loads what every decision needs, and puts the batch on the active version if it is not yet. For changes of two
- * batches at once; else use `changeBatch`.
+ * batches at once; else use `changeBatch`. Whoever enters leaves or throws: some of the version's rows are written here already.
  */
 export async function enter(door: Door, tx: Tx, batchId: number, actor: string): Promise<Visit> {
   const batch = await lockBatch(tx, batchId)

@@ -69,8 +69,10 @@ async function moveChunk(
   const { from, to } = await enterBoth(door, tx, order)
   await requireMembers(from, memberIds)
   const wrong = refuseBatches(from, to)
-  if (wrong)
+  if (wrong) {
+    for (const visit of new Set([from, to])) await leave(visit)
     return { done: [], refused: memberIds.map((memberId) => ({ memberId, reason: wrong })) }
+  }
   await bringMembers(from, memberIds, { all: true })
   const rows = await rowsThere(from, to, memberIds)
   const outcome: Outcome = { done: [], refused: [] }

@@ -79,6 +79,31 @@ it('running and asked for again: the new one follows, before any phase', () =>
     assert.equal((await batchOf(world, batchId)).status, 'active')
   }))
 
+it('running, asked for again, and failing before anybody came to the batch: the new one is cancelled with it', () =>
+  story({}, async (world) => {
+    world.answer = () => 'silent'
+    const batchId = await begin(world, withInit(open('unlock')))
+    await world.settle()
+    await world.result(world.jobs[0]!, { fail: 'stuck' })
+    await world.publish(withInit(open('unlock'), open('light')), { rerunInit: true })
+    await world.settle()
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
+    assert.deepEqual(await initRows(world), [
+      'unlock 1 failed',
+      'unlock 2 cancelled',
+      'light 2 cancelled',
+    ])
+    world.answer = () => ({ ok: true })
+    await restartBatch(world.door, order(batchId))
+    await world.pass(2 * 3600)
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    assert.deepEqual(await initRows(world), [
+      'unlock 1 skipped',
+      'unlock 2 succeeded',
+      'light 2 succeeded',
+    ])
+  }))
+
 it('asked for again on a batch under way: its outputs count, its failure is told and fails nothing', () =>
   story({}, async (world) => {
     const room = open('unlock', 'output_params: { Room: room }')
