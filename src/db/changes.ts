@@ -21,6 +21,11 @@ const mustMove = (what: string, moved: number, wanted: number): void => {
  * and the next one's parameters are written while the database works on the one before.
  */
 export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
+  await Promise.all([writeRows(tx, draft), updatePhases(tx, draft), updateBatch(tx, draft)])
+}
+
+/** All but the phases and the batch itself: what belongs to single members and steps. */
+export async function writeRows(tx: Tx, draft: Draft): Promise<void> {
   const ids = await insertSteps(tx, draft)
   const real = (id: number): number => (id < 0 ? ids.get(id)! : id)
   await Promise.all([
@@ -29,8 +34,6 @@ export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
     replaceWaits(tx, draft, real),
     insertAttempts(tx, draft.batch.id, draft.now, draft.attempts),
     updateMembers(tx, draft),
-    updatePhases(tx, draft),
-    updateBatch(tx, draft),
     insertEvents(tx, draft.batch.id, draft.now, draft.actor, draft.events, real),
   ])
 }

@@ -1,6 +1,6 @@
-// Loading: the rows a decision needs, in a handful of statements whatever their number. The batch is locked first, always:
-// two transactions that each finish one of a phase's last two steps would otherwise each see the other one open, and neither
-// would close the phase. Statements after the lock see what the former holder committed (READ COMMITTED).
+// Loading: the rows a decision needs, in a handful of statements whatever their number. The batch is locked first, always: alone,
+// or shared by those who change nothing but members of their own (engine/beside.ts). Statements after a lock see what its former
+// holder committed (READ COMMITTED).
 import type { Batch, Member, Phase, Step, StepPlan, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { idArray } from './columns.ts'
@@ -22,11 +22,28 @@ const BATCH = `
  * batch on, never newer than what was published. So the greater of the two counts, and a batch never goes back.
  */
 export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
+  await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
   const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for update`, [
     batchId,
   ])
   return rows[0] ?? null
 }
+
+/**
+ * Reads the batch and keeps everybody away who would lock it, until this transaction ends; others who share it may be there too.
+ * Locks of rows would do, but for one thing: sharers that come and go would keep a hold or a cancel waiting for ever, where the
+ * queue of an advisory lock is fair.
+ */
+export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null> {
+  await tx.query('select pg_advisory_xact_lock_shared($1)', [lockKey(batchId)])
+  const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for key share`, [
+    batchId,
+  ])
+  return rows[0] ?? null
+}
+
+/** Batches have the negative numbers; the positive ones are for single things (migrate.ts). */
+const lockKey = (batchId: number): number => -batchId
 
 interface PhaseRow extends Omit<Phase, 'steps' | 'members'> {
   pending: number
@@ -94,15 +111,29 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
   }))
 }
 
-export function loadMembers(db: Queryable, memberIds: readonly number[]): Promise<Member[]> {
+/**
+ * `wait` and `skip` lock the rows as well, in the order of their ids so that two who do so never wait for each other in a circle.
+ * `skip` leaves out those that somebody else has locked.
+ */
+export function loadMembers(
+  db: Queryable,
+  memberIds: readonly number[],
+  lock: 'none' | 'wait' | 'skip' = 'none',
+): Promise<Member[]> {
   return db.query<Member>(
     `select id, member_key as key, status, data_json as data, worker_data_json as outputs, failed_at as "failedAt",
             removed_at as "removedAt", removed_by as "removedBy", removal_number as "removalNumber",
             moved_to_batch_id as "movedToBatchId"
-       from batch_members where id = any($1::bigint[])`,
+       from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS[lock]}`,
     [idArray(memberIds)],
   )
 }
+
+const MEMBER_LOCKS = {
+  none: '',
+  wait: 'order by id for no key update',
+  skip: 'order by id for no key update skip locked',
+} as const
 
 // Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
 // What a phase step was told to be (its plan) is not read back: a version of a runbook never changes, so the plan is looked up

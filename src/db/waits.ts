@@ -82,16 +82,21 @@ export async function countOutstanding(
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
 }
 
-/** The longest-waiting steps of this batch for this worker; undoing before doing. */
+/**
+ * The longest-waiting steps of this batch for this worker; undoing before doing. `take` gives each of several askers others: what
+ * one of them has been given the next one passes over.
+ */
 export async function listQueued(
   db: Queryable,
   workerId: string,
   batchId: number,
   limit: number,
+  lock: 'none' | 'take' = 'none',
 ): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId" from waits
-      where worker_id = $1 and what = 'slot' and batch_id = $2 order by priority, since, step_id limit $3`,
+      where worker_id = $1 and what = 'slot' and batch_id = $2 order by priority, since, step_id limit $3
+      ${lock === 'take' ? 'for update skip locked' : ''}`,
     [workerId, batchId, limit],
   )
 }

@@ -55,6 +55,8 @@ export interface Visit {
   readonly door: Door
   /** Slots this change may use besides those it frees, by worker. */
   readonly room: Map<string, number>
+  /** False when others may be changing other members of the batch at the same time: see beside.ts. */
+  readonly isAlone: boolean
 }
 
 /** Runs one change of one batch. What `work` returns is returned once everything is committed. */
@@ -77,7 +79,20 @@ export async function changeBatch<T>(
  * batches at once; else use `changeBatch`. Whoever enters leaves or throws: some of the version's rows are written here already.
  */
 export async function enter(door: Door, tx: Tx, batchId: number, actor: string): Promise<Visit> {
-  const batch = await lockBatch(tx, batchId)
+  const visit = await makeVisit(door, tx, await lockBatch(tx, batchId), batchId, actor, true)
+  if (isBehind(visit.draft.batch)) await takeVersion(visit)
+  return visit
+}
+
+/** The facts about a batch that is locked, alone or shared. */
+export async function makeVisit(
+  door: Door,
+  tx: Tx,
+  batch: Batch | null,
+  batchId: number,
+  actor: string,
+  isAlone: boolean,
+): Promise<Visit> {
   if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
   const phases = await loadPhases(tx, batchId)
   const versions = new Set([
@@ -89,17 +104,9 @@ export async function enter(door: Door, tx: Tx, batchId: number, actor: string):
   for (const version of versions) {
     runbooks.set(version, await door.runbooks.get(tx, batch.runbookName, version))
   }
-  const draft = new Draft({
-    now: door.clock.now(),
-    actor,
-    batch,
-    phases,
-    runbooks,
-    random: door.random,
-  })
-  const visit: Visit = { tx, draft, door, room: new Map() }
-  if (isBehind(batch)) await takeVersion(visit)
-  return visit
+  const { random } = door
+  const draft = new Draft({ now: door.clock.now(), actor, batch, phases, runbooks, random })
+  return { tx, draft, door, room: new Map(), isAlone }
 }
 
 /** The active version for a batch under way. `how` overrules what its publisher decided. */
@@ -118,13 +125,18 @@ export async function leave(visit: Visit): Promise<void> {
   checkFuse(draft)
   if (draft.wantsWithdrawal)
     await callBackJobs(visit, `the batch is held: ${draft.batch.heldReason}`)
-  await useFreedSlots(visit)
-  sendQueued(draft, visit.room)
-  await useSlotsLeft(visit)
+  await sendInRoom(visit)
   count(draft)
   close(draft)
-  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
+  const sends = jobMessages(draft)
   await Promise.all([writeChanges(tx, draft), sends.length > 0 && enqueueNew(tx, sends, draft.now)])
+}
+
+/** Sends what waits while its worker has room: slots that this change was given, and those that it frees. */
+export async function sendInRoom(visit: Visit): Promise<void> {
+  await useFreedSlots(visit)
+  sendQueued(visit.draft, visit.room)
+  await useSlotsLeft(visit)
 }
 
 /** A job that ended leaves a slot; it is used again at once, within the batch's fair part while another batch waits too. */
@@ -158,21 +170,24 @@ async function fairPart(
  * Filling them in a transaction of its own cost a third more transactions on a batch larger than the window.
  */
 async function useSlotsLeft(visit: Visit): Promise<void> {
-  const { tx, draft, room } = visit
+  const { tx, draft, room, isAlone } = visit
   if (draft.batch.heldAt !== null) return
   for (const [workerId, left] of room) {
     if (left <= 0) continue
-    const queued = await listQueued(tx, workerId, draft.batch.id, left)
+    const lock = isAlone ? 'none' : 'take'
+    const queued = await listQueued(tx, workerId, draft.batch.id, left, lock)
     const fresh = queued.filter(({ stepId }) => !draft.steps.has(stepId))
     if (fresh.length === 0) continue
-    await bringMembers(
-      visit,
-      fresh.flatMap(({ memberId }) => memberId ?? []),
-    )
+    const memberIds = fresh.flatMap(({ memberId }) => memberId ?? [])
+    // Somebody beside us may be at one of them, and may want one of ours: waiting for each other would never end.
+    await bringMembers(visit, memberIds, { isOptional: true })
     if (fresh.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
     sendQueued(draft, room)
   }
 }
+
+export const jobMessages = ({ batch, jobs }: Draft): Send[] =>
+  jobs.map((job) => jobMessage(batch, job))
 
 function jobMessage(
   batch: Batch,
@@ -202,19 +217,30 @@ function jobMessage(
   }
 }
 
-/** Members and their steps into the draft. `all` takes the passed steps too. */
+interface Bringing {
+  /** Steps to load whatever their status. */
+  readonly stepIds?: readonly number[]
+  /** The passed steps too. */
+  readonly all?: boolean
+  /** Steps that this transaction inserted. */
+  readonly newIds?: ReadonlySet<number>
+  /** Members whom somebody beside us has are left out, not waited for. */
+  readonly isOptional?: boolean
+}
+
+/** Members and their steps into the draft. Unless the batch is ours alone the members are locked first. */
 export async function bringMembers(
-  { tx, draft, door }: Visit,
+  { tx, draft, door, isAlone }: Visit,
   memberIds: readonly number[],
-  options: { stepIds?: readonly number[]; all?: boolean; newIds?: ReadonlySet<number> } = {},
+  options: Bringing = {},
 ): Promise<void> {
   const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
   if (missing.length === 0) return
-  const [members, steps] = await Promise.all([
-    loadMembers(tx, missing),
-    loadStepsOfMembers(tx, draft.batch.id, missing, options),
-  ])
+  const lock = isAlone ? 'none' : options.isOptional ? 'skip' : 'wait'
+  const members = await loadMembers(tx, missing, lock)
   draft.addMembers(members)
+  const ids = members.map(({ id }) => id)
+  const steps = await loadStepsOfMembers(tx, draft.batch.id, ids, options)
   await addSteps(door, tx, draft, steps, options.newIds)
 }
 

@@ -1,7 +1,7 @@
 // The window: at most so many unsettled jobs per worker, shared fairly between the batches that wait for it.
 // Only here does a transaction take slots that it did not free itself, and it holds the worker's row while it does.
 import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
-import { lockWorker, rememberServed } from '../db/workers.ts'
+import { findWorkerLimit, lockWorker, rememberServed } from '../db/workers.ts'
 import { shareSlots } from '../domain/decide/window.ts'
 import { bringBatchSteps, bringMembers, type Door, enter, leave } from './door.ts'
 import { orHold } from './poison.ts'
@@ -11,6 +11,7 @@ const STEPS_PER_CHUNK = 500
 
 /** Sends what the worker's window has room for. Returns how many steps it looked at; 0 when there is nothing to do. */
 export async function fillWorker(door: Door, workerId: string, actor: string): Promise<number> {
+  if (await isFull(door, workerId)) return 0
   let looked = 0
   for (const batchId of await listBatchesWaiting(door.db, workerId)) {
     await orHold(door, batchId, actor, async () => {
@@ -18,6 +19,17 @@ export async function fillWorker(door: Door, workerId: string, actor: string): P
     })
   }
   return looked
+}
+
+/**
+ * A look without a lock. Freed slots are mostly used again by whoever freed them, so after nearly every chunk there is nothing to
+ * fill, and a transaction that holds the worker's row to find that out keeps others waiting.
+ */
+async function isFull(door: Door, workerId: string): Promise<boolean> {
+  const limit = (await findWorkerLimit(door.db, workerId)) ?? door.maxOutstanding
+  let out = 0
+  for (const jobs of (await countOutstanding(door.db, workerId)).values()) out += jobs
+  return out >= limit
 }
 
 async function fillFromBatch(

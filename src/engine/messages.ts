@@ -13,6 +13,7 @@ import { onResult } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { type Message, parseJobId } from '../domain/messages.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { changeMembers } from './beside.ts'
 import {
   bringBatchSteps,
   bringMembers,
@@ -174,7 +175,8 @@ async function handleGroup(
   verdicts: Verdict[],
 ): Promise<void> {
   try {
-    await changeBatch(door, batchId, ACTOR, (visit) => decideAll(visit, group))
+    const change = group.every(isOfMember) ? changeMembers : changeBatch
+    await change(door, batchId, ACTOR, (visit) => decideAll(visit, group))
   } catch (error) {
     if (isTransient(error)) throw error
     if (group.length > 1) {
@@ -188,6 +190,12 @@ async function handleGroup(
     const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
     if (!isUnknown) await holdAfterFailure(door, batchId, error, ACTOR)
   }
+}
+
+/** Most likely it touches nothing but its member. A failure may be the member's last one, which is counted on the batch. */
+function isOfMember({ message, step }: Addressed): boolean {
+  if (message.messageType !== 'worker-result' || message.status === 'Failure') return false
+  return step !== null && step.memberId !== null && parseJobId(message.jobId)?.kind === 'phase'
 }
 
 async function decideAll(visit: Visit, group: readonly Addressed[]): Promise<void> {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
+import { lockBatch } from '../../src/db/facts.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createBatch } from '../../src/engine/create.ts'
 import { changeBatch, type Door, enter, leave } from '../../src/engine/door.ts'
@@ -143,7 +144,7 @@ it('who waits for the batch while it is put on a version published meanwhile dec
   const locked = Promise.withResolvers<void>()
   const published = Promise.withResolvers<void>()
   const holder = world.db.transaction(async (tx) => {
-    await tx.query('select from batches where id = $1 for update', [batchId])
+    await lockBatch(tx, batchId)
     locked.resolve()
     await published.promise
     await leave(await enter(world.door, tx, batchId, 'holder'))

@@ -27,8 +27,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'jobs published whether or not the commit succeeds',
     file: DOOR,
-    find: '  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))\n',
-    replace: `  const sends = draft.jobs.map((job) => jobMessage(draft.batch, job))
+    find: '  const sends = jobMessages(draft)\n',
+    replace: `  const sends = jobMessages(draft)
   void visit.door.db.transaction((own) => enqueueNew(own, sends, draft.now)).catch(() => {})\n`,
   },
   {
@@ -45,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     const visit = await enter(door, tx, batchId, actor)
     const result = await work(visit)
     await leave(visit)
-    sends = visit.draft.jobs.map((job) => jobMessage(visit.draft.batch, job))
+    sends = jobMessages(visit.draft)
     await withdraw(tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
     return result
   })

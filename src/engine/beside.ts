@@ -1,0 +1,75 @@
+// Changing members of a batch beside others who change other members of it. A batch has one lock, and while one chunk of results
+// had it the next one waited, so a batch of 100,000 was worked off on half of the machine.
+//
+// Why nothing can go wrong that could not go wrong before:
+// - Whoever is here shares the batch. What changes it, its phases or who is in it (hold, cancel, due phases, new steps, removals,
+//   versions) locks it alone, waits for those who share it, and makes those who come later wait (shareBatch in db/facts.ts). So the
+//   batch, its phases' statuses and its runbook stand still for as long as a decision takes.
+// - Two who share it never have the same member: members are locked before their steps are read. What a decision reads and writes
+//   but for the counters hangs on its own members.
+// - The counters are added to at the very end, and the database says what they are then (db/counts.ts). With these the same pure
+//   functions that open and close phases and look after the fuse are asked. If they have anything to do, all of it is rolled back
+//   and done again alone: the last chunk of a phase, say, is done twice.
+import { enqueueNew } from '../bus/outbox.ts'
+import { writeRows } from '../db/changes.ts'
+import { addToCounts, type Counts, copyCounts } from '../db/counts.ts'
+import { shareBatch } from '../db/facts.ts'
+import type { Draft } from '../domain/decide/draft.ts'
+import { checkFuse, close, count } from '../domain/decide/finish.ts'
+import { changeBatch, type Door, jobMessages, makeVisit, sendInRoom, type Visit } from './door.ts'
+import { isBehind } from './transition.ts'
+
+/** Thrown to roll back: what is to be done needs the batch alone. */
+class MustBeAlone extends Error {
+  override readonly name = 'MustBeAlone'
+}
+
+/**
+ * Runs one change of members that `work` brings with `bringMembers`, beside others if it can and else alone. `work` may run
+ * twice: it changes nothing but its visit.
+ */
+export async function changeMembers<T>(
+  door: Door,
+  batchId: number,
+  actor: string,
+  work: (visit: Visit) => Promise<T>,
+): Promise<T> {
+  try {
+    return await door.db.transaction(async (tx) => {
+      const visit = await makeVisit(door, tx, await shareBatch(tx, batchId), batchId, actor, false)
+      if (isBehind(visit.draft.batch)) throw new MustBeAlone()
+      const before = new Map(visit.draft.phases.map((phase) => [phase.id, copyCounts(phase)]))
+      const result = await work(visit)
+      await leaveBeside(visit, before)
+      return result
+    })
+  } catch (error) {
+    if (!(error instanceof MustBeAlone)) throw error
+    return changeBatch(door, batchId, actor, work)
+  }
+}
+
+async function leaveBeside(visit: Visit, before: ReadonlyMap<number, Counts>): Promise<void> {
+  const { tx, draft } = visit
+  count(draft)
+  await sendInRoom(visit)
+  count(draft)
+  requireMembersOnly(draft)
+  for (const { id, fuseAcknowledged } of draft.changedPhases) {
+    if (fuseAcknowledged !== before.get(id)!.fuseAcknowledged) throw new MustBeAlone()
+  }
+  const sends = jobMessages(draft)
+  await Promise.all([
+    writeRows(tx, draft),
+    sends.length > 0 && enqueueNew(tx, sends, draft.now),
+    addToCounts(tx, [...draft.changedPhases], before),
+  ])
+  checkFuse(draft)
+  close(draft)
+  requireMembersOnly(draft)
+}
+
+function requireMembersOnly({ isBatchChanged, wantsWithdrawal, events }: Draft): void {
+  const isWider = events.some(({ thing }) => thing === 'phase' || thing === 'batch')
+  if (isBatchChanged || wantsWithdrawal || isWider) throw new MustBeAlone()
+}
