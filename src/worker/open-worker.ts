@@ -63,6 +63,11 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
     ...(onIdle && config.idleExitSec > 0
       ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
       : {}),
+    onAnswer: ({ jobId, batchId, functionName, status, durationMs, error }) =>
+      log.info(
+        { workerId, jobId, batchId, functionName, status, durationMs, failure: error?.type },
+        'A job has ended.',
+      ),
     onError: (error) => log.error({ err: error, workerId }, 'The worker met an error and goes on.'),
   })
   const health = await openHealthOf(worker, options)
@@ -126,7 +131,9 @@ async function openTenant(
   }
   const credential = await openCredential(config, clock, log, vault)
   const { secrets } = vault
-  const tenant = connectTenant({ config, credential, tokens, secrets, clock })
+  const onThrottled = (service: string, sec: number) =>
+    log.warn({ service, sec }, 'A service says that it is asked too much: all its calls wait.')
+  const tenant = connectTenant({ config, credential, tokens, secrets, clock, onThrottled })
   try {
     await tenant.signIn()
   } catch (error) {

@@ -33,6 +33,8 @@ export interface WorkerOptions {
   readonly pollMs?: number
   /** Told once when for so long no job came, none ran and nothing was left to send. */
   readonly idleExit?: { readonly afterMs: number; onIdle(): void }
+  /** Told of every job that was run. */
+  readonly onAnswer?: (answer: Answer) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -165,7 +167,7 @@ export class Worker implements Service {
 
   /** Never rejects: what a function throws is in its answer. */
   async #run(job: Job): Promise<void> {
-    const { workerId, clock, tenant = NO_TENANT, onError } = this.#options
+    const { workerId, clock, tenant = NO_TENANT, onAnswer, onError } = this.#options
     const setting = {
       workerId,
       catalogue: this.#catalogue,
@@ -178,6 +180,7 @@ export class Worker implements Service {
       if (answer === null) return await this.#giveBack(job.jobId)
       this.#answers.keep(answer)
       this.#queue(answer)
+      onAnswer?.(answer)
     } catch (error) {
       onError(error)
       this.#inHand.delete(job.jobId)

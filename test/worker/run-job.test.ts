@@ -130,15 +130,25 @@ describe('secrets of a job', () => {
   it('never leave with the answer, neither used ones nor made ones', async () => {
     const told = await answerOf(
       async (params, { secrets }) => {
-        const made = 'Xy9!made-now'
+        const made = 'Xy9"made & now'
         const reference = await secrets.put('made', made)
-        return { reference, said: [`${params.Text} and ${made}`] }
+        const said = [
+          `${params.Text} and ${made}`,
+          JSON.stringify({ made }),
+          encodeURIComponent(made),
+        ]
+        return { reference, said, [made]: 1 }
       },
       { parameters: marked },
     )
     assert.deepEqual(told.result, {
       reference: 'matoolkit-made',
-      said: ['Bearer [secret matoolkit-hook] and [secret made]'],
+      said: [
+        'Bearer [secret matoolkit-hook] and [secret made]',
+        '{"made":"[secret made]"}',
+        '[secret made]',
+      ],
+      '[secret made]': 1,
     })
     const { error } = await answerOf(
       async ({ Text }) => {

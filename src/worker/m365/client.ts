@@ -47,6 +47,8 @@ export interface ClientOptions {
   readRefusal(answer: HttpAnswer, body: Json): Refusal
   /** Where the service means something else by a status than others do; null where it does not. */
   verdictOf?(status: number, refusal: Refusal): Verdict | null
+  /** Told whenever the gate closes, and for how long. */
+  readonly onThrottled?: (service: string, sec: number) => void
   /** From 0 up to 1, for the jitter. */
   random(): number
   /** Aborts after so many real milliseconds. */
@@ -84,16 +86,20 @@ export class ApiClient {
   }
 
   async call(request: ClientRequest): Promise<RestAnswer> {
-    const { policy, clock, gate } = this.#options
+    const { policy, clock, gate, service, onThrottled } = this.#options
     const requestId = randomUUID()
     let refused: string | undefined
     for (let attempt = 1; ; attempt++) {
-      const token = await this.#token(request.signal, refused)
-      const outcome = await this.#attempt(request, token, requestId)
+      const got = await this.#token(request.signal, refused)
+      const token = 'failure' in got ? null : got.token
+      const outcome = 'failure' in got ? got : await this.#attempt(request, token, requestId)
       if ('body' in outcome) return outcome
       const { verdict, failure } = outcome
       const waitMs = outcome.waitMs ?? this.#backoffMs(attempt)
-      if (verdict === 'throttled') gate.closeFor(waitMs)
+      if (verdict === 'throttled') {
+        gate.closeFor(waitMs)
+        onThrottled?.(service, waitMs / 1_000)
+      }
       const isLast = attempt >= policy.attempts || verdict === 'final'
       const isRefusedAgain = verdict === 'unauthorised' && (refused !== undefined || token === null)
       const mayBeDone = verdict === 'unsure' && !request.isIdempotent
@@ -103,17 +109,22 @@ export class ApiClient {
     }
   }
 
-  async #token(signal: AbortSignal, refused: string | undefined): Promise<string | null> {
+  async #token(
+    signal: AbortSignal,
+    refused: string | undefined,
+  ): Promise<{ readonly token: string | null } | Setback> {
     const { token, service } = this.#options
-    if (!token) return null
+    if (!token) return { token: null }
     try {
-      return await orAborted(token(refused), signal)
+      return { token: await orAborted(token(refused), signal) }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof SignInFault)) throw error
-      const code = error.kind === 'sign_in' ? 'SignInRefused' : 'SignInUnreachable'
+      const isFinal = error.kind === 'sign_in'
+      const code = isFinal ? 'SignInRefused' : 'SignInUnreachable'
       const message = `No token for ${service}: ${error.message}`
-      throw new ApiError({ status: null, code, message, attempts: 0 }, { cause: error })
+      const failure = { status: null, code, message }
+      return { failure, verdict: isFinal ? 'final' : 'again', waitMs: null }
     }
   }
 

@@ -77,6 +77,7 @@ export interface TenantParts {
   /** For tests: chance and real time are the machine's unless given. */
   readonly random?: () => number
   readonly timeout?: ClientOptions['timeout']
+  readonly onThrottled?: NonNullable<ClientOptions['onThrottled']>
 }
 
 export interface ConnectedTenant extends Tenant {
@@ -99,7 +100,9 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     scope: `${service}/.default`,
     ...credential,
   })
-  const care = { clock, policy: retryPolicyOf(config), random, timeout }
+  const { onThrottled } = parts
+  const told = onThrottled ? { onThrottled } : {}
+  const care = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas

@@ -11,7 +11,7 @@ import { Gate, LaneLimit } from './limits.ts'
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled'
 > & {
   /** `https://outlook.office365.com`. */
   readonly url: string

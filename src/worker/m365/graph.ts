@@ -23,7 +23,7 @@ export interface GraphQuota {
 
 export type GraphOptions = Pick<
   ClientOptions,
-  'clock' | 'token' | 'policy' | 'random' | 'timeout'
+  'clock' | 'token' | 'policy' | 'random' | 'timeout' | 'onThrottled'
 > & {
   /** `https://graph.microsoft.com`, without a version. */
   readonly url: string

@@ -83,7 +83,10 @@ export function watchedSecrets(secrets: Secrets): {
 } {
   const seen = new Map<string, string>()
   const remember = (value: string, reference: string) => {
-    if (value.length >= HIDDEN_CHARS_MIN) seen.set(value, `[secret ${reference}]`)
+    if (value.length < HIDDEN_CHARS_MIN) return
+    // As it is, inside JSON that was quoted, and inside an address.
+    for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
+      seen.set(form, `[secret ${reference}]`)
   }
   return {
     secrets: {
@@ -107,5 +110,7 @@ function hidden(value: Json, seen: readonly (readonly [string, string])[]): Json
     return seen.reduce((text, [secret, instead]) => text.replaceAll(secret, instead), value)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((item) => hidden(item, seen))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hidden(item, seen)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [hidden(key, seen), hidden(item, seen)]),
+  )
 }

@@ -164,7 +164,11 @@ describe('throttling', () => {
   })
 
   it('is one gate for all slots: after a 429 with Retry-After 5 nothing leaves for 5 s', async () => {
-    const { clock, call, seen } = await graphWith((_, index) => (index === 2 ? busy('5') : OK))
+    const told: string[] = []
+    const onThrottled = (service: string, sec: number) => told.push(`${service} ${sec}`)
+    const { clock, call, seen } = await graphWith((_, index) => (index === 2 ? busy('5') : OK), {
+      onThrottled,
+    })
     const slots = Array.from({ length: 8 }, async () => {
       for (let job = 0; job < 4; job++) {
         await call()
@@ -182,6 +186,7 @@ describe('throttling', () => {
       [],
     )
     assert.equal(seen.length, 33)
+    assert.deepEqual(told, ['Microsoft Graph 5'])
     assert.equal(times(seen).filter((sec) => sec === 5).length, 8)
   })
 
@@ -300,6 +305,17 @@ describe('tokens of calls', () => {
     await service!.close()
     const never = await graphWith(() => ({ status: 401 }))
     assert.deepEqual([errorOf(await never.outcome()).attempts, never.seen.length], [2, 2])
+  })
+
+  it('that do not come are asked for again', async () => {
+    let asked = 0
+    const token = async () => {
+      if (++asked < 3) throw new SignInFault('unreachable', 'Microsoft Entra ID answered 503')
+      return 'token'
+    }
+    const { outcome, seen } = await graphWith([], { token })
+    assert.equal(await outcome({ method: 'POST', body: {} }), 200)
+    assert.deepEqual(times(seen), [6.9])
   })
 
   it('that cannot be had are an error of their own', async () => {
