@@ -65,7 +65,7 @@ export const API_ERRORS = rows({
     sentence:
       'The request has {count} mistake(s); the first: {first}. Correct them and send it again.',
   },
-  BODY_UNREADABLE: {
+  REQUEST_UNREADABLE: {
     http: 400,
     exit: EXIT.usage,
     sentence:

@@ -12,9 +12,12 @@ type JsonObject = { [key: string]: Json }
 /** Refusals that need no mention in each route. */
 function commonErrors(route: Route): ErrorCode[] {
   const signedIn: ErrorCode[] = ['NOT_SIGNED_IN', 'TOKEN_REFUSED', 'NOT_ALLOWED']
-  const always: ErrorCode[] = ['REQUEST_INVALID', 'RATE_LIMITED', 'INTERNAL', 'TRY_AGAIN']
+  const always: ErrorCode[] = [
+    ...(['REQUEST_INVALID', 'REQUEST_UNREADABLE', 'RATE_LIMITED'] as const),
+    ...(['INTERNAL', 'TRY_AGAIN'] as const),
+  ]
   const local: ErrorCode[] = ['HOST_REFUSED', 'ENCODING_REFUSED']
-  const withBody: ErrorCode[] = ['BODY_UNREADABLE', 'BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
+  const withBody: ErrorCode[] = ['BODY_TOO_LARGE', 'MEDIA_TYPE_UNKNOWN']
   return [
     ...always,
     ...local,

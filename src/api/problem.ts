@@ -96,7 +96,7 @@ export function asCoded(thrown: unknown): MatoolkitError {
   const known = FASTIFY_CODES[code]
   if (known) return new MatoolkitError(known, {}, { cause: thrown })
   if (statusCode >= 400 && statusCode < 500) {
-    return new MatoolkitError('BODY_UNREADABLE', {}, { cause: thrown })
+    return new MatoolkitError('REQUEST_UNREADABLE', {}, { cause: thrown })
   }
   if (isTransient(thrown)) return new MatoolkitError('TRY_AGAIN', {}, { cause: thrown })
   return new MatoolkitError(

@@ -102,6 +102,11 @@ interface ChangeRoute<P, Q, B, A extends Answers> extends Described, Schemas<P, 
   readonly rule: 'admin'
   /** What the audit calls it: `batch.cancel`. */
   readonly action: string
+  /**
+   * Too much for one transaction: the handler makes its own, chunk by chunk. The audit has a row `… begun` before the first of
+   * them and the row of the action after the last, so that what was done by halves can be seen too.
+   */
+  readonly inChunks?: true
   handle(ask: Ask<In<P>, In<Q>, In<B>>): Promise<ChangeReply<NoInfer<A>>>
 }
 
@@ -121,6 +126,7 @@ export interface Route extends Described {
   readonly answers: Answers
   /** Null for a route that changes nothing. */
   readonly action: string | null
+  readonly inChunks?: true
   readonly isPersonal: boolean
   // A method and not a property: the handler was typed by the very schemas that read its request, and methods may be narrower.
   handle(ask: Ask<unknown, unknown, unknown>): Promise<GivenReply>

@@ -1,7 +1,7 @@
 // A change, its audit row and its stored answer in one transaction: either all of them are there or none. A caller who lost the
 // answer asks again with the same Idempotency-Key and gets it, without anything being done twice.
-import type { AuditEntry } from '../db/audit.ts'
-import { insertAudit } from '../db/audit.ts'
+import { type AuditEntry, insertAudit } from '../db/audit.ts'
+import type { Queryable } from '../db/db.ts'
 import { claimKey, type KeyedCall, storeAnswer } from '../db/idempotency.ts'
 import { joined } from '../db/joined.ts'
 import type { Json } from '../domain/json.ts'
@@ -30,7 +30,50 @@ export function sentOf(route: Route, reply: GivenReply): SentReply {
   return { status, body: JSON.parse(JSON.stringify(body)) as Json, etag, headers }
 }
 
+/** A change of any kind. */
 export function runChange(
+  route: Route,
+  door: Door,
+  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
+  caller: Caller,
+  keyed: KeyedCall | null,
+): Promise<SentReply> {
+  return route.inChunks
+    ? runInChunks(route, door, ask, caller)
+    : runInOne(route, door, ask, caller, keyed)
+}
+
+async function runInChunks(
+  route: Route,
+  door: Door,
+  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
+  caller: Caller,
+): Promise<SentReply> {
+  const { params, query, body } = ask
+  await insertAudit(door.db, {
+    ...caller,
+    action: `${route.action} begun`,
+    subject: route.operation,
+    reason: null,
+    after: { params, query, body } as unknown as Json,
+  })
+  const reply = await route.handle({ ...ask, door })
+  await note(door.db, route, caller, reply)
+  return sentOf(route, reply)
+}
+
+async function note(
+  db: Queryable,
+  { action }: Route,
+  caller: Caller,
+  { noted }: GivenReply,
+): Promise<void> {
+  if (!noted) return
+  const { subject, reason = null, before, after } = noted
+  await insertAudit(db, { ...caller, action: action!, subject, reason, before, after })
+}
+
+function runInOne(
   route: Route,
   door: Door,
   ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
@@ -49,10 +92,7 @@ export function runChange(
     const inside = { ...door, db: joined(tx, door.db.kind) }
     const reply = await route.handle({ ...ask, door: inside })
     const sent = sentOf(route, reply)
-    if (reply.noted) {
-      const { subject, reason = null, before, after } = reply.noted
-      await insertAudit(tx, { ...caller, action: route.action!, subject, reason, before, after })
-    }
+    await note(tx, route, caller, reply)
     if (keyed) await storeAnswer(tx, keyed, sent.status, sent as unknown as Json)
     return sent
   })

@@ -82,6 +82,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     clientErrorHandler: refuseUnreadable,
+    // Addresses that cannot be read at all: no hook has run for them.
+    frameworkErrors: (error, request, reply) =>
+      sendProblem(desk, error, request as FastifyRequest, reply.headers(SECURITY_HEADERS)),
   })
   server.server.headersTimeout = HEADERS_TIMEOUT_MS
   server.server.maxConnections = CONNECTIONS_MAX
@@ -216,7 +219,7 @@ function refuseUnreadable(error: Error & { code?: string }, socket: Socket) {
       ? 'HEADERS_TOO_LARGE'
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'REQUEST_TOO_SLOW'
-        : 'BODY_UNREADABLE'
+        : 'REQUEST_UNREADABLE'
   const said = new MatoolkitError(code)
   const body = JSON.stringify(problemOf(said, randomUUID()))
   socket.end(

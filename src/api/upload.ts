@@ -62,7 +62,15 @@ export function uploadReader(): { read: ReadUpload; done(request: FastifyRequest
     read: async (request) => {
       if (running.size >= UPLOADS_AT_ONCE) throw new MatoolkitError('UPLOADS_BUSY')
       running.add(request)
-      return readForm(request)
+      try {
+        return await readForm(request)
+      } catch (error) {
+        // The parser's own errors are the caller's mistakes, but only some of them say so.
+        const { statusCode = 400 } = error as { statusCode?: number }
+        if (error instanceof MatoolkitError || statusCode === 406) throw error
+        const code = statusCode === 413 ? 'BODY_TOO_LARGE' : 'REQUEST_UNREADABLE'
+        throw new MatoolkitError(code, {}, { cause: error })
+      }
     },
     done: (request) => void running.delete(request),
   }
@@ -72,7 +80,7 @@ async function readForm(request: FastifyRequest): Promise<Record<string, unknown
   const form: Record<string, unknown> = {}
   for await (const part of request.parts({ limits: LIMITS })) {
     if (Object.hasOwn(form, part.fieldname) || part.fieldname === '__proto__') {
-      throw new MatoolkitError('BODY_UNREADABLE')
+      throw new MatoolkitError('REQUEST_UNREADABLE')
     }
     if (part.type === 'field') form[part.fieldname] = part.value
     else {

@@ -1,0 +1,231 @@
+// What an operator decides about a whole batch besides advancing and cancelling it: hold, resume, restart, reschedule, clone.
+// Each takes a reason, compares what the caller saw, and can be tried first: `dryRun` answers as the change would.
+import { z } from 'zod'
+import { listCloned } from '../../db/view-clone.ts'
+import type { Json } from '../../domain/json.ts'
+import { createBatch } from '../../engine/create.ts'
+import type { Door } from '../../engine/door.ts'
+import {
+  holdBatch,
+  type Order,
+  rescheduleBatch,
+  restartBatch,
+  resumeBatch,
+} from '../../engine/operate.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { batch, MEMBER_STATUSES, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { runOrTry } from '../dry-run.ts'
+import { type Ask, change, type Noted, type Route } from '../route.ts'
+import { count, id, instant, reason } from '../shapes.ts'
+
+const params = z.strictObject({ batchId: id })
+
+const dryRun = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'The same answer, and nothing is done.' })
+
+const decided = z
+  .strictObject({ isDryRun: z.boolean(), batch, phases: z.array(phase) })
+  .meta({ id: 'DecidedBatch' })
+
+type BatchAsk = Ask<z.output<typeof params>, unknown, { reason: string; dryRun: boolean }>
+
+/** Locks, compares, decides, and tells how the batch stands then. */
+async function decide(
+  { door: outer, params: { batchId }, body, by, ifMatch }: BatchAsk,
+  run: (door: Door, order: Order, before: BatchState) => Promise<void>,
+  tell: (state: BatchState) => Json,
+) {
+  const order = { batchId, actor: by.name, reason: body.reason }
+  const { before, after } = await runOrTry(outer, body.dryRun, async (door) => {
+    const before = await lockBatchState(door, batchId, ifMatch)
+    await run(door, order, before)
+    return { before, after: await loadBatchState(door.db, batchId) }
+  })
+  const noted: Noted = {
+    subject: `batch ${batchId}`,
+    reason: body.reason,
+    before: tell(before),
+    after: tell(after),
+  }
+  return {
+    status: 200 as const,
+    body: {
+      isDryRun: body.dryRun,
+      batch: shownBatch(after.line),
+      phases: after.phases.map(shownPhase),
+    },
+    etag: body.dryRun ? before.tag : after.tag,
+    noted: body.dryRun ? null : noted,
+  }
+}
+
+const described = {
+  method: 'POST',
+  tag: 'batches',
+  rule: 'admin',
+  takes: 'json',
+  comparesState: true,
+  params,
+} as const
+
+const plainBody = z.strictObject({ reason, dryRun })
+const heldOf = ({ line }: BatchState): Json => ({
+  heldReason: line.heldReason,
+  heldBy: line.heldBy,
+})
+
+const holdRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/hold',
+  operation: 'holdBatch',
+  summary: 'Send nothing new; jobs that no worker has taken are called back',
+  action: 'batch.hold',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: plainBody,
+  answers: { 200: decided },
+  handle: (ask) => decide(ask, holdBatch, heldOf),
+})
+
+const resumeRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/resume',
+  operation: 'resumeBatch',
+  summary: 'Go on after a hold; the time that was held does not count for retries and polls',
+  action: 'batch.resume',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: plainBody,
+  answers: { 200: decided },
+  handle: (ask) => decide(ask, resumeBatch, heldOf),
+})
+
+const restartRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/restart',
+  operation: 'restartBatch',
+  summary: 'Take a batch that failed in init back to init',
+  action: 'batch.restart',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: plainBody,
+  answers: { 200: decided },
+  handle: (ask) => decide(ask, restartBatch, ({ line }) => ({ status: line.status })),
+})
+
+const overdue = z
+  .array(z.strictObject({ phaseName: z.string(), dueAt: z.date() }))
+  .meta({ description: 'Phases that would begin at once, because their new time has passed.' })
+
+const rescheduleRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/reschedule',
+  operation: 'rescheduleBatch',
+  summary: 'Give a batch another start; phases that have not begun move with it',
+  about:
+    'Phases whose new time has passed would begin at once: the call is refused with their names unless `allowOverdue` is true.',
+  action: 'batch.reschedule',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED', 'WOULD_BE_OVERDUE'],
+  body: z.strictObject({
+    startTime: instant,
+    allowOverdue: z.boolean().default(false),
+    reason,
+    dryRun,
+  }),
+  answers: {
+    200: z.strictObject({ ...decided.shape, overdue }).meta({ id: 'RescheduledBatch' }),
+  },
+  handle: async (ask) => {
+    const { startTime, allowOverdue, dryRun: isTried } = ask.body
+    let late: z.input<typeof overdue> = []
+    const told = await decide(
+      ask,
+      async (door, order) => {
+        await rescheduleBatch(door, { ...order, startTime })
+        late = overdueIn(await loadBatchState(door.db, order.batchId), ask.now)
+        if (late.length > 0 && !allowOverdue && !isTried) throw wouldBeOverdue(order, late)
+      },
+      ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
+    )
+    return { ...told, body: { ...told.body, overdue: late } }
+  },
+})
+
+const overdueIn = ({ phases }: BatchState, now: Date): z.input<typeof overdue> =>
+  phases.flatMap(({ name, dueAt, status }) =>
+    status === 'pending' && dueAt !== null && dueAt <= now ? [{ phaseName: name, dueAt }] : [],
+  )
+
+const wouldBeOverdue = ({ batchId }: Order, late: z.input<typeof overdue>): MatoolkitError =>
+  new MatoolkitError('WOULD_BE_OVERDUE', {
+    batchId,
+    phases: late.map(({ phaseName }) => phaseName).join(', '),
+  })
+
+const cloned = z
+  .strictObject({
+    batchId: z.int().nullable(),
+    isDryRun: z.boolean(),
+    clonedFrom: z.int(),
+    memberCount: count,
+    batch: batch.nullable(),
+  })
+  .meta({ id: 'ClonedBatch' })
+
+const cloneRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/clone',
+  operation: 'cloneBatch',
+  summary: 'A new manual batch of the active version with the members of this one, from the start',
+  about:
+    'Members bring their data and none of their outputs. Nobody can be active in two unfinished batches, so the members must have ended here.',
+  action: 'batch.clone',
+  creates: true,
+  errors: ['BATCH_NOT_FOUND', 'RUNBOOK_NOT_FOUND', 'MEMBER_ELSEWHERE', 'REFUSED'],
+  body: z.strictObject({
+    statuses: z
+      .array(z.enum(MEMBER_STATUSES))
+      .min(1)
+      .default(['active', 'failed'])
+      .meta({ description: 'Which of its members.' }),
+    reason,
+    dryRun,
+  }),
+  answers: { 200: cloned, 201: cloned },
+  handle: async ({ door: outer, params: { batchId }, body, by, ifMatch }) => {
+    const made = await runOrTry(outer, body.dryRun, async (door) => {
+      const { line } = await lockBatchState(door, batchId, ifMatch)
+      const members = await listCloned(door.db, batchId, body.statuses)
+      if (members.length === 0) throw nobodyToClone(batchId, body.statuses)
+      const request = { runbookName: line.runbookName, sourceTime: null, createdBy: by.name }
+      const { batchId: newId } = await createBatch(door, { ...request, members })
+      return { newId, members: members.length, state: await loadBatchState(door.db, newId) }
+    })
+    const about = { clonedFrom: batchId, memberCount: made.members }
+    if (body.dryRun) {
+      const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
+      return { status: 200, body: nothing, noted: null }
+    }
+    const { newId, state } = made
+    return {
+      status: 201,
+      body: { batchId: newId, isDryRun: false, batch: shownBatch(state.line), ...about },
+      etag: state.tag,
+      headers: { location: `/api/batches/${newId}` },
+      noted: { subject: `batch ${newId}`, reason: body.reason, after: about },
+    }
+  },
+})
+
+const nobodyToClone = (batchId: number, statuses: readonly string[]): MatoolkitError =>
+  new MatoolkitError('REFUSED', {
+    reason: `Batch ${batchId} has no members that are ${statuses.join(' or ')}.`,
+  })
+
+export const BATCH_ACTION_ROUTES: readonly Route[] = [
+  holdRoute,
+  resumeRoute,
+  restartRoute,
+  rescheduleRoute,
+  cloneRoute,
+]

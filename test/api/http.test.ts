@@ -1,0 +1,291 @@
+// What holds for every endpoint: limits, headers, bad requests, stopping. Some of it is no HTTP at all, so it is sent by hand.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { formOf, plain, plainCsv } from './contract/fixtures.ts'
+import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
+
+/** Sends the text as it is and gives all that comes back until the other side ends. */
+function sendRaw(url: string, ...texts: string[]): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      for (const text of texts) socket.write(text)
+    })
+    let got = ''
+    socket.on('data', (data) => {
+      got += data.toString()
+    })
+    socket.on('close', () => resolve(got))
+    socket.on('error', () => resolve(got))
+  })
+}
+
+describe('every request', () => {
+  let api: ApiUnderTest
+  before(async () => {
+    api = await openApiUnderTest({
+      config: { apiCorsOrigins: ['https://console.contoso.example'] },
+    })
+  })
+  after(() => api.close())
+  const json = { 'content-type': 'application/json' }
+  const path = '/api/runbooks'
+
+  it('gets headers that keep its answer out of frames, caches and guesses', async () => {
+    for (const [method, at] of [
+      ['GET', '/api/health'],
+      ['GET', '/api/batches'],
+      ['GET', '/nowhere'],
+    ] as const) {
+      const { headers } = await api.call(method, at)
+      assert.equal(headers.get('cache-control'), 'no-store', at)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', at)
+      assert.match(
+        headers.get('content-security-policy')!,
+        /default-src 'none'.*frame-ancestors 'none'/,
+      )
+      assert.match(headers.get('strict-transport-security')!, /max-age=31536000/)
+      assert.equal(headers.get('access-control-allow-origin'), null)
+    }
+  })
+
+  it('has an id: its own if that is fit for a log line, else a new one', async () => {
+    const ask = async (id: string) =>
+      (await api.call('GET', '/api/health', { headers: { 'x-request-id': id } })).headers.get(
+        'x-request-id',
+      )
+    assert.equal(await ask('ticket-4711'), 'ticket-4711')
+    assert.notEqual(await ask('x'), 'x')
+    assert.notEqual(await ask('has blanks in it'), 'has blanks in it')
+    const { headers, body } = await api.call('GET', '/nowhere')
+    assert.equal(body.requestId, headers.get('x-request-id'))
+  })
+
+  it('is let in from a page only if its origin is listed', async () => {
+    const from = (origin: string) => ({
+      headers: { origin, 'access-control-request-method': 'GET' },
+    })
+    const good = await api.call('OPTIONS', '/api/batches', from('https://console.contoso.example'))
+    assert.equal(good.status, 204)
+    assert.equal(good.headers.get('access-control-allow-origin'), 'https://console.contoso.example')
+    const bad = await api.call('OPTIONS', '/api/batches', from('https://evil.example'))
+    assert.deepEqual([bad.status, bad.headers.get('access-control-allow-origin')], [405, null])
+  })
+
+  it('names an endpoint and a method that are there', async () => {
+    await api.refused(404, 'NO_SUCH_ENDPOINT', 'GET', '/api/nothing')
+    await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/')
+    await api.refused(404, 'NO_SUCH_ENDPOINT', 'GET', '/api/../etc/passwd')
+    await api.refused(400, 'REQUEST_UNREADABLE', 'GET', `/api/runbooks/${'x'.repeat(300)}`)
+    await api.refused(400, 'REQUEST_UNREADABLE', 'GET', '/api/runbooks/%zz')
+    await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/runbooks/%00')
+    await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/runbooks/..%2f..%2fetc%2fpasswd')
+    const { headers } = await api.refused(405, 'METHOD_REFUSED', 'PUT', '/api/batches')
+    assert.equal(headers.get('allow'), 'GET, POST')
+  })
+
+  const BODIES: readonly [
+    what: string,
+    body: string,
+    headers: Record<string, string>,
+    status: number,
+    code: string,
+  ][] = [
+    ['no JSON', '{"yamlContent": ', json, 400, 'REQUEST_UNREADABLE'],
+    ['no body', '', json, 400, 'REQUEST_UNREADABLE'],
+    ['a list', '[]', json, 400, 'REQUEST_INVALID'],
+    ['null', 'null', json, 400, 'REQUEST_INVALID'],
+    ['a prototype', '{"__proto__": {"a": 1}, "yamlContent": "x"}', json, 400, 'REQUEST_UNREADABLE'],
+    ['a constructor', '{"constructor": {"prototype": {}}}', json, 400, 'REQUEST_UNREADABLE'],
+    ['a NUL', '{"yamlContent": "a\\u0000b"}', json, 400, 'REQUEST_INVALID'],
+    ['half a character', '{"yamlContent": "\\ud800"}', json, 400, 'REQUEST_INVALID'],
+    [
+      '100,000 levels',
+      `{"x": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+      json,
+      400,
+      'REQUEST_INVALID',
+    ],
+    [
+      'another type',
+      'a=1',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'MEDIA_TYPE_UNKNOWN',
+    ],
+    ['text', 'name: x', { 'content-type': 'text/plain' }, 415, 'MEDIA_TYPE_UNKNOWN'],
+    ['a packed body', '{}', { ...json, 'content-encoding': 'gzip' }, 415, 'ENCODING_REFUSED'],
+    ['2 MB and more', `{"yamlContent": "${'x'.repeat(2_100_000)}"}`, json, 413, 'BODY_TOO_LARGE'],
+    [
+      'a text too long',
+      `{"yamlContent": "${'x'.repeat(1_200_000)}"}`,
+      json,
+      400,
+      'REQUEST_INVALID',
+    ],
+  ]
+  for (const [what, body, headers, status, code] of BODIES) {
+    it(`is refused with ${what}`, async () => {
+      await api.refused(status, code, 'POST', path, { body, headers })
+    })
+  }
+
+  it('with the same key twice counts the last, as JSON does', async () => {
+    const { body } = await api.refused(422, 'RUNBOOK_INVALID', 'POST', path, {
+      body: '{"yamlContent": "a: 1", "yamlContent": "b: 1"}',
+    })
+    assert.match(JSON.stringify(body.faults), /"b"/)
+  })
+
+  it('is refused with headers that are no tags or keys', async () => {
+    const cancel = ['POST', '/api/batches/1/cancel'] as const
+    for (const tag of ['*', 'x', '"a", "b"', 'W/"x"'])
+      await api.refused(400, 'REQUEST_INVALID', ...cancel, {
+        body: { reason: 'x' },
+        headers: { 'if-match': tag },
+      })
+    await api.refused(400, 'REQUEST_INVALID', 'POST', path, {
+      body: { yamlContent: plain() },
+      headers: { 'idempotency-key': 'x'.repeat(129) },
+    })
+  })
+
+  it('with a form is refused when it is not a form, has a field twice or too many parts', async () => {
+    const refused = async (status: number, code: string, content: string, boundary = 'b') => {
+      const type = `multipart/form-data; boundary=${boundary}`
+      await api.refused(status, code, 'POST', '/api/batches', {
+        body: content,
+        headers: { 'content-type': type },
+      })
+    }
+    const part = (name: string) =>
+      `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\nx\r\n`
+    await refused(400, 'REQUEST_UNREADABLE', 'no form at all')
+    await refused(
+      400,
+      'REQUEST_UNREADABLE',
+      `${part('runbookName')}${part('runbookName')}--b--\r\n`,
+    )
+    await refused(
+      413,
+      'BODY_TOO_LARGE',
+      `${Array.from({ length: 10_000 }, (_, n) => part(`f${n}`)).join('')}--b--\r\n`,
+    )
+    const nasty = 'form-data; name="file"; filename="a\\r\\nset-cookie: x"'
+    await refused(
+      400,
+      'REQUEST_INVALID',
+      `--b\r\ncontent-disposition: ${nasty}\r\n\r\nUpn\r\n--b--\r\n`,
+    )
+  })
+
+  it('that is no HTTP gets the same shape of answer, and the line ends', async () => {
+    const answer = await sendRaw(api.url, 'nonsense\r\n\r\n')
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /"code":"REQUEST_UNREADABLE"/)
+    const large = await sendRaw(
+      api.url,
+      `GET /api/health HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+    )
+    assert.match(large, /^HTTP\/1\.1 431 .*"code":"HEADERS_TOO_LARGE"/s)
+    const two = 'content-length: 3\r\ncontent-length: 5\r\n'
+    assert.match(
+      await sendRaw(api.url, `POST ${path} HTTP/1.1\r\nhost: localhost\r\n${two}\r\nabc`),
+      /^HTTP\/1\.1 400 /,
+    )
+    const both = 'content-length: 3\r\ntransfer-encoding: chunked\r\n'
+    assert.match(
+      await sendRaw(api.url, `POST ${path} HTTP/1.1\r\nhost: localhost\r\n${both}\r\nabc`),
+      /^HTTP\/1\.1 400 /,
+    )
+  })
+
+  it('that promises a gigabyte is refused before it is sent', async () => {
+    const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\nconnection: close\r\n`
+    const answer = await sendRaw(
+      api.url,
+      `${head}content-type: application/json\r\ncontent-length: 1000000000\r\n\r\n{`,
+    )
+    assert.match(answer, /^HTTP\/1\.1 413 /)
+  })
+
+  it('that sends its body drop by drop is cut off after half a minute', async () => {
+    const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\n`
+    const cut = sendRaw(
+      api.url,
+      `${head}content-type: application/json\r\ncontent-length: 50\r\n\r\n{`,
+    )
+    // However long the request takes to arrive, some half minute after that is the last.
+    while (!(await isDone(cut))) await api.world.clock.advance(1_000)
+    assert.equal(await cut, '')
+  })
+
+  it('leaves a line in the log without addresses, keys or names', async () => {
+    await api.world.publish(plain('logged'))
+    const form = formOf(plainCsv('secret.person@contoso.example'), { runbookName: 'logged' })
+    const { body } = await api.call<{ batchId: number }>('POST', '/api/batches', { form })
+    await api.call('GET', `/api/batches/${body.batchId}/members?key=secret.person@contoso`)
+    const log = api.lines.join('')
+    assert.doesNotMatch(log, /secret\.person/)
+    assert.doesNotMatch(log, new RegExp(api.token))
+    assert.match(log, /"route":"\/api\/batches\/\{batchId\}\/members","status":200/)
+  })
+})
+
+const isDone = (promise: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    promise.then(() => true),
+    new Promise<boolean>((resolve) => setImmediate(resolve, false)),
+  ])
+
+it('a caller may ask so much a minute, reads and changes apart', async () => {
+  const api = await openApiUnderTest({ config: { apiReadsPerMin: 3, apiWritesPerMin: 1 } })
+  try {
+    for (let n = 0; n < 3; n++) assert.equal((await api.call('GET', '/api/me')).status, 200)
+    const { headers, body } = await api.refused(429, 'RATE_LIMITED', 'GET', '/api/me')
+    assert.equal(headers.get('retry-after'), '20')
+    assert.match(body.detail, /more than 3 times in a minute/)
+    const cancel = { body: { reason: 'x' } }
+    await api.refused(404, 'BATCH_NOT_FOUND', 'POST', '/api/batches/9/cancel', cancel)
+    await api.refused(429, 'RATE_LIMITED', 'POST', '/api/batches/9/cancel', cancel)
+    await api.world.clock.advance(20_000)
+    assert.equal((await api.call('GET', '/api/me')).status, 200)
+    await api.refused(429, 'RATE_LIMITED', 'GET', '/api/me')
+  } finally {
+    await api.close()
+  }
+})
+
+it('a server that stops lets requests end that have begun, and takes no new ones', async () => {
+  const asked = Promise.withResolvers<void>()
+  const found = Promise.withResolvers<never>()
+  const preview = () => {
+    asked.resolve()
+    return found.promise
+  }
+  const api = await openApiUnderTest({ options: { preview } })
+  await api.world.publish(plain())
+  const running = api.call('POST', '/api/runbooks/plain/query/preview')
+  await asked.promise
+  const stopped = api.api.stop()
+  found.reject(Object.assign(new Error('the connection is gone'), { code: 'ECONNRESET' }))
+  const { status, body } = await running
+  assert.deepEqual([status, body.code], [503, 'TRY_AGAIN'])
+  await stopped
+  await assert.rejects(fetch(`${api.url}/api/health`))
+  await api.world.close()
+})
+
+it('a port that is taken is said with what to do', async () => {
+  const first = await openApiUnderTest()
+  try {
+    const apiPort = Number(new URL(first.url).port)
+    await assert.rejects(
+      openApiUnderTest({ config: { apiPort } }),
+      /cannot listen on 127\.0\.0\.1, port \d+: .*EADDRINUSE/,
+    )
+  } finally {
+    await first.close()
+  }
+})

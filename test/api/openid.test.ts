@@ -1,0 +1,125 @@
+// Sign-in against a certified OpenID server: what it issues is what we accept, its keys are found by its own discovery.
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { exportJWK } from 'jose'
+import Provider, { type Configuration } from 'oidc-provider'
+import { realClock } from '../../src/clock.ts'
+import { newKey } from './issuer.ts'
+import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
+
+const AUDIENCE = 'urn:matoolkit:api'
+
+async function configuration(): Promise<Configuration> {
+  const key = await newKey('provider-key')
+  return {
+    jwks: { keys: [{ ...(await exportJWK(key.secret)), kid: key.kid, use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: ['only for this test'] },
+    clients: [
+      {
+        client_id: 'nightly',
+        client_secret: 'only-for-this-test',
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+      },
+    ],
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_ctx, resource) => ({
+          scope: 'access_as_user',
+          audience: resource,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+    extraTokenClaims: (_ctx, token) =>
+      'accountId' in token ? { roles: ['Admin'], name: 'Ada' } : { roles: ['Reader'] },
+    findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+  }
+}
+
+describe('an OpenID server', () => {
+  let server: Server
+  let issuer: string
+  let provider: Provider
+  let api: ApiUnderTest
+  before(async () => {
+    let handle: ReturnType<Provider['callback']> | undefined
+    server = createServer((request, response) => void handle!(request, response))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    provider = new Provider(issuer, await configuration())
+    handle = provider.callback()
+    api = await openApiUnderTest({
+      config: { oidcIssuers: [issuer], oidcAudiences: [AUDIENCE], oidcApps: ['nightly'] },
+      // The provider counts by the machine's clock, so here the API does too.
+      options: { clock: realClock() },
+    })
+  })
+  after(async () => {
+    await api.close()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  const tokenOf = async (scope: string, resource = AUDIENCE): Promise<string> => {
+    const answer = await fetch(`${issuer}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa('nightly:only-for-this-test')}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource }),
+    })
+    const { access_token: token } = (await answer.json()) as { access_token: string }
+    return token
+  }
+
+  it('lets an application in with the scope and the role that the server gave it', async () => {
+    const { status, body, text } = await api.call('GET', '/api/me', {
+      token: await tokenOf('access_as_user'),
+    })
+    assert.equal(status, 200, text)
+    assert.deepEqual(body, {
+      id: `${issuer}/nightly`,
+      name: `${issuer}/nightly`,
+      roles: ['Reader'],
+    })
+  })
+
+  it('gives tokens for others, which are refused', async () => {
+    const token = await tokenOf('access_as_user', 'urn:else')
+    await api.refused(401, 'TOKEN_REFUSED', 'GET', '/api/me', { token })
+  })
+
+  it('gives a role that reads and does not change', async () => {
+    const token = await tokenOf('access_as_user')
+    assert.equal((await api.call('GET', '/api/batches', { token })).status, 200)
+    await api.refused(403, 'NOT_ALLOWED', 'POST', '/api/batches/1/cancel', {
+      token,
+      body: { reason: 'x' },
+    })
+  })
+
+  it('issues a person’s token, who is known by issuer and subject', async () => {
+    const client = (await provider.Client.find('nightly'))!
+    const made = new provider.AccessToken({
+      client,
+      accountId: 'ada',
+      grantId: 'grant-1',
+      scope: 'access_as_user',
+      gty: 'authorization_code',
+    } as ConstructorParameters<Provider['AccessToken']>[0])
+    made.resourceServer = new provider.ResourceServer(AUDIENCE, {
+      scope: 'access_as_user',
+      audience: AUDIENCE,
+      accessTokenFormat: 'jwt',
+      jwt: { sign: { alg: 'RS256' } },
+    })
+    const { body } = await api.call('GET', '/api/me', { token: await made.save() })
+    assert.deepEqual(body, { id: `${issuer}/ada`, name: 'Ada', roles: ['Admin'] })
+  })
+})

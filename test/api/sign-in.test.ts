@@ -1,0 +1,462 @@
+import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type CryptoKey, exportSPKI, importJWK, type JWTPayload } from 'jose'
+import { localSignIn } from '../../src/api/sign-in-local.ts'
+import { plain } from './contract/fixtures.ts'
+import {
+  ADA,
+  AUDIENCE,
+  claimsOf,
+  type Mood,
+  newKey,
+  type SigningKey,
+  signed,
+  TENANT,
+  TestIssuer,
+} from './issuer.ts'
+import { type ApiUnderTest, openApiUnderTest, ROUTES } from './under-test.ts'
+
+const base64 = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+/** A request whose headers are sent as they are, repeated ones too. */
+function rawStatus(url: string, headers: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(url, { headers: headers as string[] }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+describe('tokens of an issuer', () => {
+  let issuer: TestIssuer
+  let api: ApiUnderTest
+  let key: SigningKey
+  let other: SigningKey
+  before(async () => {
+    issuer = await new TestIssuer().open()
+    key = await newKey('key-1')
+    other = await newKey('key-other')
+    issuer.keys = [key]
+    api = await openApiUnderTest({
+      config: {
+        oidcIssuers: [issuer.v2, issuer.plain],
+        oidcAudiences: [AUDIENCE],
+        oidcApps: ['nightly'],
+        oidcClientId: 'cli-client',
+      },
+    })
+  })
+  after(async () => {
+    await api.close()
+    await issuer.close()
+  })
+
+  const claims = (more: object = {}) => claimsOf(issuer.v2, api.world.clock.now(), more)
+  const token = (more: object = {}, header: object = {}, by = key) =>
+    signed(claims(more), by, header)
+  const me = (sent: string, headers: Record<string, string> = {}) =>
+    api.call('GET', '/api/me', { token: sent, headers })
+  const nowSec = () => Math.floor(+api.world.clock.now() / 1_000)
+
+  it('let a person in, who is known by tenant and object and shown by name', async () => {
+    const { status, body } = await me(await token())
+    assert.equal(status, 200)
+    const id = `${TENANT}/${ADA}`
+    assert.deepEqual(body, { id, name: 'ada@contoso.example', roles: ['Admin'] })
+    const offer = await api.call('GET', '/api/sign-in', { token: null })
+    assert.deepEqual(offer.body, {
+      mode: 'oidc',
+      issuer: issuer.v2,
+      clientId: 'cli-client',
+      scope: 'access_as_user',
+    })
+  })
+
+  it('may be up to a minute over their time, and the word bearer in any case', async () => {
+    const late = await token({ exp: nowSec() - 50 })
+    assert.equal((await me(late)).status, 200)
+    const sent = { authorization: `bEaReR ${await token()}` }
+    assert.equal((await api.call('GET', '/api/me', { token: null, headers: sent })).status, 200)
+  })
+
+  it('of other standard issuers may have lists as audience and scopes', async () => {
+    const plainClaims = claimsOf(issuer.plain, api.world.clock.now(), {
+      aud: ['else', AUDIENCE],
+      ...{ tid: undefined, oid: undefined, ver: undefined, nbf: undefined, scp: undefined },
+      scope: 'profile access_as_user',
+      sub: 'user-7',
+    })
+    const { status, body } = await me(await signed(plainClaims, key, { typ: 'at+jwt' }))
+    assert.deepEqual([status, body.id], [200, `${issuer.plain}/user-7`])
+  })
+
+  it('of an application let it in if it is listed', async () => {
+    const app = { scp: undefined, idtyp: 'app', azp: 'nightly', preferred_username: undefined }
+    assert.equal((await me(await token(app))).status, 200)
+    assert.equal((await me(await token({ ...app, azp: 'stranger' }))).status, 403)
+  })
+
+  /** Everything that must not get in, with the status it gets. */
+  type Attack = [what: string, status: 401 | 403, make: () => string | Promise<string>]
+  const publicPem = async () => exportSPKI((await importJWK(key.open, 'RS256')) as CryptoKey)
+  const hmac = (secret: string | Buffer) => {
+    const start = `${base64({ alg: 'HS256', typ: 'JWT', kid: key.kid })}.${base64(claims())}`
+    return `${start}.${createHmac('sha256', secret).update(start).digest('base64url')}`
+  }
+  const parts = async () => (await token()).split('.') as [string, string, string]
+  const unsigned = (alg: string) => `${base64({ alg, typ: 'JWT' })}.${base64(claims())}.`
+  const ATTACKS: readonly Attack[] = [
+    ['algorithm none', 401, () => unsigned('none')],
+    ['algorithm NoNe', 401, () => unsigned('NoNe')],
+    ['HS256 with the public key as secret', 401, async () => hmac(await publicPem())],
+    ['HS256 with the modulus as secret', 401, () => hmac(Buffer.from(key.open.n!, 'base64url'))],
+    [
+      'PS256',
+      401,
+      async () => {
+        const pss = await newKey('key-1', 'PS256')
+        return signed(claims(), pss, { alg: 'PS256' })
+      },
+    ],
+    ['a key that nobody knows', 401, () => token({}, { kid: 'nobody' }, other)],
+    ['no key id and another key', 401, () => token({}, { kid: undefined }, other)],
+    ['a key id that is a path', 401, () => token({}, { kid: '../../dev/null' }, other)],
+    ['a key id that is SQL', 401, () => token({}, { kid: "' or 1=1 --" }, other)],
+    ['keys of its own by address', 401, () => token({}, { jku: 'http://127.0.0.1:1/keys' }, other)],
+    ['a key of its own inside', 401, () => token({}, { jwk: other.open }, other)],
+    [
+      'other contents',
+      401,
+      async () => {
+        const [head, , tail] = await parts()
+        return `${head}.${base64(claims({ oid: 'mallory' }))}.${tail}`
+      },
+    ],
+    ['no signature', 401, async () => (await parts()).slice(0, 2).join('.')],
+    ['an empty signature', 401, async () => `${(await parts()).slice(0, 2).join('.')}.`],
+    ['four parts', 401, async () => `${(await parts()).join('.')}.x`],
+    [
+      'a critical extension',
+      401,
+      async () => {
+        const [, body, tail] = await parts()
+        return `${base64({ alg: 'RS256', kid: key.kid, crit: ['x'], x: 1 })}.${body}.${tail}`
+      },
+    ],
+    [
+      'a header with two algorithms',
+      401,
+      async () => {
+        const [, body, tail] = await parts()
+        return `${base64(`{"alg":"RS256","alg":"none","kid":"${key.kid}"}`)}.${body}.${tail}`
+      },
+    ],
+    ['an end long ago', 401, () => token({ exp: nowSec() - 61 })],
+    ['a begin to come', 401, () => token({ nbf: nowSec() + 300 })],
+    ['no end', 401, () => token({ exp: undefined })],
+    ['another audience', 401, () => token({ aud: 'else' })],
+    ['the audience of Graph', 401, () => token({ aud: '00000003-0000-0000-c000-000000000000' })],
+    ['a list of audiences with ours in it', 401, () => token({ aud: [AUDIENCE, 'else'] })],
+    ['another issuer', 401, () => token({ iss: 'https://evil.example/v2.0' })],
+    ['another tenant’s issuer', 401, () => token({ iss: issuer.v2.replace(TENANT, ADA) })],
+    ['an issuer of version 1 where 2 is set', 401, () => token({ iss: issuer.v1, ver: '1.0' })],
+    ['an issuer with a slash too many', 401, () => token({ iss: `${issuer.v2}/` })],
+    ['another tenant', 401, () => token({ tid: ADA })],
+    ['version 1.0', 401, () => token({ ver: '1.0' })],
+    ['no object id', 401, () => token({ oid: undefined })],
+    ['roles as a text', 401, () => token({ roles: 'Admin' })],
+    ['roles that are no texts', 401, () => token({ roles: [['Admin']] })],
+    ['neither scope nor roles', 403, () => token({ scp: undefined, roles: undefined })],
+    ['an ID token of our own client', 403, () => token({ scp: undefined, nonce: 'n' })],
+    ['another scope', 403, () => token({ scp: 'User.Read' })],
+    ['roles we do not know', 403, () => token({ roles: ['admin', 'Owner'] })],
+    ['another kind of token', 401, () => token({}, { typ: 'logout+jwt' })],
+    ['nonsense', 401, () => 'nonsense'],
+    ['three dots', 401, () => '...'],
+    [
+      'a body that is no JSON',
+      401,
+      async () => {
+        const [head, , tail] = await parts()
+        return `${head}.${base64('no json')}.${tail}`
+      },
+    ],
+  ]
+  for (const [what, status, make] of ATTACKS) {
+    it(`are refused with ${what}`, async () => {
+      const answer = await me(await make())
+      assert.equal(answer.status, status, answer.text)
+      assert.match(answer.headers.get('www-authenticate')!, /^Bearer realm="matoolkit", error=/)
+      // Each refusal costs the caller something; time gives it back.
+      await api.world.clock.advance(60_000)
+    })
+  }
+
+  it('are refused when there are two, when they stand in the address, when they are huge', async () => {
+    const good = await token()
+    const url = `${api.url}/api/me`
+    const two = ['authorization', `Bearer ${good}`, 'authorization', `Bearer ${good}`]
+    const host = ['host', '127.0.0.1']
+    assert.equal(await rawStatus(url, [...host, ...two]), 401)
+    assert.equal(await rawStatus(`${url}?access_token=${good}`, host), 401)
+    const both = [...host, 'authorization', `Bearer ${good}`]
+    assert.equal(await rawStatus(`${url}?access_token=${good}`, both), 400)
+    const huge = randomBytes(60_000).toString('base64url')
+    assert.equal(await rawStatus(url, [...host, 'authorization', `Bearer ${huge}`]), 431)
+    assert.equal(await rawStatus(url, [...host, 'authorization', `Basic ${base64('a:b')}`]), 401)
+  })
+
+  it('do not appear in the log, and neither do names; refusals do, without the token', async () => {
+    const log = api.lines.join('')
+    assert.doesNotMatch(log, /eyJ/)
+    assert.doesNotMatch(log, /ada@contoso/)
+    assert.match(log, /The access token was refused/)
+  })
+
+  it('that are refused too often are not even looked at for a while', async () => {
+    await api.world.clock.advance(60_000)
+    const bad = await token({ aud: 'else' })
+    for (let n = 0; n < 30; n++) assert.equal((await me(bad)).status, 401)
+    const { status, headers, body } = await me(bad)
+    assert.deepEqual([status, body.code], [429, 'RATE_LIMITED'])
+    assert.ok(Number(headers.get('retry-after')) > 0)
+    await api.world.clock.advance(60_000)
+    assert.equal((await me(await token())).status, 200)
+  })
+
+  describe('and the keys of the issuer', () => {
+    it('are asked for again when a token names a new one: rotation', async () => {
+      const next = await newKey('key-2')
+      issuer.keys = [key, next]
+      await api.world.clock.advance(31_000)
+      assert.equal((await me(await token({}, {}, next))).status, 200)
+      issuer.keys = [next]
+      // The old key serves until the keys are fetched again, in the background, after ten minutes.
+      await api.world.clock.advance(11 * 60_000)
+      await me(await token({}, {}, next))
+      await untilAsked(issuer)
+      assert.equal((await me(await token())).status, 401)
+      issuer.keys = [key]
+    })
+
+    it('are not asked for more than twice a minute, however many unknown keys are named', async () => {
+      await api.world.clock.advance(31_000)
+      assert.equal((await me(await token())).status, 200)
+      const before = issuer.asked
+      for (let n = 0; n < 10; n++) await me(await token({}, { kid: `x${n}` }, other))
+      assert.ok(issuer.asked - before <= 1)
+      await api.world.clock.advance(60_000)
+    })
+
+    const MOODS: readonly Mood[] = ['down', 'html', 'redirect', 'huge', 'other issuer']
+    for (const mood of MOODS) {
+      it(`that cannot be had (${mood}): known keys serve, unknown ones are 503 and not 401`, async () => {
+        await api.world.clock.advance(31_000)
+        issuer.mood = mood
+        const unknown = await me(await token({}, { kid: `${mood}-key` }, other))
+        assert.deepEqual([unknown.status, unknown.body.code], [503, 'SIGN_IN_UNAVAILABLE'])
+        assert.equal((await me(await token())).status, 200)
+        issuer.mood = 'well'
+        await api.world.clock.advance(31_000)
+        assert.equal((await me(await token({}, { kid: `${mood}-key` }, other))).status, 401)
+        await api.world.clock.advance(60_000)
+      })
+    }
+
+    it('may be a thousand', async () => {
+      issuer.keys = [
+        ...Array.from({ length: 999 }, (_, n) => ({
+          ...other,
+          open: { ...other.open, kid: `k${n}` },
+        })),
+        key,
+      ]
+      await api.world.clock.advance(11 * 60_000)
+      await me(await token())
+      await untilAsked(issuer)
+      assert.equal((await me(await token())).status, 200)
+    })
+
+    it('serve for a day without the issuer, and no longer', async () => {
+      issuer.mood = 'down'
+      await api.world.clock.advance(23 * 3_600_000)
+      assert.equal((await me(await token())).status, 200)
+      await api.world.clock.advance(2 * 3_600_000)
+      assert.equal((await me(await token())).status, 503)
+      issuer.mood = 'well'
+      await api.world.clock.advance(31_000)
+      assert.equal((await me(await token())).status, 200)
+    })
+  })
+})
+
+/** The keys are fetched in the background: waits for that fetch to have come and gone. */
+async function untilAsked(issuer: TestIssuer): Promise<void> {
+  const before = issuer.asked
+  for (let turn = 0; turn < 200 && issuer.asked === before; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+it('version 1 of Entra’s tokens is accepted where its issuer is set', async () => {
+  const issuer = await new TestIssuer().open()
+  const key = await newKey('k')
+  issuer.keys = [key]
+  const api = await openApiUnderTest({
+    config: { oidcIssuers: [issuer.v1], oidcAudiences: [AUDIENCE, `api://${AUDIENCE}`] },
+  })
+  try {
+    const v1 = { ver: '1.0', aud: `api://${AUDIENCE}`, azp: undefined, appid: 'cli', upn: 'ada' }
+    const made = claimsOf(issuer.v1, api.world.clock.now(), {
+      ...v1,
+      preferred_username: undefined,
+    })
+    const { status, body } = await api.call('GET', '/api/me', { token: await signed(made, key) })
+    assert.deepEqual([status, body.name], [200, 'ada'])
+  } finally {
+    await api.close()
+    await issuer.close()
+  }
+})
+
+describe('the rule of every route', () => {
+  const issuers: TestIssuer[] = []
+  after(() => Promise.all(issuers.map((one) => one.close())))
+
+  async function withApi(
+    readPolicy: 'reader' | 'authenticated',
+    look: (api: ApiUnderTest, tokenFor: (roles: string[]) => Promise<string>) => Promise<void>,
+  ): Promise<void> {
+    const issuer = await new TestIssuer().open()
+    issuers.push(issuer)
+    const key = await newKey('k')
+    issuer.keys = [key]
+    const config = { oidcIssuers: [issuer.v2], oidcAudiences: [AUDIENCE], readPolicy }
+    const api = await openApiUnderTest({ config })
+    const tokenFor = (roles: string[]) => {
+      const made: JWTPayload = claimsOf(issuer.v2, api.world.clock.now(), { roles })
+      return signed(made, key)
+    }
+    try {
+      await look(api, tokenFor)
+    } finally {
+      await api.close()
+    }
+  }
+
+  /** Ids and names that are not there: whoever is let in gets anything but 401 and 403. */
+  const pathOf = (path: string) =>
+    path
+      .replace('{name}', 'nobody')
+      .replace('{version}', '1')
+      .replaceAll(/\{\w+\}/g, '999')
+
+  for (const readPolicy of ['reader', 'authenticated'] as const) {
+    it(`holds for nobody, anybody, Reader and Admin (read policy ${readPolicy})`, () =>
+      withApi(readPolicy, async (api, tokenFor) => {
+        const may = { anonymous: [1, 1, 1, 1], reader: [0, 0, 1, 1], admin: [0, 0, 0, 1] }
+        if (readPolicy === 'authenticated') may.reader = [0, 1, 1, 1]
+        const callers = [
+          null,
+          await tokenFor([]),
+          await tokenFor(['Reader']),
+          await tokenFor(['Admin']),
+        ]
+        for (const route of ROUTES) {
+          for (const [index, token] of callers.entries()) {
+            const { status } = await api.call(route.method, pathOf(route.path), { token })
+            const expected = may[route.rule][index] === 1 ? 'in' : token === null ? 401 : 403
+            const got = status === 401 || status === 403 ? status : 'in'
+            assert.equal(got, expected, `${route.method} ${route.path}, caller ${index}: ${status}`)
+          }
+        }
+      }))
+  }
+
+  it('leaves a row of the audit when somebody who is known may not', () =>
+    withApi('reader', async (api, tokenFor) => {
+      await api.world.publish(plain())
+      const body = { enabled: true }
+      const path = '/api/runbooks/plain/automation'
+      await api.refused(403, 'NOT_ALLOWED', 'PUT', path, {
+        body,
+        token: await tokenFor(['Reader']),
+      })
+      const { body: audit } = await api.call<{ entries: { action: string; actorName: string }[] }>(
+        'GET',
+        '/api/audit',
+        { token: await tokenFor(['Admin']) },
+      )
+      assert.deepEqual(
+        [audit.entries[0]!.action, audit.entries[0]!.actorName],
+        ['denied setAutomation', 'ada@contoso.example'],
+      )
+    }))
+})
+
+describe('signing in on one’s own machine', () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'matoolkit-token-'))
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  it('takes the token in a file that only its owner can read, made once', async () => {
+    const file = join(folder, 'new', 'token')
+    localSignIn(file)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.equal(statSync(join(folder, 'new')).mode & 0o777, 0o700)
+    const made = statSync(file).mtimeMs
+    localSignIn(file)
+    assert.equal(statSync(file).mtimeMs, made)
+  })
+
+  it('refuses a file that others can read, or that holds something else', () => {
+    const file = join(folder, 'open')
+    localSignIn(file)
+    chmodSync(file, 0o644)
+    assert.throws(() => localSignIn(file), /LOCAL_TOKEN_UNFIT|no safe place/)
+    const short = join(folder, 'short')
+    writeFileSync(short, 'password', { mode: 0o600 })
+    assert.throws(() => localSignIn(short), /no safe place/)
+  })
+
+  it('refuses to be reached by others', async () => {
+    for (const apiHost of ['0.0.0.0', '::', '192.168.1.5', 'console.contoso.example'])
+      await assert.rejects(openApiUnderTest({ config: { apiHost } }), /would listen on/)
+    const oidcIssuers = ['https://login.example/v2.0']
+    await assert.rejects(openApiUnderTest({ config: { oidcIssuers } }), /would listen on/)
+  })
+
+  it('answers only to the machine’s own names: DNS rebinding', async () => {
+    const api = await openApiUnderTest()
+    try {
+      const { port } = new URL(api.url)
+      const ask = (host: string) =>
+        rawStatus(`${api.url}/api/me`, ['host', host, 'authorization', `Bearer ${api.token}`])
+      for (const good of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'LOCALHOST'])
+        assert.equal(await ask(good), 200, good)
+      for (const bad of [
+        'evil.example',
+        `evil.example:${port}`,
+        '127.0.0.1.evil.example',
+        '10.0.0.1',
+      ])
+        assert.equal(await ask(bad), 421, bad)
+      assert.equal((await api.call('GET', '/api/me', { token: `${api.token}x` })).status, 401)
+      await api.refused(401, 'NOT_SIGNED_IN', 'GET', '/api/me', { token: null })
+    } finally {
+      await api.close()
+    }
+  })
+})
