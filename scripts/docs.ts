@@ -9,6 +9,7 @@ import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
 import { MOVES, type Move, type Thing } from '../src/domain/moves.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
+import { renderFates } from './docs-versions.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -24,6 +25,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/moves.md', section: 'moves', render: renderMoves },
+  { file: 'docs/versions.md', section: 'fates', render: renderFates },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: renderOpenApi },
 ]

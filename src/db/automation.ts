@@ -35,7 +35,8 @@ export async function turnAutomation(
 ): Promise<Automation | null> {
   const rows = await tx.query<Automation>(
     `insert into runbook_automation_settings as s (runbook_name, automation_enabled, enabled_at, enabled_by, disabled_at, disabled_by)
-     select lower($1), $2::bool, case when $2 then $4::timestamptz end, case when $2 then $3::text end, null, null
+     select lower($1), $2::bool, case when $2 then $4::timestamptz end, case when $2 then $3::text end,
+            case when not $2 then $4::timestamptz end, case when not $2 then $3::text end
       where $2 or exists (select from runbook_automation_settings where runbook_name = lower($1))
      on conflict (runbook_name) do update
         set automation_enabled = $2,

@@ -246,3 +246,18 @@ it('automation is off until somebody turns it on; who and when is kept, a repeat
       'bob automation_disabled: automation of wave was turned off',
     ])
   }))
+
+it('the database itself refuses a switch that nobody turned', () =>
+  story({}, async (world) => {
+    const at = `'${START.toISOString()}'`
+    const rows = [
+      `('a', true, null, null, null, null)`,
+      `('a', false, null, null, null, null)`,
+      `('a', true, ${at}, null, null, null)`,
+      `('a', true, ${at}, 'ada', ${at}, null)`,
+    ]
+    for (const row of rows) {
+      const insert = world.db.query(`insert into runbook_automation_settings values ${row}`)
+      await assert.rejects(insert, { code: '23514' }, row)
+    }
+  }))
