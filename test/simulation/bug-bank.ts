@@ -1,22 +1,28 @@
-// Looks for each mistake of the bug bank and says after how many seeds it was found. The mistaken programs run in this process,
-// each as modules of its own (mutant-loader.ts), on the one database.
-import type { Db } from '../../src/db/db.ts'
-import { loadWithMutant, type Mutant } from './mutant-loader.ts'
+// Looks for a mistake of the bug bank, and says after how many seeds it was found. The mistaken program runs in this process, as
+// modules of its own (mutant-loader.ts), on the same database.
+import type { SimulationDb } from './database.ts'
+import { loadWithMutant } from './mutant-loader.ts'
+import { MUTANTS } from './mutants.ts'
 import type * as RunModule from './run.ts'
 
 export interface Verdict {
-  readonly mutant: Mutant
-  /** How many seeds it took; null when none found it. */
-  readonly seeds: number | null
+  readonly mutant: string
+  /** The seed that found it; null when none did. */
+  readonly seed: number | null
   readonly found: string
 }
 
-/** Tries the seed that is known to find it, then the others from 1. */
-export async function hunt(db: Db, mutant: Mutant, seeds: readonly number[]): Promise<Verdict> {
+/** Tries the seeds in their order. */
+export async function hunt(
+  db: SimulationDb,
+  name: string,
+  seeds: readonly number[],
+): Promise<Verdict> {
+  const mutant = MUTANTS.find((one) => one.name === name)!
   const { runSeed } = await loadWithMutant<typeof RunModule>(mutant, './run.ts')
-  for (const [index, seed] of seeds.entries()) {
+  for (const seed of seeds) {
     const { found } = await runSeed({ db, seed })
-    if (found.length > 0) return { mutant, seeds: index + 1, found: found[0]! }
+    if (found.length > 0) return { mutant: name, seed, found: found[0]! }
   }
-  return { mutant, seeds: null, found: '' }
+  return { mutant: name, seed: null, found: '' }
 }

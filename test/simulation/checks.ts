@@ -1,7 +1,7 @@
 // What must hold after every event: the invariants of the tables (src/db/invariants.ts) and the promises that need more than the
 // tables to be told. All of them are one prepared statement, planned once: thirty planned one by one took 50 times as long.
-import type { Db } from '../../src/db/db.ts'
 import { INVARIANTS } from '../../src/db/invariants.ts'
+import { EFFECTIVE } from '../../src/db/invariants-order.ts'
 import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { World } from './world.ts'
 
@@ -74,20 +74,13 @@ const CHECKS: readonly Check[] = [...INVARIANTS, ...PROMISES]
 const AT_REST: ReadonlySet<string> = new Set(['I21'])
 const FOUND_MAX = 10
 
-/** Prepares the statement; once a connection. */
-export async function prepareChecks(db: Db): Promise<void> {
-  const parts = CHECKS.map(
+const LOOK = `
+  select "check", batch_id as "batchId", found from (${CHECKS.map(
     ({ id, sql }, index) =>
-      `select ${index} as check, batch_id, found from (${sql}) as c${index} where $3 or ${!AT_REST.has(id)}`,
-  )
-  await db.script(`
-    set plan_cache_mode = force_generic_plan;
-    deallocate all;
-    prepare checks (timestamptz, bigint, boolean) as
-      select "check", batch_id as "batchId", found from (${parts.join(' union all ')}) as broken
-       where $2::bigint is null or batch_id = $2 or batch_id is null
-       order by 1, 2, 3 limit ${FOUND_MAX};`)
-}
+      `select ${index} as check, batch_id, found from (${sql}) as c${index} where $3::boolean or ${!AT_REST.has(id)}`,
+  ).join(' union all ')}) as broken
+   where $1::timestamptz is not null and ($2::bigint[] is null or batch_id = any($2) or batch_id is null)
+   order by 1, 2, 3 limit ${FOUND_MAX}`
 
 interface Broken {
   readonly check: number
@@ -95,12 +88,13 @@ interface Broken {
   readonly found: string
 }
 
-/** Everything that is broken in one batch, or in all of them. */
-export async function lookForBroken(world: World, batchId: number | null): Promise<void> {
+/** Everything that is broken in these batches, or in all of them. */
+export async function lookForBroken(
+  world: World,
+  batchIds: readonly number[] | null,
+): Promise<void> {
   const { db, clock, faults, found } = world
-  const rows = await db.query<Broken>(
-    `execute checks ('${clock.now().toISOString()}', ${batchId ?? 'null'}, ${faults.isHealed})`,
-  )
+  const rows = await db.query<Broken>(LOOK, [clock.now(), batchIds, faults.isHealed])
   for (const row of rows) {
     const { id, sentence } = CHECKS[row.check]!
     const where = row.batchId === null ? '' : `Batch ${row.batchId}: `
@@ -142,12 +136,12 @@ export async function lookAtEnd(
      select format('member %s is active and has not passed step %s, which is %s', m.id, s.id, s.status)
        from batch_members m join batches b on b.id = m.batch_id and b.status in ('completed', 'failed') and not b.failed_in_init
        join step_executions s on s.batch_member_id = m.id and s.kind = 'phase'
-       join phase_executions p on p.id = s.phase_execution_id
+       join ${EFFECTIVE} as p on p.id = s.phase_execution_id
       where m.status = 'active' and s.status not in ('succeeded', 'skipped')
      union all
      select format('member %s is active and has no step in phase %s', m.id, p.id)
        from batch_members m join batches b on b.id = m.batch_id and b.status in ('completed', 'failed') and not b.failed_in_init
-       join phase_executions p on p.batch_id = b.id and p.skipped_because is distinct from 'overdue'
+       join ${EFFECTIVE} as p on p.batch_id = b.id
       where m.status = 'active'
         and not exists (select from step_executions s where s.batch_member_id = m.id and s.phase_execution_id = p.id)
      limit ${FOUND_MAX}`,

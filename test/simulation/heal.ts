@@ -6,7 +6,7 @@ import { advanceBatch, resumeBatch } from '../../src/engine/operate.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
-import { nextDueMs } from './events.ts'
+import { moodOf, nextDueMs, type Usual } from './events.ts'
 import { asOrchestrator } from './orchestrator.ts'
 import { heldShift } from './promises.ts'
 import { sayHello, takeJobs, workOn } from './worker.ts'
@@ -15,7 +15,6 @@ import type { World } from './world.ts'
 /** A round goes to the next moment that something is due. Seeds need 10 to 120. */
 const ROUNDS_MAX = 300
 const LOOK_EVERY = 5
-
 /** Returns how many rounds it took. */
 export async function heal(world: World): Promise<number> {
   world.frozen = 0
@@ -95,23 +94,27 @@ async function advance({ office }: World, batchId: number, expectedPhase: string
   }
 }
 
-/** Everything that can be done at this moment. */
+/** Everything that can be done at this moment. Those who seem to have nothing to do are asked when nobody else has any more. */
 async function settleDown(world: World): Promise<void> {
   const place = world.chance.below(world.orchestrators.length)
-  let busy = true
-  while (busy && world.found.length === 0) {
-    busy = false
+  let asksAll = false
+  while (world.found.length === 0) {
+    const { idle } = await moodOf(world)
+    const asks = (what: Usual) => asksAll || !idle.has(what)
+    let done = 0
     await asOrchestrator(world, place, async ({ events, results, door }) => {
-      while ((await events.runOnce()) + (await results.runOnce()) + (await runTimers(door)) > 0) {
-        busy = true
-      }
+      if (asks('deliver events')) done += await events.runOnce()
+      if (asks('deliver results')) done += await results.runOnce()
+      if (asks('timer')) done += await runTimers(door)
     })
     const waiting = await jobsWaiting(world)
     for (const worker of world.workers) {
       if (waiting.has(worker.workerId)) await takeJobs(world, worker)
-      busy ||= worker.inHand.length > 0
+      done += worker.inHand.length
       for (let left = worker.inHand.length * 3; left > 0; left--) await workOn(world, worker)
     }
+    if (done === 0 && asksAll) return
+    asksAll = done === 0
   }
 }
 

@@ -1,22 +1,24 @@
 // `npm run simulate`: a sweep of seeds, one seed with its whole log, or the bug bank.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { hunt } from './bug-bank.ts'
+import { workOff } from './crew.ts'
+import { openSimulationDb } from './database.ts'
 import { FAULT_KINDS } from './faults.ts'
 import { MUTANTS } from './mutants.ts'
 import { runSeed } from './run.ts'
-import { missing, openSimulationDb, report, type Sweep, sweep } from './sweep.ts'
+import { missing, report, type Sweep, type SweepOptions, sweep } from './sweep.ts'
 
 const USAGE = `npm run simulate -- [options]
   --seeds 300     how many seeds to run (300)
   --from 1        the first of them (1)
   --seed 42       one seed, with its whole log
   --mutants       the bug bank: after how many seeds each known mistake is found
+  --jobs 2        how many worlds at once (as many as there are cores)
   --json          figures as JSON`
 
 /** A smaller sweep need not have seen everything. */
 const SEEDS_THAT_SEE_ALL = 150
-const SAY_EVERY = 100
+const SAY_EVERY = 50
 
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -26,6 +28,7 @@ export async function main(args: readonly string[]): Promise<number> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       mutants: { type: 'boolean', default: false },
+      jobs: { type: 'string', default: String(cpus().length) },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -35,9 +38,11 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0
   }
   if (values.seed !== undefined) return showSeed(Number(values.seed))
-  const seeds = Number(values.seeds)
-  if (values.mutants) return huntAll(seeds)
-  return sweepAll(Number(values.from), seeds, values.json)
+  const range = { from: Number(values.from), seeds: Number(values.seeds) }
+  const threads = Number(values.jobs)
+  return values.mutants
+    ? huntAll({ ...range, threads })
+    : sweepAll({ ...range, threads }, values.json)
 }
 
 async function showSeed(seed: number): Promise<number> {
@@ -51,35 +56,41 @@ async function showSeed(seed: number): Promise<number> {
   return run.found.length > 0 ? 1 : 0
 }
 
-async function huntAll(seedsMax: number): Promise<number> {
-  const db = await openSimulationDb()
-  const seeds = Array.from({ length: seedsMax }, (_, index) => index + 1)
+type Wanted = Omit<SweepOptions, 'onRun'>
+
+async function huntAll({ from, seeds, threads }: Wanted): Promise<number> {
+  const tried = Array.from({ length: seeds }, (_, index) => from + index)
   let missed = 0
-  for (const mutant of MUTANTS) {
-    const verdict = await hunt(db, mutant, seeds)
-    if (verdict.seeds === null) missed += 1
-    console.log(`${verdict.seeds ?? '–'}\t${mutant.name}\t${verdict.found.slice(0, 120)}`)
-  }
-  console.log(`${MUTANTS.length - missed} of ${MUTANTS.length} found within ${seedsMax} seeds`)
+  await workOff({
+    tasks: MUTANTS.map(({ name }) => ({ kind: 'hunt', mutant: name, seeds: tried })),
+    threads,
+    onResult: (result) => {
+      if (!('verdict' in result)) return
+      const { mutant, seed, found } = result.verdict
+      if (seed === null) missed += 1
+      console.log(`${seed ?? 'none'}\t${mutant}\t${found.slice(0, 160)}`)
+    },
+  })
+  console.log(
+    `${MUTANTS.length - missed} of ${MUTANTS.length} found by seeds from ${from} on, ${seeds} tried`,
+  )
   return missed > 0 ? 1 : 0
 }
 
-async function sweepAll(from: number, seeds: number, isJson: boolean): Promise<number> {
+async function sweepAll(wanted: Wanted, isJson: boolean): Promise<number> {
   const startMs = performance.now()
   let done = 0
   const result = await sweep({
-    db: await openSimulationDb(),
-    from,
-    seeds,
-    onRun: () => {
+    ...wanted,
+    onRun: (run) => {
       done += 1
-      if (!isJson && done % SAY_EVERY === 0) console.log(`${done} of ${seeds} seeds`)
+      if (run.found.length > 0) console.error(`${report(run)}\n`)
+      if (!isJson && done % SAY_EVERY === 0) console.log(`${done} of ${wanted.seeds} seeds`)
     },
   })
   const seconds = Math.round((performance.now() - startMs) / 1_000)
-  for (const run of result.failed) console.error(`${report(run)}\n`)
   console.log(isJson ? asJson(result, seconds) : asText(result, seconds))
-  const unseen = seeds >= SEEDS_THAT_SEE_ALL ? missing(result) : []
+  const unseen = wanted.seeds >= SEEDS_THAT_SEE_ALL ? missing(result) : []
   if (unseen.length > 0)
     console.error(`Never seen, so the sweep proves less than it says: ${unseen.join(', ')}`)
   return result.failed.length > 0 || unseen.length > 0 ? 1 : 0

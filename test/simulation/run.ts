@@ -1,7 +1,7 @@
 // One seed from beginning to end: faults are on and everything happens at random, one event at a time, with the invariants of
 // the touched batches looked at after each; then the world is healed, and everything must end.
-import type { Db } from '../../src/db/db.ts'
 import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
+import type { SimulationDb } from './database.ts'
 import { moodOf, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
@@ -25,7 +25,7 @@ export interface Run {
 }
 
 export interface RunOptions {
-  readonly db: Db
+  readonly db: SimulationDb
   readonly seed: number
   readonly only?: ReadonlySet<Fault>
 }
@@ -53,7 +53,7 @@ const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const world = makeWorld({ db, seed, ...(only && { only }) })
-  await empty(db)
+  await db.renew()
   const desk = await begin(world)
   const operations = new Map<string, number>()
   let events = 0
@@ -79,20 +79,12 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   }
 }
 
-/** Emptying takes milliseconds, opening a database seconds. */
-async function empty(db: Db): Promise<void> {
-  const tables = await db.query<{ name: string }>(
-    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
-  )
-  await db.script(`truncate ${tables.map(({ name }) => name).join(', ')} restart identity cascade`)
-}
-
 async function begin(world: World): Promise<Desk> {
   const { chance } = world
   const shape = drawShape(chance, 'wave', chance.happens(DOOMED_SHARE))
   const desk: Desk = { shape, version: 0, peopleMade: 0, takenIn: [] }
   for (const worker of world.workers) await sayHello(world, worker)
-  while (desk.version === 0) await ask(world, desk, 'publish')
+  while (desk.version === 0 && world.found.length === 0) await ask(world, desk, 'publish')
   const batches = shape.isDoomed ? 1 : chance.between(1, 3)
   for (let i = 0; i < batches; i++) await ask(world, desk, 'create a batch')
   return desk
@@ -116,7 +108,7 @@ async function oneEvent(
     const key = `operator: ${operation} ${end}`
     operations.set(key, (operations.get(key) ?? 0) + 1)
   } else await USUAL[what](world)
-  await look(world, number % LOOK_AT_ALL_EVERY === 0 || faultsSoFar(world) > struck)
+  await look(world, number % LOOK_AT_ALL_EVERY === 0, faultsSoFar(world) > struck)
 }
 
 const faultsSoFar = ({ faults }: World): number =>
@@ -141,15 +133,17 @@ function strikeWeights({ faults }: World): Record<Strike, number> {
   ) as Record<Strike, number>
 }
 
-/** The batches that the event touched; all of them after a fault, and from time to time. */
-async function look(world: World, isAll: boolean): Promise<void> {
+/** The batches that the event touched; all of them from time to time, and what is outside of them after a fault. */
+async function look(world: World, isAll: boolean, hasStruck: boolean): Promise<void> {
   const [news] = await world.db.query<{ last: number | null; batches: number[] | null }>(
     'select max(id) as last, array_agg(distinct batch_id) as batches from events where id > $1',
     [world.lastLooked],
   )
   world.lastLooked = news?.last ?? world.lastLooked
   if (isAll) return lookAtAll(world)
-  for (const id of news?.batches ?? []) await lookForBroken(world, id)
+  if (hasStruck) await lookOutside(world)
+  const touched = news?.batches ?? []
+  if (touched.length > 0) await lookForBroken(world, touched)
 }
 
 async function lookAtAll(world: World): Promise<void> {

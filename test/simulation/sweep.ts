@@ -1,20 +1,8 @@
-// Many seeds after each other on one database, and what came of them: which faults struck, what occurred, what was found. A
+// Many seeds, and what came of them: which faults struck, what occurred, what was found. A
 // sweep that is large enough must have seen every kind of fault and every fact of the list, or it proves less than it says.
-import type { Db } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import { openPglite } from '../../src/db/pglite.ts'
-import { prepareChecks } from './checks.ts'
+import { workOff } from './crew.ts'
 import { FAULT_KINDS, type Fault } from './faults.ts'
-import { preparedDb } from './prepared-db.ts'
-import { type Run, runSeed } from './run.ts'
-
-/** A database in memory for any number of seeds. */
-export async function openSimulationDb(): Promise<Db> {
-  const db = preparedDb(await openPglite())
-  await migrate(db, new Date(Date.UTC(2026, 2, 1)))
-  await prepareChecks(db)
-  return db
-}
+import type { Run } from './run.ts'
 
 /** What must have occurred somewhere in a sweep. Events of the engine's log, outcomes of jobs, orders that were carried out. */
 export const FACTS: readonly string[] = [
@@ -57,9 +45,9 @@ export interface Sweep {
 }
 
 export interface SweepOptions {
-  readonly db: Db
   readonly from: number
   readonly seeds: number
+  readonly threads: number
   /** Told after each seed. */
   readonly onRun?: (run: Run) => void
 }
@@ -67,21 +55,27 @@ export interface SweepOptions {
 const FAILED_MAX = 5
 
 /** Stops early after some failures: more of them say nothing new. */
-export async function sweep({ db, from, seeds, onRun }: SweepOptions): Promise<Sweep> {
+export async function sweep({ from, seeds, threads, onRun }: SweepOptions): Promise<Sweep> {
   const faults = new Map<Fault, number>()
   const occurred = new Map<string, number>()
   const failed: Run[] = []
   let events = 0
   let done = 0
-  for (let seed = from; seed < from + seeds && failed.length < FAILED_MAX; seed++) {
-    const run = await runSeed({ db, seed })
-    done += 1
-    events += run.events
-    add(faults, run.faults)
-    add(occurred, run.occurred)
-    if (run.found.length > 0) failed.push(run)
-    onRun?.(run)
-  }
+  await workOff({
+    tasks: Array.from({ length: seeds }, (_, index) => ({ kind: 'run', seed: from + index })),
+    threads,
+    onResult: (result) => {
+      if (!('run' in result)) return
+      const { run } = result
+      done += 1
+      events += run.events
+      add(faults, run.faults)
+      add(occurred, run.occurred)
+      if (run.found.length > 0) failed.push(run)
+      onRun?.(run)
+      return failed.length >= FAILED_MAX ? 'enough' : undefined
+    },
+  })
   return { seeds: done, events, faults, occurred, failed }
 }
 
