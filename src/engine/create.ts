@@ -1,5 +1,6 @@
 // How batches come into being: one is created from a list of members, members are added to it.
 import { createHash } from 'node:crypto'
+import type { Send } from '../bus/bus.ts'
 import { enqueue } from '../bus/outbox.ts'
 import {
   addToMemberCount,
@@ -15,6 +16,7 @@ import { findActiveRunbook } from '../db/runbooks.ts'
 import { beginBatch, dueAt } from '../domain/decide/course.ts'
 import { holdBatch } from '../domain/decide/finish.ts'
 import type { PlannedPhase } from '../domain/decide/transition.ts'
+import type { Batch } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { messageIdOf } from '../domain/messages.ts'
@@ -30,13 +32,23 @@ export interface GivenMember {
   readonly data: Readonly<Record<string, Json>>
   /** What its steps in an earlier batch put out, for a member who moves. */
   readonly outputs?: Readonly<Record<string, Json>>
+  /** `hashOf` the data, where it is known already. */
+  readonly hash?: string
 }
+
+/** Members that come a page at a time, of at most a thousand: a file of 200,000 never stands in memory whole. */
+export interface MemberPages {
+  readonly length: number
+  pages(): AsyncIterable<readonly GivenMember[]>
+}
+
+export type GivenMembers = readonly GivenMember[] | MemberPages
 
 export interface BatchRequest {
   readonly runbookName: string
   /** The cut-over that the data gives, for a scheduled batch; null for a manual one. */
   readonly sourceTime: Date | null
-  readonly members: readonly GivenMember[]
+  readonly members: GivenMembers
   readonly createdBy: string
   /** It begins held: nothing is sent before a person has looked. */
   readonly hold?: { readonly by: string; readonly reason: string }
@@ -53,7 +65,6 @@ export async function createBatchIn(
   tx: Tx,
   request: BatchRequest,
 ): Promise<{ batchId: number }> {
-  refuseRepeatedKeys(request.members)
   const now = door.clock.now()
   const published = await findActiveRunbook(tx, request.runbookName)
   if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: request.runbookName })
@@ -75,8 +86,11 @@ export async function createBatchIn(
   }
   const phases = phasesOf(runbook, request.sourceTime)
   await insertPhases(tx, batchId, published.version, phases, now)
-  const stored = await storeMembers(tx, published.name, batchId, request.members, now)
-  await addToMemberCount(tx, batchId, stored.length)
+  let stored = 0
+  for await (const part of storeMembers(tx, published.name, batchId, request.members, now)) {
+    stored += part.length
+  }
+  await addToMemberCount(tx, batchId, stored)
   await begin(door, tx, batchId, request)
   return { batchId }
 }
@@ -125,8 +139,7 @@ const phasesOf = (runbook: Runbook, startTime: Date | null): PlannedPhase[] =>
     isOverdue: false,
   }))
 
-function refuseRepeatedKeys(members: readonly GivenMember[]): void {
-  const seen = new Set<string>()
+function refuseRepeatedKeys(members: readonly GivenMember[], seen: Set<string>): void {
   for (const { key } of members) {
     const folded = foldKey(key)
     if (folded === '') throw new MatoolkitError('MEMBER_KEY_INVALID', { key })
@@ -135,17 +148,25 @@ function refuseRepeatedKeys(members: readonly GivenMember[]): void {
   }
 }
 
-async function storeMembers(
+async function* partsOf(members: GivenMembers): AsyncGenerator<readonly GivenMember[]> {
+  if ('pages' in members) return yield* members.pages()
+  for (let start = 0; start < members.length; start += MEMBERS_PER_STATEMENT) {
+    yield members.slice(start, start + MEMBERS_PER_STATEMENT)
+  }
+}
+
+/** Stores them part by part and gives those of each part who are new to the batch. */
+async function* storeMembers(
   tx: Tx,
   runbookName: string,
   batchId: number,
-  members: readonly GivenMember[],
+  members: GivenMembers,
   now: Date,
-): Promise<{ id: number; key: string }[]> {
+): AsyncGenerator<{ id: number; key: string }[]> {
   await lockMembership(tx, runbookName)
-  const stored: { id: number; key: string }[] = []
-  for (let start = 0; start < members.length; start += MEMBERS_PER_STATEMENT) {
-    const part = members.slice(start, start + MEMBERS_PER_STATEMENT)
+  const seen = new Set<string>()
+  for await (const part of partsOf(members)) {
+    refuseRepeatedKeys(part, seen)
     const elsewhere = await findKeysElsewhere(
       tx,
       runbookName,
@@ -161,12 +182,13 @@ async function storeMembers(
         members: named.join(', '),
       })
     }
-    stored.push(...(await insertMembers(tx, batchId, part.map(withHash), now)))
+    yield await insertMembers(tx, batchId, part.map(withHash), now)
   }
-  return stored
 }
 
-const withHash = (member: GivenMember): NewMember => ({ ...member, hash: hashOf(member.data) })
+function withHash({ key, data, outputs, hash }: GivenMember): NewMember {
+  return { key, data, hash: hash ?? hashOf(data), ...(outputs && { outputs }) }
+}
 
 /** Equal for equal content, whatever the order of the columns. */
 export function hashOf(data: Readonly<Record<string, Json>>): string {
@@ -178,36 +200,37 @@ export function hashOf(data: Readonly<Record<string, Json>>): string {
 export async function addMembers(
   door: Door,
   batchId: number,
-  members: readonly GivenMember[],
+  members: GivenMembers,
   actor: string,
 ): Promise<{ added: { id: number; key: string }[] }> {
-  refuseRepeatedKeys(members)
   return changeBatch(door, batchId, actor, async (visit) => {
     const { tx, draft } = visit
     const { batch } = draft
     if (batch.status === 'cancelled' || batch.failedInInit) {
       throw new MatoolkitError('REFUSED', { reason: `Batch ${batchId} is ${batch.status}.` })
     }
-    const added = await storeMembers(tx, batch.runbookName, batchId, members, draft.now)
+    const added: { id: number; key: string }[] = []
+    for await (const part of storeMembers(tx, batch.runbookName, batchId, members, draft.now)) {
+      await enqueue(
+        tx,
+        part.map((member) => addedMessage(batch, member)),
+        draft.now,
+      )
+      for (const member of part) added.push(member)
+    }
     draft.changeBatch({ membersActive: batch.membersActive + added.length })
     const were = added.length === 1 ? 'member was' : 'members were'
     draft.note('members_added', `${added.length} ${were} added`)
-    await enqueue(
-      tx,
-      added.map(({ id, key }) => ({
-        topic: 'orchestrator-events' as const,
-        messageId: messageIdOf.memberAdded(id, 0),
-        type: 'member-added' as const,
-        body: {
-          batchId,
-          runbookName: batch.runbookName,
-          runbookVersion: batch.activeVersion,
-          batchMemberId: id,
-          memberKey: key,
-        },
-      })),
-      draft.now,
-    )
     return { added }
   })
 }
+
+const addedMessage = (
+  { id: batchId, runbookName, activeVersion }: Batch,
+  { id, key }: { id: number; key: string },
+): Send => ({
+  topic: 'orchestrator-events',
+  messageId: messageIdOf.memberAdded(id, 0),
+  type: 'member-added',
+  body: { batchId, runbookName, runbookVersion: activeVersion, batchMemberId: id, memberKey: key },
+})

@@ -75,7 +75,7 @@ export async function carryOut<Row extends FoundRow>(
       await createBatch(door, {
         runbookName: work.runbookName,
         sourceTime: time,
-        members: batch.rows.map((row) => given(row, work.dataOf)),
+        members: batch.rows.map((row) => new RowMember(row, work.dataOf)),
         createdBy: ACTOR,
         ...(batch.hold && { hold: batch.hold }),
       })
@@ -146,12 +146,27 @@ const chunksOf = <T>(all: readonly T[]): T[][] =>
   )
 
 /** Its data is read out of the store when it is asked for: a wave of 100,000 need not be in memory as objects. */
-const given = <Row extends FoundRow>(row: Row, dataOf: (row: Row) => string): GivenMember => ({
-  key: row.key,
-  get data() {
-    return JSON.parse(dataOf(row)) as Record<string, Json>
-  },
-})
+class RowMember<Row extends FoundRow> implements GivenMember {
+  readonly #row: Row
+  readonly #dataOf: (row: Row) => string
+
+  constructor(row: Row, dataOf: (row: Row) => string) {
+    this.#row = row
+    this.#dataOf = dataOf
+  }
+
+  get key(): string {
+    return this.#row.key
+  }
+
+  get hash(): string {
+    return this.#row.hash
+  }
+
+  get data(): Record<string, Json> {
+    return JSON.parse(this.#dataOf(this.#row)) as Record<string, Json>
+  }
+}
 
 async function refreshAll<Row extends FoundRow>(
   door: Door,
@@ -218,7 +233,7 @@ async function joinAll<Row extends FoundRow>(
     const guarded = doorThatFirst(door, (tx) => requireUnfinished(tx, batchId))
     for (const chunk of chunksOf(rows)) {
       await step(`adding members to batch ${batchId}`, async () => {
-        const members = chunk.map((row) => given(row, dataOf))
+        const members = chunk.map((row) => new RowMember(row, dataOf))
         const { added } = await addMembers(guarded, batchId, members, ACTOR)
         done.joined += added.length
       })

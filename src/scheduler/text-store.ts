@@ -10,8 +10,9 @@ export class TextStore {
   static readonly FULL = -2
 
   readonly #buffers: Buffer[] = []
-  /** Where each text is. */
-  readonly #texts: { buffer: number; start: number; end: number }[] = []
+  /** Where each text is: its buffer, its first byte and the byte after its last, three numbers a text. */
+  #places = new Uint32Array(3 * 1_024)
+  #count = 0
   #room = 0
   #bytes = 0
 
@@ -29,12 +30,23 @@ export class TextStore {
     const start = bytes.length - this.#room
     bytes.write(text, start)
     this.#room -= length
-    return this.#texts.push({ buffer, start, end: start + length }) - 1
+    return this.#remember(buffer, start, start + length)
+  }
+
+  #remember(buffer: number, start: number, end: number): number {
+    const at = 3 * this.#count
+    if (at === this.#places.length) {
+      const larger = new Uint32Array(2 * at)
+      larger.set(this.#places)
+      this.#places = larger
+    }
+    this.#places.set([buffer, start, end], at)
+    return this.#count++
   }
 
   get(place: number): string {
-    const text = this.#texts[place]
-    if (!text) throw new Error(`there is no text at ${place}`)
-    return this.#buffers[text.buffer]!.toString('utf8', text.start, text.end)
+    if (!(place >= 0 && place < this.#count)) throw new Error(`there is no text at ${place}`)
+    const [buffer, start, end] = this.#places.subarray(3 * place)
+    return this.#buffers[buffer!]!.toString('utf8', start, end)
   }
 }
