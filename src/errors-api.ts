@@ -131,6 +131,24 @@ export const API_ERRORS = rows({
     exit: EXIT.conflict,
     sentence: '{subject} is no longer as you saw it. Look at it again and decide anew.',
   },
+  SELECTION_CHANGED: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The selection holds {found} members, not {expected} as you saw. Try it again with dryRun and decide anew.',
+  },
+  WOULD_BE_OVERDUE: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'With that start these phases of batch {batchId} would begin at once: {phases}. Choose another time, or send allowOverdue if that is meant.',
+  },
+  LISTENERS_FULL: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'This process serves {count} listeners already and takes no more. Close some, or ask another process.',
+  },
   RUNBOOK_NAME_DIFFERS: {
     http: 422,
     exit: EXIT.failed,

@@ -2,11 +2,14 @@
 import type { Route } from './route.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
+import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
+import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type Surroundings, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
+import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 
 export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[] {
@@ -17,6 +20,9 @@ export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[
     ...BATCH_ROUTES,
     ...MEMBER_ROUTES,
     ...STEP_ROUTES,
+    ...BATCH_ACTION_ROUTES,
+    ...MEMBER_ACTION_ROUTES,
+    ...STEP_ACTION_ROUTES,
     ...AUDIT_ROUTES,
   ]
   routes.push(...serviceRoutes({ ...around, routes: () => routes }))

@@ -1,6 +1,7 @@
 // Members of a batch as lists show them, page by page along an index, whatever the batch's size. Who failed is shown with the
 // step that failed; their data is not shown here.
 import type { MemberStatus } from '../domain/moves.ts'
+import { idArray } from './columns.ts'
 import { beginsWith, Conditions, holds } from './conditions.ts'
 import type { Queryable } from './db.ts'
 
@@ -32,6 +33,8 @@ export interface MemberFilter {
   readonly failedPhase?: string | undefined
   readonly failedStep?: string | undefined
   readonly error?: string | undefined
+  /** These only. */
+  readonly ids?: readonly number[] | undefined
 }
 
 export const MEMBER_SORTS = ['id', 'key'] as const
@@ -44,7 +47,8 @@ const FAILURE = `
 
 function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
-  const { status, key, search, failedPhase, failedStep, error } = filter
+  const { status, key, search, failedPhase, failedStep, error, ids } = filter
+  if (ids !== undefined) where.and('m.id = any(?::bigint[])', idArray(ids))
   if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
   if (key !== undefined) where.and('m.key_folded like ?', beginsWith(key.toLowerCase()))
@@ -84,6 +88,21 @@ export function listMembers(
               order by ${sort === 'id' ? 'm.id' : 'm.key_folded'} limit ${where.add(limit)}) as m
        left join lateral (${FAILURE} and m.status <> 'active' order by s.completed_at desc, s.id desc limit 1) as f on true
       order by ${sort === 'id' ? 'm.id' : 'm.key_folded'}`,
+    where.values,
+  )
+}
+
+/** Those whom a filter means, in the order of their ids. */
+export function selectMembers(
+  db: Queryable,
+  batchId: number,
+  filter: MemberFilter,
+  most: number,
+): Promise<{ id: number; memberKey: string }[]> {
+  const where = conditionsOf(batchId, filter)
+  return db.query(
+    `select m.id, m.member_key as "memberKey" from batch_members m where ${where.text}
+      order by m.id limit ${where.add(most)}`,
     where.values,
   )
 }

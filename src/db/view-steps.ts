@@ -2,7 +2,9 @@
 // has a million of them, so filters go by an index wherever there is one: steps that are out by the table of waits, steps that
 // went wrong by their error, steps of one member by that member.
 import type { StepKind } from '../domain/facts.ts'
+import type { Json } from '../domain/json.ts'
 import type { StepStatus } from '../domain/moves.ts'
+import { idArray } from './columns.ts'
 import { Conditions, holds } from './conditions.ts'
 import type { Queryable } from './db.ts'
 
@@ -146,4 +148,64 @@ export function listInitSteps(db: Queryable, batchId: number, most: number): Pro
       where s.batch_id = $1 and s.kind = 'init' order by s.runbook_version, s.step_index, s.id limit $2`,
     [batchId, most],
   )
+}
+
+export interface StepDetail extends StepLine {
+  readonly batchId: number
+  readonly params: Json
+  readonly result: Json
+  readonly lateResult: Json
+  readonly pollTimeoutAt: Date | null
+}
+
+export async function findStep(db: Queryable, stepId: number): Promise<StepDetail | null> {
+  const rows = await db.query<StepDetail>(
+    `select ${LINE}, s.batch_id as "batchId", s.params_json as params, s.result_json as result,
+            s.late_result_json as "lateResult", s.poll_timeout_at as "pollTimeoutAt"
+       from step_executions s
+       left join phase_executions p on p.id = s.phase_execution_id
+       left join batch_members m on m.id = s.batch_member_id
+       left join waits w on w.step_id = s.id
+      where s.id = $1`,
+    [stepId],
+  )
+  return rows[0] ?? null
+}
+
+export interface AttemptLine {
+  readonly stepId: number
+  readonly jobId: string
+  readonly attempt: number
+  readonly poll: number
+  readonly workerId: string
+  readonly sentAt: Date
+  readonly settledAt: Date
+  readonly outcome: string
+  readonly result: Json
+  readonly error: string | null
+  readonly durationMs: number | null
+}
+
+/** Every job of these steps that was settled, newest first. */
+export function listAttempts(
+  db: Queryable,
+  stepIds: readonly number[],
+  most: number,
+): Promise<AttemptLine[]> {
+  return db.query<AttemptLine>(
+    `select step_id as "stepId", job_id as "jobId", attempt, poll, worker_id as "workerId", sent_at as "sentAt",
+            settled_at as "settledAt", outcome, result_json as result, error_message as error, duration_ms as "durationMs"
+       from attempts where step_id = any($1::bigint[]) order by id desc limit $2`,
+    [idArray(stepIds), most],
+  )
+}
+
+/** All steps of a member, of every kind, in the order in which they were made. */
+export function listStepsOfMember(
+  db: Queryable,
+  batchId: number,
+  memberId: number,
+  most: number,
+): Promise<StepLine[]> {
+  return listSteps(db, batchId, { memberId }, 'id', null, most)
 }

@@ -1,6 +1,7 @@
 // Every endpoint over real HTTP. At the end nothing that a route says it can answer may have gone unseen.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
 import { memberFileContract } from './contract/member-files.ts'
@@ -11,6 +12,7 @@ import { ROUTES, SEEN } from './under-test.ts'
 runbookContract()
 batchContract()
 memberFileContract()
+actionContract()
 auditContract()
 serviceContract()
 

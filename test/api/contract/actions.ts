@@ -1,0 +1,304 @@
+// What operators do about batches, members and steps, over HTTP: each action done, tried, refused, and refused as not as seen.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { people } from '../../scenarios/world.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { plain, wave } from './fixtures.ts'
+
+interface Decided {
+  isDryRun: boolean
+  batch: { status: string; held: { reason: string } | null; batchStartTime: string }
+  phases: { phaseName: string; status: string }[]
+  overdue: { phaseName: string }[]
+}
+interface Outcome {
+  isDryRun: boolean
+  selectedCount: number
+  selected: { memberKey: string }[]
+  triedCount: number
+  doneCount: number
+  refusedCount: number
+  refused: { memberId: number; reason: string }[]
+}
+interface StepPage {
+  step: { id: number; status: string; hasLateResult: boolean }
+  attempts: { outcome: string; error: string | null }[]
+}
+
+const reason = 'because'
+const WRONG = { 'if-match': '"other"' }
+
+/** Members named here fail at `create`. */
+const failing =
+  (...numbers: readonly number[]): ApiUnderTest['world']['answer'] =>
+  ({ parameters }) =>
+    numbers.some((n) => String(Object.values(parameters)[0]).startsWith(`user${n}@`))
+      ? { fail: 'mailbox is locked' }
+      : { ok: true }
+
+const members = (count: number) =>
+  people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+
+export function actionContract(): void {
+  batchActions()
+  memberActions()
+  stepActions()
+}
+
+function batchActions(): void {
+  describe('an operator and a batch', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      await api.world.publish(wave())
+      await api.world.batch('plain', members(3), { startsInMin: 3000 })
+    })
+    after(() => api.close())
+    const act = (batchId: number, verb: string, body: object = {}, headers = {}) =>
+      api.call<Decided>('POST', `/api/batches/${batchId}/${verb}`, {
+        body: { reason, ...body },
+        headers,
+      })
+
+    it('hold and resume, each once, tried first', async () => {
+      const dry = await act(1, 'hold', { dryRun: true })
+      assert.deepEqual([dry.body.isDryRun, dry.body.batch.held?.reason], [true, reason])
+      assert.equal((await api.call('GET', '/api/batches?held=true')).body.total, 0)
+      const held = await act(1, 'hold', {}, { 'if-match': dry.headers.get('etag')! })
+      assert.deepEqual([held.status, held.body.isDryRun], [200, false])
+      await api.refused(409, 'REFUSED', 'POST', '/api/batches/1/hold', { body: { reason } })
+      assert.equal((await act(1, 'resume')).body.batch.held, null)
+      await api.refused(409, 'REFUSED', 'POST', '/api/batches/1/resume', { body: { reason } })
+      const { body } = await api.call<{ entries: { action: string }[] }>('GET', '/api/audit')
+      const done = body.entries.map(({ action }) => action).filter((a) => a.startsWith('batch.'))
+      assert.deepEqual(done, ['batch.resume', 'batch.hold'])
+    })
+
+    it('is given another start; what would begin at once is said first', async () => {
+      const soon = new Date(+api.world.clock.now() + 3_600_000).toISOString()
+      const body = { reason, startTime: soon }
+      const refused = await api.refused(
+        409,
+        'WOULD_BE_OVERDUE',
+        'POST',
+        '/api/batches/1/reschedule',
+        {
+          body,
+        },
+      )
+      assert.match(refused.body.detail, /prepare/)
+      const dry = await act(1, 'reschedule', { startTime: soon, dryRun: true })
+      assert.deepEqual(
+        dry.body.overdue.map(({ phaseName }) => phaseName),
+        ['prepare'],
+      )
+      const done = await act(1, 'reschedule', { startTime: soon, allowOverdue: true })
+      assert.equal(done.body.batch.batchStartTime, soon)
+      const manual = await api.world.batch('plain', people(9).slice(8), { manual: true })
+      await api.refused(409, 'REFUSED', 'POST', `/api/batches/${manual}/reschedule`, { body })
+    })
+
+    it('restart only after a failed init', async () => {
+      api.world.answer = () => ({ fail: 'no' })
+      const batchId = await api.world.batch('wave', people(6).slice(5), { startsInMin: 3000 })
+      await api.refused(409, 'REFUSED', 'POST', `/api/batches/${batchId}/restart`, {
+        body: { reason },
+      })
+      await api.world.settle()
+      const done = await act(batchId, 'restart')
+      assert.deepEqual([done.status, done.body.batch.status], [200, 'init_dispatched'])
+    })
+
+    it('clone an ended batch into a manual one, once under one key', async () => {
+      const batchId = await api.world.batch('plain', members(3), { startsInMin: 9000 })
+      const path = `/api/batches/${batchId}/clone`
+      await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', path, { body: { reason } })
+      await act(batchId, 'cancel')
+      const dry = await api.call('POST', path, { body: { reason, dryRun: true } })
+      assert.deepEqual([dry.status, dry.body.batchId, dry.body.memberCount], [200, null, 3])
+      const headers = { 'idempotency-key': 'clone-1' }
+      const made = await api.call('POST', path, { body: { reason }, headers })
+      assert.deepEqual([made.status, made.body.memberCount], [201, 3], made.text)
+      assert.deepEqual(
+        (await api.call('POST', path, { body: { reason }, headers })).body,
+        made.body,
+      )
+      await api.refused(422, 'KEY_REUSED', 'POST', path, { body: { reason: 'other' }, headers })
+      await api.refused(409, 'REFUSED', 'POST', path, { body: { reason, statuses: ['removed'] } })
+      await api.call('DELETE', '/api/runbooks/plain/versions/1')
+      await api.refused(404, 'RUNBOOK_NOT_FOUND', 'POST', path, { body: { reason } })
+    })
+
+    it('are refused when the batch is not as seen, or not there', async () => {
+      const times = { startTime: '2030-01-01T00:00:00Z' }
+      for (const verb of ['hold', 'resume', 'restart', 'reschedule', 'clone']) {
+        const body = { reason, ...(verb === 'reschedule' && times) }
+        const path = `/api/batches/2/${verb}`
+        await api.refused(412, 'STATE_CHANGED', 'POST', path, { body, headers: WRONG })
+        await api.refused(404, 'BATCH_NOT_FOUND', 'POST', `/api/batches/99/${verb}`, { body })
+        await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: {} })
+      }
+    })
+  })
+}
+
+function memberActions(): void {
+  describe('an operator and members', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      api.world.answer = failing(1, 2)
+      await api.world.batch('plain', members(4), { startsInMin: 10 })
+      await api.world.settle()
+    })
+    after(() => api.close())
+    const act = (verb: string, body: object) =>
+      api.call<Outcome>('POST', `/api/batches/1/members/${verb}`, { body: { reason, ...body } })
+    const refused = (status: number, code: string, verb: string, body: object, headers = {}) =>
+      api.refused(status, code, 'POST', `/api/batches/1/members/${verb}`, {
+        body: { reason, ...body },
+        headers,
+      })
+
+    it('says with a dry run who is meant and who would be refused', async () => {
+      const { body } = await act('retry', { select: { all: true }, dryRun: true })
+      assert.deepEqual([body.isDryRun, body.selectedCount, body.doneCount], [true, 2, 2])
+      assert.deepEqual(
+        body.selected.map(({ memberKey }) => memberKey.split('@')[0]),
+        ['user1', 'user2'],
+      )
+      const named = await act('retry', { select: { ids: [1, 3] }, dryRun: true })
+      assert.deepEqual([named.body.doneCount, named.body.refused[0]?.memberId], [1, 3])
+      const { body: failed } = await api.call('GET', '/api/batches/1/members?status=failed')
+      assert.equal(failed.total, 2)
+    })
+
+    it('refuses a selection that says nothing, says all and more, or is not as seen', async () => {
+      for (const select of [{}, { all: true, ids: [1] }, { all: false }, { ids: [] }])
+        await refused(400, 'REQUEST_INVALID', 'retry', { select })
+      for (const verb of ['retry', 'redo', 'variable']) {
+        const more = { fromStep: 'create', ...(verb === 'variable' && { name: 'V', value: 1 }) }
+        const body = (select: object) => {
+          const { fromStep, ...rest } = more
+          return verb === 'variable' ? { select, ...rest } : { select, fromStep }
+        }
+        await refused(409, 'SELECTION_CHANGED', verb, {
+          ...body({ all: true }),
+          expectedCount: 99,
+        })
+        await refused(404, 'MEMBER_NOT_FOUND', verb, body({ ids: [99] }))
+        await refused(412, 'STATE_CHANGED', verb, body({ all: true }), WRONG)
+        await api.refused(404, 'BATCH_NOT_FOUND', 'POST', `/api/batches/9/members/${verb}`, {
+          body: { reason, ...body({ all: true }) },
+        })
+      }
+    })
+
+    it('sets a variable, retries those with an error, and does a step again', async () => {
+      const set = await act('variable', { select: { error: 'LOCKED' }, name: 'Site', value: ['x'] })
+      assert.deepEqual([set.body.doneCount, set.body.refusedCount], [2, 0])
+      const named = { failedPhase: 'prepare', failedStep: 'create', error: 'locked' }
+      api.world.answer = () => ({ ok: true })
+      const retried = await act('retry', { select: named, expectedCount: 2, fromStep: 'create' })
+      assert.deepEqual([retried.body.doneCount, retried.body.triedCount], [2, 2])
+      await api.world.pass(600)
+      const { body } = await api.call<{ batch: { status: string } }>('GET', '/api/batches/1')
+      assert.equal(body.batch.status, 'completed')
+      const redone = await act('redo', { select: { ids: [1] }, fromStep: 'switch' })
+      assert.equal(redone.body.doneCount, 1)
+      const unknown = await act('redo', { select: { ids: [2] }, fromStep: 'nowhere' })
+      assert.match(unknown.body.refused[0]!.reason, /no step named nowhere/)
+    })
+
+    it('leaves two rows in the audit for what is done in chunks', async () => {
+      const { body } = await api.call<{ entries: { action: string; after: object }[] }>(
+        'GET',
+        '/api/audit?action=members.retry',
+      )
+      assert.deepEqual(body.entries[0]!.after, {
+        selectedCount: 2,
+        triedCount: 2,
+        doneCount: 2,
+        refusedCount: 0,
+      })
+      const begun = await api.call('GET', '/api/audit?action=members.retry%20begun')
+      assert.ok((begun.body.total as number) > 0)
+    })
+  })
+}
+
+function stepActions(): void {
+  describe('an operator and a step', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      api.world.answer = failing(1, 2)
+      await api.world.batch('plain', members(3), { startsInMin: 10 })
+      await api.world.settle()
+    })
+    after(() => api.close())
+    const stepOf = async (member: number, name = 'create') => {
+      const query = `memberId=${member}&step=${name}`
+      const { body } = await api.call<{ steps: { id: number }[] }>(
+        'GET',
+        `/api/batches/1/steps?${query}`,
+      )
+      return `/api/steps/${body.steps[0]!.id}`
+    }
+    const act = (path: string, body: object = {}, headers = {}) =>
+      api.call<StepPage & { isDryRun: boolean }>('POST', path, {
+        body: { reason, ...body },
+        headers,
+      })
+
+    it('sees what was sent and what came back', async () => {
+      const { body } = await api.call<StepPage>('GET', await stepOf(1))
+      assert.equal(body.step.status, 'failed')
+      assert.deepEqual(
+        body.attempts.map(({ outcome, error }) => [outcome, error]),
+        [['failed', 'mailbox is locked (TestError)']],
+      )
+      await api.refused(404, 'STEP_NOT_FOUND', 'GET', '/api/steps/999')
+    })
+
+    it('skips it or marks it done, tried first and only as seen', async () => {
+      const one = await stepOf(1)
+      const dry = await act(`${one}/skip`, { dryRun: true })
+      assert.deepEqual([dry.body.isDryRun, dry.body.step.status], [true, 'skipped'])
+      const seen = { 'if-match': dry.headers.get('etag')! }
+      assert.equal((await act(`${one}/skip`, {}, seen)).body.step.status, 'skipped')
+      const done = await act(`${await stepOf(2)}/done`, { outputs: { ThingId: 7 } })
+      assert.equal(done.body.step.status, 'succeeded')
+      const [row] = await api.world.db.query<{ outputs: object }>(
+        'select worker_data_json as outputs from batch_members where id = 2',
+      )
+      assert.deepEqual(row!.outputs, { ThingId: 7 })
+    })
+
+    it('accepts a success that came too late', async () => {
+      api.world.answer = () => 'silent'
+      await api.world.pass(600)
+      const path = await stepOf(3, 'switch')
+      const job = api.world.jobs.find(({ jobId }) => jobId === `step-${path.split('/').at(-1)}`)!
+      await api.world.pass(3_600 + 120)
+      await api.world.result(job, { ok: { done: true } })
+      await api.world.settle()
+      const { body } = await api.call<StepPage>('GET', path)
+      assert.equal(body.step.hasLateResult, true)
+      assert.equal((await act(`${path}/accept-late`)).body.step.status, 'succeeded')
+    })
+
+    it('is refused what cannot be done, what is not as seen, and what is not there', async () => {
+      const path = await stepOf(1)
+      for (const verb of ['skip', 'done', 'accept-late']) {
+        const body = { reason }
+        await api.refused(409, 'REFUSED', 'POST', `${path}/${verb}`, { body })
+        await api.refused(412, 'STATE_CHANGED', 'POST', `${path}/${verb}`, { body, headers: WRONG })
+        await api.refused(404, 'STEP_NOT_FOUND', 'POST', `/api/steps/999/${verb}`, { body })
+      }
+    })
+  })
+}
