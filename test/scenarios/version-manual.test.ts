@@ -54,6 +54,8 @@ it('not advanced yet: all phases are the new ones, none has a time, and the new 
     assert.deepEqual(timed, { due: 0, start: null })
     await assert.rejects(advance(world, batchId, 'prepare'), /is init, not prepare/)
     await advance(world, batchId, 'INIT')
+    const [begun] = await world.db.query('select batch_start_time as start from batches')
+    assert.deepEqual(begun, { start: world.clock.now() })
     for (const phase of ['notify', 'prepare', 'cutover', 'after'])
       await advance(world, batchId, phase)
     assert.deepEqual(calls(world), [
