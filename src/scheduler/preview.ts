@@ -23,10 +23,12 @@ export interface Preview {
   readonly columns: readonly SourceColumn[]
   readonly sample: readonly SourceRow[]
   readonly rowCount: number
-  /** Usable rows by cut-over time; for immediate runbooks all are one group. */
-  readonly groups: Some<{ readonly time: string; readonly rows: number }>
-  readonly problems: Some<Issue>
-  readonly tookMs: number
+  /** The first groups by time, and how many there are. Immediate runbooks have one, without a time. */
+  readonly batchGroups: readonly { readonly batchTime: Date | null; readonly memberCount: number }[]
+  readonly batchGroupCount: number
+  readonly problems: readonly Issue[]
+  readonly problemCount: number
+  readonly durationMs: number
   readonly nextTick: NextTick
 }
 
@@ -66,24 +68,28 @@ export async function previewSource(request: PreviewRequest): Promise<Preview> {
     },
   })
   reading.issues.addAll(plan.issues)
+  const isImmediate = request.runbook.dataSource.batchTimeColumn === null
   const groups = [...reading.found.groups].sort(([a], [b]) => a - b)
   return {
     columns: reading.columns,
     sample,
     rowCount: reading.rowCount,
-    groups: some(groups, ([timeMs, rows]) => ({ time: timeText(timeMs), rows }), GROUPS_MAX),
-    problems: {
-      total: reading.issues.total,
-      first: reading.issues.first.slice(0, NAMED_MAX),
-    },
-    tookMs: +clock.now() - startedMs,
+    batchGroups: groups.slice(0, GROUPS_MAX).map(([timeMs, memberCount]) => ({
+      batchTime: isImmediate ? null : new Date(timeMs),
+      memberCount,
+    })),
+    batchGroupCount: groups.length,
+    problems: reading.issues.first.slice(0, NAMED_MAX),
+    problemCount: reading.issues.total,
+    durationMs: +clock.now() - startedMs,
     nextTick: nextTickOf(plan),
   }
 }
 
-function some<T, Shown>(all: readonly T[], show: (one: T) => Shown, max = NAMED_MAX): Some<Shown> {
-  return { total: all.length, first: all.slice(0, max).map(show) }
-}
+const some = <T, Shown>(all: readonly T[], show: (one: T) => Shown): Some<Shown> => ({
+  total: all.length,
+  first: all.slice(0, NAMED_MAX).map(show),
+})
 
 const member = ({ batchId, key }: { batchId: number; key: string }) => ({ batchId, key })
 

@@ -46,15 +46,13 @@ it('of a text that was never published: everybody is new', () =>
     ])
     assert.equal(preview.rowCount, 4)
     assert.equal(preview.sample.length, 4)
-    assert.deepEqual(preview.groups, {
-      total: 2,
-      first: [
-        { time: '2026-03-03T14:00:00Z', rows: 2 },
-        { time: '2026-03-04T14:00:00Z', rows: 1 },
-      ],
-    })
+    assert.deepEqual(preview.batchGroups, [
+      { batchTime: new Date('2026-03-03T14:00:00Z'), memberCount: 2 },
+      { batchTime: new Date('2026-03-04T14:00:00Z'), memberCount: 1 },
+    ])
+    assert.deepEqual([preview.batchGroupCount, preview.problemCount, preview.durationMs], [2, 1, 0])
     assert.deepEqual(
-      preview.problems.first.map(({ kind, key, column }) => [kind, key, column]),
+      preview.problems.map(({ kind, key, column }) => [kind, key, column]),
       [['unusable', 'user4@contoso.example', 'When']],
     )
     assert.deepEqual(preview.nextTick.newBatches, {
