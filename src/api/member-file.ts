@@ -9,7 +9,7 @@ import type { Runbook } from '../domain/runbook.ts'
 import { BATCH_VARIABLES } from '../domain/runbook-variables.ts'
 import { rowReader } from '../domain/source-rows.ts'
 import { hintFor } from '../domain/spelling.ts'
-import type { GivenMember } from '../engine/create.ts'
+import type { GivenMember, MemberPages } from '../engine/create.ts'
 import { FAULTS_LISTED_MAX, type Fault, ManyFaults } from './problem.ts'
 import type { UploadedFile } from './upload.ts'
 
@@ -17,10 +17,8 @@ export const ROWS_MAX = 200_000
 const COLUMNS_MAX = 1_000
 const RECORDS_PER_READ = 1_000
 
-export interface MemberFile {
-  readonly count: number
+export interface MemberFile extends MemberPages {
   readonly warnings: readonly string[]
-  pages(): AsyncGenerator<readonly GivenMember[]>
 }
 
 /** Throws MEMBER_ROWS_INVALID with what is wrong. */
@@ -44,7 +42,7 @@ export async function readMemberFile(file: UploadedFile, runbook: Runbook): Prom
   if (count === 0 && faults.count === 0) faults.add(2, '', 'the file has no members')
   faults.refuse(file.name)
   return {
-    count,
+    length: count,
     warnings: first.warnings,
     pages: async function* () {
       for await (const page of new Rows(file, runbook, faults).pages()) {

@@ -112,7 +112,7 @@ function parametersOf(
 function bodyOf(route: Route, components: JsonObject): JsonObject {
   const type = route.takes === 'upload' ? 'multipart/form-data' : 'application/json'
   return {
-    required: true,
+    required: !route.body.safeParse({}).success,
     content: { [type]: { schema: schemaOf(route.body, 'input', components) } },
   }
 }

@@ -98,7 +98,7 @@ interface ReadRoute<P, Q, B, A extends Answers> extends Described, Schemas<P, Q,
   handle(ask: Ask<In<P>, In<Q>, In<B>>): Promise<Reply<NoInfer<A>>>
 }
 
-interface ChangeRoute<P, Q, B, A extends Answers> extends Described, Schemas<P, Q, B, A> {
+interface ChangeRoute<P, Q, B, A extends Answers, R> extends Described, Schemas<P, Q, B, A> {
   readonly rule: 'admin'
   /** What the audit calls it: `batch.cancel`. */
   readonly action: string
@@ -107,7 +107,9 @@ interface ChangeRoute<P, Q, B, A extends Answers> extends Described, Schemas<P, 
    * them and the row of the action after the last, so that what was done by halves can be seen too.
    */
   readonly inChunks?: true
-  handle(ask: Ask<In<P>, In<Q>, In<B>>): Promise<ChangeReply<NoInfer<A>>>
+  /** What takes its time and changes nothing, such as reading a file: before the transaction begins. */
+  prepare?(ask: Ask<In<P>, In<Q>, In<B>>): Promise<R>
+  handle(ask: Ask<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeReply<NoInfer<A>>>
 }
 
 export interface GivenReply {
@@ -128,8 +130,9 @@ export interface Route extends Described {
   readonly action: string | null
   readonly inChunks?: true
   readonly isPersonal: boolean
-  // A method and not a property: the handler was typed by the very schemas that read its request, and methods may be narrower.
-  handle(ask: Ask<unknown, unknown, unknown>): Promise<GivenReply>
+  // Methods and not properties: they were typed by the very schemas that read the request, and methods may be narrower.
+  prepare?(ask: Ask<unknown, unknown, unknown>): Promise<unknown>
+  handle(ask: Ask<unknown, unknown, unknown>, prepared?: unknown): Promise<GivenReply>
 }
 
 const NOTHING = z.strictObject({})
@@ -141,8 +144,8 @@ export function read<A extends Answers, P = Nothing, Q = Nothing, B = Nothing>(
   return completed({ ...route, action: null, isPersonal: route.isPersonal ?? false })
 }
 
-export function change<A extends Answers, P = Nothing, Q = Nothing, B = Nothing>(
-  route: ChangeRoute<P, Q, B, A>,
+export function change<A extends Answers, P = Nothing, Q = Nothing, B = Nothing, R = undefined>(
+  route: ChangeRoute<P, Q, B, A, R>,
 ): Route {
   return completed({ ...route, isPersonal: false })
 }

@@ -5,6 +5,7 @@ import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
+import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type Surroundings, serviceRoutes } from './routes/service.ts'
@@ -19,6 +20,7 @@ export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[
     ...SOURCE_ROUTES,
     ...BATCH_ROUTES,
     ...MEMBER_ROUTES,
+    ...MEMBER_FILE_ROUTES,
     ...STEP_ROUTES,
     ...BATCH_ACTION_ROUTES,
     ...MEMBER_ACTION_ROUTES,

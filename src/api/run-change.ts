@@ -31,22 +31,27 @@ export function sentOf(route: Route, reply: GivenReply): SentReply {
 }
 
 /** A change of any kind. */
-export function runChange(
+export async function runChange(
   route: Route,
   door: Door,
   ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
   caller: Caller,
   keyed: KeyedCall | null,
 ): Promise<SentReply> {
-  return route.inChunks
-    ? runInChunks(route, door, ask, caller)
-    : runInOne(route, door, ask, caller, keyed)
+  const prepared = await route.prepare?.({ ...ask, door })
+  const ready: Ready = { route, ask, prepared }
+  return route.inChunks ? runInChunks(ready, door, caller) : runInOne(ready, door, caller, keyed)
+}
+
+interface Ready {
+  readonly route: Route
+  readonly ask: Omit<Ask<unknown, unknown, unknown>, 'door'>
+  readonly prepared: unknown
 }
 
 async function runInChunks(
-  route: Route,
+  { route, ask, prepared }: Ready,
   door: Door,
-  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
   caller: Caller,
 ): Promise<SentReply> {
   const { params, query, body } = ask
@@ -57,7 +62,7 @@ async function runInChunks(
     reason: null,
     after: { params, query, body } as unknown as Json,
   })
-  const reply = await route.handle({ ...ask, door })
+  const reply = await route.handle({ ...ask, door }, prepared)
   await note(door.db, route, caller, reply)
   return sentOf(route, reply)
 }
@@ -74,9 +79,8 @@ async function note(
 }
 
 function runInOne(
-  route: Route,
+  { route, ask, prepared }: Ready,
   door: Door,
-  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
   caller: Caller,
   keyed: KeyedCall | null,
 ): Promise<SentReply> {
@@ -90,7 +94,7 @@ function runInOne(
       return { ...answer, headers: { ...answer.headers, 'idempotent-replay': 'true' } }
     }
     const inside = { ...door, db: joined(tx, door.db.kind) }
-    const reply = await route.handle({ ...ask, door: inside })
+    const reply = await route.handle({ ...ask, door: inside }, prepared)
     const sent = sentOf(route, reply)
     await note(tx, route, caller, reply)
     if (keyed) await storeAnswer(tx, keyed, sent.status, sent as unknown as Json)

@@ -8,12 +8,12 @@ import {
   listVersions,
   type RunbookLine,
 } from '../../db/view-runbooks.ts'
-import { type Problem, readRunbook } from '../../domain/runbook.ts'
 import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
-import { type Fault, fault, ManyFaults } from '../problem.ts'
+import { fault } from '../problem.ts'
 import { type Ask, change, type Route, read } from '../route.ts'
+import { faultOf, requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
   count,
   maybeText,
@@ -28,9 +28,7 @@ import {
   yesOrNo,
 } from '../shapes.ts'
 import { requireTag, tagOf } from '../state-tag.ts'
-
-/** A runbook may have 1 MB; in JSON its line ends and quotes take two characters each. */
-const YAML_CHARS_MAX = 1_100_000
+import { requireNamed } from './sources.ts'
 
 const runbookShape = {
   id: z.int(),
@@ -275,34 +273,13 @@ async function requirePublishable({
   body,
   ifMatch,
 }: Ask<unknown, unknown, z.output<typeof publication>>): Promise<string> {
-  const { runbook, problems } = readRunbook(body.yamlContent)
-  if (!runbook) {
-    const errors = problems.filter(({ severity }) => severity === 'error')
-    const first = `line ${errors[0]!.line}, column ${errors[0]!.column}: ${errors[0]!.message}`
-    throw new ManyFaults(
-      'RUNBOOK_INVALID',
-      { count: errors.length, first },
-      problems.map(faultOf),
-      problems.length,
-    )
-  }
-  if (body.name !== undefined && body.name.toLowerCase() !== runbook.name.toLowerCase()) {
-    throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given: body.name, found: runbook.name })
-  }
+  const runbook = requireValid(body.yamlContent)
+  if (body.name !== undefined) requireNamed(runbook, body.name)
   await db.transaction((tx) => lockRunbook(tx, runbook.name))
   const active = await findRunbookLine(db, runbook.name, null)
   requireTag(ifMatch, active ? tagOfRunbook(active) : '', `Runbook "${runbook.name}"`)
   return runbook.name
 }
-
-const faultOf = ({ code, severity, message, line, column, path }: Problem): Fault => ({
-  code,
-  severity,
-  message,
-  line,
-  column,
-  path,
-})
 
 const deactivateRoute = change({
   method: 'DELETE',

@@ -6,8 +6,10 @@ import { templateOf } from '../../domain/member-columns.ts'
 import type { Runbook } from '../../domain/runbook.ts'
 import type { Door } from '../../engine/door.ts'
 import { MatoolkitError } from '../../errors.ts'
+import type { PreviewResult } from '../preview.ts'
 import { type Route, read } from '../route.ts'
-import { count, json, maybeText, maybeTime, name } from '../shapes.ts'
+import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { count, json, maybeText, name } from '../shapes.ts'
 
 /** The active version, read. */
 export async function requireRunbook(door: Door, runbookName: string): Promise<Runbook> {
@@ -16,17 +18,69 @@ export async function requireRunbook(door: Door, runbookName: string): Promise<R
   return door.runbooks.get(door.db, found.name, found.version)
 }
 
+const some = <T extends z.ZodType>(one: T) =>
+  z.strictObject({ total: count, first: z.array(one) }).meta({ description: 'All counted.' })
+const inBatch = { batchId: z.int(), key: z.string() }
+
+const nextTick = z
+  .strictObject({
+    newBatches: some(z.strictObject({ time: z.string(), members: count, held: maybeText })),
+    joiners: some(z.strictObject(inBatch)),
+    rejoiners: some(z.strictObject(inBatch)),
+    moves: some(z.strictObject({ ...inBatch, toTime: z.string() })),
+    leavers: some(z.strictObject(inBatch)),
+    missing: count.meta({ description: 'For the first time; next time they have left.' }),
+    refreshed: count,
+    held: some(
+      z.strictObject({
+        kind: z.string(),
+        cause: z.string(),
+        key: z.string(),
+        batchId: z.int().nullable(),
+        reason: z.string(),
+      }),
+    ),
+    holds: z.array(z.strictObject({ batchId: z.int(), reason: z.string() })),
+  })
+  .meta({ id: 'NextTick', description: 'What the next tick would do with this result.' })
+
 const previewed = z
   .strictObject({
     rowCount: count,
     columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
     sample: z.array(z.record(z.string(), json)).meta({ description: 'The first 100 rows.' }),
-    batchGroups: z.array(z.strictObject({ batchTime: maybeTime, memberCount: count })),
-    problems: z.array(z.strictObject({ key: maybeText, column: z.string(), reason: z.string() })),
+    batchGroups: z.array(z.strictObject({ batchTime: z.string(), memberCount: count })),
+    groupCount: count,
+    problems: z.array(
+      z.strictObject({
+        kind: z.string(),
+        key: maybeText,
+        column: maybeText,
+        batchId: z.int().nullable(),
+        reason: z.string(),
+      }),
+    ),
     problemCount: count,
     durationMs: z.number(),
+    nextTick,
   })
   .meta({ id: 'Preview' })
+
+const shown = (found: PreviewResult): z.output<typeof previewed> =>
+  previewed.parse({
+    rowCount: found.rowCount,
+    columns: found.columns,
+    sample: found.sample,
+    batchGroups: found.groups.first.map(({ time, rows }) => ({
+      batchTime: time,
+      memberCount: rows,
+    })),
+    groupCount: found.groups.total,
+    problems: found.problems.first,
+    problemCount: found.problems.total,
+    durationMs: found.tookMs,
+    nextTick: found.nextTick,
+  })
 
 const previewRoute = read({
   method: 'POST',
@@ -34,10 +88,14 @@ const previewRoute = read({
   operation: 'previewQuery',
   tag: 'runbooks',
   summary: 'Ask the runbook’s data source now, without doing anything with the answer',
+  about: 'Of the active version, or of a text that is not published yet.',
   rule: 'admin',
   isPersonal: true,
+  takes: 'json',
   errors: [
     'RUNBOOK_NOT_FOUND',
+    'RUNBOOK_INVALID',
+    'RUNBOOK_NAME_DIFFERS',
     'PREVIEW_UNAVAILABLE',
     'SOURCE_NOT_CONFIGURED',
     'SOURCE_UNREACHABLE',
@@ -53,13 +111,23 @@ const previewRoute = read({
     'SOURCE_FILE_CHANGING',
   ],
   params: z.strictObject({ name }),
+  body: z.strictObject({ yamlContent: z.string().max(YAML_CHARS_MAX).optional() }),
   answers: { 200: previewed },
-  handle: async ({ door, params, services: { preview }, signal }) => {
-    const runbook = await requireRunbook(door, params.name)
+  handle: async ({ door, params, body, services: { preview }, signal }) => {
+    const runbook =
+      body.yamlContent === undefined
+        ? await requireRunbook(door, params.name)
+        : requireNamed(requireValid(body.yamlContent), params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
-    return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
+    return { status: 200, body: shown(await preview(runbook, signal)) }
   },
 })
+
+/** The runbook, if its text gives it this name. */
+export function requireNamed(runbook: Runbook, given: string): Runbook {
+  if (given.toLowerCase() === runbook.name.toLowerCase()) return runbook
+  throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given, found: runbook.name })
+}
 
 const templateRoute = read({
   method: 'GET',

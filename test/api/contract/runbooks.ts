@@ -223,28 +223,47 @@ export function runbookContract(): void {
 
   describe('the preview of a query', () => {
     const path = '/api/runbooks/plain/query/preview'
-    const result = {
+    const none = { total: 0, first: [] }
+    const nextTick = {
+      newBatches: { total: 1, first: [{ time: '2026-04-01T20:00:00Z', members: 2, held: null }] },
+      ...{ joiners: none, rejoiners: none, moves: none, leavers: none, held: none },
+      ...{ missing: 0, refreshed: 0, holds: [] },
+    }
+    const found = {
       rowCount: 2,
       columns: [{ name: 'Upn', type: 'text' }],
       sample: [{ Upn: 'a@contoso.example' }],
-      batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
+      groups: { total: 1, first: [{ time: '2026-04-01T20:00:00Z', rows: 2 }] },
+      problems: none,
+      tookMs: 12,
+      nextTick,
+    }
+    const { rowCount, columns, sample, tookMs: durationMs } = found
+    const shown = {
+      ...{ rowCount, columns, sample, durationMs, nextTick },
+      batchGroups: [{ batchTime: '2026-04-01T20:00:00Z', memberCount: 2 }],
+      groupCount: 1,
       problems: [],
       problemCount: 0,
-      durationMs: 12,
     }
 
     it('is what the scheduler found, and is noted', async () => {
-      const api = await openApiUnderTest({ options: { preview: async () => result } })
+      const api = await openApiUnderTest({ options: { preview: async () => found } })
       try {
         await api.refused(404, 'RUNBOOK_NOT_FOUND', 'POST', path)
         await api.world.publish(plain())
         const { status, body } = await api.call('POST', path)
-        assert.deepEqual([status, body], [200, JSON.parse(JSON.stringify(result))])
+        assert.deepEqual([status, body], [200, shown])
+        const text = { body: { yamlContent: plain('new-one') } }
+        const other = await api.call('POST', '/api/runbooks/new-one/query/preview', text)
+        assert.equal(other.status, 200)
+        await api.refused(422, 'RUNBOOK_NAME_DIFFERS', 'POST', path, text)
+        await api.refused(422, 'RUNBOOK_INVALID', 'POST', path, { body: { yamlContent: 'x' } })
         const noted = await api.call<{ total: number }>(
           'GET',
           '/api/audit?action=read%20previewQuery',
         )
-        assert.equal(noted.body.total, 1)
+        assert.equal(noted.body.total, 2)
       } finally {
         await api.close()
       }

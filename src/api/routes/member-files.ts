@@ -1,0 +1,219 @@
+// Members by file: create a manual batch from one, or add one to a manual batch. The file is checked whole before the transaction
+// begins and then read once more, a page at a time.
+import { z } from 'zod'
+import { findMembersByKey } from '../../db/batches.ts'
+import { type NewData, refreshMembers } from '../../db/membership.ts'
+import { foldKey } from '../../domain/member-key.ts'
+import type { Runbook } from '../../domain/runbook.ts'
+import { addMembers, createBatch, hashOf } from '../../engine/create.ts'
+import type { Door } from '../../engine/door.ts'
+import { takeBackMembers } from '../../engine/members.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { batch, shownBatch } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { type MemberFile, readMemberFile } from '../member-file.ts'
+import { change, type Route } from '../route.ts'
+import { count, id, name, reason, yesOrNo } from '../shapes.ts'
+import { type UploadedFile, uploaded } from '../upload.ts'
+import { requireRunbook } from './sources.ts'
+
+const SKIPPED_LISTED_MAX = 100
+
+const created = z
+  .strictObject({
+    batchId: z.int().nullable().meta({ description: 'Null in a dry run.' }),
+    isDryRun: z.boolean(),
+    batch: batch.nullable(),
+    memberCount: count,
+    availablePhases: z.array(z.string()).meta({ description: 'In the order of their time.' }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'CreatedBatch' })
+
+const createRoute = change({
+  method: 'POST',
+  path: '/api/batches',
+  operation: 'createBatch',
+  tag: 'batches',
+  summary: 'Create a manual batch from a member file (CSV)',
+  about:
+    'At most 50 MB and 200,000 members. All of the file is checked first; every problem is told with its row and column. The batch waits to be advanced.',
+  rule: 'admin',
+  action: 'batch.create',
+  takes: 'upload',
+  creates: true,
+  errors: ['RUNBOOK_NOT_FOUND', 'MEMBER_ROWS_INVALID', 'MEMBER_ELSEWHERE'],
+  query: z.strictObject({ dryRun: yesOrNo.default(false) }),
+  body: z.strictObject({ runbookName: name, file: uploaded, reason: reason.optional() }),
+  answers: { 200: created, 201: created },
+  prepare: async ({ door, body }) =>
+    checkedFile(await requireRunbook(door, body.runbookName), body.file),
+  handle: async ({ door, query: { dryRun }, body, by }, prepared) => {
+    const { runbook, file } = await stillFits(
+      prepared,
+      await requireRunbook(door, body.runbookName),
+      body.file,
+    )
+    const about = {
+      memberCount: file.length,
+      availablePhases: runbook.phases
+        .toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
+        .map((phase) => phase.name),
+      warnings: [...file.warnings],
+    }
+    if (dryRun) {
+      const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
+      return { status: 200, body: nothing, noted: null }
+    }
+    const { batchId } = await createBatch(door, {
+      runbookName: runbook.name,
+      sourceTime: null,
+      members: file,
+      createdBy: by.name,
+    })
+    const { line, tag } = await loadBatchState(door.db, batchId)
+    return {
+      status: 201,
+      body: { batchId, isDryRun: false, batch: shownBatch(line), ...about },
+      etag: tag,
+      headers: { location: `/api/batches/${batchId}` },
+      noted: {
+        subject: `batch ${batchId}`,
+        reason: body.reason ?? null,
+        after: { runbook: runbook.name, members: file.length, file: body.file.sha256 },
+      },
+    }
+  },
+})
+
+interface CheckedFile {
+  readonly runbook: Runbook
+  readonly file: MemberFile
+}
+
+const checkedFile = async (runbook: Runbook, file: UploadedFile): Promise<CheckedFile> => ({
+  runbook,
+  file: await readMemberFile(file, runbook),
+})
+
+/** Versions are kept in a cache, so the same object is the same version. Another one may have been published meanwhile. */
+const stillFits = async (
+  prepared: CheckedFile,
+  runbook: Runbook,
+  file: UploadedFile,
+): Promise<CheckedFile> => (prepared.runbook === runbook ? prepared : checkedFile(runbook, file))
+
+const added = z
+  .strictObject({
+    batchId: z.int(),
+    isDryRun: z.boolean(),
+    addedCount: count,
+    takenBackCount: count.meta({ description: 'Removed earlier, and active again.' }),
+    skippedCount: count,
+    skipped: z
+      .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
+      .meta({ description: 'The first of them.' }),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: 'AddedMembers' })
+
+const addRoute = change({
+  method: 'POST',
+  path: '/api/batches/{batchId}/members',
+  operation: 'addMembers',
+  tag: 'members',
+  summary: 'Add the members of a file (CSV) to a manual batch; they catch up on what has begun',
+  about: 'Keys that were removed are taken back; keys that are active or failed are skipped.',
+  rule: 'admin',
+  action: 'members.add',
+  takes: 'upload',
+  creates: true,
+  comparesState: true,
+  errors: ['BATCH_NOT_FOUND', 'MEMBER_ROWS_INVALID', 'MEMBER_ELSEWHERE', 'REFUSED'],
+  params: z.strictObject({ batchId: id }),
+  query: z.strictObject({ dryRun: yesOrNo.default(false) }),
+  body: z.strictObject({ file: uploaded, reason: reason.optional() }),
+  answers: { 200: added, 201: added },
+  prepare: async ({ door, params: { batchId }, body }) =>
+    checkedFile(await runbookOf(door, (await loadBatchState(door.db, batchId)).line), body.file),
+  handle: async ({ door, params: { batchId }, query: { dryRun }, body, by, ifMatch }, prepared) => {
+    const { line } = await lockBatchState(door, batchId, ifMatch)
+    requireManual(line)
+    const { file } = await stillFits(prepared, await runbookOf(door, line), body.file)
+    const { known, removed, skipped } = await sortOut(door, batchId, file, dryRun)
+    let takenBack = removed.length
+    if (!dryRun) {
+      await addMembers(door, batchId, file, by.name)
+      const why = body.reason ?? 'added again from a member file'
+      const order = { batchId, memberIds: removed, actor: by.name, reason: why }
+      const { done, refused } = await takeBackMembers(door, { ...order, event: 'readd' })
+      takenBack = done.length
+      skipped.push(...refused)
+    }
+    const counts = {
+      addedCount: file.length - known,
+      takenBackCount: takenBack,
+      skippedCount: skipped.length,
+    }
+    const after = { ...counts, file: body.file.sha256 }
+    return {
+      status: dryRun ? 200 : 201,
+      body: {
+        batchId,
+        isDryRun: dryRun,
+        ...counts,
+        skipped: skipped.slice(0, SKIPPED_LISTED_MAX),
+        warnings: [...file.warnings],
+      },
+      noted: dryRun ? null : { subject: `batch ${batchId}`, reason: body.reason ?? null, after },
+    }
+  },
+})
+
+const runbookOf = (door: Door, line: BatchState['line']): Promise<Runbook> =>
+  door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
+
+interface SortedOut {
+  /** How many of the file the batch has already. */
+  readonly known: number
+  /** Members to take back, with what the file says of them now. */
+  readonly removed: number[]
+  readonly skipped: { memberId: number; reason: string }[]
+}
+
+async function sortOut(
+  { db }: Door,
+  batchId: number,
+  file: MemberFile,
+  dryRun: boolean,
+): Promise<SortedOut> {
+  const removed: number[] = []
+  const skipped: SortedOut['skipped'] = []
+  for await (const page of file.pages()) {
+    const byKey = new Map(page.map((member) => [foldKey(member.key), member]))
+    const fresh: NewData[] = []
+    for (const { id: memberId, key, status } of await findMembersByKey(db, batchId, [
+      ...byKey.keys(),
+    ])) {
+      if (status !== 'removed') {
+        skipped.push({ memberId, reason: `member ${memberId} is ${status} already` })
+        continue
+      }
+      removed.push(memberId)
+      const given = byKey.get(foldKey(key))!
+      const data = JSON.stringify(given.data)
+      fresh.push({ memberId, key: given.key, data, hash: hashOf(given.data) })
+    }
+    if (fresh.length > 0 && !dryRun)
+      await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
+  }
+  return { known: removed.length + skipped.length, removed, skipped }
+}
+
+function requireManual({ id: batchId, isManual }: BatchState['line']): void {
+  if (isManual) return
+  const why = `Batch ${batchId} is not manual: its members come from the data source.`
+  throw new MatoolkitError('REFUSED', { reason: why })
+}
+
+export const MEMBER_FILE_ROUTES: readonly Route[] = [createRoute, addRoute]
