@@ -1,9 +1,12 @@
 // What ticks found and a person must decide: stored as the last good tick left it.
+import { chunksOf } from '../chunks.ts'
 import type { FoundRow } from '../domain/detect.ts'
 import type { Held, HeldCause, HeldKind, HeldPlan, HeldWish } from '../domain/detect-held.ts'
 import type { Json } from '../domain/json.ts'
 import { columns, idArray } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
+
+const ROWS_PER_STATEMENT = 5_000
 
 interface HeldRow extends Omit<Held, 'toMs'> {
   readonly toTime: Date | null
@@ -32,8 +35,9 @@ export async function writeHeld<Row extends FoundRow>(
 ): Promise<void> {
   if (plan.drop.length > 0)
     await tx.query('delete from held_changes where id = any($1::bigint[])', [idArray(plan.drop)])
-  if (plan.add.length > 0) await insertHeld(tx, runbookName, plan.add, dataOf, now)
-  if (plan.change.length > 0) await updateHeld(tx, plan.change, dataOf)
+  for (const some of chunksOf(plan.add, ROWS_PER_STATEMENT))
+    await insertHeld(tx, runbookName, some, dataOf, now)
+  for (const some of chunksOf(plan.change, ROWS_PER_STATEMENT)) await updateHeld(tx, some, dataOf)
 }
 
 const dataText =

@@ -1,5 +1,6 @@
 // What a tick needs to know of the batches and members of one runbook name, and what it writes of members' data. Members are read
 // in pages and narrow: an unchanged tick over 100,000 of them reads keys and hashes and writes none.
+import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detect.ts'
 import type { Past } from '../domain/detect-comers.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -8,6 +9,7 @@ import type { Queryable, Tx } from './db.ts'
 
 const MEMBERS_PER_PAGE = 10_000
 const KEYS_PER_LOOKUP = 10_000
+const ROWS_PER_STATEMENT = 5_000
 
 interface BatchRow extends Omit<KnownBatch, 'timesMs' | 'startMs'> {
   readonly sourceTime: Date | null
@@ -117,8 +119,8 @@ export async function findPast(
   folded: readonly string[],
 ): Promise<Map<string, Past[]>> {
   const past = new Map<string, Past[]>()
-  for (let start = 0; start < folded.length; start += KEYS_PER_LOOKUP) {
-    const [keys] = columns(folded.slice(start, start + KEYS_PER_LOOKUP), (key) => key)
+  for (const some of chunksOf(folded, KEYS_PER_LOOKUP)) {
+    const [keys] = columns(some, (key) => key)
     const rows = await db.query<Past & { folded: string }>(
       `select ${PAST} from batch_members m join batches b on b.id = m.batch_id
         where m.key_folded = any($2::text[]) and b.runbook_name = lower($1) and b.ended_at is not null
@@ -258,7 +260,16 @@ export async function writeAbsences(
       idArray(gone),
     ])
   }
-  if (changed.length === 0) return
+  for (const some of chunksOf(changed, ROWS_PER_STATEMENT))
+    await upsertAbsences(tx, runbookName, some, now)
+}
+
+async function upsertAbsences(
+  tx: Tx,
+  runbookName: string,
+  changed: readonly (readonly [memberId: number, missed: 1 | 2])[],
+  now: Date,
+): Promise<void> {
   await tx.query(
     `insert into source_absences (batch_member_id, runbook_name, missed, since)
      select id, lower($1), missed, $2 from unnest($3::bigint[], $4::int[]) as a (id, missed)

@@ -1,8 +1,8 @@
 // Who comes: into the batch that their group means, into a new one, or, when that would surprise somebody, into a person's list.
 // A batch that has ended is left alone, so whoever stands in its group is late; whoever was done in another batch would be migrated
 // twice because somebody corrected a date; and whom a person removed only a person brings back.
-import type { Comparison, FoundRow, KnownBatch } from './detect.ts'
-import { type HeldWish, heldJoin } from './detect-held.ts'
+import type { Comparison, FoundRow, Issue, KnownBatch } from './detect.ts'
+import { type Held, type HeldWish, heldJoin } from './detect-held.ts'
 
 /** A row of the same key in a batch that has ended. */
 export interface Past {
@@ -21,6 +21,7 @@ export interface ComeFacts {
   readonly undoing: ReadonlySet<number>
   /** Newcomers' rows in ended batches, newest first, by folded key. */
   readonly past: ReadonlyMap<string, readonly Past[]>
+  readonly held: readonly Held[]
 }
 
 export interface ComePlan<Row extends FoundRow> {
@@ -28,7 +29,11 @@ export interface ComePlan<Row extends FoundRow> {
   /** Rows of new batches, by time. */
   readonly fresh: ReadonlyMap<number, readonly Row[]>
   readonly wishes: readonly HeldWish<Row>[]
+  readonly issues: readonly Issue[]
 }
+
+/** So many wait for a person at a time. The others come onto the list when there is room again. */
+export const JOINS_HELD_MAX = 1_000
 
 type Newcomer<Row extends FoundRow> = Comparison<Row>['newcomers'][number]
 type Verdict<Row extends FoundRow> = 'join' | 'leave alone' | HeldWish<Row>
@@ -51,7 +56,26 @@ export function planComers<Row extends FoundRow>(
     if (target) push(joins, target.id, one.row)
     else push(fresh, one.row.timeMs, one.row)
   }
-  return { joins, fresh, wishes }
+  return { joins, fresh, ...bounded(wishes, facts.held) }
+}
+
+/** Those who are on the list stay on it; dismissed ones take no room. */
+function bounded<Row extends FoundRow>(
+  wishes: readonly HeldWish<Row>[],
+  held: readonly Held[],
+): Pick<ComePlan<Row>, 'wishes' | 'issues'> {
+  const joins = held.filter(({ kind }) => kind === 'join')
+  const listed = new Set(joins.map(({ folded }) => folded))
+  const room = JOINS_HELD_MAX - joins.filter(({ isDismissed }) => !isDismissed).length
+  const fresh = wishes.filter(({ folded }) => !listed.has(folded))
+  const left = fresh.slice(Math.max(0, room))
+  if (left.length === 0) return { wishes, issues: [] }
+  const out = new Set(left.map(({ folded }) => folded))
+  const reason = `${left.length} more people would join only with a person's word; the list has room for ${JOINS_HELD_MAX} at a time`
+  return {
+    wishes: wishes.filter(({ folded }) => !out.has(folded)),
+    issues: [{ kind: 'more_late', key: null, column: null, batchId: null, reason }],
+  }
 }
 
 function judge<Row extends FoundRow>(

@@ -36,7 +36,7 @@ export interface MoveFacts {
 }
 
 export function planMoves<Row extends FoundRow>(
-  { movers, vanished }: Pick<Comparison<Row>, 'movers' | 'vanished'>,
+  { movers, vanished, hasFailedIn }: Pick<Comparison<Row>, 'movers' | 'vanished' | 'hasFailedIn'>,
   facts: MoveFacts,
 ): MovePlan<Row> {
   const moves: PlannedMove<Row>[] = []
@@ -47,7 +47,7 @@ export function planMoves<Row extends FoundRow>(
   for (const [batchId, pairs] of Map.groupBy(movers, ({ member }) => member.batchId)) {
     const going: Pair<Row>[] = []
     for (const pair of pairs) {
-      const refusal = refuseMove(pair, facts)
+      const refusal = refuseMove(pair, facts, hasFailedIn)
       const stays = heldMove(pair, 'many', 'a person decided to keep it where it is')
       if (refusal) issues.push(refusal)
       else if (isKept(stays)) kept.push(stays)
@@ -72,7 +72,11 @@ const byTarget = <Row extends FoundRow>(fromBatchId: number, going: readonly Pai
     pairs,
   }))
 
-function refuseMove({ member, row }: Pair, { byTime, begun }: MoveFacts): Issue | null {
+function refuseMove(
+  { member, row }: Pair,
+  { byTime, begun }: MoveFacts,
+  hasFailedIn: Comparison['hasFailedIn'],
+): Issue | null {
   const refused = (reason: string): Issue => ({
     kind: 'move_refused',
     key: member.key,
@@ -82,6 +86,8 @@ function refuseMove({ member, row }: Pair, { byTime, begun }: MoveFacts): Issue 
   })
   if (begun.has(member.id)) return refused('its cut-over has begun')
   const target = byTime(row.timeMs)[0]
+  if (target && hasFailedIn(target.id, member.folded))
+    return refused(`it has failed in batch ${target.id} of that time; remove it there first`)
   return target?.isEnded ? refused(`batch ${target.id} of that time is ${target.status}`) : null
 }
 

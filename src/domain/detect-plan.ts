@@ -86,7 +86,7 @@ export function planScheduled<Row extends FoundRow>(
     held,
     holds: holdsOf(held.add, byId, byTime),
     resumes: resumesOf(moving.undecided, batches, byTime),
-    issues: [...comparison.issues, ...moving.issues],
+    issues: [...comparison.issues, ...moving.issues, ...coming.issues],
   }
 }
 

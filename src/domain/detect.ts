@@ -24,6 +24,7 @@ export type IssueKind =
   | 'group_gone'
   | 'move_refused'
   | 'needs_person'
+  | 'more_late'
   | 'many_absent'
 
 /** Something that an operator should see: a row that is not used, a change that is not made. */
@@ -86,6 +87,8 @@ export interface Comparison<Row extends FoundRow = FoundRow> {
   readonly rejoiners: readonly Pair<Row>[]
   /** Keys that are active in no unfinished batch; `former` is where they were last removed from, if anywhere. */
   readonly newcomers: readonly { readonly row: Row; readonly former: KnownMember | null }[]
+  /** Whether this key has failed in that batch. */
+  readonly hasFailedIn: (batchId: number, folded: string) => boolean
   /** Active or failed, not in the result, in a group that is. */
   readonly missing: readonly KnownMember[]
   /** The key stands in the result, usable or not. */
@@ -129,6 +132,7 @@ export function compare<Row extends FoundRow>(
   const here = new Set<string>()
   const active = new Set<string>()
   const failed: Pair<Row>[] = []
+  const failedIn = new Set<string>()
   const removed = new Map<string, KnownMember[]>()
   for (const member of members) {
     const batch = byId.get(member.batchId)
@@ -142,6 +146,7 @@ export function compare<Row extends FoundRow>(
     }
     here.add(member.folded)
     if (member.status === 'active') active.add(member.folded)
+    else failedIn.add(`${member.batchId} ${member.folded}`)
     const row = found.rows.get(member.folded)
     if (row === undefined) {
       const isUnusable = found.unusable.has(member.folded)
@@ -166,7 +171,8 @@ export function compare<Row extends FoundRow>(
     if (!movers.some(({ member }) => member.batchId === id)) issues.push(groupGone(byId.get(id)!))
   }
   const isPresent = (folded: string) => found.rows.has(folded) || found.unusable.has(folded)
-  return { changed, movers, ...fresh, missing, isPresent, vanished, issues }
+  const hasFailedIn = (id: number, folded: string) => failedIn.has(`${id} ${folded}`)
+  return { changed, movers, ...fresh, hasFailedIn, missing, isPresent, vanished, issues }
 }
 
 /** A batch without members has no group to vanish. */

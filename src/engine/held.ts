@@ -1,5 +1,6 @@
 // What a person decides about what ticks have left open. A decision names the held changes it was made about; if one of them is no
 // longer held as it was seen, nothing at all is done and the person looks again. Held members carry on meanwhile.
+import { chunksOf } from '../chunks.ts'
 import type { Tx } from '../db/db.ts'
 import {
   dropHeld,
@@ -54,7 +55,7 @@ export async function dismissHeld(door: Door, order: HeldOrder): Promise<void> {
 }
 
 async function dismiss(door: Door, items: readonly HeldItem[], order: HeldOrder): Promise<void> {
-  const ids = items.map(({ id }) => id)
+  const ids = idsOf(items)
   await door.db.transaction(async (tx) => {
     await lockAll(tx, ids)
     await markDismissed(tx, ids, order.actor, door.clock.now())
@@ -73,7 +74,8 @@ export async function admit(door: Door, order: HeldOrder): Promise<{ joined: num
   const items = await requireHeld(door, order, 'join')
   let joined = 0
   for (const group of Map.groupBy(items, placeOf).values()) {
-    for (const chunk of chunksOf(group)) joined += await admitChunk(door, chunk, order)
+    for (const chunk of chunksOf(group, HELD_PER_CHUNK))
+      joined += await admitChunk(door, chunk, order)
   }
   return { joined }
 }
@@ -133,17 +135,25 @@ async function carryOutChoice(
     await rescheduleWave(door, items, order)
     return { done: memberIds, refused: [] }
   }
-  return eachBatch(items, (_batchId, chunk) =>
-    moveMembers(decided(door, chunk), {
+  return eachBatch(items, async (_batchId, chunk) => {
+    const seen = doorThatFirst(door, (tx) => lockAll(tx, idsOf(chunk)))
+    const outcome = await moveMembers(seen, {
       batchId: batchId!,
       memberIds: chunk.map(({ memberId }) => memberId!),
       to: { runbookName, time: toTime! },
       actor: order.actor,
       by: 'source',
       reason: order.reason,
-    }),
-  )
+    })
+    // Who could not move yet (a job is out) stays on the list, and the batch stays held: nothing new is sent meanwhile.
+    const moved = new Set(outcome.done)
+    const gone = chunk.filter(({ memberId }) => moved.has(memberId!))
+    await door.db.transaction((tx) => dropHeld(tx, idsOf(gone)))
+    return outcome
+  })
 }
+
+const idsOf = (items: readonly HeldItem[]): number[] => items.map(({ id }) => id)
 
 async function rescheduleWave(
   door: Door,
@@ -155,10 +165,7 @@ async function rescheduleWave(
     insist(`batch ${batchId} is still in the source at its own time; choose move or keep`)
   // All that lead there, also those that were not named: the wave as a whole has got another date.
   const guarded = doorThatFirst(door, async (tx) => {
-    await lockAll(
-      tx,
-      items.map(({ id }) => id),
-    )
+    await lockAll(tx, idsOf(items))
     await dropMovesTo(tx, batchId!, toTime!)
   })
   await changeBatch(guarded, batchId!, actor, async ({ tx, draft }) => {
@@ -178,11 +185,6 @@ export async function startAgain(
   return { found: ids.length }
 }
 
-const chunksOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / HELD_PER_CHUNK) }, (_, index) =>
-    all.slice(index * HELD_PER_CHUNK, (index + 1) * HELD_PER_CHUNK),
-  )
-
 async function eachBatch(
   items: readonly HeldItem[],
   run: (batchId: number, chunk: readonly HeldItem[]) => Promise<Outcome>,
@@ -190,7 +192,7 @@ async function eachBatch(
   const outcome: Outcome = { done: [], refused: [] }
   const byBatch = [...Map.groupBy(items, ({ batchId }) => batchId!)].sort(([a], [b]) => a - b)
   for (const [batchId, some] of byBatch) {
-    for (const chunk of chunksOf(some)) {
+    for (const chunk of chunksOf(some, HELD_PER_CHUNK)) {
       const { done, refused } = await run(batchId, chunk)
       outcome.done.push(...done)
       outcome.refused.push(...refused)
@@ -202,9 +204,8 @@ async function eachBatch(
 /** A door whose work takes these off the list, or is not done at all. */
 const decided = (door: Door, items: readonly HeldItem[]): Door =>
   doorThatFirst(door, async (tx) => {
-    const ids = items.map(({ id }) => id)
-    await lockAll(tx, ids)
-    await dropHeld(tx, ids)
+    await lockAll(tx, idsOf(items))
+    await dropHeld(tx, idsOf(items))
   })
 
 async function lockAll(tx: Tx, ids: readonly number[]): Promise<void> {

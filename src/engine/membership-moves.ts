@@ -1,6 +1,7 @@
 // Moving to another wave: one act that carries data, outputs and what is passed (by phase and step name), and undoes nothing.
 // Any number of members in chunks, two batches and one transaction a chunk; who cannot move now is named with the reason. From the
 // moment a step of T-0 or later was sent for a member nobody moves it any more: then going back in time is a person's work.
+import { chunksOf } from '../chunks.ts'
 import { copyMemberData, copyMembers, findMembersByKey } from '../db/batches.ts'
 import type { Tx } from '../db/db.ts'
 import { findBatchByTime } from '../db/membership.ts'
@@ -37,8 +38,7 @@ export interface MoveOrder extends MembersOrder {
 export async function moveMembers(door: Door, order: MoveOrder): Promise<Outcome> {
   const outcome: Outcome = { done: [], refused: [] }
   const memberIds = [...new Set(order.memberIds)]
-  for (let start = 0; start < memberIds.length; start += MEMBERS_PER_CHUNK) {
-    const chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
+  for (const chunk of chunksOf(memberIds, MEMBERS_PER_CHUNK)) {
     const { done, refused } = await door.db.transaction((tx) => moveChunk(door, tx, order, chunk))
     outcome.done.push(...done)
     outcome.refused.push(...refused)

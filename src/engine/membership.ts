@@ -1,6 +1,7 @@
 // Doing what a tick has planned: set-based, in chunks, each batch through the door. Every change is checked again under its lock,
 // so a plan that is a little old does no harm, and a tick that died halfway is simply made again: what it did is found done.
 // What cannot be done now (a job is out, a removal has not ended) is left for the next tick; what fails harms only itself.
+import { chunksOf } from '../chunks.ts'
 import { writeHeld } from '../db/held-changes.ts'
 import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
 import { replaceIssues } from '../db/source-issues.ts'
@@ -140,11 +141,6 @@ function holdForPerson(door: Door, batchId: number, reason: string): Promise<voi
   })
 }
 
-const chunksOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / MEMBERS_PER_CHUNK) }, (_, index) =>
-    all.slice(index * MEMBERS_PER_CHUNK, (index + 1) * MEMBERS_PER_CHUNK),
-  )
-
 /** Its data is read out of the store when it is asked for: a wave of 100,000 need not be in memory as objects. */
 class RowMember<Row extends FoundRow> implements GivenMember {
   readonly #row: Row
@@ -181,7 +177,7 @@ async function refreshAll<Row extends FoundRow>(
     hash: row.hash,
   })
   for (const [batchId, pairs] of byBatch(plan.refreshes, ({ member }) => member.batchId)) {
-    for (const chunk of chunksOf(pairs)) {
+    for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK)) {
       await step(`refreshing members of batch ${batchId}`, async () => {
         done.refreshed += await changeBatch(door, batchId, ACTOR, async ({ tx, draft }) => {
           const count = await refreshMembers(tx, batchId, chunk.map(newData))
@@ -206,7 +202,7 @@ async function moveAll<Row extends FoundRow>(
   for (const { fromBatchId, timeMs, pairs } of plan.moves) {
     const time = new Date(timeMs)
     const what = `moving members of batch ${fromBatchId} to ${time.toISOString()}`
-    for (const chunk of chunksOf(pairs)) {
+    for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK)) {
       await step(what, async () => {
         const outcome = await moveMembers(door, {
           batchId: fromBatchId,
@@ -231,7 +227,7 @@ async function joinAll<Row extends FoundRow>(
   for (const [batchId, rows] of [...plan.joins].sort(([a], [b]) => a - b)) {
     // A batch that has ended since the plan was made is not opened again: that is for a person to say.
     const guarded = doorThatFirst(door, (tx) => requireUnfinished(tx, batchId))
-    for (const chunk of chunksOf(rows)) {
+    for (const chunk of chunksOf(rows, MEMBERS_PER_CHUNK)) {
       await step(`adding members to batch ${batchId}`, async () => {
         const members = chunk.map((row) => new RowMember(row, dataOf))
         const { added } = await addMembers(guarded, batchId, members, ACTOR)

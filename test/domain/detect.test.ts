@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { compare } from '../../src/domain/detect.ts'
+import { JOINS_HELD_MAX } from '../../src/domain/detect-comers.ts'
 import type { Lookups } from '../../src/domain/detect-plan.ts'
 import {
   type Case,
@@ -131,6 +132,12 @@ const MOVING: Case[] = [
     known({ who: 'a b:failed' }, { who: 'c b' }),
     found('a@1 b@2 c@2'),
     [],
+  ],
+  [
+    'not into a batch in which it has failed',
+    known({ who: 'a b' }, { who: 'c b:failed' }),
+    found('a@1 b@2 c@2'),
+    ['say move_refused b'],
   ],
   [
     'not once the cut-over has begun',
@@ -311,6 +318,17 @@ const LEAVING: Case[] = [
 ]
 
 describe('detection', () => {
+  it('the list of latecomers is bounded, keeps who is on it, and says how many are not', () => {
+    const over = { isEnded: true, status: 'completed', members: 0 }
+    const source = found(many(1, JOINS_HELD_MAX + 5, (n) => `u${n}@1`))
+    const listed = (id: number, key: string, isDismissed: boolean) =>
+      heldRow({ id, kind: 'join', memberId: null, key, folded: key, toMs: T1, isDismissed })
+    const held = [listed(1, `u${JOINS_HELD_MAX + 5}`, false), listed(2, 'u1', true)]
+    const planned = plan(known(over), source, { held })
+    assert.deepEqual([planned.held.add.length, planned.held.drop], [JOINS_HELD_MAX - 1, []])
+    assert.match(planned.issues[0]!.reason, /^4 more people/)
+  })
+
   for (const [what, knownNow, source, expected, lookups] of [...COMING, ...MOVING, ...LEAVING]) {
     it(what, () => assert.deepEqual(said(plan(knownNow, source, lookups)), expected))
   }

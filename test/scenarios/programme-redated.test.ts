@@ -74,6 +74,23 @@ it('keep: they stay at the old time, and whoever is new at the other gets a batc
     assert.equal((await batchesOf(world))[0], `20h completed: ${six}`)
   }))
 
+it('who has a job out moves when it is settled; until then the batch waits', () =>
+  programme(async (world) => {
+    world.answer = ({ parameters }) =>
+      String(parameters.Upn).startsWith('user6') ? 'silent' : { ok: true }
+    await redated(world)
+    const { done, refused } = await decide(world, 'move')
+    assert.deepEqual([done.length, refused.length], [5, 1])
+    assert.deepEqual(await heldOf(world), ['move user6 redated'])
+    assert.match((await batchesOf(world))[0]!, /^20h active held/)
+    await world.result(world.jobs[5]!, { ok: true })
+    await world.settle()
+    await decide(world, 'move')
+    await world.tick()
+    assert.equal((await batchesOf(world))[1], `44h active: ${six}`)
+    assert.deepEqual(await heldOf(world), [])
+  }))
+
 it('a source that takes it back lets the batch go on by itself', () =>
   programme(async (world) => {
     await redated(world)
