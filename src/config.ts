@@ -2,6 +2,7 @@
 // mistakes are reported together, each as a sentence. This is the only file that reads the environment. The environment wins
 // over the config file, which wins over the default; the tables in docs/configuration.md and .env.example come from here.
 import { readFileSync } from 'node:fs'
+import { CLIENT_SETTINGS, type ClientEnv } from './client-settings.ts'
 import { CONNECTION_PREFIXES } from './domain/runbook-shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
@@ -188,6 +189,7 @@ export const SETTINGS = {
     },
   ),
   ...WORKER_SETTINGS,
+  ...CLIENT_SETTINGS,
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {
     default: 'info',
     description: 'The least important lines that are logged.',
@@ -305,6 +307,13 @@ function deepFreeze<T extends object>(value: T): T {
 export function readConnectionVariable(name: string): string | undefined {
   const isAllowed = CONNECTION_PREFIXES.some((prefix) => name.startsWith(prefix))
   return isAllowed ? process.env[name] : undefined
+}
+
+/** What this process's environment says to the command line, as it stands there: the client has a file of its own beside it. */
+export function readClientEnv(): ClientEnv {
+  const asked = { ...CLIENT_SETTINGS, tenantId: SETTINGS.tenantId }
+  const given = Object.entries(asked).map(([key, { name }]) => [key, process.env[name]?.trim()])
+  return Object.fromEntries(given.filter(([, value]) => value))
 }
 
 /** Reads this process's environment and the config file it names. Throws CONFIG_INVALID with every mistake there is. */

@@ -1,19 +1,8 @@
-// The program. To add a command: write src/cli/<noun>.ts with a function like `addRunbook`, and name it in COMMANDS.
-import { addDemo } from './cli/demo-command.ts'
-import { addFunction } from './cli/function.ts'
+// The program: says who it is, loads the command that is asked for, and ends with its exit code. src/cli/nouns.ts names them all.
 import { processIo } from './cli/io.ts'
-import { type AddCommands, run } from './cli/program.ts'
-import { addRunbook } from './cli/runbook.ts'
-import { addSandbox } from './cli/sandbox.ts'
-import { addScheduler } from './cli/scheduler.ts'
+import { commandsFor } from './cli/nouns.ts'
+import { run } from './cli/program.ts'
 
-const COMMANDS: readonly AddCommands[] = [
-  addDemo,
-  addFunction,
-  addRunbook,
-  addSandbox,
-  addScheduler,
-]
-
+const args = process.argv.slice(2)
 // Not process.exit(): what was written to a pipe would be cut off.
-process.exitCode = await run(process.argv.slice(2), processIo(), COMMANDS)
+process.exitCode = await run(args, processIo(), await commandsFor(args))

@@ -11,21 +11,79 @@ export interface Io {
   err(text: string): void
   /** Colours a text for stdout; returns it unchanged when stdout is no terminal or NO_COLOR is set. */
   paint(style: Style, text: string): string
+  /** How many characters a line of stdout has room for; null when stdout is no terminal. */
+  readonly width: number | null
+  /** Shows that something is under way: one line on stderr that replaces itself, on a terminal only. An empty text clears it. */
+  progress(text: string): void
+  /** Whether there is a person who can be asked. */
+  readonly canAsk: boolean
+  /** Asks on stderr and returns the line that was typed; empty when the input ends. */
+  ask(question: string): Promise<string>
   /** What the program will end with, unless an error decides. */
   exitCode: number
 }
 
+const CLEAR_LINE = '\r\u001b[2K'
+const WIDTH_UNKNOWN = 80
+
 export function processIo(): Io {
+  const { stdin, stdout, stderr } = process
   // `matoolkit … | head` closes the pipe early; that is no failure.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
+  let isProgressShown = false
+  const clear = () => {
+    if (isProgressShown) stderr.write(CLEAR_LINE)
+    isProgressShown = false
+  }
   return {
-    out: (text) => void process.stdout.write(`${text}\n`),
-    err: (text) => void process.stderr.write(`${text}\n`),
+    out: (text) => {
+      clear()
+      stdout.write(`${text}\n`)
+    },
+    err: (text) => {
+      clear()
+      stderr.write(`${text}\n`)
+    },
     // styleText looks at the stream: no terminal, NO_COLOR or TERM=dumb mean no colour.
-    paint: (style, text) => styleText(style, text, { stream: process.stdout }),
+    paint: (style, text) => styleText(style, text, { stream: stdout }),
+    get width() {
+      return stdout.isTTY ? stdout.columns || WIDTH_UNKNOWN : null
+    },
+    progress: (text) => {
+      clear()
+      if (!stderr.isTTY || text === '') return
+      stderr.write(text.slice(0, (stderr.columns || WIDTH_UNKNOWN) - 1))
+      isProgressShown = true
+    },
+    canAsk: stdin.isTTY && stderr.isTTY,
+    ask: async (question) => {
+      clear()
+      return askOn(stdin, stderr, question)
+    },
     exitCode: 0,
+  }
+}
+
+async function askOn(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  question: string,
+): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input, output })
+  // Ctrl-C and Ctrl-D both mean no.
+  const ended = new AbortController()
+  lines.once('close', () => ended.abort())
+  lines.once('SIGINT', () => lines.close())
+  try {
+    return (await lines.question(question, { signal: ended.signal })).trim()
+  } catch {
+    output.write('\n')
+    return ''
+  } finally {
+    lines.close()
   }
 }
 
@@ -41,7 +99,7 @@ export const printable = (text: string): string =>
 /** Columns padded to the widest cell; the first row is the header. */
 export function tableText(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
   )
   return rows
     .map((row) =>

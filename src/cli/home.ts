@@ -1,0 +1,40 @@
+// The person's own folder, ~/.matoolkit: small JSON files that only they can read, replaced whole so that nobody ever reads half
+// of one. What does not parse is treated as damage and named, never overwritten in silence.
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { readClientEnv } from '../config.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+
+const OWNER_ONLY = 0o600
+
+export const homeFolder = (): string => readClientEnv().homeFolder ?? join(homedir(), '.matoolkit')
+
+export const inHome = (name: string): string => join(homeFolder(), name)
+
+/** Undefined when there is no such file. */
+export function readJsonFile(file: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new MatoolkitError('FILE_UNREADABLE', { file, reason: messageOf(error) })
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's message would quote the text, which may be a token.
+    const reason = 'it is not valid JSON; correct or remove it'
+    throw new MatoolkitError('FILE_UNREADABLE', { file, reason })
+  }
+}
+
+export function writeJsonFile(file: string, value: unknown): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY, flag: 'w' })
+  renameSync(draft, file)
+}
+
+export const removeFile = (file: string): void => rmSync(file, { force: true })

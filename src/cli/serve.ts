@@ -1,0 +1,238 @@
+// Puts the roles of one process together: database, schema, the database's time, bus, then whatever roles are asked for. What is
+// opened in one order is closed in the other: first nobody new comes in, then running work ends, then the database is let go.
+// Opening fails as a whole; nothing is left behind.
+import { randomUUID } from 'node:crypto'
+import manifest from '../../package.json' with { type: 'json' }
+import { type Api, openApi } from '../api/api.ts'
+import type { Preview } from '../api/preview.ts'
+import { openPostgresBus, type PostgresBus } from '../bus/postgres.ts'
+import { type RealClock, realClock } from '../clock.ts'
+import type { Config, Role } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { migrate } from '../db/migrate.ts'
+import { openPglite } from '../db/pglite.ts'
+import { openPostgres } from '../db/postgres.ts'
+import { type ClockReport, databaseClockLoop, followDatabaseTime } from '../db/time.ts'
+import type { Door } from '../engine/door.ts'
+import { RunbookCache } from '../engine/runbook-cache.ts'
+import type { Log } from '../log.ts'
+import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
+import { sourcesFrom } from '../scheduler/access.ts'
+import { previewSource } from '../scheduler/preview.ts'
+import { makeScheduler } from '../scheduler/scheduler.ts'
+import type { Service } from '../service.ts'
+import { openWorker } from '../worker/open-worker.ts'
+
+export interface ServeOptions {
+  readonly config: Config
+  readonly roles: readonly Role[]
+  /** The settings of each worker, when the role is asked for: several where each has a tenant of its own. */
+  readonly workers: readonly Config[]
+  makeLog(clock: RealClock): Log
+  /** Called when a process that is only a worker has had nothing to do for long enough. */
+  readonly onIdle: () => void
+}
+
+export interface Served {
+  /** Where the API is; null without that role. */
+  readonly url: string | null
+  readonly log: Log
+  /** Ends everything, at the latest when the platform's grace is over. Rejects when something did not end by itself. */
+  stop(): Promise<void>
+}
+
+/** What every role shares. */
+interface Ground {
+  readonly config: Config
+  readonly db: Db
+  readonly clock: RealClock
+  readonly bus: PostgresBus
+  readonly door: Door
+  readonly log: Log
+  /** The newest measurement of the clock. */
+  clockReport: ClockReport
+}
+
+/** So much of the grace is kept for closing the database. */
+const CLOSING_SEC = 2
+
+export async function openServe(options: ServeOptions): Promise<Served> {
+  const ground = await openGround(options)
+  const started: Service[] = []
+  try {
+    // In the order in which they are stopped backwards: the API first, then whoever gives work, then whoever does it.
+    const services = await servicesOf(ground, options)
+    for (const service of services) {
+      service.start()
+      started.push(service)
+    }
+    const api = services.find((service): service is Api => service.name === 'api')
+    const url = (await api?.listening) ?? null
+    ground.log.info({ roles: options.roles, url, version: manifest.version }, 'Started.')
+    return { url, log: ground.log, stop: () => close(ground, started) }
+  } catch (error) {
+    await close(ground, started).catch(() => {})
+    throw error
+  }
+}
+
+async function openGround({ config, makeLog }: ServeOptions): Promise<Ground> {
+  const clock = realClock()
+  const log = makeLog(clock)
+  const db = await openDatabase(config, log)
+  try {
+    const maxSkewMs = config.maxClockSkewSec * 1_000
+    const clockReport = await followDatabaseTime(db, clock, maxSkewMs)
+    const applied = await migrate(db, clock.now())
+    if (applied.length > 0) log.info({ applied }, 'The schema of the database was brought up.')
+    const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+    const door: Door = {
+      db,
+      clock,
+      runbooks: new RunbookCache(),
+      random: Math.random,
+      maxOutstanding: config.maxOutstanding,
+      canWithdraw: true,
+    }
+    return { config, db, clock, bus, door, log, clockReport }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+function openDatabase(config: Config, log: Log): Promise<Db> {
+  const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
+  if (databaseUrl === null) return openPglite(dataDir)
+  return openPostgres({
+    url: databaseUrl,
+    poolSize,
+    statementTimeoutMs: statementTimeoutSec * 1_000,
+    applicationName: 'matoolkit',
+    onConnectionLost: (err) => log.warn({ err }, 'A connection to the database was lost.'),
+  })
+}
+
+async function servicesOf(ground: Ground, options: ServeOptions): Promise<Service[]> {
+  const { roles } = options
+  const workers = roles.includes('worker') ? await workersOf(ground, options) : []
+  return [
+    clockOf(ground),
+    ...workers,
+    ...(roles.includes('orchestrator') ? [orchestratorOf(ground)] : []),
+    ...(roles.includes('scheduler') ? [schedulerOf(ground)] : []),
+    ...(roles.includes('api') ? [apiOf(ground)] : []),
+  ]
+}
+
+function clockOf(ground: Ground): Service {
+  const { db, clock, log, config } = ground
+  return databaseClockLoop({
+    db,
+    clock,
+    maxSkewMs: config.maxClockSkewSec * 1_000,
+    onReport: (report) => {
+      const wasFit = ground.clockReport.withinLimit
+      ground.clockReport = report
+      const { machineSkewMs, withinLimit } = report
+      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'The clock has changed.')
+    },
+    onError: (err, inARow) => log.warn({ err, inARow }, 'The clock could not be compared.'),
+  })
+}
+
+const workersOf = (
+  { bus, clock, log }: Ground,
+  { roles, workers, onIdle }: ServeOptions,
+): Promise<Service[]> =>
+  Promise.all(
+    workers.map((config) =>
+      openWorker({
+        config,
+        bus,
+        clock,
+        log,
+        version: manifest.version,
+        hasHealth: !roles.includes('api'),
+        // Others in this process have work to do even when the worker has none.
+        ...(roles.length === 1 && { onIdle }),
+      }),
+    ),
+  )
+
+const orchestratorOf = ({ door, bus, clock, config, log }: Ground): Service =>
+  makeOrchestrator({
+    door,
+    bus,
+    clock,
+    chunk: config.chunkSize,
+    onError: (err) => log.error({ err }, 'The orchestrator met an error and goes on.'),
+  })
+
+const schedulerOf = ({ door, clock, config, log }: Ground): Service =>
+  makeScheduler({
+    door,
+    clock,
+    sources: sourcesFrom(config, clock),
+    intervalMs: config.tickIntervalSec * 1_000,
+    newToken: randomUUID,
+    lanes: config.tickLanes,
+    onTick: (report) =>
+      report.outcome === 'failed'
+        ? log.error(report, 'A data source could not be asked.')
+        : log.info(report, 'A data source was asked.'),
+    onError: (err) => log.error({ err }, 'The scheduler met an error and goes on.'),
+  })
+
+const apiOf = (ground: Ground): Api =>
+  openApi({
+    config: ground.config,
+    door: ground.door,
+    bus: ground.bus,
+    clock: ground.clock,
+    log: ground.log,
+    preview: previewOf(ground),
+    clockReport: () => ground.clockReport,
+  })
+
+/** The scheduler's preview in the shape that the API asks for. */
+function previewOf({ db, clock, config }: Ground): Preview {
+  const sources = sourcesFrom(config, clock)
+  return async (runbook, stopping) => {
+    const { batchGroups, batchGroupCount, problems, problemCount, durationMs, ...same } =
+      await previewSource({ db, sources, runbook, now: clock.now(), stopping })
+    const groups = batchGroups.map(({ batchTime, memberCount }) => ({
+      time: batchTime?.toISOString() ?? 'immediate',
+      rows: memberCount,
+    }))
+    return {
+      ...same,
+      groups: { total: batchGroupCount, first: groups },
+      problems: { total: problemCount, first: problems },
+      tookMs: durationMs,
+    }
+  }
+}
+
+/** Stops in the reverse order of starting; the database is closed whatever happened before. */
+async function close(
+  { config, clock, bus, db, log }: Ground,
+  started: readonly Service[],
+): Promise<void> {
+  const givingUp = new AbortController()
+  const done = new AbortController()
+  const graceMs = (config.shutdownGraceSec - CLOSING_SEC) * 1_000
+  void clock.wait(graceMs, done.signal).then(() => givingUp.abort())
+  const failures: unknown[] = []
+  for (const service of started.toReversed()) {
+    await service.stop(givingUp.signal).catch((err: unknown) => {
+      log.error({ err, service: service.name }, 'A part did not stop in time.')
+      failures.push(err)
+    })
+  }
+  done.abort()
+  await bus.close()
+  await db.close()
+  log.info('Stopped.')
+  if (failures.length > 0) throw failures[0]
+}

@@ -1,0 +1,42 @@
+// Runs something until the process is asked to stop, or it asks for that itself. The first signal ends it in good order; another
+// one a moment later ends the process at once, because somebody means it.
+import type { Served } from './serve.ts'
+
+/** npm and terminals send a Ctrl-C twice within milliseconds; a person needs longer. */
+const SECOND_SIGNAL_AFTER_MS = 500
+const EXIT_INTERRUPTED = 130
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+export interface Stopping {
+  readonly asked: Promise<string>
+  ask(why: string): void
+  end(): void
+}
+
+/** From now on signals are listened to. `nowMs` counts evenly. */
+export function listenForStop(nowMs: () => number): Stopping {
+  const asked = Promise.withResolvers<string>()
+  let firstAtMs: number | null = null
+  const stop = (signal: string) => {
+    if (firstAtMs !== null && nowMs() - firstAtMs > SECOND_SIGNAL_AFTER_MS) {
+      process.exit(EXIT_INTERRUPTED)
+    }
+    firstAtMs ??= nowMs()
+    asked.resolve(signal)
+  }
+  for (const signal of SIGNALS) process.on(signal, stop)
+  return {
+    asked: asked.promise,
+    ask: asked.resolve,
+    end: () => {
+      for (const signal of SIGNALS) process.off(signal, stop)
+    },
+  }
+}
+
+/** Serves until asked to stop. */
+export async function stayUntilStopped({ log, stop }: Served, stopping: Stopping): Promise<void> {
+  const why = await stopping.asked
+  log.info({ why }, 'Stopping.')
+  await stop()
+}

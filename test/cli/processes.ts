@@ -1,0 +1,58 @@
+// Starts the program as people do, in a process of its own, with nothing of this machine's settings.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '../..')
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export interface Started {
+  readonly ended: Promise<Ended>
+  /** Resolves when the pattern stands in what it has said; rejects with all of that when it ends without. */
+  saying(pattern: RegExp): Promise<RegExpExecArray>
+  kill(signal: NodeJS.Signals): void
+}
+
+export function start(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = ROOT,
+): Started {
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+  })
+  let [out, err] = ['', '']
+  const waiting = new Set<() => void>()
+  const heard = () => {
+    for (const look of waiting) look()
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    heard()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+    heard()
+  })
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, err }))
+  })
+  const saying = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve, reject) => {
+      const look = () => {
+        const found = pattern.exec(`${out}\n${err}`)
+        if (!found) return
+        waiting.delete(look)
+        resolve(found)
+      }
+      waiting.add(look)
+      look()
+      void ended.then(() => reject(new Error(`It ended without ${pattern}:\n${out}\n${err}`)))
+    })
+  return { ended, saying, kill: (signal) => void child.kill(signal) }
+}
