@@ -27,7 +27,8 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/moves.md', section: 'moves', render: renderMoves },
   { file: 'docs/versions.md', section: 'fates', render: renderFates },
   { file: '.env.example', render: renderEnvExample },
-  { file: 'docs/openapi.json', render: renderOpenApi },
+  { file: 'docs/openapi.json', render: () => renderOpenApi() },
+  { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
 ]
 
 /** The file's text as it should be, given the text it has. */
@@ -94,13 +95,24 @@ function renderEnvExample(): string {
   return `# Every setting with its default; docs/configuration.md says more. Generated: node scripts/run.mjs scripts/docs.ts --write\n\n${settings.join('\n')}`
 }
 
-function renderOpenApi(): string {
-  const routes = allRoutes({
+const routes = () =>
+  allRoutes({
     meter: makeMeter(),
     stopping: new AbortController().signal,
     signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
   })
-  return `${JSON.stringify(openApiDocument(routes), null, 2)}\n`
+
+const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(routes()), null, 2)}\n`
+
+function renderEndpoints(): string {
+  const who = { anonymous: 'anybody', reader: 'Reader', admin: 'Admin' }
+  const rows = routes().map(({ method, path, rule, summary }) => [
+    method,
+    `\`${path}\``,
+    who[rule],
+    summary,
+  ])
+  return markdownTable(['Method', 'Path', 'Who', 'What'], rows)
 }
 
 function renderMoves(): string {

@@ -1,0 +1,97 @@
+// Idempotency keys, tags and the audit where two callers come at the same moment: on a server with several connections.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
+import { openTestPostgres } from '../databases.ts'
+import { formOf, plain, plainCsv } from './contract/fixtures.ts'
+import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
+
+describe('two callers at once', () => {
+  let api: ApiUnderTest
+  before(async () => {
+    api = await openApiUnderTest({ database: await openTestPostgres() })
+    await api.world.publish(plain())
+  })
+  after(() => api.close())
+
+  const statuses = (answers: readonly { status: number }[]) =>
+    answers.map(({ status }) => status).sort()
+
+  it('with the same key make one batch and get the same answer', async () => {
+    const send = () =>
+      api.call('POST', '/api/batches', {
+        form: formOf(plainCsv('a@x.example'), { runbookName: 'plain' }),
+        headers: { 'idempotency-key': 'same' },
+      })
+    const answers = await Promise.all([send(), send()])
+    assert.deepEqual(statuses(answers), [201, 201])
+    assert.equal(
+      new Set(answers.map(({ text }) => JSON.stringify(sorted(JSON.parse(text))))).size,
+      1,
+    )
+    const [row] = await api.world.db.query('select count(*)::int as batches from batches')
+    assert.deepEqual(row, { batches: 1 })
+    const [noted] = await api.world.db.query(
+      `select count(*)::int as rows from audit where action = 'batch.create'`,
+    )
+    assert.deepEqual(noted, { rows: 1 })
+  })
+
+  it('whose first call was refused may use the key again', async () => {
+    const headers = { 'idempotency-key': 'again' }
+    const bad = formOf(plainCsv('a@x.example'), { runbookName: 'plain' })
+    await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/batches', { form: bad, headers })
+    const good = formOf(plainCsv('b@x.example'), { runbookName: 'plain' })
+    assert.equal((await api.call('POST', '/api/batches', { form: good, headers })).status, 201)
+  })
+
+  it('publish one after the other', async () => {
+    const answers = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((step) =>
+        api.call('POST', '/api/runbooks', { body: { yamlContent: plain('plain', step) } }),
+      ),
+    )
+    assert.deepEqual(statuses(answers), [201, 201, 201, 201])
+    assert.deepEqual(answers.map(({ body }) => body.version).sort(), [2, 3, 4, 5])
+  })
+
+  it('publish over the same version once, when both say which they saw', async () => {
+    const seen = (await api.call('GET', '/api/runbooks/plain')).headers.get('etag')!
+    const answers = await Promise.all(
+      ['e', 'f', 'g'].map((step) =>
+        api.call('POST', '/api/runbooks', {
+          body: { yamlContent: plain('plain', step) },
+          headers: { 'if-match': seen },
+        }),
+      ),
+    )
+    assert.deepEqual(statuses(answers), [201, 412, 412])
+  })
+
+  it('cancel a batch once', async () => {
+    const body = { reason: 'both of us' }
+    const cancel = () => api.call('POST', '/api/batches/1/cancel', { body })
+    assert.deepEqual(statuses(await Promise.all([cancel(), cancel()])), [200, 409])
+  })
+
+  it('leave an audit whose chain holds, also when several seal it', async () => {
+    const { db } = api.world
+    await Promise.all([sealAudit(db), sealAudit(db), sealAudit(db)])
+    while ((await sealAudit(db)).count > 0);
+    const { broken, head, unsealed } = await verifyAudit(db)
+    assert.deepEqual([broken, unsealed], [null, 0])
+    const [row] = await db.query<{ rows: number }>('select count(*)::int as rows from audit')
+    assert.equal(head.sealed, row!.rows)
+  })
+})
+
+/** The stored answer comes back from jsonb, whose keys have another order. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  )
+}
