@@ -130,7 +130,6 @@ export function compare<Row extends FoundRow>(
   const missing: KnownMember[] = []
   const vanished = findVanished(found, batches)
   const here = new Set<string>()
-  const active = new Set<string>()
   const failed: Pair<Row>[] = []
   const failedIn = new Set<string>()
   const removed = new Map<string, KnownMember[]>()
@@ -145,8 +144,7 @@ export function compare<Row extends FoundRow>(
       continue
     }
     here.add(member.folded)
-    if (member.status === 'active') active.add(member.folded)
-    else failedIn.add(`${member.batchId} ${member.folded}`)
+    if (member.status === 'failed') failedIn.add(`${member.batchId} ${member.folded}`)
     const row = found.rows.get(member.folded)
     if (row === undefined) {
       const isUnusable = found.unusable.has(member.folded)
@@ -163,9 +161,7 @@ export function compare<Row extends FoundRow>(
     if (member.status === 'active') movers.push({ member, row })
     else failed.push({ member, row })
   }
-  for (const { member, row } of failed) {
-    if (!active.has(member.folded)) issues.push(failedElsewhere(member, row))
-  }
+  issues.push(...failedElsewhere(failed, members))
   const fresh = comers(found, here, removed, byTime, issues)
   for (const id of vanished) {
     if (!movers.some(({ member }) => member.batchId === id)) issues.push(groupGone(byId.get(id)!))
@@ -237,12 +233,21 @@ const caseChanged = (member: KnownMember, row: FoundRow): Issue =>
     `the source writes "${row.key}" now; it is taken as the same person`,
   )
 
-const failedElsewhere = (member: KnownMember, row: FoundRow): Issue =>
-  issueOf(
-    'move_refused',
-    member,
-    `it stands in the group of ${timeText(row.timeMs)} but has failed in batch ${member.batchId}; retry or remove it there first`,
-  )
+/** A failed member does not move; unless it is active elsewhere, where it then goes on, somebody should know. */
+function failedElsewhere(failed: readonly Pair[], members: readonly KnownMember[]): Issue[] {
+  if (failed.length === 0) return []
+  const keys = new Set(failed.map(({ member }) => member.folded))
+  for (const { folded, status } of members) if (status === 'active') keys.delete(folded)
+  return failed
+    .filter(({ member }) => keys.has(member.folded))
+    .map(({ member, row }) =>
+      issueOf(
+        'move_refused',
+        member,
+        `it stands in the group of ${timeText(row.timeMs)} but has failed in batch ${member.batchId}; retry or remove it there first`,
+      ),
+    )
+}
 
 const needsPerson = (own: KnownMember, last: KnownMember): Issue =>
   issueOf(

@@ -1,5 +1,5 @@
 // How batches come into being: one is created from a list of members, members are added to it.
-import { createHash } from 'node:crypto'
+import { hash as sha } from 'node:crypto'
 import type { Send } from '../bus/bus.ts'
 import { enqueue } from '../bus/outbox.ts'
 import {
@@ -193,7 +193,7 @@ function withHash({ key, data, outputs, hash }: GivenMember): NewMember {
 /** Equal for equal content, whatever the order of the columns. */
 export function hashOf(data: Readonly<Record<string, Json>>): string {
   const sorted = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))
-  return createHash('sha256').update(JSON.stringify(sorted)).digest('base64url')
+  return sha('sha256', JSON.stringify(sorted), 'base64url')
 }
 
 /** New members of a batch: they catch up on every phase that has started. Keys it has already are left alone and not returned. */
