@@ -4,6 +4,9 @@ import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
+import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
+import { HELD_ROUTES } from './routes/held.ts'
+import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
@@ -12,6 +15,9 @@ import { type Surroundings, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
+import { STORY_ROUTES } from './routes/story.ts'
+import { TICK_ROUTES } from './routes/ticks.ts'
+import { WORKER_ROUTES } from './routes/workers.ts'
 
 export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[] {
   const routes: Route[] = [
@@ -25,6 +31,12 @@ export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[
     ...BATCH_ACTION_ROUTES,
     ...MEMBER_ACTION_ROUTES,
     ...STEP_ACTION_ROUTES,
+    ...DEAD_LETTER_ROUTES,
+    ...HELD_ROUTES,
+    ...INSIGHT_ROUTES,
+    ...STORY_ROUTES,
+    ...TICK_ROUTES,
+    ...WORKER_ROUTES,
     ...AUDIT_ROUTES,
   ]
   routes.push(...serviceRoutes({ ...around, routes: () => routes }))

@@ -1,5 +1,6 @@
 // Members of a batch as lists show them, page by page along an index, whatever the batch's size. Who failed is shown with the
 // step that failed; their data is not shown here.
+import type { Json } from '../domain/json.ts'
 import type { MemberStatus } from '../domain/moves.ts'
 import { idArray } from './columns.ts'
 import { beginsWith, Conditions, holds } from './conditions.ts'
@@ -136,6 +137,35 @@ export async function findMemberState(
 ): Promise<MemberState | null> {
   const rows = await db.query<MemberState>(
     `select id, member_key as "memberKey", status, removal_number as "removalNumber"
+       from batch_members where batch_id = $1 and id = $2`,
+    [batchId, memberId],
+  )
+  return rows[0] ?? null
+}
+
+export interface MemberDetail {
+  readonly id: number
+  readonly batchId: number
+  readonly memberKey: string
+  readonly status: MemberStatus
+  readonly data: Readonly<Record<string, Json>>
+  readonly outputs: Readonly<Record<string, Json>>
+  readonly joinedAt: Date
+  readonly failedAt: Date | null
+  readonly leftAt: Date | null
+  readonly removedBy: string | null
+  readonly movedToBatchId: number | null
+}
+
+export async function findMemberDetail(
+  db: Queryable,
+  batchId: number,
+  memberId: number,
+): Promise<MemberDetail | null> {
+  const rows = await db.query<MemberDetail>(
+    `select id, batch_id as "batchId", member_key as "memberKey", status, data_json as data, worker_data_json as outputs,
+            added_at as "joinedAt", failed_at as "failedAt", removed_at as "leftAt", removed_by as "removedBy",
+            moved_to_batch_id as "movedToBatchId"
        from batch_members where batch_id = $1 and id = $2`,
     [batchId, memberId],
   )

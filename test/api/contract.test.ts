@@ -4,6 +4,8 @@ import { it } from 'node:test'
 import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
+import { heldContract } from './contract/held.ts'
+import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
@@ -13,6 +15,8 @@ runbookContract()
 batchContract()
 memberFileContract()
 actionContract()
+insightContract()
+heldContract()
 auditContract()
 serviceContract()
 

@@ -1,0 +1,235 @@
+// What an operator wants to know of a batch while it runs: how it stands and when it will end, what failed and how often, what is
+// stuck and why. All of it comes from counters, an index or a bounded look, so it may be asked every few seconds.
+import { z } from 'zod'
+import type { Queryable } from '../../db/db.ts'
+import { countHeld } from '../../db/held-changes.ts'
+import { listFailures, listWaitGroups, listWorkers, loadPace } from '../../db/view-insight.ts'
+import { FailureGroups } from '../../domain/failures.ts'
+import { forecastEnd } from '../../domain/forecast.ts'
+import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
+import { findStuck } from '../../domain/stuck.ts'
+import type { Door } from '../../engine/door.ts'
+import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { type Route, read } from '../route.ts'
+import { count, id, maybeText, maybeTime, time } from '../shapes.ts'
+
+const FAILURES_PER_PAGE = 5_000
+const FAILURES_MAX = 200_000
+const GROUPS_LISTED_MAX = 100
+const MESSAGE_CHARS_MAX = 2_000
+
+const params = z.strictObject({ batchId: id })
+
+const summary = z
+  .strictObject({
+    batch,
+    phases: z.array(phase),
+    steps: z.strictObject({
+      total: count.meta({ description: 'Of the phases that have begun.' }),
+      open: count,
+      passed: count,
+      failed: count,
+    }),
+    throughput: z.strictObject({
+      stepsPerMin: z.number().min(0),
+      overSec: count.meta({ description: 'How long the look was.' }),
+    }),
+    estimate: z.strictObject({ endsAt: maybeTime, because: z.string() }),
+    undecided: z
+      .strictObject({ removal: count, move: count, join: count })
+      .meta({ description: 'Changes that wait for a person; see /api/held.' }),
+  })
+  .meta({ id: 'BatchSummary' })
+
+const summaryRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/summary',
+  operation: 'getBatchSummary',
+  tag: 'batches',
+  summary: 'How a batch stands, how fast it goes and when it will end',
+  rule: 'reader',
+  errors: ['BATCH_NOT_FOUND'],
+  params,
+  answers: { 200: summary },
+  handle: async ({ door, params: { batchId }, now }) => {
+    const state = await loadBatchState(door.db, batchId)
+    const pace = await loadPace(door.db, batchId, new Date(+now - PACE_WINDOW_MS))
+    const throughput = throughputOf(pace, now)
+    const { line, phases } = state
+    const body = {
+      batch: shownBatch(line),
+      phases: phases.map(shownPhase),
+      steps: stepsIn(state),
+      throughput,
+      estimate: forecastEnd({
+        batch: line,
+        phases,
+        stepsPerMember: await stepsPerMember(door, state),
+        stepsPerMin: throughput.stepsPerMin,
+        now,
+      }),
+      undecided: await countHeld(door.db, { batchId }),
+    }
+    return { status: 200, body, etag: state.tag }
+  },
+})
+
+function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
+  const found = { total: 0, open: 0, passed: 0, failed: 0 }
+  for (const { steps } of phases) {
+    found.total += Object.values(steps).reduce((sum, some) => sum + some, 0)
+    found.open += steps.pending + steps.dispatched + steps.polling
+    found.passed += steps.succeeded + steps.skipped
+    found.failed += steps.failed + steps.poll_timeout + steps.rolled_back
+  }
+  return found
+}
+
+async function stepsPerMember(door: Door, { line }: BatchState) {
+  const runbook = await door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
+  const byName = new Map(
+    runbook.phases.map(({ name, steps }) => [name.toLowerCase(), steps.length]),
+  )
+  return (phaseName: string): number => byName.get(phaseName.toLowerCase()) ?? 0
+}
+
+const failures = z
+  .strictObject({
+    count: count.meta({ description: 'Steps that failed for good.' }),
+    isComplete: z
+      .boolean()
+      .meta({
+        description: `False when there are more than ${FAILURES_MAX} and the rest was left.`,
+      }),
+    groupCount: count,
+    groups: z
+      .array(
+        z.strictObject({
+          pattern: z
+            .string()
+            .meta({ description: 'The message with ids, times, numbers and addresses left out.' }),
+          phaseName: maybeText,
+          stepName: z.string(),
+          count,
+          firstSeenAt: time,
+          lastSeenAt: time,
+          sample: z.strictObject({
+            stepId: z.int(),
+            memberId: z.int().nullable(),
+            message: z.string(),
+          }),
+        }),
+      )
+      .meta({ description: `The largest ${GROUPS_LISTED_MAX}, largest first.` }),
+  })
+  .meta({ id: 'Failures' })
+
+const failuresRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/failures',
+  operation: 'listFailureGroups',
+  tag: 'batches',
+  summary: 'What failed, with errors that differ only in ids, times and addresses taken together',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['BATCH_NOT_FOUND'],
+  params,
+  answers: { 200: failures },
+  handle: async ({ door: { db }, params: { batchId }, signal }) => {
+    await loadBatchState(db, batchId)
+    const { groups, isComplete } = await groupFailures(db, batchId, signal)
+    const listed = groups.largest(GROUPS_LISTED_MAX).map((group) => ({
+      ...group,
+      sample: { ...group.sample, message: group.sample.message.slice(0, MESSAGE_CHARS_MAX) },
+    }))
+    const body = { count: groups.count, isComplete, groupCount: groups.size, groups: listed }
+    return { status: 200, body }
+  },
+})
+
+async function groupFailures(db: Queryable, batchId: number, signal: AbortSignal) {
+  const groups = new FailureGroups()
+  let after = 0
+  while (groups.count < FAILURES_MAX && !signal.aborted) {
+    const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
+    for (const failure of page) groups.add(failure)
+    if (page.length < FAILURES_PER_PAGE) return { groups, isComplete: true }
+    after = page.at(-1)!.stepId
+  }
+  return { groups, isComplete: false }
+}
+
+const stuck = z
+  .strictObject({
+    batchId: z.int(),
+    items: z.array(
+      z.strictObject({
+        kind: z.enum([
+          'held',
+          'not_advanced',
+          'phase_overdue',
+          'undecided',
+          'worker_unknown',
+          'worker_silent',
+          'window_full',
+          'result_overdue',
+          'retry_overdue',
+          'poll_overdue',
+        ]),
+        because: z.string(),
+        count: count.meta({ description: 'Members, steps or changes that wait for it.' }),
+        since: maybeTime,
+        workerId: maybeText,
+        stepId: z.int().nullable().meta({ description: 'One of the steps, to look at.' }),
+      }),
+    ),
+    waiting: z
+      .array(
+        z.strictObject({
+          workerId: z.string(),
+          what: z.enum(['slot', 'job', 'retry', 'poll']),
+          count,
+          since: time,
+          wakeAt: maybeTime,
+        }),
+      )
+      .meta({ description: 'What all open steps wait for, also where nothing is wrong.' }),
+  })
+  .meta({ id: 'Stuck' })
+
+const stuckRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/stuck',
+  operation: 'listStuck',
+  tag: 'batches',
+  summary: 'What does not go on, and why',
+  rule: 'reader',
+  errors: ['BATCH_NOT_FOUND'],
+  params,
+  answers: { 200: stuck },
+  handle: async ({ door, params: { batchId }, now }) => {
+    const { line, phases } = await loadBatchState(door.db, batchId)
+    const waits = await listWaitGroups(door.db, batchId, now)
+    const { removal, move, join } = await countHeld(door.db, { batchId })
+    const items = findStuck({
+      batch: line,
+      phases,
+      waits,
+      workers: await listWorkers(door.db),
+      undecided: removal + move + join,
+      maxOutstanding: door.maxOutstanding,
+      now,
+    })
+    const waiting = waits.map(({ workerId, what, count: many, since, wakeAt }) => ({
+      workerId,
+      what,
+      count: many,
+      since,
+      wakeAt,
+    }))
+    return { status: 200, body: { batchId, items, waiting } }
+  },
+})
+
+export const INSIGHT_ROUTES: readonly Route[] = [summaryRoute, failuresRoute, stuckRoute]

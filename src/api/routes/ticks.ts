@@ -1,0 +1,93 @@
+// What the data sources said: each time one was asked, and what the last good answer left unused.
+import { z } from 'zod'
+import { listIssues } from '../../db/source-issues.ts'
+import { listTicks } from '../../db/ticks.ts'
+import { pageFrom, readCursor } from '../cursor.ts'
+import { type Route, read } from '../route.ts'
+import { count, maybeText, maybeTime, name, paging, time } from '../shapes.ts'
+import { requireRunbook } from './sources.ts'
+
+const params = z.strictObject({ name })
+const SORT = 'id'
+const at = ({ id }: { readonly id: number }) => ({ value: null, id })
+
+const tick = z
+  .strictObject({
+    id: z.int(),
+    runbookVersion: z.int(),
+    startedBy: z.string(),
+    startedAt: time,
+    endedAt: maybeTime,
+    outcome: z.enum(['running', 'good', 'failed', 'abandoned']),
+    rowCount: z.int().nullable(),
+    groupCount: z.int().nullable(),
+    counts: z.record(z.string(), count).meta({ description: 'What was done, by what it was.' }),
+    error: maybeText,
+  })
+  .meta({ id: 'Tick' })
+
+const ticksRoute = read({
+  method: 'GET',
+  path: '/api/runbooks/{name}/ticks',
+  operation: 'listTicks',
+  tag: 'runbooks',
+  summary: 'Each time the runbook’s source was asked, newest first; kept for a month',
+  rule: 'reader',
+  errors: ['RUNBOOK_NOT_FOUND', 'CURSOR_INVALID'],
+  params,
+  query: z.strictObject(paging),
+  answers: {
+    200: z
+      .strictObject({ ticks: z.array(tick), next: z.string().nullable() })
+      .meta({ id: 'Ticks' }),
+  },
+  handle: async ({ door, params: p, query: { limit, cursor } }) => {
+    const runbook = await requireRunbook(door, p.name)
+    const before = readCursor(SORT, cursor)?.id ?? null
+    const found = await listTicks(door.db, runbook.name, { limit: limit + 1, before })
+    const { rows, next } = pageFrom(found, limit, SORT, at)
+    return { status: 200, body: { ticks: [...rows], next } }
+  },
+})
+
+const issue = z
+  .strictObject({
+    id: z.int(),
+    tickId: z.int(),
+    kind: z.string(),
+    memberKey: maybeText,
+    column: maybeText,
+    batchId: z.int().nullable(),
+    reason: z.string(),
+    foundAt: time,
+  })
+  .meta({ id: 'SourceIssue' })
+
+const issuesRoute = read({
+  method: 'GET',
+  path: '/api/runbooks/{name}/issues',
+  operation: 'listSourceIssues',
+  tag: 'runbooks',
+  summary:
+    'Rows that could not be used and changes that were not made, as the last good tick left them',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['RUNBOOK_NOT_FOUND', 'CURSOR_INVALID'],
+  params,
+  query: z.strictObject(paging),
+  answers: {
+    200: z
+      .strictObject({ issues: z.array(issue), next: z.string().nullable() })
+      .meta({ id: 'SourceIssues' }),
+  },
+  handle: async ({ door, params: p, query: { limit, cursor } }) => {
+    const runbook = await requireRunbook(door, p.name)
+    const after = readCursor(SORT, cursor)?.id ?? 0
+    const found = await listIssues(door.db, runbook.name, { limit: limit + 1, after })
+    const { rows, next } = pageFrom(found, limit, SORT, at)
+    const issues = rows.map(({ key, ...rest }) => ({ ...rest, memberKey: key }))
+    return { status: 200, body: { issues, next } }
+  },
+})
+
+export const TICK_ROUTES: readonly Route[] = [ticksRoute, issuesRoute]

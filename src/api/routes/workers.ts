@@ -1,0 +1,44 @@
+// Workers: who announced itself or was configured, with which functions, how much it has to do, and who is silent.
+import { z } from 'zod'
+import { listWorkers, type WorkerLine } from '../../db/view-insight.ts'
+import { isSilent } from '../../domain/stuck.ts'
+import { type Route, read } from '../route.ts'
+import { count, maybeText, maybeTime } from '../shapes.ts'
+
+const worker = z
+  .strictObject({
+    workerId: z.string(),
+    isKnown: z.boolean().meta({ description: 'False when steps wait for it and nobody knows it.' }),
+    isConfigured: z.boolean(),
+    isSilent: z.boolean().meta({ description: 'Not heard of for three minutes.' }),
+    version: maybeText,
+    slots: z.int().nullable().meta({ description: 'Jobs that it works on at once.' }),
+    functions: z.array(z.string()),
+    firstSeenAt: maybeTime,
+    lastSeenAt: maybeTime,
+    maxOutstanding: count.meta({ description: 'Jobs that may be out at it.' }),
+    outstanding: count.meta({ description: 'Jobs that are out at it.' }),
+    waiting: count.meta({ description: 'Steps that wait for room.' }),
+  })
+  .meta({ id: 'Worker' })
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/workers',
+  operation: 'listWorkers',
+  tag: 'service',
+  summary: 'Workers with their functions and their load',
+  rule: 'reader',
+  answers: { 200: z.strictObject({ workers: z.array(worker) }).meta({ id: 'Workers' }) },
+  handle: async ({ door, now }) => {
+    const shown = (line: WorkerLine) => ({
+      ...line,
+      functions: [...line.functions],
+      isSilent: isSilent(line, now),
+      maxOutstanding: line.maxOutstanding ?? door.maxOutstanding,
+    })
+    return { status: 200, body: { workers: (await listWorkers(door.db)).map(shown) } }
+  },
+})
+
+export const WORKER_ROUTES: readonly Route[] = [listRoute]

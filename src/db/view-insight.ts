@@ -1,0 +1,79 @@
+// What an operator wants to know of a batch beyond its lists: how fast it goes, what failed, what its steps wait for.
+import type { Failure } from '../domain/failures.ts'
+import type { Pace } from '../domain/pace.ts'
+import type { WaitGroup, WorkerFacts } from '../domain/stuck.ts'
+import type { Queryable } from './db.ts'
+import { listWorkersWanted } from './waits.ts'
+
+const EVENTS_LOOKED_AT = 2_000
+
+/** Steps passed among the last events of the batch, since a moment: bounded, however large the batch. */
+export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<Pace> {
+  const rows = await db.query<Pace>(
+    `select count(*) filter (where thing = 'step' and to_status in ('succeeded', 'skipped'))::int as passed,
+            min(at) as since, count(*)::int = $3 as "isCut"
+       from (select thing, to_status, at from events where batch_id = $1 order by id desc limit $3) as e
+      where at >= $2`,
+    [batchId, since, EVENTS_LOOKED_AT],
+  )
+  return rows[0]!
+}
+
+/** Steps that have failed for good, by id from the one after `after` on. */
+export function listFailures(
+  db: Queryable,
+  batchId: number,
+  after: number,
+  limit: number,
+): Promise<Failure[]> {
+  return db.query<Failure>(
+    `select s.id as "stepId", s.batch_member_id as "memberId", p.phase_name as "phaseName", s.step_name as "stepName",
+            s.error_message as message, s.completed_at as at
+       from step_executions s left join phase_executions p on p.id = s.phase_execution_id
+      where s.batch_id = $1 and s.error_message is not null and s.id > $2
+        and s.status in ('failed', 'poll_timeout', 'rolled_back')
+      order by s.id limit $3`,
+    [batchId, after, limit],
+  )
+}
+
+/** What the steps of a batch wait for, by worker. Each part has its own index: members' waits, init, the rollback of init. */
+export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promise<WaitGroup[]> {
+  const own = `select id from step_executions where batch_id = $1 and kind = 'init'
+     union all select id from step_executions where batch_id = $1 and kind in ('rollback', 'removal') and batch_member_id is null`
+  return db.query<WaitGroup>(
+    `select worker_id as "workerId", what, count(*)::int as count, min(since) as since,
+            count(*) filter (where wake_at <= $2)::int as overdue, min(wake_at) as "wakeAt", min(step_id) as "stepId"
+       from (select * from waits where batch_id = $1 and batch_member_id is not null
+             union all
+             select * from waits where step_id in (${own})) as w
+      group by worker_id, what order by worker_id, what`,
+    [batchId, now],
+  )
+}
+
+export interface WorkerLine extends WorkerFacts {
+  readonly version: string | null
+  readonly slots: number | null
+  readonly firstSeenAt: Date | null
+  readonly functions: readonly string[]
+  /** Steps that wait for room in its window. */
+  readonly waiting: number
+}
+
+/** Workers that announced themselves or were configured, and those that steps wait for though nobody knows them; by name. */
+export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
+  const wanted = await listWorkersWanted(db)
+  return db.query<WorkerLine>(
+    `select k.worker_id as "workerId", w.version, w.slots, w.worker_id is not null as "isKnown",
+            coalesce(w.is_configured, false) as "isConfigured", w.first_seen_at as "firstSeenAt", w.last_seen_at as "lastSeenAt",
+            w.max_outstanding as "maxOutstanding",
+            coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
+            (select count(*)::int from waits o where o.worker_id = k.worker_id and o.what = 'job') as outstanding,
+            (select count(*)::int from waits o where o.worker_id = k.worker_id and o.what = 'slot') as waiting
+       from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
+       left join workers w on w.worker_id = k.worker_id
+      order by k.worker_id`,
+    [wanted],
+  )
+}

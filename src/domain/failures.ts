@@ -1,0 +1,90 @@
+// Failures made alike: two messages that differ only in whom, when and which id they speak of are the same failure. What varies is
+// replaced by a word in angle brackets, in one pass; the rest of the text is compared as it is.
+
+/** What varies from member to member. The order matters: an address is found before the numbers in it. */
+const VARYING: readonly (readonly [name: string, pattern: string])[] = [
+  ['url', String.raw`\bhttps?:\/\/[^\s"'<>)]+`],
+  ['address', String.raw`[\w.+'-]+@[\w-]+(?:\.[\w-]+)+`],
+  ['id', String.raw`\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b`],
+  [
+    'time',
+    String.raw`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`,
+  ],
+  ['ip', String.raw`\b\d{1,3}(?:\.\d{1,3}){3}\b`],
+  ['id', String.raw`\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b`],
+  ['number', String.raw`\d+(?:[.,]\d+)*`],
+]
+
+const ANY = new RegExp(VARYING.map(([, pattern]) => `(${pattern})`).join('|'), 'gi')
+
+/** The rest of a longer message says nothing new: it is a trace or a page of HTML. */
+const COMPARED_CHARS = 400
+
+export function alike(message: string): string {
+  return message
+    .slice(0, COMPARED_CHARS)
+    .replaceAll(ANY, (...found: readonly unknown[]) => {
+      const which = VARYING.findIndex((_, index) => found[index + 1] !== undefined)
+      return `<${VARYING[which]![0]}>`
+    })
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+}
+
+export interface Failure {
+  readonly stepId: number
+  readonly memberId: number | null
+  readonly phaseName: string | null
+  readonly stepName: string
+  readonly message: string
+  readonly at: Date
+}
+
+export interface FailureGroup {
+  /** What the messages have in common. */
+  readonly pattern: string
+  readonly phaseName: string | null
+  readonly stepName: string
+  count: number
+  firstSeenAt: Date
+  lastSeenAt: Date
+  /** The newest one as it was. */
+  sample: { readonly stepId: number; readonly memberId: number | null; readonly message: string }
+}
+
+/** Groups what it is given, page by page: memory grows with the groups, not with the failures. */
+export class FailureGroups {
+  readonly #groups = new Map<string, FailureGroup>()
+  #count = 0
+
+  add({ phaseName, stepName, message, at, stepId, memberId }: Failure): void {
+    this.#count += 1
+    const pattern = alike(message)
+    const key = JSON.stringify([phaseName, stepName, pattern])
+    const sample = { stepId, memberId, message }
+    const group = this.#groups.get(key)
+    if (!group) {
+      const seen = { firstSeenAt: at, lastSeenAt: at }
+      this.#groups.set(key, { pattern, phaseName, stepName, count: 1, ...seen, sample })
+      return
+    }
+    group.count += 1
+    if (at < group.firstSeenAt) group.firstSeenAt = at
+    if (at < group.lastSeenAt) return
+    group.lastSeenAt = at
+    group.sample = sample
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get size(): number {
+    return this.#groups.size
+  }
+
+  /** The largest first. */
+  largest(most: number): FailureGroup[] {
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count).slice(0, most)
+  }
+}

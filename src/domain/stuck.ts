@@ -1,0 +1,163 @@
+// Why a batch does not go on, in sentences: what its steps wait for, and whether whoever they wait for is there. A wait that is
+// simply under way is not told.
+import type { Batch, Phase } from './facts.ts'
+
+export interface WaitGroup {
+  readonly workerId: string
+  readonly what: 'slot' | 'job' | 'retry' | 'poll'
+  readonly count: number
+  readonly since: Date
+  /** Of these, those whose time has passed. */
+  readonly overdue: number
+  readonly wakeAt: Date | null
+  /** One of them. */
+  readonly stepId: number
+}
+
+export interface WorkerFacts {
+  readonly workerId: string
+  /** It announced itself, or was configured. */
+  readonly isKnown: boolean
+  readonly isConfigured: boolean
+  readonly lastSeenAt: Date | null
+  readonly maxOutstanding: number | null
+  readonly outstanding: number
+}
+
+export type StuckKind =
+  | 'held'
+  | 'not_advanced'
+  | 'phase_overdue'
+  | 'undecided'
+  | 'worker_unknown'
+  | 'worker_silent'
+  | 'window_full'
+  | 'result_overdue'
+  | 'retry_overdue'
+  | 'poll_overdue'
+
+export interface Stuck {
+  readonly kind: StuckKind
+  readonly because: string
+  readonly count: number
+  readonly since: Date | null
+  readonly workerId: string | null
+  /** One of the steps, to look at. */
+  readonly stepId: number | null
+}
+
+export interface StuckFacts {
+  readonly batch: Pick<
+    Batch,
+    'id' | 'status' | 'isManual' | 'heldAt' | 'heldBy' | 'heldReason' | 'endedAt' | 'membersActive'
+  >
+  readonly phases: readonly Phase[]
+  readonly waits: readonly WaitGroup[]
+  readonly workers: readonly WorkerFacts[]
+  /** Held removals, moves and latecomers that nobody has decided. */
+  readonly undecided: number
+  /** The limit of workers that have none of their own. */
+  readonly maxOutstanding: number
+  readonly now: Date
+}
+
+/** Workers say hello each minute. */
+export const SILENT_AFTER_MS = 3 * 60_000
+/** Timers act to the second; what is later than this waits for somebody who is not there. */
+const LATE_AFTER_MS = 60_000
+
+export const isSilent = ({ isConfigured, lastSeenAt }: WorkerFacts, now: Date): boolean =>
+  lastSeenAt === null ? !isConfigured : +now - +lastSeenAt > SILENT_AFTER_MS
+
+export function findStuck(facts: StuckFacts): Stuck[] {
+  return [
+    ...ofBatch(facts),
+    ...ofPhases(facts),
+    ...facts.waits.flatMap((one) => ofWait(facts, one)),
+  ]
+}
+
+function ofBatch({ batch, phases, undecided }: StuckFacts): Stuck[] {
+  const found: Stuck[] = []
+  const plain = { workerId: null, stepId: null }
+  if (batch.heldAt !== null) {
+    const because = `batch ${batch.id} is held by ${batch.heldBy}: ${batch.heldReason}`
+    found.push({ ...plain, kind: 'held', because, count: batch.membersActive, since: batch.heldAt })
+  }
+  const next = phases.find(({ status }) => status === 'pending')
+  const isBusy = phases.some(({ status }) => status === 'dispatched')
+  if (
+    batch.isManual &&
+    batch.endedAt === null &&
+    next &&
+    !isBusy &&
+    batch.status !== 'init_dispatched'
+  ) {
+    const because = `manual batch ${batch.id} waits for somebody to advance it to ${next.name}`
+    found.push({ ...plain, kind: 'not_advanced', because, count: batch.membersActive, since: null })
+  }
+  if (undecided > 0) {
+    const because = `${undecided} changes that the data source wants wait for a decision`
+    found.push({ ...plain, kind: 'undecided', because, count: undecided, since: null })
+  }
+  return found
+}
+
+function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
+  if (batch.endedAt !== null || batch.heldAt !== null) return []
+  return phases.flatMap(({ status, dueAt, name }) => {
+    if (status !== 'pending' || dueAt === null || +now - +dueAt <= LATE_AFTER_MS) return []
+    const why =
+      batch.status === 'active' ? 'no orchestrator has begun it' : `the batch is ${batch.status}`
+    const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
+    const count = batch.membersActive
+    return [{ kind: 'phase_overdue', because, count, since: dueAt, workerId: null, stepId: null }]
+  })
+}
+
+function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
+  const { workerId, what, since, stepId } = group
+  const tell = (kind: StuckKind, count: number, because: string): Stuck[] => [
+    { kind, because, count, since, workerId, stepId },
+  ]
+  const worker = facts.workers.find((one) => one.workerId === workerId)
+  if (what === 'slot') return ofSlot(facts, group, worker, tell)
+  if (what === 'job' && worker && isSilent(worker, facts.now)) {
+    return tell(
+      'worker_silent',
+      group.count,
+      `${silence(worker)}; ${group.count} jobs are out at it`,
+    )
+  }
+  const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
+  // A held batch's retries and polls wait with it, and that is told already.
+  const isWaiting = what !== 'job' && facts.batch.heldAt !== null
+  if (group.overdue === 0 || !isLate || isWaiting) return []
+  const act = { job: 'result', retry: 'retry', poll: 'poll' }[what]
+  const because = `${group.overdue} ${act}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
+  return tell(`${act}_overdue` as StuckKind, group.overdue, because)
+}
+
+function ofSlot(
+  { now, batch, maxOutstanding }: StuckFacts,
+  { workerId, count }: WaitGroup,
+  worker: WorkerFacts | undefined,
+  tell: (kind: StuckKind, count: number, because: string) => Stuck[],
+): Stuck[] {
+  if (!worker?.isKnown) {
+    const because = `worker ${workerId} was never seen and is not configured; ${count} steps wait for it`
+    return tell('worker_unknown', count, because)
+  }
+  if (isSilent(worker, now)) {
+    return tell('worker_silent', count, `${silence(worker)}; ${count} steps wait for it`)
+  }
+  const limit = worker.maxOutstanding ?? maxOutstanding
+  if (worker.outstanding < limit || batch.heldAt !== null) return []
+  const because = `worker ${workerId} has ${worker.outstanding} jobs out, its limit is ${limit}; ${count} steps wait for room`
+  return tell('window_full', count, because)
+}
+
+const silence = ({ workerId, lastSeenAt }: WorkerFacts): string =>
+  lastSeenAt === null
+    ? `worker ${workerId} has not announced itself`
+    : `worker ${workerId} was last heard of at ${lastSeenAt.toISOString()}`

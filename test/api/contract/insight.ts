@@ -1,0 +1,185 @@
+// What operators look at, over HTTP: how a batch stands, what failed, what is stuck, one member's story, workers, dead letters.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
+import { holdBatch } from '../../../src/engine/operate.ts'
+import { people } from '../../scenarios/world.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { plain } from './fixtures.ts'
+
+const reason = 'because'
+const members = (count: number) => people(count).map(({ key }) => ({ key, data: { Upn: key } }))
+
+export function insightContract(): void {
+  describe('a batch to look at', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      let failed = 0
+      api.world.answer = ({ parameters }) =>
+        /user[123]@/.test(String(parameters.Upn))
+          ? { fail: `${parameters.Upn} has 12${failed++} items` }
+          : { ok: { id: 7 } }
+      await api.world.batch('plain', members(5), { startsInMin: 60 })
+      await api.world.settle()
+    })
+    after(() => api.close())
+    const get = <Body>(path: string) => api.call<Body>('GET', `/api/batches/1${path}`)
+
+    it('has a summary with its pace and its end', async () => {
+      interface Summary {
+        steps: object
+        throughput: { stepsPerMin: number }
+        estimate: { endsAt: string; because: string }
+      }
+      const { body } = await get<Summary>('/summary')
+      assert.deepEqual(body.steps, { total: 5, open: 0, passed: 2, failed: 3 })
+      assert.equal(body.throughput.stepsPerMin, 2)
+      assert.equal(body.estimate.because, '2 steps are to be done at 2 steps a minute')
+      assert.equal(body.estimate.endsAt, '2026-03-02T09:01:00.000Z')
+    })
+
+    it('has its failures grouped', async () => {
+      interface Failures {
+        count: number
+        isComplete: boolean
+        groups: { pattern: string; count: number; stepName: string; sample: { message: string } }[]
+      }
+      const { body } = await get<Failures>('/failures')
+      assert.deepEqual([body.count, body.isComplete, body.groups.length], [3, true, 1])
+      const { pattern, count, stepName, sample } = body.groups[0]!
+      assert.deepEqual(
+        [pattern, count, stepName],
+        ['<address> has <number> items (TestError)', 3, 'create'],
+      )
+      assert.match(sample.message, /^user\d@contoso.example has 12\d items/)
+    })
+
+    it('tells what happened, of all or of one member, in pages', async () => {
+      interface Events {
+        events: { id: number; thing: string; event: string; because: string; memberKey: string }[]
+        total: number
+        next: string
+      }
+      const course = await get<Events>('/events?thing=batch,phase&sort=oldest')
+      assert.equal(course.body.events[0]!.event, 'created')
+      const first = await get<Events>('/events?memberId=1&limit=2')
+      const second = await get<Events>(`/events?memberId=1&limit=2&cursor=${first.body.next}`)
+      assert.ok(second.body.events[0]!.id < first.body.events[1]!.id)
+      assert.equal(first.body.events[0]!.memberKey, 'user1@contoso.example')
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/batches/1/events?cursor=x')
+    })
+
+    it('tells the whole story of a member', async () => {
+      interface Story {
+        member: { data: object; status: string }
+        steps: { status: string }[]
+        attempts: { outcome: string }[]
+        events: object[]
+      }
+      const { body } = await get<Story>('/members/1')
+      assert.deepEqual(
+        [body.member.status, body.member.data],
+        ['failed', { Upn: 'user1@contoso.example' }],
+      )
+      assert.deepEqual([body.steps[0]!.status, body.attempts[0]!.outcome], ['failed', 'failed'])
+      assert.ok(body.events.length >= 3)
+      await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', '/api/batches/1/members/99')
+    })
+
+    it('tells what is stuck and why', async () => {
+      interface Stuck {
+        items: { kind: string; because: string; count: number }[]
+        waiting: { what: string; count: number }[]
+      }
+      const kinds = async () => (await get<Stuck>('/stuck')).body.items.map(({ kind }) => kind)
+      assert.deepEqual(await kinds(), [])
+      await api.world.clock.advance(3_600_000)
+      await api.world.orchestrate()
+      assert.deepEqual(await kinds(), ['worker_silent'])
+      await holdBatch(api.world.door, { batchId: 1, actor: 'op', reason: 'wait' })
+      const { body } = await get<Stuck>('/stuck')
+      assert.equal(body.items[0]!.because, 'batch 1 is held by op: wait')
+      assert.deepEqual(
+        body.waiting.map(({ what, count }) => [what, count]),
+        [['slot', 2]],
+      )
+    })
+
+    it('is not there under another id', async () => {
+      for (const part of ['summary', 'failures', 'stuck', 'events', 'members/1'])
+        await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/9/${part}`)
+    })
+
+    it('is done by workers that are known by their functions and load', async () => {
+      const { body } = await api.call<{ workers: object[] }>('GET', '/api/workers')
+      assert.deepEqual(body.workers, [
+        {
+          workerId: 'w1',
+          isKnown: true,
+          isConfigured: false,
+          isSilent: true,
+          version: '1',
+          slots: 4,
+          functions: [],
+          firstSeenAt: '2026-03-02T08:00:00.000Z',
+          lastSeenAt: '2026-03-02T08:00:00.000Z',
+          maxOutstanding: 1000,
+          outstanding: 0,
+          waiting: 2,
+        },
+      ])
+    })
+  })
+
+  describe('dead letters', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      const { bus, result } = api.world
+      for (const batchId of [1, 2]) await result({ jobId: 'step-1' }, { ok: true }, { batchId })
+      const received = await bus.receive(WORKER_RESULTS, 10)
+      await bus.deadLetter(received, 'Unreadable', 'no such thing')
+    })
+    after(() => api.close())
+    const PATH = '/api/dead-letters'
+
+    it('are listed by topic, shown whole, replayed or discarded once', async () => {
+      interface Page {
+        deadLetters: { id: string; topic: string; reason: string }[]
+        next: string | null
+      }
+      const first = await api.call<Page>('GET', `${PATH}?topic=worker-results&limit=1`)
+      assert.equal(first.body.deadLetters[0]!.reason, 'Unreadable')
+      const query = `topic=worker-results&cursor=${first.body.next}`
+      const second = await api.call<Page>('GET', `${PATH}?${query}`)
+      const [one, two] = [first.body.deadLetters[0]!.id, second.body.deadLetters[0]!.id]
+      const whole = await api.call('GET', `${PATH}/${one}`)
+      assert.match(String(whole.body.body), /"jobId":"step-1"/)
+      const sent = await api.call('POST', `${PATH}/${one}/replay`, { body: { reason } })
+      assert.match(String(sent.body.sentAs), /-replay-1$/)
+      assert.equal(
+        (await api.call('POST', `${PATH}/${two}/discard`, { body: { reason } })).status,
+        200,
+      )
+      for (const verb of ['replay', 'discard']) {
+        const body = { reason }
+        await api.refused(409, 'DEAD_LETTER_DECIDED', 'POST', `${PATH}/${one}/${verb}`, { body })
+        await api.refused(404, 'DEAD_LETTER_NOT_FOUND', 'POST', `${PATH}/x/${verb}`, { body })
+      }
+      await api.refused(404, 'DEAD_LETTER_NOT_FOUND', 'GET', `${PATH}/77`)
+      const [event] = await api.world.db.query<{ because: string }>(
+        `select because from events where event = 'dead_letter_replayed' and batch_id = 1`,
+      )
+      assert.match(event!.because, /^\S+ on worker-results was replayed: because$/)
+    })
+
+    it('of jobs are asked for by worker', async () => {
+      assert.equal((await api.call('GET', `${PATH}?topic=worker-jobs&worker=w1`)).status, 200)
+      await api.refused(400, 'REQUEST_INVALID', 'GET', `${PATH}?topic=worker-jobs`)
+      await api.refused(400, 'REQUEST_INVALID', 'GET', `${PATH}?topic=worker-results&worker=w1`)
+      await api.refused(400, 'REQUEST_INVALID', 'GET', PATH)
+    })
+  })
+}
