@@ -119,6 +119,7 @@ const ROWS: Invariant[] = [
     sql: `
       select p.batch_id, format('member %s has no step in phase %s, which is %s', m.id, p.id, p.status) as found
         from ${EFFECTIVE} as p join batch_members m on m.batch_id = p.batch_id and m.status = 'active'
+        join batches b on b.id = p.batch_id and b.status <> 'cancelled'
        where p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
          and not exists (select from step_executions s
                           where s.kind = 'phase' and s.phase_execution_id = p.id and s.batch_member_id = m.id)

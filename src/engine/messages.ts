@@ -210,8 +210,10 @@ async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<vo
   if (steps.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
   const added = membersIn(group, 'member-added')
   await bringMembers(visit, added)
-  // Who failed or left before this message came gets no steps: nobody would ever do them, and the phase could not close.
-  const joining = added.filter((id) => visit.draft.member(id).status === 'active')
+  // Who failed or left before this message came, or whose batch was cancelled, gets no steps: nobody would ever do them, and the
+  // phase could not close.
+  const isOver = visit.draft.batch.status === 'cancelled'
+  const joining = added.filter((id) => !isOver && visit.draft.member(id).status === 'active')
   if (joining.length > 0) await ensureSteps(visit, joining)
   const removed = membersIn(group, 'member-removed')
   await bringMembers(visit, removed)

@@ -213,3 +213,17 @@ it('a batch that waits for its time never starts', () =>
     await isQuietFor(world, 10_000)
     assert.deepEqual(await phasesOf(world, batchId), ['prepare cancelled 0'])
   }))
+
+it('whoever joined just before gets no steps, also in a phase that was completed', () =>
+  story({}, async (world) => {
+    const phases = { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }
+    const batchId = await begin(world, runbook('wave', phases), 1)
+    await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await cancel(world, batchId)
+    await isQuietFor(world, 7200)
+    assert.deepEqual(await stepsOf(world, await memberId(world, batchId, 2)), [])
+    assert.deepEqual(await phasesOf(world, batchId), [
+      'prepare completed 1: 1 passed',
+      'cutover cancelled 0',
+    ])
+  }))
