@@ -8,25 +8,18 @@ type Cell = string | number | boolean | null
 
 export function columns<Row>(rows: Iterable<Row>, ...pick: ((row: Row) => Cell)[]): string[] {
   const all = [...rows]
-  return pick.map((one) => {
-    let text = '{'
-    for (const row of all) text += `${text.length > 1 ? ',' : ''}${cell(one(row))}`
-    return `${text}}`
-  })
+  return pick.map((one) => `{${all.map((row) => cell(one(row))).join(',')}}`)
 }
 
 /** Ids, as one parameter. */
 export const idArray = (ids: readonly number[]): string => `{${ids.join(',')}}`
 
-const PLAIN = /^[A-Za-z0-9_.:+-]+$/
 const SPECIAL = /["\\]/g
 
-function cell(value: Cell): string {
-  if (value === null) return 'null'
-  if (typeof value !== 'string') return String(value)
-  // A word that reads like null would become one.
-  if (PLAIN.test(value) && value.length !== 4) return value
-  return `"${value.replace(SPECIAL, '\\$&')}"`
+function cell(value: Cell): string | number | boolean {
+  if (typeof value !== 'string') return value ?? 'null'
+  const isPlain = !value.includes('"') && !value.includes('\\')
+  return `"${isPlain ? value : value.replace(SPECIAL, '\\$&')}"`
 }
 
 let lastMs = Number.NaN

@@ -1,0 +1,200 @@
+// Writing the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
+import type { Draft } from '../domain/decide/draft.ts'
+import type { Step } from '../domain/facts.ts'
+import { columns, jsonText, lines, time } from './columns.ts'
+import type { Tx } from './db.ts'
+import { mustMove } from './guard.ts'
+
+export async function insertSteps(
+  tx: Tx,
+  { newSteps, batch }: Draft,
+): Promise<ReadonlyMap<number, number>> {
+  if (newSteps.length === 0) return new Map()
+  // Rows come back in the order they were given: identity numbers rise with it. A row may have been cancelled already: the
+  // init that a version adds, when the one that runs fails in this very change.
+  const rows = await tx.query<{ id: number }>(
+    `insert into step_executions (batch_id, kind, batch_member_id, origin_step_id, origin_attempt, removal_number,
+       status, completed_at, runbook_version, step_name, step_index, worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec,
+       max_retries, retry_interval_sec, retry_backoff, retry_max_interval_sec, timeout_sec)
+     select $1, kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index, worker, on_failure,
+            poll_interval is not null, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout
+       from unnest($2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::int[], $7::text[], $8::timestamptz[], $9::int[],
+                   $10::text[], $11::int[], $12::text[], $13::text[], $14::int[], $15::int[], $16::int[], $17::int[],
+                   $18::text[], $19::int[], $20::int[])
+            with ordinality as s (kind, member, origin, origin_attempt, removal, status, completed_at, version, name, index,
+                   worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff, retry_cap, timeout, n)
+      order by n
+     returning id`,
+    [
+      batch.id,
+      ...columns(
+        newSteps,
+        (s) => s.kind,
+        (s) => s.memberId,
+        (s) => s.originStepId,
+        (s) => s.originAttempt,
+        (s) => s.removalNumber,
+        (s) => s.status,
+        (s) => time(s.completedAt),
+        ...planColumns.map((pick) => (s: Step) => pick(s)),
+      ),
+    ],
+  )
+  const made = rows.map(({ id }) => id).sort((a, b) => a - b)
+  return new Map(newSteps.map((step, i) => [step.id, made[i]!]))
+}
+
+const planColumns: ((step: Step) => string | number | null)[] = [
+  (s) => s.plan.runbookVersion,
+  (s) => s.plan.stepName,
+  (s) => s.plan.stepIndex,
+  (s) => s.plan.workerId,
+  (s) => s.plan.onFailure,
+  (s) => s.plan.pollIntervalSec,
+  (s) => s.plan.pollTimeoutSec,
+  (s) => s.plan.maxRetries,
+  (s) => s.plan.retryIntervalSec,
+  (s) => s.plan.retryBackoff,
+  (s) => s.plan.retryMaxIntervalSec,
+  (s) => s.plan.timeoutSec,
+]
+
+/** Three statements, since a step that is sent, or succeeds, changes other columns than the rest; each row is in one of them. */
+export async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
+  const sent: Step[] = []
+  const succeeded: Step[] = []
+  const others: Step[] = []
+  for (const step of draft.changedSteps) {
+    if (step.id < 0) continue
+    const loaded = draft.statusLoaded(step)
+    if (step.status === 'dispatched' && loaded !== 'dispatched') sent.push(step)
+    else if (loaded === 'dispatched' && isPlainSuccess(step)) succeeded.push(step)
+    else if (draft.isStepWritten(step)) others.push(step)
+  }
+  const [dispatched, done, changed] = await Promise.all([
+    sent.length > 0 ? updateSent(tx, draft, sent) : 0,
+    succeeded.length > 0 ? updateSucceeded(tx, draft, succeeded) : 0,
+    others.length > 0 ? updateOthers(tx, draft, others) : 0,
+  ])
+  mustMove('dispatch', dispatched, sent.length)
+  mustMove('success', done, succeeded.length)
+  mustMove('step moves', changed, others.length)
+}
+
+/** Its job was answered and that was all: what else a step can have is as it was loaded. The attempt is guarded as well. */
+const isPlainSuccess = (step: Step): boolean =>
+  step.status === 'succeeded' &&
+  step.wasTaken &&
+  step.error === null &&
+  step.retryAfter === null &&
+  step.pollStartedAt === null &&
+  step.lateResult === undefined
+
+async function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
+  const rows = await tx.query(
+    `update step_executions s
+        set status = 'succeeded', was_taken = true, completed_at = $1, error_message = null,
+            result_json = coalesce(c.result::jsonb, s.result_json)
+       from unnest($2::bigint[], $3::int[], string_to_array($4, E'\\n', '')) as c (id, attempt, result)
+      where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt
+     returning 1`,
+    [
+      draft.now,
+      ...columns(
+        steps,
+        (s) => s.id,
+        (s) => s.attempt,
+      ),
+      lines(steps, (s) => jsonText(s.result)),
+    ],
+  )
+  return rows.length
+}
+
+async function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
+  const rows = await tx.query(
+    `update step_executions s
+        set status = 'dispatched', attempt = c.attempt, retry_count = c.retry_count, retry_after = null, error_message = null,
+            job_id = c.job_id, function_name = c.function_name, params_json = c.params::jsonb,
+            dispatched_at = $1, deadline_at = c.deadline_at, poll_count = 0
+       from unnest($2::bigint[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::timestamptz[],
+                   string_to_array($9, E'\\n'))
+            as c (id, from_status, attempt, retry_count, job_id, function_name, deadline_at, params)
+      where s.id = c.id and s.status = c.from_status
+     returning 1`,
+    [
+      draft.now,
+      ...columns(
+        steps,
+        (s) => s.id,
+        (s) => draft.statusLoaded(s) ?? 'pending',
+        (s) => s.attempt,
+        (s) => s.retryCount,
+        (s) => s.jobId,
+        (s) => s.functionName,
+        (s) => time(s.deadlineAt),
+      ),
+      lines(steps, (s) => JSON.stringify(s.params)),
+    ],
+  )
+  return rows.length
+}
+
+async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
+  const rows = await tx.query(
+    `update step_executions s
+        set status = c.status, attempt = c.attempt, retry_count = c.retry_count, retry_after = c.retry_after,
+            job_id = c.job_id, was_taken = c.was_taken, deadline_at = c.deadline_at, completed_at = c.completed_at,
+            error_message = c.error,
+            result_json = case when c.completed_at is null then null else coalesce(c.result::jsonb, s.result_json) end,
+            poll_started_at = c.poll_started_at, last_polled_at = c.last_polled_at, poll_count = c.poll_count,
+            poll_timeout_at = c.poll_timeout_at, late_result_json = c.late::jsonb
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::text[],
+                   $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
+                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[])
+            as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
+                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken)
+      where s.id = c.id and s.status = c.from_status
+     returning 1`,
+    columns(
+      steps,
+      (s) => s.id,
+      (s) => draft.statusLoaded(s) ?? 'pending',
+      (s) => s.status,
+      (s) => s.attempt,
+      (s) => s.retryCount,
+      (s) => time(s.retryAfter),
+      (s) => s.jobId,
+      (s) => time(s.deadlineAt),
+      (s) => time(s.completedAt),
+      (s) => s.error,
+      (s) => jsonText(s.result),
+      (s) => time(s.pollStartedAt),
+      (s) => time(s.lastPolledAt),
+      (s) => s.pollCount,
+      (s) => time(s.pollTimeoutAt),
+      (s) => jsonText(s.lateResult),
+      (s) => s.wasTaken,
+    ),
+  )
+  return rows.length
+}
+
+/** A step that is taken up again takes the words of the active version. Rare, so a statement of its own. */
+export async function updatePlans(tx: Tx, draft: Draft): Promise<void> {
+  const steps = [...draft.changedPlans].filter(({ id }) => id > 0)
+  if (steps.length === 0) return
+  await tx.query(
+    `update step_executions s
+        set runbook_version = c.version, step_name = c.name, step_index = c.index, worker_id = c.worker,
+            on_failure = c.on_failure, is_poll_step = c.poll_interval is not null, poll_interval_sec = c.poll_interval,
+            poll_timeout_sec = c.poll_timeout, max_retries = c.retries, retry_interval_sec = c.retry_interval,
+            retry_backoff = c.backoff, retry_max_interval_sec = c.retry_cap, timeout_sec = c.timeout
+       from unnest($1::bigint[], $2::int[], $3::text[], $4::int[], $5::text[], $6::text[], $7::int[], $8::int[], $9::int[],
+                   $10::int[], $11::text[], $12::int[], $13::int[])
+            as c (id, version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
+                  retry_cap, timeout)
+      where s.id = c.id`,
+    columns(steps, (s) => s.id, ...planColumns),
+  )
+}
