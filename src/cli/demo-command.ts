@@ -11,7 +11,7 @@ interface DemoFlags {
 export function addDemo(program: Command, io: Io): void {
   program
     .command('demo')
-    .description('watch a sample migration from its first step to its last, in memory')
+    .description('watch an example migration from its first step to its last, in memory')
     .option('--fast', 'do not take the time that real work would take')
     .option('--plain', 'write lines, also on a terminal')
     .addHelpText('after', DEMO_HELP)
@@ -25,15 +25,18 @@ export function addDemo(program: Command, io: Io): void {
       process.on('SIGINT', stop)
       process.on('SIGTERM', stop)
       const screen = plain ? null : openScreen(process.stdout)
-      await runDemo(demo, { screen, interrupted: interrupt.signal }, io)
+      const staysUp = screen !== null && !fast
+      await runDemo(demo, { screen, interrupted: interrupt.signal, staysUp }, io)
       process.off('SIGINT', stop)
       process.off('SIGTERM', stop)
     })
 }
 
 const DEMO_HELP = `
-Runs examples/sample-migration.yaml with the 200 members of examples/sample-members.csv: three phases, from five days before the
-cut-over to a day after it, in about a minute. Needs no settings, no tenant and no network, and leaves nothing behind.
+Runs examples/full-migration.yaml with the 200 people of examples/full-migration.csv on two sandbox tenants: four phases, from two
+weeks before the cut-over to a week after it, in a minute or two. The tenants are sometimes busy and sometimes cut connections.
+Needs no settings, no tenant and no network, and leaves nothing behind. On a terminal the tenants stay up at the end, to be looked
+at, until Ctrl-C.
 
 Exit code: 0 it ended as it should (some members fail on purpose), 1 it did not, or it was stopped.
 

@@ -5,13 +5,24 @@ import { membersOf, type Progress, type Tally } from '../domain/progress.ts'
 import { count, fit, type NewsItem, offsetName, type Paint, sayDuration } from './demo-view.ts'
 import { tableText } from './io.ts'
 
+export interface Endured {
+  readonly requests: number
+  /** By what went wrong on purpose. */
+  readonly faults: ReadonlyMap<string, number>
+  /** Changes that were made twice, of the kinds that must not be. */
+  readonly repeated: readonly string[]
+}
+
 export interface Ending {
   readonly progress: Progress
   readonly tally: Tally
   /** One line for each member who failed. */
   readonly failures: readonly NewsItem[]
   readonly membersExpected: number
+  readonly failuresExpected: number
   readonly leaversExpected: number
+  /** What the tenants went through. */
+  readonly endured: Endured
   readonly invariantsChecked: number
   readonly invariantsBroken: readonly string[]
   /** What the loops reported: on a good run nothing. */
@@ -32,7 +43,10 @@ export function disappointments(ending: Ending): string[] {
       `${membersOf(progress)} members are accounted for, ${membersExpected} took part.`,
     ],
     [batch.membersRemoved === leaversExpected, `${batch.membersRemoved} members left.`],
-    [batch.membersFailed > 0, 'Nobody failed, but the sample has members who must.'],
+    [
+      batch.membersFailed === ending.failuresExpected,
+      `${batch.membersFailed} members failed, ${ending.failuresExpected} should have.`,
+    ],
     [tally.retries > 0, 'Nothing was retried.'],
     [tally.polls > 0, 'Nothing was polled.'],
     [
@@ -42,6 +56,7 @@ export function disappointments(ending: Ending): string[] {
   ]
   return [
     ...checks.filter(([ok]) => !ok).map(([, otherwise]) => otherwise),
+    ...ending.endured.repeated.map((effect) => `Done more than once: ${effect}.`),
     ...ending.invariantsBroken.map((found) => `An invariant is broken: ${found}`),
     ...ending.errors.map((error) => `Unexpected error: ${error}`),
   ]
@@ -55,7 +70,7 @@ export function summaryLines(ending: Ending, width: number, paint: Paint): strin
     wrong.length === 0
       ? paint(
           'green',
-          `Completed: ${batch.membersFailed} of ${members} members failed, as the sample means them to.`,
+          `Completed: ${batch.membersFailed} of ${members} members failed, as the example means them to.`,
         )
       : paint('red', 'This did not end as it should:')
   return [
@@ -93,7 +108,8 @@ function phaseTable({ phases }: Progress): string {
   return tableText([HEADER, ...aligned])
 }
 
-function totals({ progress, tally, invariantsChecked, realMs, virtualMs }: Ending): string {
+function totals(ending: Ending): string {
+  const { progress, tally, invariantsChecked, realMs, virtualMs, endured } = ending
   const { batch } = progress
   const number = (n: number) => n.toLocaleString('en')
   return tableText([
@@ -104,16 +120,32 @@ function totals({ progress, tally, invariantsChecked, realMs, virtualMs }: Endin
     ['jobs sent', `${number(tally.jobs)}, of them ${number(tally.polls)} polls`],
     ['retries', number(tally.retries)],
     ['rollbacks', `${tally.rollbacksBegun}, all steps succeeded in ${tally.rolledBack}`],
+    ...troubles(endured),
     ['invariants', `${count(invariantsChecked, 'rule')} of the tables checked`],
     ['time', `${sayDuration(virtualMs)} there, ${sayDuration(realMs)} here`],
   ])
 }
 
+const FAULT_WORDS: Readonly<Record<string, string>> = {
+  throttle: 'refused as too many',
+  error: 'answered with an error',
+  'drop-before': 'lost on the way there',
+  'drop-after': 'answers lost on the way back',
+  'expired-token': 'refused for an old token',
+}
+
+/** Rows of the table of totals: how many requests, and what went wrong with them, each in a row of its own. */
+function troubles({ requests, faults }: Endured): string[][] {
+  const said = [...faults].map(([kind, times]) => ['', `${times} ${FAULT_WORDS[kind] ?? kind}`])
+  const all = `${requests.toLocaleString('en')} to the tenants${said.length > 0 ? '; of them' : ''}`
+  return [['requests', all], ...said.sort()]
+}
+
 const WHERE_NEXT = [
   'Where to go from here:',
-  '  examples/sample-migration.yaml  the runbook you just saw',
-  '  docs/runbook.md                 every key of a runbook',
-  '  ARCHITECTURE.md                 how it works, on one page',
+  '  examples/full-migration.yaml  the runbook you just saw',
+  '  docs/runbook.md               every key of a runbook',
+  '  ARCHITECTURE.md               how it works, on one page',
   '  bin/matoolkit runbook validate examples/user-migration.yaml',
 ]
 

@@ -1,6 +1,7 @@
 // `matoolkit demo`, and so `npm start`: the whole system in this process, on a database in memory that is thrown away, running
-// the sample migration on a clock that goes a minute a second and runs ahead through the days in which nothing happens. Engine,
-// bus, orchestrator and worker are the real ones; only the functions pretend. What is shown comes from rows and events.
+// an example migration on a clock that goes a minute a second and runs ahead through the days in which nothing happens. Engine,
+// bus, orchestrator, workers and functions are the real ones; only the tenants are a sandbox. What is shown comes from rows and
+// events.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -27,24 +28,29 @@ import { RunbookCache } from '../engine/runbook-cache.ts'
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { everyLoop, type Service } from '../service.ts'
-import { demoFunctions } from '../worker/demo-functions.ts'
+import { STANDARD_FUNCTIONS } from '../worker/functions/standard.ts'
+import type { Tenant } from '../worker/m365/api.ts'
 import { Worker } from '../worker/worker.ts'
 import { type MemberRow, type RowProblem, readMembers } from './demo-members.ts'
 import type { Screen } from './demo-screen.ts'
 import { disappointments, interruptedLines, summaryLines } from './demo-summary.ts'
+import { type DemoTenants, type Mover, openDemoTenants, TROUBLED_COUNT } from './demo-tenants.ts'
 import { Watch } from './demo-watch.ts'
 import type { Io } from './io.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
-const RUNBOOK_FILE = join(EXAMPLES, 'sample-migration.yaml')
-const MEMBERS_FILE = join(EXAMPLES, 'sample-members.csv')
+const RUNBOOK_FILE = join(EXAMPLES, 'full-migration.yaml')
+const MEMBERS_FILE = join(EXAMPLES, 'full-migration.csv')
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 /** The clock begins this long before the first phase: time for the init step, and to look. */
 const LEAD_MS = 5 * MINUTE_MS
-const WORKER_ID = 'demo-worker'
-const WORKER_SLOTS = 20
+const TARGET_WORKER = 'contoso-worker'
+const SOURCE_WORKER = 'fabrikam-worker'
+const WORKER_SLOTS = 60
+/** Answers wait so long for each other: a database inside the process is at its best with larger pieces. */
+const GATHER_REAL_MS = 200
 const CHUNK = 500
 /** A minute of this clock is a second or so; a busy machine may well stand still for that long. */
 const LEASE_REAL_MS = 20_000
@@ -58,37 +64,42 @@ interface Pace {
   readonly frameMs: number
   /** How far the clock runs ahead between two frames when there is nothing to do. */
   readonly strideMs: number
-  readonly workSec: number
   /** It is stuck if it takes longer. */
   readonly limitMs: number
 }
 const WATCHED: Pace = {
-  clockFactor: 60,
-  frameMs: 150,
+  clockFactor: 20,
+  frameMs: 200,
   strideMs: 8 * 60 * MINUTE_MS,
-  workSec: 30,
   limitMs: 600_000,
 }
 const FAST: Pace = {
   clockFactor: 10,
-  frameMs: 25,
+  frameMs: 100,
   strideMs: 30 * DAY_MS,
-  workSec: 0,
-  limitMs: 300_000,
+  limitMs: 600_000,
 }
 
 export interface DemoOptions {
   readonly screen: Screen | null
   readonly interrupted: AbortSignal
+  /** When it has ended well the tenants are still there to be looked at, until somebody interrupts. */
+  readonly staysUp: boolean
 }
 
 /** Joins two days before the cut-over, when the first phase is long over. */
 const LATE_JOINER = {
-  UserPrincipalName: 'late.larsen@contoso.example',
+  UserPrincipalName: 'late.larsen@fabrikam.example',
+  SourceObjectId: '3a5e8f10-7c4d-4b29-8e6f-1d2c3b4a5968',
   DisplayName: 'Late Larsen',
   Department: 'Sales',
+  MailNickname: 'late.larsen',
+  TargetUpn: 'late.larsen@contoso.example',
+  ExchangeGuid: '9b8a7c6d-5e4f-4a3b-9c2d-1e0f9a8b7c6d',
+  ArchiveGuid: '',
+  LegacyExchangeDn: '/o=ExchangeLabs/ou=Fabrikam/cn=Recipients/cn=late',
 }
-/** Which row of the file leaves a day before the cut-over. */
+/** Which row of the file leaves half a day before the cut-over. */
 const LEAVER_ROW = 1
 
 /** Everything set up and nothing started. */
@@ -106,8 +117,23 @@ export async function runDemo(demo: Demo, options: DemoOptions, io: Io): Promise
     await Promise.all(demo.services.map((service) => service.stop()))
   }
   if (options.interrupted.aborted) sayInterrupted(watch, io)
-  else await sayEnding(demo, watch, options, io)
+  else {
+    await sayEnding(demo, watch, options, io)
+    if (options.staysUp) await stayUp(demo, options.interrupted, io)
+  }
   await demo.close()
+}
+
+async function stayUp({ tenants }: Demo, interrupted: AbortSignal, io: Io): Promise<void> {
+  io.out('')
+  io.out(
+    `Both tenants stay up for you to look at: ${tenants.url}/_sandbox/state, and what was done`,
+  )
+  io.out(`to them: ${tenants.url}/_sandbox/journal. Ctrl-C ends it.`)
+  const ended = Promise.withResolvers<void>()
+  if (interrupted.aborted) return
+  interrupted.addEventListener('abort', () => ended.resolve(), { once: true })
+  await ended.promise
 }
 
 interface Sample {
@@ -187,6 +213,7 @@ export interface Demo {
   readonly batchId: number
   readonly membersExpected: number
   readonly services: readonly Service[]
+  readonly tenants: DemoTenants
   readonly beats: Beat[]
   readonly errors: string[]
   close(): Promise<void>
@@ -212,7 +239,8 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     canWithdraw: true,
   }
   const batchId = await createSampleBatch(door, sample, io)
-  io.out('Starting orchestrator and worker.')
+  io.out('Starting two sandbox tenants, an orchestrator, and a worker for each tenant.')
+  const tenants = await openDemoTenants([...members.map(moverOf), LATE_JOINER], clock)
   const leaseMs = LEASE_REAL_MS * pace.clockFactor
   const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const errors: string[] = []
@@ -223,10 +251,12 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     beganAt,
     batchId,
     membersExpected: members.length + 1,
-    services: servicesOf(door, bus, clock, pace, (error) => void errors.push(messageOf(error))),
+    services: servicesOf(door, bus, clock, tenants, (error) => void errors.push(messageOf(error))),
+    tenants,
     beats: beatsOf(door, batchId, sample),
     errors,
     close: async () => {
+      await tenants.close()
       await bus.close()
       await db.close()
     },
@@ -249,26 +279,33 @@ async function createSampleBatch(door: Door, sample: Sample, io: Io): Promise<nu
   return batchId
 }
 
+const moverOf = ({ data }: MemberRow): Mover => data as unknown as Mover
+
 function servicesOf(
   door: Door,
   bus: Bus,
   clock: Clock,
-  pace: Pace,
+  { target, source }: DemoTenants,
   onError: (error: unknown) => void,
 ): Service[] {
-  return [
-    makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+  const gathering = gatheringBus(bus)
+  const workerFor = (workerId: string, tenant: Tenant) =>
     new Worker({
-      workerId: WORKER_ID,
+      workerId,
       version: manifest.version,
-      bus,
+      bus: gathering,
       clock,
-      functions: demoFunctions(pace),
+      tenant,
+      functions: STANDARD_FUNCTIONS,
       maxParallelism: WORKER_SLOTS,
       // Whoever stops the demonstration wants it to stop.
       drainMs: 0,
       onError,
-    }),
+    })
+  return [
+    makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+    workerFor(TARGET_WORKER, target),
+    workerFor(SOURCE_WORKER, source),
     everyLoop({
       name: 'bus sweep',
       clock,
@@ -279,6 +316,18 @@ function servicesOf(
   ]
 }
 
+/** A worker sends what it has when it may send again; making it wait makes that more. */
+function gatheringBus(bus: Bus): Bus {
+  const own = realClock()
+  return {
+    ...bus,
+    publish: async (messages) => {
+      await own.wait(GATHER_REAL_MS)
+      await bus.publish(messages)
+    },
+  }
+}
+
 function beatsOf(door: Door, batchId: number, { startTime, members }: Sample): Beat[] {
   const key = LATE_JOINER.UserPrincipalName
   return [
@@ -287,7 +336,7 @@ function beatsOf(door: Door, batchId: number, { startTime, members }: Sample): B
       play: () => addMembers(door, batchId, [{ key, data: LATE_JOINER }], ACTOR),
     },
     {
-      at: new Date(+startTime - DAY_MS),
+      at: new Date(+startTime - DAY_MS / 2),
       play: async () => {
         const found = await findMembersByKey(door.db, batchId, [members[LEAVER_ROW]!.key])
         await removeMembers(door, {
@@ -341,7 +390,7 @@ async function moveOn({ db, clock, beats, pace }: Demo, progress: Progress): Pro
 }
 
 async function sayEnding(demo: Demo, watch: Watch, { screen }: DemoOptions, io: Io): Promise<void> {
-  const { db, clock, batchId, beganAt, errors, membersExpected } = demo
+  const { db, clock, batchId, beganAt, errors, membersExpected, tenants } = demo
   const virtualMs = +clock.now() - +beganAt
   const broken = await findBroken(db, clock.now(), batchId)
   const ending = {
@@ -349,7 +398,9 @@ async function sayEnding(demo: Demo, watch: Watch, { screen }: DemoOptions, io: 
     tally: watch.tally,
     failures: watch.failures,
     membersExpected,
+    failuresExpected: TROUBLED_COUNT,
     leaversExpected: 1,
+    endured: tenants.endured(),
     invariantsChecked: INVARIANTS.length,
     invariantsBroken: broken.map(({ id, sentence, found }) => `${id} ${sentence}: ${found}`),
     errors,

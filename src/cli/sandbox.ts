@@ -175,5 +175,5 @@ call. docs/sandbox.md lists every call, every rule, the shape of seeds and how t
 
 Examples:
   $ matoolkit sandbox --fast
-  $ matoolkit sandbox --seed examples/sample-members.csv --faults throttle=0.02,drop-after=0.01
+  $ matoolkit sandbox --seed examples/full-migration.csv --faults throttle=0.02,drop-after=0.01
   $ matoolkit sandbox --port 0 --seed state.json`

@@ -53,7 +53,7 @@ export function progress(
     phases,
     batch: {
       id: 1,
-      runbookName: 'sample-migration',
+      runbookName: 'full-migration',
       status: 'active',
       startTime: T0,
       heldReason: null,

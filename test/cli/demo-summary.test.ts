@@ -27,7 +27,16 @@ const ending = (of: Partial<Ending> = {}): Ending => ({
   tally: TALLY,
   failures: [{ at: T0, mark: '✗', style: 'red', text: 'ada.hahn: switch-address failed: no' }],
   membersExpected: 201,
+  failuresExpected: 9,
   leaversExpected: 1,
+  endured: {
+    requests: 11_301,
+    faults: new Map([
+      ['throttle', 9],
+      ['drop-after', 5],
+    ]),
+    repeated: [],
+  },
   invariantsChecked: 29,
   invariantsBroken: [],
   errors: [],
@@ -39,7 +48,7 @@ const ending = (of: Partial<Ending> = {}): Ending => ({
 describe('the summary', () => {
   it('says what became of everybody', () => {
     const text = summaryLines(ending(), 80, plain).join('\n')
-    const shown = `Completed: 9 of 201 members failed, as the sample means them to.
+    const shown = `Completed: 9 of 201 members failed, as the example means them to.
 
 PHASE      DUE   STATUS     TOTAL  PASSED  FAILED  STOPPED  REMOVED
 cutover    T-0   completed    200     191       9        0        0
@@ -49,6 +58,9 @@ members     201: 191 through, 9 failed, 1 removed
 jobs sent   1,373, of them 305 polls
 retries     57
 rollbacks   9, all steps succeeded in 9
+requests    11,301 to the tenants; of them
+            5 answers lost on the way back
+            9 refused as too many
 invariants  29 rules of the tables checked
 time        6d there, 48s here
 
@@ -72,11 +84,16 @@ Where to go from here:`
     [
       'nobody failed',
       { progress: progress(PHASES, { ...BATCH, membersFailed: 0, membersActive: 200 }) },
-      /Nobody failed/,
+      /0 members failed, 9 should have/,
     ],
     ['nothing retried', { tally: { ...TALLY, retries: 0 } }, /retried/],
     ['nothing polled', { tally: { ...TALLY, polls: 0 } }, /polled/],
     ['a rollback that did not end', { tally: { ...TALLY, rolledBack: 8 } }, /but 8 were rolled/],
+    [
+      'what was done twice',
+      { endured: { requests: 1, faults: new Map(), repeated: ['user created 2 times: ada'] } },
+      /more than once: user created 2 times: ada/,
+    ],
     ['an invariant', { invariantsBroken: ['I4 order: step 7'] }, /broken: I4 order: step 7/],
     ['an error', { errors: ['out of memory'] }, /Unexpected error: out of memory/],
   ]

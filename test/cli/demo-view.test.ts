@@ -157,7 +157,7 @@ describe('the picture', () => {
   it('shows head, phases, totals and the newest news', () => {
     const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [
-      'sample-migration · 200 members                      Fri 01 Mar 2030 20:14  T+14m',
+      'full-migration · 200 members                        Fri 01 Mar 2030 20:14  T+14m',
       '1m there is 1s here',
       '',
       'prepare     T-5d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  completed',

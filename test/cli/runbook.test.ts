@@ -10,7 +10,7 @@ import { EXIT } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
 
 const root = join(import.meta.dirname, '../..')
-const sample = join(root, 'examples/sample-migration.yaml')
+const sample = join(root, 'test/fixtures/sample-migration.yaml')
 const SAMPLE = readFileSync(sample, 'utf8')
 
 const lineOf = (piece: string) => SAMPLE.slice(0, SAMPLE.indexOf(piece)).split('\n').length

@@ -145,7 +145,7 @@ describe('odd encodings', () => {
 
 describe('random changes to a good runbook', () => {
   const example = readFileSync(
-    join(import.meta.dirname, '../../examples/sample-migration.yaml'),
+    join(import.meta.dirname, '../fixtures/sample-migration.yaml'),
     'utf8',
   )
   const SNIPPETS = [

@@ -25,18 +25,18 @@ const root = join(import.meta.dirname, '../..')
 
 describe('a seed', () => {
   it('in CSV puts people with mailboxes into a source tenant, and gives them somewhere to go', () => {
-    const text = readFileSync(join(root, 'examples/sample-members.csv'), 'utf8')
+    const text = readFileSync(join(root, 'examples/full-migration.csv'), 'utf8')
     const [source, target] = stateOf(csvSeed(text)).tenants
     assert.equal(source!.users.length, 200)
     const ada = source!.users[0]!
     assert.deepEqual(
       [ada.userPrincipalName, ada.displayName, ada.attributes.department, ada.recipient?.kind],
-      ['ada.adler@contoso.example', 'Ada Adler', 'Sales', 'mailbox'],
+      ['ada.adler@fabrikam.example', 'Ada Adler', 'Sales', 'mailbox'],
     )
-    assert.deepEqual(source!.domains, ['contoso.example', 'contoso.onmicrosoft.com'])
-    assert.deepEqual(target!.domains, ['fabrikam.example', 'fabrikam.onmicrosoft.com'])
+    assert.deepEqual(source!.domains, ['fabrikam.example', 'fabrikam.onmicrosoft.com'])
+    assert.deepEqual(target!.domains, ['contoso.example', 'contoso.onmicrosoft.com'])
     assert.deepEqual(target!.migrationEndpoints, [
-      { name: 'source-tenant', remoteTenant: 'contoso.onmicrosoft.com' },
+      { name: 'source-tenant', remoteTenant: 'fabrikam.onmicrosoft.com' },
     ])
     assert.equal(target!.users.length, 0)
   })

@@ -7,13 +7,13 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import makeBadges from '../../examples/custom-functions/badge.ts'
 import { virtualClock } from '../../src/clock.ts'
 import { discoverFunctions } from '../../src/worker/custom-functions.ts'
-import { demoFunctions } from '../../src/worker/demo-functions.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import type { RestRequest, Tenant } from '../../src/worker/m365/api.ts'
 import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
 
 const root = join(import.meta.dirname, '../..')
 const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
-const standard = demoFunctions({ workSec: 0 })
+const standard = STANDARD_FUNCTIONS
 
 const good = (name: string) => `export default ({ defineFunction, z }) => defineFunction({
   name: '${name}', description: 'x', parameters: z.strictObject({ A: z.string() }),
@@ -64,7 +64,7 @@ describe('custom functions', () => {
       "export default () => ({ get name() { throw new Error('boo') } })",
       /number 1 is no function: .*boo/,
     ],
-    ['has a name that is taken', good('demo-SUCCEED'), /the name demo-SUCCEED is taken/],
+    ['has a name that is taken', good('new-ENTRAUSER'), /the name new-ENTRAUSER is taken/],
     [
       'has parameters that are no schema',
       good('Do-X').replace(/z\.strictObject.*\}\)/, '{}'),

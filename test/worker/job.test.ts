@@ -4,7 +4,7 @@ import type { Received } from '../../src/bus/bus.ts'
 import type { Answer } from '../../src/worker/answers.ts'
 import { Answers } from '../../src/worker/answers.ts'
 import { catalogueOf } from '../../src/worker/catalogue.ts'
-import { demoFunctions } from '../../src/worker/demo-functions.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import { readJob, whyTooLate } from '../../src/worker/job.ts'
 
 function received(body: unknown, type: string | null = 'worker-job'): Received {
@@ -93,7 +93,7 @@ describe('the memory of answers', () => {
 
 describe('the catalogue', () => {
   it('refuses two functions of one name', () => {
-    const [one] = demoFunctions({ workSec: 0 })
+    const [one] = STANDARD_FUNCTIONS
     assert.throws(() => catalogueOf([one!, one!]), /same name/)
   })
 })
