@@ -57,6 +57,21 @@ it('a second tick within the five minutes joins the batch and removes nobody', (
     await world.settle()
   }))
 
+it('a new version starts nobody again, neither who is under way nor who is done', () =>
+  immediate(async (world) => {
+    world.answer = ({ parameters }) =>
+      String(parameters.Upn).startsWith('user2') ? 'silent' : { ok: true }
+    await world.tick(people(1))
+    await world.tick(people(1, 2))
+    assert.deepEqual(calls(world), ['create user1', 'create user2'])
+    await world.publish(YAML.replace('phases:', 'description: again\nphases:'))
+    await world.tick()
+    await world.tick()
+    assert.equal(calls(world).length, 2)
+    await world.result(world.jobs[1]!, { ok: true })
+    await world.settle()
+  }))
+
 it('starts again when its row changed, or when it left and came back, or when a person says so', () =>
   immediate(async (world) => {
     const all = people(...range(1, 10))

@@ -10,15 +10,18 @@ import { listIssues } from '../../src/db/source-issues.ts'
 import { listTicks } from '../../src/db/ticks.ts'
 import { makeScheduler, tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
+import type { TickReport } from '../../src/scheduler/tick.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
 import {
   at,
   batchesOf,
+  openDouble,
   range,
   sourceSettings,
   startProgramme,
   TICK_SEC,
   wave,
+  YAML,
 } from '../scenarios/programme.ts'
 import { story } from '../scenarios/world.ts'
 
@@ -169,4 +172,35 @@ it('as a service it ticks by the clock, and stops within a query', () =>
     assert.equal(tick!.outcome, 'abandoned')
     await world.tick()
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
+  }))
+
+it('a slow source keeps its own lane busy and nobody else waiting', () =>
+  story({}, async (base) => {
+    const world = await startProgramme(base)
+    await world.publish(YAML.replace('name: wave', 'name: other').replace('x.csv', 'y.csv'))
+    await world.automate('other')
+    world.rows = wave(30, 1)
+    const quick = openDouble(world)
+    const slow = Promise.withResolvers<void>()
+    const ticked = Promise.withResolvers<TickReport>()
+    const open: typeof openSource = async (source, ...rest) => {
+      if (source.path === 'x.csv') await slow.promise
+      return quick(source, ...rest)
+    }
+    const reports: string[] = []
+    const scheduler = makeScheduler({
+      ...world.options,
+      sources: { ...world.options.sources, open },
+      lanes: 2,
+      onTick: (report) => {
+        reports.push(report.runbookName)
+        ticked.resolve(report)
+      },
+    })
+    scheduler.start()
+    assert.equal((await ticked.promise).runbookName, 'other')
+    slow.resolve()
+    await scheduler.stop()
+    await world.settle()
+    assert.deepEqual(reports, ['other', 'wave'])
   }))
