@@ -50,7 +50,9 @@ export const setEntraUserAttribute = defineFunction({
   description: 'Sets one attribute of a user, or empties it.',
   parameters: z.strictObject({
     UserId: userId,
-    AttributeName: attributeName,
+    AttributeName: attributeName.describe(
+      'Such as department, usageLocation, mail or onPremisesExtensionAttributes.extensionAttribute1.',
+    ),
     Value: attributeValue.describe('Null or empty empties the attribute.'),
   }),
   result: set,
@@ -92,8 +94,12 @@ export const testEntraAttributeMatch = defineFunction({
     return {
       complete: isMatching === Expected,
       data: {
-        ...{ Match: isMatching, AttributeName, CurrentValue: current, ExpectedValue },
-        ...{ UserId, IsMultiValue },
+        Match: isMatching,
+        AttributeName,
+        CurrentValue: current,
+        ExpectedValue,
+        UserId,
+        IsMultiValue,
       },
     }
   },
@@ -138,9 +144,8 @@ export const setManagerOfEntraUser = defineFunction({
 async function managerOf({ tenant, signal }: Caller, id: string): Promise<string | null> {
   try {
     const path = pathOf`/users/${id}/manager`
-    const { body } = await tenant.graph.call({
-      ...{ method: 'GET', path, query: { $select: 'id' }, signal },
-    })
+    const query = { $select: 'id' }
+    const { body } = await tenant.graph.call({ method: 'GET', path, query, signal })
     return textOf((body as JsonObject).id)
   } catch (error) {
     if (isNotFound(error)) return null

@@ -6,7 +6,7 @@ import type { JsonObject } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { noRecipient, Refused } from './failure.ts'
-import { isSame, optional, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
+import { isSame, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
 import { type Caller, lookAgain } from './replication.ts'
 
 const forwarding = z.object({
@@ -22,7 +22,7 @@ export const setExchangeForwarding = defineFunction({
   description: 'Sends mail that arrives in a mailbox on to another address, or stops doing so.',
   parameters: z.strictObject({
     Identity: recipientId,
-    ForwardingSmtpAddress: optional(smtpAddress).describe('Null or empty ends forwarding.'),
+    ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty ends forwarding.'),
     DeliverToMailboxAndForward: z.boolean().default(false).describe('Keep a copy here too.'),
   }),
   result: forwarding,

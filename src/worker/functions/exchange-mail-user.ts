@@ -76,8 +76,12 @@ export const testExchangeAttributeMatch = defineFunction({
     return {
       complete: isMatching === Expected,
       data: {
-        ...{ Match: isMatching, AttributeName, CurrentValue: current, ExpectedValue },
-        ...{ Identity, IsMultiValue },
+        Match: isMatching,
+        AttributeName,
+        CurrentValue: current,
+        ExpectedValue,
+        Identity,
+        IsMultiValue,
       },
     }
   },

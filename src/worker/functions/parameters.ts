@@ -8,6 +8,10 @@ const LIST_ITEMS_MAX = 2_000
 
 export const name = z.string().trim().min(1).max(NAME_CHARS_MAX)
 
+/** Must be given, be it as null or empty. */
+export const orNothing = <Kind extends z.ZodType>(kind: Kind) =>
+  z.union([kind, z.null(), z.literal('')]).transform((value) => (value === '' ? null : value))
+
 /** Null when it was left out, is null, or is empty. */
 export const optional = <Kind extends z.ZodType>(kind: Kind) =>
   z

@@ -1,0 +1,186 @@
+// What is particular to the functions on Exchange, and to notifications: addresses that must not get lost, mailboxes that come too
+// early or not at all, hosts that are not called.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { CASES } from './cases.ts'
+import { within } from './setting.ts'
+import { fails, story, succeeds, userOf } from './story.ts'
+import { ADA, BOX, id, OBRIEN } from './tenants.ts'
+
+const KIM = "kim.o'brien@contoso.example"
+
+describe('addresses', () => {
+  story('other kinds than SMTP keep their name', async (s) => {
+    const given = { Identity: KIM, EmailAddress: 'X500:/o=Old/cn=Kim' }
+    assert.equal((await succeeds(s, 'Add-ExchangeSecondaryEmail', given)).Changed, true)
+    assert.equal((await succeeds(s, 'Add-ExchangeSecondaryEmail', given)).Changed, false)
+    const kept = userOf(s, OBRIEN).proxyAddresses.filter((one) => /^x500:/i.test(one))
+    assert.equal(kept.length, 2)
+  })
+
+  story('of a mailbox are changed like those of a mail user', async (s) => {
+    const given = { Identity: 'box@contoso.example', NewPrimaryEmail: 'SMTP:post@contoso.example' }
+    await succeeds(s, 'Set-ExchangePrimaryEmail', given)
+    assert.deepEqual(userOf(s, BOX).proxyAddresses, [
+      'SMTP:post@contoso.example',
+      'smtp:box@contoso.example',
+    ])
+  })
+
+  story('the primary one is not removed', (s) =>
+    fails(
+      s,
+      'Remove-ExchangeSecondaryEmail',
+      { Identity: KIM, EmailAddress: KIM.toUpperCase() },
+      'Refused',
+      /is the primary address .* Set-ExchangePrimaryEmail/,
+    ),
+  )
+
+  story('one that somebody else has is refused as Exchange refuses it', (s) =>
+    fails(
+      s,
+      'Add-ExchangeSecondaryEmail',
+      { Identity: KIM, EmailAddress: 'box@contoso.example' },
+      'ProxyAddressExistsException',
+      /ProxyAddressExistsException.*already being used/,
+    ),
+  )
+
+  story('where mail goes to does not become the primary address', async (s) => {
+    const toOld = { Identity: KIM, ExternalEmailAddress: 'kim@partner.example' }
+    await succeeds(s, 'Set-ExchangeExternalAddress', toOld)
+    assert.ok(userOf(s, OBRIEN).proxyAddresses.includes(`SMTP:${KIM}`))
+  })
+
+  story('a mailbox has no external address', (s) =>
+    fails(
+      s,
+      'Set-ExchangeExternalAddress',
+      { Identity: 'box@contoso.example', ExternalEmailAddress: 'x@partner.example' },
+      'Refused',
+      /is a mailbox .* Set-ExchangeForwarding/,
+    ),
+  )
+
+  story(
+    'a recipient that Exchange hears of a little later is waited for',
+    async (s) => {
+      await succeeds(s, 'Set-EntraUserAttribute', {
+        ...{ UserId: ADA, AttributeName: 'mail', Value: 'ada@fabrikam.example' },
+      })
+      const given = { Identity: ADA, ExchangeGuid: id(600), ArchiveGuid: null }
+      assert.equal((await succeeds(s, 'Set-ExchangeMailUserGuids', given)).Changed, true)
+    },
+    { lagSec: 10 },
+  )
+})
+
+describe('mailboxes', () => {
+  story('a mailbox that came too early is not stamped over', (s) =>
+    fails(
+      s,
+      'Set-ExchangeMailUserGuids',
+      { Identity: 'box@contoso.example', ExchangeGuid: id(600) },
+      'Refused',
+      /has a mailbox already.*licence too early/,
+    ),
+  )
+
+  story('forwarding is not taken away by leaving something out', (s) =>
+    fails(
+      s,
+      'Set-ExchangeForwarding',
+      { Identity: BOX },
+      'UnfitParameters',
+      /ForwardingSmtpAddress/,
+    ),
+  )
+
+  story('forwarding is taken away again', async (s) => {
+    const { params } = CASES['Set-ExchangeForwarding']!
+    await succeeds(s, 'Set-ExchangeForwarding', params)
+    const off = { Identity: BOX, ForwardingSmtpAddress: '' }
+    const ended = await succeeds(s, 'Set-ExchangeForwarding', off)
+    assert.partialDeepStrictEqual(ended, { ForwardingSmtpAddress: null, Changed: true })
+    assert.equal(userOf(s, BOX).recipient!.forwardingSmtpAddress, null)
+    assert.equal(userOf(s, BOX).recipient!.deliverToMailboxAndForward, false)
+  })
+
+  story('a move that cannot be made fails with its reason', async (s) => {
+    await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
+    const asked = { Identity: KIM }
+    await fails(s, 'Test-MigrationUser', asked, 'MigrationStopped', /is Failed: .*WithoutLicense/)
+  })
+
+  story('a move is copied, then completed', async (s) => {
+    const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
+    await succeeds(s, 'Add-EntraUserLicense', license)
+    await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
+    const copied = { Identity: KIM, WaitFor: 'Synced' }
+    assert.equal((await succeeds(s, 'Test-MigrationUser', copied)).complete, false)
+    await s.clock.wait(2 * 3_600_000)
+    assert.equal((await succeeds(s, 'Test-MigrationUser', copied)).complete, true)
+    assert.equal((await succeeds(s, 'Test-MigrationUser', { Identity: KIM })).complete, false)
+    await s.clock.wait(30 * 86_400_000)
+    assert.equal((await succeeds(s, 'Test-MigrationUser', { Identity: KIM })).complete, true)
+    assert.equal(userOf(s, OBRIEN).recipient!.kind, 'mailbox')
+  })
+})
+
+describe('Send-Notification by webhook', () => {
+  const params = { Subject: 'It begins', Body: 'Tomorrow' }
+
+  it('posts to a host that the worker may call', async () => {
+    const got: string[] = []
+    const server = createServer((request, response) => {
+      request.on('data', (part) => got.push(String(part)))
+      request.on('end', () => response.writeHead(204).end())
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    await within({ env: { MATOOLKIT_WEBHOOK_HOSTS: host } }, async (s) => {
+      const sent = await succeeds(s, 'Send-Notification', {
+        ...params,
+        WebhookUrl: `http://${host}/hook`,
+      })
+      assert.deepEqual(sent, { Channel: 'webhook', Recipients: 1, Status: 204 })
+    })
+    server.close()
+    assert.partialDeepStrictEqual(JSON.parse(got.join('')), {
+      subject: 'It begins',
+      body: 'Tomorrow',
+    })
+  })
+
+  for (const WebhookUrl of [
+    'https://elsewhere.example/hook',
+    'http://169.254.169.254/metadata/identity',
+    'https://hooks.example@elsewhere.example/',
+    'https://hooks.example.elsewhere.example/',
+  ])
+    story(
+      `does not call ${WebhookUrl}`,
+      (s) =>
+        fails(s, 'Send-Notification', { ...params, WebhookUrl }, 'HostNotAllowed', /is not called/),
+      { env: { MATOOLKIT_WEBHOOK_HOSTS: 'hooks.example' } },
+    )
+
+  story('is given one way to send, and all that the way needs', async (s) => {
+    const both = { ...CASES['Send-Notification']!.params, WebhookUrl: 'https://hooks.example/' }
+    await fails(
+      s,
+      'Send-Notification',
+      both,
+      'UnfitParameters',
+      /either To and From.*or WebhookUrl/,
+    )
+    await fails(s, 'Send-Notification', params, 'UnfitParameters', /either To and From/)
+    const half = { ...params, To: KIM }
+    await fails(s, 'Send-Notification', half, 'UnfitParameters', /both To and From/)
+  })
+})
