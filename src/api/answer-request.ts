@@ -109,6 +109,7 @@ async function answer(
     by,
     now: caller.at,
     ifMatch: ifMatchOf(request),
+    lastEventId: lastEventIdOf(request),
     signal: AbortSignal.any([gone.signal, desk.stopping]),
   }
   if (route.action !== null) {
@@ -118,7 +119,7 @@ async function answer(
   const given = await route.handle({ ...ask, door })
   // Written before the answer leaves: what was shown and not noted would be a hole in the audit.
   if (route.isPersonal) {
-    const after = { query: read.query, body: read.body } as unknown as Json
+    const after = { query: read.query } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
     await insertAudit(door.db, { ...entry, reason: null, after })
   }
@@ -133,6 +134,15 @@ function ifMatchOf(request: FastifyRequest): string | null {
   const tag = /^"([\x21\x23-\x7e]{1,200})"$/.exec(header)?.[1]
   if (tag === undefined) throw badHeader('If-Match', 'must be one tag in quotes, as ETag gave it')
   return tag
+}
+
+function lastEventIdOf(request: FastifyRequest): number | null {
+  const header = request.headers['last-event-id']
+  // Browsers send an empty one when they have had no event yet.
+  if (header === undefined || header === '') return null
+  const isId = typeof header === 'string' && /^\d{1,15}$/.test(header)
+  if (!isId) throw badHeader('Last-Event-ID', 'must be the id of an event')
+  return Number(header)
 }
 
 function keyedCallOf(
@@ -159,11 +169,13 @@ const isStream = (body: unknown): body is AsyncIterable<string> =>
 
 function sendStream(
   { gives }: Route,
-  { status, headers = {} }: GivenReply,
+  { status, headers = {}, cut }: GivenReply,
   body: AsyncIterable<string>,
   reply: FastifyReply,
 ): void {
-  reply.status(status).headers(headers).type(gives!).send(Readable.from(body))
+  const stream = Readable.from(body)
+  cut?.addEventListener('abort', () => stream.destroy())
+  reply.status(status).headers(headers).type(gives!).send(stream)
 }
 
 function send({ gives }: Route, sent: SentReply, reply: FastifyReply): void {

@@ -14,13 +14,18 @@ export interface Cursor {
 export const cursorText = (sort: string, { value, id }: Cursor): string =>
   Buffer.from(JSON.stringify([sort, value, id])).toString('base64url')
 
-export function readCursor(sort: string, text: string | undefined): Cursor | null {
+/** `isValue` says whether a value can be of this sort; a database would fail on a time that is none. */
+export function readCursor(
+  sort: string,
+  text: string | undefined,
+  isValue: (value: string) => boolean = () => true,
+): Cursor | null {
   if (text === undefined) return null
   try {
     const [its, value, id] = content.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
-    if (its === sort && !value?.includes('\0') && (value?.isWellFormed() ?? true)) {
-      return { value, id }
-    }
+    const isFit =
+      value === null || (!value.includes('\0') && value.isWellFormed() && isValue(value))
+    if (its === sort && isFit) return { value, id }
   } catch {
     // Said below: whatever is wrong with it, the advice is the same.
   }

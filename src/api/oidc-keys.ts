@@ -105,7 +105,10 @@ async function fetchJson(address: string): Promise<unknown> {
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     headers: { accept: 'application/json' },
   })
-  if (!answer.ok || !answer.body) throw new Error(`it answered with status ${answer.status}`)
+  if (!answer.ok || !answer.body) {
+    await answer.body?.cancel()
+    throw new Error(`it answered with status ${answer.status}`)
+  }
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of answer.body) {

@@ -7,7 +7,7 @@ import { ERRORS, type ErrorCode } from '../errors.ts'
 import { problem } from './problem.ts'
 import { type Route, TAGS } from './route.ts'
 
-type JsonObject = { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
 
 /** Refusals that need no mention in each route. */
 function commonErrors(route: Route): ErrorCode[] {

@@ -9,10 +9,10 @@ import type { Door } from '../engine/door.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Ask, GivenReply, Route } from './route.ts'
 
-/** An answer as it goes out: its body is JSON, or a text of another content type. */
+/** An answer as it goes out: its body becomes JSON, or is a text of another content type. */
 export interface SentReply {
   readonly status: number
-  readonly body: Json
+  readonly body: unknown
   readonly etag: string | null
   readonly headers: Readonly<Record<string, string>>
 }
@@ -26,8 +26,7 @@ export type Caller = Pick<
 /** The body as the route's schema says, and nothing besides: what is not declared is not told. */
 export function sentOf(route: Route, reply: GivenReply): SentReply {
   const { status, etag = null, headers = {} } = reply
-  const body = route.answers[status]!.parse(reply.body)
-  return { status, body: JSON.parse(JSON.stringify(body)) as Json, etag, headers }
+  return { status, body: route.answers[status]!.parse(reply.body), etag, headers }
 }
 
 /** A change of any kind. */

@@ -6,7 +6,7 @@ import multipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Door } from '../engine/door.ts'
-import { MatoolkitError } from '../errors.ts'
+import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { answerRequest } from './answer-request.ts'
 import type { Meter } from './metrics.ts'
@@ -104,9 +104,11 @@ const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID()
 
 function addHooks(server: FastifyInstance, desk: Desk): void {
-  const { signIn, corsOrigins, meter, clock, log } = desk
+  const { signIn, corsOrigins, meter, clock } = desk
   server.addHook('onRequest', async (request, reply) => {
     meter.begin()
+    // Not the hook for answers: a caller who goes away before the answer would hold its place for ever.
+    reply.raw.once('close', () => noteEnd(desk, request, reply))
     reply.header('x-request-id', request.id)
     reply.headers(SECURITY_HEADERS)
     reply.headers(corsHeaders(request.headers.origin, corsOrigins))
@@ -115,7 +117,9 @@ function addHooks(server: FastifyInstance, desk: Desk): void {
     if (encoding !== 'identity') throw new MatoolkitError('ENCODING_REFUSED', { encoding })
   })
   server.addHook('preParsing', async (request) => {
-    if (request.routeOptions.config.isUpload) return
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+    const hasBody = length !== '0' || encoding !== undefined
+    if (request.routeOptions.config.isUpload || !hasBody) return
     const received = new AbortController()
     request.raw.once('close', () => received.abort())
     request.raw.once('end', () => received.abort())
@@ -123,22 +127,24 @@ function addHooks(server: FastifyInstance, desk: Desk): void {
       if (!received.signal.aborted) request.raw.destroy()
     })
   })
-  server.addHook('onResponse', async (request, reply) => {
-    desk.uploads.done(request)
-    const route = request.routeOptions.config.path ?? 'none'
-    const { method } = request
-    const status = reply.statusCode
-    meter.end({ method, route, status, ms: reply.elapsedTime })
-    const fields = {
-      requestId: request.id,
-      method,
-      route,
-      status,
-      ms: Math.round(reply.elapsedTime),
-    }
-    log.info({ ...fields, actor: request.actorId ?? null }, 'A request was answered.')
-  })
   server.decorateRequest('actorId', null)
+}
+
+/** What proxies call a request whose caller did not wait for the answer. */
+const CALLER_GONE = 499
+
+function noteEnd(
+  { uploads, meter, log }: Desk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  uploads.done(request)
+  const { id: requestId, method, actorId: actor } = request
+  const route = request.routeOptions.config.path ?? 'none'
+  const status = reply.raw.writableFinished ? reply.statusCode : CALLER_GONE
+  meter.end({ method, route, status, ms: reply.elapsedTime })
+  const ms = Math.round(reply.elapsedTime)
+  log.info({ requestId, method, route, status, ms, actor }, 'A request has ended.')
 }
 
 declare module 'fastify' {
@@ -194,6 +200,8 @@ function sendProblem(
   if (error.code === 'NOT_ALLOWED') {
     reply.header('www-authenticate', 'Bearer realm="matoolkit", error="insufficient_scope"')
   }
+  // What is left of a body that was too large is not waited for.
+  if (error.httpStatus === 413) reply.header('connection', 'close')
   const retryAfterSec = RETRY_AFTER_SEC[error.code] ?? error.details.seconds
   if (retryAfterSec !== undefined) reply.header('retry-after', String(retryAfterSec))
   return reply
@@ -211,15 +219,15 @@ const RETRY_AFTER_SEC: Partial<Record<MatoolkitError['code'], number>> = {
 const challengeOf = ({ code }: MatoolkitError): string =>
   `Bearer realm="matoolkit"${code === 'NOT_SIGNED_IN' ? '' : ', error="invalid_token"'}`
 
+const NODE_CODES: Readonly<Record<string, ErrorCode>> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TOO_SLOW',
+}
+
 /** What is no HTTP: said in the same shape, and the connection ends. */
 function refuseUnreadable(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const code =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? 'HEADERS_TOO_LARGE'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? 'REQUEST_TOO_SLOW'
-        : 'REQUEST_UNREADABLE'
+  const code = NODE_CODES[error.code ?? ''] ?? 'REQUEST_UNREADABLE'
   const said = new MatoolkitError(code)
   const body = JSON.stringify(problemOf(said, randomUUID()))
   socket.end(

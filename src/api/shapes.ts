@@ -65,7 +65,7 @@ export const paging = {
     .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
     .transform(Number)
     .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`)
-    .default(PAGE_DEFAULT),
+    .prefault(String(PAGE_DEFAULT)),
   cursor: z.string().max(1_000).optional().meta({ description: '`next` of the page before.' }),
 }
 

@@ -7,6 +7,8 @@ import { z } from 'zod'
 import { MatoolkitError } from '../errors.ts'
 
 export const FILE_BYTES_MAX = 50 * 1024 * 1024
+/** The file, the fields and the lines between them. */
+const FORM_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 const UPLOADS_AT_ONCE = 2
 const FIELD_CHARS_MAX = 2_000
 const NAME_CHARS_MAX = 100
@@ -61,6 +63,8 @@ export function uploadReader(): { read: ReadUpload; done(request: FastifyRequest
   return {
     read: async (request) => {
       if (running.size >= UPLOADS_AT_ONCE) throw new MatoolkitError('UPLOADS_BUSY')
+      const promised = Number(request.headers['content-length'] ?? 0)
+      if (promised > FORM_BYTES_MAX) throw new MatoolkitError('BODY_TOO_LARGE')
       running.add(request)
       try {
         return await readForm(request)

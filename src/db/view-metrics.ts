@@ -8,6 +8,12 @@ export interface Figure {
 }
 export type WorkFigures = Readonly<Record<string, Figure>>
 
+/** Whether the tables of the bus answer. */
+export async function isBusThere(db: Queryable): Promise<boolean> {
+  const [row] = await db.query('select exists (select from messages) as any')
+  return row !== undefined
+}
+
 const counted = (db: Queryable, sql: string) => db.query<Figure['values'][number]>(sql)
 
 export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {

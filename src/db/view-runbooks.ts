@@ -92,7 +92,7 @@ export function listVersions(
   limit: number,
 ): Promise<RunbookLine[]> {
   const where = new Conditions().and('lower(r.name) = lower(?)', name)
-  if (before !== null) where.and('r.version < ?', before)
+  if (before !== null) where.and('r.version < ?::bigint', before)
   return db.query<RunbookLine>(
     `select ${LINE} from runbooks r left join runbook_automation_settings s on s.runbook_name = lower(r.name)
       where ${where.text} order by r.version desc limit ${where.add(limit)}`,

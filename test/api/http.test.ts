@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { MatoolkitError } from '../../src/errors.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
@@ -221,6 +222,40 @@ describe('every request', () => {
     assert.equal(await cut, '')
   })
 
+  it('that is given up half-way leaves its place to the next', async () => {
+    await api.world.publish(plain('given-up'))
+    const head = `POST /api/batches HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\n`
+    const form =
+      'content-type: multipart/form-data; boundary=b\r\ncontent-length: 1000\r\n\r\n--b\r\n'
+    const ended = () => api.lines.filter((line) => line.includes('"status":499')).length
+    for (let n = 1; n <= 3; n++) {
+      const { hostname, port } = new URL(api.url)
+      const socket = connect({ host: hostname, port: Number(port) })
+      socket.write(head + form)
+      await api.call('GET', '/api/health')
+      socket.destroy()
+      while (ended() < n) await new Promise((resolve) => setImmediate(resolve))
+    }
+    const good = { form: formOf(plainCsv('after@x.example'), { runbookName: 'given-up' }) }
+    assert.equal((await api.call('POST', '/api/batches', good)).status, 201)
+  })
+
+  it('with a cursor that was made up is refused, whatever it holds', async () => {
+    const made = (...content: unknown[]) =>
+      Buffer.from(JSON.stringify(content)).toString('base64url')
+    const refused = (path: string, cursor: string) =>
+      api.refused(400, 'CURSOR_INVALID', 'GET', `${path}cursor=${cursor}`)
+    for (const value of ['no time', '2026-13-01T00:00:00Z', '', '99999-01-01T00:00:00Z'])
+      await refused('/api/batches?sort=start&', made('start', value, 1))
+    await refused('/api/batches?', made('newest', null, -1))
+    await refused('/api/batches?', made('newest', null, 1.5))
+    await refused('/api/batches?', made('newest', null, '1'))
+    await refused('/api/runbooks?', made('name', 'a\u0000', 1))
+    const far = made('version', null, Number.MAX_SAFE_INTEGER)
+    const { status } = await api.call('GET', `/api/runbooks/given-up/versions?cursor=${far}`)
+    assert.equal(status, 200)
+  })
+
   it('leaves a line in the log without addresses, keys or names', async () => {
     await api.world.publish(plain('logged'))
     const form = formOf(plainCsv('secret.person@contoso.example'), { runbookName: 'logged' })
@@ -275,6 +310,26 @@ it('a server that stops lets requests end that have begun, and takes no new ones
   await stopped
   await assert.rejects(fetch(`${api.url}/api/health`))
   await api.world.close()
+})
+
+it('a request that takes long to answer is not cut off', async () => {
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<never>()
+  const preview = () => {
+    asked.resolve()
+    return answered.promise
+  }
+  const api = await openApiUnderTest({ options: { preview } })
+  try {
+    await api.world.publish(plain())
+    const running = api.call('POST', '/api/runbooks/plain/query/preview')
+    await asked.promise
+    await api.world.clock.advance(120_000)
+    answered.reject(new MatoolkitError('SOURCE_TIMED_OUT', { source: 'csv source', seconds: 120 }))
+    assert.equal((await running).body.code, 'SOURCE_TIMED_OUT')
+  } finally {
+    await api.close()
+  }
 })
 
 it('a port that is taken is said with what to do', async () => {

@@ -36,7 +36,9 @@ const listRoute = read({
   handle: async ({ door: { db }, query }) => {
     const { limit, cursor, sort, manual, held, ...rest } = query
     const filter = { ...rest, isManual: manual, isHeld: held }
-    const found = await listBatches(db, filter, sort, readCursor(sort, cursor), limit + 1)
+    const isTime = (value: string) => instant.safeParse(value).success
+    const after = readCursor(sort, cursor, isTime)
+    const found = await listBatches(db, filter, sort, after, limit + 1)
     const at = (line: BatchLine) => ({
       value: sort.startsWith('start') ? (line.batchStartTime?.toISOString() ?? null) : null,
       id: line.id,
