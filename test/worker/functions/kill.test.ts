@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Bus, type Send, WORKER_RESULTS } from '../../../src/bus/bus.ts'
+import { type Bus, type Send, WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
 import { openPostgresBus } from '../../../src/bus/postgres.ts'
 import { realClock } from '../../../src/clock.ts'
 import { migrate } from '../../../src/db/migrate.ts'
@@ -21,7 +21,7 @@ import type { Part } from './worker-process.ts'
 
 const PEOPLE_EACH = 8
 const SLOTS = 8
-const LEASE_MS = 1_000
+const LEASE_MS = 2_000
 /** Of each kind of effect, this one is the last thing that a worker does. */
 const KILLED_AT = 4
 const WORKER_ID = 'mortal'
@@ -162,6 +162,8 @@ async function resultsOf(bus: Bus): Promise<Map<string, Message<'worker-result'>
     }
     if (received.length > 0) await bus.settle(received)
     else await clock.wait(50)
+    const { items } = await bus.deadLetters.list(workerJobs(WORKER_ID), 1)
+    assert.deepEqual(items, [], 'every job gets an answer')
   }
   return results
 }
