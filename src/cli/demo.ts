@@ -1,5 +1,5 @@
 // `matoolkit demo`, and so `npm start`: the whole system in this process, on a database in memory that is thrown away, running
-// an example migration on a clock that goes a minute a second and runs ahead through the days in which nothing happens. Engine,
+// an example migration on a clock that goes twenty times as fast and runs ahead through the days in which nothing happens. Engine,
 // bus, orchestrator, workers and functions are the real ones; only the tenants are a sandbox. What is shown comes from rows and
 // events.
 import { randomUUID } from 'node:crypto'
@@ -52,7 +52,7 @@ const WORKER_SLOTS = 60
 /** Answers wait so long for each other: a database inside the process is at its best with larger pieces. */
 const GATHER_REAL_MS = 200
 const CHUNK = 500
-/** A minute of this clock is a second or so; a busy machine may well stand still for that long. */
+/** On the watcher's clock: a busy machine may well stand still for some seconds. */
 const LEASE_REAL_MS = 20_000
 const SWEEP_INTERVAL_MS = 5 * MINUTE_MS
 const ACTOR = 'demo'
