@@ -118,7 +118,8 @@ export const API_ERRORS = rows({
   TRY_AGAIN: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence: 'The database cannot do this right now; nothing was changed. Send the request again.',
+    sentence:
+      'The database did not answer as it should, so this may or may not be done. Look at it, or send the request again: with the same Idempotency-Key nothing is done twice.',
   },
   KEY_REUSED: {
     http: 422,
