@@ -11,6 +11,7 @@ import type { Door } from '../engine/door.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
+import { openEventFeed } from './event-feed.ts'
 import { makeMeter } from './metrics.ts'
 import type { Preview } from './preview.ts'
 import { allRoutes } from './routes.ts'
@@ -47,6 +48,8 @@ export interface ApiOptions {
   readonly log: Log
   readonly preview?: Preview
   readonly clockReport?: () => ClockReport | null
+  /** How many may listen to live events at once. */
+  readonly listenersMax?: number
 }
 
 export interface Api extends Service {
@@ -68,6 +71,12 @@ export function openApi(options: ApiOptions): Api {
     services: {
       bus,
       preview: options.preview ?? null,
+      events: openEventFeed({
+        db: door.db,
+        clock,
+        log,
+        ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
+      }),
       clockReport: options.clockReport ?? (() => null),
     },
     signIn,

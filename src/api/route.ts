@@ -8,6 +8,7 @@ import type { Json } from '../domain/json.ts'
 import type { Door } from '../engine/door.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Actor } from './actor.ts'
+import type { EventFeed } from './event-feed.ts'
 import type { Preview } from './preview.ts'
 
 /** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
@@ -21,6 +22,7 @@ export interface Services {
   readonly bus: Pick<Bus, 'deadLetters'>
   /** Asks a data source; the scheduler's, handed in because roles do not import each other. */
   readonly preview: Preview | null
+  readonly events: EventFeed
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }
@@ -36,6 +38,8 @@ export interface Ask<P, Q, B> {
   readonly now: Date
   /** The tag in `If-Match`: what the caller saw. */
   readonly ifMatch: string | null
+  /** The id in `Last-Event-ID`: what a listener had last. */
+  readonly lastEventId: number | null
   /** Aborts when the caller has gone or the server stops. */
   readonly signal: AbortSignal
 }
@@ -49,6 +53,8 @@ export type Reply<A extends Answers> = {
     /** What `If-Match` of a later change can name. */
     readonly etag?: string
     readonly headers?: Readonly<Record<string, string>>
+    /** Of a stream: aborts when its connection is to be cut. */
+    readonly cut?: AbortSignal
   }
 }[keyof A & number]
 
@@ -117,6 +123,7 @@ export interface GivenReply {
   readonly body: unknown
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
+  readonly cut?: AbortSignal
   readonly noted?: Noted | null
 }
 

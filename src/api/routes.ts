@@ -5,6 +5,7 @@ import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
+import { EVENT_ROUTES } from './routes/events.ts'
 import { HELD_ROUTES } from './routes/held.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
@@ -36,6 +37,7 @@ export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[
     ...INSIGHT_ROUTES,
     ...STORY_ROUTES,
     ...TICK_ROUTES,
+    ...EVENT_ROUTES,
     ...WORKER_ROUTES,
     ...AUDIT_ROUTES,
   ]

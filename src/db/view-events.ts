@@ -27,7 +27,7 @@ export interface EventLine {
 
 const LINE = `e.id, e.at, e.batch_id as "batchId", e.thing, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
   e.batch_member_id as "memberId", m.member_key as "memberKey", p.phase_name as "phaseName", e.step_id as "stepId",
-  s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, e.because`
+  s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, left(e.because, 2000) as because`
 
 const NAMES = `left join batch_members m on m.id = e.batch_member_id
        left join step_executions s on s.id = e.step_id
@@ -86,7 +86,7 @@ export async function countEvents(
   return row!.count
 }
 
-/** How many transactions there have been: all before `oldest` have ended, and those from `next` on have not begun. */
+/** Transactions by their numbers: all before `oldest` have ended, and those from `next` on have not begun. */
 export interface Horizon {
   readonly oldest: number
   readonly next: number

@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
+import { eventContract } from './contract/events.ts'
 import { heldContract } from './contract/held.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
@@ -17,6 +18,7 @@ memberFileContract()
 actionContract()
 insightContract()
 heldContract()
+eventContract()
 auditContract()
 serviceContract()
 

@@ -97,11 +97,9 @@ async function stepsPerMember(door: Door, { line }: BatchState) {
 const failures = z
   .strictObject({
     count: count.meta({ description: 'Steps that failed for good.' }),
-    isComplete: z
-      .boolean()
-      .meta({
-        description: `False when there are more than ${FAILURES_MAX} and the rest was left.`,
-      }),
+    isComplete: z.boolean().meta({
+      description: `False when there are more than ${FAILURES_MAX} and the rest was left.`,
+    }),
     groupCount: count,
     groups: z
       .array(

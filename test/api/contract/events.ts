@@ -1,0 +1,71 @@
+// The live stream on the wire: its format, resuming, its limit, and that stopping the server ends it.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { people } from '../../scenarios/world.ts'
+import { type ApiUnderTest, openApiUnderTest, SEEN } from '../under-test.ts'
+import { plain } from './fixtures.ts'
+
+export function eventContract(): void {
+  describe('live events', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest({ options: { listenersMax: 1 } })
+      await api.world.publish(plain())
+      await api.world.batch('plain', people(1), { startsInMin: 60 })
+    })
+    after(() => api.close())
+
+    const listen = async (query: string, headers: Record<string, string> = {}) => {
+      const gone = new AbortController()
+      const response = await fetch(`${api.url}/api/events${query}`, {
+        headers: { authorization: `Bearer ${api.token}`, ...headers },
+        signal: gone.signal,
+      })
+      const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ''
+      const until = async (pattern: RegExp) => {
+        while (!pattern.test(text)) {
+          const { value, done } = await reader.read()
+          if (done) break
+          text += value
+        }
+        return text
+      }
+      SEEN.set('listenEvents', (SEEN.get('listenEvents') ?? new Set()).add(String(response.status)))
+      return { response, until, leave: () => gone.abort() }
+    }
+
+    it('come with their ids, from where the listener was, and only so many may listen', async () => {
+      const { response, until, leave } = await listen('?thing=batch,runbook', {
+        'last-event-id': '0',
+      })
+      assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')
+      assert.equal(response.headers.get('cache-control'), 'no-store')
+      const text = await until(/"created"/)
+      assert.match(
+        text,
+        /^retry: 2000\n\nid: \d+\ndata: \{"id":\d+,"at":"2026-03-02T08:00:00.000Z"/,
+      )
+      await api.refused(503, 'LISTENERS_FULL', 'GET', '/api/events?after=1&batchId=1&memberId=1')
+      leave()
+    })
+
+    it('are refused to whoever names no event', async () => {
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events?after=x')
+      await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events', {
+        headers: { 'last-event-id': '1e9' },
+      })
+      await api.refused(401, 'NOT_SIGNED_IN', 'GET', '/api/events', { token: null })
+    })
+  })
+
+  it('a server that stops ends the streams, and does not wait for the listeners', async () => {
+    const api = await openApiUnderTest()
+    const response = await fetch(`${api.url}/api/events`, {
+      headers: { authorization: `Bearer ${api.token}` },
+    })
+    const ended = response.text()
+    await api.close()
+    assert.match(await ended, /^retry: 2000/)
+  })
+}
