@@ -84,7 +84,9 @@ function judge<Row extends FoundRow>(
 ): Verdict<Row> {
   const before = past.get(row.folded) ?? []
   const meant = byTime(row.timeMs)
-  if (meant.some(({ id }) => before.some(({ batchId }) => batchId === id))) return 'leave alone'
+  const own = before.find(({ batchId }) => meant.some(({ id }) => id === batchId))
+  // Whoever left, and is back when all is over, is late like anybody else.
+  if (own && !isDroppedBySource(own)) return 'leave alone'
   const target = meant[0]
   if (target?.isEnded) {
     const reason = `it came after batch ${target.id} had ended (${target.status})`
@@ -110,6 +112,9 @@ function judge<Row extends FoundRow>(
   if (done) return heldJoin(row, 'done', targetId, `it was done in batch ${done.batchId} already`)
   return 'join'
 }
+
+const isDroppedBySource = ({ status, removedBy, isMovedOut }: Past): boolean =>
+  status === 'removed' && removedBy === 'source' && !isMovedOut
 
 function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key)

@@ -1,6 +1,7 @@
 // What a person decides about what ticks have left open. A decision names the held changes it was made about; if one of them is no
 // longer held as it was seen, nothing at all is done and the person looks again. Held members carry on meanwhile.
 import { chunksOf } from '../chunks.ts'
+import { findMembersByKey } from '../db/batches.ts'
 import type { Tx } from '../db/db.ts'
 import {
   dropHeld,
@@ -10,13 +11,20 @@ import {
   lockHeld,
   markDismissed,
 } from '../db/held-changes.ts'
-import { addSourceTime, findBatchByTime, findPast, markGone } from '../db/membership.ts'
+import {
+  addSourceTime,
+  findBatchByTime,
+  findPast,
+  markGone,
+  type NewData,
+  refreshMembers,
+} from '../db/membership.ts'
 import { reschedule } from '../domain/decide/course.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
-import { addMembers, createBatch } from './create.ts'
+import { addMembers, createBatch, type GivenMember, hashOf } from './create.ts'
 import { changeBatch, type Door } from './door.ts'
-import { type Outcome, removeMembers } from './members.ts'
+import { type Outcome, removeMembers, takeBackMembers } from './members.ts'
 import { doorThatFirst } from './membership-fence.ts'
 import { moveMembers } from './membership-moves.ts'
 import { releaseBatch } from './membership-release.ts'
@@ -86,16 +94,44 @@ const placeOf = ({ runbookName, batchId, toTime }: HeldItem): string =>
 async function admitChunk(
   door: Door,
   chunk: readonly HeldItem[],
-  { actor }: HeldOrder,
+  order: HeldOrder,
 ): Promise<number> {
   const { runbookName, toTime, batchId } = chunk[0]!
   const guarded = decided(door, chunk)
   const members = chunk.map(({ key, data }) => ({ key, data: data! }))
   const target = batchId ?? (await findBatchByTime(door.db, runbookName, toTime!))?.id
-  if (target !== undefined) return (await addMembers(guarded, target, members, actor)).added.length
-  await createBatch(guarded, { runbookName, sourceTime: toTime, members, createdBy: actor })
-  return members.length
+  if (target === undefined) {
+    await createBatch(guarded, { runbookName, sourceTime: toTime, members, createdBy: order.actor })
+    return members.length
+  }
+  const { added } = await addMembers(guarded, target, members, order.actor)
+  return added.length + (await takeBackLeavers(door, target, members, order))
 }
+
+/** Of those admitted, who had been in the batch and left it: their rows are there already. */
+async function takeBackLeavers(
+  door: Door,
+  batchId: number,
+  members: readonly GivenMember[],
+  { actor, reason }: HeldOrder,
+): Promise<number> {
+  const given = new Map(members.map((member) => [foldKey(member.key), member]))
+  const rows = await findMembersByKey(door.db, batchId, [...given.keys()])
+  const removed = rows.filter(({ status }) => status === 'removed')
+  if (removed.length === 0) return 0
+  const memberIds = removed.map(({ id }) => id)
+  const fresh = removed.map(({ id, key }) => newData(id, given.get(foldKey(key))!))
+  await changeBatch(door, batchId, actor, ({ tx }) => refreshMembers(tx, batchId, fresh))
+  const outcome = await takeBackMembers(door, { batchId, memberIds, event: 'readd', actor, reason })
+  return outcome.done.length
+}
+
+const newData = (memberId: number, { key, data }: GivenMember): NewData => ({
+  memberId,
+  key,
+  data: JSON.stringify(data),
+  hash: hashOf(data),
+})
 
 export type WaveChoice = 'reschedule' | 'move' | 'keep'
 

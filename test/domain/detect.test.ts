@@ -78,6 +78,13 @@ const COMING: Case[] = [
     ['hold join a late'],
   ],
   [
+    'left before the batch ended, and is back',
+    known({ isEnded: true, status: 'completed', members: 0 }),
+    found('a@1'),
+    ['hold join a late'],
+    past({ a: { batchId: 1, status: 'removed', removedBy: 'source' } }),
+  ],
+  [
     'done in another batch',
     known({ who: 'c' }),
     found('c@1 a@1'),

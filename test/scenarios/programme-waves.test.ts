@@ -100,6 +100,24 @@ it('whoever is late for a batch that has ended waits for a person, who admits or
     assert.deepEqual(await heldOf(world), [])
   }))
 
+it('who left a wave and is back when it is over is late; admitted, it starts over', () =>
+  programme(async (world) => {
+    await world.tick(wave(20, 1, 2))
+    await world.tick(wave(20, 2))
+    await world.tick()
+    assert.deepEqual(calls(world), ['create user1', 'create user2', 'revoke user1'])
+    await world.tickUntil(21, 4)
+    await world.tick([row(1, at(20), { Licence: 'E5' }), ...wave(20, 2)])
+    assert.deepEqual(await batchesOf(world), ['20h completed: user1 removed, user2'])
+    assert.deepEqual(await heldOf(world), ['join user1 late'])
+    const heldNow = await heldIds(world, 'join')
+    assert.deepEqual(await admit(world.door, { ...WHO, heldIds: heldNow }), { joined: 1 })
+    assert.deepEqual((await world.tick())!.counts, {})
+    assert.deepEqual(calls(world).slice(-2), ['create user1', 'switch user1'])
+    assert.deepEqual(await batchesOf(world), ['20h completed: user1, user2'])
+    assert.deepEqual(await heldOf(world), [])
+  }))
+
 it('a query that drops people once they are migrated removes nobody', () =>
   programme(async (world) => {
     await world.tick(wave(2, ...range(1, 6)))
