@@ -11,6 +11,7 @@ import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
+import { PLAN_ROUTES } from './routes/plan.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type Surroundings, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
@@ -25,6 +26,7 @@ export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[
     ...RUNBOOK_ROUTES,
     ...AUTOMATION_ROUTES,
     ...SOURCE_ROUTES,
+    ...PLAN_ROUTES,
     ...BATCH_ROUTES,
     ...MEMBER_ROUTES,
     ...MEMBER_FILE_ROUTES,

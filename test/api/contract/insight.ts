@@ -5,7 +5,7 @@ import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
 import { holdBatch } from '../../../src/engine/operate.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
-import { plain } from './fixtures.ts'
+import { plain, wave } from './fixtures.ts'
 
 const reason = 'because'
 const members = (count: number) => people(count).map(({ key }) => ({ key, data: { Upn: key } }))
@@ -130,6 +130,69 @@ export function insightContract(): void {
           waiting: 2,
         },
       ])
+    })
+  })
+
+  describe('a plan', () => {
+    let api: ApiUnderTest
+    interface Plan {
+      memberCount: number | null
+      init: { examples: { functionName: string }[] }[]
+      phases: {
+        name: string
+        dueAt: string | null
+        isOverdue: boolean
+        steps: {
+          name: string
+          examples: { memberKey: string; functionName: string; params: object; missing: string[] }[]
+        }[]
+      }[]
+    }
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(wave())
+      const data = { Upn: 'ada@x.example', Aliases: ['a'], Action: 'Switch-It' }
+      await api.world.batch('wave', [{ key: 'ada@x.example', data }], { startsInMin: 60 })
+    })
+    after(() => api.close())
+    const plan = (body: object, name = 'wave') =>
+      api.call<Plan>('POST', `/api/runbooks/${name}/plan`, { body })
+
+    it('of a batch says who gets what and when, with what is not known yet in brackets', async () => {
+      const { body } = await plan({ batchId: 1 })
+      assert.deepEqual(
+        body.phases.map(({ name, dueAt, isOverdue }) => [name, dueAt, isOverdue]),
+        [
+          ['prepare', '2026-03-01T09:00:00.000Z', true],
+          ['cutover', '2026-03-02T09:00:00.000Z', false],
+        ],
+      )
+      const [prepare, cutover] = body.phases.map(({ steps }) => steps[0]!.examples[0]!)
+      assert.deepEqual(prepare!.params, { Upn: 'ada@x.example', All: ['a'] })
+      assert.deepEqual(
+        [cutover!.functionName, cutover!.params, body.memberCount],
+        ['Switch-It', { Id: '<ThingId from create>' }, 1],
+      )
+    })
+
+    it('of a text that is not published names what nobody provides', async () => {
+      const yamlContent = wave().replace('{{ThingId}}', '{{Nobody}}')
+      const { body } = await plan({ yamlContent, member: { Upn: 'x' } })
+      const missing = body.phases.map(({ steps }) => steps[0]!.examples[0]!.missing)
+      assert.deepEqual(missing, [['Aliases'], ['Action', 'Nobody']])
+      assert.equal(body.phases[0]!.dueAt, null)
+      const dated = await plan({ startTime: '2030-01-02T00:00:00Z' })
+      assert.equal(dated.body.phases[0]!.dueAt, '2030-01-01T00:00:00.000Z')
+      assert.deepEqual(dated.body.phases[0]!.steps[0]!.examples[0]!.missing, [])
+    })
+
+    it('is refused for what is not there or not valid', async () => {
+      const refused = (status: number, code: string, body: object, name = 'wave') =>
+        api.refused(status, code, 'POST', `/api/runbooks/${name}/plan`, { body })
+      await refused(404, 'RUNBOOK_NOT_FOUND', {}, 'nobody')
+      await refused(404, 'BATCH_NOT_FOUND', { batchId: 99 })
+      await refused(422, 'RUNBOOK_INVALID', { yamlContent: 'name: x' })
+      await refused(422, 'RUNBOOK_NAME_DIFFERS', { yamlContent: wave('other') })
     })
   })
 

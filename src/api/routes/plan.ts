@@ -1,0 +1,140 @@
+// Who will get what, and when: the plan of a published runbook or of a text that is not published, for a batch that is there, for
+// a person that the caller makes up, or for the sample of the template. Nothing is done.
+import { z } from 'zod'
+import { findBatchOutputs, listPeople } from '../../db/view-plan.ts'
+import { templateOf } from '../../domain/member-columns.ts'
+import { type Person, planRun } from '../../domain/run-plan.ts'
+import type { Runbook } from '../../domain/runbook.ts'
+import type { Door } from '../../engine/door.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { loadBatchState } from '../batch-state.ts'
+import { type Route, read } from '../route.ts'
+import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { count, instant, json, maybeText, maybeTime, name } from '../shapes.ts'
+import { requireNamed, requireRunbook } from './sources.ts'
+
+const EXAMPLES_MAX = 3
+const COLUMNS_MAX = 500
+
+const step = z.strictObject({
+  name: z.string(),
+  workerId: z.string(),
+  timeoutSec: count,
+  maxRetries: count,
+  isPolled: z.boolean(),
+  onFailure: maybeText,
+  puts: z.array(z.string()).meta({ description: 'Variables that later steps can use.' }),
+  examples: z.array(
+    z.strictObject({
+      memberKey: maybeText,
+      functionName: z.string(),
+      params: json,
+      missing: z
+        .array(z.string())
+        .meta({ description: 'Variables that nobody provides: the step would fail for them.' }),
+    }),
+  ),
+})
+
+const plan = z
+  .strictObject({
+    runbookName: z.string(),
+    startTime: maybeTime,
+    batchId: z.int().nullable(),
+    memberCount: count.nullable().meta({ description: 'Active members of the batch.' }),
+    init: z.array(step),
+    phases: z.array(
+      z.strictObject({
+        name: z.string(),
+        offsetMinutes: z.int(),
+        dueAt: maybeTime,
+        isOverdue: z.boolean().meta({ description: 'It would begin at once.' }),
+        steps: z.array(step),
+      }),
+    ),
+    onRemoval: z.array(step),
+  })
+  .meta({ id: 'Plan' })
+
+const asked = z.strictObject({
+  yamlContent: z
+    .string()
+    .max(YAML_CHARS_MAX)
+    .optional()
+    .meta({ description: 'A text that is not published; else the active version.' }),
+  startTime: instant.optional(),
+  batchId: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+  member: z
+    .record(z.string().min(1).max(128), json)
+    .refine((data) => Object.keys(data).length <= COLUMNS_MAX, 'has too many columns')
+    .optional()
+    .meta({ description: 'The columns of somebody made up.' }),
+})
+
+const planRoute = read({
+  method: 'POST',
+  path: '/api/runbooks/{name}/plan',
+  operation: 'planRunbook',
+  tag: 'runbooks',
+  summary: 'Who will get what, and when: phases with their times, steps with examples',
+  about: `For a batch that is there, for somebody made up, or for the sample of the template. At most ${EXAMPLES_MAX} examples a step.`,
+  rule: 'reader',
+  isPersonal: true,
+  takes: 'json',
+  errors: ['RUNBOOK_NOT_FOUND', 'RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS', 'BATCH_NOT_FOUND'],
+  params: z.strictObject({ name }),
+  body: asked,
+  answers: { 200: plan },
+  handle: async ({ door, params, body, now }) => {
+    const runbook =
+      body.yamlContent === undefined
+        ? await requireRunbook(door, params.name)
+        : requireNamed(requireValid(body.yamlContent), params.name)
+    const whom = await peopleOf(door, runbook, body)
+    const startTime = body.startTime ?? whom.startTime
+    const made = planRun({ runbook, now, ...whom, startTime })
+    const about = { batchId: whom.batchId, memberCount: whom.memberCount }
+    return {
+      status: 200,
+      body: plan.parse({ runbookName: runbook.name, startTime, ...about, ...made }),
+    }
+  },
+})
+
+async function peopleOf(
+  { db }: Door,
+  runbook: Runbook,
+  { batchId, member }: z.output<typeof asked>,
+) {
+  if (batchId === undefined) {
+    const people = [member === undefined ? sampleOf(runbook) : madeUp(runbook, member)]
+    return { people, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
+  }
+  const { line } = await loadBatchState(db, batchId)
+  // A batch of another runbook has other columns; an example with them would only mislead.
+  if (line.runbookName !== runbook.name.toLowerCase()) {
+    throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  }
+  return {
+    people:
+      member === undefined
+        ? await listPeople(db, batchId, EXAMPLES_MAX)
+        : [madeUp(runbook, member)],
+    batchId,
+    startTime: line.batchStartTime,
+    memberCount: line.membersActive,
+    batchOutputs: await findBatchOutputs(db, batchId),
+  }
+}
+
+function madeUp({ dataSource }: Runbook, data: Person['data']): Person {
+  const key = data[dataSource.primaryKey]
+  return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
+}
+
+function sampleOf(runbook: Runbook): Person {
+  const { header, sample } = templateOf(runbook)
+  return madeUp(runbook, Object.fromEntries(header.map((column, at) => [column, sample[at]!])))
+}
+
+export const PLAN_ROUTES: readonly Route[] = [planRoute]
