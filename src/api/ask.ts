@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { isDeeperThan, JSON_DEPTH_MAX } from '../domain/json.ts'
 import { type Fault, ManyFaults } from './problem.ts'
 import type { Route } from './route.ts'
+import { UploadedFile } from './upload.ts'
 
 export interface Read {
   readonly params: unknown
@@ -16,7 +17,7 @@ export interface Read {
 
 export function readAsk(route: Route, request: FastifyRequest, form: unknown): Read {
   const body = form ?? request.body ?? {}
-  const given = { params: request.params, query: request.query, body }
+  const given = { path: request.params, query: request.query, body }
   const faults: Fault[] = []
   if (isDeeperThan(body, JSON_DEPTH_MAX)) {
     faults.push({ path: 'body', message: `is nested deeper than ${JSON_DEPTH_MAX} levels` })
@@ -27,7 +28,7 @@ export function readAsk(route: Route, request: FastifyRequest, form: unknown): R
     faults.length > 0
       ? null
       : {
-          params: parsed(route.params, given.params, 'path', faults),
+          params: parsed(route.params, given.path, 'path', faults),
           query: parsed(route.query, given.query, 'query', faults),
           body: parsed(route.body, given.body, 'body', faults),
         }
@@ -57,7 +58,7 @@ function unstorable(value: unknown, path: readonly string[]): Fault[] {
       : [{ path: path.join('.'), message: 'holds a character that cannot be kept' }]
   }
   // A file says for itself what is wrong with its bytes.
-  if (typeof value !== 'object' || value === null || path.at(-1) === 'file') return []
+  if (typeof value !== 'object' || value === null || value instanceof UploadedFile) return []
   return Object.entries(value).flatMap(([key, inner]) => [
     ...unstorable(key, path),
     ...unstorable(inner, [...path, key]),

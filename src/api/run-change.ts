@@ -2,7 +2,13 @@
 // answer asks again with the same Idempotency-Key and gets it, without anything being done twice.
 import { type AuditEntry, insertAudit } from '../db/audit.ts'
 import type { Queryable } from '../db/db.ts'
-import { claimKey, type KeyedCall, storeAnswer } from '../db/idempotency.ts'
+import {
+  claimKey,
+  findAnswer,
+  type KeyedCall,
+  type StoredAnswer,
+  storeAnswer,
+} from '../db/idempotency.ts'
 import { joined } from '../db/joined.ts'
 import type { Json } from '../domain/json.ts'
 import type { Door } from '../engine/door.ts'
@@ -37,9 +43,18 @@ export async function runChange(
   caller: Caller,
   keyed: KeyedCall | null,
 ): Promise<SentReply> {
+  // Asked first: a call that was answered is answered again, whatever has become of what it was about.
+  const stored = keyed && (await findAnswer(door.db, keyed))
+  if (stored) return answeredBefore(keyed, stored)
   const prepared = await route.prepare?.({ ...ask, door })
   const ready: Ready = { route, ask, prepared }
   return route.inChunks ? runInChunks(ready, door, caller) : runInOne(ready, door, caller, keyed)
+}
+
+function answeredBefore({ key, requestHash }: KeyedCall, stored: StoredAnswer): SentReply {
+  if (stored.requestHash !== requestHash) throw new MatoolkitError('KEY_REUSED', { key })
+  const answer = stored.answer as unknown as SentReply
+  return { ...answer, headers: { ...answer.headers, 'idempotent-replay': 'true' } }
 }
 
 interface Ready {
@@ -85,13 +100,7 @@ function runInOne(
 ): Promise<SentReply> {
   return door.db.transaction(async (tx) => {
     const stored = keyed && (await claimKey(tx, keyed, caller.at))
-    if (stored) {
-      if (stored.requestHash !== keyed.requestHash) {
-        throw new MatoolkitError('KEY_REUSED', { key: keyed.key })
-      }
-      const answer = stored.answer as unknown as SentReply
-      return { ...answer, headers: { ...answer.headers, 'idempotent-replay': 'true' } }
-    }
+    if (stored) return answeredBefore(keyed, stored)
     const inside = { ...door, db: joined(tx, door.db.kind) }
     const reply = await route.handle({ ...ask, door: inside }, prepared)
     const sent = sentOf(route, reply)

@@ -10,7 +10,6 @@ export interface KeyedCall {
 }
 
 export interface StoredAnswer {
-  readonly operation: string
   readonly requestHash: string
   readonly status: number
   readonly answer: Json
@@ -27,13 +26,20 @@ export async function claimKey(tx: Tx, call: KeyedCall, now: Date): Promise<Stor
      on conflict (actor, key) do nothing returning key`,
     [actor, key, operation, requestHash, now],
   )
-  if (claimed.length > 0) return null
-  const [stored] = await tx.query<StoredAnswer>(
-    `select operation, request_hash as "requestHash", status, answer_json as answer
+  return claimed.length > 0 ? null : findAnswer(tx, call)
+}
+
+/** The answer that was given under this key; null when there is none that is committed. */
+export async function findAnswer(
+  db: Queryable,
+  { actor, key }: KeyedCall,
+): Promise<StoredAnswer | null> {
+  const [stored] = await db.query<StoredAnswer>(
+    `select request_hash as "requestHash", status, answer_json as answer
        from idempotency_keys where actor = $1 and key = $2`,
     [actor, key],
   )
-  return stored!
+  return stored ?? null
 }
 
 export async function storeAnswer(

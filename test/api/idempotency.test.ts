@@ -37,6 +37,20 @@ describe('two callers at once', () => {
     assert.deepEqual(noted, { rows: 1 })
   })
 
+  it('get the answer again also when what it was about is no more', async () => {
+    const send = () =>
+      api.call('POST', '/api/batches', {
+        form: formOf(plainCsv('gone@x.example'), { runbookName: 'short-lived' }),
+        headers: { 'idempotency-key': 'short' },
+      })
+    await api.world.publish(plain('short-lived'))
+    const first = await send()
+    await api.call('DELETE', '/api/runbooks/short-lived/versions/1')
+    const second = await send()
+    assert.deepEqual([first.status, second.status], [201, 201])
+    assert.deepEqual(second.body, first.body)
+  })
+
   it('whose first call was refused may use the key again', async () => {
     const headers = { 'idempotency-key': 'again' }
     const bad = formOf(plainCsv('a@x.example'), { runbookName: 'plain' })
