@@ -77,8 +77,16 @@ export interface UnderTestOptions {
   readonly options?: Partial<ApiOptions>
 }
 
+let openDatabase: (() => Promise<TestDatabase>) | undefined
+
+/** From now on every API under test of this process gets such a database, unless it brings its own. */
+export function openOn(open: () => Promise<TestDatabase>): void {
+  openDatabase = open
+}
+
 export async function openApiUnderTest(given: UnderTestOptions = {}): Promise<ApiUnderTest> {
-  const world = await openWorld(given.database ? { database: given.database } : {})
+  const database = given.database ?? (await openDatabase?.())
+  const world = await openWorld(database ? { database } : {})
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-api-'))
   const apiTokenFile = join(folder, 'private', 'api-token')
   const lines: string[] = []
