@@ -323,7 +323,7 @@ export const ERRORS = table({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      'The automation of runbook "{name}" is off, so its data source is not asked. Switch it on first.',
+      'The automation of runbook "{name}" is off, so its data source is not asked. Start the automation first.',
   },
   TICK_RUNNING: {
     http: 409,
@@ -347,7 +347,7 @@ export const ERRORS = table({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      'Batch {batchId} is {status}, so the scheduler adds nobody to it. Admit latecomers by hand if they are to join.',
+      'Batch {batchId} is {status}, so the scheduler adds nobody to it. List its latecomers and admit those who are to join.',
   },
   HELD_CHANGED: {
     http: 409,
