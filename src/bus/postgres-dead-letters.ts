@@ -67,10 +67,14 @@ async function list(
   return { items, next: rows.length > limit ? items.at(-1)!.id : null }
 }
 
+const WHOLE = `id, topic, subscription, message_id, message_type, delivery_count, enqueued_at, reason, description,
+  dead_lettered_at, worker_id, body, original_message_id, replayed_by, discarded_by`
+
 async function find(db: Db | Tx, id: string, lock: '' | 'for update' = ''): Promise<WholeRow> {
-  const [row] = await db.query<WholeRow>(`select * from dead_letters where id = $1 ${lock}`, [
-    rowId(id),
-  ])
+  const [row] = await db.query<WholeRow>(
+    `select ${WHOLE} from dead_letters where id = $1 ${lock}`,
+    [rowId(id)],
+  )
   if (!row) throw new MatoolkitError('DEAD_LETTER_NOT_FOUND', { id })
   return row
 }

@@ -8,10 +8,13 @@ import { join } from 'node:path'
 import { PGlite, type Transaction, types } from '@electric-sql/pglite'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
+import { preparing } from './pglite-prepared.ts'
 
+const INT8_ARRAY = 1016
 const parsers = {
   [types.INT8]: (text: string) => Number(text),
   [types.NUMERIC]: (text: string) => Number(text),
+  [INT8_ARRAY]: (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
 }
 
 /** Opens the database in `folder`, or in memory when there is none. */
@@ -30,26 +33,19 @@ export async function openPglite(folder?: string): Promise<Db> {
 async function boot(dataDir?: string): Promise<PGlite> {
   const lite = await PGlite.create({ parsers, ...(dataDir !== undefined && { dataDir }) })
   // Why: see SESSION in postgres.ts.
-  await lite.exec("set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off")
+  await lite.exec(
+    "set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off; set plan_cache_mode = force_custom_plan",
+  )
   return lite
 }
 
 function wrap(lite: PGlite, unlock: () => void): Db {
-  const run = async <Row>(on: PGlite | Transaction, sql: string, values?: readonly unknown[]) =>
-    (await on.query<Row>(sql, values as unknown[] | undefined)).rows
+  const run = preparing(lite)
   return {
     kind: 'pglite',
-    query: (sql, values) => run(lite, sql, values),
+    query: (sql, values) => lite._runExclusiveTransaction(() => run(sql, values)),
     // PGlite has one connection and queues callers behind an open transaction: use `tx` inside, never the Db, or it waits for itself.
-    transaction: (work) =>
-      lite.transaction((open) => {
-        const tx: Tx = {
-          inTransaction: true,
-          query: (sql, values) => run(open, sql, values),
-          script: async (sql) => void (await open.exec(sql)),
-        }
-        return work(tx)
-      }),
+    transaction: (work) => lite.transaction((open) => work(txOf(open, run))),
     script: async (sql) => void (await lite.exec(sql)),
     listen: async (channel, heard) => {
       const stop = await lite.listen(channel, heard)
@@ -59,5 +55,16 @@ function wrap(lite: PGlite, unlock: () => void): Db {
       await lite.close()
       unlock()
     },
+  }
+}
+
+function txOf(open: Transaction, run: Db['query']): Tx {
+  return {
+    inTransaction: true,
+    query: async (sql, values) => {
+      if (open.closed) throw new Error('the transaction is over')
+      return run(sql, values)
+    },
+    script: async (sql) => void (await open.exec(sql)),
   }
 }
