@@ -1,7 +1,9 @@
 // What a person decides about what ticks have left open. A decision names the held changes it was made about; if one of them is no
-// longer held as it was seen, nothing at all is done and the person looks again. Held members carry on meanwhile.
+// longer held as it was seen, nothing is done and the person looks again. Many are done in chunks, a transaction each, and each
+// chunk looks once more. Held members carry on meanwhile.
 import { chunksOf } from '../chunks.ts'
 import { findMembersByKey } from '../db/batches.ts'
+import { insertEvents } from '../db/changes.ts'
 import type { Tx } from '../db/db.ts'
 import {
   dropHeld,
@@ -20,6 +22,7 @@ import {
   refreshMembers,
 } from '../db/membership.ts'
 import { reschedule } from '../domain/decide/course.ts'
+import type { EventRecord } from '../domain/decide/draft.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
 import { addMembers, createBatch, type GivenMember, hashOf } from './create.ts'
@@ -62,20 +65,27 @@ export async function dismissHeld(door: Door, order: HeldOrder): Promise<void> {
   await dismiss(door, items, order)
 }
 
-async function dismiss(door: Door, items: readonly HeldItem[], order: HeldOrder): Promise<void> {
-  const ids = idsOf(items)
-  await door.db.transaction(async (tx) => {
-    await lockAll(tx, ids)
-    await markDismissed(tx, ids, order.actor, door.clock.now())
+async function dismiss(
+  { db, clock }: Door,
+  items: readonly HeldItem[],
+  { actor, reason }: HeldOrder,
+): Promise<void> {
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    await lockAll(tx, idsOf(items))
+    await markDismissed(tx, idsOf(items), actor, now)
+    for (const [batchId, some] of Map.groupBy(items, (item) => item.batchId)) {
+      const because = `${some.length} held ${some[0]!.kind}(s) were dismissed: ${reason}`
+      await insertEvents(tx, batchId, now, actor, [dismissedEvent(because, batchId === null)])
+    }
   })
-  const batches = Map.groupBy(items, ({ batchId }) => batchId)
-  for (const [batchId, some] of batches) {
-    if (batchId === null) continue
-    await changeBatch(door, batchId, order.actor, async ({ draft }) =>
-      draft.note('held_dismissed', `${some.length} held ${some[0]!.kind}(s): ${order.reason}`),
-    )
-  }
 }
+
+const dismissedEvent = (because: string, isOfRunbook: boolean): EventRecord => ({
+  ...{ thing: isOfRunbook ? 'runbook' : 'batch', event: 'held_dismissed', because },
+  ...{ from: null, to: null, memberId: null, phaseId: null, stepId: null },
+  ...{ attempt: null, jobId: null, details: null },
+})
 
 /** Latecomers join after all: a batch that has ended opens again, and where there is none it is made. */
 export async function admit(door: Door, order: HeldOrder): Promise<{ joined: number }> {
