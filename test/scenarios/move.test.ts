@@ -102,7 +102,7 @@ it('comes back again to the wave it left', () =>
     await world.settle()
     assert.deepEqual(await stepsOf(world, mover), ['create succeeded', 'tag succeeded'])
     for (let hour = 1; hour <= 3; hour++) await world.pass(3600)
-    assert.deepEqual(calls(world, 2), ['create user2', 'tag user2', 'switch user2', 'switch user1'])
+    assert.deepEqual(calls(world, 2), ['create user2', 'tag user2', 'switch user1', 'switch user2'])
     const { status, active, removed } = await batchOf(world, first)
     assert.deepEqual([status, active, removed], ['completed', 1, 0])
     assert.deepEqual((await batchOf(world, second)).removed, 1)
