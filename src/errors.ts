@@ -2,6 +2,7 @@
 // A sentence quotes the bad value and says what to do next. The table in docs/errors.md is generated from this one.
 
 import { API_ERRORS } from './errors-api.ts'
+import { CLI_ERRORS } from './errors-cli.ts'
 import { type ErrorRow, EXIT } from './exit.ts'
 
 export { type ErrorRow, EXIT } from './exit.ts'
@@ -356,6 +357,7 @@ export const ERRORS = table({
       '{count} of the {asked} held changes that were named are no longer held as they were seen. List them again and decide anew.',
   },
   ...API_ERRORS,
+  ...CLI_ERRORS,
   REFUSED: {
     http: 409,
     exit: EXIT.conflict,

@@ -9,6 +9,7 @@ export const EXIT = {
   notFound: 5,
   conflict: 6,
   unavailable: 7,
+  timedOut: 8,
 } as const
 
 export interface ErrorRow {

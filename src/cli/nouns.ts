@@ -22,8 +22,72 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     load: async () => (await import('./serve-command.ts')).addServe,
   },
   runbook: {
-    about: 'check runbooks before they are used',
+    about: 'check, publish and look at runbooks',
     load: async () => (await import('./runbook.ts')).addRunbook,
+  },
+  automation: {
+    about: 'let queries of runbooks run by themselves',
+    load: async () => (await import('./automation.ts')).addAutomation,
+  },
+  query: {
+    about: 'try the queries of runbooks',
+    load: async () => (await import('./query.ts')).addQuery,
+  },
+  template: {
+    about: 'get templates of member files',
+    load: async () => (await import('./query.ts')).addTemplate,
+  },
+  batch: {
+    about: 'look after batches and their members',
+    load: async () => (await import('./batch.ts')).addBatch,
+  },
+  member: {
+    about: 'look at one person',
+    load: async () => (await import('./insight.ts')).addMember,
+  },
+  failures: {
+    about: 'what failed and why, errors of one kind taken together',
+    load: async () => (await import('./insight.ts')).addFailures,
+  },
+  stuck: {
+    about: 'what does not go on, and why',
+    load: async () => (await import('./insight.ts')).addStuck,
+  },
+  events: {
+    about: 'what happened in a batch, newest first',
+    load: async () => (await import('./insight.ts')).addEvents,
+  },
+  removals: {
+    about: 'decide about removals that are held',
+    load: async () => (await import('./held.ts')).addRemovals,
+  },
+  latecomers: {
+    about: 'decide about members who came too late',
+    load: async () => (await import('./held.ts')).addLatecomers,
+  },
+  moves: {
+    about: 'decide about members who stand in another wave',
+    load: async () => (await import('./held.ts')).addMoves,
+  },
+  'source-issues': {
+    about: 'rows of a data source that could not be used, and changes that were not made',
+    load: async () => (await import('./insight.ts')).addSourceIssues,
+  },
+  deadletters: {
+    about: 'look after messages nobody could handle',
+    load: async () => (await import('./deadletters.ts')).addDeadLetters,
+  },
+  worker: {
+    about: 'see who works',
+    load: async () => (await import('./insight.ts')).addWorker,
+  },
+  auth: {
+    about: 'sign in to the API, and see as whom',
+    load: async () => (await import('./auth.ts')).addAuth,
+  },
+  audit: {
+    about: 'see who did what',
+    load: async () => (await import('./insight.ts')).addAudit,
   },
   function: {
     about: 'see what workers can do',

@@ -18,9 +18,11 @@ export async function run(
     return io.exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.ok
-    const error = asCoded(thrown)
-    io.err(printable(`matoolkit: ${error.message} (${error.code})`))
-    return error.exitCode
+    const { message, code, exitCode, more = [] } = asCoded(thrown)
+    for (const line of [`matoolkit: ${message} (${code})`, ...more.map((one) => `  ${one}`)]) {
+      io.err(printable(line))
+    }
+    return exitCode
   }
 }
 
@@ -39,8 +41,19 @@ function programOf(io: Io, commands: readonly AddCommands[]): Command {
   return program
 }
 
-function asCoded(thrown: unknown): MatoolkitError {
-  if (thrown instanceof MatoolkitError) return thrown
+/** An error that knows how it is told; `more` are lines under the sentence. */
+interface Told {
+  readonly message: string
+  readonly code: string
+  readonly exitCode: number
+  readonly more?: readonly string[]
+}
+
+const isTold = (thrown: unknown): thrown is Told =>
+  thrown instanceof Error && 'exitCode' in thrown && !(thrown instanceof CommanderError)
+
+function asCoded(thrown: unknown): Told {
+  if (isTold(thrown)) return thrown
   if (!(thrown instanceof CommanderError)) {
     return new MatoolkitError('INTERNAL', { reason: messageOf(thrown) }, { cause: thrown })
   }

@@ -2,10 +2,90 @@
 import { type Command, Option } from 'commander'
 import type { Io } from './io.ts'
 import type { ValidateOptions } from './runbook-validate.ts'
+import { addVerb, CHANGE, DRY_RUN, PAGED, type Run } from './verb.ts'
+
+type Verbs = typeof import('./runbook-versions.ts')
+
+/** A command whose module is loaded when it is run: `validate` works without anything of the client. */
+const later =
+  (pick: (verbs: Verbs) => Run): Run =>
+  async (...given) =>
+    pick(await import('./runbook-versions.ts'))(...given)
+
+const NAME = ['<name>', 'the name of the runbook'] as const
 
 export function addRunbook(program: Command, io: Io): void {
-  const runbook = program.command('runbook').description('check runbooks before they are used')
+  const runbook = program.command('runbook').description('check, publish and look at runbooks')
 
+  addFileVerbs(runbook, io)
+  addVerb(runbook, io, {
+    name: 'publish',
+    about: 'publish a runbook as its next version, after showing what that means',
+    args: [['<file>', 'the runbook (YAML)']],
+    options: [['--rerun-init', 'batches under way run their init steps again'], ...CHANGE, DRY_RUN],
+    choices: [
+      [
+        '--overdue-behavior <what>',
+        'what becomes of phases of batches under way that are due already; ignore unless given',
+        ['ignore', 'rerun'],
+      ],
+    ],
+    examples: [
+      'runbook publish examples/user-migration.yaml --dry-run',
+      'runbook publish wave.yaml --overdue-behavior rerun --reason "new licence step" --yes',
+    ],
+    run: later((verbs) => verbs.publishRunbook),
+  })
+  addVerb(runbook, io, {
+    name: 'list',
+    about: 'list runbooks by their version in use',
+    options: [
+      ['--search <text>', 'whose name holds this'],
+      ['--inactive', 'also those without a version in use'],
+      ...PAGED,
+    ],
+    examples: ['runbook list', 'runbook list --output json'],
+    run: later((verbs) => verbs.listRunbooks),
+  })
+  addVersionVerbs(runbook, io)
+}
+
+function addVersionVerbs(runbook: Command, io: Io): void {
+  addVerb(runbook, io, {
+    name: 'get',
+    about: 'print the text of a runbook',
+    args: [NAME, ['[version]', 'a version; the one in use unless given']],
+    examples: ['runbook get user-migration > user-migration.yaml', 'runbook get user-migration 3'],
+    run: later((verbs) => verbs.getRunbook),
+  })
+  addVerb(runbook, io, {
+    name: 'versions',
+    about: 'list all versions of a runbook, newest first',
+    args: [NAME],
+    options: PAGED,
+    examples: ['runbook versions user-migration'],
+    run: later((verbs) => verbs.listVersions),
+  })
+  addVerb(runbook, io, {
+    name: 'diff',
+    about: 'show what differs between two versions, or between one and a file',
+    args: [NAME, ['[from]', 'a version; the one in use unless given'], ['[to]', 'a version']],
+    options: [['--file <yaml>', 'compare with this file']],
+    examples: ['runbook diff user-migration 3 4', 'runbook diff user-migration --file new.yaml'],
+    run: later((verbs) => verbs.diffRunbook),
+  })
+  addVerb(runbook, io, {
+    name: 'delete',
+    about: 'take a version out of use; batches under way finish',
+    args: [NAME, ['<version>', 'its number']],
+    options: CHANGE,
+    examples: ['runbook delete user-migration 3 --reason "wrong licences"'],
+    run: later((verbs) => verbs.deleteVersion),
+  })
+}
+
+/** Those that need no API. */
+function addFileVerbs(runbook: Command, io: Io): void {
   runbook
     .command('validate')
     .description('report everything that is wrong with runbook files')

@@ -1,0 +1,240 @@
+// The command line's way to the API: one address, one token, JSON both ways. Reads are repeated when the server is busy or the
+// connection breaks; what changes something is sent once, unless it carries a key by which the server knows it again. Every
+// refusal arrives as a Refusal with the API's own words; `--debug` shows the traffic without secrets.
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Json } from '../domain/json.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import { redact } from '../redact.ts'
+import { isProblem, Refusal } from './refusal.ts'
+
+export interface ClientOptions {
+  readonly apiUrl: string
+  /** The access token to send; `isRefused` asks for another one than the last. Null when there is none. */
+  token(isRefused: boolean): Promise<string | null>
+  readonly clock: Clock
+  /** Told of every request and answer; masked. */
+  readonly debug?: (line: string) => void
+  /** Told while something takes longer than a second; an empty text at the end. */
+  readonly progress?: (text: string) => void
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+export interface Send {
+  readonly query?: Query
+  readonly body?: Json
+  readonly form?: FormData
+  /** Sent as If-Match: the change is refused when the state is no longer this one. */
+  readonly ifMatch?: string | null
+  /** The server does it once, however often it is sent. */
+  readonly isKeyed?: boolean
+  /** Statuses besides 2xx that are answers, not refusals. */
+  readonly accepts?: readonly number[]
+  readonly signal?: AbortSignal
+}
+
+export interface Answer<Body = Json> {
+  readonly status: number
+  readonly body: Body
+  readonly text: string
+  readonly etag: string | null
+}
+
+const ATTEMPTS = 3
+const BUSY = new Set([429, 502, 503, 504])
+const PAUSE_MS = 500
+const PAUSE_MAX_MS = 30_000
+const READ_TIMEOUT_MS = 60_000
+const CHANGE_TIMEOUT_MS = 15 * 60_000
+const QUIET_MS = 1_000
+
+interface Payload {
+  readonly headers: Record<string, string>
+  readonly body?: string | ReadableStream<Uint8Array>
+  readonly duplex?: 'half'
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+export class Client {
+  readonly apiUrl: string
+  readonly #options: ClientOptions
+
+  constructor(options: ClientOptions) {
+    this.#options = options
+    this.apiUrl = options.apiUrl
+  }
+
+  get = <Body = Json>(path: string, query?: Query, send: Send = {}): Promise<Answer<Body>> =>
+    this.#ask<Body>('GET', path, { ...send, ...(query && { query }) })
+  post = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+    this.#ask<Body>('POST', path, send)
+  put = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+    this.#ask<Body>('PUT', path, send)
+  delete = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+    this.#ask<Body>('DELETE', path, send)
+
+  async #ask<Body>(method: Method, path: string, send: Send): Promise<Answer<Body>> {
+    const { clock, progress } = this.#options
+    const done = new AbortController()
+    if (progress) {
+      void clock.wait(QUIET_MS, done.signal).then(() => {
+        if (!done.signal.aborted) progress(`Waiting for ${new URL(this.apiUrl).host} …`)
+      })
+    }
+    try {
+      return await this.#repeat<Body>(method, path, send)
+    } finally {
+      done.abort()
+      progress?.('')
+    }
+  }
+
+  async #repeat<Body>(method: Method, path: string, send: Send): Promise<Answer<Body>> {
+    const { clock, token: tokenOf } = this.#options
+    const isRepeatable = method === 'GET' || send.isKeyed === true
+    const key = send.isKeyed ? { 'idempotency-key': randomUUID() } : {}
+    let token = await tokenOf(false)
+    let isRenewed = false
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt >= ATTEMPTS || !isRepeatable
+      const found = await this.#once(method, path, send, key, token).catch((error: unknown) => {
+        if (isLast || send.signal?.aborted) throw error
+        return null
+      })
+      if (found?.response.status === 401 && !isRenewed) {
+        // The token may have run out on the way. Nothing was done with it, so anything may be sent again with a new one.
+        isRenewed = true
+        const renewed = await tokenOf(true)
+        const isNew = renewed !== null && renewed !== token
+        token = renewed
+        if (isNew) continue
+      }
+      const isAccepted = found && send.accepts?.includes(found.response.status)
+      if (found && (isLast || isAccepted || !BUSY.has(found.response.status))) {
+        return this.#answerOf<Body>(found, send)
+      }
+      await clock.wait(pauseMs(found?.response, attempt), send.signal)
+    }
+  }
+
+  async #once(
+    method: Method,
+    path: string,
+    send: Send,
+    key: Readonly<Record<string, string>>,
+    token: string | null,
+  ): Promise<{ response: Response; text: string }> {
+    const { debug, clock } = this.#options
+    const url = urlOf(this.apiUrl, path, send.query)
+    const timeout = AbortSignal.timeout(method === 'GET' ? READ_TIMEOUT_MS : CHANGE_TIMEOUT_MS)
+    const { headers, ...payload } = this.#payloadOf(send)
+    const startedMs = +clock.now()
+    debug?.(`> ${method} ${url}${send.body === undefined ? '' : ` ${masked(send.body)}`}`)
+    try {
+      const response = await fetch(url, {
+        method,
+        headers: {
+          ...key,
+          ...headers,
+          ...(token !== null && { authorization: `Bearer ${token}` }),
+          ...(send.ifMatch && { 'if-match': send.ifMatch }),
+        },
+        redirect: 'error',
+        signal: send.signal ? AbortSignal.any([send.signal, timeout]) : timeout,
+        ...payload,
+      })
+      const text = await response.text()
+      const ms = +clock.now() - startedMs
+      debug?.(`< ${response.status} in ${ms} ms, request ${response.headers.get('x-request-id')}`)
+      return { response, text }
+    } catch (error) {
+      debug?.(`< ${reasonOf(error)}`)
+      const details = { url: this.apiUrl, reason: reasonOf(error) }
+      throw new MatoolkitError('API_UNREACHABLE', details, { cause: error })
+    }
+  }
+
+  #payloadOf({ body, form }: Send): Payload {
+    if (body !== undefined) {
+      return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+    }
+    if (!form) return { headers: {} }
+    const whole = new Response(form)
+    const counted = whole.body!.pipeThrough(this.#countingTo(bytesIn(form)))
+    const headers = { 'content-type': whole.headers.get('content-type')! }
+    return { headers, body: counted, duplex: 'half' }
+  }
+
+  /** Passes bytes on and says how far they have come. */
+  #countingTo(total: number): TransformStream<Uint8Array, Uint8Array> {
+    const { progress } = this.#options
+    let sent = 0
+    return new TransformStream({
+      transform: (bytes, onward) => {
+        sent = Math.min(total, sent + bytes.length)
+        progress?.(`Sending ${barText(sent, total)}`)
+        onward.enqueue(bytes)
+      },
+    })
+  }
+
+  #answerOf<Body>(
+    { response, text }: { response: Response; text: string },
+    send: Send,
+  ): Answer<Body> {
+    const { status, headers } = response
+    const isJson = /json/.test(headers.get('content-type') ?? '')
+    const body = isJson ? parsed(text) : text
+    if (response.ok || send.accepts?.includes(status)) {
+      return { status, body: body as Body, text, etag: headers.get('etag') }
+    }
+    if (isProblem(body)) throw new Refusal(body)
+    throw new MatoolkitError('API_NOT_UNDERSTOOD', { url: this.apiUrl, status })
+  }
+}
+
+function urlOf(apiUrl: string, path: string, query: Query = {}): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) search.set(name, String(value))
+  }
+  return `${apiUrl}${path}${search.size === 0 ? '' : `?${search}`}`
+}
+
+const bytesIn = (form: FormData): number =>
+  [...form.values()].reduce((sum, one) => sum + (typeof one === 'string' ? 0 : one.size), 0)
+
+const BAR_CELLS = 30
+
+function barText(sent: number, total: number): string {
+  const share = total === 0 ? 1 : sent / total
+  const full = Math.floor(share * BAR_CELLS)
+  return `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)} ${Math.floor(share * 100)} %`
+}
+
+/** Undefined for what is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function pauseMs(response: Response | undefined, attempt: number): number {
+  const said = Number(response?.headers.get('retry-after'))
+  return said > 0 ? Math.min(said * 1_000, PAUSE_MAX_MS) : PAUSE_MS * 2 ** (attempt - 1)
+}
+
+const BODY_SHOWN_MAX = 2_000
+const masked = (body: Json): string => JSON.stringify(redact(body)).slice(0, BODY_SHOWN_MAX)
+
+/** fetch hides what happened in the cause of the cause. */
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
+  if (name === 'TimeoutError') return 'it took too long'
+  if (cause?.code === 'ECONNREFUSED') return 'nobody listens there'
+  return cause?.message || cause?.code || messageOf(error)
+}

@@ -1,0 +1,293 @@
+// What an operator asks at night, each by one command: what failed and why, what is stuck, what happened, what happened to this one
+// person; and who works, who did what, and what the sources said.
+import type { Command } from 'commander'
+import type { Json } from '../domain/json.ts'
+import { EXIT } from '../errors.ts'
+import { batchPath, memberPath } from './batch-look.ts'
+import { type Call, type Flags, segment, showPages, textFlag } from './call.ts'
+import type { Io } from './io.ts'
+import type { Column, Row } from './show.ts'
+import { addVerb, PAGED } from './verb.ts'
+
+const BATCH = ['<batch-id>', 'the id of the batch'] as const
+const rowsIn = (body: Row, name: string): Row[] => body[name] as unknown as Row[]
+
+const FAILURES: readonly Column[] = [
+  ['COUNT', 'count'],
+  ['PHASE', 'phaseName'],
+  ['STEP', 'stepName'],
+  ['ERROR', 'sample.message'],
+  ['FIRST', 'firstSeenAt'],
+  ['LAST', 'lastSeenAt'],
+  ['STEP ID', 'sample.stepId'],
+]
+const STUCK: readonly Column[] = [
+  ['WHAT', 'kind'],
+  ['COUNT', 'count'],
+  ['BECAUSE', 'because'],
+  ['SINCE', 'since'],
+  ['WORKER', 'workerId'],
+  ['STEP ID', 'stepId'],
+]
+const WAITS: readonly Column[] = [
+  ['WORKER', 'workerId'],
+  ['WAITS FOR', 'what'],
+  ['STEPS', 'count'],
+  ['SINCE', 'since'],
+  ['NEXT', 'wakeAt'],
+]
+export const EVENTS: readonly Column[] = [
+  ['AT', 'at'],
+  ['MEMBER', 'memberKey'],
+  ['PHASE', 'phaseName'],
+  ['STEP', 'stepName'],
+  ['WHAT', ({ thing, event }) => `${String(thing)} ${String(event)}`],
+  ['TO', 'toStatus'],
+  ['BY', 'actor'],
+  ['BECAUSE', 'because'],
+]
+
+/** A noun that is a command by itself. */
+export function addFailures(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'failures',
+    about: 'what failed and why, errors of one kind taken together',
+    args: [BATCH],
+    examples: ['failures 7', 'failures 7 --output json'],
+    run: async ({ client, show }, [id]) => {
+      const { body } = await client.get<Row>(`${batchPath(id)}/failures`)
+      const rows = rowsIn(body, 'groups')
+      await show.list({
+        whole: body as Json,
+        rows,
+        columns: FAILURES,
+        empty: 'Nothing has failed.',
+      })
+      if (rows.length > 0)
+        show.say(`Try them again with: matoolkit batch retry ${id} --failed-step <step>`)
+    },
+  })
+}
+
+export function addStuck(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'stuck',
+    about: 'what does not go on, and why',
+    args: [BATCH],
+    more: 'Exit code: 0, also when something is stuck.',
+    examples: ['stuck 7'],
+    run: async ({ client, show }, [id]) => {
+      const { body } = await client.get<Row>(`${batchPath(id)}/stuck`)
+      const rows = rowsIn(body, 'items')
+      await show.list({ whole: body as Json, rows, columns: STUCK, empty: 'Nothing is stuck.' })
+      const waiting = rowsIn(body, 'waiting')
+      if (show.format !== 'table' || waiting.length === 0) return
+      show.say('\nWhat open steps wait for:')
+      await show.list({ whole: null, rows: waiting, columns: WAITS, empty: '' })
+    },
+  })
+}
+
+export function addEvents(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'events',
+    about: 'what happened in a batch, newest first',
+    args: [BATCH],
+    options: [
+      ['--member <who>', 'to this member, by id or key'],
+      ['--thing <list>', 'only of batch, phase, member, step'],
+      ['--oldest', 'oldest first'],
+      ...PAGED,
+    ],
+    examples: ['events 7 --thing batch,phase', 'events 7 --member ada@contoso.com --oldest'],
+    run: listEvents,
+  })
+}
+
+async function listEvents(call: Call, [id]: readonly string[], flags: Flags): Promise<void> {
+  const member = textFlag(flags, 'member')
+  const memberId =
+    member === undefined ? undefined : (await memberPath(call, id, member)).split('/').at(-1)
+  await showPages(call, {
+    path: `${batchPath(id)}/events`,
+    query: {
+      memberId,
+      thing: textFlag(flags, 'thing'),
+      sort: flags.oldest ? 'oldest' : 'newest',
+    },
+    rows: 'events',
+    columns: EVENTS,
+    empty: 'Nothing has happened.',
+  })
+}
+
+export function addMember(program: Command, io: Io): void {
+  const noun = program.command('member').description('look at one person')
+  addVerb(noun, io, {
+    name: 'show',
+    about: 'one person’s whole story: data, steps, what happened and why',
+    args: [BATCH, ['<member>', 'the id or the key of the member']],
+    examples: ['member show 7 ada@contoso.com', 'member show 7 4711 --output json'],
+    run: showMember,
+  })
+}
+
+const MEMBER: readonly Column[] = [
+  ['member', 'member.memberKey'],
+  ['id', 'member.id'],
+  ['batch', 'member.batchId'],
+  ['status', 'member.status'],
+  ['joined', 'member.joinedAt'],
+  ['failed', 'member.failedAt'],
+  ['left', 'member.leftAt'],
+  ['removed by', 'member.removedBy'],
+  ['moved to batch', 'member.movedToBatchId'],
+]
+const MEMBER_STEPS: readonly Column[] = [
+  ['ID', 'id'],
+  ['KIND', 'kind'],
+  ['PHASE', 'phaseName'],
+  ['STEP', 'stepName'],
+  ['STATUS', 'status'],
+  ['TRY', 'attempt'],
+  ['POLLS', 'pollCount'],
+  ['ENDED', 'completedAt'],
+  ['ERROR', 'errorMessage'],
+]
+const VALUES: readonly Column[] = [
+  ['NAME', 'name'],
+  ['VALUE', 'value'],
+]
+
+async function showMember(call: Call, [id, member]: readonly string[]): Promise<void> {
+  const { client, show } = call
+  const { body } = await client.get<Row>(await memberPath(call, id, member))
+  await show.one(body as Json, MEMBER)
+  if (show.format !== 'table') return
+  const part = async (title: string, rows: readonly Row[], columns: readonly Column[]) => {
+    if (rows.length === 0) return
+    show.say(`\n${title}`)
+    await show.list({ whole: null, rows, columns, empty: '' })
+  }
+  const { data, outputs } = body.member as Row
+  await part('Data', valuesOf(data as Row), VALUES)
+  await part('Outputs of steps', valuesOf(outputs as Row), VALUES)
+  await part('Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
+  const columns = EVENTS.filter(([title]) => title !== 'MEMBER')
+  await part('What happened, newest first', rowsIn(body, 'events'), columns)
+}
+
+const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))
+
+const WORKERS: readonly Column[] = [
+  ['WORKER', 'workerId'],
+  ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'unknown')],
+  ['VERSION', 'version'],
+  ['SLOTS', 'slots'],
+  ['OUT', 'outstanding'],
+  ['WAITING', 'waiting'],
+  ['FUNCTIONS', ({ functions }) => (functions as string[]).length],
+  ['LAST SEEN', 'lastSeenAt'],
+]
+
+export function addWorker(program: Command, io: Io): void {
+  const noun = program.command('worker').description('see who works')
+  addVerb(noun, io, {
+    name: 'list',
+    about: 'list workers with their load',
+    examples: ['worker list', 'worker list --output json'],
+    run: async ({ client, show }) => {
+      const { body } = await client.get<Row>('/api/workers')
+      const rows = rowsIn(body, 'workers')
+      const empty = 'No worker has announced itself.'
+      await show.list({ whole: body as Json, rows, columns: WORKERS, empty })
+    },
+  })
+}
+
+const ISSUES: readonly Column[] = [
+  ['MEMBER', 'memberKey'],
+  ['COLUMN', 'column'],
+  ['BATCH', 'batchId'],
+  ['KIND', 'kind'],
+  ['ISSUE', 'reason'],
+  ['FOUND', 'foundAt'],
+]
+
+export function addSourceIssues(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'source-issues',
+    about: 'rows of a data source that could not be used, and changes that were not made',
+    args: [['<runbook>', 'the name of the runbook']],
+    options: PAGED,
+    examples: ['source-issues user-migration', 'source-issues user-migration --all -o csv'],
+    run: (call, [name]) =>
+      showPages(call, {
+        path: `/api/runbooks/${segment(name!)}/issues`,
+        rows: 'issues',
+        columns: ISSUES,
+        empty: 'The last good tick left nothing unused.',
+      }),
+  })
+}
+
+const AUDIT: readonly Column[] = [
+  ['ID', 'id'],
+  ['AT', 'at'],
+  ['WHO', 'actorName'],
+  ['DID', 'action'],
+  ['TO', 'subject'],
+  ['REASON', 'reason'],
+  ['SEALED', 'isSealed'],
+]
+const VERDICT: readonly Column[] = [
+  ['chain', ({ broken }) => (broken ? 'broken' : 'ok')],
+  ['broken at', 'broken.sealNumber'],
+  ['because', 'broken.why'],
+  ['sealed rows', 'head.sealed'],
+  ['not sealed yet', 'unsealed'],
+  ['head', 'head.hash'],
+]
+
+export function addAudit(program: Command, io: Io): void {
+  const noun = program.command('audit').description('see who did what')
+  addVerb(noun, io, {
+    name: 'list',
+    about: 'list what people did, newest first',
+    options: [
+      ['--actor <id>', 'of this person or application'],
+      ['--action <name>', 'of this kind, such as batch.cancel'],
+      ['--subject <text>', 'to this, such as "batch 7"'],
+      ['--from <time>', 'from this time on, such as 2030-03-01T20:00:00Z'],
+      ['--before <time>', 'before this time'],
+      ...PAGED,
+    ],
+    examples: ['audit list --subject "batch 7"', 'audit list --all --output csv > audit.csv'],
+    run: (call, _, flags) =>
+      showPages(call, {
+        path: '/api/audit',
+        query: Object.fromEntries(
+          ['actor', 'action', 'subject', 'from', 'before'].map((n) => [n, textFlag(flags, n)]),
+        ),
+        rows: 'entries',
+        columns: AUDIT,
+        empty: 'Nobody did anything.',
+      }),
+  })
+  addVerb(noun, io, {
+    name: 'verify',
+    about: 'check that nothing in the audit was changed, added or cut off',
+    options: [
+      ['--sealed <number>', 'with the head of an earlier check: its number of rows'],
+      ['--hash <text>', 'and its hash'],
+    ],
+    more: 'Keep the head: a later check with it also shows whether rows were cut off.\n\nExit code: 0 the chain holds, 1 it is broken.',
+    examples: ['audit verify', 'audit verify --sealed 412 --hash 9f2c…'],
+    run: async ({ client, show, io: own }, _, flags) => {
+      const query = { sealed: textFlag(flags, 'sealed'), hash: textFlag(flags, 'hash') }
+      const { body } = await client.get<Row>('/api/audit/verification', query)
+      await show.one(body as Json, VERDICT)
+      if (body.broken) own.exitCode = EXIT.failed
+    },
+  })
+}

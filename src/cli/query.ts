@@ -1,0 +1,118 @@
+// `matoolkit query …` and `matoolkit template …`: where a runbook's members come from, tried before it is used.
+import type { Command } from 'commander'
+import { type Call, segment, textFlag } from './call.ts'
+import { readTextFile, writeNewFile } from './files.ts'
+import type { Io } from './io.ts'
+import type { Row } from './show.ts'
+import { addVerb } from './verb.ts'
+
+export function addQuery(program: Command, io: Io): void {
+  const noun = program.command('query').description('try the queries of runbooks')
+  addVerb(noun, io, {
+    name: 'preview',
+    about: 'ask the data source now and show what the next tick would do; nothing is changed',
+    args: [['<runbook>', 'the name of the runbook']],
+    options: [['--file <yaml>', 'with this text of the runbook instead of the published one']],
+    examples: [
+      'query preview user-migration',
+      'query preview user-migration --file user-migration.yaml',
+      'query preview user-migration --output json',
+    ],
+    run: preview,
+  })
+}
+
+interface Preview {
+  readonly rowCount: number
+  readonly columns: readonly { readonly name: string }[]
+  readonly sample: readonly Row[]
+  readonly batchGroups: readonly Row[]
+  readonly problems: readonly Row[]
+  readonly problemCount: number
+  readonly durationMs: number
+  readonly nextTick: Readonly<Record<string, unknown>>
+}
+
+const SAMPLE_SHOWN = 5
+
+async function preview(
+  call: Call,
+  [name]: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { client, show } = call
+  const file = textFlag(call.flags, 'file')
+  const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
+  const path = `/api/runbooks/${segment(name ?? '')}/query/preview`
+  const { body: found } = await client.post<Preview>(path, { body })
+  const columns = found.columns.map((one) => [one.name, (row: Row) => row[one.name]] as const)
+  const whole = found as unknown as Row
+  if (flags.output !== 'table') {
+    return show.list({ whole: whole as never, rows: found.sample, columns, empty: '' })
+  }
+  const seconds = (found.durationMs / 1_000).toFixed(1)
+  show.say(`${found.rowCount} rows in ${seconds} s, ${found.problemCount} with problems.`)
+  const part = async (title: string, rows: readonly Row[], shown: typeof columns | Columns) => {
+    if (rows.length === 0) return
+    show.say(`\n${title}`)
+    await show.list({ whole: null, rows, columns: shown, empty: '' })
+  }
+  await part('First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
+  await part('Batches', found.batchGroups, GROUPS)
+  await part('Problems', found.problems, PROBLEMS)
+  await part('What the next tick would do', doings(found.nextTick), DOINGS)
+}
+
+type Columns = readonly (readonly [string, string])[]
+const GROUPS: Columns = [
+  ['START', 'batchTime'],
+  ['MEMBERS', 'memberCount'],
+]
+const PROBLEMS: Columns = [
+  ['MEMBER', 'key'],
+  ['COLUMN', 'column'],
+  ['PROBLEM', 'reason'],
+]
+const DOINGS: Columns = [
+  ['WHAT', 'what'],
+  ['HOW MANY', 'count'],
+]
+
+/** How many of each kind; kinds with none are left out. */
+function doings(nextTick: Preview['nextTick']): Row[] {
+  const countOf = (value: unknown): number => {
+    if (typeof value === 'number') return value
+    if (Array.isArray(value)) return value.length
+    return (value as { total?: number }).total ?? 0
+  }
+  return Object.entries(nextTick)
+    .map(([what, value]) => ({ what: wordsOf(what), count: countOf(value) }))
+    .filter(({ count }) => count > 0)
+}
+
+const wordsOf = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+export function addTemplate(program: Command, io: Io): void {
+  const noun = program.command('template').description('get templates of member files')
+  addVerb(noun, io, {
+    name: 'download',
+    about: 'write a member file with the columns that the runbook needs, and a sample row',
+    args: [['<runbook>', 'the name of the runbook']],
+    options: [
+      ['--file <path>', 'where to; {runbook}_template.csv unless given, - for the terminal'],
+      ['--force', 'replace a file that is there'],
+    ],
+    examples: ['template download user-migration', 'template download user-migration --file -'],
+    run: async ({ client, show, io: own }, [name], flags) => {
+      const { text } = await client.get(`/api/runbooks/${segment(name ?? '')}/template`)
+      const file = textFlag(flags, 'file') ?? `${name}_template.csv`
+      if (file === '-') return own.out(text.trimEnd())
+      await writeNewFile(file, text, flags.force === true)
+      await show.one({ file, columns: text.split('\r\n')[0]! }, [
+        ['file', 'file'],
+        ['columns', 'columns'],
+      ])
+    },
+  })
+}

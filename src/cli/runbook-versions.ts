@@ -1,0 +1,202 @@
+// What `matoolkit runbook …` does with runbooks of the API: publish with the impact told first, list, get, diff, take out of use.
+import type { Json } from '../domain/json.ts'
+import { type Call, type Flags, idOf, segment, showPages, textFlag } from './call.ts'
+import { confirm } from './confirm.ts'
+import { readTextFile } from './files.ts'
+import { type Column, counted, type Row } from './show.ts'
+import { changesBetween, withContext } from './text-diff.ts'
+
+const LIST: readonly Column[] = [
+  ['NAME', 'name'],
+  ['VERSION', 'version'],
+  ['AUTOMATION', ({ isAutomationEnabled }) => (isAutomationEnabled ? 'on' : 'off')],
+  ['BATCHES', 'unfinishedBatches'],
+  ['PUBLISHED', 'publishedAt'],
+  ['BY', 'publishedBy'],
+  ['LAST ERROR', 'lastError'],
+]
+const VERSIONS: readonly Column[] = [
+  ['VERSION', 'version'],
+  ['IN USE', 'isActive'],
+  ['OVERDUE PHASES', 'overdueBehavior'],
+  ['INIT AGAIN', 'rerunInit'],
+  ['PUBLISHED', 'publishedAt'],
+  ['BY', 'publishedBy'],
+]
+
+const versionPath = (name: string, version: string): string =>
+  `/api/runbooks/${segment(name)}/versions/${idOf('version', version)}`
+
+export const listRunbooks = (call: Call, _: readonly string[], flags: Flags): Promise<void> =>
+  showPages(call, {
+    path: '/api/runbooks',
+    query: {
+      search: textFlag(flags, 'search'),
+      withInactive: flags.inactive === true ? true : undefined,
+    },
+    rows: 'runbooks',
+    columns: LIST,
+    empty: 'There are no runbooks. Publish one: matoolkit runbook publish <file>',
+  })
+
+/** The text itself, so that it can be redirected into a file; everything else with another format. */
+export async function getRunbook(
+  { client, show, io }: Call,
+  [name, version]: readonly string[],
+): Promise<void> {
+  const path =
+    version === undefined ? `/api/runbooks/${segment(name!)}` : versionPath(name!, version)
+  const { body } = await client.get<Row>(path)
+  if (show.format === 'table') return io.out(String(body.yamlContent).trimEnd())
+  await show.one(body as Json, [...VERSIONS, ['YAML', 'yamlContent']])
+}
+
+export const listVersions = (call: Call, [name]: readonly string[]): Promise<void> =>
+  showPages(call, {
+    path: `/api/runbooks/${segment(name!)}/versions`,
+    rows: 'versions',
+    columns: VERSIONS,
+    empty: 'There are no versions.',
+  })
+
+interface Published {
+  readonly name: string
+  readonly version: number
+  readonly isNew: boolean
+  readonly warnings: readonly { readonly line?: number; readonly message: string }[]
+  readonly impact: {
+    readonly batches: number
+    readonly membersActive: number
+    readonly phases: Readonly<Record<string, number>>
+    readonly listed: readonly Row[]
+    readonly warnings: readonly string[]
+  }
+}
+
+export async function publishRunbook(
+  call: Call,
+  [file]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const { client, show, io } = call
+  const reason = textFlag(flags, 'reason')
+  const request = {
+    yamlContent: await readTextFile(file!),
+    overdueBehavior: textFlag(flags, 'overdueBehavior') ?? 'ignore',
+    rerunInit: flags.rerunInit === true,
+    ...(reason !== undefined && { reason }),
+  }
+  const body = { ...request, dryRun: true }
+  const { body: tried } = await client.post<Published>('/api/runbooks', { body })
+  await sayImpact(call, tried)
+  if (flags.dryRun) {
+    if (show.format !== 'table') await show.one(tried as unknown as Json, PUBLISHED)
+    return
+  }
+  const { batches, membersActive } = tried.impact
+  if (batches > 0 && tried.isNew) {
+    const what = `Version ${tried.version} of "${tried.name}" changes ${counted(batches, 'batch', 'batches')} under way.`
+    await confirm(call, { what, members: membersActive })
+  }
+  const done = await client.post<Published>('/api/runbooks', { body: request, isKeyed: true })
+  if (show.format !== 'table') return show.one(done.body as unknown as Json, PUBLISHED)
+  const { name, version, isNew } = done.body
+  const said = isNew
+    ? `Published "${name}" as version ${version}.`
+    : `Version ${version} of "${name}" is this very text already; nothing was published.`
+  io.out(io.paint('green', said))
+}
+
+const PUBLISHED: readonly Column[] = [
+  ['NAME', 'name'],
+  ['VERSION', 'version'],
+  ['NEW', 'isNew'],
+  ['BATCHES', 'impact.batches'],
+]
+
+async function sayImpact({ io, show }: Call, { warnings, impact }: Published): Promise<void> {
+  const lines = warnings.map(({ line, message }) => (line ? `line ${line}: ${message}` : message))
+  for (const line of [...lines, ...impact.warnings]) io.err(`warning: ${line}`)
+  if (show.format !== 'table' || impact.batches === 0) return
+  const batches = counted(impact.batches, 'batch', 'batches')
+  io.out(`Under way: ${batches} with ${counted(impact.membersActive, 'active member')}.`)
+  await show.list({ whole: null, rows: impact.listed, columns: IMPACT, empty: '' })
+}
+
+const IMPACT: readonly Column[] = [
+  ['BATCH', 'batchId'],
+  ['STATUS', 'status'],
+  ['FROM VERSION', 'fromVersion'],
+  ['MEMBERS', 'membersActive'],
+  ['INIT', 'init'],
+  [
+    'PHASES',
+    ({ phases }) =>
+      (phases as unknown as { name: string; fate: string }[])
+        .map(({ name, fate }) => `${name}: ${fate}`)
+        .join(', '),
+  ],
+]
+
+export async function deleteVersion(
+  call: Call,
+  [name, version]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const { client, show } = call
+  const path = versionPath(name!, version!)
+  const { body, etag } = await client.get<Row>(path)
+  const batches = Number(body.unfinishedBatches)
+  const what = `Version ${version} of "${name}" is taken out of use; ${counted(batches, 'batch', 'batches')} under way may finish.`
+  await confirm(call, { what, members: 0 })
+  const query = { reason: textFlag(flags, 'reason') }
+  const done = await client.delete(path, { query, ifMatch: flags.yes ? null : etag })
+  await show.one(done.body, [
+    ['name', 'name'],
+    ['version', 'version'],
+    ['in use', 'isActive'],
+  ])
+}
+
+export async function diffRunbook(
+  { client, show, io }: Call,
+  [name, from, to]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const textOf = async (version: string | undefined) => {
+    const path =
+      version === undefined ? `/api/runbooks/${segment(name!)}` : versionPath(name!, version)
+    return (await client.get<Row>(path)).body
+  }
+  const file = textFlag(flags, 'file')
+  const before = await textOf(from)
+  const after = file === undefined ? await textOf(to) : null
+  const beforeName = `${name} version ${Number(before.version)}`
+  const afterName = after ? `${name} version ${Number(after.version)}` : file!
+  const changes = changesBetween(
+    String(before.yamlContent),
+    after ? String(after.yamlContent) : await readTextFile(file!),
+  )
+  if (show.format !== 'table') {
+    const rows = changes.filter(({ kind }) => kind !== 'same').map((change) => ({ ...change }))
+    const columns: Column[] = [
+      ['KIND', 'kind'],
+      ['LINE', 'line'],
+    ]
+    return show.list({
+      whole: { before: beforeName, after: afterName, changes: rows },
+      rows,
+      columns,
+      empty: '',
+    })
+  }
+  if (changes.every(({ kind }) => kind === 'same')) return io.out('They are the same.')
+  io.out(io.paint('red', `--- ${beforeName}`))
+  io.out(io.paint('green', `+++ ${afterName}`))
+  for (const change of withContext(changes)) {
+    if (change === null) io.out(io.paint('dim', '…'))
+    else if (change.kind === 'same') io.out(` ${change.line}`)
+    else if (change.kind === 'added') io.out(io.paint('green', `+${change.line}`))
+    else io.out(io.paint('red', `-${change.line}`))
+  }
+}

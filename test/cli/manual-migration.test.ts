@@ -1,0 +1,226 @@
+// A manual migration driven by commands alone, with failures that an operator looks into and repairs.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { type Cli, openCli } from './against-api.ts'
+
+const KEYS = ['ada@x.example', 'bob@x.example', 'cy@x.example']
+const WHY = ['--reason', 'because']
+
+describe('a manual migration by commands', () => {
+  let cli: Cli
+  before(async () => {
+    cli = await openCli()
+  })
+  after(() => cli.close())
+
+  it('publishes a runbook, and says so when it is there already', async () => {
+    const file = cli.file('plain.yaml', plain())
+    const dry = await cli.cli('runbook', 'publish', file, '--dry-run')
+    assert.deepEqual([dry.exit, dry.out], [0, ''])
+    assert.match((await cli.cli('runbook', 'list')).out, /^There are no runbooks\./)
+    const done = await cli.cli('runbook', 'publish', file)
+    assert.equal(done.out, 'Published "plain" as version 1.\n', done.err)
+    assert.match((await cli.cli('runbook', 'publish', file)).out, /nothing was published/)
+    assert.match((await cli.cli('runbook', 'list')).out, /^NAME +VERSION[^\n]*\nplain +1 +off/)
+    assert.equal((await cli.cli('runbook', 'get', 'plain')).out.trim(), plain().trim())
+    assert.match((await cli.cli('runbook', 'versions', 'plain')).out, /\n +1 +yes +ignore/)
+  })
+
+  it('refuses a broken runbook with every problem', async () => {
+    const file = cli.file(
+      'broken.yaml',
+      plain().replace('T-1d', 'T-1w').replace('Upn, batch', 'Upn, btch'),
+    )
+    const said = await cli.cli('runbook', 'publish', file)
+    assert.equal(said.exit, EXIT.failed)
+    assert.match(said.err, /\(RUNBOOK_INVALID\)\n {2}line \d+, column \d+: error /)
+  })
+
+  it('gives a template and takes a member file', async () => {
+    const template = join(cli.folder, 't.csv')
+    await cli.cli('template', 'download', 'plain', '--file', template)
+    assert.equal(readFileSync(template, 'utf8').split('\r\n')[0], 'Upn,When')
+    const again = await cli.cli('template', 'download', 'plain', '--file', template)
+    assert.deepEqual([again.exit, /FILE_EXISTS/.test(again.err)], [EXIT.conflict, true])
+    assert.match((await cli.cli('template', 'download', 'plain', '--file', '-')).out, /^Upn/)
+    assert.ok(!existsSync(join(cli.folder, '-')))
+
+    const members = cli.file('members.csv', plainCsv(...KEYS))
+    const dry = await cli.json('batch', 'create', 'plain', members, '--dry-run')
+    assert.deepEqual([dry.isDryRun, dry.memberCount], [true, 3])
+    const made = await cli.cli('batch', 'create', 'plain', members)
+    assert.match(made.out, /batch +1\nmembers +3\nphases +prepare, cutover\n/, made.err)
+    const wrong = await cli.cli(
+      'batch',
+      'create',
+      'plain',
+      cli.file('w.csv', plainCsv('a@x', 'a@x')),
+    )
+    assert.match(wrong.err, /\(MEMBER_ROWS_INVALID\)\n {2}row 3, column Upn: /)
+  })
+
+  it('advances as it was asked to, and only once', async () => {
+    const nobody = await cli.cli('batch', 'advance', '1')
+    assert.deepEqual([nobody.exit, /CONFIRMATION_NEEDED/.test(nobody.err)], [EXIT.usage, true])
+    const no = await cli.person({ answers: ['n'] }, 'batch', 'advance', '1')
+    assert.deepEqual(no.asked, ['Go on? [y/N] '])
+    assert.deepEqual([no.exit, /CONFIRMATION_REFUSED/.test(no.err)], [EXIT.failed, true])
+    const yes = await cli.person({ answers: ['y'] }, 'batch', 'advance', '1')
+    assert.equal(yes.exit, EXIT.ok, yes.err)
+    assert.match(yes.out, /prepare +\S* *\S* +dispatched/)
+    const wrong = await cli.cli('batch', 'advance', '1', '--phase', 'prepare', '--yes')
+    assert.deepEqual([wrong.exit, /\(REFUSED\)/.test(wrong.err)], [EXIT.conflict, true])
+    const stuck = await cli.cli(
+      'batch',
+      'advance',
+      '1',
+      '--wait',
+      '--timeout',
+      '1s',
+      '--yes',
+      '--allow-stragglers',
+    )
+    assert.equal(stuck.exit, EXIT.timedOut, stuck.err)
+  })
+
+  it('shows who is where while members fail', async () => {
+    cli.api.world.answer = ({ parameters, functionName }) =>
+      functionName === 'New-Thing' || parameters.Upn === KEYS[2]
+        ? { ok: true }
+        : { fail: 'no licence left' }
+    await cli.api.world.settle()
+    assert.match((await cli.cli('batch', 'list')).out, /\n +1 +plain +1 +completed /)
+    assert.match(
+      (await cli.cli('batch', 'summary', '1')).out,
+      /members +1 active, 2 failed, 0 removed/,
+    )
+    assert.match((await cli.cli('batch', 'phases', '1')).out, /cutover .*completed +3 +1 +2/)
+    const members = await cli.json<{ members: object[]; total: number }>(
+      'batch',
+      'members',
+      '1',
+      '--status',
+      'failed',
+    )
+    assert.equal(members.total, 2)
+    const csv = (await cli.cli('batch', 'members', '1', '-o', 'csv')).out
+    assert.match(
+      csv,
+      /^ID,MEMBER,STATUS,FAILED AT,ERROR,JOINED\r\n1,ada@x\.example,failed,cutover \/ switch,no licence left/,
+    )
+    assert.match(
+      (await cli.cli('batch', 'steps', '1', '--status', 'failed')).out,
+      /bob@x\.example +cutover +switch +failed/,
+    )
+    assert.match((await cli.cli('failures', '1')).out, /\n +2 +cutover +switch +no licence left/)
+    assert.match(
+      (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,
+      /\nSteps\n[\s\S]*switch +failed[\s\S]*\nWhat happened/,
+    )
+    assert.match((await cli.cli('stuck', '1')).out, /^Nothing is stuck\./)
+    assert.match(
+      (await cli.cli('events', '1', '--thing', 'batch,phase', '--limit', '2')).err,
+      /2 of \d+ are shown/,
+    )
+    assert.match(
+      (await cli.cli('events', '1', '--member', KEYS[0]!, '--oldest')).out,
+      /no licence left/,
+    )
+  })
+
+  it('repairs: retry by selection, skip, mark done, redo, remove', async () => {
+    const unsaid = await cli.cli('batch', 'retry', '1', ...WHY)
+    assert.match(unsaid.err, /Say who is meant/)
+    const dry = await cli.json('batch', 'retry', '1', '--failed-step', 'switch', '--dry-run')
+    assert.deepEqual([dry.selectedCount, dry.isDryRun], [2, true])
+    const retried = await cli.person({ answers: ['bought', 'y'] }, 'batch', 'retry', '1', '--all')
+    assert.deepEqual(retried.asked, ['Reason: ', 'Go on? [y/N] '])
+    assert.match(retried.out, /done +2/)
+    await cli.api.world.settle()
+    const { steps } = await cli.json<{ steps: { id: number }[] }>(
+      'batch',
+      'steps',
+      '1',
+      '--status',
+      'failed',
+    )
+    const [first, second] = steps.map(({ id }) => String(id))
+    assert.match((await cli.cli('batch', 'skip', first!, ...WHY, '--yes')).out, /status +skipped/)
+    assert.match(
+      (await cli.cli('batch', 'mark-done', second!, '--outputs', 'A=1', ...WHY, '--yes')).out,
+      /status +succeeded/,
+    )
+    const bad = await cli.cli('batch', 'mark-done', second!, '--outputs', 'A', ...WHY, '--yes')
+    assert.deepEqual([bad.exit, /--outputs is "A"/.test(bad.err)], [EXIT.usage, true])
+    await cli.api.world.settle()
+    const redone = await cli.json(
+      'batch',
+      'redo',
+      '1',
+      '--member',
+      KEYS[2]!,
+      '--from-step',
+      'switch',
+      ...WHY,
+      '--yes',
+    )
+    assert.equal(redone.doneCount, 1)
+    await cli.api.world.settle()
+    const removed = await cli.cli('batch', 'remove-member', '1', KEYS[2]!, '--yes')
+    assert.match(removed.err + removed.out, /status +removed|\(REFUSED\)/)
+  })
+
+  it('holds, resumes, adds, reschedules, cancels and clones', async () => {
+    const more = cli.file('more.csv', plainCsv('dee@x.example', 'eve@x.example'))
+    assert.match((await cli.cli('batch', 'create', 'plain', more)).out, /batch +2/)
+    const added = cli.file('added.csv', plainCsv('fay@x.example'))
+    assert.equal((await cli.json('batch', 'add-members', '2', added, '--dry-run')).addedCount, 1)
+    assert.match((await cli.cli('batch', 'add-members', '2', added)).out, /added +1/)
+    assert.equal((await cli.cli('batch', 'hold', '2')).exit, EXIT.usage)
+    assert.match((await cli.cli('batch', 'hold', '2', ...WHY)).out, /held +since .*because/)
+    assert.match((await cli.cli('batch', 'list', '--held')).out, /\n +2 +plain +1 +held/)
+    assert.equal((await cli.cli('batch', 'resume', '2', ...WHY)).exit, EXIT.ok)
+    const start = '2026-04-01T08:00:00Z'
+    const moved = await cli.cli('batch', 'reschedule', '2', start, ...WHY)
+    assert.ok([EXIT.ok, EXIT.conflict].includes(moved.exit as 0), moved.err)
+    assert.equal((await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')).exit, EXIT.ok)
+    const twice = await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')
+    assert.deepEqual([twice.exit, /\(REFUSED\)/.test(twice.err)], [EXIT.conflict, true])
+    const restarted = await cli.cli('batch', 'restart', '2', ...WHY)
+    assert.equal(restarted.exit, EXIT.conflict)
+    const cloned = await cli.json('batch', 'clone', '2', '--members', 'active', ...WHY)
+    assert.deepEqual([cloned.batchId, cloned.memberCount], [3, 3])
+  })
+
+  it('keeps an audit that can be verified', async () => {
+    assert.match(
+      (await cli.cli('audit', 'list', '--action', 'batch.cancel')).out,
+      /batch\.cancel +batch 2 +because/,
+    )
+    const verdict = await cli.cli('audit', 'verify')
+    assert.match(verdict.out, /^chain +ok\n/)
+  })
+
+  it('turns automation on and off, shows differences, takes versions out of use', async () => {
+    assert.match((await cli.cli('automation', 'status', 'plain')).out, /automation +off/)
+    assert.match((await cli.cli('automation', 'enable', 'plain', ...WHY)).out, /automation +on/)
+    assert.match((await cli.cli('automation', 'disable', 'plain')).out, /automation +off/)
+    const file = cli.file('two.yaml', plain('plain', 'make'))
+    const asked = await cli.person({ answers: ['y'] }, 'runbook', 'publish', file)
+    assert.match(asked.out, /1 batch with 3 active members[\s\S]*Published "plain" as version 2/)
+    const diff = await cli.cli('runbook', 'diff', 'plain', '1', '2')
+    assert.match(diff.out, /^--- plain version 1\n\+\+\+ plain version 2\n/)
+    assert.match(diff.out, /\n-.*name: create.*\n\+.*name: make/)
+    assert.equal(
+      (await cli.cli('runbook', 'diff', 'plain', '--file', file)).out,
+      'They are the same.\n',
+    )
+    assert.match((await cli.cli('runbook', 'delete', 'plain', '2', '--yes')).out, /in use +no/)
+    const none = await cli.cli('runbook', 'get', 'plain')
+    assert.deepEqual([none.exit, /RUNBOOK_NOT_FOUND/.test(none.err)], [EXIT.notFound, true])
+  })
+})
