@@ -79,6 +79,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '  close(draft)',
   },
   {
+    name: 'a phase is closed beside others, and so not written',
+    file: 'src/engine/beside.ts',
+    find: '  close(draft)\n  requireMembersOnly(draft)\n',
+    replace: '  close(draft)\n',
+  },
+  {
     name: 'members counted by their new status only',
     file: FINISH,
     find: `Number(member.status === status) - Number(before === status)`,
