@@ -5,7 +5,7 @@ import type { Db } from './db.ts'
 
 type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
 
-interface Statement {
+export interface Statement {
   readonly name: string
   readonly parameterTypes: readonly number[]
   /** The columns of what it returns. */
@@ -17,9 +17,11 @@ const RUN = [serialize.execute({}), serialize.sync()]
 /** As in postgres.ts: what is made up anew each time is not kept. */
 const PREPARED_MAX = 500
 
-/** Runs statements in the order they are given, in whatever transaction is open. */
-export function preparing(lite: PGlite): Db['query'] {
-  const statements = new Map<string, Statement>()
+/** Runs statements in the order they are given, in whatever transaction is open. `statements` are those prepared so far. */
+export function preparing(
+  lite: PGlite,
+  statements: Map<string, Statement> = new Map(),
+): Db['query'] {
   const send = async (...messages: Uint8Array[]): Promise<Messages> =>
     (await lite.execProtocol(Buffer.concat(messages))).messages
 

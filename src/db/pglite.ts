@@ -11,7 +11,7 @@ import { lockFolder } from './folder-lock.ts'
 import { preparing } from './pglite-prepared.ts'
 
 const INT8_ARRAY = 1016
-const parsers = {
+export const PARSERS = {
   [types.INT8]: (text: string) => Number(text),
   [types.NUMERIC]: (text: string) => Number(text),
   [INT8_ARRAY]: (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
@@ -19,28 +19,29 @@ const parsers = {
 
 /** Opens the database in `folder`, or in memory when there is none. */
 export async function openPglite(folder?: string): Promise<Db> {
-  if (folder === undefined) return wrap(await boot(), () => {})
+  if (folder === undefined) return wrapPglite(await boot())
   mkdirSync(folder, { recursive: true })
   const unlock = lockFolder(folder)
   try {
-    return wrap(await boot(join(folder, 'pgdata')), unlock)
+    const db = wrapPglite(await boot(join(folder, 'pgdata')))
+    return { ...db, close: () => db.close().finally(unlock) }
   } catch (error) {
     unlock()
     throw error
   }
 }
 
+// Why: see SESSION in postgres.ts.
+export const SESSION =
+  "set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off; set plan_cache_mode = force_custom_plan"
+
 async function boot(dataDir?: string): Promise<PGlite> {
-  const lite = await PGlite.create({ parsers, ...(dataDir !== undefined && { dataDir }) })
-  // Why: see SESSION in postgres.ts.
-  await lite.exec(
-    "set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off; set plan_cache_mode = force_custom_plan",
-  )
+  const lite = await PGlite.create({ parsers: PARSERS, ...(dataDir !== undefined && { dataDir }) })
+  await lite.exec(SESSION)
   return lite
 }
 
-function wrap(lite: PGlite, unlock: () => void): Db {
-  const run = preparing(lite)
+export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
   return {
     kind: 'pglite',
     query: (sql, values) => lite._runExclusiveTransaction(() => run(sql, values)),
@@ -51,10 +52,7 @@ function wrap(lite: PGlite, unlock: () => void): Db {
       const stop = await lite.listen(channel, heard)
       return () => stop()
     },
-    close: async () => {
-      await lite.close()
-      unlock()
-    },
+    close: () => lite.close(),
   }
 }
 

@@ -10,6 +10,9 @@ export type Behaviour = (job: Message<'worker-job'>) => Answer
 const POLLED = new Set(['Do-sync', 'Do-ready', 'Do-verify'])
 const ALWAYS_FAILS = 0.06
 const DOOMED_FAILS = 0.85
+/** Init that never works: what a restart is for. */
+const INIT_FAILS = 0.3
+const RATES: Readonly<Record<string, number>> = { 'Do-doomed': DOOMED_FAILS, 'Do-open': INIT_FAILS }
 
 export function drawBehaviour(world: Pick<World, 'chance'>): Behaviour {
   const chance = world.chance.stream('behaviour')
@@ -18,8 +21,7 @@ export function drawBehaviour(world: Pick<World, 'chance'>): Behaviour {
   const hopeless = new Map<string, boolean>()
   return ({ functionName, parameters }) => {
     const who = `${functionName} ${String(parameters.Upn ?? parameters.Batch ?? '')}`
-    const rate = functionName === 'Do-doomed' ? DOOMED_FAILS : ALWAYS_FAILS
-    if (!hopeless.has(who)) hopeless.set(who, chance.happens(rate))
+    if (!hopeless.has(who)) hopeless.set(who, chance.happens(RATES[functionName] ?? ALWAYS_FAILS))
     if (hopeless.get(who)) return { fail: 'it never works for this one' }
     if (chance.happens(failRate)) return { fail: 'it did not work this time' }
     if (POLLED.has(functionName)) {

@@ -42,6 +42,7 @@ interface Batch {
   readonly id: number
   readonly status: string
   readonly isHeld: boolean
+  readonly hasFailedInit: boolean
 }
 interface Member {
   readonly id: number
@@ -54,6 +55,7 @@ interface Step {
   readonly memberId: number
   readonly batchId: number
   readonly status: string
+  /** A late success that can be accepted. */
   readonly hasLate: boolean
 }
 
@@ -61,16 +63,20 @@ const ORDER = { actor: 'operator', reason: 'as agreed' }
 const MINUTE_MS = 60_000
 
 export const batchesOf = ({ db }: World): Promise<Batch[]> =>
-  db.query(`select id, status, held_at is not null as "isHeld" from batches order by id`)
+  db.query(
+    `select id, status, held_at is not null as "isHeld", failed_in_init as "hasFailedInit" from batches order by id`,
+  )
 
 const membersOf = ({ db }: World): Promise<Member[]> =>
   db.query(`select id, batch_id as "batchId", status from batch_members order by id`)
 
+const HAS_LATE = `(s.late_result_json is not null and b.status <> 'cancelled')`
+
 const stepsOf = ({ db }: World): Promise<Step[]> =>
   db.query(
-    `select id, step_name as name, batch_member_id as "memberId", batch_id as "batchId", status,
-            late_result_json is not null as "hasLate"
-       from step_executions where kind = 'phase' order by id`,
+    `select s.id, s.step_name as name, s.batch_member_id as "memberId", s.batch_id as "batchId", s.status,
+            ${HAS_LATE} as "hasLate"
+       from step_executions s join batches b on b.id = s.batch_id where s.kind = 'phase' order by s.id`,
   )
 
 /** Says what was done; null when there was nobody to do it for. */
@@ -128,10 +134,14 @@ const isStuck = ({ status }: Step) =>
 const orderFor = ({ id, batchId }: Member) => ({ ...ORDER, batchId, memberIds: [id] })
 
 const publish: Act = async (world, desk, door) => {
-  const yaml = runbookText(world.chance, desk.shape, desk.version + 1)
-  const { version } = await publishRunbook(door, { yaml, publishedBy: 'author' })
+  const { chance } = world
+  const yaml = runbookText(chance, desk.shape, desk.version + 1)
+  const overdueBehavior = chance.happens(0.4) ? 'rerun' : 'ignore'
+  const rerunInit = chance.happens(0.3)
+  const request = { yaml, publishedBy: 'author', overdueBehavior, rerunInit } as const
+  const { version } = await publishRunbook(door, request)
   desk.version = version
-  return `version ${version}`
+  return `version ${version}, ${overdueBehavior}${rerunInit ? ', init again' : ''}`
 }
 
 const create: Act = async (world, desk, door) => {
@@ -213,7 +223,7 @@ const move: Act = async (world, _desk, door) => {
 }
 
 const restart = onBatch(
-  ({ status }) => status === 'failed',
+  ({ hasFailedInit }) => hasFailedInit,
   (_world, { id }, door) => restartBatch(door, { ...ORDER, batchId: id }),
 )
 
@@ -234,7 +244,7 @@ const redo = onStep(
 )
 
 const OPERATIONS = {
-  publish: [1, publish],
+  publish: [2, publish],
   'create a batch': [2, create],
   'add members': [2, add],
   remove: [3, onMember('failed', (_w, one, door) => removeMembers(door, orderFor(one)))],
@@ -307,12 +317,15 @@ const MEAN_SHARE = 0.6
 
 /** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
 async function inconvenient({ db, workers }: World): Promise<Operation[]> {
-  const [now] = await db.query<Record<'isStarting' | 'isUndoing' | 'isHeld' | 'hasLate', boolean>>(
+  const [now] = await db.query<
+    Record<'isStarting' | 'isUndoing' | 'isHeld' | 'hasFailedInit' | 'hasLate', boolean>
+  >(
     `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
             exists (select from step_executions
                      where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
             exists (select from batches where held_at is not null) as "isHeld",
-            exists (select from step_executions where late_result_json is not null) as "hasLate"`,
+            exists (select from batches where failed_in_init) as "hasFailedInit",
+            exists (select from step_executions s join batches b on b.id = s.batch_id where ${HAS_LATE}) as "hasLate"`,
   )
   return [
     ...(now!.isStarting
@@ -320,7 +333,8 @@ async function inconvenient({ db, workers }: World): Promise<Operation[]> {
       : []),
     ...(now!.isUndoing ? (['remove', 'retry', 'drop from the source'] as const) : []),
     ...(now!.isHeld ? (['resume', 'cancel', 'remove'] as const) : []),
-    ...(now!.hasLate ? (['accept a late result'] as const) : []),
+    ...(now!.hasFailedInit ? (['restart'] as const) : []),
+    ...(now!.hasLate ? (['accept a late result', 'accept a late result'] as const) : []),
     ...(workers.some(({ inHand }) => inHand.length > 0)
       ? (['hold', 'remove', 'redo', 'skip'] as const)
       : []),

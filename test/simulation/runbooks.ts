@@ -1,6 +1,6 @@
 // Small runbooks with every feature, drawn from the seed: init with outputs and polling, phases before and after the start,
 // retries of both kinds, polls, rollbacks of several steps, removal steps, templates that some members cannot resolve.
-// A later version says some of it otherwise: other retries, a step more, a step less, another spelling.
+// A later version says some of it otherwise: other retries, a step more, a phase less or moved, another spelling.
 import type { Json } from '../../src/domain/json.ts'
 import type { GivenMember } from '../../src/engine/create.ts'
 import type { Chance } from './chance.ts'
@@ -79,7 +79,7 @@ function after(chance: Chance): string[] {
   return [step('verify', chance, [KEY, TIMEOUT, POLL, retry(chance)])]
 }
 
-/** The text of one version. Phases keep their names, so that members taken up again find their steps in a newer version. */
+/** The text of one version. Phases keep their names; now and then a version has one less, or has it at another time. */
 export function runbookText(chance: Chance, shape: Shape, version: number): string {
   const lines = [
     `name: ${shape.name}`,
@@ -94,11 +94,16 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   }
   const bodies = [prepare(chance, shape, version), cutover(chance), after(chance)]
   const offsets = ['T-30m', 'T-0', 'T+20m']
+  const moved = ['T-10m', 'T+5m', 'T-40m']
   const names = ['prepare', 'cutover', 'after']
   lines.push('phases:')
+  const left = version > 1 && chance.happens(0.15) ? chance.pick(shape.placesInFile) : null
+  const kept = shape.placesInFile.filter((place) => place !== left)
   // Their place in the file is not their order in time: that is what offsets are for.
-  for (const i of shape.placesInFile) {
-    lines.push(`  - name: ${names[i]}`, `    offset: ${offsets[i]}`, '    steps:')
+  for (const i of kept.length > 0 ? kept : shape.placesInFile) {
+    const isMoved = version > 1 && chance.happens(0.15)
+    lines.push(`  - name: ${names[i]}`, `    offset: ${isMoved ? moved[i] : offsets[i]}`)
+    lines.push('    steps:')
     lines.push(...bodies[i]!.map((one) => `      - ${one}`))
   }
   if (shape.hasRemoval) {

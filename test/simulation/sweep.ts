@@ -9,6 +9,8 @@ export const FACTS: readonly string[] = [
   ...['activate', 'cancel', 'complete', 'dispatch_init', 'fail', 'held', 'reopen', 'restart'].map(
     (event) => `batch ${event}`,
   ),
+  'batch version_changed',
+  ...['create', 'create_overdue', 'supersede'].map((event) => `phase ${event}`),
   ...['complete', 'empty', 'fail', 'phase_due_ignored', 'reopen', 'restart', 'start'].map(
     (event) => `phase ${event}`,
   ),
