@@ -114,49 +114,50 @@ export function propertiesOf(row: {
 /** Message m is leased under the token $3, and its lease still runs at $1. */
 const HELD = `m.id = any ($2::bigint[]) and m.lease_token = $3 and m.leased_until > $1`
 
-type Leases = [now: Date, ids: string[], token: string]
+type Leases = [now: Date, ids: string, token: string]
 
 /** One entry for each receive that the messages came from; nearly always one. */
 function leasesOf(messages: readonly Received[], now: Date): Leases[] {
   const byToken = Map.groupBy(messages, ({ lease }) => lease.token)
-  return [...byToken].map(([token, same]) => [now, same.map(({ lease }) => lease.sequence), token])
+  return [...byToken].map(([token, same]) => {
+    const ids = same.map(({ lease }) => lease.sequence)
+    return [now, `{${ids.join(',')}}`, token]
+  })
 }
 
-type Held = { readonly id: number }
-
-/** Those of `messages` that are not among `held`. */
-function lost(messages: readonly Received[], held: readonly Held[]): Received[] {
-  if (held.length === messages.length) return []
-  const ids = new Set(held.map((row) => String(row.id)))
-  return messages.filter(({ lease }) => !ids.has(lease.sequence))
+/** Runs the statement on the messages that are still held, and returns the others. */
+async function lostBy(
+  db: Queryable,
+  sql: string,
+  messages: readonly Received[],
+  now: Date,
+  ...values: readonly unknown[]
+): Promise<Received[]> {
+  const held = new Set<string>()
+  for (const leases of leasesOf(messages, now)) {
+    const [found] = await db.query<{ ids: number[] }>(
+      `with held as (${sql} returning m.id) select coalesce(array_agg(id), '{}') as ids from held`,
+      [...leases, ...values],
+    )
+    for (const id of found!.ids) held.add(String(id))
+  }
+  return messages.filter(({ lease }) => !held.has(lease.sequence))
 }
 
-export async function settle(
+export const settle = (
   db: Queryable,
   messages: readonly Received[],
   now: Date,
-): Promise<Received[]> {
-  const held: Held[] = []
-  for (const leases of leasesOf(messages, now)) {
-    held.push(
-      ...(await db.query<Held>(`delete from messages m where ${HELD} returning id`, leases)),
-    )
-  }
-  return lost(messages, held)
-}
+): Promise<Received[]> => lostBy(db, `delete from messages m where ${HELD}`, messages, now)
 
-export async function renew(
+export const renew = (
   db: Queryable,
   messages: readonly Received[],
   until: Date,
   now: Date,
-): Promise<Received[]> {
-  const sql = `update messages m set leased_until = $4 where ${HELD} returning id`
-  const held: Held[] = []
-  for (const leases of leasesOf(messages, now)) {
-    held.push(...(await db.query<Held>(sql, [...leases, until])))
-  }
-  return lost(messages, held)
+): Promise<Received[]> => {
+  const sql = `update messages m set leased_until = $4 where ${HELD}`
+  return lostBy(db, sql, messages, now, until)
 }
 
 /** Back to the queue's end as of `visibleAt`: a message that nobody can handle does not stand in the others' way. */

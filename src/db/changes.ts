@@ -5,7 +5,7 @@ import { priorityOf } from '../domain/decide/send.ts'
 import type { Step } from '../domain/facts.ts'
 import { columns, jsonText, lines, time } from './columns.ts'
 import type { Tx } from './db.ts'
-import { mustMove } from './guard.ts'
+import { moveRows } from './guard.ts'
 import { insertSteps, updatePlans, updateSteps } from './step-changes.ts'
 
 /**
@@ -105,17 +105,18 @@ async function insertAttempts(
 async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedMembers.size === 0) return
   const isMoved = draft.events.some(({ thing }) => thing === 'member')
-  const rows = await (isMoved ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
-  mustMove('member moves', rows.length, draft.changedMembers.size)
+  await (isMoved ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
 }
 
-function updateOutputs(tx: Tx, draft: Draft): Promise<unknown[]> {
+function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
   const members = [...draft.changedMembers]
-  return tx.query(
+  return moveRows(
+    tx,
+    'outputs',
+    members.length,
     `update batch_members m set worker_data_json = c.outputs::jsonb
        from unnest($1::bigint[], $2::text[], string_to_array($3, E'\\n')) as c (id, status, outputs)
-      where m.id = c.id and m.status = c.status
-     returning 1`,
+      where m.id = c.id and m.status = c.status`,
     [
       ...columns(
         members,
@@ -127,16 +128,18 @@ function updateOutputs(tx: Tx, draft: Draft): Promise<unknown[]> {
   )
 }
 
-function updateWholeMembers(tx: Tx, draft: Draft): Promise<unknown[]> {
-  return tx.query(
+function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
+  return moveRows(
+    tx,
+    'member moves',
+    draft.changedMembers.size,
     `update batch_members m
         set status = c.status, worker_data_json = c.outputs::jsonb, failed_at = c.failed_at, removed_at = c.removed_at,
             removed_by = c.removed_by, removal_number = c.removal_number, moved_to_batch_id = c.moved_to
        from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::int[],
                    $9::bigint[])
             as c (id, from_status, status, outputs, failed_at, removed_at, removed_by, removal_number, moved_to)
-      where m.id = c.id and m.status = c.from_status
-     returning 1`,
+      where m.id = c.id and m.status = c.from_status`,
     columns(
       draft.changedMembers,
       (m) => m.id,
@@ -154,7 +157,10 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<unknown[]> {
 
 async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedPhases.size === 0) return
-  const rows = await tx.query(
+  await moveRows(
+    tx,
+    'phase moves',
+    draft.changedPhases.size,
     `update phase_executions p
         set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
             expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
@@ -167,8 +173,7 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
                    $16::int[], $17::int[], $18::int[], $19::int[], $20::int[], $21::int[], $22::int[], $23::int[], $24::int[])
             as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
                   fuse, s1, s2, s3, s4, s5, s6, s7, s8, s9, m1, m2, m3, m4, m5)
-      where p.id = c.id and p.status = c.from_status
-     returning p.id`,
+      where p.id = c.id and p.status = c.from_status`,
     columns(
       draft.changedPhases,
       (p) => p.id,
@@ -197,7 +202,6 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
       (p) => p.members.removed,
     ),
   )
-  mustMove('phase moves', rows.length, draft.changedPhases.size)
 }
 
 async function updateBatch(
@@ -205,7 +209,10 @@ async function updateBatch(
   { batch, batchStatusLoaded, isBatchChanged }: Draft,
 ): Promise<void> {
   if (!isBatchChanged) return
-  const rows = await tx.query(
+  await moveRows(
+    tx,
+    'batch move',
+    1,
     `update batches
         set status = $3, runbook_version = $4,
             runbook_id = case when runbook_version = $4 then runbook_id else
@@ -214,8 +221,7 @@ async function updateBatch(
             init_dispatched_at = $8, activated_at = $9, ended_at = $10, held_at = $11, held_by = $12, held_reason = $13,
             outputs_json = $14::jsonb, members_active = $15, members_failed = $16, members_removed = $17, init_open = $18,
             rollback_open = $19, removal_open = $20
-      where id = $1 and status = $2
-     returning id`,
+      where id = $1 and status = $2`,
     [
       batch.id,
       batchStatusLoaded,
@@ -239,7 +245,6 @@ async function updateBatch(
       batch.removalOpen,
     ],
   )
-  mustMove('batch move', rows.length, 1)
 }
 
 export async function insertEvents(

@@ -1,11 +1,24 @@
 // The guard of every update: it names the state that was loaded under the lock, and must find as many rows as it was given.
+import type { Tx } from './db.ts'
 
 /** Thrown when a guarded update moved fewer rows than it should: another writer was there without the lock. */
 export class GuardFailed extends Error {
   override readonly name = 'GuardFailed'
 }
 
-export function mustMove(what: string, moved: number, wanted: number): void {
+/** Runs the update and throws unless it moved that many rows. The database counts them: sent back one by one they cost as much. */
+export async function moveRows(
+  tx: Tx,
+  what: string,
+  wanted: number,
+  update: string,
+  values: readonly unknown[],
+): Promise<void> {
+  const [counted] = await tx.query<{ moved: number }>(
+    `with moved as (${update} returning 1) select count(*) as moved from moved`,
+    values,
+  )
+  const { moved } = counted!
   if (moved !== wanted)
     throw new GuardFailed(`${what}: ${moved} of ${wanted} rows were as they had been loaded`)
 }

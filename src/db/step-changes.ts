@@ -3,7 +3,7 @@ import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
 import { columns, jsonText, lines, time } from './columns.ts'
 import type { Tx } from './db.ts'
-import { mustMove } from './guard.ts'
+import { moveRows } from './guard.ts'
 
 export async function insertSteps(
   tx: Tx,
@@ -71,14 +71,11 @@ export async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
     else if (loaded === 'dispatched' && isPlainSuccess(step)) succeeded.push(step)
     else if (draft.isStepWritten(step)) others.push(step)
   }
-  const [dispatched, done, changed] = await Promise.all([
-    sent.length > 0 ? updateSent(tx, draft, sent) : 0,
-    succeeded.length > 0 ? updateSucceeded(tx, draft, succeeded) : 0,
-    others.length > 0 ? updateOthers(tx, draft, others) : 0,
+  await Promise.all([
+    sent.length > 0 && updateSent(tx, draft, sent),
+    succeeded.length > 0 && updateSucceeded(tx, draft, succeeded),
+    others.length > 0 && updateOthers(tx, draft, others),
   ])
-  mustMove('dispatch', dispatched, sent.length)
-  mustMove('success', done, succeeded.length)
-  mustMove('step moves', changed, others.length)
 }
 
 /** Its job was answered and that was all: what else a step can have is as it was loaded. The attempt is guarded as well. */
@@ -90,14 +87,16 @@ const isPlainSuccess = (step: Step): boolean =>
   step.pollStartedAt === null &&
   step.lateResult === undefined
 
-async function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
-  const rows = await tx.query(
+function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+  return moveRows(
+    tx,
+    'success',
+    steps.length,
     `update step_executions s
         set status = 'succeeded', was_taken = true, completed_at = $1, error_message = null,
             result_json = coalesce(c.result::jsonb, s.result_json)
        from unnest($2::bigint[], $3::int[], string_to_array($4, E'\\n', '')) as c (id, attempt, result)
-      where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt
-     returning 1`,
+      where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt`,
     [
       draft.now,
       ...columns(
@@ -108,11 +107,13 @@ async function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Pr
       lines(steps, (s) => jsonText(s.result)),
     ],
   )
-  return rows.length
 }
 
-async function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
-  const rows = await tx.query(
+function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+  return moveRows(
+    tx,
+    'dispatch',
+    steps.length,
     `update step_executions s
         set status = 'dispatched', attempt = c.attempt, retry_count = c.retry_count, retry_after = null, error_message = null,
             job_id = c.job_id, function_name = c.function_name, params_json = c.params::jsonb,
@@ -120,8 +121,7 @@ async function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise
        from unnest($2::bigint[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::timestamptz[],
                    string_to_array($9, E'\\n'))
             as c (id, from_status, attempt, retry_count, job_id, function_name, deadline_at, params)
-      where s.id = c.id and s.status = c.from_status
-     returning 1`,
+      where s.id = c.id and s.status = c.from_status`,
     [
       draft.now,
       ...columns(
@@ -137,11 +137,13 @@ async function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise
       lines(steps, (s) => JSON.stringify(s.params)),
     ],
   )
-  return rows.length
 }
 
-async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<number> {
-  const rows = await tx.query(
+function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+  return moveRows(
+    tx,
+    'step moves',
+    steps.length,
     `update step_executions s
         set status = c.status, attempt = c.attempt, retry_count = c.retry_count, retry_after = c.retry_after,
             job_id = c.job_id, was_taken = c.was_taken, deadline_at = c.deadline_at, completed_at = c.completed_at,
@@ -154,8 +156,7 @@ async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promi
                    $14::int[], $15::timestamptz[], $16::text[], $17::bool[])
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
                   poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken)
-      where s.id = c.id and s.status = c.from_status
-     returning 1`,
+      where s.id = c.id and s.status = c.from_status`,
     columns(
       steps,
       (s) => s.id,
@@ -177,7 +178,6 @@ async function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promi
       (s) => s.wasTaken,
     ),
   )
-  return rows.length
 }
 
 /** A step that is taken up again takes the words of the active version. Rare, so a statement of its own. */

@@ -1,6 +1,6 @@
 // Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
 import type { StepPlan } from '../domain/facts.ts'
-import { columns } from './columns.ts'
+import { columns, idArray } from './columns.ts'
 import type { Tx } from './db.ts'
 
 /** One row per member and plan; what is there already is left alone. Returns the ids of the new rows. */
@@ -11,8 +11,9 @@ export async function insertPhaseSteps(
   memberIds: readonly number[],
   plans: readonly StepPlan[],
 ): Promise<number[]> {
-  const rows = await tx.query<{ id: number }>(
-    `insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
+  const [made] = await tx.query<{ ids: number[] }>(
+    `with made as (
+     insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
        worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec, max_retries, retry_interval_sec,
        retry_backoff, retry_max_interval_sec, timeout_sec, status)
      select $1, 'phase', $2, m.id, version, name, index, worker, on_failure, poll_interval is not null, poll_interval,
@@ -24,11 +25,12 @@ export async function insertPhaseSteps(
                   retry_cap, timeout)
       order by m.id, index
      on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing
-     returning id`,
+     returning id)
+     select coalesce(array_agg(id), '{}') as ids from made`,
     [
       batchId,
       phaseId,
-      memberIds,
+      idArray(memberIds),
       ...columns(
         plans,
         (p) => p.runbookVersion,
@@ -46,7 +48,7 @@ export async function insertPhaseSteps(
       ),
     ],
   )
-  return rows.map(({ id }) => id)
+  return made!.ids
 }
 
 /** Of these members, those who have no step in the phase. */
