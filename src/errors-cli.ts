@@ -80,7 +80,7 @@ export const CLI_ERRORS = rows({
   SIGN_IN_NEEDED: {
     http: 401,
     exit: EXIT.notSignedIn,
-    sentence: 'Nobody is signed in to {url}. Run: matoolkit auth login',
+    sentence: 'Nobody is signed in to {url}. Run "matoolkit auth login".',
   },
   ISSUER_UNREACHABLE: {
     http: 503,
