@@ -85,8 +85,8 @@ function judge<Row extends FoundRow>(
   const before = past.get(row.folded) ?? []
   const meant = byTime(row.timeMs)
   const own = before.find(({ batchId }) => meant.some(({ id }) => id === batchId))
-  // Whoever left, and is back when all is over, is late like anybody else.
-  if (own && !isDroppedBySource(own)) return 'leave alone'
+  // Whoever left or went elsewhere, and is back when all is over, is late like anybody else.
+  if (own && !hasLeft(own)) return 'leave alone'
   const target = meant[0]
   if (target?.isEnded) {
     const reason = `it came after batch ${target.id} had ended (${target.status})`
@@ -113,8 +113,9 @@ function judge<Row extends FoundRow>(
   return 'join'
 }
 
-const isDroppedBySource = ({ status, removedBy, isMovedOut }: Past): boolean =>
-  status === 'removed' && removedBy === 'source' && !isMovedOut
+/** Not by a person, who would not want to see it on a list. */
+const hasLeft = ({ status, removedBy, isMovedOut }: Past): boolean =>
+  status === 'removed' && (removedBy === 'source' || isMovedOut)
 
 function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   const list = lists.get(key)

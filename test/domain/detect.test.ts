@@ -85,6 +85,20 @@ const COMING: Case[] = [
     past({ a: { batchId: 1, status: 'removed', removedBy: 'source' } }),
   ],
   [
+    'moved on from a batch that has ended, and is back',
+    known({ isEnded: true, status: 'completed', members: 0 }),
+    found('a@1'),
+    ['hold join a late'],
+    past({ a: { batchId: 1, status: 'removed', removedBy: 'anna', isMovedOut: true } }),
+  ],
+  [
+    'removed by a person from a batch that has ended',
+    known({ isEnded: true, status: 'completed', members: 0 }),
+    found('a@1'),
+    [],
+    past({ a: { batchId: 1, status: 'removed', removedBy: 'anna' } }),
+  ],
+  [
     'done in another batch',
     known({ who: 'c' }),
     found('c@1 a@1'),

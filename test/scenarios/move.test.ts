@@ -1,6 +1,7 @@
 // Moving to another wave: one act that carries what is known and done, and undoes nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { removeMembers } from '../../src/engine/members.ts'
 import { moveMember } from '../../src/engine/membership-moves.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
@@ -60,6 +61,18 @@ it('carries data, outputs and passed steps, and runs no removal steps', () =>
       'prepare completed 2: 2 passed',
       'cutover completed 2: 2 passed',
     ])
+  }))
+
+it('completes a phase that had been skipped for want of members', () =>
+  story({}, async (world) => {
+    const { first, second, mover } = await twoWaves(world)
+    const other = await memberId(world, second, 2)
+    await removeMembers(world.door, { ...order(second), memberIds: [other] })
+    await world.pass(3600)
+    assert.equal((await phasesOf(world, second))[0], 'prepare skipped 0')
+    await move(world, first, mover, second)
+    await world.settle()
+    assert.equal((await phasesOf(world, second))[0], 'prepare completed 1: 1 passed')
   }))
 
 it('goes on with the step it had reached', () =>

@@ -15,7 +15,8 @@ import { brokenInvariants } from '../invariants.ts'
 import { at, type Programme, programme, type Row, row } from '../scenarios/programme.ts'
 import { seeded } from '../seeded.ts'
 
-const SEEDS = [1, 2, 3, 4]
+/** 27 found a phase that stayed skipped though somebody had passed it elsewhere, 31 a latecomer on no list. */
+const SEEDS = [1, 2, 27, 31]
 const TICKS = 25
 const PEOPLE = 24
 const WAVES = [5, 29, 53, 400]

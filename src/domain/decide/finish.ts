@@ -10,7 +10,7 @@ import {
   type StepStatus,
 } from '../moves.ts'
 import type { Draft } from './draft.ts'
-import { isEffective } from './next.ts'
+import { isEffective, isEmptied } from './next.ts'
 
 /** The fuse never blows for fewer failures than this, however small the phase. */
 const FUSE_MIN_FAILED = 10
@@ -98,8 +98,9 @@ export function close(draft: Draft): void {
   for (const phase of draft.phases) {
     if (openSteps(phase) > 0)
       reopenPhase(draft, phase, `it has ${openSteps(phase)} open steps again`)
-    else if (phase.status === 'failed' && phase.members.passed > 0) {
-      // An operator passed the last step of a member by hand: nothing opened, but the phase did not fail any more.
+    else if ((phase.status === 'failed' || isEmptied(phase)) && phase.members.passed > 0) {
+      // Nothing opened, but the phase did not fail any more (an operator passed a member's last step by hand), or it was not empty
+      // after all (a member came from another batch with all its steps passed).
       reopenPhase(draft, phase, 'a member passed it after all')
     }
     if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
@@ -109,8 +110,7 @@ export function close(draft: Draft): void {
 }
 
 function reopenPhase(draft: Draft, phase: Phase, why: string): void {
-  const wasEmpty = phase.status === 'skipped' && phase.skippedBecause === 'empty'
-  if (phase.status !== 'completed' && phase.status !== 'failed' && !wasEmpty) return
+  if (phase.status !== 'completed' && phase.status !== 'failed' && !isEmptied(phase)) return
   draft.movePhase(phase, 'reopen', why, {
     completedAt: null,
     skippedBecause: null,

@@ -43,7 +43,7 @@ function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
 const LEFT_OUT = new Set(['superseded', 'skipped', 'cancelled'])
 
 /** Skipped because nobody was there to do it. Unlike one skipped as overdue it opens again for whoever joins or is taken up. */
-const isEmptied = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
+export const isEmptied = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
   phase.status === 'skipped' && phase.skippedBecause === 'empty'
 
 /** Not superseded, cancelled or skipped as overdue, and of its name the newest that was not superseded. */
