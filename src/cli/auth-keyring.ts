@@ -64,7 +64,9 @@ function keychain(account: string): Keyring {
 /** What a program says on stdout; null when it is not there, fails or says nothing. */
 function ask(program: string, args: readonly string[], input = ''): Promise<string | null> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore'], timeout: TIMEOUT_MS })
+    // Not the option `timeout`: its timer outlives a program that is not there, and kept this process for a minute.
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'ignore'], signal })
     let said = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said += text

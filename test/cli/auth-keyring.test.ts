@@ -67,6 +67,13 @@ describe('a keyring', () => {
     })
   }
 
+  it('that is not there keeps nobody waiting', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
+    const before = timers().length
+    assert.equal(await findKeyring('home', 'linux')!.read(), null)
+    assert.equal(timers().length, before)
+  })
+
   it('that fails is none', async () => {
     install('secret-tool', '#!/bin/sh\necho "Cannot autolaunch D-Bus" >&2\nexit 1\n')
     assert.equal(await findKeyring('home', 'linux')!.write('s3cret'), false)
