@@ -134,7 +134,7 @@ function addHooks(server: FastifyInstance, desk: Desk): void {
 const CALLER_GONE = 499
 
 function noteEnd(
-  { uploads, meter, log }: Desk,
+  { uploads, meter, log, stopping }: Desk,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -145,6 +145,8 @@ function noteEnd(
   meter.end({ method, route, status, ms: reply.elapsedTime })
   const ms = Math.round(reply.elapsedTime)
   log.info({ requestId, method, route, status, ms, actor }, 'A request has ended.')
+  // A stream's headers promised to keep its connection, which would keep a server that stops from ending for a minute.
+  if (stopping.aborted) setImmediate(() => request.server.server.closeIdleConnections())
 }
 
 declare module 'fastify' {

@@ -137,7 +137,8 @@ function requirePurpose(
 ): void {
   const given = payload.scp ?? payload.scope
   const scopes = Array.isArray(given) ? given : typeof given === 'string' ? given.split(' ') : []
-  const isForApp = payload.idtyp === 'app' || given === undefined
+  // Elsewhere than with Entra an application has scopes too, but it is its own subject.
+  const isForApp = payload.idtyp === 'app' || given === undefined || payload.sub === clientApp
   if (!isForApp && scopes.includes(scope)) return
   if (isForApp && roles.length > 0 && clientApp !== undefined && apps.includes(clientApp)) return
   const what =

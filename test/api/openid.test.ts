@@ -16,15 +16,13 @@ async function configuration(): Promise<Configuration> {
   return {
     jwks: { keys: [{ ...(await exportJWK(key.secret)), kid: key.kid, use: 'sig', alg: 'RS256' }] },
     cookies: { keys: ['only for this test'] },
-    clients: [
-      {
-        client_id: 'nightly',
-        client_secret: 'only-for-this-test',
-        grant_types: ['client_credentials'],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
+    clients: ['nightly', 'stranger'].map((clientId) => ({
+      client_id: clientId,
+      client_secret: 'only-for-this-test',
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    })),
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
@@ -68,10 +66,14 @@ describe('an OpenID server', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  const tokenOf = async (scope: string, resource = AUDIENCE): Promise<string> => {
+  const tokenOf = async (
+    scope: string,
+    resource = AUDIENCE,
+    client = 'nightly',
+  ): Promise<string> => {
     const answer = await fetch(`${issuer}/token`, {
       method: 'POST',
-      headers: { authorization: `Basic ${btoa('nightly:only-for-this-test')}` },
+      headers: { authorization: `Basic ${btoa(`${client}:only-for-this-test`)}` },
       body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource }),
     })
     const { access_token: token } = (await answer.json()) as { access_token: string }
@@ -88,6 +90,12 @@ describe('an OpenID server', () => {
       name: `${issuer}/nightly`,
       roles: ['Reader'],
     })
+  })
+
+  it('vouches for applications, but only those on the list come in', async () => {
+    const token = await tokenOf('access_as_user', AUDIENCE, 'stranger')
+    const { body } = await api.refused(403, 'NOT_ALLOWED', 'GET', '/api/me', { token })
+    assert.match(body.detail, /MATOOLKIT_OIDC_APPS/)
   })
 
   it('gives tokens for others, which are refused', async () => {

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { findMembersByKey } from '../../db/batches.ts'
 import { type NewData, refreshMembers } from '../../db/membership.ts'
+import { findActiveRunbook } from '../../db/runbooks.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook } from '../../domain/runbook.ts'
 import { addMembers, createBatch, hashOf } from '../../engine/create.ts'
@@ -170,8 +171,11 @@ const addRoute = change({
   },
 })
 
-const runbookOf = (door: Door, line: BatchState['line']): Promise<Runbook> =>
-  door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
+/** Whoever joins gets the steps of the active version, so its columns are the ones that are needed. */
+async function runbookOf(door: Door, { runbookName, runbookVersion }: BatchState['line']) {
+  const active = await findActiveRunbook(door.db, runbookName)
+  return door.runbooks.get(door.db, runbookName, active?.version ?? runbookVersion)
+}
 
 interface SortedOut {
   /** How many of the file the batch has already. */
