@@ -1,13 +1,14 @@
 // `npm run bench -- [name] [--json]`: lines for people on stderr; with --json the figures as one object, the last line of
 // stdout. The load of the machine is part of the figures: a busy neighbour halves every rate.
 import { availableParallelism, loadavg } from 'node:os'
+import { apiBench } from './api.ts'
 import type { Bench } from './bench.ts'
 import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { engineBench } from './engine.ts'
 import { schedulerBench } from './scheduler.ts'
 
-const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench]
+const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench, apiBench]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
 const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])

@@ -41,10 +41,12 @@ export interface MemberFilter {
 export const MEMBER_SORTS = ['id', 'key'] as const
 export type MemberSort = (typeof MEMBER_SORTS)[number]
 
-const FAILURE = `
-  select s.id, p.phase_name, s.step_name, s.status, s.error_message
-    from step_executions s join phase_executions p on p.id = s.phase_execution_id
-   where s.kind = 'phase' and s.batch_member_id = m.id and s.status in ('failed', 'poll_timeout', 'rolled_back')`
+const FAILED = `
+  from step_executions s join phase_executions p on p.id = s.phase_execution_id
+ where s.kind = 'phase' and s.status in ('failed', 'poll_timeout', 'rolled_back')`
+
+/** Who failed in some way: from the steps with errors, which are few, and not from every member's steps. */
+const FAILED_SO = `select s.batch_member_id ${FAILED} and s.batch_id = $1 and s.error_message is not null`
 
 function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
@@ -60,7 +62,9 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
     error !== undefined && `s.error_message ilike ${where.add(holds(error))}`,
   ].filter((text) => text !== false)
   if (failure.length > 0)
-    where.and(`m.status <> 'active' and exists (${FAILURE} and ${failure.join(' and ')})`)
+    where.and(
+      `m.status <> 'active' and m.id = any(array(${FAILED_SO} and ${failure.join(' and ')}))`,
+    )
   return where
 }
 
@@ -87,7 +91,8 @@ export function listMembers(
             f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error
        from (select * from batch_members m where ${where.text}
               order by ${sort === 'id' ? 'm.id' : 'm.key_folded'} limit ${where.add(limit)}) as m
-       left join lateral (${FAILURE} and m.status <> 'active' order by s.completed_at desc, s.id desc limit 1) as f on true
+       left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message ${FAILED}
+              and s.batch_member_id = m.id and m.status <> 'active' order by s.completed_at desc, s.id desc limit 1) as f on true
       order by ${sort === 'id' ? 'm.id' : 'm.key_folded'}`,
     where.values,
   )
@@ -108,19 +113,19 @@ export function selectMembers(
   )
 }
 
-/** At most `most`: a count without end would cost what the list avoids. */
-export async function countMembers(
+/** The first `most` that are found, in no order: few enough to be sorted afterwards, and how many there are is known with them. */
+export async function findMemberIds(
   db: Queryable,
   batchId: number,
   filter: MemberFilter,
   most: number,
-): Promise<number> {
+): Promise<number[]> {
   const where = conditionsOf(batchId, filter)
-  const [row] = await db.query<{ count: number }>(
-    `select count(*)::int as count from (select from batch_members m where ${where.text} limit ${where.add(most)}) as counted`,
+  const rows = await db.query<{ id: number }>(
+    `select m.id from batch_members m where ${where.text} limit ${where.add(most)}`,
     where.values,
   )
-  return row!.count
+  return rows.map(({ id }) => id)
 }
 
 export interface MemberState {

@@ -3,32 +3,36 @@
 
 /** What varies from member to member. The order matters: an address is found before the numbers in it. */
 const VARYING: readonly (readonly [name: string, pattern: string])[] = [
-  ['url', String.raw`\bhttps?:\/\/[^\s"'<>)]+`],
+  ['url', String.raw`\bhttps?:\/\/[^"'<>)]+`],
   ['address', String.raw`[\w.+'-]+@[\w-]+(?:\.[\w-]+)+`],
   ['id', String.raw`\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b`],
-  [
-    'time',
-    String.raw`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`,
-  ],
+  ['time', String.raw`\b\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?`],
+  ['time', String.raw`\b\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?`],
   ['ip', String.raw`\b\d{1,3}(?:\.\d{1,3}){3}\b`],
   ['id', String.raw`\b(?=[0-9a-f]*\d)[0-9a-f]{12,}\b`],
   ['number', String.raw`\d+(?:[.,]\d+)*`],
 ]
 
 const ANY = new RegExp(VARYING.map(([, pattern]) => `(${pattern})`).join('|'), 'gi')
+const MAY_VARY = /[\d@]|:\/\//
 
 /** The rest of a longer message says nothing new: it is a trace or a page of HTML. */
 const COMPARED_CHARS = 400
 
 export function alike(message: string): string {
+  // Word by word: most words cannot vary, and those that can are short.
   return message
     .slice(0, COMPARED_CHARS)
-    .replaceAll(ANY, (...found: readonly unknown[]) => {
-      const which = VARYING.findIndex((_, index) => found[index + 1] !== undefined)
-      return `<${VARYING[which]![0]}>`
-    })
-    .replaceAll(/\s+/g, ' ')
     .trim()
+    .split(/\s+/)
+    .map((word) => (MAY_VARY.test(word) ? word.replaceAll(ANY, nameOf) : word))
+    .join(' ')
+    .replaceAll('<time> <time>', '<time>')
+}
+
+function nameOf(...found: readonly unknown[]): string {
+  const which = VARYING.findIndex((_, index) => found[index + 1] !== undefined)
+  return `<${VARYING[which]![0]}>`
 }
 
 export interface Failure {

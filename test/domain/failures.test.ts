@@ -7,6 +7,7 @@ describe('failures made alike', () => {
     ['User ada@contoso.example was not found', 'User <address> was not found'],
     ['GUID 6f1d3a52-8d6e-4f0a-9b1e-0123456789ab is unknown', 'GUID <id> is unknown'],
     ['at 2026-03-02T08:00:00.123Z, try after 2026-03-02', 'at <time>, try after <time>'],
+    ['since 2026-03-02 08:00:00 UTC', 'since <time> UTC'],
     ['429 from https://graph.example/v1.0/users/7?x=1', '<number> from <url>'],
     ['10.1.2.3 refused, 1,234.5 items', '<ip> refused, <number> items'],
     ['correlation 4f9a0c11de22bb33 failed', 'correlation <id> failed'],

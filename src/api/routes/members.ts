@@ -1,7 +1,7 @@
 // Members of a batch: list them, remove one. How they come by file is member-files.ts.
 import { z } from 'zod'
 import {
-  countMembers,
+  findMemberIds,
   findMemberState,
   listMembers,
   MEMBER_SORTS,
@@ -104,14 +104,17 @@ const listRoute = read({
     const { limit, cursor, sort, ...filter } = query
     const state = await loadBatchState(db, batchId)
     const after = readCursor(sort, cursor)
-    const found = await listMembers(db, batchId, filter, sort, after, limit + 1)
+    const counted = totalByCounters(state, filter)
+    const ids = counted === null ? await findMemberIds(db, batchId, filter, COUNT_MAX) : null
+    // Those that were counted are those that are listed; only where there are more is the filter looked for again, page by page.
+    const meant = ids !== null && ids.length < COUNT_MAX ? { ids } : filter
+    const found = await listMembers(db, batchId, meant, sort, after, limit + 1)
     const at = (line: MemberLine) => ({
       value: sort === 'key' ? line.keyFolded : null,
       id: line.id,
     })
     const { rows, next } = pageFrom(found, limit, sort, at)
-    const counted = totalByCounters(state, filter)
-    const total = counted ?? (await countMembers(db, batchId, filter, COUNT_MAX))
+    const total = counted ?? ids!.length
     const isTotalExact = counted !== null || total < COUNT_MAX
     return { status: 200, body: { members: rows.map(shown), total, isTotalExact, next } }
   },

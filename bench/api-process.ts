@@ -1,0 +1,53 @@
+// The API in a process of its own: `node --expose-gc bench/api-process.ts <database url> <token file>`. Tells its parent where it
+// listens, and when asked how much it has in memory after a collection.
+import { randomUUID } from 'node:crypto'
+import { openApi } from '../src/api/api.ts'
+import { openPostgresBus } from '../src/bus/postgres.ts'
+import { realClock } from '../src/clock.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { createLog } from '../src/log.ts'
+import { benchDoor } from './engine-process.ts'
+
+export type Said = { readonly url: string } | { readonly heapMb: number; readonly rssMb: number }
+
+const NO_LIMIT_PER_MIN = 1_000_000
+
+if (import.meta.main) {
+  const [databaseUrl, tokenFile] = process.argv.slice(2)
+  const clock = realClock()
+  const db = await openPostgres({ url: databaseUrl! })
+  const api = openApi({
+    config: {
+      apiHost: '127.0.0.1',
+      apiPort: 0,
+      apiTokenFile: tokenFile!,
+      apiReadsPerMin: NO_LIMIT_PER_MIN,
+      apiWritesPerMin: NO_LIMIT_PER_MIN,
+      apiTrustedHops: 0,
+      apiCorsOrigins: [],
+      oidcIssuers: [],
+      oidcAudiences: [],
+      oidcScope: '',
+      oidcClientId: null,
+      oidcApps: [],
+      readPolicy: 'reader',
+    },
+    door: benchDoor(db),
+    bus: openPostgresBus({ db, clock, newToken: randomUUID }),
+    clock,
+    log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),
+  })
+  api.start()
+  const said: Said = { url: await api.listening }
+  process.send?.(said)
+  process.on('message', () => {
+    globalThis.gc?.()
+    const { heapUsed, rss } = process.memoryUsage()
+    process.send?.({ heapMb: heapUsed / 2 ** 20, rssMb: rss / 2 ** 20 } satisfies Said)
+  })
+  process.on('SIGTERM', async () => {
+    await api.stop()
+    await db.close()
+    process.disconnect()
+  })
+}

@@ -1,0 +1,191 @@
+// How long an operator waits: lists, searches and the summary of a batch of 100,000 members and 500,000 steps on PostgreSQL, asked
+// by twenty clients at once over HTTP, sign-in and audit rows included. Each question is asked in a round of its own; memory is
+// looked at after a collection, before and after all of them. The API and its server have processes of their own.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MACHINE, realClock } from '../src/clock.ts'
+import type { Db } from '../src/db/db.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { createBatch } from '../src/engine/create.ts'
+import { publishRunbook } from '../src/engine/publish.ts'
+import { startPostgres } from '../test/postgres-server.ts'
+import type { Said } from './api-process.ts'
+import { type Bench, round, timeMs } from './bench.ts'
+import { benchDoor } from './engine-process.ts'
+
+const MEMBERS = 100_000
+const STEPS = 5
+/** Of a hundred members. */
+const FAILED_PERCENT = 2
+const CLIENTS = 20
+const REQUESTS_PER_CLIENT = 30
+const clock = realClock()
+
+const YAML = `
+name: bench
+data_source: { type: csv, path: x.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }
+phases:
+  - name: prepare
+    offset: T-1d
+    steps:
+${Array.from({ length: STEPS }, (_, n) => `      - { name: step${n}, worker_id: bench, function: Noop, params: { A: "{{Upn}}" } }`).join('\n')}
+  - { name: cutover, offset: T-0, steps: [{ name: switch, worker_id: bench, function: Noop }] }
+`
+
+/** A path for the n-th request: another page, another key, as people who look at different things. */
+type Question = (n: number) => string
+const batch = '/api/batches/1'
+const QUESTIONS: Readonly<Record<string, Question>> = {
+  batches: () => '/api/batches',
+  batch: () => batch,
+  summary: () => `${batch}/summary`,
+  members: (n) => `${batch}/members?limit=100&cursor=${cursorAfter((n * 7919) % MEMBERS)}`,
+  membersByKey: (n) => `${batch}/members?sort=key&limit=100&key=user${(n * 13) % 1000}`,
+  membersSearched: (n) => `${batch}/members?limit=100&search=${(n * 37) % 10_000}@`,
+  membersFailed: () => `${batch}/members?status=failed`,
+  membersByError: (n) => `${batch}/members?status=failed&error=quota%20${n % 10}`,
+  steps: (n) => `${batch}/steps?limit=100&cursor=${cursorAfter((n * 7919) % MEMBERS)}`,
+  stepsFailed: () => `${batch}/steps?status=failed`,
+  member: (n) => `${batch}/members/${((n * 7919) % MEMBERS) + 1}`,
+  events: () => `${batch}/events`,
+  stuck: () => `${batch}/stuck`,
+  failures: () => `${batch}/failures`,
+}
+
+const cursorAfter = (id: number): string =>
+  Buffer.from(JSON.stringify(['id', null, id])).toString('base64url')
+
+export const apiBench: Bench = {
+  name: 'api',
+  about: `lists, searches and summary of ${MEMBERS} members for ${CLIENTS} clients at once, on PostgreSQL`,
+  run: async (say) => {
+    const server = await startPostgres({ durable: true })
+    const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
+    const db = await openPostgres({ url: server.url, poolSize: 2 })
+    try {
+      const fillMs = await timeMs(() => fill(db))
+      say(`${MEMBERS} members and ${MEMBERS * STEPS} steps made in ${Math.round(fillMs / 1_000)} s`)
+      return await measure(server.url, join(folder, 'private', 'token'), say)
+    } finally {
+      await db.close()
+      server.destroy()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
+
+/** The batch in the middle of its first phase: most have passed, some failed in ten ways, the last step is being done. */
+async function fill(db: Db): Promise<void> {
+  await migrate(db, clock.now())
+  const door = benchDoor(db)
+  await publishRunbook(door, { yaml: YAML, publishedBy: 'bench' })
+  const members = Array.from({ length: MEMBERS }, (_, n) => {
+    const key = `user${n}@contoso.example`
+    return { key, data: { Upn: key, Name: `User ${n}`, Office: 'Berlin' } }
+  })
+  await createBatch(door, { runbookName: 'bench', sourceTime: null, members, createdBy: 'bench' })
+  await db.script(`
+    update batches set status = 'active', activated_at = detected_at, batch_start_time = detected_at,
+      members_active = ${MEMBERS * (1 - FAILED_PERCENT / 100)}, members_failed = ${(MEMBERS * FAILED_PERCENT) / 100};
+    update phase_executions set status = 'dispatched', dispatched_at = b.detected_at, expanded_at = b.detected_at,
+      members_total = ${MEMBERS}, steps_succeeded = ${MEMBERS * (STEPS - 1)}, steps_dispatched = 1000
+      from batches b where b.id = batch_id and phase_name = 'prepare';
+    update batch_members set status = 'failed', failed_at = added_at where id % 100 < ${FAILED_PERCENT};
+    insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
+        worker_id, is_poll_step, max_retries, retry_interval_sec, retry_backoff, timeout_sec, status, attempt, function_name,
+        params_json, job_id, was_taken, dispatched_at, deadline_at, completed_at, result_json, error_message)
+      select 1, 'phase', p.id, m.id, 1, 'step' || n, n, 'bench', false, 0, 0, 'fixed', 3600,
+             case when n < ${STEPS - 1} then 'succeeded' when m.status = 'failed' then 'failed' else 'pending' end, 0, 'Noop',
+             jsonb_build_object('A', m.member_key), 'step-' || m.id || '-' || n, true, m.added_at, m.added_at,
+             case when n < ${STEPS - 1} or m.status = 'failed' then m.added_at end, '{"value": 1}',
+             case when n = ${STEPS - 1} and m.status = 'failed'
+                  then 'mailbox ' || m.member_key || ' is over quota ' || (m.id / 100 % 10) end
+        from batch_members m cross join generate_series(0, ${STEPS - 1}) as n
+        join phase_executions p on p.phase_name = 'prepare' order by m.id, n;
+    insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since)
+      select id, 1, batch_member_id, 'bench', 'slot', 1, dispatched_at from step_executions where status = 'pending';
+    insert into events (at, batch_id, batch_member_id, step_id, thing, event, from_status, to_status, actor, because)
+      select dispatched_at, 1, batch_member_id, id, 'step', 'succeed', 'dispatched', status, 'orchestrator', 'its result came'
+        from step_executions order by id;
+    analyze;`)
+}
+
+async function measure(databaseUrl: string, tokenFile: string, say: (line: string) => void) {
+  const child = fork(new URL('api-process.ts', import.meta.url), [databaseUrl, tokenFile], {
+    execArgv: ['--expose-gc'],
+  })
+  try {
+    const [{ url }] = (await once(child, 'message')) as [{ url: string }]
+    const token = readFileSync(tokenFile, 'utf8')
+    for (const ask of Object.values(QUESTIONS)) await get(url, token, ask(1))
+    const before = await memoryOf(child)
+    const questions: Record<string, unknown> = {}
+    for (const [name, ask] of Object.entries(QUESTIONS)) {
+      const figures = await askAll(url, token, ask)
+      questions[name] = figures
+      say(`${name.padEnd(16)} ${JSON.stringify(figures)}`)
+    }
+    const after = await memoryOf(child)
+    say(`heap ${round(before.heapMb)} MB before, ${round(after.heapMb)} MB after`)
+    return {
+      members: MEMBERS,
+      steps: MEMBERS * STEPS,
+      clients: CLIENTS,
+      questions,
+      memory: { before, after },
+    }
+  } finally {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+}
+
+async function memoryOf(child: ChildProcess) {
+  child.send('memory')
+  const [said] = (await once(child, 'message')) as [Extract<Said, { heapMb: number }>]
+  return said
+}
+
+async function askAll(url: string, token: string, ask: Question) {
+  const took: number[] = []
+  const client = async (which: number) => {
+    for (let n = 0; n < REQUESTS_PER_CLIENT; n++) {
+      took.push(await timeMs(() => get(url, token, ask(which * REQUESTS_PER_CLIENT + n))))
+    }
+  }
+  const start = MACHINE.steadyMs()
+  await Promise.all(Array.from({ length: CLIENTS }, (_, which) => client(which)))
+  const ms = MACHINE.steadyMs() - start
+  took.sort((a, b) => a - b)
+  const at = (share: number) => round(took[Math.floor(took.length * share)]!)
+  return {
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    maxMs: round(took.at(-1)!),
+    perSec: Math.round((took.length / ms) * 1_000),
+  }
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
+
+function get(url: string, token: string, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}` }
+    request(`${url}${path}`, { agent, headers }, (response) => {
+      response.resume()
+      response.on('end', () =>
+        response.statusCode === 200
+          ? resolve()
+          : reject(new Error(`${path}: ${response.statusCode}`)),
+      )
+      response.on('error', reject)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
