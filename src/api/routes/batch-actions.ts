@@ -1,4 +1,4 @@
-// What an operator decides about a whole batch besides advancing and cancelling it: hold, resume, restart, reschedule, clone.
+// What an operator decides about a whole batch: advance, hold, resume, restart, reschedule, cancel, clone.
 // Each takes a reason, compares what the caller saw, and can be tried first: `dryRun` answers as the change would.
 import { z } from 'zod'
 import { listCloned } from '../../db/view-clone.ts'
@@ -6,6 +6,8 @@ import type { Json } from '../../domain/json.ts'
 import { createBatch } from '../../engine/create.ts'
 import type { Door } from '../../engine/door.ts'
 import {
+  advanceBatch,
+  cancelBatch,
   holdBatch,
   type Order,
   rescheduleBatch,
@@ -30,25 +32,32 @@ const decided = z
   .strictObject({ isDryRun: z.boolean(), batch, phases: z.array(phase) })
   .meta({ id: 'DecidedBatch' })
 
-type BatchAsk = Ask<z.output<typeof params>, unknown, { reason: string; dryRun: boolean }>
+type BatchAsk = Ask<
+  z.output<typeof params>,
+  unknown,
+  { readonly reason?: string | undefined; readonly dryRun: boolean }
+>
+type Who = Omit<Order, 'reason'>
+type Told = Readonly<Record<string, Json>>
 
 /** Locks, compares, decides, and tells how the batch stands then. */
 async function decide(
   { door: outer, params: { batchId }, body, by, ifMatch }: BatchAsk,
-  run: (door: Door, order: Order, before: BatchState) => Promise<void>,
-  tell: (state: BatchState) => Json,
+  run: (door: Door, who: Who) => Promise<void>,
+  tell: (state: BatchState) => Told,
+  more: Told = {},
 ) {
-  const order = { batchId, actor: by.name, reason: body.reason }
+  const who = { batchId, actor: by.name }
   const { before, after } = await runOrTry(outer, body.dryRun, async (door) => {
     const before = await lockBatchState(door, batchId, ifMatch)
-    await run(door, order, before)
+    await run(door, who)
     return { before, after: await loadBatchState(door.db, batchId) }
   })
   const noted: Noted = {
     subject: `batch ${batchId}`,
-    reason: body.reason,
+    reason: body.reason ?? null,
     before: tell(before),
-    after: tell(after),
+    after: { ...tell(after), ...more },
   }
   return {
     status: 200 as const,
@@ -71,10 +80,59 @@ const described = {
   params,
 } as const
 
+/** An order of the engine's that takes nothing but the reason. */
+const withReason =
+  (
+    { body }: { readonly body: { readonly reason: string } },
+    run: (door: Door, order: Order) => Promise<void>,
+  ) =>
+  (door: Door, who: Who): Promise<void> =>
+    run(door, { ...who, reason: body.reason })
+
 const plainBody = z.strictObject({ reason, dryRun })
-const heldOf = ({ line }: BatchState): Json => ({
+const heldOf = ({ line }: BatchState): Told => ({
   heldReason: line.heldReason,
   heldBy: line.heldBy,
+})
+const statusOf = ({ line }: BatchState): Told => ({ status: line.status })
+
+const advanceRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/advance',
+  operation: 'advanceBatch',
+  summary: 'Begin the next phase of a manual batch',
+  about:
+    'The caller names the phase it saw as the next one (`nextPhase` of the batch, or `init`), so that two operators cannot advance twice.',
+  action: 'batch.advance',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: z.strictObject({
+    expectedPhase: z.string().min(1).max(63),
+    allowStragglers: z.boolean().default(false),
+    reason: reason.optional(),
+    dryRun,
+  }),
+  answers: { 200: decided },
+  handle: (ask) => {
+    const { expectedPhase, allowStragglers } = ask.body
+    return decide(
+      ask,
+      (door, who) => advanceBatch(door, { ...who, expectedPhase, allowStragglers }),
+      ({ line }) => ({ status: line.status, currentPhase: line.currentPhase }),
+      { advancedTo: expectedPhase, allowStragglers },
+    )
+  },
+})
+
+const cancelRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/cancel',
+  operation: 'cancelBatch',
+  summary: 'End a batch: what is open is cancelled, what is being undone is undone to its end',
+  action: 'batch.cancel',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: plainBody,
+  answers: { 200: decided },
+  handle: (ask) => decide(ask, withReason(ask, cancelBatch), statusOf),
 })
 
 const holdRoute = change({
@@ -86,7 +144,7 @@ const holdRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: plainBody,
   answers: { 200: decided },
-  handle: (ask) => decide(ask, holdBatch, heldOf),
+  handle: (ask) => decide(ask, withReason(ask, holdBatch), heldOf),
 })
 
 const resumeRoute = change({
@@ -98,7 +156,7 @@ const resumeRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: plainBody,
   answers: { 200: decided },
-  handle: (ask) => decide(ask, resumeBatch, heldOf),
+  handle: (ask) => decide(ask, withReason(ask, resumeBatch), heldOf),
 })
 
 const restartRoute = change({
@@ -110,7 +168,7 @@ const restartRoute = change({
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: plainBody,
   answers: { 200: decided },
-  handle: (ask) => decide(ask, restartBatch, ({ line }) => ({ status: line.status })),
+  handle: (ask) => decide(ask, withReason(ask, restartBatch), statusOf),
 })
 
 const overdue = z
@@ -136,14 +194,14 @@ const rescheduleRoute = change({
     200: z.strictObject({ ...decided.shape, overdue }).meta({ id: 'RescheduledBatch' }),
   },
   handle: async (ask) => {
-    const { startTime, allowOverdue, dryRun: isTried } = ask.body
+    const { startTime, allowOverdue, reason: why, dryRun: isTried } = ask.body
     let late: z.input<typeof overdue> = []
     const told = await decide(
       ask,
-      async (door, order) => {
-        await rescheduleBatch(door, { ...order, startTime })
-        late = overdueIn(await loadBatchState(door.db, order.batchId), ask.now)
-        if (late.length > 0 && !allowOverdue && !isTried) throw wouldBeOverdue(order, late)
+      async (door, who) => {
+        await rescheduleBatch(door, { ...who, reason: why, startTime })
+        late = overdueIn(await loadBatchState(door.db, who.batchId), ask.now)
+        if (late.length > 0 && !allowOverdue && !isTried) throw wouldBeOverdue(who, late)
       },
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
     )
@@ -156,7 +214,7 @@ const overdueIn = ({ phases }: BatchState, now: Date): z.input<typeof overdue> =
     status === 'pending' && dueAt !== null && dueAt <= now ? [{ phaseName: name, dueAt }] : [],
   )
 
-const wouldBeOverdue = ({ batchId }: Order, late: z.input<typeof overdue>): MatoolkitError =>
+const wouldBeOverdue = ({ batchId }: Who, late: z.input<typeof overdue>): MatoolkitError =>
   new MatoolkitError('WOULD_BE_OVERDUE', {
     batchId,
     phases: late.map(({ phaseName }) => phaseName).join(', '),
@@ -223,6 +281,8 @@ const nobodyToClone = (batchId: number, statuses: readonly string[]): MatoolkitE
   })
 
 export const BATCH_ACTION_ROUTES: readonly Route[] = [
+  advanceRoute,
+  cancelRoute,
   holdRoute,
   resumeRoute,
   restartRoute,

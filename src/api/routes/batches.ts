@@ -1,13 +1,13 @@
-// Batches: list, look at, advance a manual one, cancel.
+// Batches: list them, look at one. What operators do with one is batch-actions.ts.
 import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/view-batches.ts'
 import { listInitSteps } from '../../db/view-steps.ts'
-import { advanceBatch, cancelBatch } from '../../engine/operate.ts'
+import type { Door } from '../../engine/door.ts'
 import { BATCH_STATUSES, batch, phase, shownBatch, shownPhase, step } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
-import { change, type Route, read } from '../route.ts'
-import { id, instant, listOf, maybeText, name, pageOf, paging, reason, yesOrNo } from '../shapes.ts'
+import { type Route, read } from '../route.ts'
+import { id, instant, listOf, maybeText, name, pageOf, paging, yesOrNo } from '../shapes.ts'
 
 const COUNT_MAX = 10_000
 const INIT_STEPS_MAX = 500
@@ -91,9 +91,7 @@ const getRoute = read({
   },
 })
 
-type DoorOfAsk = Parameters<typeof cancelBatch>[0]
-
-async function hasInitToRun(door: DoorOfAsk, { line }: BatchState): Promise<boolean> {
+async function hasInitToRun(door: Door, { line }: BatchState): Promise<boolean> {
   if (line.status !== 'detected') return false
   const runbook = await door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
   return runbook.init.length > 0
@@ -122,88 +120,4 @@ const phasesRoute = read({
   },
 })
 
-const changed = z.strictObject({ batch, phases: z.array(phase) }).meta({ id: 'ChangedBatch' })
-
-const shownState = ({ line, phases }: BatchState): z.input<typeof changed> => ({
-  batch: shownBatch(line),
-  phases: phases.map(shownPhase),
-})
-
-const advanceRoute = change({
-  method: 'POST',
-  path: '/api/batches/{batchId}/advance',
-  operation: 'advanceBatch',
-  tag: 'batches',
-  summary: 'Begin the next phase of a manual batch',
-  about:
-    'The caller names the phase it saw as the next one (`nextPhase` of the batch, or `init`), so that two operators cannot advance twice.',
-  rule: 'admin',
-  action: 'batch.advance',
-  takes: 'json',
-  comparesState: true,
-  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  params,
-  body: z.strictObject({
-    expectedPhase: z.string().min(1).max(63),
-    allowStragglers: z.boolean().default(false),
-    reason: reason.optional(),
-  }),
-  answers: { 200: changed },
-  handle: async ({ door, params: { batchId }, body, by, ifMatch }) => {
-    const before = await lockBatchState(door, batchId, ifMatch)
-    const { expectedPhase, allowStragglers } = body
-    await advanceBatch(door, { batchId, actor: by.name, expectedPhase, allowStragglers })
-    const after = await loadBatchState(door.db, batchId)
-    return {
-      status: 200,
-      body: shownState(after),
-      etag: after.tag,
-      noted: {
-        subject: `batch ${batchId}`,
-        reason: body.reason ?? null,
-        before: { status: before.line.status, currentPhase: before.line.currentPhase },
-        after: { status: after.line.status, advancedTo: expectedPhase, allowStragglers },
-      },
-    }
-  },
-})
-
-const cancelRoute = change({
-  method: 'POST',
-  path: '/api/batches/{batchId}/cancel',
-  operation: 'cancelBatch',
-  tag: 'batches',
-  summary: 'End a batch: what is open is cancelled, what is being undone is undone to its end',
-  rule: 'admin',
-  action: 'batch.cancel',
-  takes: 'json',
-  comparesState: true,
-  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  params,
-  body: z.strictObject({ reason }),
-  answers: { 200: changed },
-  handle: async ({ door, params: { batchId }, body, by, ifMatch }) => {
-    const before = await lockBatchState(door, batchId, ifMatch)
-    await cancelBatch(door, { batchId, actor: by.name, reason: body.reason })
-    const after = await loadBatchState(door.db, batchId)
-    return {
-      status: 200,
-      body: shownState(after),
-      etag: after.tag,
-      noted: {
-        subject: `batch ${batchId}`,
-        reason: body.reason,
-        before: { status: before.line.status },
-        after: { status: after.line.status },
-      },
-    }
-  },
-})
-
-export const BATCH_ROUTES: readonly Route[] = [
-  listRoute,
-  getRoute,
-  phasesRoute,
-  advanceRoute,
-  cancelRoute,
-]
+export const BATCH_ROUTES: readonly Route[] = [listRoute, getRoute, phasesRoute]

@@ -114,6 +114,8 @@ function batchActions(): void {
       const batchId = await api.world.batch('plain', members(3), { startsInMin: 9000 })
       const path = `/api/batches/${batchId}/clone`
       await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', path, { body: { reason } })
+      const tried = await act(batchId, 'cancel', { dryRun: true })
+      assert.deepEqual([tried.body.isDryRun, tried.body.batch.status], [true, 'cancelled'])
       await act(batchId, 'cancel')
       const dry = await api.call('POST', path, { body: { reason, dryRun: true } })
       assert.deepEqual([dry.status, dry.body.batchId, dry.body.memberCount], [200, null, 3])
