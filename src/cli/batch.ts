@@ -110,6 +110,18 @@ const LOOKING: readonly Verb[] = [
   },
 ]
 
+const WATCHING: Verb = {
+  name: 'watch',
+  about: 'follow a batch until it ends: phases, failures as they come, when it will end',
+  args: [ID],
+  options: [WAITING[1]!],
+  more: `A picture on a terminal, a line for each change elsewhere. Ctrl-C stops watching and nothing else.
+
+Exit code: 0 the batch was completed, 1 it failed or was cancelled, 8 time was up, 130 you stopped watching.`,
+  examples: ['batch watch 7', 'batch watch 7 --timeout 8h > watch.log'],
+  run: async (call, args) => (await import('./batch-watch.ts')).watchBatch(call, args),
+}
+
 const CHANGING: readonly Verb[] = [
   {
     name: 'create',
@@ -279,5 +291,6 @@ const HELPING: readonly Verb[] = [
 
 export function addBatch(program: Command, io: Io): void {
   const noun = program.command('batch').description('look after batches and their members')
-  for (const verb of [...LOOKING, ...CHANGING, ...OPERATING, ...HELPING]) addVerb(noun, io, verb)
+  const verbs = [...LOOKING, WATCHING, ...CHANGING, ...OPERATING, ...HELPING]
+  for (const verb of verbs) addVerb(noun, io, verb)
 }

@@ -100,7 +100,7 @@ export class Client {
     for (let attempt = 1; ; attempt += 1) {
       const isLast = attempt >= ATTEMPTS || !isRepeatable
       const found = await this.#once(method, path, send, key, token).catch((error: unknown) => {
-        if (isLast || send.signal?.aborted) throw error
+        if (isLast || send.signal?.aborted || isRefusedConnection(error)) throw error
         return null
       })
       if (found?.response.status === 401 && !isRenewed) {
@@ -231,10 +231,16 @@ function pauseMs(response: Response | undefined, attempt: number): number {
 const BODY_SHOWN_MAX = 2_000
 const masked = (body: Json): string => JSON.stringify(redact(body)).slice(0, BODY_SHOWN_MAX)
 
+/** Nobody listens: that is told at once, because a person waits for it. */
+const isRefusedConnection = (error: unknown): boolean =>
+  error instanceof MatoolkitError && error.details.reason === NOBODY_LISTENS
+
+const NOBODY_LISTENS = 'nobody listens there'
+
 /** fetch hides what happened in the cause of the cause. */
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return 'it took too long'
-  if (cause?.code === 'ECONNREFUSED') return 'nobody listens there'
+  if (cause?.code === 'ECONNREFUSED') return NOBODY_LISTENS
   return cause?.message || cause?.code || messageOf(error)
 }

@@ -282,7 +282,7 @@ export function addAudit(program: Command, io: Io): void {
       ['--hash <text>', 'and its hash'],
     ],
     more: 'Keep the head: a later check with it also shows whether rows were cut off.\n\nExit code: 0 the chain holds, 1 it is broken.',
-    examples: ['audit verify', 'audit verify --sealed 412 --hash 9f2c…'],
+    examples: ['audit verify', 'audit verify --output json > audit-head.json'],
     run: async ({ client, show, io: own }, _, flags) => {
       const query = { sealed: textFlag(flags, 'sealed'), hash: textFlag(flags, 'hash') }
       const { body } = await client.get<Row>('/api/audit/verification', query)

@@ -89,6 +89,14 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'see who did what',
     load: async () => (await import('./insight.ts')).addAudit,
   },
+  config: {
+    about: 'choose the API and the way to sign in',
+    load: async () => (await import('./config.ts')).addConfig,
+  },
+  doctor: {
+    about: 'check everything between this machine and a migration, and say what to do',
+    load: async () => (await import('./doctor.ts')).addDoctor,
+  },
   function: {
     about: 'see what workers can do',
     load: async () => (await import('./function.ts')).addFunction,
@@ -100,6 +108,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   sandbox: {
     about: 'run a small Microsoft 365 on this machine, to rehearse against',
     load: async () => (await import('./sandbox.ts')).addSandbox,
+  },
+  completion: {
+    about: 'let your shell complete what you type',
+    load: async () => (await import('./completion.ts')).completionOf(allCommands),
   },
 }
 

@@ -1,0 +1,160 @@
+// `matoolkit batch watch`: follows a batch until it ends. On a terminal a picture that is redrawn, also when the window changes its
+// size; elsewhere a line when something has changed. Whoever stops watching stops nothing else.
+import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { batchPath } from './batch-look.ts'
+import { type Call, durationMs } from './call.ts'
+import { openScreen, type Screen, type Terminal } from './demo-screen.ts'
+import { type NewsItem, newsLine } from './demo-view.ts'
+import {
+  newsFrom,
+  type ShownEvent,
+  type Sight,
+  type Summary,
+  watchLine,
+  watchLines,
+} from './watch-view.ts'
+
+const LOOK_EVERY_MS = 2_000
+const EVENTS_PER_LOOK = 200
+const NEWS_KEPT_MAX = 100
+/** A log wraps by itself; only a runaway text is cut. */
+const PLAIN_WIDTH = 200
+/** With two seconds between looks, a server that is away for longer than a restart takes. */
+const TROUBLES_MAX = 60
+const ENDED = ['completed', 'failed', 'cancelled']
+const EXIT_INTERRUPTED = 130
+
+export interface Watched {
+  readonly terminal: Terminal | null
+  readonly interrupted: AbortSignal
+  /** Called with a function that draws again, for whoever hears of a new size. */
+  onResize(draw: () => void): void
+}
+
+export async function watchBatch(call: Call, [id]: readonly string[]): Promise<void> {
+  const interrupt = new AbortController()
+  const stop = () => interrupt.abort()
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  let redraw = () => {}
+  const resized = () => redraw()
+  process.stdout.on('resize', resized)
+  try {
+    await follow(call, id!, {
+      terminal: call.io.width === null ? null : process.stdout,
+      interrupted: interrupt.signal,
+      onResize: (draw) => {
+        redraw = draw
+      },
+    })
+  } finally {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+    process.stdout.off('resize', resized)
+  }
+}
+
+/** Looks, shows and waits, until the batch has ended, time is up or somebody interrupts. */
+export async function follow(call: Call, id: string, watched: Watched): Promise<void> {
+  const { clock, flags, io } = call
+  const limitMs = durationMs('--timeout', flags.timeout) ?? Number.POSITIVE_INFINITY
+  const startedMs = +clock.now()
+  const watch = new Watch(call, id, watched.terminal && openScreen(watched.terminal))
+  watched.onResize(() => watch.draw())
+  try {
+    while (!watched.interrupted.aborted) {
+      const status = await watch.look(watched.interrupted)
+      watch.draw()
+      if (ENDED.includes(status)) {
+        if (status !== 'completed') io.exitCode = EXIT.failed
+        return
+      }
+      if (+clock.now() - startedMs >= limitMs) {
+        const seconds = Math.round(limitMs / 1_000)
+        const command = `matoolkit batch summary ${id}`
+        throw new MatoolkitError('WAIT_TIMED_OUT', {
+          seconds,
+          what: `the end of batch ${id}`,
+          command,
+        })
+      }
+      await clock.wait(LOOK_EVERY_MS, watched.interrupted)
+    }
+  } finally {
+    watch.end()
+  }
+  io.exitCode = EXIT_INTERRUPTED
+  io.err(`You stopped watching; batch ${id} goes on by itself.`)
+}
+
+class Watch {
+  readonly #call: Call
+  readonly #path: string
+  readonly #screen: Screen | null
+  #sight: Sight | null = null
+  #news: NewsItem[] = []
+  #fresh: NewsItem[] = []
+  #lastEventId: number | null = null
+  #lastLine = ''
+  #troubles = 0
+
+  constructor(call: Call, id: string, screen: Screen | null) {
+    this.#call = call
+    this.#path = batchPath(id)
+    this.#screen = screen
+  }
+
+  /** Reads what is new and returns the status of the batch. A server that is away for a while is waited for. */
+  async look(signal: AbortSignal): Promise<string> {
+    const { client, clock } = this.#call
+    try {
+      const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
+      await this.#hear(signal)
+      this.#troubles = 0
+      this.#sight = { summary: body, news: this.#news, now: clock.now(), trouble: null }
+      return body.batch.status
+    } catch (error) {
+      this.#troubles += 1
+      const isAway = error instanceof MatoolkitError && error.code === 'API_UNREACHABLE'
+      if (!isAway || this.#sight === null || this.#troubles > TROUBLES_MAX) {
+        if (signal.aborted) return ''
+        throw error
+      }
+      this.#sight = { ...this.#sight, now: clock.now(), trouble: messageOf(error) }
+      return ''
+    }
+  }
+
+  async #hear(signal: AbortSignal): Promise<void> {
+    const query = { limit: EVENTS_PER_LOOK, sort: 'newest' }
+    const path = `${this.#path}/events`
+    const { body } = await this.#call.client.get<{ events: ShownEvent[] }>(path, query, { signal })
+    const last = this.#lastEventId
+    const isFirst = last === null
+    const fresh = body.events.filter(({ id }) => isFirst || id > last).reverse()
+    this.#lastEventId = body.events[0]?.id ?? last ?? 0
+    const items = fresh.map(newsFrom).filter((item) => item !== null)
+    this.#news = [...this.#news, ...items].slice(-NEWS_KEPT_MAX)
+    // A log tells what happens from now on; the past is in `matoolkit events`.
+    if (!isFirst) this.#fresh.push(...items)
+  }
+
+  draw(): void {
+    if (this.#sight === null) return
+    const { io } = this.#call
+    if (this.#screen) {
+      const { width, height } = this.#screen
+      this.#screen.draw(watchLines(this.#sight, { width, height }, io.paint))
+      return
+    }
+    for (const item of this.#fresh) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
+    this.#fresh = []
+    const line = this.#sight.trouble ?? watchLine(this.#sight)
+    if (line !== this.#lastLine) io.out(line)
+    this.#lastLine = line
+  }
+
+  end(): void {
+    this.#screen?.end()
+  }
+}

@@ -1,0 +1,176 @@
+// The way to the API when it is slow, busy, away, somebody else, or refuses.
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { Client, type ClientOptions } from '../../src/cli/client.ts'
+import { Refusal } from '../../src/cli/refusal.ts'
+import { virtualClock } from '../../src/clock.ts'
+import { EXIT, MatoolkitError } from '../../src/errors.ts'
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A server that gives these answers, one a request, and the last one from then on. */
+async function serving(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
+  const requests: { method: string; key: unknown; auth: unknown }[] = []
+  const server = createServer((request, response) => {
+    const { method = '', headers } = request
+    requests.push({ method, key: headers['idempotency-key'], auth: headers.authorization })
+    request.resume()
+    request.on('end', () =>
+      answers[Math.min(requests.length, answers.length) - 1]!(request, response),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const waits: number[] = []
+  const clock = { ...virtualClock(new Date(0)), wait: async (ms: number) => void waits.push(ms) }
+  const apiUrl = `http://127.0.0.1:${port}`
+  const client = new Client({ apiUrl, token: async () => 't', clock, ...options })
+  const close = () => {
+    server.closeAllConnections()
+    return new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+  return { client, requests, waits, apiUrl, [Symbol.asyncDispose]: close }
+}
+
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(body))
+  }
+const problem = (status: number, code: string, more = {}) =>
+  json(status, { status, code, detail: `It is ${code}.`, ...more })
+const cut: Answer = (request) => request.socket.destroy()
+const fine = json(200, { ok: true }, { etag: '"1"' })
+
+const rejection = async (promise: Promise<unknown>): Promise<Error> => {
+  try {
+    await promise
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('It should have been refused.')
+}
+
+describe('the client of the API', () => {
+  it('reads again when the server is busy or the connection breaks', async () => {
+    await using api = await serving([problem(503, 'TRY_AGAIN', {}), cut, fine])
+    const { body, etag } = await api.client.get('/x', { a: 1, b: undefined, c: null })
+    assert.deepEqual([body, etag, api.requests.length], [{ ok: true }, '"1"', 3])
+  })
+
+  it('waits as long as it was told to', async () => {
+    await using api = await serving([json(429, {}, { 'retry-after': '7' }), fine])
+    await api.client.get('/x')
+    assert.deepEqual(
+      api.waits.filter((ms) => ms > 1_000),
+      [7_000],
+    )
+  })
+
+  it('gives up after three times, with the words of the server', async () => {
+    await using api = await serving([problem(503, 'TRY_AGAIN')])
+    const error = await rejection(api.client.get('/x'))
+    assert.ok(error instanceof Refusal)
+    assert.deepEqual(
+      [error.code, error.exitCode, api.requests.length],
+      ['TRY_AGAIN', EXIT.unavailable, 3],
+    )
+  })
+
+  it('sends a change once, unless the server knows it again by its key', async () => {
+    await using once = await serving([cut, fine])
+    const error = await rejection(once.client.post('/x', { body: {} }))
+    assert.ok(error instanceof MatoolkitError && error.code === 'API_UNREACHABLE')
+    assert.equal(once.requests.length, 1)
+    await using keyed = await serving([cut, fine])
+    await keyed.client.post('/x', { body: {}, isKeyed: true })
+    const [first, second] = keyed.requests.map(({ key }) => key)
+    assert.ok(first && first === second)
+  })
+
+  it('asks for another token once when one is refused', async () => {
+    const asked: boolean[] = []
+    const token = async (isRefused: boolean) => {
+      asked.push(isRefused)
+      return isRefused ? 'new' : 'old'
+    }
+    await using api = await serving([problem(401, 'TOKEN_REFUSED'), fine], { token })
+    await api.client.post('/x', { body: {} })
+    assert.deepEqual(asked, [false, true])
+    assert.deepEqual(
+      api.requests.map(({ auth }) => auth),
+      ['Bearer old', 'Bearer new'],
+    )
+    await using never = await serving([problem(401, 'TOKEN_REFUSED')], { token })
+    const error = await rejection(never.client.get('/x'))
+    assert.deepEqual([(error as Refusal).exitCode, never.requests.length], [EXIT.notSignedIn, 2])
+    assert.match((error as Refusal).more.join(), /auth login/)
+  })
+
+  it('lists every mistake that the server found', async () => {
+    const faults = [
+      { row: 3, column: 'Upn', message: 'is there twice' },
+      { line: 7, column: 2, severity: 'error', code: 'KEY_UNKNOWN', message: 'no such key' },
+      { path: 'body.reason', message: 'is missing' },
+    ]
+    await using api = await serving([
+      problem(422, 'MEMBER_ROWS_INVALID', { faults, faultCount: 9 }),
+    ])
+    const error = (await rejection(api.client.post('/x', { body: {} }))) as Refusal
+    assert.deepEqual(error.more, [
+      'row 3, column Upn: is there twice',
+      'line 7, column 2: error KEY_UNKNOWN: no such key',
+      'body.reason: is missing',
+      '… and 6 more',
+    ])
+  })
+
+  it('ends with a code for every kind of refusal, also for those it does not know', async () => {
+    for (const [status, exit] of [
+      [400, EXIT.usage],
+      [403, EXIT.notAllowed],
+      [404, EXIT.notFound],
+      [409, EXIT.conflict],
+      [412, EXIT.conflict],
+      [500, EXIT.failed],
+    ] as const) {
+      await using api = await serving([problem(status, 'OF_ANOTHER_VERSION')])
+      assert.equal(((await rejection(api.client.get('/x'))) as Refusal).exitCode, exit)
+    }
+  })
+
+  it('says when somebody else answers', async () => {
+    const page: Answer = (_, response) => response.writeHead(404).end('<h1>nginx</h1>')
+    await using api = await serving([page])
+    const error = await rejection(api.client.get('/x'))
+    assert.ok(error instanceof MatoolkitError && error.code === 'API_NOT_UNDERSTOOD')
+    const away: Answer = (_, response) => response.writeHead(302, { location: 'http://x' }).end()
+    await using elsewhere = await serving([away])
+    assert.match((await rejection(elsewhere.client.get('/x'))).message, /does not answer/)
+  })
+
+  it('shows the traffic without secrets', async () => {
+    const lines: string[] = []
+    await using api = await serving([fine], { debug: (line) => lines.push(line) })
+    await api.client.post('/x', { body: { reason: 'why', password: 'hunter2' } })
+    assert.match(lines[0]!, /^> POST http:.*\/x \{"reason":"why"/)
+    assert.ok(!lines.join().includes('hunter2'))
+    assert.match(lines[1]!, /^< 200 in \d+ ms/)
+  })
+
+  it('sends files with a bar', async () => {
+    const said: string[] = []
+    await using api = await serving([fine], { progress: (text) => said.push(text) })
+    const form = new FormData()
+    form.set('file', new Blob(['x'.repeat(100_000)]), 'members.csv')
+    await api.client.post('/x', { form, isKeyed: true })
+    assert.ok(
+      said.some((text) => /^Sending █+ 100 %$/.test(text)),
+      said.join('\n'),
+    )
+    assert.equal(said.at(-1), '')
+  })
+})

@@ -1,0 +1,139 @@
+// Every command there is, by the examples in its own help: they can be typed as they stand, and each ends as documented when nobody
+// is signed in, when the API is not there, and when what it names is not there.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Command } from 'commander'
+import { allCommands, NOUNS } from '../../src/cli/nouns.ts'
+import { EXIT } from '../../src/errors.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { type Cli, openCli, say, setEnv } from './against-api.ts'
+import { ROOT } from './processes.ts'
+import { recordingIo } from './recording-io.ts'
+
+const program = new Command('matoolkit')
+for (const add of await allCommands()) add(program, recordingIo())
+
+/** Commands that do something, with the words that name them. */
+const leaves = (command: Command, words: readonly string[] = []): [string, Command][] =>
+  command.commands.length === 0
+    ? [[words.join(' '), command]]
+    : command.commands.flatMap((one) => leaves(one, [...words, one.name()]))
+const COMMANDS = leaves(program)
+/** Those that talk to the API. */
+const CLIENT = COMMANDS.filter(([, { options }]) => options.some(({ long }) => long === '--debug'))
+
+const helpOf = (command: Command): string => {
+  const parts: string[] = []
+  command.configureOutput({ writeOut: (part) => void parts.push(part) }).outputHelp()
+  return parts.join('')
+}
+
+const examplesOf = (command: Command): string[][] =>
+  [...helpOf(command).matchAll(/^ {2}\$ matoolkit (.+)$/gm)].map(([, line]) => wordsOf(line!))
+
+/** As a shell would take it apart, as far as examples need that; what is redirected goes to the terminal instead. */
+const wordsOf = (line: string): string[] =>
+  [...line.replace(/ > \S+$/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare!,
+  )
+
+describe('the table of nouns', () => {
+  it('says of each what its own file says', () => {
+    const said = program.commands.map((one) => [one.name(), one.description()])
+    assert.deepEqual(
+      Object.fromEntries(said),
+      Object.fromEntries(Object.entries(NOUNS).map(([name, { about }]) => [name, about])),
+    )
+  })
+
+  it('loads for --version and --help nothing but the command line itself', () => {
+    const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
+    const args = ['--import', hook, 'src/main.ts', '--version']
+    const { stderr, stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
+    assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
+    const ours = stderr.match(/src\/\S+/g)!.sort()
+    assert.deepEqual(ours, [
+      'src/cli/io.ts',
+      'src/cli/nouns.ts',
+      'src/cli/program.ts',
+      'src/errors-api.ts',
+      'src/errors-cli.ts',
+      'src/errors.ts',
+      'src/exit.ts',
+      'src/main.ts',
+    ])
+    const packages = new Set(stderr.match(/node_modules\/[\w@-]+/g))
+    assert.deepEqual([...packages], ['node_modules/commander'])
+  })
+})
+
+describe('every command', () => {
+  for (const [name, command] of COMMANDS) {
+    it(`${name} has a sentence and examples`, () => {
+      assert.match(command.description(), /^[a-z].*[^.]$/)
+      assert.match(helpOf(command), /Examples?:\n {2}\$ \S/)
+    })
+  }
+})
+
+describe('every command of a client', () => {
+  let cli: Cli
+  const folderBefore = process.cwd()
+  before(async () => {
+    cli = await openCli()
+    // The files that the examples name.
+    process.chdir(cli.folder)
+    mkdirSync('examples')
+    for (const file of [
+      'wave.yaml',
+      'new.yaml',
+      'user-migration.yaml',
+      'examples/user-migration.yaml',
+    ]) {
+      writeFileSync(file, plain('user-migration'))
+    }
+    for (const file of ['pilot.csv', 'latecomers.csv']) writeFileSync(file, plainCsv('a@x.example'))
+  })
+  after(async () => {
+    process.chdir(folderBefore)
+    await cli.close()
+  })
+
+  for (const [name, command] of CLIENT.filter(([words]) => !/^(auth|doctor)/.test(words))) {
+    const [example] = examplesOf(command)
+    it(`${name} says who is not signed in`, async () => {
+      setEnv({ MATOOLKIT_TOKEN: 'nobody' })
+      // Wrong tokens are counted by the minute.
+      await cli.api.world.clock.advance(60_000)
+      const said = await say({}, [...example!, ...unasked(command)])
+      assert.equal(said.exit, EXIT.notSignedIn, said.err)
+      assert.match(said.err, /\(TOKEN_REFUSED\)\n {2}Run: matoolkit auth login\n$/)
+      assert.equal(said.out, '')
+      setEnv({ MATOOLKIT_TOKEN: cli.api.token })
+    })
+
+    it(`${name} says that nothing answers`, async () => {
+      const url = ['--api-url', 'http://127.0.0.1:9']
+      const said = await say({}, [...example!, ...unasked(command), ...url])
+      assert.equal(said.exit, EXIT.unavailable, said.err)
+      assert.match(said.err, /^matoolkit: The API at http:\/\/127\.0\.0\.1:9 does not answer/)
+    })
+
+    it(`${name} can be typed as its examples are`, async () => {
+      for (const words of examplesOf(command)) {
+        const said = await say({}, [...words, ...unasked(command)])
+        assert.notEqual(said.exit, EXIT.usage, `${words.join(' ')}: ${said.err}`)
+        assert.doesNotMatch(said.err, /INTERNAL/, words.join(' '))
+      }
+    })
+  }
+})
+
+/** Examples for a person leave the answers to questions out. */
+const unasked = ({ options }: Command): string[] => [
+  ...(options.some(({ long }) => long === '--yes') ? ['--yes'] : []),
+  ...(options.some(({ long }) => long === '--timeout') ? ['--timeout', '1s'] : []),
+]

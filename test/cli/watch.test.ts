@@ -1,0 +1,177 @@
+// `batch watch`: the picture as text, a log, and what a person sees on a real terminal.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import {
+  newsFrom,
+  type Sight,
+  type Summary,
+  watchLine,
+  watchLines,
+} from '../../src/cli/watch-view.ts'
+import { plain } from '../api/contract/fixtures.ts'
+import { people } from '../scenarios/world.ts'
+import { type Cli, openCli } from './against-api.ts'
+import { ROOT } from './processes.ts'
+
+const noPaint = (_: string, text: string) => text
+const NO_STEPS = {
+  ...{ pending: 0, dispatched: 0, polling: 0, succeeded: 0, failed: 0 },
+  ...{ poll_timeout: 0, rolled_back: 0, cancelled: 0, skipped: 0 },
+}
+
+const summaryWith = (more: Partial<Summary> = {}): Summary => ({
+  batch: {
+    id: 7,
+    runbookName: 'wave',
+    status: 'active',
+    batchStartTime: '2030-03-01T20:00:00.000Z',
+    held: null,
+    members: { active: 8, failed: 2, removed: 0, total: 10 },
+  },
+  phases: [
+    {
+      ...{ id: 1, phaseName: 'prepare', offsetMinutes: 1440, runbookVersion: 1 },
+      ...{ status: 'dispatched', skippedBecause: null, dueAt: '2030-02-28T20:00:00.000Z' },
+      ...{ dispatchedAt: '2030-02-28T20:00:00.000Z', completedAt: null },
+      steps: { ...NO_STEPS, pending: 4, succeeded: 4, failed: 2 },
+      members: { total: 10, passed: 4, failed: 2, stopped: 0, removed: 0 },
+    },
+    {
+      ...{ id: 2, phaseName: 'cutover', offsetMinutes: 0, runbookVersion: 1 },
+      ...{ status: 'pending', skippedBecause: null, dueAt: '2030-03-01T20:00:00.000Z' },
+      ...{ dispatchedAt: null, completedAt: null },
+      steps: NO_STEPS,
+      members: { total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 },
+    },
+  ],
+  throughput: { stepsPerMin: 12.4 },
+  estimate: { endsAt: '2030-03-01T20:30:00.000Z', because: '' },
+  undecided: { removal: 1, move: 0, join: 0 },
+  ...more,
+})
+
+const failure = newsFrom({
+  ...{ id: 1, at: '2030-02-28T20:01:00.000Z', thing: 'step', event: 'fail', stepName: 'create' },
+  ...{ because: 'no licence left\u001b[2J', memberKey: 'ada@x.example', phaseName: 'prepare' },
+})!
+const sight = (more: Partial<Sight> = {}): Sight => ({
+  summary: summaryWith(),
+  news: [failure],
+  now: new Date('2030-02-28T20:02:00Z'),
+  trouble: null,
+  ...more,
+})
+
+describe('the picture of a batch', () => {
+  it('shows phases, failures, pace and end', () => {
+    const text = watchLines(sight(), { width: 101, height: 30 }, noPaint).join('\n')
+    assert.match(
+      text,
+      /^Batch 7 of wave · 10 members +Thu 28 Feb 2030 20:02 {2}T-23h 58m\nactive\n/,
+    )
+    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}\S+/)
+    assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
+    assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
+    assert.match(
+      text,
+      /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 change to decide/,
+    )
+    assert.match(text, /\n20:01 ✗ ada: create failed: no licence left\\u001b\[2J$/)
+  })
+
+  it('fits every size that a window may have', () => {
+    for (const [width, height] of [
+      [40, 5],
+      [60, 12],
+      [81, 24],
+      [300, 80],
+    ] as const) {
+      const lines = watchLines(sight(), { width, height }, noPaint)
+      const widest = Math.max(...lines.map((line) => line.length))
+      assert.ok(widest <= Math.max(40, width), `${widest} of ${width}`)
+    }
+  })
+
+  it('says that it is held, and that the server is away', () => {
+    const held = summaryWith()
+    const batch = { ...held.batch, held: { by: 'ops', reason: 'too slow' } }
+    const shown = sight({ summary: { ...held, batch } })
+    assert.equal(watchLines(shown, { width: 80, height: 24 }, noPaint)[1], 'held by ops: too slow')
+    assert.match(watchLine(shown), /^held by ops: too slow \| prepare: 4 passed/)
+    const away = sight({ trouble: 'It does not answer.' })
+    assert.equal(watchLines(away, { width: 80, height: 24 }, noPaint)[1], 'It does not answer.')
+  })
+})
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+describe('matoolkit batch watch', () => {
+  let cli: Cli
+  before(async () => {
+    cli = await openCli()
+    await cli.api.world.publish(plain())
+    const members = people(5).map(({ key }) => ({ key, data: { Upn: key } }))
+    cli.api.world.answer = ({ parameters }) =>
+      /user1@/.test(String(parameters.Upn)) ? { fail: 'no licence left' } : { ok: true }
+    await cli.api.world.batch('plain', members, { startsInMin: 60 })
+    await cli.api.world.settle()
+  })
+  after(() => cli.close())
+
+  it('writes lines where there is no terminal, until time is up', async () => {
+    const said = await cli.cli('batch', 'watch', '1', '--timeout', '1s')
+    assert.equal(said.exit, 8, said.err)
+    assert.match(said.out, /^active \| 4 active, 1 failed, 0 removed/)
+    assert.ok(!said.out.includes('\u001b'))
+  })
+
+  it('refuses a batch that is not there', async () => {
+    assert.equal((await cli.cli('batch', 'watch', '99')).exit, 5)
+    assert.equal((await cli.cli('batch', 'watch', 'x')).exit, 2)
+  })
+
+  const reason = hasScript ? false : 'there is no script(1) to make a terminal with'
+  it('draws on a terminal, follows its size and gives it back on Ctrl-C', {
+    skip: reason,
+  }, async () => {
+    const resize = join(cli.folder, 'resize')
+    spawnSync('mkfifo', [resize])
+    // Reading the pipe waits until the test writes to it.
+    const narrower = `(cat "${resize}" > /dev/null; stty cols 60 < /dev/tty) &`
+    const command = `stty cols 90 rows 24; ${narrower} exec "${process.execPath}" src/main.ts batch watch 1`
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+      cwd: ROOT,
+      env: { ...process.env, TERM: 'xterm', NO_COLOR: '1' },
+    })
+    let screen = ''
+    const waiting: { pattern: RegExp; resolve: () => void }[] = []
+    terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text
+      for (const { pattern, resolve } of waiting) if (pattern.test(screen)) resolve()
+    })
+    const ended = new Promise<number | null>((resolve) => terminal.on('close', resolve))
+    const seeing = (pattern: RegExp) =>
+      Promise.race([new Promise<void>((resolve) => waiting.push({ pattern, resolve })), ended])
+    await seeing(/no licence left/)
+    writeFileSync(resize, 'now')
+    await seeing(/\[2J[\s\S]*no licence left/)
+    terminal.stdin.write('\u0003')
+    const code = await ended
+    const [wide = '', narrow = ''] = screen
+      .split('\u001b[2J')
+      .map((text) => stripVTControlCharacters(text).replaceAll('\r', ''))
+    assert.match(wide, /Batch 1 of plain · 5 members/, screen)
+    assert.match(wide, /prepare +█+▓+ {2}completed\n +4 passed · 1 failed/)
+    assert.match(wide, /✗ user1: create failed: no licence left/)
+    assert.match(narrow, /You stopped watching; batch 1 goes on by itself\./)
+    const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+    assert.ok(widest(wide) > 60 && widest(wide) <= 90, `a line has ${widest(wide)} characters`)
+    assert.ok(widest(narrow) <= 60, `a line has ${widest(narrow)} characters`)
+    assert.ok(screen.lastIndexOf('\u001b[?25h') > screen.lastIndexOf('\u001b[?25l'), 'no cursor')
+    assert.equal(code, 130)
+  })
+})
