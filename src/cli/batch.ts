@@ -122,6 +122,26 @@ Exit code: 0 the batch was completed, 1 it failed or was cancelled, 8 time was u
   run: async (call, args) => (await import('./batch-watch.ts')).watchBatch(call, args),
 }
 
+const REPORTING: Verb = {
+  name: 'report',
+  about: 'write the outcome of a batch to a file: who passed, who failed where and why',
+  args: [ID],
+  options: [
+    ['--file <path>', 'where to; batch-{id}-report.html unless given, - for the terminal'],
+    ['--force', 'replace a file that is there'],
+  ],
+  choices: [
+    [
+      '--format <format>',
+      'html is a page to read and print, csv has a line for each member, json everything; as the name of the file ends, else html',
+      ['html', 'csv', 'json'],
+    ],
+  ],
+  more: 'The file names people: only you can read it until you say otherwise.',
+  examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
+  run: async (...given) => (await import('./report.ts')).reportBatch(...given),
+}
+
 const CHANGING: readonly Verb[] = [
   {
     name: 'create',
@@ -143,6 +163,7 @@ const CHANGING: readonly Verb[] = [
       ['--phase <name>', 'refuse unless this is the next one'],
       ['--allow-stragglers', 'although some are not through the phase before'],
       ...CHANGE,
+      DRY_RUN,
       ...WAITING,
     ],
     examples: ['batch advance 7', 'batch advance 7 --phase cutover --yes --wait --timeout 8h'],
@@ -152,7 +173,7 @@ const CHANGING: readonly Verb[] = [
     name: 'cancel',
     about: 'end a batch for good',
     args: [ID],
-    options: [...CHANGE, ...WAITING],
+    options: [...CHANGE, DRY_RUN, ...WAITING],
     examples: ['batch cancel 7 --reason "postponed to autumn"'],
     run: cancelBatch,
   },
@@ -291,6 +312,6 @@ const HELPING: readonly Verb[] = [
 
 export function addBatch(program: Command, io: Io): void {
   const noun = program.command('batch').description('look after batches and their members')
-  const verbs = [...LOOKING, WATCHING, ...CHANGING, ...OPERATING, ...HELPING]
+  const verbs = [...LOOKING, WATCHING, REPORTING, ...CHANGING, ...OPERATING, ...HELPING]
   for (const verb of verbs) addVerb(noun, io, verb)
 }

@@ -1,0 +1,206 @@
+// Completion for bash, zsh and fish, each in its own language. All three walk over what was typed in the same way: a flag that
+// takes a value takes the next word, a word that names a command leads into it, and what may follow there is offered. Where a
+// value may be anything, files are.
+
+export interface Place {
+  /** The words that lead here; none for the program itself. */
+  readonly path: readonly string[]
+  readonly words: readonly { readonly name: string; readonly about: string }[]
+  /** What its arguments may be, where only some words fit. */
+  readonly values: readonly string[]
+  readonly flags: readonly FlagWords[]
+}
+
+interface FlagWords {
+  readonly names: readonly string[]
+  readonly about: string
+  readonly takesValue: boolean
+  /** None when any value fits. */
+  readonly values: readonly string[]
+}
+
+export type Shell = 'bash' | 'zsh' | 'fish'
+
+export const COMPLETION_SHELLS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = {
+  bash,
+  zsh,
+  fish,
+}
+
+/** For bash and zsh, in which a text in single quotes has no special characters but the quote itself. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const namesOf = (flags: readonly FlagWords[]): string[] => flags.flatMap(({ names }) => names)
+const takingOf = ({ flags }: Place): string[] => namesOf(flags.filter((one) => one.takesValue))
+
+/** Branches of a `case` over a flag with the words before it, for flags whose values are known. */
+const valueBranches = (places: readonly Place[]): string[] =>
+  places.flatMap(({ path, flags }) =>
+    flags
+      .filter(({ values }) => values.length > 0)
+      .map(({ names, values }) => {
+        const patterns = names.map((name) => quoted([...path, name].join(' ')))
+        return `    ${patterns.join('|')}) values=${quoted(values.join(' '))} ;;`
+      }),
+  )
+
+function bash(places: readonly Place[]): string {
+  const branches = places.map((place) => {
+    const words = [...place.words.map(({ name }) => name), ...place.values]
+    const flags = place.flags.map(({ names }) => names[0]!)
+    return `    ${quoted(place.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(place).join(' '))} ;;`
+  })
+  return `# bash completion for matoolkit; made by "matoolkit completion bash"
+_matoolkit_at() {
+  words='' flags='' takes=''
+  case "$1" in
+${branches.join('\n')}
+  esac
+}
+
+_matoolkit_values() {
+  values=''
+  case "$1" in
+${valueBranches(places).join('\n')}
+  esac
+}
+
+_matoolkit() {
+  local words flags takes values word place='' taking='' at
+  local current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=()
+  _matoolkit_at ''
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    word="\${COMP_WORDS[at]}"
+    if [[ -n $taking ]]; then
+      taking=''
+    elif [[ " $takes " == *" $word "* ]]; then
+      taking="$word"
+    elif [[ " $words " == *" $word "* ]]; then
+      place="\${place:+$place }$word"
+      _matoolkit_at "$place"
+    fi
+  done
+  if [[ -n $taking ]]; then
+    _matoolkit_values "$place $taking"
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+  elif [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$current"))
+  else
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  fi
+}
+
+# Files where nothing else fits.
+complete -o default -F _matoolkit matoolkit`
+}
+
+function zsh(places: readonly Place[]): string {
+  const described = (name: string, about: string) =>
+    quoted(`${name.replaceAll(':', '\\:')}:${about}`)
+  const branches = places.map((place) => {
+    const words = [
+      ...place.words.map(({ name, about }) => described(name, about)),
+      ...place.values.map((value) => described(value, '')),
+    ]
+    const flags = place.flags.flatMap(({ names, about }) =>
+      names.map((name) => described(name, about)),
+    )
+    return `    ${quoted(place.path.join(' '))})
+      next=(${words.join(' ')})
+      flags=(${flags.join(' ')})
+      takes=(${takingOf(place).join(' ')}) ;;`
+  })
+  return `#compdef matoolkit
+# zsh completion for matoolkit; made by "matoolkit completion zsh"
+_matoolkit_at() {
+  next=() flags=() takes=()
+  case "$1" in
+${branches.join('\n')}
+  esac
+}
+
+_matoolkit_values() {
+  values=''
+  case "$1" in
+${valueBranches(places).join('\n')}
+  esac
+}
+
+_matoolkit() {
+  local -a next flags takes names
+  local values word place='' taking=''
+  _matoolkit_at ''
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    names=("\${(@)next%%:*}")
+    if [[ -n $taking ]]; then
+      taking=''
+    elif (( \${takes[(Ie)$word]} )); then
+      taking=$word
+    elif (( \${names[(Ie)$word]} )); then
+      place="\${place:+$place }$word"
+      _matoolkit_at "$place"
+    fi
+  done
+  if [[ -n $taking ]]; then
+    _matoolkit_values "$place $taking"
+    if [[ -n $values ]]; then
+      compadd -- \${=values}
+    else
+      _files
+    fi
+  elif [[ \${words[CURRENT]} == -* ]]; then
+    _describe -o flag flags
+  elif (( \${#next} )); then
+    _describe word next
+  else
+    _files
+  fi
+}
+
+if [[ \${funcstack[1]} == _matoolkit ]]; then
+  _matoolkit "$@"
+else
+  compdef _matoolkit matoolkit
+fi`
+}
+
+function fish(places: readonly Place[]): string {
+  const text = (raw: string) => `'${raw.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+  const lines = places.flatMap(({ path, words, values, flags }) => {
+    const exactly = text(['__matoolkit_at', ...path].join(' '))
+    const within = text(['__matoolkit_within', ...path].join(' '))
+    const offered = [...words, ...values.map((name) => ({ name, about: '' }))]
+    return [
+      ...offered.map(
+        ({ name, about }) =>
+          `complete -c matoolkit -f -n ${exactly} -a ${name}${about ? ` -d ${text(about)}` : ''}`,
+      ),
+      ...flags.map(({ names, about, takesValue, values: known }) => {
+        const spelled = names.map((name) =>
+          name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
+        )
+        const value = known.length > 0 ? ` -x -a ${text(known.join(' '))}` : takesValue ? ' -r' : ''
+        return `complete -c matoolkit -n ${path.length === 0 ? exactly : within} ${spelled.join(' ')}${value} -d ${text(about)}`
+      }),
+    ]
+  })
+  return `# fish completion for matoolkit; made by "matoolkit completion fish"
+function __matoolkit_typed
+    # What was typed before this word, without the program and without flags.
+    set -l typed (commandline -opc)
+    string match -v -- '-*' $typed[2..-1]
+end
+
+function __matoolkit_at
+    set -l typed (__matoolkit_typed)
+    test "$typed" = "$argv"
+end
+
+function __matoolkit_within
+    set -l typed (__matoolkit_typed)
+    test (count $typed) -ge (count $argv); and test "$typed[1..(count $argv)]" = "$argv"
+end
+
+${lines.join('\n')}`
+}

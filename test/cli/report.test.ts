@@ -1,0 +1,149 @@
+// The report of a batch in its three forms, of a batch with people who passed, failed and left, and with names made to do harm.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import { EXIT } from '../../src/errors.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { type Cli, openCli } from './against-api.ts'
+
+const PASSED = 'ada@x.example'
+const FAILED = '=cmd|calc@x.example'
+const LEFT = '<script>alert(1)</script>@x.example'
+const ERROR = '"Boom" & <b>bust</b> for =1+1'
+
+interface Report {
+  readonly batch: { readonly id: number; readonly status: string }
+  readonly phases: readonly { readonly phaseName: string }[]
+  readonly failures: { readonly count: number }
+  readonly course: readonly { readonly event: string }[]
+  readonly members: readonly { readonly memberKey: string; readonly status: string }[]
+}
+
+describe('matoolkit batch report', () => {
+  let run: Cli
+  before(async () => {
+    run = await openCli()
+    const { world } = run.api
+    world.answer = ({ parameters, functionName }) =>
+      functionName === 'Switch-Thing' && parameters.Upn === FAILED ? { fail: ERROR } : { ok: {} }
+    await world.publish(plain())
+    const file = run.file('people.csv', plainCsv(PASSED, FAILED, LEFT))
+    await run.json('batch', 'create', 'plain', file)
+    for (const _ of ['prepare', 'cutover']) {
+      await run.json('batch', 'advance', '1', '--yes')
+      await world.settle()
+    }
+    await run.json('batch', 'remove-member', '1', '3', '--yes')
+    await world.settle()
+  })
+  after(() => run.close())
+  const path = (name: string) => join(run.folder, name)
+  const report = async (name: string, ...more: string[]) => {
+    const said = await run.cli('batch', 'report', '1', '--file', path(name), ...more)
+    assert.equal(said.exit, EXIT.ok, said.err)
+    return readFileSync(path(name), 'utf8')
+  }
+
+  it('is a table of members that a spreadsheet cannot be made to run', async () => {
+    const rows = parse(await report('wave.csv'), { columns: true }) as Record<string, string>[]
+    assert.deepEqual(
+      rows.map(({ member, status, failedPhase, failedStep, error }) => [
+        ...[member, status, failedPhase, failedStep, error],
+      ]),
+      [
+        [LEFT, 'removed', '', '', ''],
+        [`'${FAILED}`, 'failed', 'cutover', 'switch', `${ERROR} (TestError)`],
+        [PASSED, 'active', '', '', ''],
+      ],
+    )
+  })
+
+  it('is JSON as the API says it', async () => {
+    const { batch, phases, failures, course, members } = JSON.parse(
+      await report('wave.json'),
+    ) as Report
+    assert.deepEqual([batch.id, batch.status, failures.count], [1, 'completed', 1])
+    assert.deepEqual(
+      phases.map(({ phaseName }) => phaseName),
+      ['prepare', 'cutover'],
+    )
+    assert.deepEqual(
+      new Set(members.map(({ memberKey, status }) => `${memberKey} ${status}`)),
+      new Set([`${PASSED} active`, `${FAILED} failed`, `${LEFT} removed`]),
+    )
+    assert.ok(course.some(({ event }) => event === 'complete'))
+  })
+
+  it('is a page that says how it went, needs nothing else and understands no name as HTML', async () => {
+    const page = await report('wave.html')
+    assert.match(page, /Completed: 1 of 3 members passed, 1 failed, 1 removed\./)
+    assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;@x.example'))
+    assert.ok(page.includes('&quot;Boom&quot; &amp; &lt;b&gt;bust&lt;/b&gt;'))
+    assert.doesNotMatch(page, /<(?:script|link|img|iframe|object)\b|\bsrc=|url\(|@import|\bon\w+=/i)
+    assert.match(page, /default-src 'none'/)
+    assert.equal(statSync(path('wave.html')).mode & 0o777, 0o600)
+  })
+
+  it('can be read by ear: language, title, headings in order, captions, heads of rows and columns', async () => {
+    const page = await report('ear.html')
+    assert.match(page, /<html lang="en">[\s\S]*<title>Batch 1 of plain<\/title>/)
+    const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => level)
+    assert.deepEqual(levels, ['1', ...Array.from({ length: levels.length - 1 }, () => '2')])
+    const times = (pattern: RegExp) => page.match(pattern)?.length ?? 0
+    assert.equal(times(/<table>/g), times(/<table><caption>[^<]+<\/caption>/g))
+    assert.equal(times(/<th\b/g), times(/<th scope="(?:row|col)">/g))
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+    assert.equal(new Set(ids).size, ids.length)
+    for (const [, id] of page.matchAll(/aria-labelledby="([^"]+)"/g)) assert.ok(ids.includes(id))
+    assert.match(page, /@media print/)
+  })
+
+  it('goes to the terminal when asked, in the form that is named', async () => {
+    const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
+    assert.match(out, /^member,status,failedPhase,/)
+    assert.equal(out.trimEnd().split('\r\n').length, 4)
+  })
+
+  it('says what it wrote, in every form of answer', async () => {
+    const file = path('said.html')
+    const { out } = await run.cli('batch', 'report', '1', '--file', file)
+    assert.match(out, /^file +\S+said\.html$/m)
+    const told = await run.json('batch', 'report', '1', '--file', file, '--force')
+    assert.deepEqual([told.file, told.format, told.status], [file, 'html', 'completed'])
+  })
+
+  it('replaces no file unasked and leaves no half of one', async () => {
+    writeFileSync(path('mine.csv'), 'mine')
+    const there = await run.cli('batch', 'report', '1', '--file', path('mine.csv'))
+    assert.deepEqual([there.exit, /FILE_EXISTS/.test(there.err)], [EXIT.conflict, true])
+    assert.equal(readFileSync(path('mine.csv'), 'utf8'), 'mine')
+    const nowhere = await run.cli('batch', 'report', '1', '--file', path('no/such/a.csv'))
+    assert.match(nowhere.err, /\(FILE_UNWRITABLE\)/)
+    const none = await run.cli('batch', 'report', '9', '--file', path('none.csv'))
+    assert.equal(none.exit, EXIT.notFound)
+    assert.ok(!existsSync(path('none.csv')) && !existsSync(path('none.csv.part')))
+    assert.equal((await run.cli('batch', 'report', 'x')).exit, EXIT.usage)
+  })
+
+  it('reads members page by page and says when a page does not list all', async () => {
+    const { world } = run.api
+    const keys = Array.from(
+      { length: 5_203 },
+      (_, at) => `p${String(at).padStart(5, '0')}@x.example`,
+    )
+    const file = run.file('many.csv', plainCsv(...keys))
+    const { batchId } = await run.json('batch', 'create', 'plain', file)
+    await world.settle()
+    const id = String(batchId)
+    await run.cli('batch', 'report', id, '--file', path('many.html'))
+    const page = readFileSync(path('many.html'), 'utf8')
+    assert.match(page, /The first 5,000 of 5,203; reports in CSV and JSON list all\./)
+    assert.match(page, /The batch was not at its end when this was made/)
+    await run.cli('batch', 'report', id, '--file', path('many.csv.csv'))
+    const rows = readFileSync(path('many.csv.csv'), 'utf8').trimEnd().split('\r\n')
+    assert.equal(rows.length, keys.length + 1)
+    assert.equal(new Set(rows).size, rows.length)
+  })
+})
