@@ -189,7 +189,10 @@ function fish(places: readonly Place[]): string {
 function __matoolkit_typed
     # What was typed before this word, without the program and without flags.
     set -l typed (commandline -opc)
-    string match -v -- '-*' $typed[2..-1]
+    set -e typed[1]
+    for word in $typed
+        string match -q -- '-*' $word; or echo $word
+    end
 end
 
 function __matoolkit_at
@@ -199,7 +202,7 @@ end
 
 function __matoolkit_within
     set -l typed (__matoolkit_typed)
-    test (count $typed) -ge (count $argv); and test "$typed[1..(count $argv)]" = "$argv"
+    string match -q -- "$argv *" "$typed "
 end
 
 ${lines.join('\n')}`

@@ -1,0 +1,138 @@
+// What a shell offers when Tab is pressed, asked of the shells themselves where they are installed; bash is everywhere.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Command } from 'commander'
+import { placesOf } from '../../src/cli/completion.ts'
+import { COMPLETION_SHELLS, type Shell } from '../../src/cli/completion-shells.ts'
+import { NOUNS } from '../../src/cli/nouns.ts'
+import { EXIT } from '../../src/errors.ts'
+import { say } from './against-api.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-completion-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const hasShell = (shell: string): boolean =>
+  spawnSync(shell, ['-c', 'true'], { stdio: 'ignore' }).status === 0
+
+/** Runs a text in a shell and gives its lines. */
+function linesOf(shell: Shell, text: string): string[] {
+  const file = join(folder, `run.${shell}`)
+  writeFileSync(file, text)
+  const { stdout, stderr, status } = spawnSync(shell, [file], { encoding: 'utf8', cwd: folder })
+  assert.equal(status, 0, stderr)
+  assert.equal(stderr, '')
+  return stdout.split('\n').filter(Boolean)
+}
+
+/** Asks for completions of the last word as each shell would. */
+const ASK: Readonly<Record<Shell, (script: string, words: readonly string[]) => string[]>> = {
+  bash: (script, words) =>
+    linesOf(
+      'bash',
+      `${script}
+COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
+COMP_CWORD=${words.length - 1}
+_matoolkit
+printf '%s\\n' "\${COMPREPLY[@]}"
+`,
+    ),
+  // zsh completes only on a terminal; here the two functions that would show something say it instead.
+  zsh: (script, words) =>
+    linesOf(
+      'zsh',
+      `compdef() { : }
+_describe() { local name=$@[-1]; print -l -- "\${(@)\${(P)name}%%:*}" }
+compadd() { shift; print -l -- "$@" }
+_files() { : }
+${script}
+words=(${words.map((word) => `'${word}'`).join(' ')})
+CURRENT=${words.length}
+_matoolkit
+`,
+    ).filter((word) => word.startsWith(words.at(-1)!)),
+  fish: (script, words) =>
+    linesOf(
+      'fish',
+      `function fish_prompt; end
+${script}
+complete -C '${words.join(' ')}'
+`,
+    ).map((line) => line.split('\t')[0]!),
+}
+
+/** What is typed, and what must and must not be offered. */
+const ASKED: readonly [typed: string, offered: readonly string[], not: readonly string[]][] = [
+  ['matoolkit ', Object.keys(NOUNS), ['list']],
+  ['matoolkit ba', ['batch'], ['auth']],
+  ['matoolkit batch ', ['list', 'watch', 'report', 'advance'], ['batch', 'login']],
+  ['matoolkit batch re', ['report', 'resume', 'retry'], ['list']],
+  ['matoolkit batch list --', ['--runbook', '--status', '--output', '--help'], ['--reason']],
+  ['matoolkit batch list --output ', ['table', 'json', 'yaml', 'csv'], ['--help']],
+  ['matoolkit batch list -o js', ['json'], ['table']],
+  ['matoolkit batch report 7 --format ', ['html', 'csv', 'json'], ['table']],
+  ['matoolkit batch list --runbook member --st', ['--status'], ['--search']],
+  ['matoolkit completion ', ['bash', 'zsh', 'fish'], ['batch']],
+]
+
+describe('completion', () => {
+  const scripts = new Map<string, string>()
+  before(async () => {
+    for (const shell of Object.keys(COMPLETION_SHELLS)) {
+      const { exit, out, err } = await say({}, ['completion', shell])
+      assert.equal(exit, EXIT.ok, err)
+      scripts.set(shell, out)
+    }
+  })
+
+  for (const shell of Object.keys(COMPLETION_SHELLS) as Shell[]) {
+    describe(`of ${shell}`, { skip: hasShell(shell) ? false : `${shell} is not here` }, () => {
+      for (const [typed, offered, not] of ASKED) {
+        it(`offers after "${typed}" what may follow`, () => {
+          const found = ASK[shell](scripts.get(shell)!, typed.split(' '))
+          assert.deepEqual(
+            offered.filter((word) => !found.includes(word)),
+            [],
+            found.join(' '),
+          )
+          assert.deepEqual(
+            not.filter((word) => found.includes(word)),
+            [],
+          )
+        })
+      }
+    })
+  }
+
+  it('knows every command, flag and value in every shell', () => {
+    const program = new Command('program').option(
+      '-x, --extra <how>',
+      'it\'s `$(odd)`: \\ "really"',
+    )
+    program.command('noun').description('a noun').command('verb').description('its verb')
+    const places = placesOf(program)
+    assert.deepEqual(
+      places.map(({ path }) => path.join(' ')),
+      ['', 'noun', 'noun verb'],
+    )
+    for (const [shell, write] of Object.entries(COMPLETION_SHELLS)) {
+      const script = write(places)
+      for (const word of ['noun', 'verb', 'extra']) assert.ok(script.includes(word), shell)
+      if (hasShell(shell)) {
+        const file = join(folder, `odd.${shell}`)
+        writeFileSync(file, script)
+        const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' })
+        assert.deepEqual([status, stderr], [0, ''], shell)
+      }
+    }
+  })
+
+  it('of a shell that nobody has is wrong usage', async () => {
+    const { exit, err } = await say({}, ['completion', 'csh'])
+    assert.equal(exit, EXIT.usage)
+    assert.match(err, /bash, zsh, fish/)
+  })
+})
