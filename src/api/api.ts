@@ -12,7 +12,7 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { openEventFeed } from './event-feed.ts'
-import { makeMeter } from './metrics.ts'
+import { type Meter, makeMeter } from './metrics.ts'
 import type { Preview } from './preview.ts'
 import { allRoutes } from './routes.ts'
 import { buildServer } from './server.ts'
@@ -110,14 +110,18 @@ export function openApi(options: ApiOptions): Api {
     },
     stop: async (giveUp) => {
       stopping.abort()
-      await Promise.all([upkeep.stop(giveUp), closeServer(server, giveUp)])
+      await Promise.all([upkeep.stop(giveUp), closeServer(server, meter, giveUp)])
     },
   }
 }
 
-/** Requests that have begun are let end; at `giveUp` their connections are cut. */
+/**
+ * Requests that have begun are let end; with the last of them all connections are cut (server.ts), at `giveUp` in any case. Node
+ * closes kept connections by itself, but not those that have sent nothing yet: one of them kept a server from ending for a minute.
+ */
 async function closeServer(
   server: ReturnType<typeof buildServer>,
+  meter: Meter,
   giveUp: AbortSignal | undefined,
 ): Promise<void> {
   let isCut = false
@@ -128,7 +132,9 @@ async function closeServer(
   if (giveUp?.aborted) cut()
   giveUp?.addEventListener('abort', cut)
   try {
-    await server.close()
+    const closed = server.close()
+    if (meter.inFlight() === 0) server.server.closeAllConnections()
+    await closed
   } finally {
     giveUp?.removeEventListener('abort', cut)
   }

@@ -20,6 +20,8 @@ export interface Answered {
 export interface Meter {
   begin(): void
   end(answered: Answered): void
+  /** How many requests are being answered. */
+  inFlight(): number
   lines(): string[]
 }
 
@@ -40,6 +42,7 @@ export function makeMeter(): Meter {
       one.sumMs += ms
       for (const [index, limit] of BUCKETS_MS.entries()) if (ms <= limit) one.buckets[index]! += 1
     },
+    inFlight: () => inFlight,
     lines: () => [
       ...head('matoolkit_http_in_flight', 'gauge', 'Requests being answered.'),
       `matoolkit_http_in_flight ${inFlight}`,

@@ -145,8 +145,9 @@ function noteEnd(
   meter.end({ method, route, status, ms: reply.elapsedTime })
   const ms = Math.round(reply.elapsedTime)
   log.info({ requestId, method, route, status, ms, actor }, 'A request has ended.')
-  // A stream's headers promised to keep its connection, which would keep a server that stops from ending for a minute.
-  if (stopping.aborted) setImmediate(() => request.server.server.closeIdleConnections())
+  if (stopping.aborted && meter.inFlight() === 0) {
+    setImmediate(() => request.server.server.closeAllConnections())
+  }
 }
 
 declare module 'fastify' {

@@ -344,3 +344,14 @@ it('a port that is taken is said with what to do', async () => {
     await first.close()
   }
 })
+
+it('a connection that never says anything keeps no server from stopping', async () => {
+  const api = await openApiUnderTest()
+  const { hostname, port } = new URL(api.url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  await new Promise<void>((resolve) => socket.once('connect', resolve))
+  const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.on('error', () => {})
+  await api.close()
+  await ended
+})
