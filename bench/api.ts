@@ -1,6 +1,7 @@
 // How long an operator waits: lists, searches and the summary of a batch of 100,000 members and 500,000 steps on PostgreSQL, asked
 // by twenty clients at once over HTTP, sign-in and audit rows included. Each question is asked in a round of its own; memory is
-// looked at after a collection, before and after all of them. The API and its server have processes of their own.
+// looked at after a collection, before and after all of them. The API and its server have processes of their own; what each request
+// costs them in processor time is told beside the waiting, because a busy machine lengthens only the waiting.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,6 +17,7 @@ import { publishRunbook } from '../src/engine/publish.ts'
 import { startPostgres } from '../test/postgres-server.ts'
 import type { Said } from './api-process.ts'
 import { type Bench, round, timeMs } from './bench.ts'
+import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
 import { benchDoor } from './engine-process.ts'
 
 const MEMBERS = 100_000
@@ -70,7 +72,7 @@ export const apiBench: Bench = {
     try {
       const fillMs = await timeMs(() => fill(db))
       say(`${MEMBERS} members and ${MEMBERS * STEPS} steps made in ${Math.round(fillMs / 1_000)} s`)
-      return await measure(server.url, join(folder, 'private', 'token'), say)
+      return await measure(db, server.url, join(folder, 'private', 'token'), say)
     } finally {
       await db.close()
       server.destroy()
@@ -115,7 +117,12 @@ async function fill(db: Db): Promise<void> {
     analyze;`)
 }
 
-async function measure(databaseUrl: string, tokenFile: string, say: (line: string) => void) {
+async function measure(
+  db: Db,
+  databaseUrl: string,
+  tokenFile: string,
+  say: (line: string) => void,
+) {
   const child = fork(new URL('api-process.ts', import.meta.url), [databaseUrl, tokenFile], {
     execArgv: ['--expose-gc'],
   })
@@ -126,7 +133,15 @@ async function measure(databaseUrl: string, tokenFile: string, say: (line: strin
     const before = await memoryOf(child)
     const questions: Record<string, unknown> = {}
     for (const [name, ask] of Object.entries(QUESTIONS)) {
-      const figures = await askAll(url, token, ask)
+      const before = await cpuMsOf(db, child)
+      const asked = await askAll(url, token, ask)
+      const after = await cpuMsOf(db, child)
+      const each = (ms: number) => round(ms / (CLIENTS * REQUESTS_PER_CLIENT))
+      const cpuMs = {
+        api: each(after.api - before.api),
+        postgres: each(after.postgres - before.postgres),
+      }
+      const figures = { ...asked, cpuMs }
       questions[name] = figures
       say(`${name.padEnd(16)} ${JSON.stringify(figures)}`)
     }
@@ -143,6 +158,12 @@ async function measure(databaseUrl: string, tokenFile: string, say: (line: strin
     child.kill('SIGTERM')
     await once(child, 'exit')
   }
+}
+
+/** Processor time so far: what a busy machine leaves as it is. */
+async function cpuMsOf(db: Db, { pid }: ChildProcess) {
+  if (!canMeasureCpu()) return { api: Number.NaN, postgres: Number.NaN }
+  return { api: cpuOfProcessUs(pid!) / 1_000, postgres: (await cpuOfServerUs(db)) / 1_000 }
 }
 
 async function memoryOf(child: ChildProcess) {
