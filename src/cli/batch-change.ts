@@ -120,21 +120,22 @@ export async function advanceBatch(
     throw new MatoolkitError('REFUSED', { reason })
   }
   const batch = body.batch as Row
-  const what = `Phase "${next}" of ${named(batch)} begins for ${counted(membersIn(batch), 'member')}.`
-  await confirm(call, {
-    what: next === 'init' ? `The init of ${named(batch)} begins.` : what,
-    members: membersIn(batch),
-  })
+  const dryRun = flags.dryRun === true
+  const begins =
+    next === 'init' ? `The init of ${named(batch)}` : `Phase "${next}" of ${named(batch)}`
+  const what = `${begins} begins for ${counted(membersIn(batch), 'member')}.`
+  if (!dryRun) await confirm(call, { what, members: membersIn(batch) })
   const reason = textFlag(flags, 'reason')
   const done = await client.post<Row>(`${path}/advance`, {
     body: {
       expectedPhase: next,
       allowStragglers: flags.allowStragglers === true,
+      dryRun,
       ...(reason !== undefined && { reason }),
     },
     ifMatch: flags.yes ? null : etag,
   })
-  if (!flags.wait) return showChanged(call, done.body)
+  if (!flags.wait || dryRun) return showChanged(call, done.body)
   const rest = await waitForRest(call, id!)
   await showChanged(call, rest)
   const { status } = (rest.phases as unknown as Row[]).find((one) => one.phaseName === next) ?? {}
@@ -160,8 +161,7 @@ export const decideBatch =
       if (!flags.yes) ifMatch = seen.etag
     }
     const reason = await reasonFrom(call)
-    const dryRun = verb === 'cancel' ? {} : { dryRun: flags.dryRun === true }
-    const body: Json = { reason, ...dryRun, ...fields?.(flags) }
+    const body: Json = { reason, dryRun: flags.dryRun === true, ...fields?.(flags) }
     const done = await call.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
     const overdue = (done.body.overdue ?? []) as unknown as Row[]
     for (const { phaseName, dueAt } of overdue) {

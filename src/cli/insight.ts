@@ -1,8 +1,7 @@
 // What an operator asks at night, each by one command: what failed and why, what is stuck, what happened, what happened to this one
-// person; and who works, who did what, and what the sources said.
+// person; and who works, and what the sources said.
 import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
-import { EXIT } from '../errors.ts'
 import { batchPath, memberPath } from './batch-look.ts'
 import { type Call, type Flags, segment, showPages, textFlag } from './call.ts'
 import type { Io } from './io.ts'
@@ -16,10 +15,10 @@ const FAILURES: readonly Column[] = [
   ['COUNT', 'count'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
-  ['ERROR', 'sample.message'],
   ['FIRST', 'firstSeenAt'],
   ['LAST', 'lastSeenAt'],
   ['STEP ID', 'sample.stepId'],
+  ['ERROR', 'sample.message'],
 ]
 const STUCK: readonly Column[] = [
   ['WHAT', 'kind'],
@@ -228,66 +227,5 @@ export function addSourceIssues(program: Command, io: Io): void {
         columns: ISSUES,
         empty: 'The last good tick left nothing unused.',
       }),
-  })
-}
-
-const AUDIT: readonly Column[] = [
-  ['ID', 'id'],
-  ['AT', 'at'],
-  ['WHO', 'actorName'],
-  ['DID', 'action'],
-  ['TO', 'subject'],
-  ['REASON', 'reason'],
-  ['SEALED', 'isSealed'],
-]
-const VERDICT: readonly Column[] = [
-  ['chain', ({ broken }) => (broken ? 'broken' : 'ok')],
-  ['broken at', 'broken.sealNumber'],
-  ['because', 'broken.why'],
-  ['sealed rows', 'head.sealed'],
-  ['not sealed yet', 'unsealed'],
-  ['head', 'head.hash'],
-]
-
-export function addAudit(program: Command, io: Io): void {
-  const noun = program.command('audit').description('see who did what')
-  addVerb(noun, io, {
-    name: 'list',
-    about: 'list what people did, newest first',
-    options: [
-      ['--actor <id>', 'of this person or application'],
-      ['--action <name>', 'of this kind, such as batch.cancel'],
-      ['--subject <text>', 'to this, such as "batch 7"'],
-      ['--from <time>', 'from this time on, such as 2030-03-01T20:00:00Z'],
-      ['--before <time>', 'before this time'],
-      ...PAGED,
-    ],
-    examples: ['audit list --subject "batch 7"', 'audit list --all --output csv > audit.csv'],
-    run: (call, _, flags) =>
-      showPages(call, {
-        path: '/api/audit',
-        query: Object.fromEntries(
-          ['actor', 'action', 'subject', 'from', 'before'].map((n) => [n, textFlag(flags, n)]),
-        ),
-        rows: 'entries',
-        columns: AUDIT,
-        empty: 'Nobody did anything.',
-      }),
-  })
-  addVerb(noun, io, {
-    name: 'verify',
-    about: 'check that nothing in the audit was changed, added or cut off',
-    options: [
-      ['--sealed <number>', 'with the head of an earlier check: its number of rows'],
-      ['--hash <text>', 'and its hash'],
-    ],
-    more: 'Keep the head: a later check with it also shows whether rows were cut off.\n\nExit code: 0 the chain holds, 1 it is broken.',
-    examples: ['audit verify', 'audit verify --output json > audit-head.json'],
-    run: async ({ client, show, io: own }, _, flags) => {
-      const query = { sealed: textFlag(flags, 'sealed'), hash: textFlag(flags, 'hash') }
-      const { body } = await client.get<Row>('/api/audit/verification', query)
-      await show.one(body as Json, VERDICT)
-      if (body.broken) own.exitCode = EXIT.failed
-    },
   })
 }

@@ -116,7 +116,10 @@ describe('a manual migration by commands', () => {
       (await cli.cli('batch', 'steps', '1', '--status', 'failed')).out,
       /bob@x\.example +cutover +switch +failed/,
     )
-    assert.match((await cli.cli('failures', '1')).out, /\n +2 +cutover +switch +no licence left/)
+    assert.match(
+      (await cli.cli('failures', '1')).out,
+      /\n +2 +cutover +switch .* no licence left\n/,
+    )
     assert.match(
       (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,
       /\nSteps\n[\s\S]*switch +failed[\s\S]*\nWhat happened/,

@@ -1,0 +1,77 @@
+// The generated part of docs/cli.md: every command with its help, from the program's own table of commands.
+// `node scripts/run.mjs scripts/docs-cli.ts --write` writes it, test/cli/documents.test.ts compares it.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import type { Io } from '../src/cli/io.ts'
+import { allCommands } from '../src/cli/nouns.ts'
+import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+
+const HELP_WIDTH = 100
+
+/** Nothing is run here, so nothing is said. */
+const SILENT: Io = {
+  out: () => {},
+  err: () => {},
+  paint: (_, text) => text,
+  width: null,
+  progress: () => {},
+  canAsk: false,
+  ask: async () => '',
+  exitCode: 0,
+}
+
+const program = new Command('matoolkit').configureOutput({ getOutHelpWidth: () => HELP_WIDTH })
+for (const add of await allCommands()) add(program, SILENT)
+
+export const CLI_DOCUMENTS: readonly GeneratedDocument[] = [
+  { file: 'docs/cli.md', section: 'list', render: renderList },
+  { file: 'docs/cli.md', section: 'commands', render: renderCommands },
+]
+
+interface Leaf {
+  readonly words: string
+  readonly command: Command
+}
+
+const leavesOf = (command: Command, words: string): Leaf[] =>
+  command.commands.length === 0
+    ? [{ words, command }]
+    : command.commands.flatMap((one) => leavesOf(one, `${words} ${one.name()}`))
+
+const nouns = () => program.commands.map((noun) => ({ noun, leaves: leavesOf(noun, noun.name()) }))
+
+function renderList(): string {
+  const rows = nouns().flatMap(({ leaves }) =>
+    leaves.map(({ words, command }) => [`[${words}](#${anchorOf(words)})`, command.description()]),
+  )
+  return markdownTable(['Command', 'What it does'], rows)
+}
+
+const anchorOf = (words: string): string => words.replaceAll(' ', '-')
+
+function renderCommands(): string {
+  return nouns()
+    .flatMap(({ leaves }) => leaves.map(renderCommand))
+    .join('\n\n')
+}
+
+function renderCommand({ words, command }: Leaf): string {
+  const parts: string[] = []
+  command
+    .configureOutput({
+      writeOut: (text) => void parts.push(text),
+      getOutHelpWidth: () => HELP_WIDTH,
+    })
+    .outputHelp()
+  const text = parts.join('').trimEnd().replaceAll(/ +$/gm, '')
+  return `### ${words}\n\n\`\`\`text\n${text}\n\`\`\``
+}
+
+if (import.meta.main && process.argv[2] === '--write') {
+  const root = join(import.meta.dirname, '..')
+  for (const document of CLI_DOCUMENTS) {
+    const path = join(root, document.file)
+    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
+  }
+}

@@ -1,0 +1,77 @@
+// docs/cli.md agrees with the program, and docs/tutorial.md can be followed to its end.
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { expectedText } from '../../scripts/docs.ts'
+import { CLI_DOCUMENTS } from '../../scripts/docs-cli.ts'
+import { EXIT } from '../../src/errors.ts'
+import { ROOT, start } from './processes.ts'
+
+const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+describe('docs/cli.md', () => {
+  for (const document of CLI_DOCUMENTS) {
+    it(`agrees with the program: ${document.section}`, () => {
+      const text = textOf(document.file)
+      const advice = 'run: node scripts/run.mjs scripts/docs-cli.ts --write'
+      assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)
+    })
+  }
+
+  it('names every exit code', () => {
+    const named = [...textOf('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) =>
+      Number(code),
+    )
+    for (const code of Object.values(EXIT)) assert.ok(named.includes(code), `exit code ${code}`)
+  })
+})
+
+interface Told {
+  readonly args: readonly string[]
+  /** The lines that the page shows under the command; more may follow. */
+  readonly shows: string
+}
+
+/** The commands of the page in their order, each with what it is said to answer. */
+function tutorialCommands(): Told[] {
+  const blocks = [...textOf('docs/tutorial.md').matchAll(/```console\n([\s\S]*?)```/g)]
+  return blocks.flatMap(([, block]) =>
+    block!
+      .split(/^\$ /m)
+      .slice(1)
+      .map((told) => {
+        const [line = '', ...shows] = told.split('\n')
+        const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+          ([, quoted, bare]) => quoted ?? bare!,
+        )
+        assert.equal(words[0], 'matoolkit')
+        return { args: words.slice(1), shows: shows.join('\n').trim() }
+      }),
+  )
+}
+
+describe('docs/tutorial.md', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tutorial-'))
+  after(() => rmSync(folder, { recursive: true }))
+
+  it('is followed to its end by a process for each command', async () => {
+    cpSync(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
+    const [first, ...commands] = tutorialCommands()
+    assert.deepEqual(first!.args, ['up', '--sandbox'])
+    const env = { MATOOLKIT_HOME: join(folder, 'home') }
+    const up = start(first!.args, { ...env, MATOOLKIT_API_PORT: '0' }, folder)
+    try {
+      await up.saying(/Ctrl-C ends it/)
+      for (const { args, shows } of commands) {
+        const { code, out, err } = await start(args, env, folder).ended
+        assert.equal(code, EXIT.ok, `${args.join(' ')}\n${out}\n${err}`)
+        assert.ok(out.includes(shows), `${args.join(' ')} says:\n${out}\nand not:\n${shows}`)
+      }
+    } finally {
+      up.kill('SIGINT')
+      assert.equal((await up.ended).code, EXIT.ok)
+    }
+  })
+})
