@@ -87,7 +87,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   },
   audit: {
     about: 'see who did what',
-    load: async () => (await import('./insight.ts')).addAudit,
+    load: async () => (await import('./audit.ts')).addAudit,
   },
   config: {
     about: 'choose the API and the way to sign in',

@@ -1,0 +1,76 @@
+// The audit from the terminal: found by who, what and when; checked from its first row to its head, and from an earlier head on.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { sealAudit } from '../../src/db/audit-chain.ts'
+import { EXIT } from '../../src/errors.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { type Cli, openCli } from './against-api.ts'
+
+interface Verdict {
+  readonly head: { readonly sealed: number; readonly hash: string }
+  readonly broken: { readonly why: string } | null
+}
+
+describe('matoolkit audit', () => {
+  let run: Cli
+  before(async () => {
+    run = await openCli()
+    await run.api.world.publish(plain())
+    await run.json('batch', 'create', 'plain', run.file('a.csv', plainCsv('ada@x.example')))
+    await run.json('batch', 'cancel', '1', '--reason', '=enough', '--yes')
+    while ((await sealAudit(run.api.world.db)).count > 0);
+  })
+  after(() => run.close())
+
+  it('lists who did what, filtered, as a table, JSON and CSV that no spreadsheet runs', async () => {
+    const { out } = await run.cli('audit', 'list', '--subject', 'batch 1')
+    assert.match(out, /^ID +AT +WHO +DID +TO +REASON +SEALED\n/)
+    assert.match(out, /batch\.cancel +batch 1 +=enough +yes/)
+    const page = await run.json<{ entries: { action: string }[] }>('audit', 'list', '--limit', '1')
+    assert.equal(page.entries.length, 1)
+    const csv = await run.cli('audit', 'list', '--action', 'batch.cancel', '--output', 'csv')
+    assert.match(csv.out, /"'=enough"/)
+    assert.match((await run.cli('audit', 'list', '--actor', 'nobody')).out, /Nobody did anything/)
+    assert.equal((await run.cli('audit', 'list', '--from', 'yesterday')).exit, EXIT.usage)
+  })
+
+  it('holds, also from the head of an earlier check on', async () => {
+    assert.match((await run.cli('audit', 'verify')).out, /^chain +ok\n/)
+    const first = await run.json<Verdict>('audit', 'verify')
+    const kept = run.file('head.json', JSON.stringify(first))
+    await run.cli('batch', 'members', '1')
+    while ((await sealAudit(run.api.world.db)).count > 0);
+    const later = await run.json<Verdict>('audit', 'verify', '--against', kept)
+    assert.equal(later.broken, null)
+    assert.ok(later.head.sealed > first.head.sealed)
+  })
+
+  it('does not hold when rows that an earlier check saw are not there', async () => {
+    const { head } = await run.json<Verdict>('audit', 'verify')
+    const cut = { head: { ...head, sealed: head.sealed + 1 } }
+    const shorter = await run.cli('audit', 'verify', '--against', run.file('cut.json', text(cut)))
+    assert.equal(shorter.exit, EXIT.failed)
+    assert.match(shorter.out, /^chain +broken\n[\s\S]*because +the chain ends here/)
+    const noted = ['--sealed', String(head.sealed), '--hash', 'a'.repeat(64)]
+    const other = await run.cli('audit', 'verify', ...noted)
+    assert.equal(other.exit, EXIT.failed)
+    assert.match(other.out, /another row was seen in this place/)
+  })
+
+  it('is not checked against half a head, or what is none', async () => {
+    const wrong = [
+      ['--sealed', '3'],
+      ['--hash', 'a'.repeat(64)],
+      ['--against', 'gone.json'],
+      ['--against', run.file('else.json', '{"head":{"sealed":"3"}}')],
+      ['--against', run.file('no.json', 'null')],
+      ['--against', run.file('both.json', '{}'), '--sealed', '3'],
+    ]
+    for (const flags of wrong) {
+      const { exit, out } = await run.cli('audit', 'verify', ...flags)
+      assert.deepEqual([exit, out], [EXIT.usage, ''], flags.join(' '))
+    }
+  })
+})
+
+const text = (value: unknown): string => JSON.stringify(value)
