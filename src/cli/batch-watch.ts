@@ -5,6 +5,7 @@ import { batchPath } from './batch-look.ts'
 import { type Call, durationMs } from './call.ts'
 import { openScreen, type Screen, type Terminal } from './demo-screen.ts'
 import { type NewsItem, newsLine } from './demo-view.ts'
+import { listenFor } from './event-stream.ts'
 import {
   newsFrom,
   type ShownEvent,
@@ -15,7 +16,7 @@ import {
 } from './watch-view.ts'
 
 const LOOK_EVERY_MS = 2_000
-const EVENTS_PER_LOOK = 200
+const EVENTS_AT_ONCE = 50
 const NEWS_KEPT_MAX = 100
 /** A log wraps by itself; only a runaway text is cut. */
 const PLAIN_WIDTH = 200
@@ -61,7 +62,9 @@ export async function follow(call: Call, id: string, watched: Watched): Promise<
   const startedMs = +clock.now()
   const watch = new Watch(call, id, watched.terminal && openScreen(watched.terminal))
   watched.onResize(() => watch.draw())
+  const over = new AbortController()
   try {
+    await watch.listen(AbortSignal.any([over.signal, watched.interrupted]))
     while (!watched.interrupted.aborted) {
       const status = await watch.look(watched.interrupted)
       watch.draw()
@@ -81,6 +84,7 @@ export async function follow(call: Call, id: string, watched: Watched): Promise<
       await clock.wait(LOOK_EVERY_MS, watched.interrupted)
     }
   } finally {
+    over.abort()
     watch.end()
   }
   io.exitCode = EXIT_INTERRUPTED
@@ -109,7 +113,7 @@ class Watch {
     const { client, clock } = this.#call
     try {
       const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
-      await this.#hear(signal)
+      if (ENDED.includes(body.batch.status)) await this.#catchUp()
       this.#troubles = 0
       this.#sight = { summary: body, news: this.#news, now: clock.now(), trouble: null }
       return body.batch.status
@@ -125,30 +129,48 @@ class Watch {
     }
   }
 
-  async #hear(signal: AbortSignal): Promise<void> {
-    const query = { limit: EVENTS_PER_LOOK, sort: 'newest' }
+  /** Reads the newest events once: at the start for the past, at the end for what the stream had not brought yet. */
+  async #catchUp(): Promise<void> {
+    const query = { limit: EVENTS_AT_ONCE, sort: 'newest' }
     const path = `${this.#path}/events`
-    const { body } = await this.#call.client.get<{ events: ShownEvent[] }>(path, query, { signal })
-    const last = this.#lastEventId
-    const isFirst = last === null
-    const fresh = body.events.filter(({ id }) => isFirst || id > last).reverse()
-    this.#lastEventId = body.events[0]?.id ?? last ?? 0
-    const items = fresh.map(newsFrom).filter((item) => item !== null)
-    this.#news = [...this.#news, ...items].slice(-NEWS_KEPT_MAX)
+    const { body } = await this.#call.client.get<{ events: ShownEvent[] }>(path, query)
+    const isFirst = this.#lastEventId === null
+    for (const event of body.events.toReversed()) this.#note(event, isFirst)
+    this.#lastEventId ??= 0
+  }
+
+  #note(event: ShownEvent, isPast: boolean): void {
+    if (event.id <= (this.#lastEventId ?? 0)) return
+    this.#lastEventId = event.id
+    const item = newsFrom(event)
+    if (!item) return
+    this.#news = [...this.#news, item].slice(-NEWS_KEPT_MAX)
     // A log tells what happens from now on; the past is in `matoolkit events`.
-    if (!isFirst) this.#fresh.push(...items)
+    if (!isPast) this.#fresh.push(item)
+  }
+
+  /** Follows the events in the background. */
+  async listen(signal: AbortSignal): Promise<void> {
+    await this.#catchUp()
+    const { client, clock } = this.#call
+    const query = { batchId: this.#path.split('/').at(-1) }
+    const after = this.#lastEventId ?? 0
+    void listenFor<ShownEvent>({ client, clock, query, after, signal }, (event) =>
+      this.#note(event, false),
+    )
   }
 
   draw(): void {
     if (this.#sight === null) return
     const { io } = this.#call
+    const fresh = this.#fresh
+    this.#fresh = []
     if (this.#screen) {
       const { width, height } = this.#screen
       this.#screen.draw(watchLines(this.#sight, { width, height }, io.paint))
       return
     }
-    for (const item of this.#fresh) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
-    this.#fresh = []
+    for (const item of fresh) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
     const line = this.#sight.trouble ?? watchLine(this.#sight)
     if (line !== this.#lastLine) io.out(line)
     this.#lastLine = line

@@ -75,6 +75,26 @@ export class Client {
   delete = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
     this.#ask<Body>('DELETE', path, send)
 
+  /** An answer that goes on: it is read as it comes, until `signal` aborts or the server ends it. */
+  async stream(
+    path: string,
+    query: Query,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array>> {
+    const token = await this.#options.token(false)
+    const url = urlOf(this.apiUrl, path, query)
+    this.#options.debug?.(`> GET ${url}, as a stream`)
+    const response = await fetch(url, {
+      headers: { ...(token !== null && { authorization: `Bearer ${token}` }) },
+      redirect: 'error',
+      signal,
+    })
+    if (!response.ok || response.body === null) {
+      this.#answerOf({ response, text: await response.text() }, {})
+    }
+    return response.body as ReadableStream<Uint8Array>
+  }
+
   async #ask<Body>(method: Method, path: string, send: Send): Promise<Answer<Body>> {
     const { clock, progress } = this.#options
     const done = new AbortController()

@@ -118,7 +118,7 @@ describe('a manual migration by commands', () => {
     )
     assert.match(
       (await cli.cli('failures', '1')).out,
-      /\n +2 +cutover +switch .* no licence left\n/,
+      /\n +2 +cutover +switch .* no licence left \(TestError\)\n/,
     )
     assert.match(
       (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,

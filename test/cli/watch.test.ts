@@ -15,7 +15,7 @@ import {
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
-import { ROOT } from './processes.ts'
+import { ROOT, start } from './processes.ts'
 
 const noPaint = (_: string, text: string) => text
 const NO_STEPS = {
@@ -107,6 +107,12 @@ describe('the picture of a batch', () => {
   })
 })
 
+const settingsOf = ({ api, folder }: Cli) => ({
+  MATOOLKIT_HOME: join(folder, 'home'),
+  MATOOLKIT_API_URL: api.url,
+  MATOOLKIT_TOKEN: api.token,
+})
+
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 describe('matoolkit batch watch', () => {
@@ -173,5 +179,26 @@ describe('matoolkit batch watch', () => {
     assert.ok(widest(narrow) <= 60, `a line has ${widest(narrow)} characters`)
     assert.ok(screen.lastIndexOf('\u001b[?25h') > screen.lastIndexOf('\u001b[?25l'), 'no cursor')
     assert.equal(code, 130)
+  })
+
+  it('tells failures as they come, until the batch has ended', async () => {
+    const { world } = cli.api
+    cli.api.world.answer = ({ parameters }) =>
+      /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }
+    const watching = start(['batch', 'watch', '1'], settingsOf(cli))
+    await watching.saying(/^active \| 4 active/m)
+    await world.pass(3_600)
+    const { code, out, err } = await watching.ended
+    assert.deepEqual([code, err], [0, ''], out)
+    assert.match(out, /✗ user2: switch failed: mailbox is locked/)
+    assert.doesNotMatch(out, /no licence left/)
+    assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed/)
+    const audit = await cli.json<{ total: number }>(
+      'audit',
+      'list',
+      '--action',
+      'read listenEvents',
+    )
+    assert.ok(audit.total >= 1)
   })
 })

@@ -1,0 +1,118 @@
+// What an operator decides and looks into besides batches: held changes, dead letters, workers, sources, and what the doctor says.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { EXIT } from '../../src/errors.ts'
+import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
+import { type Cli, openCli } from './against-api.ts'
+
+const WHY = ['--reason', 'because']
+
+describe('held changes by commands', () => {
+  let cli: Cli
+  let world: Programme
+  before(async () => {
+    cli = await openCli()
+    world = await startProgramme(cli.api.world)
+    await world.tick([...wave(40, ...range(1, 10)), row(90, 'no time')])
+    await world.tick(wave(40, ...range(6, 10)))
+    await world.tick()
+  })
+  after(() => cli.close())
+  const idsOf = async (noun: string) =>
+    (await cli.json<{ held: { id: number }[] }>(noun, 'list')).held.map(({ id }) => String(id))
+
+  it('removals are listed, tried, confirmed and dismissed', async () => {
+    const [one, two, ...others] = await idsOf('removals')
+    assert.equal(others.length, 3)
+    assert.match(
+      (await cli.cli('removals', 'list', '--runbook', 'wave')).out,
+      /^ID +RUNBOOK +BATCH/,
+    )
+    const dry = await cli.json('removals', 'confirm', one!, two!, ...WHY, '--dry-run')
+    assert.deepEqual([dry.isDryRun, dry.doneCount], [true, 2])
+    const asked = await cli.person({ answers: ['y'] }, 'removals', 'confirm', one!, two!, ...WHY)
+    assert.match(asked.err, /^2 members leave their batches\.\n/)
+    assert.match(asked.out, /done +2/)
+    const unsaid = await cli.cli('removals', 'dismiss', '--all', ...WHY)
+    assert.deepEqual([unsaid.exit, /Name the ids/.test(unsaid.err)], [EXIT.usage, true])
+    const rest = await cli.cli('removals', 'dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
+    assert.match(rest.out, /done +3/)
+    assert.match((await cli.cli('removals', 'list')).out, /^No removals wait\./)
+    const gone = await cli.cli('removals', 'confirm', one!, ...WHY, '--yes')
+    assert.deepEqual([gone.exit, /\(HELD_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
+  })
+
+  it('moves are decided, and a choice that there is not is refused', async () => {
+    await world.tick(wave(64, ...range(1, 10)))
+    const ids = await idsOf('moves')
+    assert.ok(ids.length > 0)
+    const wrong = await cli.cli('moves', 'decide', 'perhaps', ...ids, ...WHY, '--yes')
+    assert.match(wrong.err, /"perhaps" is no choice/)
+    const kept = await cli.cli('moves', 'decide', 'keep', ...ids, ...WHY, '--yes')
+    assert.equal(kept.exit, EXIT.ok, kept.err)
+  })
+
+  it('latecomers and what a source left unused are listed', async () => {
+    assert.equal((await cli.cli('latecomers', 'list')).exit, EXIT.ok)
+    assert.equal((await cli.cli('source-issues', 'wave')).exit, EXIT.ok)
+    assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
+  })
+})
+
+describe('dead letters and workers by commands', () => {
+  let cli: Cli
+  before(async () => {
+    cli = await openCli()
+    const { bus } = cli.api.world
+    for (const body of ['first', 'second']) {
+      await cli.api.world.result({ jobId: `job-${body}` }, { ok: body })
+    }
+    const taken = await bus.receive(WORKER_RESULTS, 10)
+    await bus.deadLetter(taken, 'Unreadable', 'nobody knows what it says')
+  })
+  after(() => cli.close())
+
+  it('are listed, shown, replayed and discarded', async () => {
+    const { out } = await cli.cli('deadletters', 'list')
+    assert.match(out, /worker-results +orchestrator .*nobody knows what it says/)
+    const { deadLetters } = await cli.json<{ deadLetters: { id: string }[] }>(
+      ...['deadletters', 'list', '--topic', 'worker-results'],
+    )
+    const [first, second] = deadLetters.map(({ id }) => id)
+    assert.match((await cli.cli('deadletters', 'show', first!)).out, /body +\{.*job-first/)
+    assert.match(
+      (await cli.cli('deadletters', 'replay', first!, ...WHY, '--yes')).out,
+      /sent as +\S/,
+    )
+    assert.equal((await cli.cli('deadletters', 'discard', second!, ...WHY, '--yes')).exit, EXIT.ok)
+    const twice = await cli.cli('deadletters', 'discard', second!, ...WHY, '--yes')
+    assert.equal(twice.exit, EXIT.conflict, twice.err)
+    assert.match((await cli.cli('deadletters', 'list')).out, /^There are no dead letters\./)
+    assert.equal((await cli.cli('deadletters', 'list', '--worker', 'w1')).exit, EXIT.ok)
+  })
+
+  it('says who works', async () => {
+    assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +4/)
+  })
+
+  it('the doctor finds nothing wrong, or says what to do', async () => {
+    const well = await cli.cli('doctor')
+    assert.equal(well.exit, EXIT.ok, well.out)
+    assert.match(well.out, /\ndatabase +ok[\s\S]*\nsign-in +ok[\s\S]*\nworker w1 +ok/)
+    const away = await cli.cli('doctor', '--api-url', 'http://127.0.0.1:9')
+    assert.equal(away.exit, EXIT.failed)
+    assert.match(away.out, /\nAPI +failed .*Start it with "matoolkit up"/)
+    process.env.MATOOLKIT_TOKEN = 'nobody'
+    const nobody = await cli.cli('doctor', '--output', 'json')
+    process.env.MATOOLKIT_TOKEN = cli.api.token
+    const { isOk, checks } = JSON.parse(nobody.out) as {
+      isOk: boolean
+      checks: { name: string; state: string }[]
+    }
+    assert.deepEqual(
+      [isOk, checks.find(({ name }) => name === 'sign-in')?.state],
+      [false, 'failed'],
+    )
+  })
+})
