@@ -70,7 +70,7 @@ export const apiBench: Bench = {
     const folder = mkdtempSync(join(tmpdir(), 'matoolkit-bench-'))
     const db = await openPostgres({ url: server.url, poolSize: 2 })
     try {
-      const fillMs = await timeMs(() => fill(db))
+      const fillMs = await timeMs(() => fillBatch(db, MEMBERS))
       say(`${MEMBERS} members and ${MEMBERS * STEPS} steps made in ${Math.round(fillMs / 1_000)} s`)
       return await measure(db, server.url, join(folder, 'private', 'token'), say)
     } finally {
@@ -82,20 +82,25 @@ export const apiBench: Bench = {
 }
 
 /** The batch in the middle of its first phase: most have passed, some failed in ten ways, the last step is being done. */
-async function fill(db: Db): Promise<void> {
+export async function fillBatch(db: Db, members: number): Promise<void> {
   await migrate(db, clock.now())
   const door = benchDoor(db)
   await publishRunbook(door, { yaml: YAML, publishedBy: 'bench' })
-  const members = Array.from({ length: MEMBERS }, (_, n) => {
+  const people = Array.from({ length: members }, (_, n) => {
     const key = `user${n}@contoso.example`
     return { key, data: { Upn: key, Name: `User ${n}`, Office: 'Berlin' } }
   })
-  await createBatch(door, { runbookName: 'bench', sourceTime: null, members, createdBy: 'bench' })
+  await createBatch(door, {
+    runbookName: 'bench',
+    sourceTime: null,
+    members: people,
+    createdBy: 'bench',
+  })
   await db.script(`
     update batches set status = 'active', activated_at = detected_at, batch_start_time = detected_at,
-      members_active = ${MEMBERS * (1 - FAILED_PERCENT / 100)}, members_failed = ${(MEMBERS * FAILED_PERCENT) / 100};
+      members_active = ${members * (1 - FAILED_PERCENT / 100)}, members_failed = ${(members * FAILED_PERCENT) / 100};
     update phase_executions set status = 'dispatched', dispatched_at = b.detected_at, expanded_at = b.detected_at,
-      members_total = ${MEMBERS}, steps_succeeded = ${MEMBERS * (STEPS - 1)}, steps_dispatched = 1000
+      members_total = ${members}, steps_succeeded = ${members * (STEPS - 1)}, steps_dispatched = 1000
       from batches b where b.id = batch_id and phase_name = 'prepare';
     update batch_members set status = 'failed', failed_at = added_at where id % 100 < ${FAILED_PERCENT};
     insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,

@@ -5,10 +5,11 @@ import { apiBench } from './api.ts'
 import type { Bench } from './bench.ts'
 import { round } from './bench.ts'
 import { busBench } from './bus.ts'
+import { cliBench } from './cli.ts'
 import { engineBench } from './engine.ts'
 import { schedulerBench } from './scheduler.ts'
 
-const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench, apiBench]
+const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench, apiBench, cliBench]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
 const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])
