@@ -18,8 +18,8 @@ export async function loadProgress(db: Queryable, batchId: number): Promise<Prog
 }
 
 /**
- * The batch's events after the one with this id, in order. Nothing is missed by going on from the last id: the events of a batch
- * are written by whoever holds its lock, so they become visible in the order of their ids.
+ * The batch's events after the one with this id, in order. On the embedded database, which has one connection, nothing is missed
+ * by going on from the last id. On a server chunks of one batch commit beside each other: there the feed of the API waits for gaps.
  */
 export async function listHappenings(
   db: Queryable,

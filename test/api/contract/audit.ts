@@ -66,8 +66,12 @@ export function auditContract(): void {
 
     it('is sealed each minute, and its chain holds', async () => {
       await api.world.clock.advance(60_000)
-      while ((await sealAudit(api.world.db)).count > 0);
-      const { body } = await verify()
+      // The minute has woken the API's own sealer: while it is at work, ours finds nothing to do and the rows are still open.
+      let { body } = await verify()
+      for (let round = 0; body.unsealed > 0 && round < 100; round++) {
+        await sealAudit(api.world.db)
+        body = (await verify()).body
+      }
       assert.deepEqual([body.broken, body.unsealed], [null, 0])
       assert.ok(body.head.sealed > 3)
       const { body: known } = await verify(`?sealed=${body.head.sealed}&hash=${body.head.hash}`)
