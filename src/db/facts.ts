@@ -42,7 +42,7 @@ export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null>
   return rows[0] ?? null
 }
 
-/** Batches have the negative numbers; the positive ones are for single things (migrate.ts). */
+/** Batches have the small negative numbers. Others are positive (migrate.ts) or hashed names of 64 bits, which never come so near. */
 const lockKey = (batchId: number): number => -batchId
 
 interface PhaseRow extends Omit<Phase, 'steps' | 'members'> {
