@@ -2,7 +2,13 @@
 // Any number of members in chunks, two batches and one transaction a chunk; who cannot move now is named with the reason. From the
 // moment a step of T-0 or later was sent for a member nobody moves it any more: then going back in time is a person's work.
 import { chunksOf } from '../chunks.ts'
-import { copyMemberData, copyMembers, findMembersByKey } from '../db/batches.ts'
+import {
+  copyMemberData,
+  copyMembers,
+  findMembersByKey,
+  findMembersElsewhere,
+  lockMembership,
+} from '../db/batches.ts'
 import type { Tx } from '../db/db.ts'
 import { findBatchByTime } from '../db/membership.ts'
 import {
@@ -75,10 +81,14 @@ async function moveChunk(
   }
   await bringMembers(from, memberIds, { all: true })
   const rows = await rowsThere(from, to, memberIds)
+  const elsewhere = await activeElsewhere(from, memberIds)
   const outcome: Outcome = { done: [], refused: [] }
   for (const memberId of memberIds) {
     const there = rows.get(foldKey(from.draft.member(memberId).key))
-    const reason = refuseMember(from, to, memberId, there) ?? leaveFrom(from, to, memberId, order)
+    const reason =
+      refuseMember(from, to, memberId, there) ??
+      elsewhere.get(memberId) ??
+      leaveFrom(from, to, memberId, order)
     if (reason === null) outcome.done.push(memberId)
     else outcome.refused.push({ memberId, reason })
   }
@@ -117,6 +127,22 @@ function refuseBatches(from: Visit, to: Visit): Refusal {
   if (from.draft.batch.runbookName !== batch.runbookName)
     return `batch ${batch.id} is of another runbook`
   return batch.endedAt === null ? null : `batch ${batch.id} is ${batch.status}`
+}
+
+/** Whoever stands as active in a batch that has ended may have gone on elsewhere since; nobody is active in two at once. */
+async function activeElsewhere(
+  { tx, draft: { batch } }: Visit,
+  memberIds: readonly number[],
+): Promise<Map<number, string>> {
+  if (batch.endedAt === null) return new Map()
+  await lockMembership(tx, batch.runbookName)
+  const rows = await findMembersElsewhere(tx, batch.id, memberIds)
+  return new Map(
+    rows.map(({ memberId, batchId }) => [
+      memberId,
+      `member ${memberId} is active in batch ${batchId}`,
+    ]),
+  )
 }
 
 interface RowThere {
