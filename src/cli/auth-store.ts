@@ -35,15 +35,14 @@ export async function readSignIn(key: string): Promise<SignIn | null> {
   return Object.hasOwn(all, key) ? all[key]! : null
 }
 
-/** Says where it is kept, in words. */
-export async function keepSignIn(key: string, signIn: SignIn): Promise<string> {
-  return writeAll({ ...(await readAll()), [key]: signIn })
+export async function keepSignIn(key: string, signIn: SignIn): Promise<void> {
+  await writeAll({ ...(await readAll()), [key]: signIn })
 }
 
 export async function forgetSignIn(key: string): Promise<void> {
   const { [key]: gone, ...others } = await readAll()
   if (!gone) return
-  if (Object.keys(others).length > 0) return void (await writeAll(others))
+  if (Object.keys(others).length > 0) return writeAll(others)
   removeFile(file())
   await keyring()?.remove()
 }
@@ -51,13 +50,11 @@ export async function forgetSignIn(key: string): Promise<void> {
 /** Where sign-ins are kept, in words; null when there are none. */
 export function whereKept(): string | null {
   const kept = readJsonFile(file()) as Kept | undefined
-  return kept ? placeOf('sealed' in kept) : null
-}
-
-const placeOf = (isSealed: boolean): string =>
-  isSealed
+  if (!kept) return null
+  return 'sealed' in kept
     ? `${file()}, sealed with a key in ${keyring()?.name ?? 'a keyring'}`
     : `${file()}, which only you can read: this machine has no keyring`
+}
 
 async function readAll(): Promise<SignIns> {
   const kept = readJsonFile(file()) as Partial<Record<string, unknown>> | undefined
@@ -68,11 +65,10 @@ async function readAll(): Promise<SignIns> {
   return typeof kept?.plain === 'object' && kept.plain !== null ? (kept.plain as SignIns) : {}
 }
 
-async function writeAll(signIns: SignIns): Promise<string> {
+async function writeAll(signIns: SignIns): Promise<void> {
   const key = await keyFor(keyring())
   const kept: Kept = key ? { sealed: seal(signIns, key) } : { plain: signIns }
   writeJsonFile(file(), kept)
-  return placeOf(key !== null)
 }
 
 async function keyFor(ring: Keyring | null): Promise<string | null> {

@@ -42,8 +42,7 @@ export async function login(call: Call): Promise<void> {
     },
   })
   io.progress('')
-  const place = await keepSignIn(keyOf(call), { ...registration, ...granted })
-  io.err(`The sign-in is kept in ${place}.`)
+  await keepSignIn(keyOf(call), { ...registration, ...granted })
   await status(call)
 }
 
@@ -84,6 +83,7 @@ interface Me {
   readonly id: string | null
   readonly name: string | null
   readonly roles: string[] | null
+  /** Of somebody who has tried. */
   readonly whyNot: string | null
 }
 
@@ -96,7 +96,8 @@ async function whoAmI({ client }: Call): Promise<Me> {
     const isRefused = error instanceof Refusal && (error.status === 401 || error.status === 403)
     const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'
     if (!isRefused && !hasEnded) throw error
-    return { isSignedIn: false, id: null, name: null, roles: null, whyNot: error.message }
+    const whyNot = error.code === 'NOT_SIGNED_IN' ? null : error.message
+    return { isSignedIn: false, id: null, name: null, roles: null, whyNot }
   }
 }
 

@@ -34,7 +34,7 @@ export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenera
 <header>
 <p class="kicker">Migration report</p>
 <h1>${title}</h1>
-<p class="outcome ${batch.status}">${outcomeOf(batch)}</p>
+<p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
 ${head.batch.held ? html`<p>Held since ${time(head.batch.held.at)} by ${head.batch.held.by}: ${head.batch.held.reason}</p>` : null}
 ${ENDED.includes(batch.status) ? null : html`<p>The batch was not at its end when this was made; figures may differ by what happened meanwhile.</p>`}
 </header>
@@ -63,6 +63,12 @@ function outcomeOf({ status, members }: ReportBatch): string {
   return `${said}: ${[`${count(active)} of ${count(total)} members ${went}`, ...rest].join(', ')}.`
 }
 
+/** The colour beside the sentence. */
+function moodOf({ status, members }: ReportBatch): string {
+  if (status === 'failed' || status === 'cancelled' || members.failed > 0) return 'bad'
+  return status === 'completed' ? 'good' : 'open'
+}
+
 const count = (number: number): string => number.toLocaleString('en')
 
 const time = (iso: string | null): Html | null =>
@@ -81,23 +87,40 @@ function factsOf({ batch }: ReportHead): Html {
     ['Ended', time(batch.endedAt)],
   ]
   const shown = facts.filter(([, value]) => value !== null)
-  return html`<section aria-labelledby="facts"><h2 id="facts">The batch</h2>
-<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>
-`
+  const list = shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)
+  return section('facts', 'The batch', html`<dl>${list}</dl>`)
 }
 
+/** Over numbers. */
+const n = (head: string): Html => html`<th scope="col" class="n">${head}</th>`
+const columns = (...heads: readonly string[]): Html[] =>
+  heads.map((head) => html`<th scope="col">${head}</th>`)
+
 /** A table with a caption; its first column heads the rows. */
-function table(caption: string, heads: readonly string[], rows: readonly Html[]): Html {
+function table(caption: string, heads: readonly Html[], rows: readonly Html[]): Html {
   return html`<table><caption>${caption}</caption>
-<thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
+<thead><tr>${heads}</tr></thead>
 <tbody>${rows}</tbody></table>
 `
 }
 
+/** A part of the page. It can be scrolled sideways, so the keyboard must reach it. */
+const section = (id: string, title: string, inside: Html): Html =>
+  html`<section aria-labelledby="${id}" tabindex="0"><h2 id="${id}">${title}</h2>
+${inside}</section>
+`
+
 function phasesOf(phases: readonly ReportPhase[]): Html {
-  const heads = ['Phase', 'Due', 'Began', 'Ended', 'Status', 'Members', 'Passed', 'Failed']
+  if (phases.length === 0) return section('phases', 'Phases', html`<p>The batch has no phases.</p>`)
+  // Phases of manual batches begin by hand.
+  const isTimed = phases.some(({ dueAt }) => dueAt !== null)
+  const heads = [
+    ...columns('Phase', ...(isTimed ? ['Due'] : []), 'Began', 'Ended', 'Status'),
+    ...['Members', 'Passed', 'Failed', 'Stopped earlier', 'Removed'].map(n),
+  ]
   const rows = phases.map(
-    (phase) => html`<tr><th scope="row">${phase.phaseName}</th><td>${time(phase.dueAt)}</td>
+    (phase) => html`<tr><th scope="row">${phase.phaseName}</th>
+${isTimed ? html`<td>${time(phase.dueAt)}</td>` : null}
 <td>${time(phase.dispatchedAt)}</td><td>${time(phase.completedAt)}</td>
 <td>${statusOf(phase)}</td><td class="n">${count(phase.members.total)}</td>
 <td class="n">${count(phase.members.passed)}${bar(phase.members)}</td>
@@ -105,17 +128,8 @@ function phasesOf(phases: readonly ReportPhase[]): Html {
 <td class="n">${count(phase.members.removed)}</td></tr>
 `,
   )
-  return html`<section aria-labelledby="phases"><h2 id="phases">Phases</h2>
-${
-  rows.length === 0
-    ? html`<p>The batch has no phases.</p>`
-    : table(
-        'Members by phase. Stopped earlier: failed in a former phase.',
-        [...heads, 'Stopped earlier', 'Removed'],
-        rows,
-      )
-}</section>
-`
+  const caption = 'Members by phase. Stopped earlier: failed in a former phase.'
+  return section('phases', 'Phases', table(caption, heads, rows))
 }
 
 const statusOf = ({ status, skippedBecause }: ReportPhase): string =>
@@ -129,50 +143,57 @@ function bar({ passed, total }: ReportPhase['members']): Html | null {
 }
 
 function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']): Html {
-  const row = (group: FailureGroup): Html => html`<tr><th scope="row">${group.pattern}</th>
+  const title = 'What failed'
+  if (all === 0) return section('failures', title, html`<p>No step failed for good.</p>`)
+  const row = (
+    group: FailureGroup,
+  ): Html => html`<tr><th scope="row" class="long">${group.pattern}</th>
 <td>${group.phaseName ?? 'init'}</td><td>${group.stepName}</td><td class="n">${count(group.count)}</td>
 <td>${time(group.firstSeenAt)}</td><td>${time(group.lastSeenAt)}</td></tr>
 `
-  const heads = ['Error', 'Phase', 'Step', 'Times', 'First', 'Last']
-  const listed =
-    groups.length < groupCount
-      ? `The ${groups.length} most frequent of ${count(groupCount)}`
-      : 'All'
-  return html`<section aria-labelledby="failures"><h2 id="failures">What failed</h2>
-${
-  all === 0
-    ? html`<p>No step failed for good.</p>`
-    : table(`${listed} kinds of error, of ${count(all)} failed steps.`, heads, groups.map(row))
-}</section>
-`
+  const heads = [...columns('Error', 'Phase', 'Step'), n('Times'), ...columns('First', 'Last')]
+  const isWhole = groups.length === groupCount
+  const listed = isWhole
+    ? 'All kinds'
+    : `The ${groups.length} of ${count(groupCount)} kinds most often met`
+  const caption = `${listed} of error, in ${count(all)} failed steps; ids, times and addresses are left out.`
+  return section('failures', title, table(caption, heads, groups.map(row)))
 }
 
 async function* membersOf({ members }: ReportBatch, pages: Pages): AsyncGenerator<string> {
-  const heads = ['Member', 'Joined']
   let room = MEMBERS_LISTED_MAX
   for (const { status, title, more, cells } of GROUPS) {
     const all = members[status]
     if (all === 0) continue
-    const rows: Html[] = []
-    for await (const page of pages(status)) {
-      rows.push(
-        ...page.slice(0, room - rows.length).map(
-          (member) => html`<tr><th scope="row">${member.memberKey}</th>
-<td>${time(member.joinedAt)}</td>${cells(member)}</tr>
-`,
-        ),
-      )
-      if (rows.length >= room) break
-    }
+    const rows = room > 0 ? await rowsOf(pages(status), room, cells) : []
     room -= rows.length
-    const said =
-      rows.length < all
-        ? `The first ${count(rows.length)} of ${count(all)}; reports in CSV and JSON list all.`
-        : `All ${count(all)}.`
-    yield htmlText(html`<section aria-labelledby="${status}"><h2 id="${status}">${title}</h2>
-${table(said, [...heads, ...more], rows)}</section>
-`)
+    const isCut = room === 0 && rows.length < all
+    const caption = isCut
+      ? `${count(rows.length)} of ${count(all)} are listed; reports in CSV and JSON have all.`
+      : `All ${count(rows.length)}.`
+    const heads = columns('Member', ...more)
+    yield htmlText(section(status, title, table(caption, heads, rows)))
   }
+}
+
+async function rowsOf(
+  pages: AsyncIterable<readonly ReportMember[]>,
+  most: number,
+  cells: (member: ReportMember) => Html,
+): Promise<Html[]> {
+  const rows: Html[] = []
+  for await (const page of pages) {
+    const fitting = page.slice(0, most - rows.length)
+    rows.push(
+      ...fitting.map(
+        (member) => html`<tr><th scope="row" class="key">${member.memberKey}</th>
+${cells(member)}</tr>
+`,
+      ),
+    )
+    if (rows.length >= most) break
+  }
+  return rows
 }
 
 /** Whoever needs a look comes first. */
@@ -187,33 +208,33 @@ const GROUPS: readonly {
     title: 'Failed members',
     more: ['Failed', 'Phase', 'Step', 'Error'],
     cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
-<td>${failure?.stepName}</td><td class="error">${failure?.error}</td>`,
+<td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
   },
   {
     status: 'removed',
     title: 'Removed members',
-    more: ['Left', 'Removed by', 'Moved to batch'],
-    cells: ({ leftAt, removedBy, movedToBatchId }) =>
-      html`<td>${time(leftAt)}</td><td>${removedBy}</td><td>${movedToBatchId}</td>`,
+    more: ['Joined', 'Left', 'Removed by', 'Moved to batch'],
+    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${removedBy}</td><td>${movedToBatchId}</td>`,
   },
-  { status: 'active', title: 'Members who did not fail', more: [], cells: () => html`` },
+  {
+    status: 'active',
+    title: 'Members who did not fail',
+    more: ['Joined'],
+    cells: ({ joinedAt }) => html`<td>${time(joinedAt)}</td>`,
+  },
 ]
 
 function courseOf({ course, isCourseComplete }: ReportHead): Html {
   const row = (one: CourseEvent): Html => html`<tr><th scope="row">${time(one.at)}</th>
 <td>${one.phaseName ?? one.thing}</td><td>${one.event.replaceAll('_', ' ')}</td>
-<td>${one.actor}</td><td>${one.because}</td></tr>
+<td>${one.actor}</td><td class="long">${one.because}</td></tr>
 `
   const caption = isCourseComplete
     ? 'What happened to the batch and its phases.'
     : `What happened to the batch and its phases: the first ${count(course.length)} events.`
-  return html`<section aria-labelledby="course"><h2 id="course">The course</h2>
-${
-  course.length === 0
-    ? html`<p>Nothing has happened yet.</p>`
-    : table(caption, ['When', 'What', 'Event', 'Who', 'Because'], course.map(row))
-}</section>
-`
+  const heads = columns('When', 'What', 'Event', 'Who', 'Because')
+  return section('course', 'The course', table(caption, heads, course.map(row)))
 }
 
 const STYLE = html`
@@ -225,25 +246,27 @@ h1 { margin: 0; font-size: 1.9rem; overflow-wrap: anywhere }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem }
 .kicker { margin: 0; color: var(--soft) }
 .outcome { font-size: 1.2rem; font-weight: 600; border-left: .3rem solid var(--line); padding-left: .8rem }
-.outcome.completed { border-color: var(--good) }
-.outcome.failed, .outcome.cancelled { border-color: var(--bad) }
+.outcome.good { border-color: var(--good) }
+.outcome.bad { border-color: var(--bad) }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: .8rem 1.5rem; margin: 0 }
 dt { color: var(--soft); font-size: .85rem }
 dd { margin: 0; overflow-wrap: anywhere }
 section { overflow-x: auto }
+section:focus-visible { outline: 2px solid var(--soft); outline-offset: .3rem }
 table { width: 100%; border-collapse: collapse; font-size: .9rem }
 caption { text-align: left; color: var(--soft); padding: .2rem 0 .5rem }
-th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); overflow-wrap: anywhere }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); overflow-wrap: break-word }
 thead th { background: var(--wash); white-space: nowrap }
 tbody th { font-weight: 500 }
-.n { text-align: right; font-variant-numeric: tabular-nums }
+th.n, .n { text-align: right; font-variant-numeric: tabular-nums }
 time { white-space: nowrap; font-variant-numeric: tabular-nums }
-.error { min-width: 14rem }
+.key { overflow-wrap: anywhere; min-width: 12rem }
+.long { overflow-wrap: anywhere; min-width: 16rem }
 .bar { display: block; height: .3rem; margin-top: .2rem; min-width: 4rem; background: var(--line) }
 .bar span { display: block; height: 100%; background: var(--good) }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .85rem }
 @media print {
-  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --good: #116329; --wash: #eee }
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #eee }
   @page { margin: 15mm }
   body { max-width: none; padding: 0; font-size: 10pt }
   section { overflow: visible }

@@ -92,7 +92,7 @@ describe('matoolkit auth login', () => {
   it('shows a page and a code, waits for the person, and says who that is', async () => {
     const io = await signIn()
     assert.match(io.errText(), /Open http:\S+\/device in a browser on any machine/)
-    assert.match(io.errText(), /sign-ins\.json, which only you can read: this machine has no keyr/)
+    assert.match(io.outText(), /^kept in .*sign-ins\.json, which only you can read: this machine/m)
     assert.match(io.outText(), /^as +Ada$/m)
     assert.match(io.outText(), /^roles +Admin$/m)
     assert.equal(statSync(fileOf()).mode & 0o777, 0o600)
