@@ -45,6 +45,10 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
     about: 'look at one person',
     load: async () => (await import('./insight.ts')).addMember,
   },
+  step: {
+    about: 'look at one step',
+    load: async () => (await import('./step.ts')).addStep,
+  },
   failures: {
     about: 'what failed and why, errors of one kind taken together',
     load: async () => (await import('./insight.ts')).addFailures,

@@ -75,6 +75,26 @@ function addVersionVerbs(runbook: Command, io: Io): void {
     run: later((verbs) => verbs.diffRunbook),
   })
   addVerb(runbook, io, {
+    name: 'plan',
+    about: 'show who will get what and when, with parameters as they would be sent',
+    args: [NAME],
+    options: [
+      ['--batch <id>', 'for the members of this batch'],
+      ['--start <time>', 'for a start at this time, such as 2030-03-01T20:00:00Z'],
+      ['--file <yaml>', 'with this text of the runbook instead of the published one'],
+    ],
+    examples: ['runbook plan user-migration', 'runbook plan user-migration --batch 7 -o json'],
+    run: async (...given) => (await import('./runbook-plan.ts')).planRunbook(...given),
+  })
+  addVerb(runbook, io, {
+    name: 'ticks',
+    about: 'list when the data source was asked, and what came of it, newest first',
+    args: [NAME],
+    options: PAGED,
+    examples: ['runbook ticks user-migration --limit 10'],
+    run: async (call, args) => (await import('./runbook-plan.ts')).listTicks(call, args),
+  })
+  addVerb(runbook, io, {
     name: 'delete',
     about: 'take a version out of use; batches under way finish',
     args: [NAME, ['<version>', 'its number']],

@@ -40,6 +40,18 @@ describe('a manual migration by commands', () => {
     assert.match(said.err, /\(RUNBOOK_INVALID\)\n {2}line \d+, column \d+: error /)
   })
 
+  it('plans: who gets what and when, and what nobody provides', async () => {
+    const start = ['--start', '2030-03-01T20:00:00Z']
+    const planned = await cli.cli('runbook', 'plan', 'plain', ...start)
+    assert.match(planned.out, /\nprepare +2030-02-28 20:00:00Z +create +w1 +New-Thing .*"Upn"/)
+    const late = await cli.cli('runbook', 'plan', 'plain', '--start', '2020-03-01T20:00:00Z')
+    assert.match(late.err, /warning: phase prepare would begin at once/)
+    const other = cli.file('other.yaml', plain('other'))
+    const differs = await cli.cli('runbook', 'plan', 'plain', '--file', other)
+    assert.match(differs.err, /\(RUNBOOK_NAME_DIFFERS\)/)
+    assert.match((await cli.cli('runbook', 'ticks', 'plain')).out, /^Its data source was not asked/)
+  })
+
   it('gives a template and takes a member file', async () => {
     const template = join(cli.folder, 't.csv')
     await cli.cli('template', 'download', 'plain', '--file', template)
@@ -152,6 +164,8 @@ describe('a manual migration by commands', () => {
       'failed',
     )
     const [first, second] = steps.map(({ id }) => String(id))
+    const step = await cli.cli('step', 'show', first!)
+    assert.match(step.out, /\nfunction +Switch-Thing\n[\s\S]*\nAttempts\n/)
     assert.match((await cli.cli('batch', 'skip', first!, ...WHY, '--yes')).out, /status +skipped/)
     assert.match(
       (await cli.cli('batch', 'mark-done', second!, '--outputs', 'A=1', ...WHY, '--yes')).out,
