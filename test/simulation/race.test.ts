@@ -1,4 +1,5 @@
-// The mistake that no embedded database can show: what others did since the counters were loaded is not looked at.
+// The mistakes that no embedded database can show: the batch is not locked, or what others did since the counters were loaded is
+// not looked at.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestPostgres } from '../databases.ts'
@@ -13,10 +14,23 @@ const OLD_COUNTS: Mutant = {
     '  for (const phase of phases) setCounts(phase, valuesOf(standing.has(phase.id) ? phase : phase))\n',
 }
 
-async function racedWith({ raceTwoResults }: typeof race): Promise<string[]> {
+const NO_LOCK: Mutant = {
+  name: 'no batch lock',
+  file: 'src/db/facts.ts',
+  find: `  await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
+  const rows = await tx.query<Batch>(\`select ${'$'}{BATCH} from batches where id = $1 for update\`, [
+`,
+  replace: `  const rows = await tx.query<Batch>(\`select ${'$'}{BATCH} from batches where id = $1\`, [
+`,
+}
+
+async function racedWith(
+  { raceTwoResults }: typeof race,
+  status: 'Success' | 'Failure',
+): Promise<string[]> {
   const database = await openTestPostgres()
   try {
-    return await raceTwoResults(database)
+    return await raceTwoResults(database, status)
   } finally {
     await database.close()
   }
@@ -24,11 +38,20 @@ async function racedWith({ raceTwoResults }: typeof race): Promise<string[]> {
 
 describe('two results that end a phase at the same moment, on two connections', () => {
   it('close it once, by the counters as they are when each has added its own', async () => {
-    assert.deepEqual(await racedWith(race), [])
+    assert.deepEqual(await racedWith(race, 'Success'), [])
   })
 
   it('are found to leave it open for ever when each goes by what it loaded', async () => {
     const mutated = await loadWithMutant<typeof race>(OLD_COUNTS, './race.ts')
-    assert.notDeepEqual(await racedWith(mutated), [])
+    assert.notDeepEqual(await racedWith(mutated, 'Success'), [])
+  })
+
+  it('close it once when they are failures, each with the batch alone', async () => {
+    assert.deepEqual(await racedWith(race, 'Failure'), [])
+  })
+
+  it('are found to miscount when nobody locks the batch', async () => {
+    const mutated = await loadWithMutant<typeof race>(NO_LOCK, './race.ts')
+    assert.notDeepEqual(await racedWith(mutated, 'Failure'), [])
   })
 })
