@@ -2,7 +2,7 @@
 // where there is no keyring the file is plain, readable by its owner only, and whoever signs in is told so. One key instead of
 // the tokens in the keyring, because tokens of Entra ID are longer than some keyrings take.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Clock } from '../clock.ts'
 import type { Granted, Registration } from './auth-issuer.ts'
@@ -56,6 +56,7 @@ export function whereKept(): string | null {
     : `${file()}, which only you can read: this machine has no keyring`
 }
 
+/** What cannot be opened, because the keyring has lost the key or is locked, is as good as gone: one signs in again. */
 async function readAll(): Promise<SignIns> {
   const kept = readJsonFile(file()) as Partial<Record<string, unknown>> | undefined
   if (typeof kept?.sealed === 'string') {
@@ -110,6 +111,7 @@ const LOCK_LOOK_MS = 100
  */
 export async function alone<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   const lock = inHome(LOCK)
+  mkdirSync(homeFolder(), { recursive: true, mode: 0o700 })
   for (let waitedMs = 0; !take(lock); waitedMs += LOCK_LOOK_MS) {
     if (waitedMs >= LOCK_HELD_MAX_MS || isLeft(lock)) removeFile(lock)
     else await clock.wait(LOCK_LOOK_MS)

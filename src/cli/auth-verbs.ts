@@ -3,7 +3,7 @@ import { readClientEnv } from '../config.ts'
 import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { revoke, signInByDevice } from './auth-issuer.ts'
-import { forgetSignIn, keepSignIn, readSignIn, signInKey, whereKept } from './auth-store.ts'
+import { alone, forgetSignIn, keepSignIn, readSignIn, signInKey, whereKept } from './auth-store.ts'
 import { apiUrlOf, findRegistration, requireSafe } from './auth-token.ts'
 import type { Call } from './call.ts'
 import { localTokenFor } from './local-api.ts'
@@ -22,7 +22,7 @@ const STATUS: readonly Column[] = [
   ['client id', 'clientId'],
   ['token until', 'expiresAt'],
   ['kept in', 'keptIn'],
-  ['why not', 'whyNot'],
+  ['but', 'refusal'],
 ]
 
 const keyOf = ({ profile }: Call): string => signInKey(profile.name, apiUrlOf(profile))
@@ -42,7 +42,7 @@ export async function login(call: Call): Promise<void> {
     },
   })
   io.progress('')
-  await keepSignIn(keyOf(call), { ...registration, ...granted })
+  await alone(clock, () => keepSignIn(keyOf(call), { ...registration, ...granted }))
   await status(call)
 }
 
@@ -73,31 +73,34 @@ export async function status(call: Call): Promise<void> {
     keptIn: kept && whereKept(),
   }
   await show.one(whole as Json, STATUS)
-  if (found.isSignedIn) return
-  show.say('Sign in with: matoolkit auth login')
-  io.exitCode = EXIT.notSignedIn
+  if (!found.isSignedIn) {
+    show.say('Sign in with: matoolkit auth login')
+    io.exitCode = EXIT.notSignedIn
+  } else if (found.refusal !== null) io.exitCode = EXIT.notAllowed
 }
 
 interface Me {
+  /** Whether the API knows who it is; it may let them do nothing all the same. */
   readonly isSignedIn: boolean
   readonly id: string | null
   readonly name: string | null
   readonly roles: string[] | null
-  /** Of somebody who has tried. */
-  readonly whyNot: string | null
+  readonly refusal: string | null
 }
 
 /** In the words of the API, which decides. Only what is about signing in is an answer; anything else is an error. */
 async function whoAmI({ client }: Call): Promise<Me> {
   try {
     const { body } = await client.get<{ id: string; name: string; roles: string[] }>('/api/me')
-    return { isSignedIn: true, ...body, whyNot: null }
+    return { isSignedIn: true, ...body, refusal: null }
   } catch (error) {
-    const isRefused = error instanceof Refusal && (error.status === 401 || error.status === 403)
+    const status = error instanceof Refusal ? error.status : null
     const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'
-    if (!isRefused && !hasEnded) throw error
-    const whyNot = error.code === 'NOT_SIGNED_IN' ? null : error.message
-    return { isSignedIn: false, id: null, name: null, roles: null, whyNot }
+    if (status !== 401 && status !== 403 && !hasEnded) throw error
+    const { code, message } = error as Refusal | MatoolkitError
+    // Who has not tried has nothing to be told.
+    const refusal = code === 'NOT_SIGNED_IN' ? null : message
+    return { isSignedIn: status === 403, id: null, name: null, roles: null, refusal }
   }
 }
 
@@ -114,13 +117,13 @@ async function meansOf(call: Call): Promise<{ by: string | null; isPersonal: boo
 }
 
 export async function logout(call: Call): Promise<void> {
-  const { io, show, client } = call
+  const { io, show, client, clock } = call
   const key = keyOf(call)
   const kept = await readSignIn(key)
   const whole = { api: client.apiUrl, wasSignedIn: kept !== null, isEndedAtIssuer: false }
   if (kept) {
     // Forgotten here first: that must not depend on the network.
-    await forgetSignIn(key)
+    await alone(clock, () => forgetSignIn(key))
     const { issuer, refreshToken } = kept
     const ended = refreshToken === null ? false : await revoke(kept, refreshToken).catch(() => null)
     whole.isEndedAtIssuer = ended === true

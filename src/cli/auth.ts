@@ -23,7 +23,7 @@ export function addAuth(program: Command, io: Io): void {
   addVerb(noun, io, {
     name: 'status',
     about: 'say who is signed in, with which roles, until when, and where that is kept',
-    more: 'Exit code: 0 signed in and let in by the API, 3 not.',
+    more: 'Exit code: 0 signed in and let in by the API, 3 not signed in, 4 signed in but without a role there.',
     examples: ['auth status', 'auth status --output json'],
     run: later((verbs) => verbs.status),
   })

@@ -44,7 +44,7 @@ beforeEach(() => {
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('MATOOLKIT_')) delete process.env[name]
   }
-  process.env.MATOOLKIT_HOME = mkdtempSync(join(folder, 'home-'))
+  process.env.MATOOLKIT_HOME = join(mkdtempSync(join(folder, 'home-')), 'new')
   process.env.MATOOLKIT_API_URL = api.url
 })
 
@@ -69,7 +69,7 @@ const CODE = /enter the code ([A-Z]{4}-[A-Z]{4})/
 const fileOf = () => join(process.env.MATOOLKIT_HOME!, 'sign-ins.json')
 
 /** Signs in; the person does `then` with the code at the second look. */
-async function signIn(then: (userCode: string) => Promise<void> = openId.approve) {
+async function signIn(then: (userCode: string) => Promise<void> = (code) => openId.approve(code)) {
   const io = recordingIo()
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
@@ -103,6 +103,13 @@ describe('matoolkit auth login', () => {
       [status.isSignedIn, status.name, status.roles, status.issuer, status.clientId],
       [true, 'Ada', ['Admin'], openId.issuer, CLIENT_ID],
     )
+  })
+
+  it('is told apart from being allowed to do something', async () => {
+    const io = await signIn((code) => openId.approve(code, 'bob'))
+    assert.equal(io.exitCode, EXIT.notAllowed)
+    assert.match(io.outText(), /^signed in +yes\n[\s\S]*^but +.*the role Reader or Admin/m)
+    assert.doesNotMatch(io.outText(), /Sign in with/)
   })
 
   it('fails when the person refuses, or does nothing until the code has run out', async () => {

@@ -15,8 +15,8 @@ export interface OpenId {
   readonly issuer: string
   /** How often each endpoint was asked, by its path. */
   readonly asked: ReadonlyMap<string, number>
-  /** The person enters the code and agrees. */
-  approve(userCode: string): Promise<void>
+  /** The person enters the code and agrees: Ada, an Admin of the API, unless another is named, who has no role. */
+  approve(userCode: string, account?: string): Promise<void>
   deny(userCode: string): Promise<void>
   /** An administrator ends every sign-in. */
   endSignIns(): Promise<void>
@@ -69,8 +69,10 @@ async function configuration(): Promise<Configuration> {
     issueRefreshToken: () => true,
     // Each renewal gives a new one; the second use of an old one ends the sign-in.
     rotateRefreshToken: true,
-    extraTokenClaims: (_ctx, token) =>
-      'accountId' in token ? { roles: ['Admin'], name: 'Ada' } : { roles: ['Reader'] },
+    extraTokenClaims: (_ctx, token) => {
+      if (!('accountId' in token)) return { roles: ['Reader'] }
+      return token.accountId === 'ada' ? { roles: ['Admin'], name: 'Ada' } : {}
+    },
     findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
   }
 }
@@ -93,15 +95,15 @@ export async function openOpenId(): Promise<OpenId> {
   return {
     issuer,
     asked,
-    approve: async (userCode) => {
+    approve: async (userCode, account = 'ada') => {
       const code = await codeOf(userCode)
-      const grant = new provider.Grant({ accountId: 'ada', clientId: CLIENT_ID })
+      const grant = new provider.Grant({ accountId: account, clientId: CLIENT_ID })
       grant.addOIDCScope('openid')
       grant.addResourceScope(AUDIENCE, SCOPE)
       const grantId = await grant.save()
       grants.push(grant)
       const authTime = Math.floor(Date.now() / 1_000)
-      const granted = { accountId: 'ada', grantId, authTime, resource: AUDIENCE }
+      const granted = { accountId: account, grantId, authTime, resource: AUDIENCE }
       await Object.assign(code, granted, { scope: `openid ${SCOPE}` }).save()
     },
     deny: async (userCode) => {
