@@ -28,13 +28,7 @@ import {
 } from 'oauth4webapi'
 import type { Clock } from '../clock.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
-
-/** Whom to ask, as which client, and for what. */
-export interface Registration {
-  readonly issuer: string
-  readonly clientId: string
-  readonly scope: string
-}
+import { isEntra, type Registration } from './auth-registration.ts'
 
 export interface Granted {
   readonly accessToken: string
@@ -222,14 +216,6 @@ export async function signInAsApplication(
   )
   return grantedBy(answer, clock.now(), null)
 }
-
-const ENTRA =
-  /^https:\/\/login\.(?:microsoftonline\.com|microsoftonline\.us|partner\.microsoftonline\.cn)\//
-
-export const isEntra = (issuer: string): boolean => ENTRA.test(issuer)
-
-export const entraIssuer = (tenantId: string): string =>
-  `https://login.microsoftonline.com/${tenantId}/v2.0`
 
 /** Entra ID gives applications all that they were granted of an API, and nothing by its name: api://{id}/.default */
 const defaultScopeOf = (scope: string): string => scope.replace(/[^/]*$/, '.default')

@@ -5,8 +5,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Clock } from '../clock.ts'
-import type { Granted, Registration } from './auth-issuer.ts'
+import type { Granted } from './auth-issuer.ts'
 import { findKeyring, type Keyring } from './auth-keyring.ts'
+import type { Registration } from './auth-registration.ts'
 import { homeFolder, inHome, readJsonFile, removeFile, writeJsonFile } from './home.ts'
 
 export type SignIn = Registration & Granted

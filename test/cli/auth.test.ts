@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { addAuth } from '../../src/cli/auth.ts'
 import { readSignIn, signInKey } from '../../src/cli/auth-store.ts'
 import { login } from '../../src/cli/auth-verbs.ts'
@@ -267,6 +268,20 @@ describe('a pipeline', () => {
 })
 
 describe('the program', () => {
+  it('does not load what talks to issuers while the sign-in lasts', async () => {
+    await signIn()
+    const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
+    const env = {
+      MATOOLKIT_HOME: process.env.MATOOLKIT_HOME!,
+      MATOOLKIT_API_URL: api.url,
+      NODE_OPTIONS: `--import=${pathToFileURL(hook)}`,
+    }
+    const { code, err } = await start(['batch', 'list'], env).ended
+    assert.equal(code, EXIT.ok, err)
+    assert.match(err, /src\/cli\/auth-store\.ts/)
+    assert.doesNotMatch(err, /auth-issuer|oauth4webapi/)
+  })
+
   it('says who is signed in and prints the token, in a process of its own', async () => {
     await signIn()
     const env = { MATOOLKIT_HOME: process.env.MATOOLKIT_HOME!, MATOOLKIT_API_URL: api.url }
