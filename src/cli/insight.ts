@@ -15,8 +15,7 @@ const FAILURES: readonly Column[] = [
   ['COUNT', 'count'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
-  ['FIRST', 'firstSeenAt'],
-  ['LAST', 'lastSeenAt'],
+  ['LAST SEEN', 'lastSeenAt'],
   ['STEP ID', 'sample.stepId'],
   ['ERROR', 'sample.message'],
 ]

@@ -1,15 +1,17 @@
 // `matoolkit runbook validate`: every problem of every file at once, for a person or as JSON.
 import { type FileHandle, open } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
+import type { Json } from '../domain/json.ts'
 import { type Problem, readRunbook } from '../domain/runbook.ts'
 import { RUNBOOK_BYTES_MAX } from '../domain/runbook-document.ts'
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
 import { type Io, printable, tableText } from './io.ts'
+import { type Format, makeShow } from './show.ts'
 
 export interface ValidateOptions {
   readonly files: readonly string[]
   readonly members?: string
-  readonly output: 'table' | 'json'
+  readonly output: Format
 }
 
 interface Report {
@@ -40,9 +42,29 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
     })
   }
   const valid = reports.every((report) => report.valid)
-  if (options.output === 'json') io.out(JSON.stringify({ valid, files: reports }, null, 2))
-  else printReports(reports, io)
+  if (options.output === 'table') printReports(reports, io)
+  else await showProblems(options.output, valid, reports, io)
   io.exitCode = valid ? EXIT.ok : EXIT.failed
+}
+
+async function showProblems(
+  output: Format,
+  valid: boolean,
+  reports: readonly Report[],
+  io: Io,
+): Promise<void> {
+  const rows = reports.flatMap(({ file, problems }) =>
+    problems.map(({ line, column, severity, code, message }) => ({
+      ...{ file, line, column, severity, code, message },
+    })),
+  )
+  const names = ['file', 'line', 'column', 'severity', 'code', 'message']
+  await makeShow(output, io).list({
+    whole: { valid, files: reports as unknown as Json },
+    rows,
+    columns: names.map((name) => [name.toUpperCase(), name]),
+    empty: '',
+  })
 }
 
 function printReports(reports: readonly Report[], io: Io): void {

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Io } from './io.ts'
 import type { ValidateOptions } from './runbook-validate.ts'
+import { FORMATS } from './show.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED, type Run } from './verb.ts'
 
 type Verbs = typeof import('./runbook-versions.ts')
@@ -112,7 +113,7 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .argument('<file...>', 'runbook files (YAML)')
     .option('--members <csv>', 'check variables against the columns of this member file')
     .addOption(
-      new Option('--output <format>', 'how to answer').choices(['table', 'json']).default('table'),
+      new Option('-o, --output <format>', 'how to answer').choices([...FORMATS]).default('table'),
     )
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {

@@ -34,10 +34,7 @@ export function addServe(program: Command, io: Io): void {
         makeLog: logTo(io.out, io, config),
         onIdle: () => stopping.ask('nothing to do'),
       })
-      await stayUntilStopped(served, stopping)
-      stopping.end()
-      // A socket that a library forgot must not keep a stopped process alive until the platform kills it.
-      process.exit(io.exitCode)
+      await stayUntilStopped(served, stopping, io)
     })
 }
 

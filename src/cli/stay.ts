@@ -1,5 +1,7 @@
 // Runs something until the process is asked to stop, or it asks for that itself. The first signal ends it in good order; another
 // one a moment later ends the process at once, because somebody means it.
+import { EXIT } from '../errors.ts'
+import type { Io } from './io.ts'
 import type { Served } from './serve.ts'
 
 /** npm and terminals send a Ctrl-C twice within milliseconds; a person needs longer. */
@@ -10,7 +12,6 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export interface Stopping {
   readonly asked: Promise<string>
   ask(why: string): void
-  end(): void
 }
 
 /** From now on signals are listened to. `nowMs` counts evenly. */
@@ -28,15 +29,20 @@ export function listenForStop(nowMs: () => number): Stopping {
   return {
     asked: asked.promise,
     ask: asked.resolve,
-    end: () => {
-      for (const signal of SIGNALS) process.off(signal, stop)
-    },
   }
 }
 
-/** Serves until asked to stop. */
-export async function stayUntilStopped({ log, stop }: Served, stopping: Stopping): Promise<void> {
+/** Serves until asked to stop, and ends the process: a socket that a library forgot must not keep it alive until it is killed. */
+export async function stayUntilStopped(
+  { log, stop }: Served,
+  stopping: Stopping,
+  io: Io,
+): Promise<never> {
   const why = await stopping.asked
   log.info({ why }, 'Stopping.')
-  await stop()
+  // What did not stop in time is in the log already.
+  await stop().catch(() => {
+    io.exitCode = EXIT.failed
+  })
+  process.exit(io.exitCode)
 }

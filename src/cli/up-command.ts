@@ -21,10 +21,7 @@ export function addUp(program: Command, io: Io): void {
       ])
       const stopping = listenForStop(MACHINE.steadyMs)
       const { openUp } = await import('./up.ts')
-      await stayUntilStopped(await openUp(flags, io), stopping)
-      stopping.end()
-      // A socket that a library forgot must not keep a stopped process alive.
-      process.exit(io.exitCode)
+      await stayUntilStopped(await openUp(flags, io), stopping, io)
     })
 }
 

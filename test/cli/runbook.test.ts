@@ -92,6 +92,14 @@ describe('runbook validate', () => {
     assert.equal(problems[0].path, 'phases[1].offset')
   })
 
+  it('gives CSV and YAML too', async () => {
+    const path = file('csv.yaml', SAMPLE.replace('T-0', 'T-5'))
+    const csv = await validate([path, '--output', 'csv'])
+    assert.match(csv.out, /^FILE,LINE,COLUMN,SEVERITY,CODE,MESSAGE\r\n.*csv\.yaml,\d+,\d+,error,/)
+    const yaml = await validate([path, '-o', 'yaml'])
+    assert.match(yaml.out, /^valid: false\nfiles:\n/)
+  })
+
   it('checks variables against the columns of a member file', async () => {
     const open = file('open.yaml', SAMPLE.replace(/ {2}columns:.*\n/, ''))
     const good = file(
