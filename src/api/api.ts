@@ -18,7 +18,7 @@ import { allRoutes } from './routes.ts'
 import { buildServer } from './server.ts'
 import type { SignIn } from './sign-in.ts'
 import { isLoopback, localSignIn } from './sign-in-local.ts'
-import { oidcSignIn } from './sign-in-oidc.ts'
+import { entraOf, oidcSignIn } from './sign-in-oidc.ts'
 
 const UPKEEP_INTERVAL_MS = 60_000
 const KEYS_KEPT_MS = 24 * 3_600_000
@@ -39,6 +39,8 @@ export type ApiConfig = Pick<
   | 'oidcApps'
   | 'readPolicy'
 >
+
+type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
 
 export interface ApiOptions {
   readonly config: ApiConfig
@@ -166,8 +168,15 @@ const offerOf = (config: ApiConfig, { mode }: SignIn) =>
         mode,
         issuer: config.oidcIssuers[0]!,
         clientId: config.oidcClientId,
-        scope: config.oidcScope,
+        scope: offeredScope(config),
       }
+
+/** What a client asks the issuer for. Entra ID wants the scope in full, with the identifier of the API that it belongs to. */
+export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeConfig): string {
+  if (entraOf(oidcIssuers[0]!) === null) return oidcScope
+  const api = oidcAudiences.find((name) => name.includes('://')) ?? `api://${oidcAudiences[0]}`
+  return `${api}/${oidcScope}`
+}
 
 function upkeepLoop({ door, clock, log }: ApiOptions): Loop {
   return everyLoop({

@@ -33,7 +33,7 @@ interface Issuer {
 }
 
 /** Entra's issuers are `https://login…/{tenant}/v2.0` and, for version 1, `https://sts…/{tenant}/`. */
-function entraOf(issuer: string): Issuer['entra'] {
+export function entraOf(issuer: string): Issuer['entra'] {
   const path = new URL(issuer).pathname
   const found = new RegExp(`^/(${GUID})/(v2\\.0)?$`, 'i').exec(path)
   return found && { tenant: found[1]!.toLowerCase(), version: found[2] ? '2.0' : '1.0' }

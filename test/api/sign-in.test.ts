@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, type JWTPayload } from 'jose'
+import { offeredScope } from '../../src/api/api.ts'
 import { localSignIn } from '../../src/api/sign-in-local.ts'
 import { plain } from './contract/fixtures.ts'
 import {
@@ -77,8 +78,17 @@ describe('tokens of an issuer', () => {
       mode: 'oidc',
       issuer: issuer.v2,
       clientId: 'cli-client',
-      scope: 'access_as_user',
+      scope: `api://${AUDIENCE}/access_as_user`,
     })
+  })
+
+  it('are asked for with the scope in full where Entra wants that', () => {
+    const oidcScope = 'access_as_user'
+    const entra = { oidcIssuers: [issuer.v2], oidcScope }
+    const named = offeredScope({ ...entra, oidcAudiences: ['guid', 'api://moves'] })
+    assert.equal(named, 'api://moves/access_as_user')
+    const plainly = { oidcIssuers: [issuer.plain], oidcAudiences: ['x'], oidcScope }
+    assert.equal(offeredScope(plainly), oidcScope)
   })
 
   it('may be up to a minute over their time, and the word bearer in any case', async () => {
