@@ -2,18 +2,11 @@
 // hold and no safeguard was passed; and when the source has come to rest and everything is decided, membership is what it says.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { listHeld } from '../../src/db/held-changes.ts'
-import {
-  admit,
-  confirmRemovals,
-  decideMoves,
-  dismissHeld,
-  type HeldOrder,
-} from '../../src/engine/held.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { at, type Programme, programme, type Row, row } from '../scenarios/programme.ts'
 import { seeded } from '../seeded.ts'
+import { decideAtRandom } from './deciding.ts'
 
 /** 27 found a phase that stayed skipped though somebody had passed it elsewhere, 31 a latecomer on no list. */
 const SEEDS = [1, 2, 27, 31]
@@ -49,29 +42,11 @@ const rowsOf = (people: Whereabouts, chance: Chance): Row[] =>
     row(person, at(wave), chance() < 0.1 ? { Note: String(Math.floor(chance() * 3)) } : {}),
   )
 
-/** What a person does with some of what is held. */
-async function decide(world: Programme, chance: Chance): Promise<void> {
-  const items = await listHeld(world.db, { runbookName: 'wave', limit: 100 })
-  const item = items[Math.floor(chance() * items.length)]
-  if (!item) return
-  const alike = items.filter(
-    ({ kind, batchId, toTime }) =>
-      kind === item.kind && batchId === item.batchId && +(toTime ?? 0) === +(item.toTime ?? 0),
-  )
-  const order: HeldOrder = {
-    heldIds: alike.map(({ id }) => id),
-    actor: 'operator',
-    reason: 'by chance',
-  }
+/** A refusal is an answer; anything else is a defect. */
+async function decide({ db, door }: Programme, chance: Chance): Promise<void> {
   try {
-    if (item.kind === 'move') {
-      const choice = pick(['reschedule', 'move', 'keep'] as const, chance)
-      await decideMoves(world.door, { ...order, choice })
-    } else if (chance() < 0.3) await dismissHeld(world.door, order)
-    else if (item.kind === 'removal') await confirmRemovals(world.door, order)
-    else await admit(world.door, order)
+    await decideAtRandom(db, door, chance)
   } catch (error) {
-    // A refusal is an answer; anything else is a defect.
     if (!(error instanceof MatoolkitError) || error.httpStatus !== 409) throw error
   }
 }

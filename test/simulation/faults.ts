@@ -34,7 +34,7 @@ export const FAULTS = {
   'result sent twice': 0.25,
   'worker stayed silent': 0.2,
   // Events of their own: how likely each is to be the next thing that happens.
-  'message delayed': 0.05,
+  'message delayed': 0.1,
   'message dead-lettered': 0.04,
   'hint out of time': 0.04,
   'clock jumped': 0.02,
@@ -42,8 +42,24 @@ export const FAULTS = {
   burst: 0.03,
 } as const
 
-export type Fault = keyof typeof FAULTS
-export const FAULT_KINDS = Object.keys(FAULTS) as Fault[]
+/** Of seeds with a source: at each tick, or between two of its transactions. */
+const SOURCE_FAULTS = {
+  'source failed': 0.2,
+  'source result cut short': 0.2,
+  'source past its time limit': 0.15,
+  'source empty': 0.15,
+  'source flickered': 0.3,
+  'version published while the source was asked': 0.2,
+  'automation switched while the source was asked': 0.15,
+  'second scheduler while the source was asked': 0.2,
+  'scheduler stalled past its lease': 0.08,
+  'operator between two transactions of a tick': 0.12,
+} as const
+
+const RATES = { ...FAULTS, ...SOURCE_FAULTS }
+export type Fault = keyof typeof RATES
+export const FAULT_KINDS = Object.keys(RATES) as Fault[]
+const kindsOf = (table: Partial<typeof RATES>) => Object.keys(table) as Fault[]
 
 export interface Faults {
   /** True when this kind strikes now; counted when it does. */
@@ -62,14 +78,23 @@ export interface Faults {
 /** Of all kinds a seed has about this share. */
 const SHARE = 0.45
 
-/** `only` leaves out all other kinds, to find out which of them a failure needs. */
-export function drawFaults(chance: Chance, only?: ReadonlySet<Fault>): Faults {
+/** `ofSource` is the stream for the kinds that only seeds with a source have. `only` leaves out all other kinds, to find out which
+ * of them a failure needs. */
+export function drawFaults(
+  chance: Chance,
+  ofSource: Chance | null,
+  only?: ReadonlySet<Fault>,
+): Faults {
   const drawn = new Map<Fault, number>()
-  for (const kind of FAULT_KINDS) {
-    const isIn = chance.happens(SHARE)
-    const rate = FAULTS[kind] * (0.2 + 0.8 * chance.fraction())
-    if (isIn && (only?.has(kind) ?? true)) drawn.set(kind, rate)
+  const draw = (kinds: readonly Fault[], from: Chance) => {
+    for (const kind of kinds) {
+      const isIn = from.happens(SHARE)
+      const rate = RATES[kind] * (0.2 + 0.8 * from.fraction())
+      if (isIn && (only?.has(kind) ?? true)) drawn.set(kind, rate)
+    }
   }
+  draw(kindsOf(FAULTS), chance)
+  if (ofSource) draw(kindsOf(SOURCE_FAULTS), ofSource)
   const fired = new Map<Fault, number>()
   let isHealed = false
   const rate = (kind: Fault) => (isHealed ? 0 : (drawn.get(kind) ?? 0))

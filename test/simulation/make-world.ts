@@ -7,6 +7,7 @@ import type { Broker } from './faulty-bus.ts'
 import { makeJournal } from './journal.ts'
 import { startOffice } from './office.ts'
 import { startOrchestrator } from './orchestrator.ts'
+import { hasSource } from './source.ts'
 import { makeWorkers } from './worker.ts'
 import type { World, WorldClock } from './world.ts'
 
@@ -42,7 +43,8 @@ function worldClock(): WorldClock {
 export function makeWorld({ db, seed, only }: WorldOptions): World {
   const root = makeChance(seed)
   const clock = worldClock()
-  const faults = drawFaults(root.stream('faults'), only)
+  const ofSource = hasSource(seed) ? root.stream('faults of the source') : null
+  const faults = drawFaults(root.stream('faults'), ofSource, only)
   const found: string[] = []
   const journal = makeJournal(db, found)
   const broker: Broker = {

@@ -1,6 +1,7 @@
 // The bug bank: mistakes that people make in systems like this one, each as a change of one place in the program. The sweep must
 // find every one of them, and so shows that it would find them in earnest.
 import type { Mutant } from './mutant-loader.ts'
+import { SOURCE_MUTANTS } from './source-mutants.ts'
 
 const SETTLE = 'src/domain/decide/settle.ts'
 const SEND = 'src/domain/decide/send.ts'
@@ -233,4 +234,5 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (elsewhere.length === 0) await ensureSteps(visit, ids)\n  return elsewhere.map(',
     replace: '  await ensureSteps(visit, ids)\n  return elsewhere.slice(0, 0).map(',
   },
+  ...SOURCE_MUTANTS,
 ]

@@ -8,6 +8,14 @@ import { heal } from './heal.ts'
 import { makeWorld } from './make-world.ts'
 import { ask, askAnything, type Desk } from './operators.ts'
 import { drawShape } from './runbooks.ts'
+import type { Programme } from './scheduler.ts'
+import {
+  beginProgramme,
+  comeToRest,
+  isSourceEvent,
+  sourceEvent,
+  sourceWeights,
+} from './source-events.ts'
 import { sayHello } from './worker.ts'
 import { fingerprint, type World } from './world.ts'
 
@@ -55,15 +63,17 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const world = makeWorld({ db, seed, ...(only && { only }) })
   await db.renew()
   const desk = await begin(world)
+  const programme = await beginProgramme(world, desk)
   const operations = new Map<string, number>()
   let events = 0
   while (events < EVENTS && world.found.length === 0) {
     events += 1
-    await oneEvent(world, desk, events, operations)
+    await oneEvent({ world, desk, programme }, events, operations)
   }
   if (world.found.length === 0) {
     world.faults.heal()
-    events += await heal(world)
+    if (programme) events += await comeToRest(world, programme)
+    if (world.found.length === 0) events += await heal(world)
   }
   if (world.found.length === 0) await lookAtAll(world)
   if (world.found.length === 0) await lookAtEnd(world, desk.takenIn)
@@ -73,7 +83,11 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
     fingerprint: await fingerprint(world),
     faults: world.faults.fired,
     drawn: world.faults.drawn,
-    occurred: new Map([...operations, ...(await whatOccurred(world))]),
+    occurred: new Map([
+      ...operations,
+      ...(programme?.source.occurred ?? []),
+      ...(await whatOccurred(world)),
+    ]),
     found: world.found,
     log: world.log,
   }
@@ -90,14 +104,22 @@ async function begin(world: World): Promise<Desk> {
   return desk
 }
 
+interface Stage {
+  readonly world: World
+  readonly desk: Desk
+  readonly programme: Programme | null
+}
+
 async function oneEvent(
-  world: World,
-  desk: Desk,
+  { world, desk, programme }: Stage,
   number: number,
   operations: Map<string, number>,
 ): Promise<void> {
   const { chance, clock, faults } = world
-  const what = chance.weighed({ ...(await usualWeights(world)), ...strikeWeights(world) })
+  const weights = { ...(await usualWeights(world)), ...strikeWeights(world) }
+  const what = programme
+    ? chance.weighed({ ...weights, ...(await sourceWeights(world)) })
+    : chance.weighed(weights)
   world.log.push(`${number} ${clock.now().toISOString()} ${what}`)
   const struck = faultsSoFar(world)
   if (isStrike(what)) {
@@ -107,7 +129,8 @@ async function oneEvent(
     const { operation, end } = await askAnything(world, desk)
     const key = `operator: ${operation} ${end}`
     operations.set(key, (operations.get(key) ?? 0) + 1)
-  } else await USUAL[what](world)
+  } else if (isSourceEvent(what)) await sourceEvent(world, programme!, what)
+  else await USUAL[what](world)
   await look(world, number % LOOK_AT_ALL_EVERY === 0, faultsSoFar(world) > struck)
 }
 

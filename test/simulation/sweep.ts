@@ -36,6 +36,18 @@ export const FACTS: readonly string[] = [
   ...['set a variable', 'advance', 'reschedule', 'accept a late result'].map(
     (operation) => `operator: ${operation} done`,
   ),
+  ...['wave re-dated', 'row came', 'row gone', 'row changed: moved', 'row changed: case'].map(
+    (change) => `source: ${change}`,
+  ),
+  ...['data', 'twice', 'no time'].map((change) => `source: row changed: ${change}`),
+  ...['reschedule move', 'move move', 'keep move', 'confirm removal', 'dismiss removal'].map(
+    (decision) => `decided: ${decision}`,
+  ),
+  ...['admit join', 'dismiss join'].map((decision) => `decided: ${decision}`),
+  ...['good', 'failed', 'abandoned', 'batches', 'joined', 'moved', 'rejoined', 'removed'].map(
+    (what) => `tick: ${what}`,
+  ),
+  ...['refreshed', 'postponed', 'missing', 'issues'].map((what) => `tick: ${what}`),
 ]
 
 export interface Sweep {
