@@ -188,7 +188,7 @@ describe('a manual migration by commands', () => {
     assert.equal(redone.doneCount, 1)
     await cli.api.world.settle()
     const removed = await cli.cli('batch', 'remove-member', '1', KEYS[2]!, '--yes')
-    assert.match(removed.err + removed.out, /status +removed|\(REFUSED\)/)
+    assert.match(removed.out, /status +removed/, removed.err)
   })
 
   it('holds, resumes, adds, reschedules, cancels and clones', async () => {
@@ -201,9 +201,8 @@ describe('a manual migration by commands', () => {
     assert.match((await cli.cli('batch', 'hold', '2', ...WHY)).out, /held +since .*because/)
     assert.match((await cli.cli('batch', 'list', '--held')).out, /\n +2 +plain +1 +held/)
     assert.equal((await cli.cli('batch', 'resume', '2', ...WHY)).exit, EXIT.ok)
-    const start = '2026-04-01T08:00:00Z'
-    const moved = await cli.cli('batch', 'reschedule', '2', start, ...WHY)
-    assert.ok([EXIT.ok, EXIT.conflict].includes(moved.exit as 0), moved.err)
+    const moved = await cli.cli('batch', 'reschedule', '2', '2026-04-01T08:00:00Z', ...WHY)
+    assert.deepEqual([moved.exit, /is manual/.test(moved.err)], [EXIT.conflict, true])
     assert.equal((await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')).exit, EXIT.ok)
     const twice = await cli.cli('batch', 'cancel', '2', ...WHY, '--yes')
     assert.deepEqual([twice.exit, /\(REFUSED\)/.test(twice.err)], [EXIT.conflict, true])

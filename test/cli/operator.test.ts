@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { EXIT } from '../../src/errors.ts'
+import { plain } from '../api/contract/fixtures.ts'
 import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
+import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
 
 const WHY = ['--reason', 'because']
@@ -57,6 +59,40 @@ describe('held changes by commands', () => {
     assert.equal((await cli.cli('latecomers', 'list')).exit, EXIT.ok)
     assert.equal((await cli.cli('source-issues', 'wave')).exit, EXIT.ok)
     assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
+  })
+})
+
+describe('another start by commands', () => {
+  let cli: Cli
+  before(async () => {
+    cli = await openCli()
+    await cli.api.world.publish(plain())
+    const members = people(2).map(({ key }) => ({ key, data: { Upn: key } }))
+    await cli.api.world.batch('plain', members, { startsInMin: 6_000 })
+  })
+  after(() => cli.close())
+  const reschedule = (...args: string[]) => cli.cli('batch', 'reschedule', '1', ...args, ...WHY)
+
+  it('is tried, given, and refused when phases would begin at once', async () => {
+    const later = '2026-03-20T08:00:00Z'
+    assert.match((await reschedule(later, '--dry-run')).out, /This was a dry run/)
+    assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /2026-03-20/)
+    assert.match(
+      (await reschedule(later)).out,
+      /start +2026-03-20 08:00:00Z\n[\s\S]*prepare +2026-03-19 08:00:00Z/,
+    )
+    const soon = '2026-03-02T09:00:00Z'
+    const refused = await reschedule(soon)
+    assert.deepEqual(
+      [refused.exit, /\(WOULD_BE_OVERDUE\)/.test(refused.err)],
+      [EXIT.conflict, true],
+    )
+    const meant = await reschedule(soon, '--allow-overdue')
+    assert.match(
+      meant.err,
+      /^warning: phase prepare, due at 2026-03-01T09:00:00.000Z, begins at once\n$/,
+    )
+    assert.equal((await reschedule('tomorrow')).exit, EXIT.usage)
   })
 })
 

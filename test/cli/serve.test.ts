@@ -11,6 +11,7 @@ import { realClock } from '../../src/clock.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { EXIT } from '../../src/errors.ts'
+import { plain } from '../api/contract/fixtures.ts'
 import { openTestPostgres } from '../databases.ts'
 import { start } from './processes.ts'
 
@@ -30,6 +31,7 @@ describe('matoolkit serve', () => {
       DATABASE_URL: test.url!,
       MATOOLKIT_API_PORT: '0',
       MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
+      MATOOLKIT_SOURCE_FOLDER: folder,
     })
     const [, url] = await served.saying(/"url":"(http:[^"]+)"/)
     const ready = (await (await fetch(`${url}/api/ready`)).json()) as Ready
@@ -38,6 +40,7 @@ describe('matoolkit serve', () => {
       ready.checks.map(({ name }) => name),
       ['server', 'database', 'schema', 'bus', 'clock'],
     )
+    await previews(url!, join(folder, 'api-token'))
     served.kill('SIGTERM')
     const { code, out, err } = await served.ended
     assert.deepEqual([code, err], [EXIT.ok, ''])
@@ -103,6 +106,29 @@ describe('matoolkit up', () => {
     }
   })
 })
+
+/** The API asks the scheduler's sources: a runbook is published and its query tried. */
+async function previews(url: string, tokenFile: string): Promise<void> {
+  writeFileSync(join(folder, 'people.csv'), PEOPLE)
+  writeFileSync(join(folder, 'plain.yaml'), plain())
+  const env = { MATOOLKIT_API_URL: url, MATOOLKIT_TOKEN: readFileSync(tokenFile, 'utf8') }
+  const published = await start(['runbook', 'publish', join(folder, 'plain.yaml')], env).ended
+  assert.equal(published.code, EXIT.ok, published.err)
+  const { code, out, err } = await start(['query', 'preview', 'plain'], env).ended
+  assert.equal(code, EXIT.ok, err)
+  assert.match(out, /^3 rows in \d+\.\d s, 1 with problems\.\n/)
+  assert.match(out, /\nBatches\nSTART +MEMBERS\n2090-03-01 20:00:00Z +2\n/)
+  assert.match(out, /\nProblems\nMEMBER +COLUMN +PROBLEM\ncy@x\.example +When +/)
+  assert.match(out, /\nWhat the next tick would do\nWHAT +HOW MANY\nnew batches +1\n/)
+  const json = await start(['query', 'preview', 'plain', '-o', 'json'], env).ended
+  assert.equal((JSON.parse(json.out) as { rowCount: number }).rowCount, 3)
+}
+
+const PEOPLE = `Upn,When
+ada@x.example,2090-03-01T20:00:00Z
+bob@x.example,2090-03-01T20:00:00Z
+cy@x.example,soon
+`
 
 interface LocalNote {
   readonly url: string
