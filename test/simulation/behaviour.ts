@@ -8,7 +8,7 @@ export type Answer = { readonly ok: Json } | { readonly fail: string }
 export type Behaviour = (job: Message<'worker-job'>) => Answer
 
 const POLLED = new Set(['Do-sync', 'Do-ready', 'Do-verify'])
-const ALWAYS_FAILS = 0.06
+const ALWAYS_FAILS = 0.12
 const DOOMED_FAILS = 0.85
 /** Init that never works: what a restart is for. */
 const INIT_FAILS = 0.3
@@ -16,7 +16,7 @@ const RATES: Readonly<Record<string, number>> = { 'Do-doomed': DOOMED_FAILS, 'Do
 
 export function drawBehaviour(world: Pick<World, 'chance'>): Behaviour {
   const chance = world.chance.stream('behaviour')
-  const failRate = chance.pick([0, 0.05, 0.2, 0.5])
+  const failRate = chance.pick([0, 0.1, 0.3, 0.6])
   const incompleteRate = chance.pick([0.2, 0.6, 0.9])
   const hopeless = new Map<string, boolean>()
   return ({ functionName, parameters }) => {

@@ -53,7 +53,8 @@ const PROMISES: readonly Check[] = [
       select p.batch_id, format('%s of %s members failed in phase %s and nobody stopped', p.members_failed, p.members_total, p.id)
         from phase_executions p join batches b on b.id = p.batch_id join runbooks r
           on lower(r.name) = b.runbook_name and r.version = b.runbook_version
-       where b.status = 'active' and b.held_at is null and p.members_failed - p.fuse_acknowledged > ${FUSE_MIN_FAILED}
+       where b.status in ('active', 'completed', 'failed') and b.held_at is null
+         and p.members_failed - p.fuse_acknowledged > ${FUSE_MIN_FAILED}
          and (p.members_failed - p.fuse_acknowledged) * 100
              > substring(r.yaml_content from 'max_failed_percent: ([0-9]+)')::int * p.members_total`,
   },

@@ -129,16 +129,19 @@ export async function nextDueMs({ db, broker }: World): Promise<number | null> {
   return times.length > 0 ? Math.min(...times) : null
 }
 
+/** Any message, or a result: one that comes after its deadline has most to upset. */
 async function someMessage({ db, chance }: World): Promise<number | null> {
-  const rows = await db.query<{ id: number }>(
-    'select id from messages where lease_token is null order by id',
+  const rows = await db.query<{ id: number; isResult: boolean }>(
+    `select id, topic = 'worker-results' as "isResult" from messages where lease_token is null order by id`,
   )
-  return rows.length === 0 ? null : chance.pick(rows).id
+  const results = rows.filter(({ isResult }) => isResult)
+  const from = results.length > 0 && chance.happens(0.7) ? results : rows
+  return from.length === 0 ? null : chance.pick(from).id
 }
 
 async function delayMessage(world: World): Promise<void> {
   const id = await someMessage(world)
-  const until = new Date(world.clock.nowMs() + world.chance.between(10, 3_600) * 1_000)
+  const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
   if (id !== null)
     await world.db.query('update messages set visible_at = $2 where id = $1', [id, until])
 }

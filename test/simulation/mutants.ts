@@ -234,5 +234,23 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (elsewhere.length === 0) await ensureSteps(visit, ids)\n  return elsewhere.map(',
     replace: '  await ensureSteps(visit, ids)\n  return elsewhere.slice(0, 0).map(',
   },
+  {
+    name: 'a phase that a new version replaces is not taken away',
+    file: 'src/engine/transition.ts',
+    find: '    if (!supersedes) continue\n',
+    replace: '    if (!supersedes || version > 0) continue\n',
+  },
+  {
+    name: 'steps stay in the phase that was replaced',
+    file: 'src/engine/transition.ts',
+    find: '  if (moves.length > 0) {\n',
+    replace: '  if (moves.length > 1_000) {\n',
+  },
+  {
+    name: 'a new version counts for half of its phases',
+    file: 'src/engine/transition.ts',
+    find: '  const made = await makePhases(tx, draft, phases, version)\n',
+    replace: '  const made = await makePhases(tx, draft, phases.slice(0, 1), version)\n',
+  },
   ...SOURCE_MUTANTS,
 ]

@@ -43,11 +43,14 @@ interface Batch {
   readonly status: string
   readonly isHeld: boolean
   readonly hasFailedInit: boolean
+  readonly isManual: boolean
 }
 interface Member {
   readonly id: number
   readonly batchId: number
   readonly status: string
+  /** Its batch was not cancelled: there is something to be done for it. */
+  readonly isLive: boolean
 }
 interface Step {
   readonly id: number
@@ -55,6 +58,7 @@ interface Step {
   readonly memberId: number
   readonly batchId: number
   readonly status: string
+  readonly isLive: boolean
   /** A late success that can be accepted. */
   readonly hasLate: boolean
 }
@@ -64,19 +68,24 @@ const MINUTE_MS = 60_000
 
 export const batchesOf = ({ db }: World): Promise<Batch[]> =>
   db.query(
-    `select id, status, held_at is not null as "isHeld", failed_in_init as "hasFailedInit" from batches order by id`,
+    `select id, status, held_at is not null as "isHeld", failed_in_init as "hasFailedInit", is_manual as "isManual"
+       from batches order by id`,
   )
 
 const membersOf = ({ db }: World): Promise<Member[]> =>
-  db.query(`select id, batch_id as "batchId", status from batch_members order by id`)
+  db.query(
+    `select m.id, m.batch_id as "batchId", m.status, b.status <> 'cancelled' as "isLive"
+       from batch_members m join batches b on b.id = m.batch_id order by m.id`,
+  )
 
-const HAS_LATE = `(s.late_result_json is not null and b.status <> 'cancelled')`
+const STEPS = `step_executions s join batches b on b.id = s.batch_id left join batch_members m on m.id = s.batch_member_id`
+const HAS_LATE = `s.late_result_json is not null and b.status <> 'cancelled' and m.status <> 'removed'`
 
 const stepsOf = ({ db }: World): Promise<Step[]> =>
   db.query(
     `select s.id, s.step_name as name, s.batch_member_id as "memberId", s.batch_id as "batchId", s.status,
-            ${HAS_LATE} as "hasLate"
-       from step_executions s join batches b on b.id = s.batch_id where s.kind = 'phase' order by s.id`,
+            b.status <> 'cancelled' as "isLive", (${HAS_LATE}) as "hasLate"
+       from ${STEPS} where s.kind = 'phase' order by s.id`,
   )
 
 /** Says what was done; null when there was nobody to do it for. */
@@ -109,7 +118,8 @@ function insistAll({ refused: [refused] }: Outcome): void {
 const onMember =
   (status: string, act: (world: World, member: Member, door: Door) => Promise<Outcome>): Act =>
   async (world, _desk, door) => {
-    const member = choose(world, await membersOf(world), (one) => one.status === status)
+    const all = await membersOf(world)
+    const member = choose(world, all, (one) => one.isLive && one.status === status)
     if (!member) return null
     insistAll(await act(world, member, door))
     return `member ${member.id} of batch ${member.batchId}`
@@ -121,7 +131,7 @@ const onStep =
     act: (world: World, step: Step, door: Door) => Promise<void>,
   ): Act =>
   async (world, _desk, door) => {
-    const step = choose(world, await stepsOf(world), fits)
+    const step = choose(world, await stepsOf(world), (one) => one.isLive && fits(one))
     if (!step) return null
     await act(world, step, door)
     return `step ${step.id} (${step.name}) of member ${step.memberId}`
@@ -191,8 +201,10 @@ const cancel = onBatch(isUnfinished, async (world, { id }, door) => {
   world.found.push(...(await untakenJobs(world, id, 'cancelled')))
 })
 
+const isManual = (batch: Batch) => batch.isManual && isUnfinished(batch)
+
 /** A phase by its name, or a wrong guess: two operators who look at the same screen guess alike. */
-const advance = onBatch(isUnfinished, async (world, { id, status }, door) => {
+const advance = onBatch(isManual, async (world, { id, status }, door) => {
   const [next] = await world.db.query<{ name: string }>(
     `select phase_name as name from phase_executions where batch_id = $1 and status = 'pending'
       order by offset_minutes desc, phase_index limit 1`,
@@ -308,37 +320,73 @@ export interface Asked {
 /** Anything at all, or what does most harm at this moment. */
 export async function askAnything(world: World, desk: Desk): Promise<Asked> {
   const { chance } = world
-  const isMean = chance.happens(MEAN_SHARE)
-  const mean = isMean ? await inconvenient(world) : []
-  return ask(world, desk, mean.length > 0 ? chance.pick(mean) : chance.weighed(WEIGHTS))
+  const moment = await momentOf(world)
+  const mean = chance.happens(MEAN_SHARE) ? inconvenient(moment) : []
+  if (mean.length > 0) return ask(world, desk, chance.pick(mean))
+  const pairs = OPERATION_NAMES.map((name) => {
+    const need = NEEDS[name]
+    return [name, need && !moment[need] ? WEIGHTS[name] * POINTLESS : WEIGHTS[name]]
+  })
+  return ask(world, desk, chance.weighed(Object.fromEntries(pairs) as typeof WEIGHTS))
 }
 
 const MEAN_SHARE = 0.6
+/** Orders for which there is nobody are given now and then all the same: they are there to be refused. */
+const POINTLESS = 0.1
 
-/** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
-async function inconvenient({ db, workers }: World): Promise<Operation[]> {
-  const [now] = await db.query<
-    Record<'isStarting' | 'isUndoing' | 'isHeld' | 'hasFailedInit' | 'hasLate', boolean>
-  >(
+type Moment = Readonly<
+  Record<
+    | 'isStarting'
+    | 'isUndoing'
+    | 'isOut'
+    | 'isHeld'
+    | 'hasFailed'
+    | 'hasFailedInit'
+    | 'hasLate'
+    | 'hasRemoved',
+    boolean
+  >
+>
+
+/** What an order is for. */
+const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
+  resume: 'isHeld',
+  retry: 'hasFailed',
+  'retry from a step': 'hasFailed',
+  restart: 'hasFailedInit',
+  rejoin: 'hasRemoved',
+  readd: 'hasRemoved',
+  'accept a late result': 'hasLate',
+}
+
+async function momentOf({ db, workers }: World): Promise<Moment> {
+  const [now] = await db.query<Omit<Moment, 'isOut'>>(
     `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
             exists (select from step_executions
                      where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
             exists (select from batches where held_at is not null) as "isHeld",
+            exists (select from batch_members m join batches b on b.id = m.batch_id
+                     where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
             exists (select from batches where failed_in_init) as "hasFailedInit",
-            exists (select from step_executions s join batches b on b.id = s.batch_id where ${HAS_LATE}) as "hasLate"`,
+            exists (select from batch_members m join batches b on b.id = m.batch_id
+                     where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
+            exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
   )
-  return [
-    ...(now!.isStarting
-      ? (['add members', 'add members', 'move', 'publish', 'rejoin'] as const)
-      : []),
-    ...(now!.isUndoing ? (['remove', 'retry', 'drop from the source'] as const) : []),
-    ...(now!.isHeld ? (['resume', 'cancel', 'remove'] as const) : []),
-    ...(now!.hasFailedInit ? (['restart'] as const) : []),
-    ...(now!.hasLate ? (['accept a late result', 'accept a late result'] as const) : []),
-    ...(workers.some(({ inHand }) => inHand.length > 0)
-      ? (['hold', 'remove', 'redo', 'skip'] as const)
-      : []),
+  return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
+}
+
+/** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
+function inconvenient(now: Moment): Operation[] {
+  const lists: readonly [boolean, readonly Operation[]][] = [
+    [now.isStarting, ['add members', 'add members', 'move', 'publish', 'rejoin']],
+    [now.isUndoing, ['remove', 'retry', 'drop from the source']],
+    [now.isHeld, ['resume', 'resume', 'resume', 'cancel', 'remove']],
+    [now.hasFailed, ['retry', 'retry from a step']],
+    [now.hasFailedInit, ['restart']],
+    [now.hasLate, ['accept a late result', 'accept a late result', 'accept a late result']],
+    [now.isOut, ['hold', 'remove', 'redo', 'skip']],
   ]
+  return lists.flatMap(([isSo, operations]) => (isSo ? operations : []))
 }
 
 export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {

@@ -40,7 +40,7 @@ export interface RunOptions {
 
 const EVENTS = 90
 /** Seeds whose members nearly all fail, for the fuse. */
-const DOOMED_SHARE = 0.08
+const DOOMED_SHARE = 0.12
 const LOOK_AT_ALL_EVERY = 15
 
 /** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */

@@ -38,7 +38,6 @@ function step(name: string, chance: Chance, more: readonly string[] = []): strin
   return `{ ${[...kept, ...params, ...more].join(', ')} }`
 }
 
-const POLL = 'poll: { interval: 40s, timeout: 200s }'
 const TIMEOUT = 'timeout: 5m'
 
 const retry = (chance: Chance): string =>
@@ -48,6 +47,10 @@ const retry = (chance: Chance): string =>
     'retry: { max_retries: 3, interval: 15s, backoff: exponential, max_interval: 40s }',
   ])
 
+/** The longer one lasts longer than a job may, so that a poll can be lost and asked again. */
+const poll = (chance: Chance): string =>
+  chance.pick(['poll: { interval: 10s, timeout: 150s }', 'poll: { interval: 45s, timeout: 15m }'])
+
 const KEY = 'params: { Upn: "{{Upn}}" }'
 
 function prepare(chance: Chance, { isDoomed }: Shape, version: number): string[] {
@@ -56,9 +59,10 @@ function prepare(chance: Chance, { isDoomed }: Shape, version: number): string[]
   if (isDoomed) {
     return [step('doomed', chance, [KEY, TIMEOUT, 'retry: { max_retries: 0 }'])]
   }
+  const undo = chance.happens(0.5) ? ['on_failure: undo-create'] : []
   return [
     step(name, chance, [...create, 'on_failure: undo-create']),
-    step('sync', chance, [KEY, TIMEOUT, POLL, retry(chance), 'on_failure: undo-create']),
+    step('sync', chance, [KEY, TIMEOUT, poll(chance), retry(chance), ...undo]),
     ...(version > 1 && chance.happens(0.5) ? [step('extra', chance, [KEY, TIMEOUT])] : []),
   ]
 }
@@ -76,7 +80,7 @@ function cutover(chance: Chance): string[] {
 }
 
 function after(chance: Chance): string[] {
-  return [step('verify', chance, [KEY, TIMEOUT, POLL, retry(chance)])]
+  return [step('verify', chance, [KEY, TIMEOUT, poll(chance), retry(chance)])]
 }
 
 /** The text of one version. Phases keep their names; now and then a version has one less, or has it at another time. */
@@ -90,7 +94,9 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   if (shape.hasInit) {
     const open = [TIMEOUT, 'output_params: { Ticket: id }', 'on_failure: close-down', retry(chance)]
     lines.push('init:', `  - ${step('open', chance, open)}`)
-    lines.push(`  - ${step('ready', chance, ['params: { T: "{{Ticket}}" }', TIMEOUT, POLL])}`)
+    lines.push(
+      `  - ${step('ready', chance, ['params: { T: "{{Ticket}}" }', TIMEOUT, poll(chance)])}`,
+    )
   }
   const bodies = [prepare(chance, shape, version), cutover(chance), after(chance)]
   const offsets = ['T-30m', 'T-0', 'T+20m']
