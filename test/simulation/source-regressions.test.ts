@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import { moveMember } from '../../src/engine/membership-moves.ts'
 import { cancelBatch } from '../../src/engine/operate.ts'
 import { brokenInvariants } from '../invariants.ts'
-import { memberId, order, runbook, step } from '../scenarios/looking.ts'
+import { batchOf, calls, memberId, order, runbook, step } from '../scenarios/looking.ts'
 import { people, story } from '../scenarios/world.ts'
 
 it('nobody is moved out of an ended batch who has gone on in another one (seed 18)', () =>
@@ -19,5 +19,28 @@ it('nobody is moved out of an ended batch who has gone on in another one (seed 1
       moveMember(world.door, { ...order(cancelled), memberId: mover, toBatchId: third }),
       { message: new RegExp(`Member ${mover} is active in batch ${second}`, 'i') },
     )
+    assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+  }))
+
+it('a retry that must let a phase go first, which a new version put before its own, lets it go (seed 64)', () =>
+  story({}, async (world) => {
+    let created = 0
+    world.answer = ({ functionName }) => {
+      if (functionName !== 'create') return { ok: true }
+      created += 1
+      return created === 1 ? { fail: 'not this time' } : { ok: true }
+    }
+    const create = [step('create', 'retry: { max_retries: 1, interval: 1m }')]
+    const check = [step('check')]
+    await world.publish(runbook('wave', { 'prepare T-1h': create, 'after T+1h': check }))
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await world.orchestrate()
+    // The step is out. The new version puts the later phase before this one; it begins at once, since it is late.
+    const moved = runbook('wave', { 'prepare T-1h': create, 'after T-2h': check })
+    await world.publish(moved, { overdueBehavior: 'rerun' })
+    await world.settle()
+    await world.pass(120)
+    assert.deepEqual(calls(world), ['create user1', 'check user1', 'create user1'])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
     assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
   }))

@@ -1,7 +1,7 @@
 // A wait is over by the clock: a retry or a poll is due, polling took too long, or a job stayed silent past its deadline.
 import type { Step } from '../facts.ts'
 import type { Draft } from './draft.ts'
-import { nextOfBatch, nextOfMember } from './next.ts'
+import { advanceAfter, nextOfBatch, nextOfMember } from './next.ts'
 import { onOverdue, timeOut } from './settle.ts'
 
 /** Decided by the state of now, not by the clock alone: a wake that comes early, late or twice does nothing. */
@@ -19,9 +19,14 @@ export function onWake(draft: Draft, step: Step): void {
   if (step.status === 'pending') leaveUnlessNext(draft, step)
 }
 
-/** A retry that came due while something must go before it (an undo that began meanwhile) goes back to waiting its turn. */
+/**
+ * A retry that came due while something must go before it (an undo that began meanwhile, a phase that a new version put before this
+ * one) goes back to waiting its turn, and what goes before it gets its own: the phase had begun while this step was at work.
+ */
 function leaveUnlessNext(draft: Draft, step: Step): void {
   const next =
     step.memberId === null ? nextOfBatch(draft) : nextOfMember(draft, draft.member(step.memberId))
-  if (next !== step) draft.setWait(step, null)
+  if (next === step) return
+  draft.setWait(step, null)
+  advanceAfter(draft, step)
 }
