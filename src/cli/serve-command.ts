@@ -55,6 +55,6 @@ Exit code: 0 it was asked to stop and did, 1 something did not stop in time, 2 a
 be used.
 
 Examples:
-  $ matoolkit serve
+  $ MATOOLKIT_WORKER_ID=contoso-worker matoolkit serve
   $ DATABASE_URL=postgres://matoolkit@db/matoolkit matoolkit serve --roles api,orchestrator,scheduler
   $ MATOOLKIT_WORKER_ID=contoso-worker matoolkit serve --roles worker`

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { localTokenFor, noteLocalApi } from '../../src/cli/local-api.ts'
 import { EXIT } from '../../src/errors.ts'
 import { say, setEnv } from './against-api.ts'
 
@@ -78,6 +79,24 @@ describe('matoolkit config', () => {
       assert.match(said.err, new RegExp(`\\(${code}\\)\n$`))
     })
   }
+
+  it('finds the API that runs on this machine, and sends its token nowhere else', async () => {
+    const tokenFile = join(home, 'api-token')
+    writeFileSync(tokenFile, 'secret\n')
+    noteLocalApi({ url: 'http://127.0.0.1:7001', tokenFile })
+    await config('unset', 'api-url')
+    assert.match((await config('show')).out, /127\.0\.0\.1:7001 +matoolkit up on this machine/)
+    assert.equal(localTokenFor('http://127.0.0.1:7001'), 'secret')
+    for (const other of [
+      'http://127.0.0.1:7002',
+      'https://127.0.0.1:7001',
+      'http://x.example:7001',
+    ]) {
+      assert.equal(localTokenFor(other), null, other)
+    }
+    rmSync(tokenFile)
+    assert.equal(localTokenFor('http://127.0.0.1:7001'), null)
+  })
 
   it('never overwrites a file that it cannot read', async () => {
     writeFileSync(join(home, 'config.json'), '{ "profiles": {')

@@ -51,13 +51,27 @@ describe('held changes by commands', () => {
     assert.ok(ids.length > 0)
     const wrong = await cli.cli('moves', 'decide', 'perhaps', ...ids, ...WHY, '--yes')
     assert.match(wrong.err, /"perhaps" is no choice/)
-    const kept = await cli.cli('moves', 'decide', 'keep', ...ids, ...WHY, '--yes')
-    assert.equal(kept.exit, EXIT.ok, kept.err)
+    const moved = await cli.json('moves', 'decide', 'reschedule', ...ids, ...WHY, '--yes')
+    assert.equal(moved.doneCount, ids.length)
   })
 
-  it('latecomers and what a source left unused are listed', async () => {
-    assert.equal((await cli.cli('latecomers', 'list')).exit, EXIT.ok)
-    assert.equal((await cli.cli('source-issues', 'wave')).exit, EXIT.ok)
+  it('latecomers are admitted or left out', async () => {
+    await world.tickUntil(66, 6)
+    await world.tick(wave(64, ...range(1, 13)))
+    const [first, second, ...others] = await idsOf('latecomers')
+    assert.ok(others.length > 0)
+    assert.equal((await cli.json('latecomers', 'admit', first!, ...WHY, '--yes')).doneCount, 1)
+    assert.equal((await cli.json('latecomers', 'dismiss', second!, ...WHY, '--yes')).doneCount, 1)
+    assert.deepEqual(await idsOf('latecomers'), others)
+  })
+
+  it('what a source said and left unused is listed', async () => {
+    await world.tick([...wave(64, ...range(1, 13)), row(90, 'no time')])
+    assert.match((await cli.cli('source-issues', 'wave')).out, /user90@.*no time/)
+    assert.match(
+      (await cli.cli('runbook', 'ticks', 'wave', '--limit', '1')).out,
+      /\n *\d+ .* good +\d+/,
+    )
     assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
   })
 })
