@@ -1,6 +1,7 @@
 // The command line against a running API, in this process: what a person would type, and what comes back.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { commandsFor } from '../../src/cli/nouns.ts'
@@ -41,6 +42,15 @@ export function setEnv(settings: Readonly<Record<string, string | undefined>>): 
     if (value === undefined) delete process.env[name]
     else process.env[name] = value
   }
+}
+
+/** An address at which nobody listens. */
+export async function nowhere(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
 }
 
 export async function openCli(options: UnderTestOptions = {}): Promise<Cli> {

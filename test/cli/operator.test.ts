@@ -6,7 +6,7 @@ import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
 import { people } from '../scenarios/world.ts'
-import { type Cli, openCli } from './against-api.ts'
+import { type Cli, nowhere, openCli } from './against-api.ts'
 
 const WHY = ['--reason', 'because']
 
@@ -150,7 +150,7 @@ describe('dead letters and workers by commands', () => {
     const well = await cli.cli('doctor')
     assert.equal(well.exit, EXIT.ok, well.out)
     assert.match(well.out, /\ndatabase +ok[\s\S]*\nsign-in +ok[\s\S]*\nworker w1 +ok/)
-    const away = await cli.cli('doctor', '--api-url', 'http://127.0.0.1:9')
+    const away = await cli.cli('doctor', '--api-url', await nowhere())
     assert.equal(away.exit, EXIT.failed)
     assert.match(away.out, /\nAPI +failed .*Start it with "matoolkit up"/)
     process.env.MATOOLKIT_TOKEN = 'nobody'
