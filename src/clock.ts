@@ -28,6 +28,8 @@ export interface RealClock extends Clock {
   readonly machine: Machine
   /** From now on the time is `ms` at the steady reading `atSteadyMs`. */
   setTime(ms: number, atSteadyMs: number): void
+  /** False until the first `setTime`. */
+  isSet(): boolean
   /** How far this clock runs ahead of the time last set, because it had to stand still rather than go back. */
   aheadMs(): number
 }
@@ -55,6 +57,7 @@ export function realClock(machine: Machine = MACHINE): RealClock {
       isSet = true
       offsetMs = ms - atSteadyMs
     },
+    isSet: () => isSet,
     aheadMs: () => Math.max(0, lastReadMs - trueMs()),
   }
 }

@@ -243,6 +243,25 @@ for (const database of DATABASES) {
       }
     })
 
+    it('is not taken over when it is known badly: seconds off, a machine would take what others hold', async () => {
+      const machine = handMachine()
+      const clock = realClock(machine)
+      /** A database that is an hour ahead and whose answers take this long, all of it on the way back. */
+      const far = (tripMs: number) => ({
+        query: async <Row>() => {
+          const ms = machine.wallMs() + HOUR_MS
+          machine.pass(tripMs)
+          return [{ ms }] as Row[]
+        },
+      })
+      await followDatabaseTime(far(20), clock, MAX_SKEW_MS)
+      const offMs = () => +clock.now() - machine.wallMs() - HOUR_MS
+      assert.equal(offMs(), -10)
+      const slow = await followDatabaseTime(far(6_000), clock, MAX_SKEW_MS)
+      assert.equal(slow.uncertaintyMs, 3_000)
+      assert.equal(offMs(), -10)
+    })
+
     it('finds a machine on time within the limit', async () => {
       const report = await followDatabaseTime(test.db, realClock(), MAX_SKEW_MS)
       assert.equal(report.withinLimit, true)

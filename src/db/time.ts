@@ -7,8 +7,15 @@ import { everyLoop, type Loop } from '../service.ts'
 import type { Db, Queryable } from './db.ts'
 
 const MEASURE_INTERVAL_MS = 60_000
-/** The shortest of a few round trips is the one least spoilt by a queue or a slow network. */
+/** The shortest of a few round trips is the one least spoilt by a queue or a slow network; more are made while all are slow. */
 const MEASURE_ROUND_TRIPS = 3
+const MEASURE_ROUND_TRIPS_MAX = 10
+const UNCERTAINTY_WANTED_MS = 50
+/**
+ * Time that is known this badly is not taken over from a database that has been measured before: the steady clock, which gains or
+ * loses some milliseconds a minute, knows it better. A machine that is seconds off takes leases that others still hold.
+ */
+const UNCERTAINTY_MAX_MS = 250
 
 /** What one measurement found; `ready` and `doctor` show it. */
 export interface ClockReport {
@@ -30,7 +37,8 @@ export async function followDatabaseTime(
 ): Promise<ClockReport> {
   const { machine } = clock
   let best: { databaseMs: number; atSteadyMs: number; uncertaintyMs: number } | undefined
-  for (let trip = 0; trip < MEASURE_ROUND_TRIPS; trip++) {
+  for (let trip = 0; trip < MEASURE_ROUND_TRIPS_MAX; trip++) {
+    if (trip >= MEASURE_ROUND_TRIPS && best!.uncertaintyMs <= UNCERTAINTY_WANTED_MS) break
     const sentMs = machine.steadyMs()
     const databaseMs = await readDatabaseMs(db)
     const uncertaintyMs = (machine.steadyMs() - sentMs) / 2
@@ -39,7 +47,7 @@ export async function followDatabaseTime(
     }
   }
   const { databaseMs, atSteadyMs, uncertaintyMs } = best!
-  clock.setTime(databaseMs, atSteadyMs)
+  if (uncertaintyMs <= UNCERTAINTY_MAX_MS || !clock.isSet()) clock.setTime(databaseMs, atSteadyMs)
   const databaseNowMs = databaseMs + (machine.steadyMs() - atSteadyMs)
   const machineSkewMs = machine.wallMs() - databaseNowMs
   const aheadMs = clock.aheadMs()

@@ -50,6 +50,18 @@ describe('chaos checks: jobs that ran again', () => {
     assert.deepEqual(found({ effects: [...soon, back] }), [])
   })
 
+  it('counts the lease from the claim, whose answer may come late', () => {
+    const killed = { at: 5_500, what: 'killed', who: 'w', pid: 1 }
+    const taken: Effect = { what: 'taken', jobId: 'step-1', pid: 1, at: 4_900, askedAt: 1_000 }
+    const runs = [begin('step-1', 1, 5_000), begin('step-1', 2, 6_200)]
+    assert.deepEqual(found({ effects: [taken, ...runs], happened: [killed] }), [])
+    const later = { ...taken, askedAt: 4_800 }
+    assert.match(
+      String(found({ effects: [later, ...runs], happened: [killed] })),
+      /ran again after 1200 ms, within its lease/,
+    )
+  })
+
   it('counts each job once', () => {
     const effects = [1, 2, 3].map((pid) => begin('step-1', pid, pid * 10_000))
     assert.equal(repeatedJobs({ ...records, effects }, LEASE_MS).jobs, 1)

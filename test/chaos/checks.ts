@@ -82,6 +82,18 @@ function rerunsOf(effects: readonly Effect[]): Rerun[] {
   )
 }
 
+/** How far the clocks of two processes may be apart: each knows the database's to within a quarter of a second. */
+const CLOCK_SLACK_MS = 500
+
+/** When the claim was sent that brought this run's job. */
+function claimedAt(effects: readonly Effect[], run: Effect): number {
+  const taken = effects.findLast(
+    ({ what, jobId, pid, at }) =>
+      what === 'taken' && jobId === run.jobId && pid === run.pid && at <= run.at,
+  )
+  return taken?.askedAt ?? run.at
+}
+
 /** What was written down that can tell why a job ran again. */
 export interface Records {
   readonly effects: readonly Effect[]
@@ -113,8 +125,9 @@ export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: n
     if (excuses.length === 0 && !wasGivenBack && !lost.has(first.jobId)) {
       return [`${first.jobId} ran again ${gapMs} ms later and nothing had happened to its worker`]
     }
-    // Half: the answer to a claim may reach a busy worker late, and its lease has run since.
-    const isTooSoon = gapMs < leaseMs / 2 && !wasGivenBack && !wasFrozen
+    // From the claim on: its answer may reach a busy worker seconds late, and the lease has run since.
+    const leaseEndsAt = claimedAt(effects, first) + leaseMs - CLOCK_SLACK_MS
+    const isTooSoon = second.at < leaseEndsAt && !wasGivenBack && !wasFrozen
     return isTooSoon ? [`${first.jobId} ran again after ${gapMs} ms, within its lease`] : []
   })
   return {

@@ -4,11 +4,13 @@ import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:
 import { join } from 'node:path'
 
 export interface Effect {
-  /** `given-back`: stopped in the middle. `answered`: the bus has acknowledged the result. */
-  readonly what: 'begin' | 'end' | 'given-back' | 'answered'
+  /** `taken`: a claim brought it. `given-back`: stopped in the middle. `answered`: the bus has acknowledged the result. */
+  readonly what: 'taken' | 'begin' | 'end' | 'given-back' | 'answered'
   readonly jobId: string
   readonly pid: number
   readonly at: number
+  /** Of taken: when the claim was sent. Its lease begins no earlier. */
+  readonly askedAt?: number
   /** Of begin and end: whose step. */
   readonly key?: string
   readonly step?: string

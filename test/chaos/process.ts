@@ -79,6 +79,15 @@ function journaled(
   }
   return {
     ...bus,
+    receive: async (subscription, max) => {
+      const askedAt = Date.now()
+      const received = await bus.receive(subscription, max)
+      for (const { topic, messageId: jobId } of received) {
+        const taken = { what: 'taken', jobId, pid: process.pid, at: Date.now(), askedAt } as const
+        if (topic === 'worker-jobs') effects.write(taken)
+      }
+      return received
+    },
     settle: async (messages) => tellLost(await bus.settle(messages)),
     renew: async (messages) => tellLost(await bus.renew(messages)),
     publish: async (messages) => {
