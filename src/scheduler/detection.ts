@@ -53,8 +53,8 @@ export async function detect(request: DetectRequest): Promise<Detection> {
           db,
           batches.map(({ id }) => id),
         )
-        const here = new Map(members.filter(isHere).map((member) => [member.folded, member]))
-        return (folded) => here.get(folded)
+        const here = whoIsHere(members)
+        return (folded) => here.get(folded) ?? undefined
       },
       ...(onRow && { onRow }),
     },
@@ -66,6 +66,18 @@ export async function detect(request: DetectRequest): Promise<Detection> {
       ? await planNow(request, reading, members, absences)
       : await planByTime(request, reading, members, absences)
   return { reading, plan, absences }
+}
+
+/** By folded key; null where a key failed in one batch and goes on in another with other data: then its row is needed anyway. */
+function whoIsHere(members: readonly KnownMember[]): Map<string, KnownMember | null> {
+  const here = new Map<string, KnownMember | null>()
+  for (const member of members.filter(isHere)) {
+    const { folded, key, hash } = member
+    const other = here.get(folded)
+    const isAlike = other === undefined || (other?.key === key && other.hash === hash)
+    here.set(folded, isAlike ? member : null)
+  }
+  return here
 }
 
 async function planByTime(

@@ -11,13 +11,6 @@ export const SOURCE_MUTANTS: readonly Mutant[] = [
     replace: 'const missed = facts.absences.has(member.id) || member.id > 0 ? 2 : 1',
   },
   {
-    name: 'an absence is never forgotten',
-    file: 'src/engine/membership.ts',
-    find: 'await writeAbsences(tx, runbookName, absences, plan.absences, now)',
-    replace:
-      'await writeAbsences(tx, runbookName, absences, new Map([...absences, ...plan.absences]), now)',
-  },
-  {
     name: 'a group that is gone with all its keys has left',
     file: 'src/domain/detect.ts',
     find: `batch.timesMs.length > 0 && !vanished.has(batch.id)) missing.push(member)`,

@@ -1,10 +1,12 @@
 // What the seeded world with a source has found, told again as short stories: seeds change their meaning when the world does.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { createBatch } from '../../src/engine/create.ts'
 import { moveMember } from '../../src/engine/membership-moves.ts'
 import { cancelBatch } from '../../src/engine/operate.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, calls, memberId, order, runbook, step } from '../scenarios/looking.ts'
+import { at, programme, row, wave } from '../scenarios/programme.ts'
 import { people, story } from '../scenarios/world.ts'
 
 it('nobody is moved out of an ended batch who has gone on in another one (seed 18)', () =>
@@ -43,4 +45,25 @@ it('a retry that must let a phase go first, which a new version put before its o
     assert.deepEqual(calls(world), ['create user1', 'check user1', 'create user1'])
     assert.equal((await batchOf(world, batchId)).status, 'completed')
     assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+  }))
+
+it('whoever failed in one wave and goes on in another has new data in both (seed 137)', () =>
+  programme(async (world) => {
+    world.answer = () => ({ fail: 'it never works' })
+    await world.tick(wave(20, 1, 2))
+    world.answer = () => ({ ok: true })
+    const now = row(1, at(48))
+    await createBatch(world.door, {
+      runbookName: 'wave',
+      sourceTime: new Date(at(48)),
+      members: [{ key: String(now.UserPrincipalName), data: now }],
+      createdBy: 'operator',
+    })
+    // The second batch has this row already; the first one, where it failed, has the old one.
+    const report = await world.tick([now, ...wave(20, 2)])
+    assert.deepEqual([report?.outcome, report?.error], ['good', null])
+    const times = await world.db.query(
+      `select distinct data_json ->> 'When' as time from batch_members where key_folded like 'user1@%'`,
+    )
+    assert.deepEqual(times, [{ time: at(48) }])
   }))
