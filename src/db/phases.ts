@@ -74,3 +74,16 @@ export async function listMembersOpenIn(
   )
   return rows.map(({ id }) => id)
 }
+
+/** The members with a step to come, of phases that have begun, for whom nothing waits: they wait for an earlier phase. */
+export async function listMembersIdle(tx: Tx, batchId: number): Promise<number[]> {
+  const rows = await tx.query<{ id: number }>(
+    `select distinct s.batch_member_id as id
+       from step_executions s join phase_executions p on p.id = s.phase_execution_id and p.status = 'dispatched'
+      where s.batch_id = $1 and s.kind = 'phase' and s.status = 'pending'
+        and not exists (select from waits w where w.batch_id = $1 and w.batch_member_id = s.batch_member_id)
+      order by 1`,
+    [batchId],
+  )
+  return rows.map(({ id }) => id)
+}

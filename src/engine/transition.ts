@@ -1,11 +1,12 @@
 // A batch under way takes up the version that is active: once, in the transaction of whoever comes to it first after the
 // publishing, before anything else is decided about it. So nothing ever acts on a batch that has not been put on the version.
 import type { Tx } from '../db/db.ts'
-import { insertPhases, listMembersOpenIn, rehomeSteps } from '../db/phases.ts'
+import { insertPhases, listMembersIdle, listMembersOpenIn, rehomeSteps } from '../db/phases.ts'
 import { findRunbookVersion } from '../db/runbooks.ts'
 import { rerunInit } from '../domain/decide/course.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import { cancelStep } from '../domain/decide/fail.ts'
+import { advanceMember, phaseOrder } from '../domain/decide/next.ts'
 import {
   type PhaseFate,
   type PlannedPhase,
@@ -67,6 +68,7 @@ async function takePhases(
     for (const { from, to } of moves) moveCounts(draft, from, to)
   }
   await cancelLeft(tx, draft, phases, bring)
+  await releaseWaiting(tx, draft, phases, bring)
 }
 
 async function makePhases(
@@ -149,6 +151,25 @@ async function cancelLeft(
     if (ids.has(step.phaseId) && isOpen(step.status))
       cancelStep(draft, step, `phase ${draft.phaseOf(step)!.name} is not done any more`)
   }
+}
+
+/**
+ * A phase that had not begun may stand before one that has: a rerun of one that is late. Whoever waited for it in the later one
+ * goes on when it is taken away. Few wait so: those who joined or whose retry fell due between two versions.
+ */
+async function releaseWaiting(
+  tx: Tx,
+  draft: Draft,
+  fates: readonly PhaseFate[],
+  bring: (memberIds: readonly number[]) => Promise<void>,
+): Promise<void> {
+  const gone = fates.flatMap(({ supersedes }) => supersedes ?? [])
+  const followsOne = (phase: Phase) =>
+    gone.some((earlier) => phaseOrder([earlier, phase])[0] === earlier)
+  if (!draft.phases.some((phase) => phase.status === 'dispatched' && followsOne(phase))) return
+  const ids = await listMembersIdle(tx, draft.batch.id)
+  await bring(ids)
+  for (const id of ids) advanceMember(draft, draft.member(id))
 }
 
 /** What became of each phase, for machines. */

@@ -4,6 +4,7 @@ import { it } from 'node:test'
 import { DUPLICATE_WINDOW_MS, type Send } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
 import { addMembers } from '../../src/engine/create.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/operate.ts'
 import { expandPhases, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
@@ -86,4 +87,25 @@ it('a result sent again under its id after ten minutes is a duplicate like any o
     await world.orchestrate()
     assert.equal((await batchOf(world, batchId)).status, 'completed')
     assert.deepEqual(await attemptsOf(world), ['step-1 succeeded'])
+  }))
+
+it('whoever waits for an earlier phase goes on when a new version takes that phase away (seed 223)', () =>
+  story({}, async (world) => {
+    const cutover = { 'cutover T-0': [step('switch')] }
+    await world.publish(runbook('wave', cutover))
+    const batchId = await world.batch('wave', 1)
+    await world.orchestrate()
+    const order = { batchId, actor: 'operator', reason: 'let us see' }
+    await holdBatch(world.door, order)
+    await world.clock.advance(60_000)
+    // A phase that is late comes before the one that has begun. Held, it cannot start; who joins now must wait for it.
+    const prepare = { 'prepare T-1h': [step('create')] }
+    await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
+    await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await world.orchestrate()
+    await world.publish(runbook('wave', cutover))
+    await resumeBatch(world.door, order)
+    await world.settle()
+    assert.deepEqual(calls(world), ['switch user1', 'switch user2'])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
