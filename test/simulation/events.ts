@@ -19,8 +19,8 @@ import type { World } from './world.ts'
 type Happening = (world: World) => Promise<unknown>
 
 const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
-/** The parts of `runTimers`, each of which may come long before the others. */
 const TIMERS: readonly ((door: Door) => Promise<unknown>)[] = [
+  runTimers,
   startDuePhases,
   expandPhases,
   settleDeadJobs,
@@ -43,18 +43,11 @@ export const USUAL = {
   'deliver results': (world) =>
     asOrchestrator(world, somePlace(world), ({ results }) => results.runOnce()),
   timer: (world) =>
-    asOrchestrator(world, somePlace(world), ({ door }) => {
-      const isWhole = world.chance.happens(0.5)
-      return isWhole ? runTimers(door) : world.chance.pick(TIMERS)(door)
-    }),
-  'take jobs': async (world) => {
-    for (const worker of world.chance.shuffled(world.workers)) {
-      if (world.chance.happens(0.6)) await takeJobs(world, worker)
-    }
-  },
+    asOrchestrator(world, somePlace(world), ({ door }) => world.chance.pick(TIMERS)(door)),
+  'take jobs': (world) => takeJobs(world, world.chance.pick(world.workers)),
   work: async (world) => {
     const worker = busyWorker(world)
-    for (let left = world.chance.between(1, 5); left > 0; left--) await workOn(world, worker)
+    for (let left = world.chance.between(1, 3); left > 0; left--) await workOn(world, worker)
   },
   'turn the clock': turnClock,
 } as const satisfies Record<string, Happening>
@@ -75,52 +68,45 @@ export const STRIKES = {
 
 export type Strike = keyof typeof STRIKES
 
-/** All that is usual but the clock. */
-const DUTIES = Object.keys(USUAL).length - 1
-
 export interface Mood {
   /** Those of the usual things that would find nothing to do at this moment. */
   readonly idle: ReadonlySet<string>
-  /** Nobody has anything to do: everybody waits for a time, or for a person. */
-  readonly isAtRest: boolean
   /** A phase has begun and its steps are not written: what comes in between is worth trying. */
   readonly isBetween: boolean
 }
 
 export async function moodOf(world: World): Promise<Mood> {
-  const { db, clock, broker, workers, maxOutstanding } = world
+  const { db, clock, broker, workers } = world
   const [ready] = await db.query<{ topics: string[]; hasTimers: boolean; isBetween: boolean }>(
     `select array(select distinct topic from messages
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
             exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
-            exists (select from waits w join batches b on b.id = w.batch_id
-                     where (w.wake_at <= $1 and (b.held_at is null or w.what = 'job'))
-                        or (w.what = 'slot' and b.held_at is null
-                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.what = 'job') < $2))
-            or exists (select from phase_executions p join batches b on b.id = p.batch_id
-                        where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null)
-                           or (p.status = 'dispatched' and p.expanded_at is null))
+            exists (select from waits where what = 'slot' or wake_at <= $1)
+            or exists (select from phase_executions
+                        where (status = 'pending' and due_at <= $1) or (status = 'dispatched' and expanded_at is null))
             or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
-    [clock.now(), maxOutstanding],
+    [clock.now()],
   )
   const topics = new Set(ready!.topics)
   for (const { message, atMs } of broker.copies)
     if (atMs <= clock.nowMs()) topics.add(message.topic)
-  const idle = new Set<Usual>()
+  const idle = new Set<string>()
   if (!topics.has('orchestrator-events')) idle.add('deliver events')
   if (!topics.has('worker-results')) idle.add('deliver results')
   if (!topics.has('worker-jobs')) idle.add('take jobs')
   if (!ready!.hasTimers) idle.add('timer')
   if (workers.every(({ inHand }) => inHand.length === 0)) idle.add('work')
-  return { idle, isAtRest: idle.size === DUTIES, isBetween: ready!.isBetween }
+  return { idle, isBetween: ready!.isBetween }
 }
 
 /** A little, to where something is due, or a good deal. */
 async function turnClock(world: World): Promise<void> {
   const { clock, chance, db } = world
-  if (world.frozen > 0) return
-  const { isAtRest } = await moodOf(world)
-  const how = chance.weighed({ little: 4, due: isAtRest ? 20 : 4, more: 1 })
+  if (world.frozen > 0) {
+    world.frozen -= 1
+    return
+  }
+  const how = chance.weighed({ little: 5, due: 4, more: 1 })
   const dueMs = how === 'due' ? ((await nextDueMs(world)) ?? 0) - clock.nowMs() : 0
   if (dueMs > 0) clock.turn(dueMs)
   else clock.turn(chance.between(1, how === 'more' ? 400 : 15) * 1_000)

@@ -343,15 +343,13 @@ type Moment = Readonly<
     | 'hasFailed'
     | 'hasFailedInit'
     | 'hasLate'
-    | 'hasRemoved'
-    | 'hasManual',
+    | 'hasRemoved',
     boolean
   >
 >
 
 /** What an order is for. */
 const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
-  advance: 'hasManual',
   resume: 'isHeld',
   retry: 'hasFailed',
   'retry from a step': 'hasFailed',
@@ -372,8 +370,6 @@ async function momentOf({ db, workers }: World): Promise<Moment> {
             exists (select from batches where failed_in_init) as "hasFailedInit",
             exists (select from batch_members m join batches b on b.id = m.batch_id
                      where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
-            exists (select from batches
-                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
             exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
   )
   return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }

@@ -45,20 +45,19 @@ const LOOK_AT_ALL_EVERY = 15
 
 /** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */
 const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
-  'deliver events': 4,
-  'deliver results': 7,
-  timer: 6,
-  'take jobs': 7,
-  work: 9,
-  operate: 2.5,
-  'turn the clock': 3,
+  'deliver events': 3,
+  'deliver results': 5,
+  timer: 5,
+  'take jobs': 4,
+  work: 6,
+  operate: 3.5,
+  'turn the clock': 4,
 }
 /** What would find nothing to do is tried now and then all the same. */
 const IDLE = 0.03
 /** Operators like to come in between. */
-const BETWEEN = 3
-/** When everybody waits for a time, it comes. */
-const AT_REST = 4
+const BETWEEN = 4
+const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const world = makeWorld({ db, seed, ...(only && { only }) })
@@ -101,10 +100,7 @@ async function begin(world: World): Promise<Desk> {
   for (const worker of world.workers) await sayHello(world, worker)
   while (desk.version === 0 && world.found.length === 0) await ask(world, desk, 'publish')
   const batches = shape.isDoomed ? 1 : chance.between(1, 3)
-  for (let made = 0; made < batches && world.found.length === 0; ) {
-    const { end } = await ask(world, desk, 'create a batch')
-    if (end === 'done') made += 1
-  }
+  for (let i = 0; i < batches; i++) await ask(world, desk, 'create a batch')
   return desk
 }
 
@@ -120,9 +116,7 @@ async function oneEvent(
   operations: Map<string, number>,
 ): Promise<void> {
   const { chance, clock, faults } = world
-  const usual = await usualWeights(world)
-  const weights = { ...usual, ...strikeWeights(world, usual) }
-  if (world.frozen > 0) world.frozen -= 1
+  const weights = { ...(await usualWeights(world)), ...strikeWeights(world) }
   const what = programme
     ? chance.weighed({ ...weights, ...(await sourceWeights(world)) })
     : chance.weighed(weights)
@@ -146,24 +140,20 @@ const faultsSoFar = ({ faults }: World): number =>
 const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
 
 async function usualWeights(world: World): Promise<typeof WEIGHTS> {
-  const { idle, isAtRest, isBetween } = await moodOf(world)
-  const factor = (what: string): number => {
-    if (what === 'turn the clock') return world.frozen > 0 ? 0 : isAtRest ? AT_REST : 1
-    if (what === 'operate') return isBetween ? BETWEEN : 1
-    return idle.has(what) ? IDLE : 1
-  }
-  const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [what, weight * factor(what)])
-  return Object.fromEntries(pairs) as typeof WEIGHTS
+  const { idle, isBetween } = await moodOf(world)
+  const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [
+    what,
+    idle.has(what) ? weight * IDLE : weight,
+  ])
+  const weights = Object.fromEntries(pairs) as typeof WEIGHTS
+  return isBetween ? { ...weights, operate: weights.operate * BETWEEN } : weights
 }
 
-/** Their rates are those of an event, whatever else there is to do. */
-function strikeWeights({ faults }: World, usual: typeof WEIGHTS): Record<Strike, number> {
-  const total = Object.values(usual).reduce((sum, weight) => sum + weight, 0)
+function strikeWeights({ faults }: World): Record<Strike, number> {
   const kinds = Object.keys(STRIKES) as Strike[]
-  return Object.fromEntries(kinds.map((kind) => [kind, faults.rate(kind) * total])) as Record<
-    Strike,
-    number
-  >
+  return Object.fromEntries(
+    kinds.map((kind) => [kind, faults.rate(kind) * TOTAL_WEIGHT]),
+  ) as Record<Strike, number>
 }
 
 /** The batches that the event touched; all of them from time to time, and what is outside of them after a fault. */

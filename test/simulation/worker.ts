@@ -4,7 +4,6 @@
 import { LEASE_MS, type Received, workerJobs } from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
 import type { PostgresBus } from '../../src/bus/postgres.ts'
-import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
   jobIdOf,
@@ -171,7 +170,6 @@ async function answerIt(world: World, worker: SimulatedWorker, item: InHand): Pr
     await send(worker, { ...job, jobId: wrongId(world, job.jobId) }, answer!, chance.uuid())
   else if (faults.strikes('result from another worker'))
     await send(worker, { ...job, workerId: 'w9' }, answer!, chance.uuid())
-  else if (faults.strikes('result came after its deadline')) await sendLate(world, worker, item)
   else if (!faults.strikes('worker stayed silent')) await send(worker, job, answer!)
   if (faults.strikes('result sent twice')) await send(worker, job, answer!, chance.uuid())
   item.stage = 'answered'
@@ -190,23 +188,11 @@ function wrongId({ chance }: World, jobId: string): string {
   ])
 }
 
-/** It was sent in time, and the broker had it until long after the engine gave the job up. */
-async function sendLate(
-  { chance }: World,
-  worker: SimulatedWorker,
-  { job, answer }: InHand,
-): Promise<void> {
-  const givenUpMs = Date.parse(job.notAfter!) + DEADLINE_GRACE_SEC * 1_000
-  const visibleAt = new Date(givenUpMs + chance.between(1, 300) * 1_000)
-  await send(worker, job, answer!, undefined, visibleAt)
-}
-
 async function send(
   { bus }: SimulatedWorker,
   { jobId, batchId, workerId, functionName }: Job,
   answer: Answer,
   suffix?: string,
-  visibleAt?: Date,
 ): Promise<void> {
   const isOk = 'ok' in answer
   const error = isOk
@@ -218,7 +204,6 @@ async function send(
       topic: 'worker-results',
       messageId: suffix ? `${messageId}-${suffix}` : messageId,
       type: 'worker-result',
-      ...(visibleAt && { visibleAt }),
       body: {
         jobId,
         batchId,

@@ -46,7 +46,7 @@ export interface World {
   readonly log: string[]
   /** What must not be. The run ends after the event that found something. */
   readonly found: string[]
-  /** Events left for which the clock stands still. */
+  /** Turns left for which the clock stands still. */
   frozen: number
   /** The last event of the engine that the checks have seen. */
   lastLooked: number
