@@ -1,8 +1,11 @@
-// Fresh databases for tests. A suite that must hold on both runs `for (const database of DATABASES)`.
-import pg from 'pg'
+// Fresh databases for tests, with the schema and nothing in it. A suite that must hold on both runs `for (const database of DATABASES)`.
+import { readFileSync } from 'node:fs'
+import { PGlite } from '@electric-sql/pglite'
 import type { Db } from '../src/db/db.ts'
-import { openPglite } from '../src/db/pglite.ts'
+import { openPglite, PARSERS, SESSION, wrapPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
+import { onServer } from './postgres-server.ts'
+import { TEMPLATE } from './schema-copies.ts'
 
 export interface TestDatabase {
   readonly db: Db
@@ -11,24 +14,50 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-export const DATABASES: { kind: Db['kind']; open: () => Promise<TestDatabase> }[] = [
-  { kind: 'pglite', open: openTestPglite },
-  { kind: 'postgres', open: openTestPostgres },
+export interface DatabaseKind {
+  readonly kind: Db['kind']
+  open(): Promise<TestDatabase>
+  /** Without the schema. */
+  openEmpty(): Promise<TestDatabase>
+}
+
+export const DATABASES: readonly DatabaseKind[] = [
+  { kind: 'pglite', open: openTestPglite, openEmpty: openEmptyPglite },
+  { kind: 'postgres', open: openTestPostgres, openEmpty: openEmptyPostgres },
 ]
 
+/** The copy was not shut down: it recovers, and the timer that would report on that never ends, nor does the process. */
+const START = [...PGlite.defaultStartParams, '-c', 'log_startup_progress_interval=0']
+
+/** A copy of the data folder that global-setup.ts made. */
 export async function openTestPglite(): Promise<TestDatabase> {
+  const loadDataDir = new Blob([readFileSync(given('TEST_PGLITE_DATA'))])
+  const lite = await PGlite.create({ parsers: PARSERS, startParams: START, loadDataDir })
+  await lite.exec(SESSION)
+  const db = wrapPglite(lite)
+  return { db, close: () => db.close() }
+}
+
+async function openEmptyPglite(): Promise<TestDatabase> {
   const db = await openPglite()
   return { db, close: () => db.close() }
 }
 
+/** A new database on the server that global-setup.ts started. */
+export function openTestPostgres(): Promise<TestDatabase> {
+  return openCopyOf(TEMPLATE)
+}
+
+export function openEmptyPostgres(): Promise<TestDatabase> {
+  return openCopyOf('template1')
+}
+
 let made = 0
 
-/** A new, empty database on the server that global-setup.ts started. */
-export async function openTestPostgres(): Promise<TestDatabase> {
-  const server = process.env.TEST_POSTGRES_URL
-  if (!server) throw new Error('TEST_POSTGRES_URL is not set: run tests with "npm test"')
+async function openCopyOf(template: string): Promise<TestDatabase> {
+  const server = given('TEST_POSTGRES_URL')
   const name = `test_${process.pid}_${made++}`
-  await onServer(server, `create database ${name}`)
+  await onServer(server, `create database ${name} template ${template}`)
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href
   const db = await openPostgres({ url })
   return {
@@ -41,12 +70,8 @@ export async function openTestPostgres(): Promise<TestDatabase> {
   }
 }
 
-async function onServer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
+function given(setting: string): string {
+  const value = process.env[setting]
+  if (!value) throw new Error(`${setting} is not set: run tests with "npm test"`)
+  return value
 }

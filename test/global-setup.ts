@@ -1,11 +1,15 @@
-// Runs once around all test files: one PostgreSQL server for all of them; each file makes databases of its own in it.
+// Runs once around all test files: one PostgreSQL server for all of them, and databases with the schema to make copies of. Each file
+// makes databases of its own.
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
+import { makeDataFolder, makeTemplate } from './schema-copies.ts'
 
 let server: PostgresServer | undefined
 
 export async function globalSetup(): Promise<void> {
   server = await startPostgres()
   process.env.TEST_POSTGRES_URL = server.url
+  await makeTemplate(server.url)
+  process.env.TEST_PGLITE_DATA = await makeDataFolder()
 }
 
 export async function globalTeardown(): Promise<void> {

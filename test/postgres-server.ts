@@ -16,6 +16,7 @@ import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 
 const NOBODY = 65534
 const isRoot = process.getuid?.() === 0
@@ -74,6 +75,17 @@ export async function startPostgres({ durable = false } = {}): Promise<PostgresS
   }
   server.start()
   return server
+}
+
+/** Runs a statement that belongs to no database of the tests, on a connection of its own. */
+export async function onServer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
 }
 
 function must(bin: string, program: string, args: string[]): void {

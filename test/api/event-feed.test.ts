@@ -4,7 +4,6 @@ import { after, before, describe, it } from 'node:test'
 import { type EventFeed, openEventFeed, type Wanted } from '../../src/api/event-feed.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db, Queryable } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createLog } from '../../src/log.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
@@ -85,7 +84,6 @@ describe('live events', () => {
   let other: Db
   before(async () => {
     database = await openTestPostgres()
-    await migrate(database.db, START)
     other = await openPostgres({ url: database.url! })
   })
   after(async () => {

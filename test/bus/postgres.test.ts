@@ -8,7 +8,6 @@ import { enqueue, withdraw } from '../../src/bus/outbox.ts'
 import { openPostgresBus } from '../../src/bus/postgres.ts'
 import { sweepBus } from '../../src/bus/postgres-sweep.ts'
 import type { Db, Tx } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../databases.ts'
 import { busContract } from './contract.ts'
@@ -18,7 +17,6 @@ const START = new Date('2026-03-01T10:00:00.000Z')
 
 async function openBusUnderTest(open: () => Promise<TestDatabase>): Promise<BusUnderTest> {
   const database = await open()
-  await migrate(database.db, START)
   let nowMs = START.getTime()
   const clock = { now: () => new Date(nowMs) }
   // A second pool is a second process as far as the server can tell. PGlite has one connection for everybody.
@@ -50,7 +48,6 @@ for (const database of DATABASES) {
     let bus: Bus
     before(async () => {
       test = await database.open()
-      await migrate(test.db, START)
       bus = openPostgresBus({ db: test.db, clock: { now: () => START }, newToken: randomUUID })
     })
     after(() => test.close())
@@ -139,7 +136,6 @@ describe('postgres transport on a server', () => {
   it('keeps nothing of a sender who was killed before its commit, not even the id', async () => {
     const test = await openTestPostgres()
     try {
-      await migrate(test.db, START)
       const bus = openPostgresBus({
         db: test.db,
         clock: { now: () => START },

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
 import { realClock } from '../../src/clock.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import type { Door } from '../../src/engine/door.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
@@ -21,7 +20,7 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
 async function run(env: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, 'scheduler', 'tick', ...args], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, MATOOLKIT_OUTPUT: 'table', ...env },
   })
   const [out, err, [exit]] = await Promise.all([
     text(child.stdout),
@@ -58,7 +57,6 @@ it('ticks by hand, says what it did, and fails with the source', async () => {
 /** The process that ticks has the real time, and so has its world. */
 async function publish({ db }: TestDatabase): Promise<void> {
   const clock = realClock()
-  await migrate(db, clock.now())
   const door: Door = {
     ...{ db, clock, runbooks: new RunbookCache(), random: () => 0.5 },
     ...{ maxOutstanding: 1000, canWithdraw: true },

@@ -8,11 +8,10 @@ import { after, describe, it } from 'node:test'
 import { type Send, WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres.ts'
 import { realClock } from '../../src/clock.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
-import { openTestPostgres } from '../databases.ts'
+import { openEmptyPostgres, openTestPostgres } from '../databases.ts'
 import { start } from './processes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-serve-'))
@@ -25,7 +24,7 @@ interface Ready {
 
 describe('matoolkit serve', () => {
   it('brings the schema up, is ready, and stops on SIGTERM', async () => {
-    const test = await openTestPostgres()
+    const test = await openEmptyPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
     const served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
       DATABASE_URL: test.url!,
@@ -50,7 +49,6 @@ describe('matoolkit serve', () => {
   it('as a worker ends its job and sends the answer before it stops', async () => {
     const test = await openTestPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
-    await migrate(test.db, realClock().now())
     const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
     await bus.publish([JOB])
     writeFileSync(join(folder, 'wait.ts'), WAIT_FOR_STOP)
@@ -111,7 +109,8 @@ describe('matoolkit up', () => {
 async function previews(url: string, tokenFile: string): Promise<void> {
   writeFileSync(join(folder, 'people.csv'), PEOPLE)
   writeFileSync(join(folder, 'plain.yaml'), plain())
-  const env = { MATOOLKIT_API_URL: url, MATOOLKIT_TOKEN: readFileSync(tokenFile, 'utf8') }
+  const token = readFileSync(tokenFile, 'utf8')
+  const env = { MATOOLKIT_API_URL: url, MATOOLKIT_TOKEN: token, MATOOLKIT_OUTPUT: 'table' }
   const published = await start(['runbook', 'publish', join(folder, 'plain.yaml')], env).ended
   assert.equal(published.code, EXIT.ok, published.err)
   const { code, out, err } = await start(['query', 'preview', 'plain'], env).ended

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import type { Tx } from '../../src/db/db.ts'
 import { findBroken, INVARIANTS, TESTED_ELSEWHERE } from '../../src/db/invariants.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { removeMembers } from '../../src/engine/members.ts'
 import { openTestPostgres } from '../databases.ts'
 import { openWorld, START, type World } from '../scenarios/world.ts'
@@ -154,7 +153,6 @@ describe('invariants', () => {
   it('are understood by a server as well', async () => {
     const test = await openTestPostgres()
     try {
-      await migrate(test.db, START)
       assert.deepEqual(await findBroken(test.db, START), [])
     } finally {
       await test.close()

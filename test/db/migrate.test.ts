@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { migrate, migrationsOnDisk } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { DATABASES, openTestPostgres, type TestDatabase } from '../databases.ts'
+import { DATABASES, openEmptyPostgres, type TestDatabase } from '../databases.ts'
 
 const NOW = new Date('2026-03-01T00:00:00Z')
 
@@ -10,7 +10,7 @@ for (const database of DATABASES) {
   describe(`migrate on ${database.kind}`, () => {
     let test: TestDatabase
     before(async () => {
-      test = await database.open()
+      test = await database.openEmpty()
     })
     after(() => test.close())
 
@@ -60,7 +60,7 @@ for (const database of DATABASES) {
 }
 
 it('two starters at once on one server: each file is applied once', async () => {
-  const test = await openTestPostgres()
+  const test = await openEmptyPostgres()
   const second = await openPostgres({ url: test.url! })
   const [one, two] = await Promise.all([migrate(test.db, NOW), migrate(second, NOW)])
   assert.equal([...one, ...two].length, migrationsOnDisk().length)

@@ -11,7 +11,6 @@ import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
 import { sweepBus } from '../../src/bus/postgres-sweep.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import { rememberWorker } from '../../src/db/workers.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
@@ -72,10 +71,7 @@ let shared: Promise<TestDatabase> | undefined
 
 /** One PGlite a test file, emptied for each story: booting one takes seconds, emptying it milliseconds. */
 async function emptyPglite(): Promise<TestDatabase> {
-  shared ??= openTestPglite().then(async (test) => {
-    await migrate(test.db, START)
-    return test
-  })
+  shared ??= openTestPglite()
   const { db } = await shared
   const tables = await db.query<{ name: string }>(
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
@@ -88,7 +84,6 @@ export async function openWorld(
   options: { maxOutstanding?: number; database?: TestDatabase; random?: () => number } = {},
 ): Promise<World> {
   const test = options.database ?? (await emptyPglite())
-  await migrate(test.db, START)
   const clock = virtualClock(START)
   const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
   const door: Door = {

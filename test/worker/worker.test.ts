@@ -15,7 +15,6 @@ import {
 } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { MatoolkitError } from '../../src/errors.ts'
@@ -97,7 +96,6 @@ for (const database of DATABASES) {
 
     before(async () => {
       test = await database.open()
-      await migrate(test.db, START)
       clock = virtualClock(START)
       bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
     })

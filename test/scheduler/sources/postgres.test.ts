@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
-import { openTestPostgres, type TestDatabase } from '../../databases.ts'
+import { openEmptyPostgres, type TestDatabase } from '../../databases.ts'
 import { describeSource, MANY, type StartedSource, WIDE, WIDE_CHARS } from './contract.ts'
 import { dataSource, errorOf, readAll, settingsOf } from './under-test.ts'
 
@@ -50,7 +50,7 @@ const nulls = TYPES.map(([name, expression]) =>
 const MEMBERS = `select g as id, 'Member ' || g || ' – Zoë 李 😀' as name from generate_series(1, ${MANY}) g`
 
 async function startPostgresSource(): Promise<StartedSource> {
-  const database = await openTestPostgres()
+  const database = await openEmptyPostgres()
   const { db } = database
   const isAsked = async (query: string) => {
     const rows = await db.query<{ state: string }>(
@@ -110,7 +110,7 @@ describeSource('postgres', startPostgresSource)
 describe('what is particular to PostgreSQL', () => {
   let database: TestDatabase
   before(async () => {
-    database = await openTestPostgres()
+    database = await openEmptyPostgres()
     await database.db.script(
       'create table people (id int primary key); insert into people values (1);',
     )

@@ -10,7 +10,6 @@ import { describe, it } from 'node:test'
 import { type Bus, type Send, WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
 import { openPostgresBus } from '../../../src/bus/postgres.ts'
 import { realClock } from '../../../src/clock.ts'
-import { migrate } from '../../../src/db/migrate.ts'
 import { type Message, readMessage } from '../../../src/domain/messages.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
 import type { Seed } from '../../../src/sandbox/state.ts'
@@ -173,7 +172,6 @@ describe('a worker that is killed in the middle of its jobs', () => {
     const test = await openTestPostgres()
     const clock = realClock()
     const vaultFolder = mkdtempSync(join(tmpdir(), 'matoolkit-vault-'))
-    await migrate(test.db, clock.now())
     const timing = { replicationLagSec: 0, exchangeLagSec: 0 }
     const sandbox = await openSandbox({ clock, seed: SEED, timing })
     const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID, leaseMs: LEASE_MS })
