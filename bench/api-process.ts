@@ -8,7 +8,10 @@ import { openPostgres } from '../src/db/postgres.ts'
 import { createLog } from '../src/log.ts'
 import { benchDoor } from './engine-process.ts'
 
-export type Said = { readonly url: string } | { readonly heapMb: number; readonly rssMb: number }
+export interface Memory {
+  readonly heapMb: number
+  readonly rssMb: number
+}
 
 const NO_LIMIT_PER_MIN = 1_000_000
 
@@ -38,12 +41,11 @@ if (import.meta.main) {
     log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),
   })
   api.start()
-  const said: Said = { url: await api.listening }
-  process.send?.(said)
+  process.send?.({ url: await api.listening })
   process.on('message', () => {
     globalThis.gc?.()
     const { heapUsed, rss } = process.memoryUsage()
-    process.send?.({ heapMb: heapUsed / 2 ** 20, rssMb: rss / 2 ** 20 } satisfies Said)
+    process.send?.({ heapMb: heapUsed / 2 ** 20, rssMb: rss / 2 ** 20 } satisfies Memory)
   })
   process.on('SIGTERM', async () => {
     await api.stop()

@@ -1,7 +1,8 @@
 // How long an operator waits: lists, searches and the summary of a batch of 100,000 members and 500,000 steps on PostgreSQL, asked
-// by twenty clients at once over HTTP, sign-in and audit rows included. Each question is asked in a round of its own; memory is
-// looked at after a collection, before and after all of them. The API and its server have processes of their own; what each request
-// costs them in processor time is told beside the waiting, because a busy machine lengthens only the waiting.
+// by twenty clients at once over HTTP, sign-in and audit rows included. All questions are asked one after the other, and that in
+// several rounds: memory is looked at after a collection before the first and after each, because what grows in the first round only
+// is warming up, and what goes on growing is a leak. The API and its server have processes of their own; what each request costs them
+// in processor time is told beside the waiting, because a busy machine lengthens only the waiting.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ import { openPostgres } from '../src/db/postgres.ts'
 import { createBatch } from '../src/engine/create.ts'
 import { publishRunbook } from '../src/engine/publish.ts'
 import { startPostgres } from '../test/postgres-server.ts'
-import type { Said } from './api-process.ts'
+import type { Memory } from './api-process.ts'
 import { type Bench, round, timeMs } from './bench.ts'
 import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
 import { benchDoor } from './engine-process.ts'
@@ -25,7 +26,8 @@ const STEPS = 5
 /** Of a hundred members. */
 const FAILED_PERCENT = 2
 const CLIENTS = 20
-const REQUESTS_PER_CLIENT = 30
+const ROUNDS = 4
+const REQUESTS_PER_CLIENT = 10
 const clock = realClock()
 
 const YAML = `
@@ -48,7 +50,9 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   summary: () => `${batch}/summary`,
   members: (n) => `${batch}/members?limit=100&cursor=${cursorAfter((n * 7919) % MEMBERS)}`,
   membersByKey: (n) => `${batch}/members?sort=key&limit=100&key=user${(n * 13) % 1000}`,
-  membersSearched: (n) => `${batch}/members?limit=100&search=${(n * 37) % 10_000}@`,
+  membersSearchedByMany: (n) => `${batch}/members?limit=100&search=${(n * 37) % 100}@`,
+  membersSearchedByOne: (n) => `${batch}/members?limit=100&search=r${(n * 7919) % MEMBERS}@`,
+  membersSearchedByNone: (n) => `${batch}/members?limit=100&search=example${n}`,
   membersFailed: () => `${batch}/members?status=failed`,
   membersByError: (n) => `${batch}/members?status=failed&error=quota%20${n % 10}`,
   steps: (n) => `${batch}/steps?limit=100&cursor=${cursorAfter((n * 7919) % MEMBERS)}`,
@@ -57,6 +61,7 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   events: () => `${batch}/events`,
   stuck: () => `${batch}/stuck`,
   failures: () => `${batch}/failures`,
+  workers: () => '/api/workers',
 }
 
 const cursorAfter = (id: number): string =>
@@ -135,33 +140,54 @@ async function measure(
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
     const token = readFileSync(tokenFile, 'utf8')
     for (const ask of Object.values(QUESTIONS)) await get(url, token, ask(1))
-    const before = await memoryOf(child)
-    const questions: Record<string, unknown> = {}
-    for (const [name, ask] of Object.entries(QUESTIONS)) {
-      const before = await cpuMsOf(db, child)
-      const asked = await askAll(url, token, ask)
-      const after = await cpuMsOf(db, child)
-      const each = (ms: number) => round(ms / (CLIENTS * REQUESTS_PER_CLIENT))
-      const cpuMs = {
-        api: each(after.api - before.api),
-        postgres: each(after.postgres - before.postgres),
+    const memory = [await memoryOf(child)]
+    const asked = Object.fromEntries(Object.keys(QUESTIONS).map((name) => [name, noneAsked()]))
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [name, ask] of Object.entries(QUESTIONS)) {
+        const before = await cpuMsOf(db, child)
+        const { tookMs, ms } = await askAll(url, token, (n) => ask(n * ROUNDS + round))
+        const after = await cpuMsOf(db, child)
+        const one = asked[name]!
+        one.tookMs.push(...tookMs)
+        one.ms += ms
+        one.apiMs += after.api - before.api
+        one.postgresMs += after.postgres - before.postgres
       }
-      const figures = { ...asked, cpuMs }
-      questions[name] = figures
-      say(`${name.padEnd(16)} ${JSON.stringify(figures)}`)
+      memory.push(await memoryOf(child))
+      say(`round ${round + 1}: ${JSON.stringify(memory.at(-1))}`)
     }
-    const after = await memoryOf(child)
-    say(`heap ${round(before.heapMb)} MB before, ${round(after.heapMb)} MB after`)
-    return {
-      members: MEMBERS,
-      steps: MEMBERS * STEPS,
-      clients: CLIENTS,
-      questions,
-      memory: { before, after },
-    }
+    const questions = Object.fromEntries(
+      Object.entries(asked).map(([name, one]) => [name, figuresOf(one)]),
+    )
+    for (const [name, figures] of Object.entries(questions))
+      say(`${name.padEnd(22)} ${JSON.stringify(figures)}`)
+    return { members: MEMBERS, steps: MEMBERS * STEPS, clients: CLIENTS, questions, memory }
   } finally {
     child.kill('SIGTERM')
     await once(child, 'exit')
+  }
+}
+
+interface Asked {
+  /** Of each request. */
+  readonly tookMs: number[]
+  ms: number
+  apiMs: number
+  postgresMs: number
+}
+
+const noneAsked = (): Asked => ({ tookMs: [], ms: 0, apiMs: 0, postgresMs: 0 })
+
+function figuresOf({ tookMs, ms, apiMs, postgresMs }: Asked) {
+  const sorted = tookMs.toSorted((a, b) => a - b)
+  const at = (share: number) => round(sorted[Math.floor(sorted.length * share)]!)
+  const each = (cpuMs: number) => round(cpuMs / sorted.length)
+  return {
+    p50Ms: at(0.5),
+    p95Ms: at(0.95),
+    maxMs: round(sorted.at(-1)!),
+    perSec: Math.round((sorted.length / ms) * 1_000),
+    cpuMs: { api: each(apiMs), postgres: each(postgresMs) },
   }
 }
 
@@ -173,28 +199,20 @@ async function cpuMsOf(db: Db, { pid }: ChildProcess) {
 
 async function memoryOf(child: ChildProcess) {
   child.send('memory')
-  const [said] = (await once(child, 'message')) as [Extract<Said, { heapMb: number }>]
-  return said
+  const [{ heapMb, rssMb }] = (await once(child, 'message')) as [Memory]
+  return { heapMb: round(heapMb), rssMb: round(rssMb) }
 }
 
 async function askAll(url: string, token: string, ask: Question) {
-  const took: number[] = []
+  const tookMs: number[] = []
   const client = async (which: number) => {
     for (let n = 0; n < REQUESTS_PER_CLIENT; n++) {
-      took.push(await timeMs(() => get(url, token, ask(which * REQUESTS_PER_CLIENT + n))))
+      tookMs.push(await timeMs(() => get(url, token, ask(which * REQUESTS_PER_CLIENT + n))))
     }
   }
   const start = MACHINE.steadyMs()
   await Promise.all(Array.from({ length: CLIENTS }, (_, which) => client(which)))
-  const ms = MACHINE.steadyMs() - start
-  took.sort((a, b) => a - b)
-  const at = (share: number) => round(took[Math.floor(took.length * share)]!)
-  return {
-    p50Ms: at(0.5),
-    p95Ms: at(0.95),
-    maxMs: round(took.at(-1)!),
-    perSec: Math.round((took.length / ms) * 1_000),
-  }
+  return { tookMs, ms: MACHINE.steadyMs() - start }
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })

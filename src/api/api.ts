@@ -12,6 +12,8 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { openEventFeed } from './event-feed.ts'
+import { FailureLook } from './failure-look.ts'
+import { MemberSearch } from './member-search.ts'
 import { type Meter, makeMeter } from './metrics.ts'
 import type { Preview } from './preview.ts'
 import { allRoutes } from './routes.ts'
@@ -79,6 +81,8 @@ export function openApi(options: ApiOptions): Api {
         log,
         ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
       }),
+      memberSearch: new MemberSearch(),
+      failureLook: new FailureLook(),
       clockReport: options.clockReport ?? (() => null),
     },
     signIn,

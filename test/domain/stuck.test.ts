@@ -43,6 +43,7 @@ const wait = (what: WaitGroup['what'], more: Partial<WaitGroup> = {}): WaitGroup
   workerId: 'w1',
   what,
   count: 4,
+  isCountExact: true,
   since: ago(10),
   overdue: 0,
   wakeAt: null,
@@ -134,6 +135,13 @@ describe('what is stuck', () => {
       for (const { because } of found) assert.match(because, /\w+ .*\w/)
     })
   }
+})
+
+it('does not claim to have counted what it has not', () => {
+  const facts = { batch, phases: [], workers: [], undecided: 0, maxOutstanding: 9, now: NOW }
+  const [found] = findStuck({ ...facts, waits: [wait('slot', { isCountExact: false })] })
+  assert.match(found!.because, /4 or more steps/)
+  assert.equal(found!.isCountExact, false)
 })
 
 describe('the forecast of a batch', () => {

@@ -1,23 +1,17 @@
 // What an operator wants to know of a batch while it runs: how it stands and when it will end, what failed and how often, what is
 // stuck and why. All of it comes from counters, an index or a bounded look, so it may be asked every few seconds.
 import { z } from 'zod'
-import type { Queryable } from '../../db/db.ts'
 import { countHeld } from '../../db/held-changes.ts'
-import { listFailures, listWaitGroups, listWorkers, loadPace } from '../../db/view-insight.ts'
-import { FailureGroups } from '../../domain/failures.ts'
+import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/view-insight.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
 import type { Door } from '../../engine/door.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-look.ts'
 import { type Route, read } from '../route.ts'
 import { count, id, maybeText, maybeTime, time } from '../shapes.ts'
-
-const FAILURES_PER_PAGE = 5_000
-const FAILURES_MAX = 200_000
-const GROUPS_LISTED_MAX = 100
-const MESSAGE_CHARS_MAX = 2_000
 
 const params = z.strictObject({ batchId: id })
 
@@ -134,29 +128,16 @@ const failuresRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: failures },
-  handle: async ({ door: { db }, params: { batchId }, signal }) => {
+  handle: async ({ door: { db }, services: { failureLook }, params: { batchId } }) => {
     await loadBatchState(db, batchId)
-    const { groups, isComplete } = await groupFailures(db, batchId, signal)
-    const listed = groups.largest(GROUPS_LISTED_MAX).map((group) => ({
-      ...group,
-      sample: { ...group.sample, message: group.sample.message.slice(0, MESSAGE_CHARS_MAX) },
-    }))
-    const body = { count: groups.count, isComplete, groupCount: groups.size, groups: listed }
-    return { status: 200, body }
+    const { groups, ...rest } = await failureLook.groups(db, batchId)
+    return { status: 200, body: { ...rest, groups: [...groups] } }
   },
 })
 
-async function groupFailures(db: Queryable, batchId: number, signal: AbortSignal) {
-  const groups = new FailureGroups()
-  let after = 0
-  while (groups.count < FAILURES_MAX && !signal.aborted) {
-    const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
-    for (const failure of page) groups.add(failure)
-    if (page.length < FAILURES_PER_PAGE) return { groups, isComplete: true }
-    after = page.at(-1)!.stepId
-  }
-  return { groups, isComplete: false }
-}
+const isCountExact = z
+  .boolean()
+  .meta({ description: 'False when there may be more: the first thousand are looked at.' })
 
 const stuck = z
   .strictObject({
@@ -177,6 +158,7 @@ const stuck = z
         ]),
         because: z.string(),
         count: count.meta({ description: 'Members, steps or changes that wait for it.' }),
+        isCountExact,
         since: maybeTime,
         workerId: maybeText,
         stepId: z.int().nullable().meta({ description: 'One of the steps, to look at.' }),
@@ -188,6 +170,7 @@ const stuck = z
           workerId: z.string(),
           what: z.enum(['slot', 'job', 'retry', 'poll']),
           count,
+          isCountExact,
           since: time,
           wakeAt: maybeTime,
         }),
@@ -214,18 +197,12 @@ const stuckRoute = read({
       batch: line,
       phases,
       waits,
-      workers: await listWorkers(door.db),
+      workers: await listWorkerFacts(door.db, new Set(waits.map(({ workerId }) => workerId))),
       undecided: removal + move + join,
       maxOutstanding: door.maxOutstanding,
       now,
     })
-    const waiting = waits.map(({ workerId, what, count: many, since, wakeAt }) => ({
-      workerId,
-      what,
-      count: many,
-      since,
-      wakeAt,
-    }))
+    const waiting = waits.map(({ stepId: _, overdue: __, ...shown }) => shown)
     return { status: 200, body: { batchId, items, waiting } }
   },
 })

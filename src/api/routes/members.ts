@@ -1,5 +1,7 @@
 // Members of a batch: list them, remove one. How they come by file is member-files.ts.
 import { z } from 'zod'
+import type { Queryable } from '../../db/db.ts'
+import type { BatchLine } from '../../db/view-batches.ts'
 import {
   findMemberIds,
   findMemberState,
@@ -12,7 +14,7 @@ import {
 import { removeMembers } from '../../engine/members.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { MEMBER_STATUSES } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { loadBatchState, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { change, type Route, read } from '../route.ts'
 import {
@@ -100,28 +102,61 @@ const listRoute = read({
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
-  handle: async ({ door: { db }, params: { batchId }, query }) => {
+  handle: async ({ door: { db }, services: { memberSearch }, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
-    const state = await loadBatchState(db, batchId)
+    const { line } = await loadBatchState(db, batchId)
     const after = readCursor(sort, cursor)
-    const counted = totalByCounters(state, filter)
-    const ids = counted === null ? await findMemberIds(db, batchId, filter, COUNT_MAX) : null
-    // Those that were counted are those that are listed; only where there are more is the filter looked for again, page by page.
-    const meant = ids !== null && ids.length < COUNT_MAX ? { ids } : filter
-    const found = await listMembers(db, batchId, meant, sort, after, limit + 1)
-    const at = (line: MemberLine) => ({
-      value: sort === 'key' ? line.keyFolded : null,
-      id: line.id,
+    const find: FindByKey = (most, from) =>
+      memberSearch.find(db, line, filter.search!.toLowerCase(), most, from)
+    const { total, isTotalExact, meant } = await countMeant(db, line, filter, find)
+    const isMany = !isTotalExact && sort === 'id' && isSearchOnly(filter)
+    const shownOnes = isMany ? { ids: await find(limit + 1, after?.id) } : meant
+    const found = await listMembers(db, batchId, shownOnes, sort, after, limit + 1)
+    const at = (member: MemberLine) => ({
+      value: sort === 'key' ? member.keyFolded : null,
+      id: member.id,
     })
     const { rows, next } = pageFrom(found, limit, sort, at)
-    const total = counted ?? ids!.length
-    const isTotalExact = counted !== null || total < COUNT_MAX
     return { status: 200, body: { members: rows.map(shown), total, isTotalExact, next } }
   },
 })
 
+/** The ids of the first members above an id whose key holds what is searched for. */
+type FindByKey = (most: number, from?: number) => Promise<number[]>
+
+interface Counted {
+  readonly total: number
+  readonly isTotalExact: boolean
+  /** The same members by their ids where they are few: those who were counted are those who are listed. */
+  readonly meant: MemberFilter
+}
+
+/** By the counters of the batch, by the search of its keys, or by looking. */
+async function countMeant(
+  db: Queryable,
+  line: BatchLine,
+  filter: MemberFilter,
+  find: FindByKey,
+): Promise<Counted> {
+  const counted = totalByCounters(line, filter)
+  if (counted !== null) return { total: counted, isTotalExact: true, meant: filter }
+  const { search, ...others } = filter
+  const byKey = search === undefined ? null : await find(COUNT_MAX)
+  const isFew = byKey !== null && byKey.length < COUNT_MAX
+  const narrowed = isFew ? { ...others, ids: byKey } : filter
+  const ids =
+    byKey !== null && isSearchOnly(filter)
+      ? byKey
+      : await findMemberIds(db, line.id, narrowed, COUNT_MAX)
+  const isTotalExact = ids.length < COUNT_MAX
+  return { total: ids.length, isTotalExact, meant: isTotalExact ? { ids } : narrowed }
+}
+
+const isSearchOnly = ({ search, ...others }: MemberFilter): boolean =>
+  search !== undefined && Object.values(others).every((value) => value === undefined)
+
 /** The batch keeps the count of its members by status. */
-function totalByCounters({ line }: BatchState, filter: MemberFilter): number | null {
+function totalByCounters(line: BatchLine, filter: MemberFilter): number | null {
   const { status = MEMBER_STATUSES, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
   const { membersActive: active, membersFailed: failed, membersRemoved: removed } = line

@@ -1,6 +1,6 @@
 // Workers: who announced itself or was configured, with which functions, how much it has to do, and who is silent.
 import { z } from 'zod'
-import { listWorkers, type WorkerLine } from '../../db/view-insight.ts'
+import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/view-insight.ts'
 import { isSilent } from '../../domain/stuck.ts'
 import { type Route, read } from '../route.ts'
 import { count, maybeText, maybeTime } from '../shapes.ts'
@@ -18,7 +18,9 @@ const worker = z
     lastSeenAt: maybeTime,
     maxOutstanding: count.meta({ description: 'Jobs that may be out at it.' }),
     outstanding: count.meta({ description: 'Jobs that are out at it.' }),
-    waiting: count.meta({ description: 'Steps that wait for room.' }),
+    waiting: count.meta({
+      description: `Steps that wait for room; ${WAITING_COUNTED_MAX} when there are more.`,
+    }),
   })
   .meta({ id: 'Worker' })
 
