@@ -69,17 +69,22 @@ async function runInChunks(
   caller: Caller,
 ): Promise<SentReply> {
   const { params, query, body } = ask
-  await insertAudit(door.db, {
-    ...caller,
-    action: `${route.action} begun`,
-    subject: route.operation,
-    reason: null,
-    after: { params, query, body } as unknown as Json,
-  })
+  if (!isDryRun(body)) {
+    await insertAudit(door.db, {
+      ...caller,
+      action: `${route.action} begun`,
+      subject: route.operation,
+      reason: null,
+      after: { params, query, body } as unknown as Json,
+    })
+  }
   const reply = await route.handle({ ...ask, door }, prepared)
   await note(door.db, route, caller, reply)
   return sentOf(route, reply)
 }
+
+/** It takes every chunk back, so nothing has begun. */
+const isDryRun = (body: unknown): boolean => (body as { readonly dryRun?: unknown }).dryRun === true
 
 async function note(
   db: Queryable,

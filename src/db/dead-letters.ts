@@ -25,3 +25,23 @@ export async function markNoticed(db: Queryable, ids: readonly number[], now: Da
     [ids, now],
   )
 }
+
+/**
+ * Workers whose jobs may lie among the dead letters: those that announced themselves or were configured, and those that some lie of.
+ * The second half is for the transport that keeps them here; it walks the index from name to name, however many lie of each.
+ */
+export async function listWorkersWithJobs(db: Queryable): Promise<string[]> {
+  const isOpen = `topic = 'worker-jobs' and replayed_at is null and discarded_at is null`
+  const rows = await db.query<{ id: string }>(
+    `with recursive lying (name) as (
+       (select subscription from dead_letters where ${isOpen} order by subscription limit 1)
+       union all
+       select (select d.subscription from dead_letters d where ${isOpen} and d.subscription > l.name order by d.subscription limit 1)
+         from lying l where l.name is not null)
+     select worker_id as id from workers
+     union
+     select substr(name, length('worker-') + 1) from lying where name is not null
+     order by id`,
+  )
+  return rows.map(({ id }) => id)
+}

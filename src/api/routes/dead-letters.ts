@@ -3,7 +3,9 @@
 import { z } from 'zod'
 import {
   type DeadLetter,
+  type DeadLetterPage,
   type DeadLetterSummary,
+  type DeadLetters,
   ORCHESTRATOR_EVENTS,
   type Subscription,
   TOPICS,
@@ -11,9 +13,14 @@ import {
   workerJobs,
 } from '../../bus/bus.ts'
 import { insertEvents } from '../../db/changes.ts'
+import { listWorkersWithJobs } from '../../db/dead-letters.ts'
 import type { Door } from '../../engine/door.ts'
+import { cursorText, readCursor } from '../cursor.ts'
 import { type Ask, change, type Route, read } from '../route.ts'
 import { count, maybeText, paging, reason, time } from '../shapes.ts'
+
+/** Each of them is asked for by itself, and over Service Bus that takes its time. */
+const SUBSCRIPTIONS_PER_PAGE = 50
 
 const params = z.strictObject({ deadLetterId: z.string().min(1).max(128) })
 
@@ -39,17 +46,59 @@ const shown = ({ subscription, ...rest }: DeadLetterSummary): z.input<typeof let
 const listed = z
   .strictObject({
     ...paging,
-    topic: z.enum(TOPICS),
+    topic: z.enum(TOPICS).optional().meta({ description: 'All topics unless one is named.' }),
     worker: z.string().min(1).max(63).optional().meta({ description: 'Whose jobs.' }),
   })
   .refine(
-    ({ topic, worker }) => (topic === 'worker-jobs') === (worker !== undefined),
-    'must name a worker for worker-jobs, and none for the other topics',
+    ({ topic = 'worker-jobs', worker }) => worker === undefined || topic === 'worker-jobs',
+    'must not name a worker beside another topic than worker-jobs',
   )
 
-function subscriptionOf({ topic, worker }: z.output<typeof listed>): Subscription {
-  if (topic === 'worker-jobs') return workerJobs(worker!)
-  return topic === 'worker-results' ? WORKER_RESULTS : ORCHESTRATOR_EVENTS
+/** Those that are asked for, in the order in which they are listed. */
+async function subscriptionsOf(
+  { db }: Door,
+  { topic, worker }: z.output<typeof listed>,
+): Promise<Subscription[]> {
+  if (worker !== undefined) return [workerJobs(worker)]
+  const ofOrchestrator = [ORCHESTRATOR_EVENTS, WORKER_RESULTS]
+  if (topic !== undefined && topic !== 'worker-jobs')
+    return ofOrchestrator.filter((one) => one.topic === topic)
+  const ofWorkers = (await listWorkersWithJobs(db)).map(workerJobs)
+  return topic === undefined ? [...ofOrchestrator, ...ofWorkers] : ofWorkers
+}
+
+/** A cursor names a subscription and a place in it, which is the transport's own affair; no place is its beginning. */
+const SORT = 'subscription'
+const nameOf = ({ topic, name: of }: Subscription) => `${topic}/${of}`
+const cursorAt = (subscription: Subscription, place = ''): string =>
+  cursorText(SORT, { value: `${nameOf(subscription)} ${place}`, id: 0 })
+
+function startOf(cursor: string | undefined, all: readonly Subscription[]) {
+  const value = readCursor(SORT, cursor)?.value
+  if (value === undefined || value === null) return { left: all, place: '' }
+  const of = value.split(' ', 1)[0]!
+  // Whoever is not among them any more has nothing left to list.
+  const index = all.findIndex((one) => nameOf(one) === of)
+  return { left: index === -1 ? [] : all.slice(index), place: value.slice(of.length + 1) }
+}
+
+async function listPage(
+  letters: DeadLetters,
+  all: readonly Subscription[],
+  limit: number,
+  cursor: string | undefined,
+): Promise<DeadLetterPage> {
+  const items: DeadLetterSummary[] = []
+  const { left, place } = startOf(cursor, all)
+  for (const [at, subscription] of left.entries()) {
+    if (items.length === limit || at === SUBSCRIPTIONS_PER_PAGE)
+      return { items, next: cursorAt(subscription) }
+    const after = at === 0 && place !== '' ? place : undefined
+    const page = await letters.list(subscription, limit - items.length, after)
+    items.push(...page.items)
+    if (page.next !== null) return { items, next: cursorAt(subscription, page.next) }
+  }
+  return { items, next: null }
 }
 
 const listRoute = read({
@@ -58,16 +107,20 @@ const listRoute = read({
   operation: 'listDeadLetters',
   tag: 'service',
   summary: 'Messages that could not be handled and wait for a person, oldest first',
+  about:
+    'Of all topics unless one is named: first those for the orchestrator, then the jobs of each worker. A page may be short, or empty, and still have a next one.',
   rule: 'reader',
+  errors: ['CURSOR_INVALID'],
   query: listed,
   answers: {
     200: z
       .strictObject({ deadLetters: z.array(letter), next: z.string().nullable() })
       .meta({ id: 'DeadLetters' }),
   },
-  handle: async ({ services: { bus }, query }) => {
+  handle: async ({ door, services: { bus }, query }) => {
     const { limit, cursor } = query
-    const { items, next } = await bus.deadLetters.list(subscriptionOf(query), limit, cursor)
+    const all = await subscriptionsOf(door, query)
+    const { items, next } = await listPage(bus.deadLetters, all, limit, cursor)
     return { status: 200, body: { deadLetters: items.map(shown), next } }
   },
 })

@@ -225,8 +225,12 @@ function memberActions(): void {
         doneCount: 2,
         refusedCount: 0,
       })
-      const begun = await api.call('GET', '/api/audit?action=members.retry%20begun')
-      assert.ok((begun.body.total as number) > 0)
+      const begun = async () =>
+        (await api.call('GET', '/api/audit?action=members.retry%20begun')).body.total as number
+      const before = await begun()
+      assert.ok(before > 0)
+      await act('retry', { select: { ids: [1] }, dryRun: true })
+      assert.equal(await begun(), before, 'a dry run begins nothing')
     })
   })
 }

@@ -238,11 +238,52 @@ export function insightContract(): void {
       assert.match(event!.because, /^\S+ on worker-results was replayed: because$/)
     })
 
-    it('of jobs are asked for by worker', async () => {
-      assert.equal((await api.call('GET', `${PATH}?topic=worker-jobs&worker=w1`)).status, 200)
-      await api.refused(400, 'REQUEST_INVALID', 'GET', `${PATH}?topic=worker-jobs`)
+    it('of jobs are asked for by worker or for all of them; a worker beside another topic is refused', async () => {
+      for (const query of ['topic=worker-jobs&worker=w1', 'worker=w1', 'topic=worker-jobs'])
+        assert.equal((await api.call('GET', `${PATH}?${query}`)).status, 200)
       await api.refused(400, 'REQUEST_INVALID', 'GET', `${PATH}?topic=worker-results&worker=w1`)
-      await api.refused(400, 'REQUEST_INVALID', 'GET', PATH)
+    })
+
+    it('of all topics come in pages, those of each worker after those of the orchestrator', async () => {
+      const { bus, result, db, clock } = api.world
+      await result({ jobId: 'step-7' }, { ok: true })
+      await bus.deadLetter(await bus.receive(WORKER_RESULTS, 10), 'Odd', 'once more')
+      const at = clock.now()
+      const job = (worker: string, n: number) =>
+        db.query(
+          `insert into dead_letters (topic, subscription, message_id, original_message_id, message_type, worker_id, body,
+             enqueued_at, expires_at, delivery_count, reason, description, dead_lettered_at)
+           values ('worker-jobs', 'worker-' || $1::text, $2, $2, 'worker-job', $1, '{}', $3, $3, 1, 'Expired', '', $3)`,
+          [worker, `step-${n}`, at],
+        )
+      for (const [n, worker] of ['w9', 'w1', 'w9', 'never-seen'].entries()) await job(worker, n)
+      interface Page {
+        deadLetters: { subscription: string; messageId: string }[]
+        next: string | null
+      }
+      const subscriptions: string[] = []
+      let cursor = ''
+      do {
+        const { body } = await api.call<Page>('GET', `${PATH}?limit=1${cursor}`)
+        subscriptions.push(...body.deadLetters.map(({ subscription }) => subscription))
+        cursor = body.next === null ? '' : `&cursor=${body.next}`
+      } while (cursor !== '')
+      // The one that was replayed above lies here again.
+      assert.deepEqual(subscriptions, [
+        'orchestrator',
+        'orchestrator',
+        'worker-never-seen',
+        'worker-w1',
+        'worker-w9',
+        'worker-w9',
+      ])
+      const all = await api.call<Page>('GET', PATH)
+      assert.deepEqual([all.body.deadLetters.length, all.body.next], [6, null])
+      await api.refused(400, 'CURSOR_INVALID', 'GET', `${PATH}?cursor=x`)
+      const gone = Buffer.from('["subscription","worker-jobs/worker-gone 5",0]').toString(
+        'base64url',
+      )
+      assert.deepEqual((await api.call<Page>('GET', `${PATH}?cursor=${gone}`)).body.deadLetters, [])
     })
   })
 }
