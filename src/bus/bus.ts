@@ -98,7 +98,7 @@ export interface Bus {
   /** Calls `heard` when messages may have come. Hints get lost and come for nothing: only ever look sooner because of one. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
   /** Takes back what no consumer holds, and returns the ids it got. Their ids stay spent for the ten minutes. */
-  withdraw?(topic: Topic, messageIds: readonly string[]): Promise<string[]>
+  withdraw?(topic: 'worker-jobs', messageIds: readonly string[]): Promise<string[]>
   close(): Promise<void>
 }
 

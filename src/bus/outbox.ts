@@ -195,13 +195,14 @@ function requireSize(messageId: string, text: string, type: string, workerId: st
  */
 export async function withdraw(
   tx: Tx,
-  topic: Topic,
+  topic: 'worker-jobs',
   messageIds: readonly string[],
 ): Promise<string[]> {
   const rows = await tx.query<{ message_id: string }>(
     // "topic || ''" keeps the queue's index out: on a table that vacuum last saw empty the planner would walk all of the topic.
+    // Jobs are the messages that have a worker, and the index on message ids knows them only.
     `delete from messages
-     where message_id = any ($2) and topic || '' = $1 and lease_token is null
+     where message_id = any ($2) and worker_id is not null and topic || '' = $1 and lease_token is null
      returning message_id`,
     [topic, messageIds],
   )

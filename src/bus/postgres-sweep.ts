@@ -2,7 +2,7 @@
 // letters, message ids older than the duplicate window are forgotten. Both in bounded chunks, so that a run after a long
 // standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes.
 import type { Db } from '../db/db.ts'
-import { DUPLICATE_WINDOW_MS, EXPIRED } from './bus.ts'
+import { DUPLICATE_WINDOW_MS, EXPIRED, TIME_TO_LIVE_MAX_MS } from './bus.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './postgres-queue.ts'
 
 const EXPIRED_CHUNK = 1_000
@@ -16,15 +16,20 @@ export interface Swept {
 }
 
 // A leased message may expire: it is still its consumer's to settle, and is looked at again when the lease has ended.
-const EXPIRE = `${movingToDeadLetters(
-  `delete from messages m where ctid = any (array(
-     select ctid from messages where expires_at <= $1 and visible_at <= $1
-       and (leased_until is null or leased_until <= $1)
-     order by expires_at limit $2
-     for update skip locked))`,
-  '$3, $4',
-  'delivery_count',
-)} returning id`
+const expire = (which: string, order: string): string =>
+  `${movingToDeadLetters(
+    `delete from messages m where ctid = any (array(
+       select ctid from messages where ${which} and expires_at <= $1 and visible_at <= $5
+         and (leased_until is null or leased_until <= $1)
+       order by ${order} limit $2
+       for update skip locked))`,
+    '$3, $4',
+    'delivery_count',
+  )} returning id`
+
+// Results have no index of their own for this (sql/009): they all live as long as a message can, so they are among the oldest.
+const EXPIRE_RESULTS = expire(`topic = 'worker-results'`, 'visible_at')
+const EXPIRE_OTHERS = expire(`topic <> 'worker-results'`, 'expires_at')
 
 // The second look at seen_at is for an id that a sender has used anew since the inner select saw it.
 const FORGET = `
@@ -36,9 +41,16 @@ const FORGET = `
 
 export async function sweepBus(db: Db, now: Date): Promise<Swept> {
   const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
-  const expired = await inChunks(EXPIRED_CHUNK, (limit) =>
-    db.query(EXPIRE, [now, limit, EXPIRED, EXPIRED_DESCRIPTION]),
-  )
+  const oldest = new Date(now.getTime() - TIME_TO_LIVE_MAX_MS)
+  let expired = 0
+  for (const [sql, visibleBy] of [
+    [EXPIRE_OTHERS, now],
+    [EXPIRE_RESULTS, oldest],
+  ] as const) {
+    expired += await inChunks(EXPIRED_CHUNK, (limit) =>
+      db.query(sql, [now, limit, EXPIRED, EXPIRED_DESCRIPTION, visibleBy]),
+    )
+  }
   const idsForgotten = await inChunks(IDS_CHUNK, (limit) => db.query(FORGET, [forgotten, limit]))
   return { expired, idsForgotten }
 }

@@ -54,13 +54,17 @@ const valuesOf = ({ steps, members }: Pick<Counts, 'steps' | 'members'>): number
 ]
 
 const ADD = `
-  update phase_executions p set ${COLUMNS.map((name, i) => `${name} = p.${name} + c.n${i}`).join(', ')}
-    from unnest($1::bigint[], ${COLUMNS.map((_, i) => `$${i + 2}::int[]`).join(', ')})
-         as c (id, ${COLUMNS.map((_, i) => `n${i}`).join(', ')})
+  update phase_executions p set expanded_through = greatest(p.expanded_through, c.through),
+         ${COLUMNS.map((name, i) => `${name} = p.${name} + c.n${i}`).join(', ')}
+    from unnest($1::bigint[], $2::bigint[], ${COLUMNS.map((_, i) => `$${i + 3}::int[]`).join(', ')})
+         as c (id, through, ${COLUMNS.map((_, i) => `n${i}`).join(', ')})
    where p.id = c.id
   returning p.id, array[${COLUMNS.map((name) => `p.${name}`).join(', ')}]::bigint[] as counts`
 
-/** Adds to each phase what it has now more than `before`, and gives it the counters that this results in. */
+/**
+ * Adds to each phase what it has now more than `before`, and gives it the counters that this results in. The mark up to which its
+ * steps are written moves forward, if this change moved it.
+ */
 export async function addToCounts(
   tx: Tx,
   phases: readonly Phase[],
@@ -70,13 +74,15 @@ export async function addToCounts(
   const ordered = [...phases].sort((a, b) => a.id - b.id)
   const added = ordered.map((phase) => {
     const were = valuesOf(before.get(phase.id)!)
-    return { id: phase.id, by: valuesOf(phase).map((value, i) => value - were[i]!) }
+    const by = valuesOf(phase).map((value, i) => value - were[i]!)
+    return { id: phase.id, through: phase.expandedThrough, by }
   })
   const rows = await tx.query<{ id: number; counts: number[] }>(
     ADD,
     columns(
       added,
       ({ id }) => id,
+      ({ through }) => through,
       ...COLUMNS.map(
         (_, i) =>
           ({ by }: { by: readonly number[] }) =>

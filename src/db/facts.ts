@@ -129,6 +129,14 @@ export function loadMembers(
   )
 }
 
+/** Locks the members as `loadMembers` would, and reads nothing. */
+export async function lockMembers(tx: Tx, memberIds: readonly number[]): Promise<void> {
+  await tx.query(
+    `select count(*) from (select from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS.wait}) as locked`,
+    [idArray(memberIds)],
+  )
+}
+
 const MEMBER_LOCKS = {
   none: '',
   wait: 'order by id for no key update',

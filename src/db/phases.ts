@@ -1,7 +1,7 @@
 // Rows of phases: made when a batch is, and when a batch takes up another version of its runbook.
 import type { PlannedPhase } from '../domain/decide/transition.ts'
 import { columns, idArray, time } from './columns.ts'
-import type { Tx } from './db.ts'
+import type { Queryable, Tx } from './db.ts'
 
 /** Pending, or skipped when they are overdue. Returns their ids in the order given. */
 export async function insertPhases(
@@ -37,6 +37,29 @@ export async function insertPhases(
   )
   return rows.map(({ id }) => id).sort((a, b) => a - b)
 }
+
+/** Up to which member the steps of each phase of the batch are written. */
+export async function loadMarks(
+  db: Queryable,
+  batchId: number,
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await db.query<{ id: number; through: number }>(
+    'select id, expanded_through as through from phase_executions where batch_id = $1',
+    [batchId],
+  )
+  return new Map(rows.map(({ id, through }) => [id, through]))
+}
+
+/**
+ * Until the transaction ends nobody else writes this phase's steps. A lock of its own: one on the row would keep everybody waiting
+ * who counts.
+ */
+export async function lockExpansion(tx: Tx, phaseId: number): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1, $2)', [EXPANSIONS, phaseId % 2 ** 31])
+}
+
+/** The space of this lock; all others of ours are in the space of one 64-bit number, which is another. */
+const EXPANSIONS = 1
 
 /** Steps that were written ahead (a member who moved in had passed them) go along to the row that replaces theirs. */
 export async function rehomeSteps(

@@ -4,6 +4,7 @@
 import type { Send } from '../bus/bus.ts'
 import { enqueueNew, withdraw } from '../bus/outbox.ts'
 import { writeChanges } from '../db/changes.ts'
+import { type Counts, copyCounts } from '../db/counts.ts'
 import type { Db, Tx } from '../db/db.ts'
 import {
   type LoadedSteps,
@@ -16,6 +17,7 @@ import {
   type StepRow,
   stepOf,
 } from '../db/facts.ts'
+import { loadMarks } from '../db/phases.ts'
 import {
   countOutstanding,
   findContended,
@@ -30,7 +32,7 @@ import { listOf, pendingStep, planNamed } from '../domain/decide/plan.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
 import { slotsToReuse } from '../domain/decide/window.ts'
-import { type Batch, isUnsettled, type Step, type StepPlan } from '../domain/facts.ts'
+import { type Batch, isUnsettled, type Phase, type Step, type StepPlan } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -57,6 +59,8 @@ export interface Visit {
   readonly room: Map<string, number>
   /** False when others may be changing other members of the batch at the same time: see beside.ts. */
   readonly isAlone: boolean
+  /** The phases' counters as they were read, by the phase's id. */
+  readonly countsLoaded: ReadonlyMap<number, Counts>
 }
 
 /** Runs one change of one batch. What `work` returns is returned once everything is committed. */
@@ -106,7 +110,8 @@ export async function makeVisit(
   }
   const { random } = door
   const draft = new Draft({ now: door.clock.now(), actor, batch, phases, runbooks, random })
-  return { tx, draft, door, room: new Map(), isAlone }
+  const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounts(phase)]))
+  return { tx, draft, door, room: new Map(), isAlone, countsLoaded }
 }
 
 /** The active version for a batch under way. `how` overrules what its publisher decided. */
@@ -239,9 +244,21 @@ export async function bringMembers(
   const lock = isAlone ? 'none' : options.isOptional ? 'skip' : 'wait'
   const members = await loadMembers(tx, missing, lock)
   draft.addMembers(members)
+  if (!isAlone) await refreshMarks(tx, draft)
   const ids = members.map(({ id }) => id)
   const steps = await loadStepsOfMembers(tx, draft.batch.id, ids, options)
   await addSteps(door, tx, draft, steps, options.newIds)
+}
+
+const isBeingWritten = ({ status, expandedAt }: Phase): boolean =>
+  status === 'dispatched' && expandedAt === null
+
+/** How far the steps of phases are written, as of now: somebody beside us may have gone on, but not past whom we have locked. */
+export async function refreshMarks(tx: Tx, draft: Draft): Promise<void> {
+  const moving = draft.phases.filter(isBeingWritten)
+  if (moving.length === 0) return
+  const marks = await loadMarks(tx, draft.batch.id)
+  for (const phase of moving) phase.expandedThrough = marks.get(phase.id)!
 }
 
 /** Init steps and the rollback of init into the draft. */

@@ -1,11 +1,14 @@
 // Steps for members, set-based: everybody of a phase that has started, in chunks, or some members in every phase that has.
 // One function writes the rows, so repeats and races create nothing twice and miss nobody.
 import { listMemberIds } from '../db/batches.ts'
+import { lockMembers } from '../db/facts.ts'
+import { lockExpansion } from '../db/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { advanceMember, hasBegun, isEffective } from '../domain/decide/next.ts'
 import { stepsOfPhase } from '../domain/decide/plan.ts'
 import type { Phase, StepPlan } from '../domain/facts.ts'
-import { bringMembers, changeBatch, type Door, type Visit } from './door.ts'
+import { changeMembers, requireAlone } from './beside.ts'
+import { bringMembers, type Door, refreshMarks, type Visit } from './door.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
 const MEMBERS_PER_CHUNK = 500
@@ -63,25 +66,24 @@ async function catchUp(
   }
 }
 
-/** Writes the next chunk of a phase that has started. False when there was nothing left to do. */
+/** Writes the next chunk of a phase that has started, beside others who change members. False when there was nothing left to do. */
 export async function expandPhase(
   door: Door,
   batchId: number,
   phaseId: number,
   actor: string,
 ): Promise<boolean> {
-  return changeBatch(door, batchId, actor, async (visit) => {
+  return changeMembers(door, batchId, actor, async (visit) => {
     const { tx, draft } = visit
     const phase = draft.phase(phaseId)
     if (phase.status !== 'dispatched' || phase.expandedAt !== null) return false
+    await lockExpansion(tx, phaseId)
+    await refreshMarks(tx, draft)
     const ids = await listMemberIds(tx, batchId, 'active', phase.expandedThrough, MEMBERS_PER_CHUNK)
-    if (ids.length > 0) {
-      const newIds = new Set<number>()
-      await writeSteps(visit, phase, ids, stepsOfPhase(draft, phase), newIds)
-      await catchUp(visit, phase, ids, newIds)
-      await bringMembers(visit, ids, { all: true, newIds })
-    }
     const isLast = ids.length < MEMBERS_PER_CHUNK
+    // The end of writing may be the end of the phase.
+    if (isLast) requireAlone(visit)
+    if (ids.length > 0) await writeChunk(visit, phase, ids)
     draft.changePhase(phase, {
       expandedThrough: ids.at(-1) ?? phase.expandedThrough,
       ...(isLast && { expandedAt: draft.now }),
@@ -91,4 +93,12 @@ export async function expandPhase(
     if (isLast) draft.note('expanded', 'the steps of every member are written', { phaseId })
     return !isLast
   })
+}
+
+async function writeChunk(visit: Visit, phase: Phase, ids: readonly number[]): Promise<void> {
+  const newIds = new Set<number>()
+  if (!visit.isAlone) await lockMembers(visit.tx, ids)
+  await writeSteps(visit, phase, ids, stepsOfPhase(visit.draft, phase), newIds)
+  await catchUp(visit, phase, ids, newIds)
+  await bringMembers(visit, ids, { all: true, newIds })
 }

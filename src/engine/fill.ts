@@ -3,6 +3,7 @@
 import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
 import { findWorkerLimit, lockWorker, rememberServed } from '../db/workers.ts'
 import { shareSlots } from '../domain/decide/window.ts'
+import { besideElseAlone, enterBeside, leaveBeside, requireAlone } from './beside.ts'
 import { bringBatchSteps, bringMembers, type Door, enter, leave } from './door.ts'
 import { orHold } from './poison.ts'
 
@@ -38,7 +39,7 @@ async function fillFromBatch(
   batchId: number,
   actor: string,
 ): Promise<number> {
-  return door.db.transaction(async (tx) => {
+  return besideElseAlone(door, async (tx, isAlone) => {
     const worker = await lockWorker(tx, workerId)
     // Never seen and not configured: its jobs would wait for nobody. The steps stay pending, and `stuck` says so.
     if (!worker) return 0
@@ -46,15 +47,22 @@ async function fillFromBatch(
     const outstanding = await countOutstanding(tx, workerId)
     const limit = worker.maxOutstanding ?? door.maxOutstanding
     const share = shareSlots(limit, waiting, outstanding, worker.lastServed).get(batchId) ?? 0
-    const queued = await listQueued(tx, workerId, batchId, Math.min(share, STEPS_PER_CHUNK))
-    if (queued.length === 0) return 0
-    const visit = await enter(door, tx, batchId, actor)
-    const members = queued.flatMap(({ memberId }) => (memberId === null ? [] : [memberId]))
-    await bringMembers(visit, members)
-    if (members.length < queued.length) await bringBatchSteps(visit)
+    if (share === 0) return 0
+    // The batch before the waits: whoever has the batch alone may be deleting them.
+    const visit = await (isAlone ? enter : enterBeside)(door, tx, batchId, actor)
+    const lock = isAlone ? 'none' : 'take'
+    const most = Math.min(share, STEPS_PER_CHUNK)
+    const queued = await listQueued(tx, workerId, batchId, most, lock)
+    const members = queued.flatMap(({ memberId }) => memberId ?? [])
+    if (members.length < queued.length) {
+      requireAlone(visit)
+      await bringBatchSteps(visit)
+    }
+    // Whom somebody beside us is at is left to the next look.
+    await bringMembers(visit, members, { isOptional: true })
     visit.room.set(workerId, queued.length)
-    if (waiting.length > 1) await rememberServed(tx, workerId, batchId)
-    await leave(visit)
+    if (waiting.length > 1 && queued.length > 0) await rememberServed(tx, workerId, batchId)
+    await (isAlone ? leave : leaveBeside)(visit)
     return queued.length
   })
 }

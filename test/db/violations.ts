@@ -250,7 +250,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I17',
     what: 'a job id used twice',
-    sql: `update attempts set job_id = 'init-1' where job_id like 'init-%'`,
+    sql: `update attempts set attempt = 0, poll = 0, step_id = (select min(step_id) from attempts)`,
     preventedBy: { index: 'attempts_once' },
   },
   {

@@ -5,8 +5,10 @@ import { afterEach, beforeEach, it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
 import { type Message, readMessage } from '../../src/domain/messages.ts'
 import type { Door } from '../../src/engine/door.ts'
+import { expandPhase } from '../../src/engine/expand.ts'
 import { handleMessages } from '../../src/engine/messages.ts'
 import { holdBatch } from '../../src/engine/operate.ts'
+import { expandPhases, fillWorkers, startDuePhases } from '../../src/engine/timers.ts'
 import { openTestPostgres } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, order, phasesOf, runbook, step } from '../scenarios/looking.ts'
@@ -20,13 +22,20 @@ beforeEach(async () => {
   world = await openWorld({ database: await openTestPostgres(), maxOutstanding: 3 })
   world.answer = () => 'silent'
   await world.publish(runbook('wave', { 'prepare T-1h': [step('create'), step('tag')] }))
+  await world.publish(
+    runbook('long', {
+      'prepare T-1h': [step('create')],
+      'move T-0': [step('go')],
+      'end T-0': [step('tidy')],
+    }),
+  )
 })
 
 afterEach(() => world.close())
 
 /** A batch with three jobs out, and the ids of those jobs. */
-async function wave(members: number): Promise<{ batchId: number; jobs: string[] }> {
-  const batchId = await world.batch('wave', people(members), { startsInMin: 60 })
+async function wave(members: number, name = 'wave'): Promise<{ batchId: number; jobs: string[] }> {
+  const batchId = await world.batch(name, people(members), { startsInMin: 60 })
   await world.settle()
   const rows = await world.db.query<{ id: string }>(
     `select job_id as id from waits where batch_id = $1 and what = 'job' order by step_id`,
@@ -149,6 +158,11 @@ it('a hold waits for who is at it, and whoever comes later waits for the hold', 
   await healthy()
 })
 
+const jobsOut = async (batchId: number): Promise<number> => {
+  const out = `select from waits where batch_id = $1 and what = 'job'`
+  return (await world.db.query(out, [batchId])).length
+}
+
 it('a freed slot goes to a waiting member once, whoever frees one beside', async () => {
   const { batchId, jobs } = await wave(5)
   const nexts = []
@@ -164,10 +178,127 @@ it('a freed slot goes to a waiting member once, whoever frees one beside', async
   await untilWaiting(1)
   first.release()
   await Promise.all([one, two])
-  const out = await world.db.query(`select from waits where batch_id = $1 and what = 'job'`, [
-    batchId,
-  ])
-  assert.equal(out.length, 3)
+  assert.equal(await jobsOut(batchId), 3)
   assert.match((await phasesOf(world, batchId))[0]!, /dispatched 5/)
+  await healthy()
+})
+
+/** More members than one transaction writes steps for, three of them with a job of the first phase; the second phase has begun. */
+async function movingWave(): Promise<{ batchId: number; jobs: string[] }> {
+  const made = await wave(501, 'long')
+  await world.clock.advance(3_600_000)
+  await startDuePhases(world.door)
+  return made
+}
+
+/** What the step that comes after this job waits for. */
+async function nextWait(jobId: string, stepName = 'go'): Promise<string | undefined> {
+  const rows = await world.db.query<{ what: string }>(
+    `select w.what from step_executions done
+       join step_executions next on next.batch_member_id = done.batch_member_id and next.step_name = $2
+       join waits w on w.step_id = next.id
+      where done.id = $1`,
+    [Number(jobId.slice('step-'.length)), stepName],
+  )
+  return rows[0]?.what
+}
+
+/** The first member has been through the second phase before its steps are written, as one who came from another batch may have. */
+async function passEarly(batchId: number): Promise<void> {
+  await world.db.query(
+    `with phase as (
+       update phase_executions set steps_skipped = 1, members_total = 1, members_passed = 1
+        where batch_id = $1 and phase_name = 'move' returning id),
+     passed as (
+     insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
+       worker_id, is_poll_step, max_retries, retry_interval_sec, retry_backoff, timeout_sec, status, completed_at)
+     select s.batch_id, 'phase', phase.id, s.batch_member_id, s.runbook_version, 'go', 0, s.worker_id, false, s.max_retries,
+            s.retry_interval_sec, s.retry_backoff, s.timeout_sec, 'skipped', $2
+       from phase, (select * from step_executions where batch_id = $1 order by id limit 1) as s
+     returning id, batch_member_id, phase_execution_id)
+     insert into events (at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, actor, because)
+     select $2, $1, batch_member_id, phase_execution_id, id, 'step', 'skip', 'pending', 'skipped', 'test', 'done elsewhere'
+       from passed`,
+    [batchId, world.clock.now()],
+  )
+}
+
+it('two phases written at once: whoever is written second sees how far the first one is', async () => {
+  const { batchId, jobs } = await movingWave()
+  await passEarly(batchId)
+  await answer(world.door, jobs[0]!)
+  const [move, tidy] = (
+    await world.db.query<{ id: number }>(
+      `select id from phase_executions where batch_id = $1 and status = 'dispatched' and expanded_at is null order by id`,
+      [batchId],
+    )
+  ).map(({ id }) => id)
+  const first = stopping()
+  const one = expandPhase(first.door, batchId, move!, 'timer')
+  await first.reached
+  const two = expandPhase(world.door, batchId, tidy!, 'timer')
+  await untilWaiting(1)
+  first.release()
+  await Promise.all([one, two])
+  assert.equal(await nextWait(jobs[0]!, 'tidy'), 'slot')
+  while ((await expandPhases(world.door)) > 0);
+  await healthy()
+})
+
+it('whoever waited for the steps being written goes on with them', async () => {
+  const { jobs } = await movingWave()
+  const first = stopping()
+  const writing = expandPhases(first.door)
+  await first.reached
+  // It has read how far the second phase is written, and now waits for its member.
+  const result = answer(world.door, jobs[0]!)
+  await untilWaiting(1)
+  first.release()
+  await Promise.all([writing, result])
+  assert.equal(await nextWait(jobs[0]!), 'job')
+  while ((await expandPhases(world.door)) > 0);
+  await healthy()
+})
+
+it('steps are written for a member only when whoever is at it is done, and it goes on', async () => {
+  const { jobs } = await movingWave()
+  const first = stopping()
+  const result = answer(first.door, jobs[0]!)
+  await first.reached
+  const writing = expandPhases(world.door)
+  await untilWaiting(1)
+  assert.equal(await nextWait(jobs[0]!), undefined)
+  first.release()
+  await Promise.all([writing, result])
+  assert.equal(await nextWait(jobs[0]!), 'slot')
+  while ((await expandPhases(world.door)) > 0);
+  await healthy()
+})
+
+it('two who write the steps of one phase write them once', async () => {
+  const { batchId } = await movingWave()
+  const first = stopping()
+  const one = expandPhases(first.door)
+  await first.reached
+  const two = expandPhases(world.door)
+  await untilWaiting(1)
+  first.release()
+  await Promise.all([one, two])
+  while ((await expandPhases(world.door)) > 0);
+  assert.match((await phasesOf(world, batchId))[1]!, /dispatched 501/)
+  await healthy()
+})
+
+it('free slots are filled beside a result, up to the counters, with members that nobody has', async () => {
+  const { batchId, jobs } = await wave(7)
+  await world.db.query('update workers set max_outstanding = 5')
+  const first = stopping()
+  const one = answer(first.door, jobs[0]!)
+  await first.reached
+  const filling = fillWorkers(world.door)
+  await untilWaiting(1)
+  first.release()
+  await Promise.all([one, filling])
+  assert.equal(await jobsOut(batchId), 5)
   await healthy()
 })

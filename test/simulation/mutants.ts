@@ -171,7 +171,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a joiner skips the phases that were written before it came',
     file: 'src/engine/expand.ts',
-    find: '      await catchUp(visit, phase, ids, newIds)\n',
+    find: '  await catchUp(visit, phase, ids, newIds)\n',
     replace: '',
   },
   {
