@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
+/** No setting of ours: where Node keeps what it has compiled. */
+const COMPILED = process.env.NODE_COMPILE_CACHE
 
 export interface Ended {
   readonly code: number | null
@@ -24,7 +26,7 @@ export function start(
 ): Started {
   const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...args], {
     cwd,
-    env: { PATH: process.env.PATH, NO_COLOR: '1', ...env },
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, NO_COLOR: '1', ...env },
   })
   let [out, err] = ['', '']
   const waiting = new Set<() => void>()

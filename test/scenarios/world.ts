@@ -1,6 +1,7 @@
 // The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
 // answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do at this moment.
 import { randomUUID } from 'node:crypto'
+import { after } from 'node:test'
 import {
   ORCHESTRATOR_EVENTS,
   type Received,
@@ -68,6 +69,8 @@ export interface World {
 }
 
 let shared: Promise<TestDatabase> | undefined
+// Left open, it keeps the process 10 s longer: its server has set a timer to write statistics when it is idle.
+after(async () => (await shared)?.close())
 
 /** One PGlite a test file, emptied for each story: booting one takes seconds, emptying it milliseconds. */
 async function emptyPglite(): Promise<TestDatabase> {
