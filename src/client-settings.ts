@@ -1,7 +1,7 @@
 // The settings of the command line as a client of the API: which API, and how to sign in to it. A part of the one table in
 // src/config.ts. Flags win over these, and these win over the client's own file, ~/.matoolkit/config.json. The tenant to sign in
 // with is MATOOLKIT_TENANT_ID, which the worker reads too.
-import { aPath, aText, httpsUrl, httpUrl, setting } from './setting-kinds.ts'
+import { aPath, aText, httpsUrl, httpUrl, oneOf, setting } from './setting-kinds.ts'
 
 export const CLIENT_SETTINGS = {
   homeFolder: setting<string | null>('MATOOLKIT_HOME', aPath, {
@@ -33,6 +33,11 @@ export const CLIENT_SETTINGS = {
     default: null,
     defaultShown: 'what the API names',
     description: 'The scope that the command line asks for, such as `api://{id}/access_as_user`.',
+  }),
+  output: setting<string | null>('MATOOLKIT_OUTPUT', oneOf(['table', 'json', 'yaml', 'csv']), {
+    default: null,
+    defaultShown: 'a table on a terminal, JSON elsewhere',
+    description: 'How the command line answers where `--output` does not say.',
   }),
   clientSecret: setting<string | null>('MATOOLKIT_CLIENT_SECRET', aText, {
     default: null,

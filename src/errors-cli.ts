@@ -49,6 +49,11 @@ export const CLI_ERRORS = rows({
     exit: EXIT.failed,
     sentence: '{what} Look with "{command}".',
   },
+  WAIT_STOPPED: {
+    http: 503,
+    exit: EXIT.interrupted,
+    sentence: 'You stopped waiting; batch {batchId} goes on by itself. Look with "{command}".',
+  },
   FILE_EXISTS: {
     http: 409,
     exit: EXIT.conflict,

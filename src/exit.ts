@@ -10,6 +10,8 @@ export const EXIT = {
   conflict: 6,
   unavailable: 7,
   timedOut: 8,
+  /** By Ctrl-C: 128 and the number of the signal, as shells count. */
+  interrupted: 130,
 } as const
 
 export interface ErrorRow {

@@ -89,6 +89,7 @@ const DEFAULTS: Config = {
   issuer: null,
   clientId: null,
   apiScope: null,
+  output: null,
   clientSecret: null,
   token: null,
   logLevel: 'info',

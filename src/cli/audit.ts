@@ -16,7 +16,7 @@ const ENTRIES: readonly Column[] = [
   ['DID', 'action'],
   ['TO', 'subject'],
   ['REASON', 'reason'],
-  ['SEALED', 'isSealed'],
+  ['SEALED', 'isSealed', 'spare'],
 ]
 const VERDICT: readonly Column[] = [
   ['chain', ({ broken }) => (broken ? 'broken' : 'ok')],

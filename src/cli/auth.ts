@@ -36,6 +36,7 @@ export function addAuth(program: Command, io: Io): void {
   addVerb(noun, io, {
     name: 'token',
     about: 'print an access token that is good for a minute at least, for other programs',
+    isText: true,
     more: TOKEN_MORE,
     examples: ['auth token', 'auth token --profile contoso'],
     run: later((verbs) => verbs.token),

@@ -2,13 +2,14 @@
 // the request, so that nothing is decided about a batch that has become another meanwhile.
 import { basename } from 'node:path'
 import type { Json } from '../domain/json.ts'
-import { EXIT, MatoolkitError } from '../errors.ts'
-import { BATCH_FIELDS, batchPath, memberPath, PHASES } from './batch-look.ts'
-import { type Call, type Flags, idOf, textFlag } from './call.ts'
+import { MatoolkitError } from '../errors.ts'
+import { batchPath, memberPath, showBatch } from './batch-look.ts'
+import { type Call, type Flags, idOf, sayRest, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
 import { readBytes } from './files.ts'
+import { printable } from './io.ts'
 import { type Column, counted, type Row } from './show.ts'
-import { waitForRest } from './wait.ts'
+import { sayFailed, waitForRest } from './wait.ts'
 
 /** Why: from the flag, else from the person; a script must give it. */
 export async function reasonFrom({ io, flags }: Call): Promise<string> {
@@ -43,7 +44,7 @@ async function formOf(file: string, fields: Readonly<Record<string, string | und
 }
 
 function sayWarnings({ io }: Call, body: Row): void {
-  for (const warning of (body.warnings ?? []) as string[]) io.err(`warning: ${warning}`)
+  for (const warning of (body.warnings ?? []) as string[]) io.err(printable(`warning: ${warning}`))
 }
 
 export async function createBatch(
@@ -70,9 +71,9 @@ export async function addMembers(
   const { body } = await call.client.post<Row>(path, { form, query, isKeyed: true })
   sayWarnings(call, body)
   await call.show.one(body as Json, ADDED)
-  for (const { memberKey, reason } of body.skipped as unknown as Row[]) {
-    call.show.say(`  skipped ${String(memberKey)}: ${String(reason)}`)
-  }
+  const skipped = body.skipped as unknown as Row[]
+  for (const { reason } of skipped) call.show.say(printable(`  skipped: ${String(reason)}`))
+  sayRest(call, skipped.length, Number(body.skippedCount), 'batch members shows who is in it')
 }
 
 /** The members of a batch that something concerns. */
@@ -86,7 +87,9 @@ export async function removeMember(
   flags: Flags,
 ): Promise<void> {
   const path = await memberPath(call, id, member)
-  const what = `${member} is removed from batch ${id}: open steps are cancelled and removal steps run.`
+  const { body: story } = await call.client.get<{ member: Row }>(path)
+  const who = `${String(story.member.memberKey)} (member ${Number(story.member.id)})`
+  const what = `${who} is removed from batch ${id}: open steps are cancelled and removal steps run.`
   await confirm(call, { what, members: 1 })
   const query = { reason: textFlag(flags, 'reason') }
   const { body } = await call.client.delete(path, { query })
@@ -98,11 +101,7 @@ export async function removeMember(
 }
 
 async function showChanged(call: Call, body: Row): Promise<void> {
-  await call.show.one(body as Json, BATCH_FIELDS)
-  if (call.show.format !== 'table') return
-  call.show.say('')
-  const rows = body.phases as unknown as Row[]
-  await call.show.list({ whole: null, rows, columns: PHASES, empty: 'It has no phases.' })
+  await showBatch(call, body)
   if (body.isDryRun) call.show.say('This was a dry run: nothing was done.')
 }
 
@@ -136,10 +135,13 @@ export async function advanceBatch(
     ifMatch: flags.yes ? null : etag,
   })
   if (!flags.wait || dryRun) return showChanged(call, done.body)
-  const rest = await waitForRest(call, id!)
+  await showRest(call, id!)
+}
+
+async function showRest(call: Call, id: string): Promise<void> {
+  const rest = await waitForRest(call, id)
   await showChanged(call, rest)
-  const { status } = (rest.phases as unknown as Row[]).find((one) => one.phaseName === next) ?? {}
-  if (status === 'failed' || (rest.batch as Row).status === 'failed') call.io.exitCode = EXIT.failed
+  sayFailed(call, rest)
 }
 
 /** A decision about the whole batch. `warns` says what it means for its members, where that cannot be taken back. */
@@ -168,10 +170,7 @@ export const decideBatch =
       call.io.err(`warning: phase ${String(phaseName)}, due at ${String(dueAt)}, begins at once`)
     }
     if (!flags.wait || flags.dryRun) return showChanged(call, done.body)
-    const rest = await waitForRest(call, id!)
-    await showChanged(call, rest)
-    const isFailed = (rest.batch as Row).status === 'failed'
-    if (isFailed) call.io.exitCode = EXIT.failed
+    await showRest(call, id!)
   }
 
 export const cancelBatch = decideBatch({

@@ -1,24 +1,27 @@
 // What `matoolkit batch …` shows: batches, one batch, its phases, members and steps, how it stands. Nothing here changes anything.
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
-import { type Call, type Flags, idOf, loadPages, segment, showPages, textFlag } from './call.ts'
+import { type Call, type Flags, idOf, showPages, textFlag } from './call.ts'
 import type { Column, Row } from './show.ts'
+
+/** A batch in one of these does nothing more by itself. */
+export const BATCH_ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
 
 export const batchPath = (id: string | undefined): string => `/api/batches/${idOf('batch', id)}`
 
 const LIST: readonly Column[] = [
   ['ID', 'id'],
   ['RUNBOOK', 'runbookName'],
-  ['VERSION', 'runbookVersion'],
+  ['VERSION', 'runbookVersion', 'spare'],
   ['STATUS', ({ status, held }) => (held ? 'held' : status)],
   ['START', 'batchStartTime'],
   ['PHASE', 'currentPhase'],
   ['ACTIVE', 'members.active'],
   ['FAILED', 'members.failed'],
-  ['REMOVED', 'members.removed'],
-  ['MANUAL', 'isManual'],
+  ['REMOVED', 'members.removed', 'spare'],
+  ['MANUAL', 'isManual', 'spare'],
 ]
-export const PHASES: readonly Column[] = [
+const PHASES: readonly Column[] = [
   ['PHASE', 'phaseName'],
   ['DUE', 'dueAt'],
   [
@@ -28,28 +31,28 @@ export const PHASES: readonly Column[] = [
   ['MEMBERS', 'members.total'],
   ['PASSED', 'members.passed'],
   ['FAILED', 'members.failed'],
-  ['STOPPED', 'members.stopped'],
+  ['STOPPED', 'members.stopped', 'spare'],
   ['STEPS OPEN', ({ steps }) => openSteps(steps as Row)],
-  ['ENDED', 'completedAt'],
+  ['ENDED', 'completedAt', 'spare'],
 ]
 const MEMBERS: readonly Column[] = [
   ['ID', 'id'],
-  ['MEMBER', 'memberKey'],
+  ['MEMBER', 'memberKey', 'whole'],
   ['STATUS', 'status'],
   ['FAILED AT', ({ failure }) => failedAt(failure as Row | null)],
   ['ERROR', 'failure.error'],
-  ['JOINED', 'joinedAt'],
+  ['JOINED', 'joinedAt', 'spare'],
 ]
 const STEPS: readonly Column[] = [
   ['ID', 'id'],
-  ['MEMBER', 'memberKey'],
+  ['MEMBER', 'memberKey', 'whole'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['STATUS', 'status'],
-  ['TRY', 'attempt'],
-  ['WORKER', 'workerId'],
+  ['TRY', 'attempt', 'spare'],
+  ['WORKER', 'workerId', 'spare'],
   ['WAITS FOR', 'waitsFor'],
-  ['ENDED', 'completedAt'],
+  ['ENDED', 'completedAt', 'spare'],
   ['ERROR', 'errorMessage'],
 ]
 
@@ -74,7 +77,7 @@ export const listBatches = (call: Call, _: readonly string[], flags: Flags): Pro
     empty: 'There are no batches.',
   })
 
-export const BATCH_FIELDS: readonly Column[] = [
+const BATCH_FIELDS: readonly Column[] = [
   ['batch', 'batch.id'],
   [
     'runbook',
@@ -115,9 +118,8 @@ function undecidedText(undecided: Row | undefined): string | null {
     : some.map(([kind, count]) => `${Number(count)} ${kind}`).join(', ')
 }
 
-/** A batch with its phases, from the page that has `what` on it. */
-async function showBatch({ client, show }: Call, path: string): Promise<void> {
-  const { body } = await client.get<Row>(path)
+/** A batch with its phases, from a page that has both. */
+export async function showBatch({ show }: Call, body: Row): Promise<void> {
   await show.one(body as Json, BATCH_FIELDS)
   if (show.format !== 'table') return
   show.say('')
@@ -125,11 +127,13 @@ async function showBatch({ client, show }: Call, path: string): Promise<void> {
   await show.list({ whole: null, rows, columns: PHASES, empty: 'It has no phases.' })
 }
 
-export const getBatch = (call: Call, [id]: readonly string[]): Promise<void> =>
-  showBatch(call, batchPath(id))
+export async function getBatch(call: Call, [id]: readonly string[]): Promise<void> {
+  await showBatch(call, (await call.client.get<Row>(batchPath(id))).body)
+}
 
-export const summarizeBatch = (call: Call, [id]: readonly string[]): Promise<void> =>
-  showBatch(call, `${batchPath(id)}/summary`)
+export async function summarizeBatch(call: Call, [id]: readonly string[]): Promise<void> {
+  await showBatch(call, (await call.client.get<Row>(`${batchPath(id)}/summary`)).body)
+}
 
 export async function listPhases({ client, show }: Call, [id]: readonly string[]): Promise<void> {
   const { body } = await client.get<Row>(`${batchPath(id)}/phases`)
@@ -153,8 +157,9 @@ export const listMembers = (call: Call, [id]: readonly string[], flags: Flags): 
     empty: 'There are no such members.',
   })
 
-export const listSteps = (call: Call, [id]: readonly string[], flags: Flags): Promise<void> =>
-  showPages(call, {
+export async function listSteps(call: Call, [id]: readonly string[], flags: Flags): Promise<void> {
+  const member = textFlag(flags, 'member')
+  await showPages(call, {
     path: `${batchPath(id)}/steps`,
     query: {
       kind: textFlag(flags, 'kind'),
@@ -162,37 +167,57 @@ export const listSteps = (call: Call, [id]: readonly string[], flags: Flags): Pr
       phase: textFlag(flags, 'phase'),
       step: textFlag(flags, 'step'),
       worker: textFlag(flags, 'worker'),
-      memberKey: textFlag(flags, 'member'),
+      memberId: member && (await findMemberId(call, id, member)),
       error: textFlag(flags, 'error'),
     },
     rows: 'steps',
     columns: STEPS,
     empty: 'There are no such steps.',
   })
+}
 
-/** The id of a member who is named by id or by key, whatever the case. Throws MEMBER_NOT_FOUND. */
+/**
+ * The id of a member who is named by id or by key, whatever the case. Keys may be numbers, such as those of employees: where a
+ * number is the id of one and the key of another nobody is guessed at. Throws MEMBER_NOT_FOUND.
+ */
 export async function findMemberId(
   call: Call,
   batchId: string | undefined,
   member: string | undefined,
 ): Promise<number> {
-  const given = member ?? ''
-  if (/^[1-9]\d*$/.test(given)) return idOf('member', given)
-  const { rows } = await loadPages(
-    { ...call, flags: { limit: '100' } },
-    { path: `${batchPath(batchId)}/members`, query: { key: given }, rows: 'members' },
-  )
-  const found = rows.find(
-    ({ memberKey }) => String(memberKey).toLowerCase() === given.toLowerCase(),
-  )
-  if (found) return Number(found.id)
-  const details = { batchId: idOf('batch', batchId), memberId: given }
-  throw new MatoolkitError('MEMBER_NOT_FOUND', details)
+  const [, kind, given = ''] = /^(?:(id|key):)?(.*)$/s.exec(member ?? '')!
+  if (kind === 'id') return idOf('member', given)
+  const isNumber = /^[1-9]\d*$/.test(given) && kind !== 'key'
+  const found = await memberWithKey(call, batchId, given)
+  if (!isNumber) {
+    if (found !== null) return found
+    const details = { batchId: idOf('batch', batchId), memberId: given }
+    throw new MatoolkitError('MEMBER_NOT_FOUND', details)
+  }
+  const id = idOf('member', given)
+  if (found === null || found === id) return id
+  const path = `${batchPath(batchId)}/members/${id}`
+  const { status } = await call.client.get(path, {}, { accepts: [404] })
+  if (status === 404) return found
+  const reason = `${given} is the id of one member of batch ${batchId} and the key of another: say id:${given} or key:${given}.`
+  throw new MatoolkitError('USAGE', { reason })
+}
+
+async function memberWithKey(
+  { client }: Call,
+  batchId: string | undefined,
+  key: string,
+): Promise<number | null> {
+  // The API finds keys by how they begin; in their order the one that is no longer than that comes first.
+  const query = { key, sort: 'key', limit: 10 }
+  const { body } = await client.get<{ members: Row[] }>(`${batchPath(batchId)}/members`, query)
+  const wanted = key.trim().toLowerCase()
+  const found = body.members.find(({ memberKey }) => String(memberKey).toLowerCase() === wanted)
+  return found ? Number(found.id) : null
 }
 
 export const memberPath = async (
   call: Call,
   batchId: string | undefined,
   member: string | undefined,
-): Promise<string> =>
-  `${batchPath(batchId)}/members/${segment(String(await findMemberId(call, batchId, member)))}`
+): Promise<string> => `${batchPath(batchId)}/members/${await findMemberId(call, batchId, member)}`

@@ -4,22 +4,30 @@ import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { reasonFrom } from './batch-change.ts'
 import { batchPath, findMemberId } from './batch-look.ts'
-import { type Call, type Flags, textFlag } from './call.ts'
+import { type Call, type Flags, sayRest, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
+import { printable } from './io.ts'
 import type { Column, Row } from './show.ts'
-import { waitForRest } from './wait.ts'
+import { sayFailed, waitForRest } from './wait.ts'
 
-interface Outcome {
-  readonly selectedCount: number
-  readonly selected: readonly { readonly memberKey: string }[]
-  readonly doneCount: number
+/** For whom it was not done, and why; the API lists the first of them. */
+export interface Refused {
   readonly refusedCount: number
   readonly refused: readonly { readonly memberId: number; readonly reason: string }[]
+}
+
+interface Outcome extends Refused {
+  readonly selectedCount: number
+  readonly selected: readonly { readonly memberKey: string }[]
+  readonly triedCount: number
+  readonly doneCount: number
 }
 
 const OUTCOME: readonly Column[] = [
   ['batch', 'batchId'],
   ['selected', 'selectedCount'],
+  // A dry run tries some of many, and a server that is stopped leaves some untried.
+  ['tried', ({ triedCount, selectedCount }) => (triedCount === selectedCount ? null : triedCount)],
   ['done', 'doneCount'],
   ['refused', 'refusedCount'],
   ['dry run', ({ isDryRun }) => (isDryRun ? 'yes: nothing was done' : null)],
@@ -71,17 +79,24 @@ export const forMembers =
     const body = { ...request, expectedCount: members }
     const done = await client.post<Outcome>(path, { body })
     await tell(call, done.body)
-    if (done.body.refusedCount > 0) io.exitCode = EXIT.failed
+    const { refusedCount, triedCount } = done.body
+    if (refusedCount > 0 || triedCount < members) io.exitCode = EXIT.failed
     if (!flags.wait) return
     const rest = await waitForRest(call, id!)
     show.say(`Batch ${id} is ${String((rest.batch as Row).status)}.`)
+    sayFailed(call, rest)
   }
 
-async function tell({ show }: Call, outcome: Outcome): Promise<void> {
-  await show.one(outcome as unknown as Json, OUTCOME)
-  for (const { memberId, reason } of outcome.refused) {
-    show.say(`  refused member ${memberId}: ${reason}`)
+async function tell(call: Call, outcome: Outcome): Promise<void> {
+  await call.show.one(outcome as unknown as Json, OUTCOME)
+  sayRefused(call, outcome)
+}
+
+export function sayRefused(call: Call, { refused, refusedCount }: Refused): void {
+  for (const { memberId, reason } of refused) {
+    call.show.say(printable(`  refused member ${memberId}: ${reason}`))
   }
+  sayRest(call, refused.length, refusedCount, 'correct these and try again for the others')
 }
 
 export const retryMembers = forMembers({

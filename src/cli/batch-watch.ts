@@ -1,11 +1,15 @@
 // `matoolkit batch watch`: follows a batch until it ends. On a terminal a picture that is redrawn, also when the window changes its
-// size; elsewhere a line when something has changed. Whoever stops watching stops nothing else.
+// size; elsewhere a line when something has changed, and with another format every event and every new state as data. Whoever
+// stops watching stops nothing else.
+import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
-import { batchPath } from './batch-look.ts'
+import { BATCH_ENDED, batchPath } from './batch-look.ts'
 import { type Call, durationMs } from './call.ts'
 import { openScreen, type Screen, type Terminal } from './demo-screen.ts'
 import { type NewsItem, newsLine } from './demo-view.ts'
 import { listenFor } from './event-stream.ts'
+import { interruptible } from './interrupt.ts'
+import type { Column, Row } from './show.ts'
 import {
   newsFrom,
   type ShownEvent,
@@ -22,8 +26,6 @@ const NEWS_KEPT_MAX = 100
 const PLAIN_WIDTH = 200
 /** With two seconds between looks, a server that is away for longer than a restart takes. */
 const TROUBLES_MAX = 60
-const ENDED = ['completed', 'failed', 'cancelled']
-const EXIT_INTERRUPTED = 130
 
 export interface Watched {
   readonly terminal: Terminal | null
@@ -33,24 +35,21 @@ export interface Watched {
 }
 
 export async function watchBatch(call: Call, [id]: readonly string[]): Promise<void> {
-  const interrupt = new AbortController()
-  const stop = () => interrupt.abort()
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  const { io, show } = call
   let redraw = () => {}
   const resized = () => redraw()
   process.stdout.on('resize', resized)
   try {
-    await follow(call, id!, {
-      terminal: call.io.width === null ? null : process.stdout,
-      interrupted: interrupt.signal,
-      onResize: (draw) => {
-        redraw = draw
-      },
-    })
+    await interruptible((interrupted) =>
+      follow(call, id!, {
+        terminal: io.width === null || show.format !== 'table' ? null : process.stdout,
+        interrupted,
+        onResize: (draw) => {
+          redraw = draw
+        },
+      }),
+    )
   } finally {
-    process.off('SIGINT', stop)
-    process.off('SIGTERM', stop)
     process.stdout.off('resize', resized)
   }
 }
@@ -67,8 +66,8 @@ export async function follow(call: Call, id: string, watched: Watched): Promise<
     await watch.listen(AbortSignal.any([over.signal, watched.interrupted]))
     while (!watched.interrupted.aborted) {
       const status = await watch.look(watched.interrupted)
-      watch.draw()
-      if (ENDED.includes(status)) {
+      await watch.tell()
+      if (BATCH_ENDED.includes(status)) {
         if (status !== 'completed') io.exitCode = EXIT.failed
         return
       }
@@ -87,9 +86,26 @@ export async function follow(call: Call, id: string, watched: Watched): Promise<
     over.abort()
     watch.end()
   }
-  io.exitCode = EXIT_INTERRUPTED
+  io.exitCode = EXIT.interrupted
   io.err(`You stopped watching; batch ${id} goes on by itself.`)
 }
+
+/** What happened, or how the batch stands, as a record. */
+const ENTRY: readonly Column[] = [
+  ['AT', 'event.at'],
+  ['WHAT', ({ event }) => (event ? whatOf(event as Row) : 'batch')],
+  ['TO', 'event.toStatus'],
+  ['STATUS', 'summary.batch.status'],
+  ['MEMBER', 'event.memberKey'],
+  ['PHASE', 'event.phaseName'],
+  ['STEP', 'event.stepName'],
+  ['BECAUSE', 'event.because'],
+  ['ACTIVE', 'summary.batch.members.active'],
+  ['FAILED', 'summary.batch.members.failed'],
+  ['REMOVED', 'summary.batch.members.removed'],
+]
+
+const whatOf = ({ thing, event }: Row): string => `${String(thing)} ${String(event)}`
 
 class Watch {
   readonly #call: Call
@@ -97,7 +113,7 @@ class Watch {
   readonly #screen: Screen | null
   #sight: Sight | null = null
   #news: NewsItem[] = []
-  #fresh: NewsItem[] = []
+  #fresh: ShownEvent[] = []
   #lastEventId: number | null = null
   #lastLine = ''
   #troubles = 0
@@ -113,7 +129,7 @@ class Watch {
     const { client, clock } = this.#call
     try {
       const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
-      if (ENDED.includes(body.batch.status)) await this.#catchUp()
+      if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
       this.#troubles = 0
       this.#sight = { summary: body, news: this.#news, now: clock.now(), trouble: null }
       return body.batch.status
@@ -143,10 +159,9 @@ class Watch {
     if (event.id <= (this.#lastEventId ?? 0)) return
     this.#lastEventId = event.id
     const item = newsFrom(event)
-    if (!item) return
-    this.#news = [...this.#news, item].slice(-NEWS_KEPT_MAX)
+    if (item) this.#news = [...this.#news, item].slice(-NEWS_KEPT_MAX)
     // A log tells what happens from now on; the past is in `matoolkit events`.
-    if (!isPast) this.#fresh.push(item)
+    if (!isPast && this.#screen === null) this.#fresh.push(event)
   }
 
   /** Follows the events in the background. */
@@ -160,20 +175,33 @@ class Watch {
     )
   }
 
+  /** The picture as it is now; nothing where there is none. */
   draw(): void {
+    if (this.#sight === null || this.#screen === null) return
+    const { width, height } = this.#screen
+    this.#screen.draw(watchLines(this.#sight, { width, height }, this.#call.io.paint))
+  }
+
+  /** Draws, or says what is new. */
+  async tell(): Promise<void> {
+    if (this.#screen) return this.draw()
     if (this.#sight === null) return
-    const { io } = this.#call
+    const { io, show } = this.#call
     const fresh = this.#fresh
     this.#fresh = []
-    if (this.#screen) {
-      const { width, height } = this.#screen
-      this.#screen.draw(watchLines(this.#sight, { width, height }, io.paint))
+    const line = this.#sight.trouble ?? watchLine(this.#sight)
+    const isNew = line !== this.#lastLine
+    this.#lastLine = line
+    if (show.format === 'table') {
+      const news = fresh.map(newsFrom).filter((item) => item !== null)
+      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
+      if (isNew) io.out(line)
       return
     }
-    for (const item of fresh) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
-    const line = this.#sight.trouble ?? watchLine(this.#sight)
-    if (line !== this.#lastLine) io.out(line)
-    this.#lastLine = line
+    for (const event of fresh) await show.entry({ event: event as unknown as Json }, ENTRY)
+    const { trouble, summary } = this.#sight
+    if (isNew && trouble !== null) io.err(trouble)
+    else if (isNew) await show.entry({ summary: summary as unknown as Json }, ENTRY)
   }
 
   end(): void {

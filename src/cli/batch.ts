@@ -100,7 +100,7 @@ const LOOKING: readonly Verb[] = [
       ['--status <list>', 'pending, dispatched, polling, succeeded, failed, poll_timeout, …'],
       ['--phase <name>', 'of this phase'],
       ['--step <name>', 'of this name'],
-      ['--member <key>', 'of this member'],
+      ['--member <who>', 'of this member, by id or key'],
       ['--worker <id>', 'of this worker'],
       ['--error <text>', 'whose error holds this'],
       ...PAGED,
@@ -113,12 +113,18 @@ const LOOKING: readonly Verb[] = [
 const WATCHING: Verb = {
   name: 'watch',
   about: 'follow a batch until it ends: phases, failures as they come, when it will end',
+  isText: true,
   args: [ID],
   options: [WAITING[1]!],
-  more: `A picture on a terminal, a line for each change elsewhere. Ctrl-C stops watching and nothing else.
+  more: `A picture on a terminal, a line for each change elsewhere; as json a line, as yaml a document and as csv a record for each
+event and each new state. Ctrl-C stops watching and nothing else.
 
 Exit code: 0 the batch was completed, 1 it failed or was cancelled, 8 time was up, 130 you stopped watching.`,
-  examples: ['batch watch 7', 'batch watch 7 --timeout 8h > watch.log'],
+  examples: [
+    'batch watch 7',
+    'batch watch 7 --timeout 8h > watch.log',
+    'batch watch 7 --timeout 8h --output json',
+  ],
   run: async (call, args) => (await import('./batch-watch.ts')).watchBatch(call, args),
 }
 

@@ -6,8 +6,9 @@ import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { Client, type Query } from './client.ts'
 import type { Io } from './io.ts'
+import { showFor } from './output.ts'
 import { loadProfile, type Profile } from './profile.ts'
-import { type Column, type Format, makeShow, type Row, type Show } from './show.ts'
+import type { Column, Format, Row, Show } from './show.ts'
 import { tokenSource } from './token-source.ts'
 
 export type Flags = Readonly<Record<string, string | true | readonly string[] | undefined>>
@@ -21,7 +22,8 @@ export interface Call {
   readonly flags: Flags
 }
 
-export function openCall(flags: Flags, io: Io): Call {
+/** `answers`: a text is the same on a terminal and in a pipe. */
+export function openCall(flags: Flags, io: Io, answers: 'data' | 'text' = 'data'): Call {
   const clock = realClock()
   const profile = loadProfile(flags as { apiUrl?: string; profile?: string })
   const apiUrl = profile['api-url'].value!
@@ -32,7 +34,8 @@ export function openCall(flags: Flags, io: Io): Call {
     progress: io.progress,
     ...(flags.debug && { debug: (line: string) => io.err(line) }),
   })
-  return { io, clock, profile, client, show: makeShow(flags.output as Format, io), flags }
+  const given = (flags.output as Format | undefined) ?? (answers === 'text' ? 'table' : undefined)
+  return { io, clock, profile, client, show: showFor(given, profile, io), flags }
 }
 
 const PAGE_MAX = 500
@@ -51,19 +54,39 @@ export interface Paged {
 export async function showPages(call: Call, paged: Paged): Promise<void> {
   const { whole, rows } = await loadPages(call, paged)
   await call.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
-  const { total, next, isTotalExact } = whole as { total: number; next: unknown } & Row
-  if (next === null || next === undefined || call.show.format !== 'table') return
-  const all = isTotalExact === false ? `more than ${total}` : total
-  call.io.err(`${rows.length} of ${all} are shown; --limit and --all show more.`)
+  sayMore(call, whole as Row, rows.length)
+}
+
+/** Says in every format that a list has more: a program reads on, and a person sees what it says. */
+export function sayMore({ io }: Call, page: Row, shown: number): void {
+  if (page.next === null || page.next === undefined) return
+  io.err(`${shown} of ${totalOf(page)} are shown; --limit and --all show more.`)
+}
+
+/** Says how much there is besides what the API lists; `where` is where all of it can be seen. */
+export function sayRest({ io }: Call, shown: number, total: number, where: string): void {
+  if (total > shown) io.err(`${shown} of ${total} are shown; ${where}.`)
+}
+
+/** Long lists are not counted to their end, and some not at all. */
+function totalOf({ total, isTotalExact }: Row): string {
+  if (typeof total !== 'number') return 'more'
+  return isTotalExact === false ? `more than ${total}` : String(total)
+}
+
+/** A table is for a person, who has seen enough after a hundred rows. A program would not notice that some are missing. */
+function limitOf({ flags, show }: Pick<Call, 'flags' | 'show'>): number {
+  const given = wholeNumber('--limit', flags.limit)
+  if (flags.all && given !== undefined) throw usage('Give either --limit or --all.')
+  return given ?? (flags.all || show.format !== 'table' ? Number.POSITIVE_INFINITY : LIMIT_DEFAULT)
 }
 
 export async function loadPages(
-  { client, flags, io }: Call,
+  call: Call,
   { path, query = {}, rows: name }: Pick<Paged, 'path' | 'query' | 'rows'>,
 ): Promise<{ whole: Json; rows: Row[] }> {
-  const limit = flags.all
-    ? Number.POSITIVE_INFINITY
-    : (wholeNumber('--limit', flags.limit) ?? LIMIT_DEFAULT)
+  const { client, io } = call
+  const limit = limitOf(call)
   const rows: Row[] = []
   let cursor: string | null = null
   for (;;) {
@@ -75,7 +98,7 @@ export async function loadPages(
       io.progress('')
       return { whole: { ...body, [name]: rows as unknown as Json }, rows }
     }
-    io.progress(`${rows.length} of ${String(body.total)} …`)
+    io.progress(`${rows.length} of ${totalOf(body)} …`)
   }
 }
 

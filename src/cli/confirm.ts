@@ -2,6 +2,7 @@
 // wrong batch by habit. `--yes` answers for scripts; without it and without a person nothing is done.
 import { MatoolkitError } from '../errors.ts'
 import type { Call } from './call.ts'
+import { printable } from './io.ts'
 
 const TYPED_ABOVE_MEMBERS = 100
 
@@ -16,7 +17,7 @@ export interface Question {
 export async function confirm({ io, flags }: Call, { what, members }: Question): Promise<void> {
   if (flags.yes) return
   if (!io.canAsk) throw new MatoolkitError('CONFIRMATION_NEEDED', { what })
-  io.err(what)
+  io.err(printable(what))
   const isMuch = members > TYPED_ABOVE_MEMBERS
   const wanted = isMuch ? String(members) : 'y'
   const answer = await io.ask(

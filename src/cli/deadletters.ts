@@ -2,20 +2,20 @@
 import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { reasonFrom } from './batch-change.ts'
-import { type Call, type Flags, loadPages, segment, textFlag } from './call.ts'
+import { type Call, type Flags, loadPages, sayMore, segment, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
 import type { Io } from './io.ts'
 import type { Column, Row } from './show.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
 
 const LETTERS: readonly Column[] = [
-  ['ID', 'id'],
+  ['ID', 'id', 'whole'],
   ['TOPIC', 'topic'],
-  ['SUBSCRIPTION', 'subscription'],
-  ['TYPE', 'type'],
+  ['SUBSCRIPTION', 'subscription', 'spare'],
+  ['TYPE', 'type', 'spare'],
   ['REASON', 'reason'],
   ['ABOUT', 'description'],
-  ['TRIES', 'deliveryCount'],
+  ['TRIES', 'deliveryCount', 'spare'],
   ['SINCE', 'deadLetteredAt'],
 ]
 const ID = ['<id>', 'its id, as listed'] as const
@@ -76,6 +76,7 @@ async function listLetters(call: Call, _: readonly string[], flags: Flags): Prom
   }
   const whole: Json = { deadLetters: rows as unknown as Json, next }
   await call.show.list({ whole, rows, columns: LETTERS, empty: 'There are no dead letters.' })
+  sayMore(call, whole as Row, rows.length)
 }
 
 async function subscriptions({ client }: Call, flags: Flags): Promise<Record<string, string>[]> {

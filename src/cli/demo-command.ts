@@ -1,6 +1,7 @@
 // `matoolkit demo`: what it is called and takes. What it does is loaded when it is run; Ctrl-C ends it at once.
 import type { Command } from 'commander'
 import { openScreen } from './demo-screen.ts'
+import { interruptible } from './interrupt.ts'
 import type { Io } from './io.ts'
 
 interface DemoFlags {
@@ -19,16 +20,9 @@ export function addDemo(program: Command, io: Io): void {
       const { openDemo, runDemo } = await import('./demo.ts')
       // Until here a Ctrl-C ends the process the hard way, at once: booting the database would keep a handler from running.
       const demo = await openDemo(io, { isFast: fast === true })
-      const interrupt = new AbortController()
-      const stop = () => interrupt.abort()
-      // Not once: started by npm, a Ctrl-C comes from the terminal and again from the program that started this one.
-      process.on('SIGINT', stop)
-      process.on('SIGTERM', stop)
       const screen = plain ? null : openScreen(process.stdout)
       const staysUp = screen !== null && !fast
-      await runDemo(demo, { screen, interrupted: interrupt.signal, staysUp }, io)
-      process.off('SIGINT', stop)
-      process.off('SIGTERM', stop)
+      await interruptible((interrupted) => runDemo(demo, { screen, interrupted, staysUp }, io))
     })
 }
 

@@ -2,8 +2,9 @@
 // fail; it is a failure of the program when the batch does not end, somebody is unaccounted for, a rollback is missing or a rule
 // of the tables is broken.
 import { membersOf, type Progress, type Tally } from '../domain/progress.ts'
-import { count, fit, type NewsItem, offsetName, type Paint, sayDuration } from './demo-view.ts'
-import { tableText } from './io.ts'
+import { count, type NewsItem, offsetName, type Paint, sayDuration } from './demo-view.ts'
+import { tableText } from './table.ts'
+import { cutTo } from './text-width.ts'
 
 export interface Endured {
   readonly requests: number
@@ -82,7 +83,7 @@ export function summaryLines(ending: Ending, width: number, paint: Paint): strin
     totals(ending),
     '',
     'Who failed, and why (each was rolled back):',
-    ...ending.failures.map(({ text }) => `  ${fit(text, width - 3)}`),
+    ...ending.failures.map(({ text }) => `  ${cutTo(text, width - 3)}`),
     '',
     ...WHERE_NEXT,
   ]

@@ -11,6 +11,7 @@ import {
   type Tally,
 } from '../domain/progress.ts'
 import { type Io, printable, type Style } from './io.ts'
+import { cutTo } from './text-width.ts'
 
 export type Paint = Io['paint']
 
@@ -47,17 +48,17 @@ export function frameLines(sight: Sight, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
   const { progress, tally, now } = sight
   const time = `${sayTime(now)}  ${sayOffset(progress.batch.startTime, now)}`
-  const title = fit(titleOf(progress), width - time.length - 2)
+  const title = cutTo(titleOf(progress), width - time.length - 2)
   const pace = sight.isSkipping
     ? 'nothing to do right now: the clock runs ahead'
     : `${sayDuration(sight.clockFactor * 1_000)} there is 1s here`
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
-    paint('dim', fit(pace, width)),
+    paint('dim', cutTo(pace, width)),
     '',
     ...phasesLines(progress.phases, now, width, paint),
     '',
-    fit(tallyText(tally), width),
+    cutTo(tallyText(tally), width),
     '',
   ]
   const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
@@ -82,11 +83,11 @@ const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
 
 function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: Paint): string[] {
   return phases.flatMap((phase) => {
-    const name = fit(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+    const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
     const offset = offsetName(phase.offsetMinutes).padEnd(OFFSET_CHARS)
     const bar = barOf(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
-    const state = fit(stateOf(phase, now), STATE_CHARS)
-    const counts = fit(countsOf(phase), width - INDENT_CHARS)
+    const state = cutTo(stateOf(phase, now), STATE_CHARS)
+    const counts = cutTo(countsOf(phase), width - INDENT_CHARS)
     return [
       `${paint('bold', name)}${offset}${bar}  ${state}`,
       `${' '.repeat(INDENT_CHARS)}${paint('dim', counts)}`,
@@ -161,15 +162,20 @@ export const newsLine = (
   width: number,
   paint: Paint,
 ): string =>
-  `${paint('dim', at.toISOString().slice(11, 16))} ${paint(style, mark)} ${fit(text, width - 8)}`
+  `${paint('dim', at.toISOString().slice(11, 16))} ${paint(style, mark)} ${cutTo(text, width - 8)}`
+
+const firstPart = (memberKey: string): string => memberKey.split('@')[0]!
 
 /** What of an event is worth a line, and in which words; null for the everyday ones. */
-export function newsOf(happening: Happening): NewsItem | null {
+export function newsOf(
+  happening: Happening,
+  nameOf: (memberKey: string) => string = firstPart,
+): NewsItem | null {
   const found = LINES[`${happening.thing} ${happening.event}`]
   if (!found) return null
   const { memberKey, stepName, phaseName, stepKind, because, at } = happening
   if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null
-  const who = memberKey === null ? '' : `${memberKey.split('@')[0]}: `
+  const who = memberKey === null ? '' : `${nameOf(memberKey)}: `
   const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
   const words = [what, found.word].filter(Boolean).join(' ')
   const text = `${who}${words ? `${words}: ` : ''}${because}`
@@ -205,9 +211,6 @@ const LINES: Readonly<Record<string, Line>> = {
   'phase fail': { mark: '■', style: 'red', word: 'failed' },
   'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
 }
-
-export const fit = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 
 export const count = (n: number, word: string, many = `${word}s`): string =>
   `${n.toLocaleString('en')} ${n === 1 ? word : many}`

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { EXIT, messageOf } from '../errors.ts'
 import type { Call } from './call.ts'
-import type { Io } from './io.ts'
+import { type Io, printable } from './io.ts'
 import type { Column, Row } from './show.ts'
 import { addVerb } from './verb.ts'
 
@@ -17,7 +17,7 @@ export interface Check {
 }
 
 const CHECKS: readonly Column[] = [
-  ['CHECK', 'name'],
+  ['CHECK', 'name', 'whole'],
   ['STATE', 'state'],
   ['ABOUT', 'about'],
   ['WHAT TO DO', 'advice'],
@@ -35,8 +35,14 @@ export function addDoctor(program: Command, io: Io): void {
       const isOk = checks.every(({ state }) => state !== 'failed')
       const rows = checks as unknown as Row[]
       const whole: Json = { isOk, checks: rows as unknown as Json }
-      await call.show.list({ whole, rows, columns: CHECKS, empty: '' })
-      if (!isOk) call.io.exitCode = EXIT.failed
+      const { show, io: own } = call
+      // On a terminal the advice stands below in full: in a column it would be cut.
+      const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
+      await show.list({ whole, rows, columns, empty: '' })
+      for (const { name, about, advice } of checks.filter((check) => check.advice !== '')) {
+        show.say(printable(`\n${name}: ${about}\n  ${advice}`))
+      }
+      if (!isOk) own.exitCode = EXIT.failed
     },
   })
 }

@@ -1,30 +1,49 @@
-// `matoolkit function list` and `show`: the worker's own functions and, when a folder is named, those in it, for a person or as JSON.
+// `matoolkit function list` and `show`: the worker's own functions and, when a folder is named, those in it.
 import { realClock } from '../clock.ts'
+import type { Json } from '../domain/json.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { parametersSchema, resultSchema, type WorkerFunction } from '../worker/catalogue.ts'
 import { discoverFunctions } from '../worker/custom-functions.ts'
 import { type Field, referenceOf } from '../worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../worker/functions/standard.ts'
-import { type Io, printable, tableText } from './io.ts'
+import { type Io, printable } from './io.ts'
+import { openShow } from './output.ts'
+import type { Column, Format, Row, Show } from './show.ts'
+import { fieldsText } from './table.ts'
 
 export interface FunctionFlags {
   readonly folder?: string
-  readonly output: 'table' | 'json'
+  readonly output?: Format
 }
 
+const LIST: readonly Column[] = [
+  ['FUNCTION', 'name', 'whole'],
+  ['WHAT IT DOES', 'description'],
+]
+
 export async function listFunctions({ folder, output }: FunctionFlags, io: Io): Promise<void> {
-  const functions = await functionsWith(folder, io)
-  if (output === 'json') return io.out(JSON.stringify(functions.map(jsonOf), null, 2))
-  const rows = functions.map(({ name, description }) => [name, printable(description)])
-  io.out(tableText([['FUNCTION', 'WHAT IT DOES'], ...rows]))
+  const show = openShow(output, io)
+  const rows = (await functionsWith(folder, io)).map((one) => jsonOf(one) as Row)
+  await show.list({ whole: rows as unknown as Json, rows, columns: LIST, empty: '' })
 }
+
+const FUNCTION: readonly Column[] = [
+  ['NAME', 'name'],
+  ['DESCRIPTION', 'description'],
+  ['PERMISSIONS', 'permissions'],
+  ['IDEMPOTENT', 'isIdempotent'],
+  ['UNDO', 'undo'],
+  ['PARAMETERS', 'parameters'],
+  ['RESULT', 'result'],
+]
 
 export async function showFunction(
   name: string,
   { folder, output }: FunctionFlags,
   io: Io,
 ): Promise<void> {
+  const show = openShow(output, io)
   const functions = await functionsWith(folder, io)
   const found = functions.find((one) => one.name.toLowerCase() === name.toLowerCase())
   if (!found) {
@@ -35,7 +54,8 @@ export async function showFunction(
     )
     throw new MatoolkitError('FUNCTION_NOT_FOUND', { name, hint })
   }
-  io.out(output === 'json' ? JSON.stringify(jsonOf(found), null, 2) : pageOf(found, io))
+  if (show.format !== 'table') return show.one(jsonOf(found), FUNCTION)
+  await showPage(found, show, io)
 }
 
 async function functionsWith(folder: string | undefined, io: Io): Promise<WorkerFunction[]> {
@@ -47,43 +67,48 @@ async function functionsWith(folder: string | undefined, io: Io): Promise<Worker
   return [...standard, ...found.functions]
 }
 
-const jsonOf = (one: WorkerFunction) => ({
-  name: one.name,
-  description: one.description,
-  parameters: parametersSchema(one),
-  result: resultSchema(one),
-  permissions: one.permissions,
-  isIdempotent: one.isIdempotent,
-  undo: one.undo,
-})
+const jsonOf = (one: WorkerFunction): Json =>
+  ({
+    name: one.name,
+    description: one.description,
+    parameters: parametersSchema(one),
+    result: resultSchema(one),
+    permissions: one.permissions,
+    isIdempotent: one.isIdempotent,
+    undo: one.undo,
+  }) as unknown as Json
 
-function pageOf(one: WorkerFunction, io: Io): string {
-  const { name, description, parameters, result, resultType, ...rest } = referenceOf(one)
-  const gives =
-    result.length > 0
-      ? tableText([['RESULT', 'TYPE', ''], ...result.map(resultRow)])
-      : `RESULT  ${resultType}`
-  const takes =
-    parameters.length > 0
-      ? tableText([['PARAMETER', 'TYPE', 'DEFAULT', ''], ...parameters.map(parameterRow)])
-      : 'PARAMETER  none'
-  return [
-    `${io.paint('bold', name)}  ${printable(description)}`,
-    takes,
-    gives,
-    tableText([
-      ['NEEDS', rest.permissions.join(', ') || 'nothing'],
-      ['TWICE', rest.isIdempotent ? 'does no more than once' : 'is never done by itself'],
-      ['UNDO', rest.undo ?? 'nothing to take back'],
-    ]),
-  ].join('\n\n')
-}
-
-const parameterRow = (field: Field): string[] => [
-  field.name,
-  field.type,
-  field.default ?? (field.isRequired ? 'required' : ''),
-  printable(field.about),
+const PARAMETERS: readonly Column[] = [
+  ['PARAMETER', 'name', 'whole'],
+  ['TYPE', 'type'],
+  ['DEFAULT', ({ default: given, isRequired }) => given ?? (isRequired ? 'required' : null)],
+  ['ABOUT', 'about'],
+]
+const RESULT: readonly Column[] = [
+  ['RESULT', 'name', 'whole'],
+  ['TYPE', 'type'],
+  ['ABOUT', 'about'],
+]
+const REST: readonly Column[] = [
+  ['NEEDS', ({ permissions }) => (permissions as string[]).join(', ') || 'nothing'],
+  [
+    'TWICE',
+    ({ isIdempotent }) => (isIdempotent ? 'does no more than once' : 'is never done by itself'),
+  ],
+  ['UNDO', ({ undo }) => undo ?? 'nothing to take back'],
 ]
 
-const resultRow = (field: Field): string[] => [field.name, field.type, printable(field.about)]
+/** For a person: what it takes, what it gives, what it needs. */
+async function showPage(one: WorkerFunction, show: Show, io: Io): Promise<void> {
+  const { name, description, parameters, result, resultType, ...rest } = referenceOf(one)
+  const part = async (fields: readonly Field[], columns: readonly Column[], empty: string) => {
+    const rows = fields as unknown as Row[]
+    await show.list({ whole: null, rows, columns, empty })
+    show.say('')
+  }
+  io.out(fieldsText([[name, printable(description)]], io))
+  show.say('')
+  await part(parameters, PARAMETERS, 'PARAMETER  none')
+  await part(result, RESULT, `RESULT  ${resultType}`)
+  await show.one(rest as unknown as Json, REST)
+}

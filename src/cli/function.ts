@@ -2,11 +2,10 @@
 import { type Command, Option } from 'commander'
 import type { FunctionFlags } from './function-show.ts'
 import type { Io } from './io.ts'
+import { outputOption } from './verb.ts'
 
 export function addFunction(program: Command, io: Io): void {
   const noun = program.command('function').description('see what workers can do')
-  const output = () =>
-    new Option('--output <format>', 'how to answer').choices(['table', 'json']).default('table')
   const folder = () =>
     new Option('--folder <path>', 'with the functions of your own in this folder')
 
@@ -14,7 +13,7 @@ export function addFunction(program: Command, io: Io): void {
     .command('list')
     .description('name every function')
     .addOption(folder())
-    .addOption(output())
+    .addOption(outputOption())
     .addHelpText('after', LIST_HELP)
     .action(async (flags: FunctionFlags) => {
       const { listFunctions } = await import('./function-show.ts')
@@ -26,7 +25,7 @@ export function addFunction(program: Command, io: Io): void {
     .description('say what a function takes, gives and needs')
     .argument('<name>', 'the function, in any case')
     .addOption(folder())
-    .addOption(output())
+    .addOption(outputOption())
     .addHelpText('after', SHOW_HELP)
     .action(async (name: string, flags: FunctionFlags) => {
       const { showFunction } = await import('./function-show.ts')
@@ -39,7 +38,7 @@ Exit code: 0, or 1 when something in the folder cannot be used.
 
 Examples:
   $ matoolkit function list
-  $ matoolkit function list --folder examples/custom-functions`
+  $ matoolkit function list --folder examples/custom-functions --output csv`
 
 const SHOW_HELP = `
 Example:

@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
 import { reasonFrom } from './batch-change.ts'
-import { type Call, type Flags, idOf, loadPages, textFlag } from './call.ts'
+import { type Refused, sayRefused } from './batch-members.ts'
+import { type Call, type Flags, idOf, loadPages, showPages, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
 import type { Io } from './io.ts'
 import type { Column } from './show.ts'
@@ -16,11 +17,11 @@ const HELD: readonly Column[] = [
   ['ID', 'id'],
   ['RUNBOOK', 'runbookName'],
   ['BATCH', 'batchId'],
-  ['MEMBER', 'memberKey'],
+  ['MEMBER', 'memberKey', 'whole'],
   ['TO', 'toTime'],
-  ['CAUSE', 'cause'],
+  ['CAUSE', 'cause', 'spare'],
   ['REASON', 'reason'],
-  ['SINCE', 'since'],
+  ['SINCE', 'since', 'spare'],
 ]
 const OF = [
   ['--runbook <name>', 'of this runbook'],
@@ -41,14 +42,14 @@ function addList(noun: Command, io: Io, name: string, kind: Kind, what: string):
     about: `list ${what} that wait for a person`,
     options: [...OF, ...PAGED],
     examples: [`${name} list`, `${name} list --runbook user-migration --output csv`],
-    run: async (call, _, flags) => {
-      const { whole, rows } = await loadPages(call, {
+    run: (call, _, flags) =>
+      showPages(call, {
         path: '/api/held',
         query: queryOf(kind, flags),
         rows: 'held',
-      })
-      await call.show.list({ whole, rows, columns: HELD, empty: `No ${what} wait.` })
-    },
+        columns: HELD,
+        empty: `No ${what} wait.`,
+      }),
   })
 }
 
@@ -68,18 +69,12 @@ const decide =
     if (!dryRun)
       await confirm(call, { what: `${heldIds.length} ${words}.`, members: heldIds.length })
     const body: Json = { heldIds, reason: await reasonFrom(call), dryRun, ...fields?.(flags) }
-    const { body: done } = await call.client.post<Decided>(`/api/held/${path}`, { body })
+    const { body: done } = await call.client.post<Refused>(`/api/held/${path}`, { body })
     await call.show.one(done as unknown as Json, DECIDED)
-    for (const { memberId, reason } of done.refused) {
-      call.show.say(`  refused member ${memberId}: ${reason}`)
-    }
+    sayRefused(call, done)
     if (done.refusedCount > 0) call.io.exitCode = EXIT.failed
   }
 
-interface Decided {
-  readonly refusedCount: number
-  readonly refused: readonly { readonly memberId: number; readonly reason: string }[]
-}
 const DECIDED: readonly Column[] = [
   ['done', 'doneCount'],
   ['refused', 'refusedCount'],

@@ -2,8 +2,8 @@
 // person; and who works, and what the sources said.
 import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
-import { batchPath, memberPath } from './batch-look.ts'
-import { type Call, type Flags, segment, showPages, textFlag } from './call.ts'
+import { batchPath, findMemberId, memberPath } from './batch-look.ts'
+import { type Call, type Flags, sayRest, segment, showPages, textFlag } from './call.ts'
 import type { Io } from './io.ts'
 import type { Column, Row } from './show.ts'
 import { addVerb, PAGED } from './verb.ts'
@@ -15,7 +15,7 @@ const FAILURES: readonly Column[] = [
   ['COUNT', 'count'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
-  ['LAST SEEN', 'lastSeenAt'],
+  ['LAST SEEN', 'lastSeenAt', 'spare'],
   ['STEP ID', 'sample.stepId'],
   ['ERROR', 'sample.message'],
 ]
@@ -23,7 +23,7 @@ const STUCK: readonly Column[] = [
   ['WHAT', 'kind'],
   ['COUNT', 'count'],
   ['BECAUSE', 'because'],
-  ['SINCE', 'since'],
+  ['SINCE', 'since', 'spare'],
   ['WORKER', 'workerId'],
   ['STEP ID', 'stepId'],
 ]
@@ -34,14 +34,14 @@ const WAITS: readonly Column[] = [
   ['SINCE', 'since'],
   ['NEXT', 'wakeAt'],
 ]
-export const EVENTS: readonly Column[] = [
+const EVENTS: readonly Column[] = [
   ['AT', 'at'],
-  ['MEMBER', 'memberKey'],
-  ['PHASE', 'phaseName'],
+  ['MEMBER', 'memberKey', 'whole'],
+  ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
   ['WHAT', ({ thing, event }) => `${String(thing)} ${String(event)}`],
-  ['TO', 'toStatus'],
-  ['BY', 'actor'],
+  ['TO', 'toStatus', 'spare'],
+  ['BY', 'actor', 'spare'],
   ['BECAUSE', 'because'],
 ]
 
@@ -52,7 +52,8 @@ export function addFailures(program: Command, io: Io): void {
     about: 'what failed and why, errors of one kind taken together',
     args: [BATCH],
     examples: ['failures 7', 'failures 7 --output json'],
-    run: async ({ client, show }, [id]) => {
+    run: async (call, [id]) => {
+      const { client, show } = call
       const { body } = await client.get<Row>(`${batchPath(id)}/failures`)
       const rows = rowsIn(body, 'groups')
       await show.list({
@@ -61,6 +62,8 @@ export function addFailures(program: Command, io: Io): void {
         columns: FAILURES,
         empty: 'Nothing has failed.',
       })
+      const all = `batch steps ${id} --status failed,poll_timeout --all has every one`
+      sayRest(call, rows.length, Number(body.groupCount), `the largest groups; ${all}`)
       if (rows.length > 0)
         show.say(`Try them again with: matoolkit batch retry ${id} --failed-step <step>`)
     },
@@ -104,8 +107,7 @@ export function addEvents(program: Command, io: Io): void {
 
 async function listEvents(call: Call, [id]: readonly string[], flags: Flags): Promise<void> {
   const member = textFlag(flags, 'member')
-  const memberId =
-    member === undefined ? undefined : (await memberPath(call, id, member)).split('/').at(-1)
+  const memberId = member && (await findMemberId(call, id, member))
   await showPages(call, {
     path: `${batchPath(id)}/events`,
     query: {
@@ -143,12 +145,12 @@ const MEMBER: readonly Column[] = [
 ]
 const MEMBER_STEPS: readonly Column[] = [
   ['ID', 'id'],
-  ['KIND', 'kind'],
+  ['KIND', 'kind', 'spare'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['STATUS', 'status'],
-  ['TRY', 'attempt'],
-  ['POLLS', 'pollCount'],
+  ['TRY', 'attempt', 'spare'],
+  ['POLLS', 'pollCount', 'spare'],
   ['ENDED', 'completedAt'],
   ['ERROR', 'errorMessage'],
 ]
@@ -157,10 +159,20 @@ const VALUES: readonly Column[] = [
   ['VALUE', 'value'],
 ]
 
+/** As many of somebody's events as the API tells at once. */
+const EVENTS_MAX = 500
+
 async function showMember(call: Call, [id, member]: readonly string[]): Promise<void> {
   const { client, show } = call
   const { body } = await client.get<Row>(await memberPath(call, id, member))
   await show.one(body as Json, MEMBER)
+  const events = rowsIn(body, 'events')
+  if (events.length === EVENTS_MAX) {
+    const who = String((body.member as Row).id)
+    call.io.err(
+      `The newest ${EVENTS_MAX} events are shown; events ${id} --member ${who} --all has every one.`,
+    )
+  }
   if (show.format !== 'table') return
   const part = async (title: string, rows: readonly Row[], columns: readonly Column[]) => {
     if (rows.length === 0) return
@@ -172,7 +184,7 @@ async function showMember(call: Call, [id, member]: readonly string[]): Promise<
   await part('Outputs of steps', valuesOf(outputs as Row), VALUES)
   await part('Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
   const columns = EVENTS.filter(([title]) => title !== 'MEMBER')
-  await part('What happened, newest first', rowsIn(body, 'events'), columns)
+  await part('What happened, newest first', events, columns)
 }
 
 const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))
@@ -180,11 +192,11 @@ const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) =>
 const WORKERS: readonly Column[] = [
   ['WORKER', 'workerId'],
   ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'unknown')],
-  ['VERSION', 'version'],
-  ['SLOTS', 'slots'],
+  ['VERSION', 'version', 'spare'],
+  ['SLOTS', 'slots', 'spare'],
   ['OUT', 'outstanding'],
   ['WAITING', 'waiting'],
-  ['FUNCTIONS', ({ functions }) => (functions as string[]).length],
+  ['FUNCTIONS', ({ functions }) => (functions as string[]).length, 'spare'],
   ['LAST SEEN', 'lastSeenAt'],
 ]
 
@@ -204,12 +216,12 @@ export function addWorker(program: Command, io: Io): void {
 }
 
 const ISSUES: readonly Column[] = [
-  ['MEMBER', 'memberKey'],
+  ['MEMBER', 'memberKey', 'whole'],
   ['COLUMN', 'column'],
   ['BATCH', 'batchId'],
-  ['KIND', 'kind'],
+  ['KIND', 'kind', 'spare'],
   ['ISSUE', 'reason'],
-  ['FOUND', 'foundAt'],
+  ['FOUND', 'foundAt', 'spare'],
 ]
 
 export function addSourceIssues(program: Command, io: Io): void {

@@ -87,26 +87,19 @@ async function askOn(
   }
 }
 
-const CONTROL = /(?![\t\n])\p{Cc}/gu
+/** Control characters, and those that turn the direction of a text around. */
+const CONTROL = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu
 
-/** A text from a file or a stranger, safe to show: control characters could move the cursor or change colours. */
+/** A text from a file or a stranger, safe to show: it could move the cursor, change colours or make a name look like another. */
 export const printable = (text: string): string =>
   text.replaceAll(
     CONTROL,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** Columns padded to the widest cell; the first row is the header. */
-export function tableText(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? '').length), 0),
-  )
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
+/** A text as it stands for a file or a pipe, and safe to show on a terminal. */
+export const safeFor = ({ width }: Pick<Io, 'width'>, text: string): string =>
+  width === null ? text : printable(text.replaceAll(/\r(?=\n|$)/g, ''))
+
+/** A whole text for `out`, which writes the last line end: CSV must end as its other lines do. */
+export const withoutLineEnd = (text: string): string => text.replace(/\n$/, '')

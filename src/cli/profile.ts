@@ -15,6 +15,7 @@ export const PROFILE_KEYS = {
   'tenant-id': { key: 'tenantId', setting: SETTINGS.tenantId },
   'client-id': { key: 'clientId', setting: CLIENT_SETTINGS.clientId },
   'api-scope': { key: 'apiScope', setting: CLIENT_SETTINGS.apiScope },
+  output: { key: 'output', setting: CLIENT_SETTINGS.output },
 } as const
 export type ProfileKey = keyof typeof PROFILE_KEYS
 

@@ -1,9 +1,10 @@
 // `matoolkit query …` and `matoolkit template …`: where a runbook's members come from, tried before it is used.
 import type { Command } from 'commander'
-import { type Call, segment, textFlag } from './call.ts'
+import type { Json } from '../domain/json.ts'
+import { type Call, sayRest, segment, textFlag } from './call.ts'
 import { readTextFile, writeNewFile } from './files.ts'
-import type { Io } from './io.ts'
-import type { Row } from './show.ts'
+import { type Io, safeFor, withoutLineEnd } from './io.ts'
+import type { Column, Row } from './show.ts'
 import { addVerb } from './verb.ts'
 
 export function addQuery(program: Command, io: Io): void {
@@ -27,6 +28,7 @@ interface Preview {
   readonly columns: readonly { readonly name: string }[]
   readonly sample: readonly Row[]
   readonly batchGroups: readonly Row[]
+  readonly groupCount: number
   readonly problems: readonly Row[]
   readonly problemCount: number
   readonly durationMs: number
@@ -35,45 +37,44 @@ interface Preview {
 
 const SAMPLE_SHOWN = 5
 
-async function preview(
-  call: Call,
-  [name]: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Promise<void> {
+async function preview(call: Call, [name]: readonly string[]): Promise<void> {
   const { client, show } = call
   const file = textFlag(call.flags, 'file')
   const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
   const path = `/api/runbooks/${segment(name ?? '')}/query/preview`
   const { body: found } = await client.post<Preview>(path, { body })
-  const columns = found.columns.map((one) => [one.name, (row: Row) => row[one.name]] as const)
-  const whole = found as unknown as Row
-  if (flags.output !== 'table') {
-    return show.list({ whole: whole as never, rows: found.sample, columns, empty: '' })
+  const columns = found.columns.map((one): Column => [one.name, (row) => row[one.name]])
+  if (show.format !== 'table') {
+    const whole = found as unknown as Json
+    await show.list({ whole, rows: found.sample, columns, empty: '' })
+    sayRest(call, found.sample.length, found.rowCount, 'a preview reads no more')
+    return
   }
   const seconds = (found.durationMs / 1_000).toFixed(1)
   show.say(`${found.rowCount} rows in ${seconds} s, ${found.problemCount} with problems.`)
-  const part = async (title: string, rows: readonly Row[], shown: typeof columns | Columns) => {
+  const part = async (title: string, rows: readonly Row[], shown: readonly Column[]) => {
     if (rows.length === 0) return
     show.say(`\n${title}`)
     await show.list({ whole: null, rows, columns: shown, empty: '' })
   }
   await part('First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
   await part('Batches', found.batchGroups, GROUPS)
+  sayRest(call, found.batchGroups.length, found.groupCount, 'a preview lists no more')
   await part('Problems', found.problems, PROBLEMS)
+  sayRest(call, found.problems.length, found.problemCount, 'a preview lists no more')
   await part('What the next tick would do', doings(found.nextTick), DOINGS)
 }
 
-type Columns = readonly (readonly [string, string])[]
-const GROUPS: Columns = [
+const GROUPS: readonly Column[] = [
   ['START', 'batchTime'],
   ['MEMBERS', 'memberCount'],
 ]
-const PROBLEMS: Columns = [
-  ['MEMBER', 'key'],
+const PROBLEMS: readonly Column[] = [
+  ['MEMBER', 'key', 'whole'],
   ['COLUMN', 'column'],
   ['PROBLEM', 'reason'],
 ]
-const DOINGS: Columns = [
+const DOINGS: readonly Column[] = [
   ['WHAT', 'what'],
   ['HOW MANY', 'count'],
 ]
@@ -107,7 +108,7 @@ export function addTemplate(program: Command, io: Io): void {
     run: async ({ client, show, io: own }, [name], flags) => {
       const { text } = await client.get(`/api/runbooks/${segment(name ?? '')}/template`)
       const file = textFlag(flags, 'file') ?? `${name}_template.csv`
-      if (file === '-') return own.out(text.trimEnd())
+      if (file === '-') return own.out(safeFor(own, withoutLineEnd(text)))
       await writeNewFile(file, text, flags.force === true)
       await show.one({ file, columns: text.split('\r\n')[0]! }, [
         ['file', 'file'],

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { csvLine } from '../csv.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { type Call, type Flags, idOf, textFlag } from './call.ts'
-import { printable } from './io.ts'
+import { printable, safeFor, withoutLineEnd } from './io.ts'
 import { loadHead, memberPages, type ReportHead, type ReportMember } from './report-data.ts'
 import { htmlReport } from './report-html.ts'
 
@@ -39,7 +39,7 @@ export async function reportBatch(
   if (file === '-') {
     let whole = ''
     for await (const part of text) whole += part
-    return call.io.out(whole.trimEnd())
+    return call.io.out(safeFor(call.io, withoutLineEnd(whole)))
   }
   await writeWhole(file, text)
   const { status, members } = head.batch

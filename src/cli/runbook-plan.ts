@@ -32,7 +32,7 @@ const STEPS: readonly Column[] = [
   ['PHASE', 'phase'],
   ['DUE', 'dueAt'],
   ['STEP', 'step'],
-  ['WORKER', 'workerId'],
+  ['WORKER', 'workerId', 'spare'],
   ['FUNCTION', 'functionName'],
   ['MISSING', 'missing'],
   ['PARAMETERS', 'params'],
@@ -81,12 +81,12 @@ function rowsOf({ init, phases, onRemoval }: Plan): Row[] {
 }
 
 const TICKS: readonly Column[] = [
-  ['ID', 'id'],
+  ['ID', 'id', 'spare'],
   ['STARTED', 'startedAt'],
-  ['BY', 'startedBy'],
+  ['BY', 'startedBy', 'spare'],
   ['OUTCOME', 'outcome'],
   ['ROWS', 'rowCount'],
-  ['GROUPS', 'groupCount'],
+  ['GROUPS', 'groupCount', 'spare'],
   [
     'WHAT IT DID',
     ({ counts }) =>

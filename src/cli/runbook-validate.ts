@@ -5,13 +5,14 @@ import type { Json } from '../domain/json.ts'
 import { type Problem, readRunbook } from '../domain/runbook.ts'
 import { RUNBOOK_BYTES_MAX } from '../domain/runbook-document.ts'
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
-import { type Io, printable, tableText } from './io.ts'
+import { type Io, printable } from './io.ts'
 import { type Format, makeShow } from './show.ts'
+import { tableText } from './table.ts'
 
 export interface ValidateOptions {
   readonly files: readonly string[]
   readonly members?: string
-  readonly output: Format
+  readonly output?: Format
 }
 
 interface Report {
@@ -42,8 +43,9 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
     })
   }
   const valid = reports.every((report) => report.valid)
-  if (options.output === 'table') printReports(reports, io)
-  else await showProblems(options.output, valid, reports, io)
+  const { output = 'table' } = options
+  if (output === 'table') printReports(reports, io)
+  else await showProblems(output, valid, reports, io)
   io.exitCode = valid ? EXIT.ok : EXIT.failed
 }
 

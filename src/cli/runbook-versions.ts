@@ -1,25 +1,26 @@
 // What `matoolkit runbook …` does with runbooks of the API: publish with the impact told first, list, get, diff, take out of use.
 import type { Json } from '../domain/json.ts'
-import { type Call, type Flags, idOf, segment, showPages, textFlag } from './call.ts'
+import { type Call, type Flags, idOf, sayRest, segment, showPages, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
 import { readTextFile } from './files.ts'
+import { printable, safeFor, withoutLineEnd } from './io.ts'
 import { type Column, counted, type Row } from './show.ts'
 import { changesBetween, withContext } from './text-diff.ts'
 
 const LIST: readonly Column[] = [
-  ['NAME', 'name'],
+  ['NAME', 'name', 'whole'],
   ['VERSION', 'version'],
   ['AUTOMATION', ({ isAutomationEnabled }) => (isAutomationEnabled ? 'on' : 'off')],
   ['BATCHES', 'unfinishedBatches'],
-  ['PUBLISHED', 'publishedAt'],
-  ['BY', 'publishedBy'],
+  ['PUBLISHED', 'publishedAt', 'spare'],
+  ['BY', 'publishedBy', 'spare'],
   ['LAST ERROR', 'lastError'],
 ]
 const VERSIONS: readonly Column[] = [
   ['VERSION', 'version'],
   ['IN USE', 'isActive'],
-  ['OVERDUE PHASES', 'overdueBehavior'],
-  ['INIT AGAIN', 'rerunInit'],
+  ['OVERDUE PHASES', 'overdueBehavior', 'spare'],
+  ['INIT AGAIN', 'rerunInit', 'spare'],
   ['PUBLISHED', 'publishedAt'],
   ['BY', 'publishedBy'],
 ]
@@ -47,7 +48,7 @@ export async function getRunbook(
   const path =
     version === undefined ? `/api/runbooks/${segment(name!)}` : versionPath(name!, version)
   const { body } = await client.get<Row>(path)
-  if (show.format === 'table') return io.out(String(body.yamlContent).trimEnd())
+  if (show.format === 'table') return io.out(safeFor(io, withoutLineEnd(String(body.yamlContent))))
   await show.one(body as Json, [...VERSIONS, ['YAML', 'yamlContent']])
 }
 
@@ -78,7 +79,7 @@ export async function publishRunbook(
   [file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { client, show, io } = call
+  const { client, show } = call
   const reason = textFlag(flags, 'reason')
   const request = {
     yamlContent: await readTextFile(file!),
@@ -104,7 +105,7 @@ export async function publishRunbook(
   const said = isNew
     ? `Published "${name}" as version ${version}.`
     : `Version ${version} of "${name}" is this very text already; nothing was published.`
-  io.out(io.paint('green', said))
+  show.say(said, 'green')
 }
 
 const PUBLISHED: readonly Column[] = [
@@ -114,13 +115,20 @@ const PUBLISHED: readonly Column[] = [
   ['BATCHES', 'impact.batches'],
 ]
 
-async function sayImpact({ io, show }: Call, { warnings, impact }: Published): Promise<void> {
+async function sayImpact(call: Call, { warnings, impact }: Published): Promise<void> {
+  const { io, show } = call
   const lines = warnings.map(({ line, message }) => (line ? `line ${line}: ${message}` : message))
-  for (const line of [...lines, ...impact.warnings]) io.err(`warning: ${line}`)
+  for (const line of [...lines, ...impact.warnings]) io.err(printable(`warning: ${line}`))
   if (show.format !== 'table' || impact.batches === 0) return
   const batches = counted(impact.batches, 'batch', 'batches')
-  io.out(`Under way: ${batches} with ${counted(impact.membersActive, 'active member')}.`)
+  show.say(`Under way: ${batches} with ${counted(impact.membersActive, 'active member')}.`)
   await show.list({ whole: null, rows: impact.listed, columns: IMPACT, empty: '' })
+  sayRest(
+    call,
+    impact.listed.length,
+    impact.batches,
+    '--output json counts all by what becomes of them',
+  )
 }
 
 const IMPACT: readonly Column[] = [

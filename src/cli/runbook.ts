@@ -1,9 +1,8 @@
 // `matoolkit runbook …`: what the commands are called and take. What they do is loaded when one is run.
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Io } from './io.ts'
 import type { ValidateOptions } from './runbook-validate.ts'
-import { FORMATS } from './show.ts'
-import { addVerb, CHANGE, DRY_RUN, PAGED, type Run } from './verb.ts'
+import { addVerb, CHANGE, DRY_RUN, outputOption, PAGED, type Run } from './verb.ts'
 
 type Verbs = typeof import('./runbook-versions.ts')
 
@@ -55,6 +54,7 @@ function addVersionVerbs(runbook: Command, io: Io): void {
   addVerb(runbook, io, {
     name: 'get',
     about: 'print the text of a runbook',
+    isText: true,
     args: [NAME, ['[version]', 'a version; the one in use unless given']],
     examples: ['runbook get user-migration > user-migration.yaml', 'runbook get user-migration 3'],
     run: later((verbs) => verbs.getRunbook),
@@ -70,6 +70,7 @@ function addVersionVerbs(runbook: Command, io: Io): void {
   addVerb(runbook, io, {
     name: 'diff',
     about: 'show what differs between two versions, or between one and a file',
+    isText: true,
     args: [NAME, ['[from]', 'a version; the one in use unless given'], ['[to]', 'a version']],
     options: [['--file <yaml>', 'compare with this file']],
     examples: ['runbook diff user-migration 3 4', 'runbook diff user-migration --file new.yaml'],
@@ -112,9 +113,7 @@ function addFileVerbs(runbook: Command, io: Io): void {
     .description('report everything that is wrong with runbook files')
     .argument('<file...>', 'runbook files (YAML)')
     .option('--members <csv>', 'check variables against the columns of this member file')
-    .addOption(
-      new Option('-o, --output <format>', 'how to answer').choices([...FORMATS]).default('table'),
-    )
+    .addOption(outputOption(true))
     .addHelpText('after', VALIDATE_HELP)
     .action(async (files: string[], options: Omit<ValidateOptions, 'files'>) => {
       const { validateRunbooks } = await import('./runbook-validate.ts')

@@ -1,4 +1,5 @@
 // `matoolkit sandbox`: a small Microsoft 365 on this machine, until Ctrl-C. What it is made of is loaded when it is run.
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { realClock } from '../clock.ts'
@@ -6,7 +7,9 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import type { FaultSettings } from '../sandbox/faults.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Seed } from '../sandbox/state.ts'
-import { type Io, tableText } from './io.ts'
+import { interruptible } from './interrupt.ts'
+import type { Io } from './io.ts'
+import { tableText } from './table.ts'
 
 export interface SandboxFlags {
   readonly port: number
@@ -32,17 +35,13 @@ export function addSandbox(program: Command, io: Io): void {
     .option('--faults <file or rates>', 'what goes wrong: JSON, or rates such as throttle=0.02')
     .option('--fast', 'nothing lags, and mailboxes move within seconds')
     .addHelpText('after', SANDBOX_HELP)
-    .action(async (flags: SandboxFlags) => {
-      const stopped = Promise.withResolvers<void>()
-      const stop = () => stopped.resolve()
-      process.on('SIGINT', stop)
-      process.on('SIGTERM', stop)
-      const sandbox = await startSandbox(flags, io)
-      await stopped.promise
-      await sandbox.close()
-      process.off('SIGINT', stop)
-      process.off('SIGTERM', stop)
-    })
+    .action((flags: SandboxFlags) =>
+      interruptible(async (interrupted) => {
+        const sandbox = await startSandbox(flags, io)
+        if (!interrupted.aborted) await once(interrupted, 'abort')
+        await sandbox.close()
+      }),
+    )
 }
 
 function portOf(text: string): number {

@@ -8,13 +8,7 @@ import type { Preview } from '../api/preview.ts'
 import { openPostgresBus, type PostgresBus } from '../bus/postgres.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
-import type { Db } from '../db/db.ts'
-import { migrate } from '../db/migrate.ts'
-import { openPglite } from '../db/pglite.ts'
-import { openPostgres } from '../db/postgres.ts'
-import { type ClockReport, databaseClockLoop, followDatabaseTime } from '../db/time.ts'
-import type { Door } from '../engine/door.ts'
-import { RunbookCache } from '../engine/runbook-cache.ts'
+import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import type { Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { sourcesFrom } from '../scheduler/access.ts'
@@ -22,6 +16,7 @@ import { previewSource } from '../scheduler/preview.ts'
 import { makeScheduler } from '../scheduler/scheduler.ts'
 import type { Service } from '../service.ts'
 import { openWorker } from '../worker/open-worker.ts'
+import { type Ground, openGround } from './ground.ts'
 
 export interface ServeOptions {
   readonly config: Config
@@ -42,12 +37,10 @@ export interface Served {
 }
 
 /** What every role shares. */
-interface Ground {
+interface Shared extends Omit<Ground, 'clockReport'> {
   readonly config: Config
-  readonly db: Db
   readonly clock: RealClock
   readonly bus: PostgresBus
-  readonly door: Door
   readonly log: Log
   /** The newest measurement of the clock. */
   clockReport: ClockReport
@@ -57,83 +50,60 @@ interface Ground {
 const CLOSING_SEC = 2
 
 export async function openServe(options: ServeOptions): Promise<Served> {
-  const ground = await openGround(options)
+  const shared = await openShared(options)
   const started: Service[] = []
   try {
     // In the order in which they are stopped backwards: the API first, then whoever gives work, then whoever does it.
-    const services = await servicesOf(ground, options)
+    const services = await servicesOf(shared, options)
     for (const service of services) {
       service.start()
       started.push(service)
     }
     const api = services.find((service): service is Api => service.name === 'api')
     const url = (await api?.listening) ?? null
-    ground.log.info({ roles: options.roles, url, version: manifest.version }, 'Started.')
-    return { url, log: ground.log, stop: () => close(ground, started) }
+    shared.log.info({ roles: options.roles, url, version: manifest.version }, 'Started.')
+    return { url, log: shared.log, stop: () => close(shared, started) }
   } catch (error) {
-    await close(ground, started).catch(() => {})
+    await close(shared, started).catch(() => {})
     throw error
   }
 }
 
-async function openGround({ config, makeLog }: ServeOptions): Promise<Ground> {
+async function openShared({ config, makeLog }: ServeOptions): Promise<Shared> {
   const clock = realClock()
   const log = makeLog(clock)
-  const db = await openDatabase(config, log)
-  try {
-    const maxSkewMs = config.maxClockSkewSec * 1_000
-    const clockReport = await followDatabaseTime(db, clock, maxSkewMs)
-    const applied = await migrate(db, clock.now())
-    if (applied.length > 0) log.info({ applied }, 'The schema of the database was brought up.')
-    const bus = openPostgresBus({ db, clock, newToken: randomUUID })
-    const door: Door = {
-      db,
-      clock,
-      runbooks: new RunbookCache(),
-      random: Math.random,
-      maxOutstanding: config.maxOutstanding,
-      canWithdraw: true,
-    }
-    return { config, db, clock, bus, door, log, clockReport }
-  } catch (error) {
-    await db.close()
-    throw error
-  }
-}
-
-function openDatabase(config: Config, log: Log): Promise<Db> {
-  const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
-  if (databaseUrl === null) return openPglite(dataDir)
-  return openPostgres({
-    url: databaseUrl,
-    poolSize,
-    statementTimeoutMs: statementTimeoutSec * 1_000,
-    applicationName: 'matoolkit',
+  const ground = await openGround({
+    config,
+    clock,
     onConnectionLost: (err) => log.warn({ err }, 'A connection to the database was lost.'),
   })
+  const { db, applied } = ground
+  if (applied.length > 0) log.info({ applied }, 'The schema of the database was brought up.')
+  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
+  return { ...ground, config, clock, bus, log }
 }
 
-async function servicesOf(ground: Ground, options: ServeOptions): Promise<Service[]> {
+async function servicesOf(shared: Shared, options: ServeOptions): Promise<Service[]> {
   const { roles } = options
-  const workers = roles.includes('worker') ? await workersOf(ground, options) : []
+  const workers = roles.includes('worker') ? await workersOf(shared, options) : []
   return [
-    clockOf(ground),
+    clockOf(shared),
     ...workers,
-    ...(roles.includes('orchestrator') ? [orchestratorOf(ground)] : []),
-    ...(roles.includes('scheduler') ? [schedulerOf(ground)] : []),
-    ...(roles.includes('api') ? [apiOf(ground)] : []),
+    ...(roles.includes('orchestrator') ? [orchestratorOf(shared)] : []),
+    ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),
+    ...(roles.includes('api') ? [apiOf(shared)] : []),
   ]
 }
 
-function clockOf(ground: Ground): Service {
-  const { db, clock, log, config } = ground
+function clockOf(shared: Shared): Service {
+  const { db, clock, log, config } = shared
   return databaseClockLoop({
     db,
     clock,
     maxSkewMs: config.maxClockSkewSec * 1_000,
     onReport: (report) => {
-      const wasFit = ground.clockReport.withinLimit
-      ground.clockReport = report
+      const wasFit = shared.clockReport.withinLimit
+      shared.clockReport = report
       const { machineSkewMs, withinLimit } = report
       if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'The clock has changed.')
     },
@@ -142,7 +112,7 @@ function clockOf(ground: Ground): Service {
 }
 
 const workersOf = (
-  { bus, clock, log }: Ground,
+  { bus, clock, log }: Shared,
   { roles, workers, onIdle }: ServeOptions,
 ): Promise<Service[]> =>
   Promise.all(
@@ -160,7 +130,7 @@ const workersOf = (
     ),
   )
 
-const orchestratorOf = ({ door, bus, clock, config, log }: Ground): Service =>
+const orchestratorOf = ({ door, bus, clock, config, log }: Shared): Service =>
   makeOrchestrator({
     door,
     bus,
@@ -169,7 +139,7 @@ const orchestratorOf = ({ door, bus, clock, config, log }: Ground): Service =>
     onError: (err) => log.error({ err }, 'The orchestrator met an error and goes on.'),
   })
 
-const schedulerOf = ({ door, clock, config, log }: Ground): Service =>
+const schedulerOf = ({ door, clock, config, log }: Shared): Service =>
   makeScheduler({
     door,
     clock,
@@ -184,19 +154,19 @@ const schedulerOf = ({ door, clock, config, log }: Ground): Service =>
     onError: (err) => log.error({ err }, 'The scheduler met an error and goes on.'),
   })
 
-const apiOf = (ground: Ground): Api =>
+const apiOf = (shared: Shared): Api =>
   openApi({
-    config: ground.config,
-    door: ground.door,
-    bus: ground.bus,
-    clock: ground.clock,
-    log: ground.log,
-    preview: previewOf(ground),
-    clockReport: () => ground.clockReport,
+    config: shared.config,
+    door: shared.door,
+    bus: shared.bus,
+    clock: shared.clock,
+    log: shared.log,
+    preview: previewOf(shared),
+    clockReport: () => shared.clockReport,
   })
 
 /** The scheduler's preview in the shape that the API asks for. */
-function previewOf({ db, clock, config }: Ground): Preview {
+function previewOf({ db, clock, config }: Shared): Preview {
   const sources = sourcesFrom(config, clock)
   return async (runbook, stopping) => {
     const { batchGroups, batchGroupCount, problems, problemCount, durationMs, ...same } =
@@ -216,7 +186,7 @@ function previewOf({ db, clock, config }: Ground): Preview {
 
 /** Stops in the reverse order of starting; the database is closed whatever happened before. */
 async function close(
-  { config, clock, bus, db, log }: Ground,
+  { config, clock, bus, db, log }: Shared,
   started: readonly Service[],
 ): Promise<void> {
   const givingUp = new AbortController()

@@ -1,15 +1,23 @@
 // How answers are shown: as a table that fits the terminal, as the API's own JSON, as YAML, or as CSV with the table's columns in
-// full. Whatever came from elsewhere is made printable; nothing is cut unless a person looks at it.
-import { csvLine } from '../csv.ts'
+// full. Whatever came from elsewhere is made printable; nothing is cut unless a person looks at it, and then it says so.
 import type { Json } from '../domain/json.ts'
-import { type Io, printable, type Style } from './io.ts'
+import { type Io, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
+import { fieldsText, type TableColumn, tableOf } from './table.ts'
+import { wrapped } from './text-width.ts'
 
 export const FORMATS = ['table', 'json', 'yaml', 'csv'] as const
 export type Format = (typeof FORMATS)[number]
 
 export type Row = Readonly<Record<string, Json>>
-/** A heading, and where its value stands in a row: a path such as `members.failed`, or how to make it. */
-export type Column = readonly [title: string, value: string | ((row: Row) => Json | undefined)]
+/**
+ * A heading, and where its value stands in a row: a path such as `members.failed`, or how to make it. On a narrow terminal what
+ * is `spare` is left out first, and what is `whole` is never cut.
+ */
+export type Column = readonly [
+  title: string,
+  value: string | ((row: Row) => Json | undefined),
+  room?: 'spare' | 'whole',
+]
 
 export interface Listing {
   /** The API's answer. */
@@ -25,32 +33,45 @@ export interface Show {
   list(listing: Listing): Promise<void>
   /** One thing, a line for each field; fields without a value are left out of the table. */
   one(whole: Json, fields: readonly Column[]): Promise<void>
+  /** One of many that come one after the other, while others are still to come: a line, a document, a record. */
+  entry(whole: Json, fields: readonly Column[]): Promise<void>
   /** A sentence for people: left out where a program reads. */
-  say(text: string): void
+  say(text: string, style?: Style): void
 }
 
 export function makeShow(format: Format, io: Io): Show {
+  const out = (text: string) => io.out(safeFor(io, text))
   const structured = async (whole: Json) => {
-    if (format === 'json') return io.out(JSON.stringify(whole, null, 2))
-    const { stringify } = await import('yaml')
-    io.out(stringify(whole, { lineWidth: 0 }).trimEnd())
+    if (format === 'json') return out(JSON.stringify(whole, null, 2))
+    out(await yamlText(whole))
   }
   const isStructured = format === 'json' || format === 'yaml'
+  let entries = 0
   return {
     format,
     list: async ({ whole, rows, columns, empty }) => {
       if (isStructured) await structured(whole)
-      else if (format === 'csv') io.out(csvText(rows, columns))
+      else if (format === 'csv') out(await csvText(rows, columns))
       else if (rows.length === 0) io.out(empty)
-      else io.out(listText(rows, columns, io))
+      else showTable(rows, columns, io)
     },
     one: async (whole, fields) => {
       if (isStructured) return structured(whole)
-      if (format === 'csv') return io.out(csvText([whole as Row], fields))
-      io.out(fieldsText(whole as Row, fields, io))
+      if (format === 'csv') return out(await csvText([whole as Row], fields))
+      io.out(recordText(whole as Row, fields, io))
     },
-    say: (text) => {
-      if (format === 'table') io.out(text)
+    entry: async (whole, fields) => {
+      entries += 1
+      if (format === 'json') out(JSON.stringify(whole))
+      else if (format === 'yaml') out(`---\n${await yamlText(whole)}`)
+      else if (format === 'csv') out(await csvText([whole as Row], fields, entries === 1))
+      else io.out(recordText(whole as Row, fields, io))
+    },
+    say: (text, style) => {
+      if (format !== 'table') return
+      const { width } = io
+      const lines = text.split('\n').flatMap((line) => (width ? wrapped(line, width) : [line]))
+      io.out(style ? io.paint(style, lines.join('\n')) : lines.join('\n'))
     },
   }
 }
@@ -80,87 +101,43 @@ function textOf(value: Json): string {
 const shown = (value: Json): string =>
   printable(textOf(value).replace(TIME, '$1 $2Z')).replaceAll(/\s+/g, ' ')
 
-function csvText(rows: readonly Row[], columns: readonly Column[]): string {
+async function yamlText(whole: Json): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(whole, { lineWidth: 0 }).trimEnd()
+}
+
+async function csvText(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  hasHeader = true,
+): Promise<string> {
+  const { csvLine } = await import('../csv.ts')
+  const header = hasHeader ? [columns.map(([title]) => title)] : []
   const lines = rows.map((row) => columns.map(([, value]) => textOf(valueAt(row, value))))
-  return [columns.map(([title]) => title), ...lines].map(csvLine).join('').trimEnd()
+  return withoutLineEnd([...header, ...lines].map(csvLine).join(''))
 }
 
-const GAP = 2
-const WIDTH_MIN = 8
-
-function listText(rows: readonly Row[], columns: readonly Column[], io: Io): string {
-  const values = rows.map((row) => columns.map(([, value]) => valueAt(row, value)))
-  const cells = values.map((row) => row.map(shown))
-  const titles = columns.map(([title]) => title)
-  const widths = fitted(
-    titles.map((title, at) =>
-      cells.reduce((widest, row) => Math.max(widest, row[at]!.length), title.length),
-    ),
-    io.width,
+function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): void {
+  const { text, leftOut } = tableOf(
+    columns.map((column) => tableColumn(rows, column)),
+    io,
   )
-  const isNumber = titles.map((_, at) =>
-    values.every((row) => row[at] === null || typeof row[at] === 'number'),
+  io.out(text)
+  if (leftOut.length === 0) return
+  io.err(`No room for ${leftOut.join(', ')}: use a wider window, or --output json.`)
+}
+
+function tableColumn(rows: readonly Row[], [title, value, room]: Column): TableColumn {
+  const values = rows.map((row) => valueAt(row, value))
+  const isAll = (fits: (one: Json) => boolean) => values.every((one) => one === null || fits(one))
+  const isNumber = isAll((one) => typeof one === 'number')
+  const isTime = isAll((one) => typeof one === 'string' && TIME.test(one))
+  const isWhole = isNumber || isTime || room === 'whole'
+  return { title, cells: values.map(shown), isNumber, isWhole, isSpare: room === 'spare' }
+}
+
+const recordText = (whole: Row, fields: readonly Column[], io: Io): string =>
+  fieldsText(
+    fields.map(([title, value]) => [title, shown(valueAt(whole, value))] as const),
+    io,
   )
-  const line = (row: readonly string[], paint: (cell: string, padded: string) => string) =>
-    row
-      .map((cell, at) => {
-        const cut = cutTo(cell, widths[at]!)
-        const isLast = at === row.length - 1
-        const padded = isNumber[at]
-          ? cut.padStart(widths[at]!)
-          : isLast
-            ? cut
-            : cut.padEnd(widths[at]!)
-        return paint(cell, padded)
-      })
-      .join(' '.repeat(GAP))
-      .trimEnd()
-  return [
-    line(titles, (_, padded) => io.paint('bold', padded)),
-    ...cells.map((row) => line(row, (cell, padded) => painted(cell, padded, io))),
-  ].join('\n')
-}
-
-const cutTo = (text: string, width: number): string =>
-  text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
-
-/** The widest columns give way until the table fits, or none can. */
-function fitted(natural: readonly number[], width: number | null): number[] {
-  const widths = [...natural]
-  if (width === null) return widths
-  const room = width - GAP * (widths.length - 1)
-  for (let over = widths.reduce((sum, one) => sum + one, 0) - room; over > 0; over -= 1) {
-    const widest = Math.max(...widths)
-    if (widest <= WIDTH_MIN) break
-    widths[widths.indexOf(widest)] = widest - 1
-  }
-  return widths
-}
-
-const STYLES: Readonly<Record<string, Style>> = {
-  failed: 'red',
-  poll_timeout: 'red',
-  broken: 'red',
-  held: 'yellow',
-  polling: 'yellow',
-  cancelled: 'yellow',
-  warning: 'yellow',
-  completed: 'green',
-  succeeded: 'green',
-  ok: 'green',
-}
-
-const painted = (cell: string, padded: string, io: Io): string => {
-  const style = STYLES[cell]
-  return style ? io.paint(style, padded) : padded
-}
-
-function fieldsText(whole: Row, fields: readonly Column[], io: Io): string {
-  const lines = fields
-    .map(([title, value]) => [title, shown(valueAt(whole, value))] as const)
-    .filter(([, text]) => text !== '')
-  const widest = lines.reduce((width, [title]) => Math.max(width, title.length), 0)
-  return lines
-    .map(([title, text]) => `${io.paint('bold', title.padEnd(widest))}  ${painted(text, text, io)}`)
-    .join('\n')
-}

@@ -6,7 +6,6 @@ import type { Served } from './serve.ts'
 
 /** npm and terminals send a Ctrl-C twice within milliseconds; a person needs longer. */
 const SECOND_SIGNAL_AFTER_MS = 500
-const EXIT_INTERRUPTED = 130
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface Stopping {
@@ -20,7 +19,7 @@ export function listenForStop(nowMs: () => number): Stopping {
   let firstAtMs: number | null = null
   const stop = (signal: string) => {
     if (firstAtMs !== null && nowMs() - firstAtMs > SECOND_SIGNAL_AFTER_MS) {
-      process.exit(EXIT_INTERRUPTED)
+      process.exit(EXIT.interrupted)
     }
     firstAtMs ??= nowMs()
     asked.resolve(signal)

@@ -29,7 +29,7 @@ const ATTEMPTS: readonly Column[] = [
   ['TRY', 'attempt'],
   ['POLL', 'poll'],
   ['SENT', 'sentAt'],
-  ['SETTLED', 'settledAt'],
+  ['SETTLED', 'settledAt', 'spare'],
   ['OUTCOME', 'outcome'],
   ['MS', 'durationMs'],
   ['ERROR', 'error'],

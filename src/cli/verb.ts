@@ -18,6 +18,8 @@ export interface Verb {
     about: string,
     choices: readonly string[],
   ])[]
+  /** What it answers is a text by nature, in a pipe as on a terminal, unless `--output` asks for something else. */
+  readonly isText?: true
   /** Sentences under the list of flags. */
   readonly more?: string
   /** Without the program's name. */
@@ -33,13 +35,20 @@ export const CHANGE: readonly (readonly [string, string])[] = [
 export const DRY_RUN = ['--dry-run', 'say what it would do, and do nothing'] as const
 /** Flags of a list that may be long. */
 export const PAGED: readonly (readonly [string, string])[] = [
-  ['--limit <number>', 'how many at most; 100 unless given'],
+  ['--limit <number>', 'how many at most; a table has 100 unless given, other formats have all'],
   ['--all', 'all of them'],
 ]
 export const WAITING: readonly (readonly [string, string])[] = [
   ['--wait', 'wait until the batch comes to rest; exit code 1 when a phase has failed'],
   ['--timeout <duration>', 'how long to wait, such as 90s, 30m, 8h; for ever unless given'],
 ]
+
+export const outputOption = (isText = false): Option => {
+  const unless = isText ? 'the text itself' : 'a table on a terminal and json elsewhere,'
+  return new Option('-o, --output <format>', `how to answer; ${unless} unless given`).choices([
+    ...FORMATS,
+  ])
+}
 
 export function addVerb(noun: Command, io: Io, verb: Verb): void {
   const command = noun.command(verb.name).description(verb.about)
@@ -49,9 +58,7 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     command.addOption(new Option(spelled, about).choices([...choices]))
   }
   command
-    .addOption(
-      new Option('-o, --output <format>', 'how to answer').choices([...FORMATS]).default('table'),
-    )
+    .addOption(outputOption(verb.isText))
     .option('--api-url <url>', 'the API to talk to')
     .option('--profile <name>', 'the profile to use; see matoolkit config')
     .option('--debug', 'show every request on stderr, without secrets')
@@ -62,7 +69,7 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
       const args = given.slice(0, -2).flat() as (string | undefined)[]
       const { openCall } = await import('./call.ts')
       await verb.run(
-        openCall(flags, io),
+        openCall(flags, io, verb.isText ? 'text' : 'data'),
         args.filter((arg) => arg !== undefined),
         flags,
       )

@@ -2,10 +2,10 @@
 // Bars, news and durations look as in the demonstration, because they come from it.
 import type { Phase } from '../domain/facts.ts'
 import type { Happening } from '../domain/progress.ts'
+import { BATCH_ENDED } from './batch-look.ts'
 import {
   barOf,
   countsOf,
-  fit,
   type NewsItem,
   newsLine,
   newsOf,
@@ -18,6 +18,7 @@ import {
 } from './demo-view.ts'
 import { printable } from './io.ts'
 import { counted } from './show.ts'
+import { cutTo } from './text-width.ts'
 
 /** The parts of GET /api/batches/{id}/summary that are shown. */
 export interface Summary {
@@ -61,9 +62,10 @@ export interface Sight {
   readonly trouble: string | null
 }
 
+/** Whole keys, unlike in the demonstration: two domains may have the same name, and a key is what other commands take. */
 export const newsFrom = ({ at, ...event }: ShownEvent): NewsItem | null => {
   const happening: Happening = { ...event, at: new Date(at), stepKind: null }
-  return newsOf(happening)
+  return newsOf(happening, (key) => key)
 }
 
 const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
@@ -95,17 +97,17 @@ export function watchLines(sight: Sight, size: Size, paint: Paint): string[] {
   const { summary, now, trouble } = sight
   const { batch } = summary
   const time = `${sayTime(now)}  ${sayOffset(dateOf(batch.batchStartTime), now)}`.trimEnd()
-  const title = fit(titleOf(summary), width - time.length - 2)
-  const state = batch.held ? paint('yellow', fit(heldText(summary), width)) : batch.status
+  const title = cutTo(titleOf(summary), width - time.length - 2)
+  const state = batch.held ? paint('yellow', cutTo(heldText(summary), width)) : batch.status
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
-    trouble === null ? state : paint('red', fit(trouble, width)),
+    trouble === null ? state : paint('red', cutTo(trouble, width)),
     '',
     ...summary.phases.flatMap((phase, index) =>
       phaseLines(phaseOf(phase, index), now, width, paint),
     ),
     '',
-    fit(outlookText(summary, now), width),
+    cutTo(outlookText(summary, now), width),
     '',
   ]
   const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
@@ -120,10 +122,10 @@ const heldText = ({ batch }: Summary): string =>
   printable(`held by ${batch.held?.by}: ${batch.held?.reason}`)
 
 function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): string[] {
-  const name = fit(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+  const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
   const bar = barOf(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
-  const state = fit(stateOf(phase, now), STATE_CHARS)
-  const counts = fit(countsOf(phase), width - NAME_CHARS)
+  const state = cutTo(stateOf(phase, now), STATE_CHARS)
+  const counts = cutTo(countsOf(phase), width - NAME_CHARS)
   return [
     `${paint('bold', name)}${bar}  ${state}`,
     `${' '.repeat(NAME_CHARS)}${paint('dim', counts)}`,
@@ -133,10 +135,11 @@ function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): strin
 function outlookText({ batch, throughput, estimate, undecided }: Summary, now: Date): string {
   const { active, failed, removed } = batch.members
   const waiting = Object.values(undecided).reduce((sum, some) => sum + some, 0)
-  const ends = dateOf(estimate.endsAt)
+  const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
+  const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
   return [
     `${active} active, ${failed} failed, ${removed} removed`,
-    ...(throughput.stepsPerMin > 0 ? [`${Math.round(throughput.stepsPerMin)} steps/min`] : []),
+    ...(perMin > 0 ? [`${perMin} steps/min`] : []),
     ...(ends === null ? [] : [`ends in ${sayDuration(+ends - +now)}`]),
     ...(waiting > 0 ? [`${counted(waiting, 'change')} to decide`] : []),
   ].join(' · ')

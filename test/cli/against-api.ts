@@ -19,8 +19,10 @@ export interface Said {
 export interface Cli {
   readonly api: ApiUnderTest
   readonly folder: string
-  /** Runs a command as a script would. */
+  /** Runs a command where its answer is looked at, on a terminal that cuts nothing; there is nobody to be asked. */
   cli(...args: string[]): Promise<Said>
+  /** Runs a command as a script would: its answer goes into a pipe. */
+  script(...args: string[]): Promise<Said>
   /** Runs it as somebody on a terminal. */
   person(options: RecordingOptions, ...args: string[]): Promise<Said>
   /** Runs it with `--output json`, which must succeed, and reads the answer. */
@@ -29,6 +31,9 @@ export interface Cli {
   file(name: string, text: string): string
   close(): Promise<void>
 }
+
+/** A terminal so wide that tables are as they would like to be. */
+export const WIDE = 1_000
 
 export async function say(options: RecordingOptions, args: readonly string[]): Promise<Said> {
   const io = recordingIo(options)
@@ -61,12 +66,13 @@ export async function openCli(options: UnderTestOptions = {}): Promise<Cli> {
     MATOOLKIT_API_URL: api.url,
     MATOOLKIT_TOKEN: api.token,
   })
-  const cli: Cli['cli'] = (...args) => say({}, args)
+  const cli: Cli['cli'] = (...args) => say({ width: WIDE }, args)
   return {
     api,
     folder,
     cli,
-    person: (given, ...args) => say(given, args),
+    script: (...args) => say({}, args),
+    person: (given, ...args) => say({ width: WIDE, ...given }, args),
     json: async <T>(...args: string[]) => {
       const said = await cli(...args, '--output', 'json')
       assert.equal(said.exit, 0, said.err)

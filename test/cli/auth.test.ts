@@ -16,6 +16,7 @@ import { tokenSource } from '../../src/cli/token-source.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import { EXIT } from '../../src/errors.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../api/under-test.ts'
+import { WIDE } from './against-api.ts'
 import { APP_ID, APP_SECRET, AUDIENCE, CLIENT_ID, type OpenId, openOpenId } from './open-id.ts'
 import { start } from './processes.ts'
 import { recordingIo } from './recording-io.ts'
@@ -71,7 +72,7 @@ const fileOf = () => join(process.env.MATOOLKIT_HOME!, 'sign-ins.json')
 
 /** Signs in; the person does `then` with the code at the second look. */
 async function signIn(then: (userCode: string) => Promise<void> = (code) => openId.approve(code)) {
-  const io = recordingIo()
+  const io = recordingIo({ width: WIDE })
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
   })
@@ -80,7 +81,7 @@ async function signIn(then: (userCode: string) => Promise<void> = (code) => open
 }
 
 async function say(...args: string[]) {
-  const io = recordingIo()
+  const io = recordingIo({ width: WIDE })
   const exit = await run(['auth', ...args], io, [addAuth])
   return { exit, out: io.outText(), err: io.errText() }
 }

@@ -5,26 +5,17 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { Command } from 'commander'
-import { allCommands, NOUNS } from '../../src/cli/nouns.ts'
+import type { Command } from 'commander'
+import { NOUNS } from '../../src/cli/nouns.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
+import { COMMANDS, flagOf, program } from './every-command.ts'
 import { ROOT } from './processes.ts'
-import { recordingIo } from './recording-io.ts'
 
 const NOWHERE = await nowhere()
-const program = new Command('matoolkit')
-for (const add of await allCommands()) add(program, recordingIo())
-
-/** Commands that do something, with the words that name them. */
-const leaves = (command: Command, words: readonly string[] = []): [string, Command][] =>
-  command.commands.length === 0
-    ? [[words.join(' '), command]]
-    : command.commands.flatMap((one) => leaves(one, [...words, one.name()]))
-const COMMANDS = leaves(program)
 /** Those that talk to the API. */
-const CLIENT = COMMANDS.filter(([, { options }]) => options.some(({ long }) => long === '--debug'))
+const CLIENT = COMMANDS.filter(([, command]) => flagOf(command, '--debug'))
 
 const helpOf = (command: Command): string => {
   const parts: string[] = []
@@ -134,7 +125,7 @@ describe('every command of a client', () => {
 })
 
 /** Examples for a person leave the answers to questions out. */
-const unasked = ({ options }: Command): string[] => [
-  ...(options.some(({ long }) => long === '--yes') ? ['--yes'] : []),
-  ...(options.some(({ long }) => long === '--timeout') ? ['--timeout', '1s'] : []),
+const unasked = (command: Command): string[] => [
+  ...(flagOf(command, '--yes') ? ['--yes'] : []),
+  ...(flagOf(command, '--timeout') ? ['--timeout', '1s'] : []),
 ]

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localTokenFor, noteLocalApi } from '../../src/cli/local-api.ts'
 import { EXIT } from '../../src/errors.ts'
-import { say, setEnv } from './against-api.ts'
+import { say, setEnv, WIDE } from './against-api.ts'
 
 describe('matoolkit config', () => {
   const home = mkdtempSync(join(tmpdir(), 'matoolkit-config-'))
-  const config = (...args: string[]) => say({}, ['config', ...args])
+  const config = (...args: string[]) => say({ width: WIDE }, ['config', ...args])
   before(() => setEnv({ MATOOLKIT_HOME: home }))
   after(() => {
     setEnv({ MATOOLKIT_HOME: undefined })
@@ -42,6 +42,7 @@ describe('matoolkit config', () => {
         { key: 'tenant-id', value: null, from: 'not set' },
         { key: 'client-id', value: 'cli', from: 'profile two' },
         { key: 'api-scope', value: null, from: 'not set' },
+        { key: 'output', value: null, from: 'not set' },
       ],
     })
     await config('use', 'two')

@@ -60,7 +60,8 @@ describe('docs/tutorial.md', () => {
     cpSync(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
     const [first, ...commands] = tutorialCommands()
     assert.deepEqual(first!.args, ['up', '--sandbox'])
-    const env = { MATOOLKIT_HOME: join(folder, 'home') }
+    // Whoever follows the page looks at a terminal; here the answers go into pipes.
+    const env = { MATOOLKIT_HOME: join(folder, 'home'), MATOOLKIT_OUTPUT: 'table' }
     const up = start(first!.args, { ...env, MATOOLKIT_API_PORT: '0' }, folder)
     try {
       await up.saying(/Ctrl-C ends it/)

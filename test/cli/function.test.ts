@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { addFunction } from '../../src/cli/function.ts'
 import { run } from '../../src/cli/program.ts'
+import { WIDE } from './against-api.ts'
 import { recordingIo } from './recording-io.ts'
 
 const folder = join(import.meta.dirname, '../../examples/custom-functions')
 
 async function say(...args: string[]) {
-  const io = recordingIo()
+  const io = recordingIo({ width: WIDE })
   const code = await run(['function', ...args], io, [addFunction])
   return { code, out: io.outText(), err: io.errText() }
 }
@@ -35,7 +36,7 @@ describe('matoolkit function', () => {
       out,
       `Set-BadgeNumber  Writes the number of a badge into extensionAttribute7 of a user.
 
-PARAMETER  TYPE          DEFAULT
+PARAMETER  TYPE          DEFAULT   ABOUT
 UserId     text          required  The object id or the user principal name.
 Number     whole number  required
 

@@ -119,7 +119,7 @@ describe('a manual migration by commands', () => {
       'failed',
     )
     assert.equal(members.total, 2)
-    const csv = (await cli.cli('batch', 'members', '1', '-o', 'csv')).out
+    const csv = (await cli.script('batch', 'members', '1', '-o', 'csv')).out
     assert.match(
       csv,
       /^ID,MEMBER,STATUS,FAILED AT,ERROR,JOINED\r\n1,ada@x\.example,failed,cutover \/ switch,no licence left/,

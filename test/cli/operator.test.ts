@@ -152,7 +152,7 @@ describe('dead letters and workers by commands', () => {
     assert.match(well.out, /\ndatabase +ok[\s\S]*\nsign-in +ok[\s\S]*\nworker w1 +ok/)
     const away = await cli.cli('doctor', '--api-url', await nowhere())
     assert.equal(away.exit, EXIT.failed)
-    assert.match(away.out, /\nAPI +failed .*Start it with "matoolkit up"/)
+    assert.match(away.out, /\nAPI +failed .*\n\nAPI: .*\n {2}Start it with "matoolkit up"/)
     process.env.MATOOLKIT_TOKEN = 'nobody'
     const nobody = await cli.cli('doctor', '--output', 'json')
     process.env.MATOOLKIT_TOKEN = cli.api.token

@@ -105,7 +105,7 @@ describe('matoolkit batch report', () => {
   it('goes to the terminal when asked, in the form that is named', async () => {
     const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
     assert.match(out, /^member,status,failedPhase,/)
-    assert.equal(out.trimEnd().split('\r\n').length, 4)
+    assert.equal(out.trimEnd().split('\n').length, 4)
   })
 
   it('says what it wrote, in every form of answer', async () => {

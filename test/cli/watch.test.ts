@@ -80,7 +80,7 @@ describe('the picture of a batch', () => {
       text,
       /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 change to decide/,
     )
-    assert.match(text, /\n20:01 ✗ ada: create failed: no licence left\\u001b\[2J$/)
+    assert.match(text, /\n20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })
 
   it('fits every size that a window may have', () => {
@@ -164,7 +164,7 @@ describe('matoolkit batch watch', () => {
       Promise.race([new Promise<void>((resolve) => waiting.push({ pattern, resolve })), ended])
     await seeing(/no licence left/)
     writeFileSync(resize, 'now')
-    await seeing(/\[2J[\s\S]*no licence left/)
+    await seeing(/\[2J[\s\S]*create failed/)
     terminal.stdin.write('\u0003')
     const code = await ended
     const [wide = '', narrow = ''] = screen
@@ -172,7 +172,7 @@ describe('matoolkit batch watch', () => {
       .map((text) => stripVTControlCharacters(text).replaceAll('\r', ''))
     assert.match(wide, /Batch 1 of plain · 5 members/, screen)
     assert.match(wide, /prepare +█+▓+ {2}completed\n +4 passed · 1 failed/)
-    assert.match(wide, /✗ user1: create failed: no licence left/)
+    assert.match(wide, /✗ user1@contoso\.example: create failed: no licence left/)
     assert.match(narrow, /You stopped watching; batch 1 goes on by itself\./)
     const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
     assert.ok(widest(wide) > 60 && widest(wide) <= 90, `a line has ${widest(wide)} characters`)
@@ -190,9 +190,9 @@ describe('matoolkit batch watch', () => {
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
-    assert.match(out, /✗ user2: switch failed: mailbox is locked/)
+    assert.match(out, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
     assert.doesNotMatch(out, /no licence left/)
-    assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed/)
+    assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed\n/)
     const audit = await cli.json<{ total: number }>(
       'audit',
       'list',

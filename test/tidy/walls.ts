@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 }
 /** These put the roles together: the program itself, the commands that start roles, and the rehearsal. */
 const WIRING =
-  /^src\/(?:main\.ts|cli\/(?:serve|up|demo|demo-tenants|function-show|sandbox|scheduler-tick)\.ts|rehearsal\/.*)$/
+  /^src\/(?:main\.ts|cli\/(?:ground|serve|up|demo|demo-tenants|function-show|sandbox|scheduler-tick)\.ts|rehearsal\/.*)$/
 /** Packages that only compute. The domain may use them and nothing else. */
 const PURE_PACKAGES = ['yaml', 'zod', 'csv-parse']
 

@@ -1,0 +1,12 @@
+// Which format a command answers in: what `--output` says, else MATOOLKIT_OUTPUT, else the profile, else a table where a person
+// looks at it and JSON where a program reads. docs/cli.md says which answers are texts that this does not concern.
+import type { Io } from './io.ts'
+import { loadProfile, type Profile } from './profile.ts'
+import { type Format, makeShow, type Show } from './show.ts'
+
+export const showFor = (given: Format | undefined, { output }: Profile, io: Io): Show =>
+  makeShow(given ?? (output.value as Format | null) ?? (io.width === null ? 'json' : 'table'), io)
+
+/** For commands that talk to no API, and have a profile for this alone. */
+export const openShow = (given: Format | undefined, io: Io): Show =>
+  given === undefined ? showFor(given, loadProfile({}), io) : makeShow(given, io)

@@ -1,0 +1,18 @@
+// Every command there is, by the words that name it: what tests walk so that none is forgotten.
+import { Command } from 'commander'
+import { allCommands } from '../../src/cli/nouns.ts'
+import { recordingIo } from './recording-io.ts'
+
+export const program = new Command('matoolkit')
+for (const add of await allCommands()) add(program, recordingIo())
+
+const leaves = (command: Command, words: readonly string[] = []): [string, Command][] =>
+  command.commands.length === 0
+    ? [[words.join(' '), command]]
+    : command.commands.flatMap((one) => leaves(one, [...words, one.name()]))
+
+/** Commands that do something. */
+export const COMMANDS: readonly [words: string, command: Command][] = leaves(program)
+
+export const flagOf = ({ options }: Command, long: string) =>
+  options.find((option) => option.long === long)

@@ -1,0 +1,330 @@
+// Every command answers in every format, as data in a pipe and as a table on a terminal, and every table fits the window.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { parse as parseCsv } from 'csv-parse/sync'
+import { parseAllDocuments } from 'yaml'
+import { WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { FORMATS } from '../../src/cli/show.ts'
+import { textWidth } from '../../src/cli/text-width.ts'
+import { EXIT } from '../../src/errors.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
+import { range, startProgramme, wave } from '../scenarios/programme.ts'
+import { type Cli, openCli, setEnv } from './against-api.ts'
+import { COMMANDS, flagOf } from './every-command.ts'
+
+/** What these say is no answer: they run until they are stopped, or print a document of one kind. */
+const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'completion']
+/** Commands whose formats are looked at in the test that has what they need. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'auth login': 'auth.test.ts: it needs an issuer',
+  'scheduler tick': 'scheduler.test.ts: it needs a database of its own',
+  'query preview': 'serve.test.ts: it needs a scheduler beside the API',
+}
+/** Texts by nature: the same in a pipe as on a terminal. */
+const TEXTS: Readonly<Record<string, RegExp>> = {
+  'runbook validate': /plain\.yaml: valid\n$/,
+  'runbook get': /^\nname: plain\n/,
+  'runbook diff': /^--- plain version 1\n/,
+  'batch watch': /^completed \| /,
+  'auth token': /^\S+\n$/,
+  'config set': /^output is json in profile default\.\n$/,
+  'config unset': /^output is not set in profile default\.\n$/,
+  'config use': /^Profile default is used from now on\.\n$/,
+  'config path': /config\.json\n$/,
+}
+
+const WHY = ['--reason', 'because']
+const SURE = [...WHY, '--yes']
+const TRIED = [...WHY, '--dry-run']
+/** Names with wide characters, accents that are characters of their own, and an emoji. */
+const KEYS = ['王小明@例え.example', 'jose\u0301@x.example', '👩‍🚀.ada@x.example', 'bob@x.example']
+const LONG = `${'Die Lizenz fehlt; 許可証がありません。'.repeat(9)} end`
+
+let cli: Cli
+let stepId = ''
+let letters: string[] = []
+let held: string[] = []
+let advanced = ''
+const file = (name: string) => `${cli.folder}/${name}`
+
+before(async () => {
+  cli = await openCli()
+  const world = await startProgramme(cli.api.world)
+  await world.tick(wave(40, ...range(1, 10)))
+  await world.tick(wave(40, ...range(6, 10)))
+  await world.tick()
+  held = (await cli.json<{ held: { id: number }[] }>('removals', 'list')).held.map(({ id }) =>
+    String(id),
+  )
+  for (const body of ['first', 'second']) await world.result({ jobId: body }, { ok: body })
+  await world.bus.deadLetter(await world.bus.receive(WORKER_RESULTS, 10), 'Unreadable', LONG)
+  letters = (
+    await cli.json<{ deadLetters: { id: string }[] }>('deadletters', 'list')
+  ).deadLetters.map(({ id }) => id)
+  cli.file('plain.yaml', plain())
+  cli.file('other.yaml', plain('plain', 'make'))
+  await cli.json('runbook', 'publish', file('plain.yaml'))
+  await cli.json('batch', 'create', 'plain', cli.file('people.csv', plainCsv(...KEYS)))
+  cli.file('more.csv', plainCsv('dee@x.example'))
+  cli.file('others.csv', plainCsv('eve@x.example'))
+  world.answer = ({ parameters, functionName }) =>
+    functionName === 'Switch-Thing' && parameters.Upn !== KEYS[3] ? { fail: LONG } : { ok: {} }
+  for (const _ of ['prepare', 'cutover']) {
+    await cli.json('batch', 'advance', '2', '--yes')
+    await world.settle()
+  }
+  const { steps } = await cli.json<{ steps: { id: number }[] }>(
+    ...['batch', 'steps', '2', '--status', 'failed'],
+  )
+  stepId = String(steps[0]!.id)
+  const made = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file('more.csv'))
+  advanced = String(made.batchId)
+})
+after(() => cli.close())
+
+type Args = () => readonly string[]
+
+/** What can be asked any number of times. */
+const ASKED: Readonly<Record<string, Args>> = {
+  'runbook validate': () => [file('plain.yaml')],
+  'runbook publish': () => [file('plain.yaml')],
+  'runbook list': () => [],
+  'runbook get': () => ['plain'],
+  'runbook versions': () => ['plain'],
+  'runbook diff': () => ['plain', '--file', file('other.yaml')],
+  'runbook plan': () => ['plain', '--batch', '2'],
+  'runbook ticks': () => ['wave'],
+  'automation status': () => ['wave'],
+  'automation enable': () => ['plain', ...WHY],
+  'automation disable': () => ['plain', ...WHY],
+  'template download': () => ['plain', '--file', file('template.csv'), '--force'],
+  'batch list': () => [],
+  'batch get': () => ['2'],
+  'batch summary': () => ['2'],
+  'batch phases': () => ['2'],
+  'batch members': () => ['2'],
+  'batch steps': () => ['2'],
+  'batch watch': () => ['2', '--timeout', '5s'],
+  'batch report': () => ['2', '--file', file('report.html'), '--force'],
+  'batch create': () => ['plain', file('others.csv'), '--dry-run'],
+  'batch cancel': () => ['1', ...TRIED],
+  'batch add-members': () => ['2', file('more.csv'), '--dry-run'],
+  'batch hold': () => ['1', ...TRIED],
+  'batch reschedule': () => ['1', '2026-04-01T08:00:00Z', ...TRIED],
+  'batch clone': () => ['2', '--members', 'failed', ...TRIED],
+  'batch retry': () => ['2', '--all', ...TRIED],
+  'batch redo': () => ['2', '--member', KEYS[3]!, '--from-step', 'switch', ...TRIED],
+  'batch set-variable': () => ['2', '--member', KEYS[0]!, '--set', 'A=1', ...TRIED],
+  'batch skip': () => [stepId, ...TRIED],
+  'batch mark-done': () => [stepId, ...TRIED],
+  'member show': () => ['2', KEYS[0]!],
+  'step show': () => [stepId],
+  failures: () => ['2'],
+  stuck: () => ['1'],
+  events: () => ['2'],
+  'removals list': () => [],
+  'removals confirm': () => [...held.slice(0, 2), ...TRIED],
+  'removals dismiss': () => [...held.slice(0, 2), ...TRIED],
+  'latecomers list': () => [],
+  'moves list': () => [],
+  'source-issues': () => ['wave'],
+  'deadletters list': () => [],
+  'deadletters show': () => [letters[0]!],
+  'worker list': () => [],
+  'auth status': () => [],
+  'auth logout': () => [],
+  'auth token': () => [],
+  'audit list': () => [],
+  'audit verify': () => [],
+  'config show': () => [],
+  'config set': () => ['output', 'json'],
+  'config unset': () => ['output'],
+  'config use': () => ['default'],
+  'config path': () => [],
+  doctor: () => [],
+  'function list': () => [],
+  'function show': () => ['New-EntraUser'],
+}
+
+/** What can be done once, in this order, and is asked for JSON by the pipe alone. */
+const DONE_ONCE: Readonly<Record<string, Args>> = {
+  'batch advance': () => [advanced, '--yes'],
+  'batch resume': () => ['1', ...WHY],
+  'batch remove-member': () => ['2', KEYS[3]!, '--yes'],
+  'deadletters replay': () => [letters[0]!, ...SURE],
+  'deadletters discard': () => [letters[1]!, ...SURE],
+}
+
+/** Refused here, because nothing is there to be decided: what is shown then is in operator.test.ts. */
+const REFUSED: Readonly<Record<string, Args>> = {
+  'runbook delete': () => ['plain', '9', '--yes'],
+  'batch restart': () => ['1', ...WHY],
+  'batch accept-late': () => [stepId, ...SURE],
+  'latecomers admit': () => ['4711', ...SURE],
+  'latecomers dismiss': () => ['4711', ...SURE],
+  'moves decide': () => ['move', '4711', ...SURE],
+}
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  json: (text) => JSON.parse(text),
+  yaml: (text) => {
+    const documents = parseAllDocuments(text)
+    for (const { errors } of documents as { errors: Error[] }[]) assert.deepEqual(errors, [])
+    return documents
+  },
+  csv: (text) => parseCsv(text),
+}
+
+const asData = (words: string, text: string): unknown =>
+  words === 'batch watch'
+    ? text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown)
+    : JSON.parse(text)
+
+describe('--output', () => {
+  it('is known to every command that answers, with all formats and no fixed one', () => {
+    for (const [words, command] of COMMANDS) {
+      const flag = flagOf(command, '--output')
+      if (NO_ANSWER.includes(words)) assert.equal(flag, undefined, words)
+      else {
+        assert.deepEqual(flag?.argChoices, [...FORMATS], words)
+        assert.equal(flag?.short, '-o', words)
+        assert.equal(flag?.defaultValue, undefined, words)
+        assert.match(flag.description, words in TEXTS ? /the text itself/ : /json elsewhere/, words)
+      }
+    }
+  })
+
+  it('is tried below with every one of them', () => {
+    const tried = [ASKED, DONE_ONCE, REFUSED, ELSEWHERE].flatMap((some) => Object.keys(some))
+    const known = COMMANDS.map(([words]) => words).filter((words) => !NO_ANSWER.includes(words))
+    assert.deepEqual(tried.sort(), known.sort())
+  })
+
+  for (const [words, args] of Object.entries(ASKED)) {
+    it(`${words}: what a script gets without it, and every format`, async () => {
+      const command = [...words.split(' '), ...args()]
+      const piped = await cli.script(...command)
+      assert.equal(piped.exit, EXIT.ok, piped.err)
+      const text = TEXTS[words]
+      if (text) assert.match(piped.out, text)
+      else assert.equal(typeof JSON.parse(piped.out), 'object')
+      for (const format of FORMATS) {
+        const said = await cli.script(...command, '--output', format)
+        assert.equal(said.exit, EXIT.ok, said.err)
+        assert.notEqual(said.out, '')
+        if (format === 'json') asData(words, said.out)
+        else READERS[format]?.(said.out)
+      }
+    })
+  }
+
+  for (const [words, args] of Object.entries(DONE_ONCE)) {
+    it(`${words}: a script gets what was done as data`, async () => {
+      if (words === 'batch resume') await cli.json('batch', 'hold', '1', ...WHY)
+      const piped = await cli.script(...words.split(' '), ...args())
+      assert.equal(piped.exit, EXIT.ok, piped.err)
+      assert.equal(typeof JSON.parse(piped.out), 'object')
+    })
+  }
+
+  for (const [words, args] of Object.entries(REFUSED)) {
+    it(`${words}: nothing on stdout when it is refused`, async () => {
+      const said = await cli.script(...words.split(' '), ...args())
+      assert.ok([EXIT.conflict, EXIT.notFound].includes(said.exit as never), said.err)
+      assert.equal(said.out, '')
+    })
+  }
+})
+
+describe('without --output', () => {
+  const firstOf = async (...args: string[]) => (await cli.script(...args)).out.slice(0, 3)
+  after(() => setEnv({ MATOOLKIT_OUTPUT: undefined }))
+
+  it('a person gets a table, and a script JSON with all pages', async () => {
+    assert.match((await cli.cli('batch', 'list')).out, /^ID +RUNBOOK/)
+    const many = plainCsv(...range(1, 1_203).map((n) => `p${n}@x.example`))
+    const { batchId } = await cli.json<{ batchId: number }>(
+      ...['batch', 'create', 'plain', cli.file('many.csv', many)],
+    )
+    const members = ['batch', 'members', String(batchId)]
+    const piped = await cli.script(...members)
+    const page = JSON.parse(piped.out) as { members: unknown[]; total: number; next: null }
+    assert.deepEqual(
+      [page.members.length, page.total, page.next, piped.err],
+      [1_203, 1_203, null, ''],
+    )
+    const seen = await cli.cli(...members)
+    assert.equal(seen.out.trimEnd().split('\n').length, 101)
+    assert.equal(seen.err, '100 of 1203 are shown; --limit and --all show more.\n')
+    const csv = await cli.script(...members, '--limit', '7', '--output', 'csv')
+    assert.equal((READERS.csv!(csv.out) as unknown[]).length, 8)
+    assert.equal(csv.err, '7 of 1203 are shown; --limit and --all show more.\n')
+    const both = await cli.script(...members, '--limit', '7', '--all')
+    assert.deepEqual([both.exit, both.out], [EXIT.usage, ''])
+  })
+
+  it('MATOOLKIT_OUTPUT wins over the profile, and a flag over both', async () => {
+    await cli.cli('config', 'set', 'output', 'yaml')
+    assert.equal(await firstOf('batch', 'get', '2'), 'bat')
+    assert.match((await cli.cli('batch', 'get', '2')).out, /^batch:\n/)
+    setEnv({ MATOOLKIT_OUTPUT: 'csv' })
+    assert.match(await firstOf('batch', 'list'), /^ID,/)
+    assert.match(await firstOf('batch', 'list', '-o', 'json'), /^\{/)
+    assert.match((await cli.cli('config', 'show')).out, /^output,csv,MATOOLKIT_OUTPUT$/m)
+    // Texts stay texts.
+    assert.match(await firstOf('runbook', 'get', 'plain'), /^\nna/)
+    setEnv({ MATOOLKIT_OUTPUT: 'xml' })
+    const wrong = await cli.script('batch', 'list')
+    assert.deepEqual([wrong.exit, wrong.out], [EXIT.usage, ''])
+    assert.match(wrong.err, /output is "xml" \(MATOOLKIT_OUTPUT\), but must be one of table, json/)
+    setEnv({ MATOOLKIT_OUTPUT: undefined })
+    assert.match(
+      (await cli.script('config', 'set', 'output', 'xml')).err,
+      /output is "xml" .*\(CLIENT_SETTING_INVALID\)/,
+    )
+    await cli.cli('config', 'unset', 'output')
+  })
+})
+
+describe('on a terminal', () => {
+  const TABLES = Object.entries(ASKED).filter(([words]) => !(words in TEXTS))
+  for (const width of [60, 80, 120]) {
+    it(`everything fits ${width} columns, with names of every script`, async () => {
+      for (const [words, args] of TABLES) {
+        const said = await cli.person({ width }, ...words.split(' '), ...args())
+        assert.equal(said.exit, EXIT.ok, said.err)
+        for (const line of said.out.split('\n')) {
+          const isOneWord = !line.trim().includes(' ') || /^\S+ +\S+$/.test(line)
+          assert.ok(textWidth(line) <= width || isOneWord, `${words}: ${line}`)
+        }
+      }
+    })
+  }
+
+  it('ids, keys and times are never cut, and what has no room is named', async () => {
+    for (const width of [60, 80, 120]) {
+      const { out } = await cli.person({ width }, 'batch', 'members', '2')
+      for (const key of KEYS.slice(0, 3)) assert.ok(out.includes(key), `${key} in ${width}`)
+    }
+    const narrow = await cli.person({ width: 80 }, 'batch', 'list')
+    assert.match(narrow.err, /^No room for .*MANUAL.*: use a wider window, or --output json\.\n$/)
+    const piped = await cli.script('batch', 'members', '2', '--output', 'table')
+    assert.ok(piped.out.includes(LONG))
+  })
+
+  it('nothing that was put into a name moves the cursor or turns the text around', async () => {
+    const evil = 'eve\u202e\u001b[2J\u009b31m@x.example'
+    const file = cli.file('evil.csv', plainCsv(`"${evil}"`))
+    const { batchId } = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file)
+    for (const format of FORMATS) {
+      const said = await cli.cli('batch', 'members', String(batchId), '-o', format)
+      for (const bad of ['\u001b', '\u009b', '\u202e']) assert.ok(!said.out.includes(bad), format)
+    }
+    const piped = await cli.script('batch', 'members', String(batchId))
+    const { members } = JSON.parse(piped.out) as { members: { memberKey: string }[] }
+    assert.equal(members[0]!.memberKey, evil)
+  })
+})
