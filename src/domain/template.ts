@@ -26,6 +26,8 @@ export interface Template {
   /** Literal texts, and names to look up. */
   readonly parts: readonly (string | { readonly name: string })[]
   readonly faults: readonly { readonly fault: TemplateFault; readonly text: string }[]
+  /** Among the names is one of a secret. */
+  readonly hasSecrets: boolean
 }
 
 const SECRET_PREFIX = 'secret:'
@@ -70,7 +72,8 @@ export function scanTemplate(text: string): Template {
   }
   literal += text.slice(at)
   if (literal !== '' || parts.length === 0) parts.push(literal)
-  return { parts, faults }
+  const hasSecrets = parts.some((part) => typeof part === 'object' && isSecretName(part.name))
+  return { parts, faults, hasSecrets }
 }
 
 function nextBrace(text: string, from: number): number {
@@ -99,32 +102,37 @@ function templateOf(text: string): Template {
  * A text with a fault counts as missing, named by its faulty piece: raw braces must never reach a worker.
  */
 export function resolveTemplates(value: Json, scope: Scope): Resolved {
-  const missing = new Set<string>()
+  const missing: string[] = []
   const resolved = resolve(value, scope, missing)
-  if (missing.size === 0) return { ok: true, value: resolved }
+  if (missing.length === 0) return { ok: true, value: resolved }
   const names = [...scope.names()]
   return {
     ok: false,
-    missing: Array.from(missing, (name) => ({ name, nearest: nearest(name, names) })),
+    missing: [...new Set(missing)].map((name) => ({ name, nearest: nearest(name, names) })),
   }
 }
 
-function resolve(value: Json, scope: Scope, missing: Set<string>): Json {
+function resolve(value: Json, scope: Scope, missing: string[]): Json {
   if (typeof value === 'string') return resolveText(value, scope, missing)
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map((item) => resolve(item, scope, missing))
-  // fromEntries defines own properties, so not even a key "__proto__" can reach a prototype.
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, resolve(item, scope, missing)]),
-  )
+  const resolved: { [key: string]: Json } = {}
+  for (const key of Object.keys(value)) {
+    const item = resolve(value[key]!, scope, missing)
+    // Set plainly, this one key would reach a prototype.
+    if (key === '__proto__') Object.defineProperty(resolved, key, { ...OWN, value: item })
+    else resolved[key] = item
+  }
+  return resolved
 }
 
-function resolveText(text: string, scope: Scope, missing: Set<string>): Json {
+const OWN = { enumerable: true, configurable: true, writable: true } as const
+
+function resolveText(text: string, scope: Scope, missing: string[]): Json {
   if (!text.includes('{{')) return text
-  const { parts, faults } = templateOf(text)
-  for (const fault of faults) missing.add(fault.text)
-  if (parts.some((part) => typeof part === 'object' && isSecretName(part.name)))
-    return { [SECRET_MARK]: parts.map((part) => secretPart(part, scope, missing)) }
+  const { parts, faults, hasSecrets } = templateOf(text)
+  for (const fault of faults) missing.push(fault.text)
+  if (hasSecrets) return { [SECRET_MARK]: parts.map((part) => secretPart(part, scope, missing)) }
   const only = parts[0]
   if (parts.length === 1 && typeof only === 'object') return lookUp(only.name, scope, missing)
   let out = ''
@@ -134,10 +142,10 @@ function resolveText(text: string, scope: Scope, missing: Set<string>): Json {
 }
 
 /** Null when nobody owns the name, and when its value holds a marker: a member's data must never choose a secret. */
-function lookUp(name: string, scope: Scope, missing: Set<string>): Json {
+function lookUp(name: string, scope: Scope, missing: string[]): Json {
   const value = scope.lookup(name)
   if (value !== undefined && !holdsMark(value)) return value
-  missing.add(name)
+  missing.push(name)
   return null
 }
 
@@ -147,7 +155,7 @@ export function holdsMark(value: Json): boolean {
   return Object.hasOwn(value, SECRET_MARK) || Object.values(value).some(holdsMark)
 }
 
-function secretPart(part: Template['parts'][number], scope: Scope, missing: Set<string>): Json {
+function secretPart(part: Template['parts'][number], scope: Scope, missing: string[]): Json {
   if (typeof part === 'string') return part
   if (isSecretName(part.name)) return { ref: part.name.slice(SECRET_PREFIX.length).trim() }
   return textOf(lookUp(part.name, scope, missing))

@@ -6,18 +6,17 @@ import { enqueueNew, withdraw } from '../bus/outbox.ts'
 import { writeChanges } from '../db/changes.ts'
 import { type Counts, copyCounts } from '../db/counts.ts'
 import type { Db, Tx } from '../db/db.ts'
+import { loadMembers, loadPhases, lockBatch } from '../db/facts.ts'
+import { loadMarks } from '../db/phases.ts'
 import {
   type LoadedSteps,
-  loadMembers,
-  loadPhases,
   loadStepsOfBatch,
   loadStepsOfMembers,
-  lockBatch,
   planIn,
+  type ShortStep,
   type StepRow,
   stepOf,
-} from '../db/facts.ts'
-import { loadMarks } from '../db/phases.ts'
+} from '../db/step-facts.ts'
 import {
   countOutstanding,
   findContended,
@@ -264,7 +263,7 @@ export async function refreshMarks(tx: Tx, draft: Draft): Promise<void> {
 /** Init steps and the rollback of init into the draft. */
 export async function bringBatchSteps({ tx, draft, door }: Visit): Promise<void> {
   const rows = await loadStepsOfBatch(tx, draft.batch.id)
-  await addSteps(door, tx, draft, { rows, fresh: [] })
+  await addSteps(door, tx, draft, { rows, short: [] })
 }
 
 async function addSteps(
@@ -274,7 +273,7 @@ async function addSteps(
   loaded: LoadedSteps,
   newIds: ReadonlySet<number> = new Set(),
 ): Promise<void> {
-  const { rows, fresh } = loaded
+  const { rows, short } = loaded
   for (const version of versionsOf(loaded)) {
     if (draft.runbooks.has(version)) continue
     const runbook = await door.runbooks.get(tx, draft.batch.runbookName, version)
@@ -286,36 +285,49 @@ async function addSteps(
     const plan = planIn(row) ?? planOfPhaseStep(listFor(row), row.stepName, row)
     steps.push(stepOf(row, plan))
   }
-  for (const one of fresh) {
+  for (const one of short) {
     const list = listFor(one)
-    const plan = planOfPhaseStep(list, list?.[one.place]?.name ?? `at place ${one.place}`, one)
-    const owner = { kind: 'phase', phaseId: one.phaseId, memberId: one.memberId } as const
-    steps.push({ ...pendingStep(plan, owner), id: one.id, wait: one.wait })
+    const name = list?.[one.place]?.name ?? `at place ${one.place}`
+    steps.push(stepInShort(one, planOfPhaseStep(list, name, one)))
   }
   // By id, so that what is decided does not depend on the order in which the database finds rows.
   steps.sort((a, b) => a.id - b.id)
-  for (const step of steps) draft.addSteps([step], { isNew: newIds.has(step.id) })
+  for (const step of steps) draft.addStep(step, newIds.has(step.id))
 }
 
-function versionsOf({ rows, fresh }: LoadedSteps): ReadonlySet<number> {
+function stepInShort({ id, phaseId, memberId, wait, job }: ShortStep, plan: StepPlan): Step {
+  const step = pendingStep(plan, { id, kind: 'phase', phaseId, memberId })
+  step.wait = wait
+  if (job === null) return step
+  step.status = 'dispatched'
+  step.attempt = job.attempt
+  step.retryCount = job.retryCount
+  step.wasTaken = job.wasTaken
+  step.jobId = job.jobId
+  step.deadlineAt = job.deadlineAt
+  return step
+}
+
+function versionsOf({ rows, short }: LoadedSteps): ReadonlySet<number> {
   const versions = new Set<number>()
   for (const { runbookVersion } of rows) versions.add(runbookVersion)
-  for (const { runbookVersion } of fresh) versions.add(runbookVersion)
+  for (const { runbookVersion } of short) versions.add(runbookVersion)
   return versions
 }
 
 type PhaseStep = Pick<StepRow, 'id' | 'phaseId' | 'runbookVersion'>
 type Definitions = ReturnType<typeof listOf>
 
-/** The runbook's list that a phase step stands in, looked up once for all steps of a phase and version. */
+/** The runbook's list that a phase step stands in, looked up once for a run of steps of one phase and version. */
 function listsOf(draft: Draft): (step: PhaseStep) => Definitions {
-  const known = new Map<string, Definitions>()
+  let last: { phaseId: number | null; runbookVersion: number; list: Definitions } | undefined
   return ({ phaseId, runbookVersion }) => {
-    const key = `${phaseId}@${runbookVersion}`
-    if (!known.has(key)) {
-      known.set(key, listOf(draft, { kind: 'phase', phaseId, originStepId: null }, runbookVersion))
+    // Step after step is of the same phase.
+    if (last?.phaseId !== phaseId || last.runbookVersion !== runbookVersion) {
+      const list = listOf(draft, { kind: 'phase', phaseId, originStepId: null }, runbookVersion)
+      last = { phaseId, runbookVersion, list }
     }
-    return known.get(key)
+    return last.list
   }
 }
 

@@ -11,7 +11,7 @@ import { removeMember } from '../domain/decide/membership.ts'
 import { advanceMember } from '../domain/decide/next.ts'
 import { onResult } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
-import { type Message, parseJobId } from '../domain/messages.ts'
+import { type JobName, type Message, parseJobId } from '../domain/messages.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { changeMembers } from './beside.ts'
 import {
@@ -33,6 +33,8 @@ interface Addressed {
   readonly message: Message
   readonly batchId: number
   readonly step: StepOwner | null
+  /** What the job id of a result says; null when it is none of ours. */
+  readonly job: JobName | null
 }
 
 const ACTOR = 'orchestrator'
@@ -70,7 +72,8 @@ async function findBatches(
   messages: readonly Message[],
   verdicts: Verdict[],
 ): Promise<Addressed[]> {
-  const stepIds = messages.flatMap((message) => stepIdOf(message) ?? [])
+  const jobs = messages.map(jobOf)
+  const stepIds = messages.flatMap((message, index) => stepIdOf(message, jobs[index]!) ?? [])
   const phaseIds = messages.flatMap((message) =>
     message.messageType === 'phase-due' ? [message.phaseExecutionId] : [],
   )
@@ -92,7 +95,8 @@ async function findBatches(
         description: 'A job came to the orchestrator; jobs go to workers.',
       }
     } else {
-      const stepId = stepIdOf(message)
+      const job = jobs[index]!
+      const stepId = stepIdOf(message, job)
       const step = stepId === null ? null : (owners.get(stepId) ?? null)
       const batchId =
         message.messageType === 'phase-due'
@@ -101,7 +105,7 @@ async function findBatches(
       const isMissing = step === null && needsStep(message)
       const isForeign = 'batchMemberId' in message && members.get(message.batchMemberId) !== batchId
       if (batchId === undefined || isMissing || isForeign) verdicts[index] = unknown(message)
-      else found.push({ index, message, batchId, step })
+      else found.push({ index, message, batchId, step, job })
     }
   }
   return found
@@ -119,9 +123,12 @@ async function batchesOfMembers(
 const needsStep = ({ messageType }: Message): boolean =>
   messageType === 'worker-result' || messageType === 'poll-check' || messageType === 'retry-check'
 
+const jobOf = (message: Message): JobName | null =>
+  message.messageType === 'worker-result' ? parseJobId(message.jobId) : null
+
 /** The step that a message is about: by its job id, which says more than the correlation that foreign workers may garble. */
-function stepIdOf(message: Message): number | null {
-  if (message.messageType === 'worker-result') return parseJobId(message.jobId)?.stepId ?? null
+function stepIdOf(message: Message, job: JobName | null): number | null {
+  if (message.messageType === 'worker-result') return job?.stepId ?? null
   if (message.messageType === 'poll-check' || message.messageType === 'retry-check')
     return message.stepExecutionId
   return null
@@ -193,14 +200,14 @@ async function handleGroup(
 }
 
 /** Most likely it touches nothing but its member. A failure may be the member's last one, which is counted on the batch. */
-function isOfMember({ message, step }: Addressed): boolean {
+function isOfMember({ message, step, job }: Addressed): boolean {
   if (message.messageType !== 'worker-result' || message.status === 'Failure') return false
-  return step !== null && step.memberId !== null && parseJobId(message.jobId)?.kind === 'phase'
+  return step !== null && step.memberId !== null && job?.kind === 'phase'
 }
 
 async function decideAll(visit: Visit, group: readonly Addressed[]): Promise<void> {
   await bringFacts(visit, group)
-  for (const one of group) await decideOne(visit, one)
+  for (const one of group) decideOne(visit, one)
 }
 
 async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<void> {
@@ -226,12 +233,10 @@ const membersIn = (
 ): number[] =>
   group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : []))
 
-async function decideOne({ draft }: Visit, { message, step }: Addressed): Promise<void> {
+function decideOne({ draft }: Visit, { message, step }: Addressed): void {
   switch (message.messageType) {
-    case 'worker-result': {
-      const error = typeof message.error === 'string' ? { message: message.error } : message.error
-      return onResult(draft, draft.steps.get(step!.id)!, { ...message, error })
-    }
+    case 'worker-result':
+      return onResult(draft, draft.steps.get(step!.id)!, message)
     case 'poll-check':
     case 'retry-check':
       return onWake(draft, draft.steps.get(step!.id)!)

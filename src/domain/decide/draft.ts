@@ -91,13 +91,13 @@ export class Draft {
   wantsWithdrawal = false
 
   readonly #phaseById: Map<number, Phase>
-  readonly #statusLoaded = new Map<number, StepStatus | null>()
-  readonly #memberStatusLoaded = new Map<number, MemberStatus>()
-  /** What the counters stand for so far: the loaded statuses at first, moved along by each count. */
-  readonly statusCounted = new Map<number, StepStatus | null>()
-  readonly memberStatusCounted = new Map<number, MemberStatus>()
-  /** Steps that had a row in the table of waits when they were loaded. */
-  readonly #waitsLoaded = new Set<number>()
+  // What things were is noted when they first change: most of what is loaded never does.
+  readonly #statusLoaded = new Map<Step, StepStatus | null>()
+  readonly #memberStatusLoaded = new Map<Member, MemberStatus>()
+  readonly #statusCounted = new Map<Step, StepStatus>()
+  readonly #memberStatusCounted = new Map<Member, MemberStatus>()
+  /** Steps whose waiting changed and that had a row in the table of waits when they were loaded. */
+  readonly #waitsLoaded = new Set<Step>()
   /** Steps of which more changed than that this transaction inserted them. */
   readonly #movedSteps = new Set<Step>()
   readonly batchStatusLoaded: BatchStatus
@@ -121,34 +121,32 @@ export class Draft {
     for (const member of members) {
       if (this.members.has(member.id)) continue
       this.members.set(member.id, member)
-      this.#memberStatusLoaded.set(member.id, member.status)
-      this.memberStatusCounted.set(member.id, member.status)
     }
   }
 
   addSteps(steps: readonly Step[], { isNew = false } = {}): void {
-    for (const step of steps) {
-      if (this.steps.has(step.id)) continue
-      this.#register(step, isNew ? null : step.status)
-    }
+    for (const step of steps) this.addStep(step, isNew)
   }
 
-  #register(step: Step, statusLoaded: StepStatus | null): void {
+  addStep(step: Step, isNew: boolean): void {
+    if (!this.steps.has(step.id)) this.#register(step, isNew)
+  }
+
+  #register(step: Step, isNew: boolean): void {
     this.steps.set(step.id, step)
-    this.#statusLoaded.set(step.id, statusLoaded)
-    this.statusCounted.set(step.id, statusLoaded)
     const siblings = this.stepsOfMember.get(step.memberId)
     if (siblings) siblings.push(step)
     else this.stepsOfMember.set(step.memberId, [step])
-    if (step.wait !== null) this.#waitsLoaded.add(step.id)
-    if (statusLoaded === null) this.changedSteps.add(step)
+    if (!isNew) return
+    this.#statusLoaded.set(step, null)
+    this.changedSteps.add(step)
   }
 
   /** A row that this decision makes. */
   newStep(step: Omit<Step, 'id'>): Step {
     const made: Step = { ...step, id: this.#nextNewId-- }
     this.newSteps.push(made)
-    this.#register(made, null)
+    this.#register(made, true)
     return made
   }
 
@@ -177,12 +175,32 @@ export class Draft {
     return (this.stepsOfMember.get(memberId) ?? []).filter((step) => step.kind === kind)
   }
 
+  /** Null for a row that this transaction made. */
   statusLoaded(step: Step): StepStatus | null {
-    return this.#statusLoaded.get(step.id) ?? null
+    const loaded = this.#statusLoaded.get(step)
+    return loaded === undefined ? step.status : loaded
+  }
+
+  /** What the counters stand for so far: the loaded status at first, moved along by each count. */
+  statusCounted(step: Step): StepStatus | null {
+    return this.#statusCounted.get(step) ?? this.statusLoaded(step)
+  }
+
+  memberStatusCounted(member: Member): MemberStatus {
+    return this.#memberStatusCounted.get(member) ?? this.memberStatusLoaded(member)
+  }
+
+  /** Says that the counters are up to date with it. */
+  noteStepCounted(step: Step): void {
+    this.#statusCounted.set(step, step.status)
+  }
+
+  noteMemberCounted(member: Member): void {
+    this.#memberStatusCounted.set(member, member.status)
   }
 
   hadWait(step: Step): boolean {
-    return this.#waitsLoaded.has(step.id)
+    return this.#waitsLoaded.has(step)
   }
 
   /** False for a row that is still just as it was inserted. */
@@ -191,7 +209,7 @@ export class Draft {
   }
 
   memberStatusLoaded(member: Member): MemberStatus {
-    return this.#memberStatusLoaded.get(member.id)!
+    return this.#memberStatusLoaded.get(member) ?? member.status
   }
 
   phaseStatusLoaded(phase: Phase): PhaseStatus {
@@ -200,13 +218,10 @@ export class Draft {
 
   moveStep(step: Step, event: StepEvent, because: string, change: Partial<Step> = {}): void {
     const from = step.status
+    this.#touch(step)
     Object.assign(step, change)
     step.status = moved('step', event, from) as StepStatus
-    this.#touch(step)
-    this.#record('step', event, from, step.status, because, {
-      step,
-      details: null,
-    })
+    this.#record('step', event, from, step.status, because, { step })
   }
 
   moveMember(
@@ -216,6 +231,7 @@ export class Draft {
     change: Partial<Member> = {},
   ): void {
     const from = member.status
+    if (!this.#memberStatusLoaded.has(member)) this.#memberStatusLoaded.set(member, from)
     Object.assign(member, change)
     member.status = moved('member', event, from) as MemberStatus
     this.changedMembers.add(member)
@@ -270,11 +286,13 @@ export class Draft {
   }
 
   changeStep(step: Step, change: Partial<Step>): void {
-    Object.assign(step, change)
     this.#touch(step)
+    Object.assign(step, change)
   }
 
+  /** Before the change: the first one notes the status that was loaded. */
   #touch(step: Step): void {
+    if (!this.#statusLoaded.has(step)) this.#statusLoaded.set(step, step.status)
     this.changedSteps.add(step)
     this.#movedSteps.add(step)
   }
@@ -286,6 +304,7 @@ export class Draft {
 
   setWait(step: Step, wait: Wait | null): void {
     if (step.wait === null && wait === null) return
+    if (step.wait !== null && !this.changedWaits.has(step)) this.#waitsLoaded.add(step)
     step.wait = wait
     this.changedWaits.add(step)
   }

@@ -17,19 +17,23 @@ const FUSE_MIN_FAILED = 10
 
 /** Brings the counters up to date with the rows. May be called again after more decisions. */
 export function count(draft: Draft): void {
-  const touched = new Set<Member>(draft.changedMembers)
-  for (const step of draft.changedSteps) {
-    if (step.kind === 'phase') touched.add(draft.member(step.memberId!))
+  for (const member of draft.changedMembers) {
+    if (draft.memberStatusCounted(member) === member.status) continue
+    const phaseIds = draft.siblings(member.id, 'phase').map((step) => step.phaseId!)
+    for (const phaseId of new Set(phaseIds)) countInPhase(draft, member, phaseId)
+    countMember(draft, member)
   }
-  for (const member of touched) countOutcomes(draft, member)
-  for (const step of draft.changedSteps) countStep(draft, step)
-  for (const member of touched) countMember(draft, member)
+  for (const step of draft.changedSteps) {
+    if (draft.statusCounted(step) === step.status) continue
+    if (step.kind === 'phase') countInPhase(draft, draft.member(step.memberId!), step.phaseId!)
+    else countStep(draft, step)
+  }
 }
 
 function countStep(draft: Draft, step: Step): void {
-  const before = draft.statusCounted.get(step.id) ?? null
+  const before = draft.statusCounted(step)
   if (before === step.status) return
-  draft.statusCounted.set(step.id, step.status)
+  draft.noteStepCounted(step)
   const phase = draft.phaseOf(step)
   if (phase) {
     if (before) phase.steps[before]--
@@ -46,9 +50,8 @@ function countStep(draft: Draft, step: Step): void {
 }
 
 function countMember(draft: Draft, member: Member): void {
-  const before = draft.memberStatusCounted.get(member.id)
-  if (!before || before === member.status) return
-  draft.memberStatusCounted.set(member.id, member.status)
+  const before = draft.memberStatusCounted(member)
+  draft.noteMemberCounted(member)
   const { batch } = draft
   const by = (status: MemberStatus) => Number(member.status === status) - Number(before === status)
   draft.changeBatch({
@@ -60,35 +63,49 @@ function countMember(draft: Draft, member: Member): void {
 
 type Outcome = 'passed' | 'failed' | 'stopped' | 'removed' | 'open'
 
-/** How a member stands in a phase, from its steps there that are not passed. Passed ones need not be among the facts. */
-export function outcomeOf(statuses: readonly StepStatus[], member: MemberStatus): Outcome {
-  if (statuses.every(isPassed)) return 'passed'
-  if (statuses.some(isFailed)) return 'failed'
-  if (statuses.some(isOpen)) return 'open'
-  return member === 'removed' ? 'removed' : 'stopped'
+/**
+ * How a member stands in a phase, from its steps there that are not passed. Passed ones need not be among the facts. Those without
+ * a status are left out; without any there is no outcome.
+ */
+export function outcomeOf<T>(
+  steps: readonly T[],
+  statusOf: (step: T) => StepStatus | null,
+  member: MemberStatus,
+): Outcome | null {
+  let outcome: Outcome | null = null
+  for (const step of steps) {
+    const status = statusOf(step)
+    if (status === null) continue
+    if (isFailed(status)) return 'failed'
+    if (isOpen(status)) outcome = 'open'
+    else if (isPassed(status)) outcome ??= 'passed'
+    else if (outcome !== 'open') outcome = member === 'removed' ? 'removed' : 'stopped'
+  }
+  return outcome
 }
 
-function countOutcomes(draft: Draft, member: Member): void {
-  const byPhase = Map.groupBy(draft.siblings(member.id, 'phase'), (step) => step.phaseId!)
-  const memberBefore = draft.memberStatusCounted.get(member.id)!
-  for (const [phaseId, steps] of byPhase) {
-    const known = steps
-      .map((step) => draft.statusCounted.get(step.id) ?? null)
-      .filter((status) => status !== null)
-    const before = known.length > 0 ? outcomeOf(known, memberBefore) : null
-    const now = outcomeOf(
-      steps.map((step) => step.status),
-      member.status,
-    )
-    if (before === now) continue
-    const phase = draft.phase(phaseId)
-    if (before === null) phase.members.total++
-    else if (before !== 'open') phase.members[before]--
-    if (now !== 'open') phase.members[now]++
-    // Whoever failed, was seen and then repaired must not hide the next one who fails.
-    phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
-    draft.changedPhases.add(phase)
-  }
+/** How the member stands in one phase, and each of its steps there. */
+function countInPhase(draft: Draft, member: Member, phaseId: number): void {
+  const steps = draft.stepsOfMember.get(member.id)!
+  const before = outcomeOf(
+    steps,
+    (step) => (step.phaseId === phaseId ? draft.statusCounted(step) : null),
+    draft.memberStatusCounted(member),
+  )
+  const now = outcomeOf(
+    steps,
+    (step) => (step.phaseId === phaseId ? step.status : null),
+    member.status,
+  )
+  for (const step of steps) if (step.phaseId === phaseId) countStep(draft, step)
+  if (before === now || now === null) return
+  const phase = draft.phase(phaseId)
+  if (before === null) phase.members.total++
+  else if (before !== 'open') phase.members[before]--
+  if (now !== 'open') phase.members[now]++
+  // Whoever failed, was seen and then repaired must not hide the next one who fails.
+  phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
+  draft.changedPhases.add(phase)
 }
 
 const openSteps = ({ steps }: Phase): number => steps.pending + steps.dispatched + steps.polling

@@ -82,10 +82,11 @@ export function listOf(
   }
 }
 
-/** A pending row of the given plan, not sent and not waiting. */
+/** A pending row of the given plan, not sent and not waiting. The draft gives it an id. */
 export function pendingStep(
   plan: StepPlan,
   owner: {
+    id?: number
     kind: StepKind
     phaseId?: number
     memberId: number | null
@@ -93,8 +94,10 @@ export function pendingStep(
     originAttempt?: number
     removalNumber?: number
   },
-): Omit<Step, 'id'> {
+): Step {
+  // The fields in the order of `stepOf` in db/step-facts.ts: all steps have one shape then, which V8 finds fields in fastest.
   return {
+    id: owner.id ?? 0,
     kind: owner.kind,
     phaseId: owner.phaseId ?? null,
     memberId: owner.memberId,

@@ -1,6 +1,6 @@
 // Sending: the queue of steps that may go out, the slots there are, the words resolved into a job.
 // A step is resolved when it is sent and again at every retry, from the data of that moment; a re-poll repeats what was sent.
-import type { Step, Variables } from '../facts.ts'
+import type { Batch, Step, Variables } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
@@ -17,14 +17,16 @@ const MAX_PARAMS_CHARS = 200_000
 
 /** Sends queued steps while their worker has room. `room` is used up as it goes. */
 export function sendQueued(draft: Draft, room: Map<string, number>): void {
-  const queued = [...draft.steps.values()].filter((step) => step.wait?.what === 'slot')
+  const queued: Step[] = []
+  for (const step of draft.steps.values()) if (step.wait?.what === 'slot') queued.push(step)
   queued.sort(
     (a, b) => priorityOf(a) - priorityOf(b) || +a.wait!.since - +b.wait!.since || a.id - b.id,
   )
+  const ofBatch = namesOf(draft.batch)
   for (const step of queued) {
     const left = room.get(step.plan.workerId) ?? 0
     if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
-    if (send(draft, step)) room.set(step.plan.workerId, left - 1)
+    if (send(draft, step, ofBatch)) room.set(step.plan.workerId, left - 1)
   }
 }
 
@@ -40,9 +42,9 @@ function maySend({ batch }: Draft, step: Step): boolean {
 }
 
 /** True when a job went out. */
-function send(draft: Draft, step: Step): boolean {
+function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   if (step.status === 'polling') return repoll(draft, step)
-  const words = resolve(draft, step)
+  const words = resolve(draft, step, ofBatch)
   if ('error' in words) {
     draft.setWait(step, null)
     failStep(draft, step, 'unresolved', words.error)
@@ -118,12 +120,13 @@ function recordJob(draft: Draft, step: Step, jobId: string): void {
 function resolve(
   draft: Draft,
   step: Step,
+  ofBatch: Variables,
 ): { functionName: string; params: Json } | { error: string } {
   const definition = definitionOf(draft, step)
   if (!definition) {
     return { error: `version ${step.plan.runbookVersion} has no step "${step.plan.stepName}"` }
   }
-  const scope = scopeFor(draft, step)
+  const scope = scopeFor(draft, step, ofBatch)
   const name = resolveTemplates(definition.function, scope)
   const params = resolveTemplates(definition.params, scope)
   if (!name.ok || !params.ok) {
@@ -146,21 +149,28 @@ const sayMissing = ({ name, nearest }: { name: string; nearest: string | null })
 
 const NOTHING: Variables = {}
 
-function scopeFor(draft: Draft, step: Step): Scope {
-  const { batch } = draft
+function scopeFor(draft: Draft, step: Step, ofBatch: Variables): Scope {
   const member = step.memberId === null ? null : draft.member(step.memberId)
-  const special = {
-    _batch_id: batch.id,
-    _batch_start_time: batch.startTime?.toISOString() ?? null,
-  }
-  return scopeOf([special, member?.outputs ?? NOTHING, batch.outputs, member?.data ?? NOTHING])
+  return scopeOf([
+    ofBatch,
+    member?.outputs ?? NOTHING,
+    draft.batch.outputs,
+    member?.data ?? NOTHING,
+  ])
 }
+
+/** The names that every batch has. */
+const namesOf = ({ id, startTime }: Batch): Variables => ({
+  _batch_id: id,
+  _batch_start_time: startTime?.toISOString() ?? null,
+})
 
 /** Characters of text in a value, roughly: enough to tell a large one without writing it all out. */
 function roughSize(value: Json): number {
   if (typeof value === 'string') return value.length
   if (value === null || typeof value !== 'object') return 8
   let size = 2
-  for (const [key, inner] of Object.entries(value)) size += key.length + roughSize(inner)
+  if (Array.isArray(value)) for (const inner of value) size += roughSize(inner)
+  else for (const key of Object.keys(value)) size += key.length + roughSize(value[key]!)
   return size
 }

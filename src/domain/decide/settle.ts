@@ -128,15 +128,15 @@ function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
 export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined): void {
   const wanted = Object.entries(definitionOf(draft, step)?.outputParams ?? {})
   if (wanted.length === 0) return
-  const fields = isObject(payload) ? Object.entries(payload) : []
+  const names = isObject(payload) ? Object.keys(payload) : []
   const found: Record<string, Json> = {}
   const missing: string[] = []
   for (const [variable, field] of wanted) {
-    const hit = fields.find(([name]) => name.toLowerCase() === field.toLowerCase())
-    if (hit) found[variable] = hit[1]
+    const name = names.find((one) => one === field || one.toLowerCase() === field.toLowerCase())
+    if (name !== undefined) found[variable] = (payload as Record<string, Json>)[name]!
     else missing.push(field)
   }
-  if (Object.keys(found).length > 0) draft.addOutputs(step, found)
+  if (missing.length < wanted.length) draft.addOutputs(step, found)
   if (missing.length > 0) {
     const shape = isObject(payload) ? 'the result lacks' : 'the result is no object, so it lacks'
     draft.note('outputs_missing', `${shape} ${missing.join(', ')}`, { step })

@@ -196,8 +196,8 @@ function stepOf(id: number, text: StepText, phases: readonly Phase[], runbook: R
   const index = list?.findIndex((one) => one.name === name) ?? -1
   if (index < 0) throw new Error(`the runbook has no ${where}`)
   const bare: Step = {
-    id,
     ...pendingStep(planOf(list![index]!, index, 1), {
+      id,
       kind,
       memberId: member === '-' ? null : Number(member),
       ...(kind === 'phase' && { phaseId: phases.find((phase) => phase.name === place)!.id }),
