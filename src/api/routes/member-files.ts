@@ -9,9 +9,11 @@ import type { Runbook } from '../../domain/runbook.ts'
 import { addMembers, createBatch, hashOf } from '../../engine/create.ts'
 import type { Door } from '../../engine/door.ts'
 import { takeBackMembers } from '../../engine/members.ts'
+import type { Order } from '../../engine/operate.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { runOrTry } from '../dry-run.ts'
 import { type MemberFile, readMemberFile } from '../member-file.ts'
 import { change, type Route } from '../route.ts'
 import { count, id, name, reason, yesOrNo } from '../shapes.ts'
@@ -49,10 +51,10 @@ const createRoute = change({
   answers: { 200: created, 201: created },
   prepare: async ({ door, body }) =>
     checkedFile(await requireRunbook(door, body.runbookName), body.file),
-  handle: async ({ door, query: { dryRun }, body, by }, prepared) => {
+  handle: async ({ door: outer, query: { dryRun }, body, by }, prepared) => {
     const { runbook, file } = await stillFits(
       prepared,
-      await requireRunbook(door, body.runbookName),
+      await requireRunbook(outer, body.runbookName),
       body.file,
     )
     const about = {
@@ -62,24 +64,26 @@ const createRoute = change({
         .map((phase) => phase.name),
       warnings: [...file.warnings],
     }
+    const { line, tag } = await runOrTry(outer, dryRun, async (door) => {
+      const { batchId } = await createBatch(door, {
+        runbookName: runbook.name,
+        sourceTime: null,
+        members: file,
+        createdBy: by.name,
+      })
+      return loadBatchState(door.db, batchId)
+    })
     if (dryRun) {
       const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
       return { status: 200, body: nothing, noted: null }
     }
-    const { batchId } = await createBatch(door, {
-      runbookName: runbook.name,
-      sourceTime: null,
-      members: file,
-      createdBy: by.name,
-    })
-    const { line, tag } = await loadBatchState(door.db, batchId)
     return {
       status: 201,
-      body: { batchId, isDryRun: false, batch: shownBatch(line), ...about },
+      body: { batchId: line.id, isDryRun: false, batch: shownBatch(line), ...about },
       etag: tag,
-      headers: { location: `/api/batches/${batchId}` },
+      headers: { location: `/api/batches/${line.id}` },
       noted: {
-        subject: `batch ${batchId}`,
+        subject: `batch ${line.id}`,
         reason: body.reason ?? null,
         after: { runbook: runbook.name, members: file.length, file: body.file.sha256 },
       },
@@ -137,25 +141,18 @@ const addRoute = change({
   answers: { 200: added, 201: added },
   prepare: async ({ door, params: { batchId }, body }) =>
     checkedFile(await runbookOf(door, (await loadBatchState(door.db, batchId)).line), body.file),
-  handle: async ({ door, params: { batchId }, query: { dryRun }, body, by, ifMatch }, prepared) => {
-    const { line } = await lockBatchState(door, batchId, ifMatch)
-    requireManual(line)
-    const { file } = await stillFits(prepared, await runbookOf(door, line), body.file)
-    const { known, removed, skipped } = await sortOut(door, batchId, file, dryRun)
-    let takenBack = removed.length
-    if (!dryRun) {
-      await addMembers(door, batchId, file, by.name)
+  handle: async (
+    { door: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch },
+    prepared,
+  ) => {
+    const { counts, skipped, warnings } = await runOrTry(outer, dryRun, async (door) => {
+      const { line } = await lockBatchState(door, batchId, ifMatch)
+      requireManual(line)
+      const { file } = await stillFits(prepared, await runbookOf(door, line), body.file)
       const why = body.reason ?? 'added again from a member file'
-      const order = { batchId, memberIds: removed, actor: by.name, reason: why }
-      const { done, refused } = await takeBackMembers(door, { ...order, event: 'readd' })
-      takenBack = done.length
-      skipped.push(...refused)
-    }
-    const counts = {
-      addedCount: file.length - known,
-      takenBackCount: takenBack,
-      skippedCount: skipped.length,
-    }
+      const added = await addFile(door, { batchId, actor: by.name, reason: why }, file)
+      return { ...added, warnings: [...file.warnings] }
+    })
     const after = { ...counts, file: body.file.sha256 }
     return {
       status: dryRun ? 200 : 201,
@@ -164,12 +161,28 @@ const addRoute = change({
         isDryRun: dryRun,
         ...counts,
         skipped: skipped.slice(0, SKIPPED_LISTED_MAX),
-        warnings: [...file.warnings],
+        warnings,
       },
       noted: dryRun ? null : { subject: `batch ${batchId}`, reason: body.reason ?? null, after },
     }
   },
 })
+
+/** Those who are new join, those who were removed come back with what the file says of them now. */
+async function addFile(door: Door, order: Order, file: MemberFile) {
+  const { batchId, actor } = order
+  const { known, removed, skipped } = await sortOut(door, batchId, file)
+  await addMembers(door, batchId, file, actor)
+  const back = { ...order, memberIds: removed, event: 'readd' } as const
+  const { done, refused } = await takeBackMembers(door, back)
+  skipped.push(...refused)
+  const counts = {
+    addedCount: file.length - known,
+    takenBackCount: done.length,
+    skippedCount: skipped.length,
+  }
+  return { counts, skipped }
+}
 
 /** Whoever joins gets the steps of the active version, so its columns are the ones that are needed. */
 async function runbookOf(door: Door, { runbookName, runbookVersion }: BatchState['line']) {
@@ -185,12 +198,7 @@ interface SortedOut {
   readonly skipped: { memberId: number; reason: string }[]
 }
 
-async function sortOut(
-  { db }: Door,
-  batchId: number,
-  file: MemberFile,
-  dryRun: boolean,
-): Promise<SortedOut> {
+async function sortOut({ db }: Door, batchId: number, file: MemberFile): Promise<SortedOut> {
   const removed: number[] = []
   const skipped: SortedOut['skipped'] = []
   for await (const page of file.pages()) {
@@ -208,8 +216,7 @@ async function sortOut(
       const data = JSON.stringify(given.data)
       fresh.push({ memberId, key: given.key, data, hash: hashOf(given.data) })
     }
-    if (fresh.length > 0 && !dryRun)
-      await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
+    if (fresh.length > 0) await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
   }
   return { known: removed.length + skipped.length, removed, skipped }
 }
