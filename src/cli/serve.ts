@@ -165,23 +165,9 @@ const apiOf = (shared: Shared): Api =>
     clockReport: () => shared.clockReport,
   })
 
-/** The scheduler's preview in the shape that the API asks for. */
 function previewOf({ db, clock, config }: Shared): Preview {
   const sources = sourcesFrom(config, clock)
-  return async (runbook, stopping) => {
-    const { batchGroups, batchGroupCount, problems, problemCount, durationMs, ...same } =
-      await previewSource({ db, sources, runbook, now: clock.now(), stopping })
-    const groups = batchGroups.map(({ batchTime, memberCount }) => ({
-      time: batchTime?.toISOString() ?? 'immediate',
-      rows: memberCount,
-    }))
-    return {
-      ...same,
-      groups: { total: batchGroupCount, first: groups },
-      problems: { total: problemCount, first: problems },
-      tookMs: durationMs,
-    }
-  }
+  return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
 }
 
 /** Stops in the reverse order of starting; the database is closed whatever happened before. */

@@ -25,7 +25,7 @@ export interface Preview {
   readonly rowCount: number
   /** The first groups by time, and how many there are. Immediate runbooks have one, without a time. */
   readonly batchGroups: readonly { readonly batchTime: Date | null; readonly memberCount: number }[]
-  readonly batchGroupCount: number
+  readonly groupCount: number
   readonly problems: readonly Issue[]
   readonly problemCount: number
   readonly durationMs: number
@@ -78,7 +78,7 @@ export async function previewSource(request: PreviewRequest): Promise<Preview> {
       batchTime: isImmediate ? null : new Date(timeMs),
       memberCount,
     })),
-    batchGroupCount: groups.length,
+    groupCount: groups.length,
     problems: reading.issues.first.slice(0, NAMED_MAX),
     problemCount: reading.issues.total,
     durationMs: +clock.now() - startedMs,

@@ -50,7 +50,7 @@ it('of a text that was never published: everybody is new', () =>
       { batchTime: new Date('2026-03-03T14:00:00Z'), memberCount: 2 },
       { batchTime: new Date('2026-03-04T14:00:00Z'), memberCount: 1 },
     ])
-    assert.deepEqual([preview.batchGroupCount, preview.problemCount, preview.durationMs], [2, 1, 0])
+    assert.deepEqual([preview.groupCount, preview.problemCount, preview.durationMs], [2, 1, 0])
     assert.deepEqual(
       preview.problems.map(({ kind, key, column }) => [kind, key, column]),
       [['unusable', 'user4@contoso.example', 'When']],

@@ -6,10 +6,9 @@ import { templateOf } from '../../domain/member-columns.ts'
 import type { Runbook } from '../../domain/runbook.ts'
 import type { Door } from '../../engine/door.ts'
 import { MatoolkitError } from '../../errors.ts'
-import type { PreviewResult } from '../preview.ts'
 import { type Route, read } from '../route.ts'
 import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { count, json, maybeText, name } from '../shapes.ts'
+import { count, json, maybeText, maybeTime, name } from '../shapes.ts'
 
 /** The active version, read. */
 export async function requireRunbook(door: Door, runbookName: string): Promise<Runbook> {
@@ -49,7 +48,9 @@ const previewed = z
     rowCount: count,
     columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
     sample: z.array(z.record(z.string(), json)).meta({ description: 'The first 100 rows.' }),
-    batchGroups: z.array(z.strictObject({ batchTime: z.string(), memberCount: count })),
+    batchGroups: z
+      .array(z.strictObject({ batchTime: maybeTime, memberCount: count }))
+      .meta({ description: 'By time. Without batch times there is one, without a time.' }),
     groupCount: count,
     problems: z.array(
       z.strictObject({
@@ -65,22 +66,6 @@ const previewed = z
     nextTick,
   })
   .meta({ id: 'Preview' })
-
-const shown = (found: PreviewResult): z.output<typeof previewed> =>
-  previewed.parse({
-    rowCount: found.rowCount,
-    columns: found.columns,
-    sample: found.sample,
-    batchGroups: found.groups.first.map(({ time, rows }) => ({
-      batchTime: time,
-      memberCount: rows,
-    })),
-    groupCount: found.groups.total,
-    problems: found.problems.first,
-    problemCount: found.problems.total,
-    durationMs: found.tookMs,
-    nextTick: found.nextTick,
-  })
 
 const previewRoute = read({
   method: 'POST',
@@ -119,7 +104,7 @@ const previewRoute = read({
         ? await requireRunbook(door, params.name)
         : requireNamed(requireValid(body.yamlContent), params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
-    return { status: 200, body: shown(await preview(runbook, signal)) }
+    return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
   },
 })
 
