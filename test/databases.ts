@@ -1,5 +1,6 @@
 // Fresh databases for tests, with the schema and nothing in it. A suite that must hold on both runs `for (const database of DATABASES)`.
 import { readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import type { Db } from '../src/db/db.ts'
 import { openPglite, PARSERS, SESSION, wrapPglite } from '../src/db/pglite.ts'
@@ -26,11 +27,18 @@ export const DATABASES: readonly DatabaseKind[] = [
   { kind: 'postgres', open: openTestPostgres, openEmpty: openEmptyPostgres },
 ]
 
-/** The copy was not shut down: it recovers, and the timer that would report on that never ends, nor does the process. */
-const START = [...PGlite.defaultStartParams, '-c', 'log_startup_progress_interval=0']
+const START = [
+  ...PGlite.defaultStartParams,
+  // The copy was not shut down and recovers; the timer that would report on that never ends, and the process with it.
+  ...['-c', 'log_startup_progress_interval=0'],
+  // No test has as much data: a fifth of the time to open it went into memory that is never used.
+  ...['-c', 'shared_buffers=16MB', '-c', 'wal_buffers=1MB'],
+]
 
 /** A copy of the data folder that global-setup.ts made. */
 export async function openTestPglite(): Promise<TestDatabase> {
+  // For the seconds that a test file lasts, making PGlite's code faster costs more than it gains: 1 s of the 3 s of a short file.
+  for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag)
   const loadDataDir = new Blob([readFileSync(given('TEST_PGLITE_DATA'))])
   const lite = await PGlite.create({ parsers: PARSERS, startParams: START, loadDataDir })
   await lite.exec(SESSION)
