@@ -34,6 +34,7 @@ if (import.meta.main) {
       oidcClientId: null,
       oidcApps: [],
       readPolicy: 'reader',
+      auditKeptDays: null,
     },
     door: benchDoor(db),
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),

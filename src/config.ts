@@ -194,6 +194,12 @@ export const SETTINGS = {
     default: 'info',
     description: 'The least important lines that are logged.',
   }),
+  auditKeptDays: setting<number | null>('MATOOLKIT_AUDIT_KEPT_DAYS', wholeNumber(30, 36_500), {
+    default: null,
+    defaultShown: 'for ever',
+    description:
+      'How long the audit is kept. Rows from before that many days are deleted; the chain of hashes stays whole.',
+  }),
   logFormat: setting('MATOOLKIT_LOG_FORMAT', oneOf(['auto', 'json', 'pretty']), {
     default: 'auto',
     description: 'How lines look. `auto`: `pretty` on a terminal, `json` elsewhere.',

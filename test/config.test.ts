@@ -51,6 +51,7 @@ const DEFAULTS: Config = {
   oidcClientId: null,
   oidcApps: [],
   readPolicy: 'reader',
+  auditKeptDays: null,
   workerId: null,
   maxParallelism: 4,
   workerPollSec: 1,

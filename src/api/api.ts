@@ -1,10 +1,11 @@
-// The admin API as a service: one HTTP server in front of the engine, and the loop that seals the audit each minute and forgets
-// old idempotency keys. Without an issuer of tokens it serves this machine only, to whoever can read the token file; asked to
+// The admin API as a service: one HTTP server in front of the engine, and the loop that seals the audit each minute, prunes it where
+// that is wanted, and forgets old idempotency keys. Without an issuer of tokens it serves this machine only, to whoever can read the token file; asked to
 // listen elsewhere it refuses to start. Stopping lets requests end that have begun.
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { sealAudit } from '../db/audit-chain.ts'
+import { pruneAudit } from '../db/audit-pruning.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { Door } from '../engine/door.ts'
@@ -23,7 +24,8 @@ import { isLoopback, localSignIn } from './sign-in-local.ts'
 import { entraOf, oidcSignIn } from './sign-in-oidc.ts'
 
 const UPKEEP_INTERVAL_MS = 60_000
-const KEYS_KEPT_MS = 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
+const KEYS_KEPT_MS = DAY_MS
 
 export type ApiConfig = Pick<
   Config,
@@ -40,6 +42,7 @@ export type ApiConfig = Pick<
   | 'oidcClientId'
   | 'oidcApps'
   | 'readPolicy'
+  | 'auditKeptDays'
 >
 
 type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
@@ -182,9 +185,13 @@ export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeCon
   return `${api}/${oidcScope}`
 }
 
-function upkeepLoop({ door, clock, log }: ApiOptions): Loop {
+/** The beginning of the first day that is kept. By whole days, so that the audit has one row about it a day and not one a minute. */
+export const keptFrom = (now: Date, keptDays: number): Date =>
+  new Date(Math.floor((+now - keptDays * DAY_MS) / DAY_MS) * DAY_MS)
+
+function upkeepLoop({ door, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
   return everyLoop({
-    name: 'audit sealing',
+    name: 'audit upkeep',
     clock,
     intervalMs: UPKEEP_INTERVAL_MS,
     runOnce: async (now, signal) => {
@@ -194,7 +201,14 @@ function upkeepLoop({ door, clock, log }: ApiOptions): Loop {
         sealed = await sealAudit(door.db)
       }
       await forgetKeys(door.db, new Date(+now - KEYS_KEPT_MS))
+      if (auditKeptDays === null) return
+      const before = keptFrom(now, auditKeptDays)
+      let rows = await pruneAudit(door.db, before, now)
+      while (rows > 0 && !signal.aborted) {
+        log.info({ rows, before }, 'Old rows of the audit were taken away.')
+        rows = await pruneAudit(door.db, before, now)
+      }
     },
-    onError: (err, inARow) => log.error({ err, inARow }, 'The audit could not be sealed.'),
+    onError: (err, inARow) => log.error({ err, inARow }, 'The audit could not be looked after.'),
   })
 }

@@ -1,14 +1,14 @@
 // The chain of hashes over the audit: each sealed row's hash covers the row and the hash before it, so a row that is changed,
 // left out or put in later breaks the chain from there on. Cutting off the newest rows is the one thing a chain cannot show by
-// itself: whoever keeps the head of an earlier day (it is logged at each sealing) can show that too.
+// itself: whoever keeps the head of an earlier day (it is logged at each sealing) can show that too. Where old rows are pruned
+// (audit-pruning.ts) the chain begins with the first that is kept.
 import { createHash } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
+import { CHAIN_LOCK, findPruning, type Pruning } from './audit-pruning.ts'
 import { columns } from './columns.ts'
 import type { Db, Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000
-/** Any constant number that nobody else uses for advisory locks in this database. */
-const LOCK = 7_263_406
 /** What the first row's hash is built on. */
 const NO_HASH = '0'.repeat(64)
 
@@ -70,7 +70,7 @@ export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number 
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ mine: boolean }>(
       'select pg_try_advisory_xact_lock($1) as mine',
-      [LOCK],
+      [CHAIN_LOCK],
     )
     const head = await findChainHead(tx)
     if (!lock!.mine) return { ...head, count: 0 }
@@ -103,6 +103,8 @@ export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number 
 
 export interface AuditVerdict {
   readonly head: ChainHead
+  /** What was there before the first row that is kept; null when nothing was ever pruned. */
+  readonly pruned: Pruning | null
   /** Rows that wait for the next sealing. */
   readonly unsealed: number
   /** The first place where the chain does not hold; null when it holds to its head. */
@@ -113,20 +115,27 @@ export interface AuditVerdict {
   } | null
 }
 
-/** Walks the whole chain, a chunk at a time. `known` is a head seen earlier: the chain must still lead through it. */
+/**
+ * Walks the whole chain, a chunk at a time. `known` is a head seen earlier: the chain must still lead through it, unless that row was
+ * pruned since.
+ */
 export async function verifyAudit(db: Queryable, known?: ChainHead): Promise<AuditVerdict> {
   const head = await findChainHead(db)
   const [open] = await db.query<{ count: number }>(
     'select count(*)::int as count from audit where hash is null',
   )
-  const verdict = (broken: AuditVerdict['broken']) => ({ head, unsealed: open!.count, broken })
-  let last = 0
-  let hash = NO_HASH
-  for (;;) {
+  const pruned = await findPruning(db)
+  const unsealed = open!.count
+  const verdict = (broken: AuditVerdict['broken']) => ({ head, pruned, unsealed, broken })
+  let last = pruned?.through ?? 0
+  let hash = pruned?.hash ?? NO_HASH
+  if (known?.sealed === last && known.hash !== hash)
+    return verdict({ sealNumber: last, id: null, why: 'another row was seen in this place' })
+  for (let from = 0; ; from = last) {
     const rows = await db.query<SealedRow>(
       `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
          from audit where seal_number > $1 order by seal_number limit $2`,
-      [last, ROWS_PER_CHUNK],
+      [from, ROWS_PER_CHUNK],
     )
     for (const row of rows) {
       const why = whyBroken(row, last, hash, known)
@@ -149,6 +158,7 @@ function whyBroken(
   hash: string,
   known: ChainHead | undefined,
 ): string | null {
+  if (row.sealNumber <= last) return 'it is older than the rows that are kept'
   if (row.sealNumber !== last + 1) return 'a row is missing before this one'
   if (row.previousHash !== hash) return 'it does not follow the row before it'
   if (row.hash !== hashOf(row, hash)) return 'its contents are not those that were sealed'

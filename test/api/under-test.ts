@@ -69,6 +69,7 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   oidcClientId: null,
   oidcApps: [],
   readPolicy: 'reader',
+  auditKeptDays: null,
 }
 
 export interface UnderTestOptions {

@@ -65,7 +65,8 @@ const verifyRoute = read({
   path: '/api/audit/verification',
   operation: 'verifyAudit',
   tag: 'audit',
-  summary: 'Whether the chain of hashes holds, from the first row to the last sealed one',
+  summary:
+    'Whether the chain of hashes holds, from the first row that is kept to the last sealed one',
   about: 'Keep the head that it names: a later check with it also shows whether rows were cut off.',
   rule: 'admin',
   query: z.strictObject({
@@ -83,6 +84,10 @@ const verifyRoute = read({
     200: z
       .strictObject({
         head: z.strictObject({ sealed: count, hash: z.string() }),
+        pruned: z
+          .strictObject({ through: count, hash: z.string(), at: time })
+          .nullable()
+          .meta({ description: 'The last row that was taken away because of its age, and when.' }),
         unsealed: count,
         broken: z
           .strictObject({ sealNumber: count, id: z.int().nullable(), why: z.string() })

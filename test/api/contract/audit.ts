@@ -113,4 +113,27 @@ export function auditContract(): void {
       assert.equal(await why('select 1'), undefined)
     })
   })
+
+  it('the audit is kept as long as the setting says', async () => {
+    const api = await openApiUnderTest({ config: { auditKeptDays: 30 } })
+    try {
+      const { db, clock } = api.world
+      const write = (daysAgo: number) =>
+        db.query(
+          `insert into audit (at, actor, action, subject) values ($1, 'a', 'batch.hold', $2)`,
+          [new Date(+clock.now() - daysAgo * 24 * 3_600_000), `${daysAgo} days ago`],
+        )
+      for (const daysAgo of [40, 32, 29, 0]) await write(daysAgo)
+      const left = async () => {
+        await clock.advance(60_000)
+        const rows = await db.query<{ subject: string }>('select subject from audit order by id')
+        return rows.map(({ subject }) => subject)
+      }
+      let subjects = await left()
+      for (let round = 0; subjects.length > 3 && round < 100; round++) subjects = await left()
+      assert.deepEqual(subjects, ['29 days ago', '0 days ago', 'audit'])
+    } finally {
+      await api.close()
+    }
+  })
 }

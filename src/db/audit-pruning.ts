@@ -1,0 +1,69 @@
+// The oldest rows of the audit, taken away when a setting says how long they are kept. The chain of hashes stays whole: what it begins
+// with afterwards is noted in a row of the audit, which is sealed like any other, and the check of the chain begins there. Rows go in
+// the order of the chain, so one that is young enough keeps all that were sealed after it.
+import { insertAudit } from './audit.ts'
+import type { Db, Queryable } from './db.ts'
+
+const ROWS_PER_CHUNK = 5_000
+const ACTION = 'audit.prune'
+/** Sealing and pruning take turns: any constant number that nobody else uses for advisory locks in this database. */
+export const CHAIN_LOCK = 7_263_406
+
+export interface Pruning {
+  /** The number of the last row that is gone, and its hash: the next one is built on it. */
+  readonly through: number
+  readonly hash: string
+  readonly at: Date
+}
+
+interface OldRow {
+  readonly sealNumber: number
+  readonly hash: string
+  readonly at: Date
+  readonly action: string
+}
+
+/** Takes away up to a chunk of sealed rows from before a moment, and returns how many. The newest sealed row always stays. */
+export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
+  return db.transaction(async (tx) => {
+    const [lock] = await tx.query<{ mine: boolean }>(
+      'select pg_try_advisory_xact_lock($1) as mine',
+      [CHAIN_LOCK],
+    )
+    const [oldest] = await listOldest(tx, 1)
+    if (!lock!.mine || !oldest || oldest.at >= before) return 0
+    const rows = await listOldest(tx, ROWS_PER_CHUNK + 1)
+    const young = rows.findIndex(({ at }) => at >= before)
+    const old = rows.slice(0, young === -1 ? -1 : young)
+    const last = old.at(-1)
+    // The row about the pruning before is no reason to prune again: there would be one each day, for ever.
+    if (!last || old.every(({ action }) => action === ACTION)) return 0
+    await insertAudit(tx, {
+      ...{ at: now, actor: 'system', actorName: 'matoolkit', action: ACTION, subject: 'audit' },
+      ...{ reason: `rows from before ${before.toISOString()} are not kept` },
+      ...{ source: null, clientApp: null, requestId: null },
+      after: { through: last.sealNumber, hash: last.hash, rows: old.length },
+    })
+    await tx.query(`select set_config('matoolkit.audit_pruned_through', $1::text, true)`, [
+      String(last.sealNumber),
+    ])
+    await tx.query('delete from audit where seal_number <= $1', [last.sealNumber])
+    return old.length
+  })
+}
+
+const listOldest = (db: Queryable, limit: number): Promise<OldRow[]> =>
+  db.query<OldRow>(
+    `select seal_number as "sealNumber", hash, at, action from audit
+      where seal_number is not null order by seal_number limit $1`,
+    [limit],
+  )
+
+/** The last pruning; null when every row that was ever written is there. */
+export async function findPruning(db: Queryable): Promise<Pruning | null> {
+  const rows = await db.query<Pruning>(
+    `select (after_json->>'through')::bigint as through, after_json->>'hash' as hash, at
+       from audit where action = '${ACTION}' order by id desc limit 1`,
+  )
+  return rows[0] ?? null
+}

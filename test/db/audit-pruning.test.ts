@@ -1,0 +1,123 @@
+// Old rows of the audit go when they may, and the chain of hashes shows afterwards what it showed before.
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { keptFrom } from '../../src/api/api.ts'
+import { insertAudit } from '../../src/db/audit.ts'
+import { findChainHead, sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
+import { pruneAudit } from '../../src/db/audit-pruning.ts'
+import { DATABASES, type TestDatabase } from '../databases.ts'
+
+const day = (number: number) => new Date(Date.UTC(2026, 0, number, 12))
+
+for (const { kind, open } of DATABASES) {
+  describe(`pruning the audit on ${kind}`, () => {
+    let test: TestDatabase
+    beforeEach(async () => {
+      test = await open()
+    })
+    afterEach(() => test.close())
+
+    const nothing = { source: null, clientApp: null, requestId: null, reason: null }
+    const write = (number: number, action = 'batch.hold') =>
+      insertAudit(test.db, {
+        ...{ at: day(number), actor: 'a', actorName: 'A', action, subject: `day ${number}` },
+        ...nothing,
+      })
+    const days = async (...numbers: number[]) => {
+      for (const number of numbers) await write(number)
+      await sealAudit(test.db)
+    }
+    const left = async () =>
+      (await test.db.query<{ subject: string }>('select subject from audit order by id')).map(
+        ({ subject }) => subject,
+      )
+    const broken = async (...known: Parameters<typeof verifyAudit>[1][]) =>
+      (await verifyAudit(test.db, ...known)).broken?.why ?? null
+
+    it('takes away what is old, up to the first row that is not, and says so in the audit', async () => {
+      await days(1, 2, 9, 3, 10)
+      const [second, head] = [await headAt(2), await findChainHead(test.db)]
+      assert.equal(await pruneAudit(test.db, day(5), day(40)), 2)
+      assert.deepEqual(await left(), ['day 9', 'day 3', 'day 10', 'audit'])
+      const verdict = await verifyAudit(test.db, head)
+      assert.deepEqual(
+        [verdict.broken, verdict.pruned, verdict.unsealed],
+        [null, { through: 2, hash: second.hash, at: day(40) }, 1],
+      )
+      await sealAudit(test.db)
+      assert.equal(await broken(second), null)
+      assert.equal(
+        await broken({ ...second, hash: head.hash }),
+        'another row was seen in this place',
+      )
+      assert.equal((await findChainHead(test.db)).sealed, 6)
+    })
+
+    const headAt = async (sealed: number) => {
+      const [row] = await test.db.query<{ hash: string }>(
+        'select hash from audit where seal_number = $1',
+        [sealed],
+      )
+      return { sealed, hash: row!.hash }
+    }
+
+    it('goes on day by day, and does nothing where only its own row is old', async () => {
+      await days(1, 2, 3)
+      assert.equal(await pruneAudit(test.db, day(2), day(32)), 1)
+      assert.equal(await pruneAudit(test.db, day(2), day(32)), 0)
+      await sealAudit(test.db)
+      assert.equal(await pruneAudit(test.db, day(4), day(34)), 2)
+      await sealAudit(test.db)
+      assert.equal(await pruneAudit(test.db, day(90), day(120)), 0)
+      assert.deepEqual(await left(), ['audit', 'audit'])
+      assert.equal(await broken(), null)
+    })
+
+    it('leaves what is not sealed, and the newest row that is', async () => {
+      await days(1)
+      await write(2)
+      assert.equal(await pruneAudit(test.db, day(9), day(40)), 0)
+      await sealAudit(test.db)
+      assert.equal(await pruneAudit(test.db, day(9), day(40)), 1)
+      assert.deepEqual(await left(), ['day 2', 'audit'])
+    })
+
+    it('shows it when somebody takes away more, puts old rows back, or rewrites what was pruned', async () => {
+      await days(1, 2, 3, 4)
+      await pruneAudit(test.db, day(3), day(40))
+      await sealAudit(test.db)
+      const forged = async (sql: string) => {
+        class Undo extends Error {}
+        let why: string | null = null
+        const forging = test.db.transaction(async (tx) => {
+          await tx.script(`alter table audit disable trigger audit_keeps_its_rows; ${sql}`)
+          why = (await verifyAudit(tx)).broken?.why ?? null
+          throw new Undo()
+        })
+        await assert.rejects(forging, Undo)
+        return why
+      }
+      assert.match((await forged('delete from audit where seal_number = 3'))!, /missing/)
+      assert.match(
+        (await forged(`update audit set seal_number = 1 where seal_number = 3`))!,
+        /older than the rows that are kept/,
+      )
+      assert.match(
+        (await forged(
+          `update audit set after_json = after_json || '{"through": 3}' where subject = 'audit'`,
+        ))!,
+        /older|missing|follow/,
+      )
+      assert.match((await forged(`delete from audit where subject = 'audit'`))!, /missing/)
+      await assert.rejects(
+        test.db.query('delete from audit where seal_number = 3'),
+        /never changed/,
+      )
+      assert.equal(await broken(), null)
+    })
+  })
+}
+
+it('counts by whole days', () => {
+  assert.deepEqual(keptFrom(new Date('2026-03-02T08:00:00Z'), 30), new Date('2026-01-31T00:00:00Z'))
+})
