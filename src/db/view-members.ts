@@ -52,7 +52,9 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
   const { status, key, search, failedPhase, failedStep, error, ids } = filter
   if (ids !== undefined) where.and('m.id = any(?::bigint[])', idArray(ids))
-  if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
+  // One status is walked along its index in the order of the ids; a list of one would be read whole and sorted for each page.
+  if (status?.length === 1) where.and('m.status = ?', status[0])
+  else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
   if (key !== undefined) where.and('m.key_folded like ?', beginsWith(key.toLowerCase()))
   if (search !== undefined) where.and('m.key_folded like ?', holds(search.toLowerCase()))
