@@ -3,6 +3,8 @@
 // with is MATOOLKIT_TENANT_ID, which the worker reads too.
 import { aPath, aText, httpsUrl, httpUrl, oneOf, setting } from './setting-kinds.ts'
 
+const apiAddress = { ...httpUrl, mustBe: 'an address such as https://matoolkit.contoso.com' }
+
 export const CLIENT_SETTINGS = {
   homeFolder: setting<string | null>('MATOOLKIT_HOME', aPath, {
     default: null,
@@ -14,7 +16,7 @@ export const CLIENT_SETTINGS = {
     defaultShown: 'the one that `config use` chose',
     description: 'Which profile of the command line is used.',
   }),
-  apiUrl: setting<string | null>('MATOOLKIT_API_URL', httpUrl, {
+  apiUrl: setting<string | null>('MATOOLKIT_API_URL', apiAddress, {
     default: null,
     defaultShown: 'the API that `up` started on this machine',
     description: 'The API that the command line talks to.',

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
-import { type Call, type Flags, showPages, textFlag } from './call.ts'
+import { type Call, type Flags, showPages, textFlag, usage } from './call.ts'
 import { readTextFile } from './files.ts'
 import type { Io } from './io.ts'
 import type { Column, Row } from './show.ts'
@@ -15,8 +15,8 @@ const ENTRIES: readonly Column[] = [
   ['WHO', 'actorName'],
   ['DID', 'action'],
   ['TO', 'subject'],
-  ['REASON', 'reason'],
   ['SEALED', 'isSealed', 'spare'],
+  ['REASON', 'reason'],
 ]
 const VERDICT: readonly Column[] = [
   ['chain', ({ broken }) => (broken ? 'broken' : 'ok')],
@@ -102,5 +102,3 @@ function headIn(file: string, text: string): { sealed: string; hash: string } {
   const reason = 'it is not what "matoolkit audit verify --output json" says'
   throw new MatoolkitError('FILE_UNREADABLE', { file, reason })
 }
-
-const usage = (reason: string): MatoolkitError => new MatoolkitError('USAGE', { reason })

@@ -8,7 +8,7 @@ import { type Call, type Flags, idOf, sayRest, textFlag } from './call.ts'
 import { confirm } from './confirm.ts'
 import { readBytes } from './files.ts'
 import { printable } from './io.ts'
-import { type Column, counted, type Row } from './show.ts'
+import { type Column, counted, type Row, timeText } from './show.ts'
 import { sayFailed, waitForRest } from './wait.ts'
 
 /** Why: from the flag, else from the person; a script must give it. */
@@ -167,7 +167,9 @@ export const decideBatch =
     const done = await call.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
     const overdue = (done.body.overdue ?? []) as unknown as Row[]
     for (const { phaseName, dueAt } of overdue) {
-      call.io.err(`warning: phase ${String(phaseName)}, due at ${String(dueAt)}, begins at once`)
+      call.io.err(
+        `warning: phase ${String(phaseName)}, due at ${timeText(String(dueAt))}, begins at once`,
+      )
     }
     if (!flags.wait || flags.dryRun) return showChanged(call, done.body)
     await showRest(call, id!)

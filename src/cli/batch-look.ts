@@ -2,7 +2,7 @@
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type Call, type Flags, idOf, showPages, textFlag } from './call.ts'
-import type { Column, Row } from './show.ts'
+import { type Column, type Row, timeText } from './show.ts'
 
 /** A batch in one of these does nothing more by itself. */
 export const BATCH_ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
@@ -39,9 +39,9 @@ const MEMBERS: readonly Column[] = [
   ['ID', 'id'],
   ['MEMBER', 'memberKey', 'whole'],
   ['STATUS', 'status'],
+  ['JOINED', 'joinedAt', 'spare'],
   ['FAILED AT', ({ failure }) => failedAt(failure as Row | null)],
   ['ERROR', 'failure.error'],
-  ['JOINED', 'joinedAt', 'spare'],
 ]
 const STEPS: readonly Column[] = [
   ['ID', 'id'],
@@ -103,7 +103,7 @@ const BATCH_FIELDS: readonly Column[] = [
 function heldText({ held }: Row): string | null {
   if (!held) return null
   const { at, by, reason } = held as Row
-  return `since ${String(at)} by ${String(by)}: ${String(reason)}`
+  return `since ${timeText(String(at))} by ${String(by)}: ${String(reason)}`
 }
 
 export function membersText({ members }: Row): string {

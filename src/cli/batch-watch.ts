@@ -92,7 +92,7 @@ export async function follow(call: Call, id: string, watched: Watched): Promise<
 
 /** What happened, or how the batch stands, as a record. */
 const ENTRY: readonly Column[] = [
-  ['AT', 'event.at'],
+  ['AT', 'at'],
   ['WHAT', ({ event }) => (event ? whatOf(event as Row) : 'batch')],
   ['TO', 'event.toStatus'],
   ['STATUS', 'summary.batch.status'],
@@ -198,10 +198,14 @@ class Watch {
       if (isNew) io.out(line)
       return
     }
-    for (const event of fresh) await show.entry({ event: event as unknown as Json }, ENTRY)
-    const { trouble, summary } = this.#sight
+    for (const event of fresh) {
+      await show.entry({ at: event.at, event: event as unknown as Json }, ENTRY)
+    }
+    const { trouble, summary, now } = this.#sight
     if (isNew && trouble !== null) io.err(trouble)
-    else if (isNew) await show.entry({ summary: summary as unknown as Json }, ENTRY)
+    else if (isNew) {
+      await show.entry({ at: now.toISOString(), summary: summary as unknown as Json }, ENTRY)
+    }
   }
 
   end(): void {

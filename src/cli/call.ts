@@ -105,7 +105,7 @@ export async function loadPages(
 /** A name or id from the command line as a part of a path. */
 export const segment = (text: string): string => encodeURIComponent(text)
 
-const usage = (reason: string): MatoolkitError => new MatoolkitError('USAGE', { reason })
+export const usage = (reason: string): MatoolkitError => new MatoolkitError('USAGE', { reason })
 
 export function wholeNumber(flag: string, text: Flags[string]): number | undefined {
   if (text === undefined) return undefined

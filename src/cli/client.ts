@@ -261,6 +261,11 @@ const NOBODY_LISTENS = 'nobody listens there'
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return 'it took too long'
-  if (cause?.code === 'ECONNREFUSED') return NOBODY_LISTENS
-  return cause?.message || cause?.code || messageOf(error)
+  const code = cause?.code ?? ''
+  if (code === 'ECONNREFUSED') return NOBODY_LISTENS
+  if (code === 'ENOTFOUND') return 'there is no host of that name'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'it took too long to connect'
+  // OpenSSL names a source file of its own.
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return 'it speaks no TLS; try http'
+  return cause?.message || code || messageOf(error)
 }

@@ -13,10 +13,10 @@ const LETTERS: readonly Column[] = [
   ['TOPIC', 'topic'],
   ['SUBSCRIPTION', 'subscription', 'spare'],
   ['TYPE', 'type', 'spare'],
-  ['REASON', 'reason'],
-  ['ABOUT', 'description'],
   ['TRIES', 'deliveryCount', 'spare'],
   ['SINCE', 'deadLetteredAt'],
+  ['REASON', 'reason'],
+  ['ABOUT', 'description'],
 ]
 const ID = ['<id>', 'its id, as listed'] as const
 const pathOf = (id: string | undefined): string => `/api/dead-letters/${segment(id ?? '')}`

@@ -20,8 +20,8 @@ const HELD: readonly Column[] = [
   ['MEMBER', 'memberKey', 'whole'],
   ['TO', 'toTime'],
   ['CAUSE', 'cause', 'spare'],
-  ['REASON', 'reason'],
   ['SINCE', 'since', 'spare'],
+  ['REASON', 'reason'],
 ]
 const OF = [
   ['--runbook <name>', 'of this runbook'],

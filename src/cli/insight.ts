@@ -22,10 +22,10 @@ const FAILURES: readonly Column[] = [
 const STUCK: readonly Column[] = [
   ['WHAT', 'kind'],
   ['COUNT', 'count'],
-  ['BECAUSE', 'because'],
   ['SINCE', 'since', 'spare'],
   ['WORKER', 'workerId'],
   ['STEP ID', 'stepId'],
+  ['BECAUSE', 'because'],
 ]
 const WAITS: readonly Column[] = [
   ['WORKER', 'workerId'],
@@ -220,8 +220,8 @@ const ISSUES: readonly Column[] = [
   ['COLUMN', 'column'],
   ['BATCH', 'batchId'],
   ['KIND', 'kind', 'spare'],
-  ['ISSUE', 'reason'],
   ['FOUND', 'foundAt', 'spare'],
+  ['ISSUE', 'reason'],
 ]
 
 export function addSourceIssues(program: Command, io: Io): void {

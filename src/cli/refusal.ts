@@ -35,8 +35,11 @@ export class Refusal extends Error {
     this.status = status
     this.exitCode = exitOf(code, status)
     const left = faultCount - faults.length
+    const [first] = faults
+    // The sentence about a request names its first mistake; alone it need not be said twice.
+    const isSaid = faultCount === 1 && first !== undefined && detail.includes(first.message)
     this.more = [
-      ...faults.map(lineOf),
+      ...(isSaid ? [] : faults.map(lineOf)),
       ...(left > 0 ? [`… and ${left} more`] : []),
       ...(status === 401 ? ['Run: matoolkit auth login'] : []),
     ]

@@ -1,6 +1,15 @@
 // What `matoolkit runbook …` does with runbooks of the API: publish with the impact told first, list, get, diff, take out of use.
 import type { Json } from '../domain/json.ts'
-import { type Call, type Flags, idOf, sayRest, segment, showPages, textFlag } from './call.ts'
+import {
+  type Call,
+  type Flags,
+  idOf,
+  sayRest,
+  segment,
+  showPages,
+  textFlag,
+  usage,
+} from './call.ts'
 import { confirm } from './confirm.ts'
 import { readTextFile } from './files.ts'
 import { printable, safeFor, withoutLineEnd } from './io.ts'
@@ -79,7 +88,7 @@ export async function publishRunbook(
   [file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { client, show } = call
+  const { client } = call
   const reason = textFlag(flags, 'reason')
   const request = {
     yamlContent: await readTextFile(file!),
@@ -90,22 +99,28 @@ export async function publishRunbook(
   const body = { ...request, dryRun: true }
   const { body: tried } = await client.post<Published>('/api/runbooks', { body })
   await sayImpact(call, tried)
-  if (flags.dryRun) {
-    if (show.format !== 'table') await show.one(tried as unknown as Json, PUBLISHED)
-    return
-  }
+  if (flags.dryRun) return tellPublished(call, tried)
   const { batches, membersActive } = tried.impact
   if (batches > 0 && tried.isNew) {
     const what = `Version ${tried.version} of "${tried.name}" changes ${counted(batches, 'batch', 'batches')} under way.`
     await confirm(call, { what, members: membersActive })
   }
   const done = await client.post<Published>('/api/runbooks', { body: request, isKeyed: true })
-  if (show.format !== 'table') return show.one(done.body as unknown as Json, PUBLISHED)
-  const { name, version, isNew } = done.body
-  const said = isNew
-    ? `Published "${name}" as version ${version}.`
-    : `Version ${version} of "${name}" is this very text already; nothing was published.`
-  show.say(said, 'green')
+  await tellPublished(call, done.body)
+}
+
+async function tellPublished({ show, flags }: Call, published: Published): Promise<void> {
+  if (show.format !== 'table') return show.one(published as unknown as Json, PUBLISHED)
+  const { name, version, isNew } = published
+  if (!isNew) {
+    return show.say(
+      `Version ${version} of "${name}" is this very text already; nothing was published.`,
+    )
+  }
+  if (!flags.dryRun) return show.say(`Published "${name}" as version ${version}.`, 'green')
+  show.say(
+    `It would be version ${version} of "${name}". This was a dry run: nothing was published.`,
+  )
 }
 
 const PUBLISHED: readonly Column[] = [
@@ -177,6 +192,12 @@ export async function diffRunbook(
     return (await client.get<Row>(path)).body
   }
   const file = textFlag(flags, 'file')
+  if (file !== undefined && to !== undefined) throw usage('Give either a second version or --file.')
+  if (file === undefined && from === undefined) {
+    throw usage(
+      'Name a version to compare the one in use with, two versions, or a file: --file <yaml>.',
+    )
+  }
   const before = await textOf(from)
   const after = file === undefined ? await textOf(to) : null
   const beforeName = `${name} version ${Number(before.version)}`

@@ -71,7 +71,11 @@ function addVersionVerbs(runbook: Command, io: Io): void {
     name: 'diff',
     about: 'show what differs between two versions, or between one and a file',
     isText: true,
-    args: [NAME, ['[from]', 'a version; the one in use unless given'], ['[to]', 'a version']],
+    args: [
+      NAME,
+      ['[from]', 'a version; the one in use where a file is compared'],
+      ['[to]', 'a version; the one in use unless given'],
+    ],
     options: [['--file <yaml>', 'compare with this file']],
     examples: ['runbook diff user-migration 3 4', 'runbook diff user-migration --file new.yaml'],
     run: later((verbs) => verbs.diffRunbook),

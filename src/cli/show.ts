@@ -88,8 +88,10 @@ function valueAt(row: Row, value: Column[1]): Json {
   }, row as Json)
 }
 
-/** Milliseconds are for programs. */
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/
+
+/** A time for people: milliseconds are for programs. */
+export const timeText = (text: string): string => text.replace(TIME, '$1 $2Z')
 
 function textOf(value: Json): string {
   if (value === null) return ''
@@ -98,8 +100,7 @@ function textOf(value: Json): string {
   return String(value)
 }
 
-const shown = (value: Json): string =>
-  printable(textOf(value).replace(TIME, '$1 $2Z')).replaceAll(/\s+/g, ' ')
+const shown = (value: Json): string => printable(timeText(textOf(value))).replaceAll(/\s+/g, ' ')
 
 async function yamlText(whole: Json): Promise<string> {
   const { stringify } = await import('yaml')

@@ -1,6 +1,7 @@
-// Rows under headings, no wider than the terminal. Where there is too little room, long cells are cut, then columns that can be
-// spared are left out and named, and when even that does not help each row becomes a block with a line a column. Ids, numbers and
-// times are never cut: half of one is another one. Without a terminal nothing is cut at all.
+// Rows under headings, no wider than the terminal. Where there is too little room, long cells are cut, except in the last column,
+// where sentences go on in the next line; then columns that can be spared are left out and named; and when even that does not help
+// each row becomes a block with a line a column. Ids, numbers and times are never cut: half of one is another one. Without a
+// terminal nothing is cut at all.
 import type { Io, Style } from './io.ts'
 import { cutTo, padBefore, padTo, textWidth, wrapped } from './text-width.ts'
 
@@ -29,6 +30,9 @@ const GAP = 2
 /** Enough to tell one text from another, and the least that is worth showing. */
 const CELL_WIDTH_WANTED = 16
 const CELL_WIDTH_MIN = 8
+/** The last column is where errors and reasons stand. */
+const LAST_WIDTH_WANTED = 32
+const LAST_LINES_MAX = 4
 
 export function tableOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 'paint'>): Table {
   const { width, paint } = io
@@ -52,21 +56,29 @@ const widthOf = (widths: readonly number[]): number =>
 /** Null when nothing fits. */
 function layoutFor(filled: readonly TableColumn[], width: number): Layout | null {
   for (let columns = filled; ; ) {
-    const widths = fitted(columns, width, CELL_WIDTH_WANTED)
+    const widths = fitted(columns, width, CELL_WIDTH_WANTED, LAST_WIDTH_WANTED)
     if (widths) return { columns, widths }
     const spare = columns.findLastIndex(({ isSpare }) => isSpare)
     if (spare < 0) {
-      const tight = fitted(columns, width, CELL_WIDTH_MIN)
+      const tight = fitted(columns, width, CELL_WIDTH_MIN, CELL_WIDTH_WANTED)
       return tight && { columns, widths: tight }
     }
     columns = columns.toSpliced(spare, 1)
   }
 }
 
-/** The widest cells give way, down to `least`; null when that is not enough. */
-function fitted(columns: readonly TableColumn[], width: number, least: number): number[] | null {
+/** The widest cells give way, down to `least`, those of the last column to `lastLeast`; null when that is not enough. */
+function fitted(
+  columns: readonly TableColumn[],
+  width: number,
+  least: number,
+  lastLeast: number,
+): number[] | null {
   const natural = columns.map(naturalWidth)
-  const floors = natural.map((one, at) => (columns[at]!.isWhole ? one : Math.min(one, least)))
+  const floors = natural.map((one, at) => {
+    if (columns[at]!.isWhole) return one
+    return Math.min(one, at === columns.length - 1 ? lastLeast : least)
+  })
   if (widthOf(floors) > width) return null
   const widths = natural.map((one, at) => (columns[at]!.isWhole ? one : Math.min(one, width)))
   for (let over = widthOf(widths) - width; over > 0; over -= 1) {
@@ -78,19 +90,35 @@ function fitted(columns: readonly TableColumn[], width: number, least: number): 
 }
 
 function linesOf({ columns, widths }: Layout, paint: Io['paint']): string[] {
+  const last = columns.length - 1
   const padded = (text: string, at: number) => {
     const cut = cutTo(text, widths[at]!)
-    if (columns[at]!.isNumber) return padBefore(cut, widths[at]!)
-    return at === columns.length - 1 ? cut : padTo(cut, widths[at]!)
+    return columns[at]!.isNumber ? padBefore(cut, widths[at]!) : padTo(cut, widths[at]!)
   }
   const line = (parts: readonly string[]) => parts.join(' '.repeat(GAP)).trimEnd()
+  const blanks = columns.map((_, at) => ' '.repeat(widths[at]!)).slice(0, -1)
+  const rowLines = (row: number): string[] => {
+    const cells = columns.map((column) => column.cells[row]!)
+    const [first, ...more] = lastLines(cells[last] ?? '', widths[last] ?? 0)
+    const shown = [...cells.slice(0, -1), first!]
+    return [
+      line(shown.map((cell, at) => painted(cell, padded(cell, at), paint))),
+      ...more.map((rest) => line([...blanks, rest])),
+    ]
+  }
   const count = columns[0]?.cells.length ?? 0
   return [
     line(columns.map(({ title }, at) => paint('bold', padded(title, at)))),
-    ...Array.from({ length: count }, (_, row) =>
-      line(columns.map(({ cells }, at) => painted(cells[row]!, padded(cells[row]!, at), paint))),
-    ),
+    ...Array.from({ length: count }, (_, row) => rowLines(row)).flat(),
   ]
+}
+
+/** A sentence on as many lines as it needs, within limits. */
+function lastLines(text: string, width: number): string[] {
+  const lines = wrapped(text, width)
+  if (lines.length <= LAST_LINES_MAX) return lines.map((one) => cutTo(one, width))
+  const [kept, rest] = [lines.slice(0, LAST_LINES_MAX - 1), lines.slice(LAST_LINES_MAX - 1)]
+  return [...kept, rest.join(' ')].map((one) => cutTo(one, width))
 }
 
 function blocksOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 'paint'>): string {

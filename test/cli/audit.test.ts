@@ -24,8 +24,8 @@ describe('matoolkit audit', () => {
 
   it('lists who did what, filtered, as a table, JSON and CSV that no spreadsheet runs', async () => {
     const { out } = await run.cli('audit', 'list', '--subject', 'batch 1')
-    assert.match(out, /^ID +AT +WHO +DID +TO +REASON +SEALED\n/)
-    assert.match(out, /batch\.cancel +batch 1 +=enough +yes/)
+    assert.match(out, /^ID +AT +WHO +DID +TO +SEALED +REASON\n/)
+    assert.match(out, /batch\.cancel +batch 1 +yes +=enough\n/)
     const page = await run.json<{ entries: { action: string }[] }>('audit', 'list', '--limit', '1')
     assert.equal(page.entries.length, 1)
     const csv = await run.cli('audit', 'list', '--action', 'batch.cancel', '--output', 'csv')

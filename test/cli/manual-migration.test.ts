@@ -20,7 +20,7 @@ describe('a manual migration by commands', () => {
   it('publishes a runbook, and says so when it is there already', async () => {
     const file = cli.file('plain.yaml', plain())
     const dry = await cli.cli('runbook', 'publish', file, '--dry-run')
-    assert.deepEqual([dry.exit, dry.out], [0, ''])
+    assert.match(dry.out, /^It would be version 1 of "plain"\. This was a dry run/)
     assert.match((await cli.cli('runbook', 'list')).out, /^There are no runbooks\./)
     const done = await cli.cli('runbook', 'publish', file)
     assert.equal(done.out, 'Published "plain" as version 1.\n', done.err)
@@ -62,8 +62,6 @@ describe('a manual migration by commands', () => {
     assert.ok(!existsSync(join(cli.folder, '-')))
 
     const members = cli.file('members.csv', plainCsv(...KEYS))
-    const dry = await cli.json('batch', 'create', 'plain', members, '--dry-run')
-    assert.deepEqual([dry.isDryRun, dry.memberCount], [true, 3])
     const made = await cli.cli('batch', 'create', 'plain', members)
     assert.match(made.out, /batch +1\nmembers +3\nphases +prepare, cutover\n/, made.err)
     const wrong = await cli.cli(
@@ -72,7 +70,7 @@ describe('a manual migration by commands', () => {
       'plain',
       cli.file('w.csv', plainCsv('a@x', 'a@x')),
     )
-    assert.match(wrong.err, /\(MEMBER_ROWS_INVALID\)\n {2}row 3, column Upn: /)
+    assert.match(wrong.err, / row 3, column Upn: "a@x" .*\(MEMBER_ROWS_INVALID\)\n$/)
   })
 
   it('advances as it was asked to, and only once', async () => {
@@ -122,7 +120,7 @@ describe('a manual migration by commands', () => {
     const csv = (await cli.script('batch', 'members', '1', '-o', 'csv')).out
     assert.match(
       csv,
-      /^ID,MEMBER,STATUS,FAILED AT,ERROR,JOINED\r\n1,ada@x\.example,failed,cutover \/ switch,no licence left/,
+      /^ID,MEMBER,STATUS,JOINED,FAILED AT,ERROR\r\n1,ada@x\.example,failed,[^,]*,cutover \/ switch,no licence left/,
     )
     assert.match(
       (await cli.cli('batch', 'steps', '1', '--status', 'failed')).out,
@@ -210,12 +208,15 @@ describe('a manual migration by commands', () => {
     assert.equal(restarted.exit, EXIT.conflict)
     const cloned = await cli.json('batch', 'clone', '2', '--members', 'active', ...WHY)
     assert.deepEqual([cloned.batchId, cloned.memberCount], [3, 3])
+    const last = cli.file('last.csv', plainCsv('gus@x.example'))
+    const dry = await cli.json('batch', 'create', 'plain', last, '--dry-run')
+    assert.deepEqual([dry.isDryRun, dry.memberCount], [true, 1])
   })
 
   it('keeps an audit that can be verified', async () => {
     assert.match(
       (await cli.cli('audit', 'list', '--action', 'batch.cancel')).out,
-      /batch\.cancel +batch 2 +because/,
+      /batch\.cancel +batch 2 +\w+ +because/,
     )
     const verdict = await cli.cli('audit', 'verify')
     assert.match(verdict.out, /^chain +ok\n/)

@@ -67,11 +67,12 @@ describe('a table', () => {
     })
   })
 
-  it('has no empty columns and cuts long cells where room is short', () => {
-    assert.deepEqual(shown(70), {
+  it('has no empty columns where room is short, and its last column goes on in the next line', () => {
+    assert.deepEqual(shown(82), {
       text: [
         'ID  MEMBER                  JOINED                ERROR',
-        ' 7  ada@contoso.example     2030-03-01 20:00:00Z  There is no licence…',
+        ' 7  ada@contoso.example     2030-03-01 20:00:00Z  There is no licence left for',
+        '                                                  her.',
         '12  王小明@contoso.example',
       ].join('\n'),
       leftOut: [],
@@ -79,14 +80,33 @@ describe('a table', () => {
   })
 
   it('leaves out what can be spared, and says what', () => {
-    assert.deepEqual(shown(50), {
+    assert.deepEqual(shown(60), {
       text: [
         'ID  MEMBER                  ERROR',
-        ' 7  ada@contoso.example     There is no licence l…',
+        ' 7  ada@contoso.example     There is no licence left for',
+        '                            her.',
         '12  王小明@contoso.example',
       ].join('\n'),
       leftOut: ['JOINED'],
     })
+  })
+
+  it('cuts what is too long even so', () => {
+    const words = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
+    const text = (cells: string[]) =>
+      tableOf([column('A', cells), column('B', ['x'])], { width: 30, paint: (_, one) => one }).text
+    assert.equal(text([words]), 'A                            B\nword0 word1 word2 word3 wo…  x')
+    const last = [column('A', ['x']), column('B', [words])]
+    assert.equal(
+      tableOf(last, { width: 30, paint: (_, one) => one }).text,
+      [
+        'A  B',
+        'x  word0 word1 word2 word3',
+        '   word4 word5 word6 word7',
+        '   word8 word9 word10 word11',
+        '   word12 word13 word14 word1…',
+      ].join('\n'),
+    )
   })
 
   it('becomes a block for each row where nothing else helps', () => {
