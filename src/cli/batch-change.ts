@@ -115,7 +115,7 @@ export async function advanceBatch(
   const { body, etag } = await client.get<Row>(path)
   const next = textFlag(flags, 'phase') ?? (body.nextPhase as string | null)
   if (next === null) {
-    const reason = `Batch ${id} has nothing to be advanced to: it has ended, or its times come from the data source.`
+    const reason = `Batch ${id} has nothing to be advanced to: its last phase has begun, or its times come from the data source.`
     throw new MatoolkitError('REFUSED', { reason })
   }
   const batch = body.batch as Row

@@ -85,6 +85,7 @@ const BATCH_FIELDS: readonly Column[] = [
       `${String((batch as Row).runbookName)} version ${Number((batch as Row).runbookVersion)}`,
   ],
   ['status', 'batch.status'],
+  ['failed in init', ({ initSteps }) => initFailure(initSteps as Row[] | undefined)],
   ['held', ({ batch }) => heldText(batch as Row)],
   ['start', 'batch.batchStartTime'],
   ['manual', 'batch.isManual'],
@@ -99,6 +100,11 @@ const BATCH_FIELDS: readonly Column[] = [
   ['because', 'estimate.because'],
   ['undecided', ({ undecided }) => undecidedText(undecided as Row | undefined)],
 ]
+
+function initFailure(steps: readonly Row[] = []): string | null {
+  const failed = steps.find(({ status }) => ['failed', 'poll_timeout'].includes(String(status)))
+  return failed ? `${String(failed.stepName)}: ${String(failed.errorMessage)}` : null
+}
 
 function heldText({ held }: Row): string | null {
   if (!held) return null

@@ -33,6 +33,14 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const namesOf = (flags: readonly FlagWords[]): string[] => flags.flatMap(({ names }) => names)
 const takingOf = ({ flags }: Place): string[] => namesOf(flags.filter((one) => one.takesValue))
 
+/** A function of the shell that says which values a flag at a place has; bash and zsh write it alike. */
+const valuesFunction = (places: readonly Place[]): string => `_matoolkit_values() {
+  values=''
+  case "$1" in
+${valueBranches(places).join('\n')}
+  esac
+}`
+
 /** Branches of a `case` over a flag with the words before it, for flags whose values are known. */
 const valueBranches = (places: readonly Place[]): string[] =>
   places.flatMap(({ path, flags }) =>
@@ -58,12 +66,7 @@ ${branches.join('\n')}
   esac
 }
 
-_matoolkit_values() {
-  values=''
-  case "$1" in
-${valueBranches(places).join('\n')}
-  esac
-}
+${valuesFunction(places)}
 
 _matoolkit() {
   local words flags takes values word place='' taking='' at
@@ -120,12 +123,7 @@ ${branches.join('\n')}
   esac
 }
 
-_matoolkit_values() {
-  values=''
-  case "$1" in
-${valueBranches(places).join('\n')}
-  esac
-}
+${valuesFunction(places)}
 
 _matoolkit() {
   local -a next flags takes names

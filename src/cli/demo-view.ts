@@ -201,6 +201,8 @@ const LINES: Readonly<Record<string, Line>> = {
   'member remove': { mark: '−', style: 'yellow', word: 'left' },
   'member rejoin': { mark: '+', style: 'green', word: 'back' },
   'batch members_added': { mark: '+', style: 'green', word: '' },
+  'batch resumed': { mark: '▶', style: 'green', word: 'goes on' },
+  'batch cancel': { mark: '■', style: 'yellow', word: 'cancelled' },
   'batch held': { mark: '!', style: 'red', word: 'held' },
   'batch activate': { mark: '▶', style: 'green', word: 'begins' },
   'batch complete': { mark: '■', style: 'green', word: 'completed' },

@@ -1,5 +1,5 @@
 // Files that commands read and write. Reading says plainly why it failed; writing never replaces what is there unless asked to.
-import { readFile, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises'
 import { MatoolkitError, messageOf } from '../errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -12,9 +12,33 @@ export async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? ''
-    const reason = REASONS[code] ?? messageOf(error)
-    throw new MatoolkitError('FILE_UNREADABLE', { file, reason }, { cause: error })
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, error: unknown): MatoolkitError {
+  const code = (error as NodeJS.ErrnoException).code ?? ''
+  const reason = REASONS[code] ?? messageOf(error)
+  return new MatoolkitError('FILE_UNREADABLE', { file, reason }, { cause: error })
+}
+
+/** The first bytes of a file; never more, so that neither a huge file nor an endless device can fill the memory. */
+export async function readStart(file: string, bytesMax: number): Promise<Uint8Array> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(file)
+    const buffer = Buffer.alloc(bytesMax)
+    let length = 0
+    while (length < bytesMax) {
+      const { bytesRead } = await handle.read(buffer, length, bytesMax - length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return buffer.subarray(0, length)
+  } catch (error) {
+    throw unreadable(file, error)
+  } finally {
+    await handle?.close()
   }
 }
 

@@ -5,7 +5,7 @@ import type { Json } from '../domain/json.ts'
 import { batchPath, findMemberId, memberPath } from './batch-look.ts'
 import { type Call, type Flags, sayRest, segment, showPages, textFlag } from './call.ts'
 import type { Io } from './io.ts'
-import type { Column, Row } from './show.ts'
+import { type Column, type Row, showPart } from './show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
 const BATCH = ['<batch-id>', 'the id of the batch'] as const
@@ -64,8 +64,10 @@ export function addFailures(program: Command, io: Io): void {
       })
       const all = `batch steps ${id} --status failed,poll_timeout --all has every one`
       sayRest(call, rows.length, Number(body.groupCount), `the largest groups; ${all}`)
-      if (rows.length > 0)
-        show.say(`Try them again with: matoolkit batch retry ${id} --failed-step <step>`)
+      if (rows.length === 0) return
+      const isInit = rows.every(({ phaseName }) => phaseName === null)
+      const again = isInit ? `batch restart ${id}` : `batch retry ${id} --failed-step <step>`
+      show.say(`When the cause is gone, try again with: matoolkit ${again}`)
     },
   })
 }
@@ -82,9 +84,7 @@ export function addStuck(program: Command, io: Io): void {
       const rows = rowsIn(body, 'items')
       await show.list({ whole: body as Json, rows, columns: STUCK, empty: 'Nothing is stuck.' })
       const waiting = rowsIn(body, 'waiting')
-      if (show.format !== 'table' || waiting.length === 0) return
-      show.say('\nWhat open steps wait for:')
-      await show.list({ whole: null, rows: waiting, columns: WAITS, empty: '' })
+      if (show.format === 'table') await showPart(show, 'What open steps wait for', waiting, WAITS)
     },
   })
 }
@@ -174,17 +174,12 @@ async function showMember(call: Call, [id, member]: readonly string[]): Promise<
     )
   }
   if (show.format !== 'table') return
-  const part = async (title: string, rows: readonly Row[], columns: readonly Column[]) => {
-    if (rows.length === 0) return
-    show.say(`\n${title}`)
-    await show.list({ whole: null, rows, columns, empty: '' })
-  }
   const { data, outputs } = body.member as Row
-  await part('Data', valuesOf(data as Row), VALUES)
-  await part('Outputs of steps', valuesOf(outputs as Row), VALUES)
-  await part('Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
+  await showPart(show, 'Data', valuesOf(data as Row), VALUES)
+  await showPart(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
+  await showPart(show, 'Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
   const columns = EVENTS.filter(([title]) => title !== 'MEMBER')
-  await part('What happened, newest first', events, columns)
+  await showPart(show, 'What happened, newest first', events, columns)
 }
 
 const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))

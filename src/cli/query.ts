@@ -4,7 +4,7 @@ import type { Json } from '../domain/json.ts'
 import { type Call, sayRest, segment, textFlag } from './call.ts'
 import { readTextFile, writeNewFile } from './files.ts'
 import { type Io, safeFor, withoutLineEnd } from './io.ts'
-import type { Column, Row } from './show.ts'
+import { type Column, type Row, showPart } from './show.ts'
 import { addVerb } from './verb.ts'
 
 export function addQuery(program: Command, io: Io): void {
@@ -52,17 +52,12 @@ async function preview(call: Call, [name]: readonly string[]): Promise<void> {
   }
   const seconds = (found.durationMs / 1_000).toFixed(1)
   show.say(`${found.rowCount} rows in ${seconds} s, ${found.problemCount} with problems.`)
-  const part = async (title: string, rows: readonly Row[], shown: readonly Column[]) => {
-    if (rows.length === 0) return
-    show.say(`\n${title}`)
-    await show.list({ whole: null, rows, columns: shown, empty: '' })
-  }
-  await part('First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
-  await part('Batches', found.batchGroups, GROUPS)
+  await showPart(show, 'First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
+  await showPart(show, 'Batches', found.batchGroups, GROUPS)
   sayRest(call, found.batchGroups.length, found.groupCount, 'a preview lists no more')
-  await part('Problems', found.problems, PROBLEMS)
+  await showPart(show, 'Problems', found.problems, PROBLEMS)
   sayRest(call, found.problems.length, found.problemCount, 'a preview lists no more')
-  await part('What the next tick would do', doings(found.nextTick), DOINGS)
+  await showPart(show, 'What the next tick would do', doings(found.nextTick), DOINGS)
 }
 
 const GROUPS: readonly Column[] = [

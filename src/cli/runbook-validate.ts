@@ -1,10 +1,10 @@
 // `matoolkit runbook validate`: every problem of every file at once, for a person or as JSON.
-import { type FileHandle, open } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
 import type { Json } from '../domain/json.ts'
 import { type Problem, readRunbook } from '../domain/runbook.ts'
 import { RUNBOOK_BYTES_MAX } from '../domain/runbook-document.ts'
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { readStart } from './files.ts'
 import { type Io, printable } from './io.ts'
 import { type Format, makeShow } from './show.ts'
 import { tableText } from './table.ts'
@@ -95,37 +95,6 @@ function verdict({ valid, errors, warnings }: Report): string {
   const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
   if (!valid) return `${count(errors, 'error')}, ${count(warnings, 'warning')}`
   return warnings === 0 ? 'valid' : `valid, ${count(warnings, 'warning')}`
-}
-
-/** The first bytes of a file; never more, so that neither a huge file nor an endless device can fill the memory. */
-async function readStart(file: string, bytesMax: number): Promise<Uint8Array> {
-  let handle: FileHandle | undefined
-  try {
-    handle = await open(file)
-    const buffer = Buffer.alloc(bytesMax)
-    let length = 0
-    while (length < bytesMax) {
-      const { bytesRead } = await handle.read(buffer, length, bytesMax - length)
-      if (bytesRead === 0) break
-      length += bytesRead
-    }
-    return buffer.subarray(0, length)
-  } catch (error) {
-    throw new MatoolkitError('FILE_UNREADABLE', { file, reason: reasonOf(error) }, { cause: error })
-  } finally {
-    await handle?.close()
-  }
-}
-
-const REASONS: Record<string, string> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'access is denied',
-}
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return REASONS[code] ?? messageOf(error)
 }
 
 /** The column names of a member file. */

@@ -1,12 +1,12 @@
 // `matoolkit sandbox`: a small Microsoft 365 on this machine, until Ctrl-C. What it is made of is loaded when it is run.
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError } from 'commander'
 import { realClock } from '../clock.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { FaultSettings } from '../sandbox/faults.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { Seed } from '../sandbox/state.ts'
+import { readTextFile } from './files.ts'
 import { interruptible } from './interrupt.ts'
 import type { Io } from './io.ts'
 import { tableText } from './table.ts'
@@ -85,17 +85,9 @@ export async function startSandbox(flags: SandboxFlags, io: Io): Promise<Sandbox
   }
 }
 
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    throw new MatoolkitError('FILE_UNREADABLE', { file, reason: messageOf(error) })
-  }
-}
-
 async function seedOf(file: string): Promise<Seed> {
   const { csvSeed, jsonSeed } = await import('../sandbox/seed.ts')
-  const text = await textOf(file)
+  const text = await readTextFile(file)
   return /\.csv$/i.test(file) ? csvSeed(text) : jsonSeed(text)
 }
 
@@ -109,7 +101,7 @@ async function faultsOf(given: string): Promise<FaultSettings> {
     const reason = 'rates are such as throttle=0.02,drop-after=0.01, with shares from 0 to 1'
     throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
   }
-  const settings = parsed(await textOf(given))
+  const settings = parsed(await readTextFile(given))
   const read = faultsSchema.safeParse(settings)
   if (read.success) return settings as FaultSettings
   const reason = problemsOf(read.error)

@@ -76,6 +76,18 @@ export function makeShow(format: Format, io: Io): Show {
   }
 }
 
+/** A table under a title of its own; nothing at all without rows. */
+export async function showPart(
+  show: Show,
+  title: string,
+  rows: readonly Row[],
+  columns: readonly Column[],
+): Promise<void> {
+  if (rows.length === 0) return
+  show.say(`\n${title}`)
+  await show.list({ whole: null, rows, columns, empty: '' })
+}
+
 /** `1 batch`, `2 batches`. */
 export const counted = (count: number, word: string, many = `${word}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? word : many}`

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { idOf } from './call.ts'
 import type { Io } from './io.ts'
-import type { Column, Row } from './show.ts'
+import { type Column, type Row, showPart } from './show.ts'
 import { addVerb } from './verb.ts'
 
 const STEP: readonly Column[] = [
@@ -46,9 +46,7 @@ export function addStep(program: Command, io: Io): void {
       const { body } = await client.get<Row>(`/api/steps/${idOf('step', id)}`)
       await show.one(body as Json, STEP)
       const rows = body.attempts as unknown as Row[]
-      if (show.format !== 'table' || rows.length === 0) return
-      show.say('\nAttempts')
-      await show.list({ whole: null, rows, columns: ATTEMPTS, empty: '' })
+      if (show.format === 'table') await showPart(show, 'Attempts', rows, ATTEMPTS)
     },
   })
 }

@@ -30,8 +30,8 @@ Needs nothing: the database is PostgreSQL inside this process, in .matoolkit/dat
 this machine only; other commands of the same person find it and its token by themselves. Ctrl-C ends it; what was under way goes
 on at the next start.
 
-With --sandbox, contoso-worker and fabrikam-worker work on two small tenants that exist only while it runs, so that the runbooks
-in examples/ can be tried.
+With --sandbox, contoso-worker and fabrikam-worker work on two small tenants that exist only while it runs, so that
+docs/tutorial.md can be followed.
 
 Examples:
   $ matoolkit up

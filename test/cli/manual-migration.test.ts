@@ -195,6 +195,10 @@ describe('a manual migration by commands', () => {
     const added = cli.file('added.csv', plainCsv('fay@x.example'))
     assert.equal((await cli.json('batch', 'add-members', '2', added, '--dry-run')).addedCount, 1)
     assert.match((await cli.cli('batch', 'add-members', '2', added)).out, /added +1/)
+    assert.match(
+      (await cli.cli('batch', 'add-members', '2', added)).out,
+      /skipped +1\n {2}skipped: member \d+ is active already\n/,
+    )
     assert.equal((await cli.cli('batch', 'hold', '2')).exit, EXIT.usage)
     assert.match((await cli.cli('batch', 'hold', '2', ...WHY)).out, /held +since .*because/)
     assert.match((await cli.cli('batch', 'list', '--held')).out, /\n +2 +plain +1 +held/)
@@ -236,6 +240,9 @@ describe('a manual migration by commands', () => {
       (await cli.cli('runbook', 'diff', 'plain', '--file', file)).out,
       'They are the same.\n',
     )
+    for (const wrong of [[], ['1', '2', '--file', file]]) {
+      assert.equal((await cli.cli('runbook', 'diff', 'plain', ...wrong)).exit, EXIT.usage)
+    }
     assert.match((await cli.cli('runbook', 'delete', 'plain', '2', '--yes')).out, /in use +no/)
     const none = await cli.cli('runbook', 'get', 'plain')
     assert.deepEqual([none.exit, /RUNBOOK_NOT_FOUND/.test(none.err)], [EXIT.notFound, true])

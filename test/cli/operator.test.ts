@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { EXIT } from '../../src/errors.ts'
-import { plain } from '../api/contract/fixtures.ts'
+import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, nowhere, openCli } from './against-api.ts'
@@ -73,6 +73,35 @@ describe('held changes by commands', () => {
       /\n *\d+ .* good +\d+/,
     )
     assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
+  })
+})
+
+describe('people whose keys are numbers', () => {
+  let cli: Cli
+  before(async () => {
+    cli = await openCli()
+    await cli.api.world.publish(plain())
+    // Their ids are 1, 2 and 3.
+    const file = cli.file('people.csv', plainCsv('2', '9', '3000'))
+    await cli.json('batch', 'create', 'plain', file)
+  })
+  after(() => cli.close())
+  const keyOf = async (who: string) =>
+    (await cli.json<{ member: { memberKey: string } }>('member', 'show', '1', who)).member.memberKey
+
+  it('are found by key or id, and never guessed at', async () => {
+    assert.equal(await keyOf('1'), '2')
+    assert.equal(await keyOf('9'), '9')
+    assert.equal(await keyOf('3000'), '3000')
+    const both = await cli.cli('batch', 'remove-member', '1', '2', '--yes')
+    assert.equal(both.exit, EXIT.usage)
+    assert.match(both.err, /2 is the id of one member of batch 1 and the key of another: say id:2/)
+    assert.equal(await keyOf('id:2'), '9')
+    assert.equal(await keyOf('key:2'), '2')
+    assert.equal((await cli.cli('member', 'show', '1', '4711')).exit, EXIT.notFound)
+    assert.equal((await cli.cli('member', 'show', '1', 'key:1')).exit, EXIT.notFound)
+    const asked = await cli.person({ answers: ['n'] }, 'batch', 'remove-member', '1', '1')
+    assert.match(asked.err, /^2 \(member 1\) is removed from batch 1/)
   })
 })
 

@@ -107,6 +107,12 @@ describe('the picture of a batch', () => {
   })
 })
 
+/** A line of `batch watch --output json`. */
+interface Entry {
+  readonly event?: { readonly thing: string; readonly event: string; readonly memberKey: string }
+  readonly summary?: Summary
+}
+
 const settingsOf = ({ api, folder }: Cli) => ({
   MATOOLKIT_HOME: join(folder, 'home'),
   MATOOLKIT_API_URL: api.url,
@@ -186,13 +192,20 @@ describe('matoolkit batch watch', () => {
     cli.api.world.answer = ({ parameters }) =>
       /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }
     const watching = start(['batch', 'watch', '1'], settingsOf(cli))
+    const reading = start(['batch', 'watch', '1', '--output', 'json'], settingsOf(cli))
     await watching.saying(/^active \| 4 active/m)
+    await reading.saying(/"status":"active"/)
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
     assert.match(out, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
     assert.doesNotMatch(out, /no licence left/)
     assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed\n/)
+    const lines = (await reading.ended).out.trimEnd().split('\n')
+    const entries = lines.map((line) => JSON.parse(line) as Entry)
+    const failed = entries.find(({ event }) => event?.event === 'fail' && event.thing === 'step')
+    assert.equal(failed?.event?.memberKey, 'user2@contoso.example')
+    assert.equal(entries.at(-1)?.summary?.batch.status, 'completed')
     const audit = await cli.json<{ total: number }>(
       'audit',
       'list',

@@ -1,0 +1,99 @@
+// `--wait`: until a batch comes to rest, is held, time is up, or a Ctrl-C.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Call, openCall } from '../../src/cli/call.ts'
+import type { Client } from '../../src/cli/client.ts'
+import type { Row } from '../../src/cli/show.ts'
+import { sayFailed, waitForRest } from '../../src/cli/wait.ts'
+import { type Clock, virtualClock } from '../../src/clock.ts'
+import { EXIT, MatoolkitError } from '../../src/errors.ts'
+import { recordingIo } from './recording-io.ts'
+
+const page = (status: string, phases: readonly (readonly [string, string])[], more = {}): Row => ({
+  batch: { status, held: null, members: { active: 3, failed: 0, removed: 0 }, ...more },
+  phases: phases.map(([phaseName, status]) => ({ phaseName, status })),
+})
+const RUNNING = page('active', [['prepare', 'dispatched']])
+const RESTING = page('active', [
+  ['prepare', 'completed'],
+  ['cutover', 'pending'],
+])
+
+/** A call whose API gives these pages, the last one from then on. `asked` is told before each. */
+function callWith(pages: readonly Row[], flags = {}, asked: (times: number) => void = () => {}) {
+  let nowMs = 0
+  let times = 0
+  const clock: Clock = {
+    ...virtualClock(new Date(0)),
+    now: () => new Date(nowMs),
+    wait: async (ms) => {
+      nowMs += ms
+    },
+  }
+  const get = async () => {
+    times += 1
+    asked(times)
+    return { body: pages[Math.min(times, pages.length) - 1]! }
+  }
+  const io = recordingIo()
+  const client = { get } as unknown as Client
+  const call: Call = { ...openCall({ output: 'json', ...flags }, io), clock, client, io }
+  return { call, io }
+}
+
+const refusalOf = async (promise: Promise<unknown>): Promise<MatoolkitError> => {
+  const error = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof MatoolkitError, String(error))
+  return error
+}
+
+describe('--wait', () => {
+  it('ends when nothing runs any more', async () => {
+    const { call } = callWith([RUNNING, RUNNING, RESTING])
+    assert.equal(await waitForRest(call, '7'), RESTING)
+  })
+
+  it('ends with an error when the batch is held, or time is up', async () => {
+    const held = page('active', [['prepare', 'dispatched']], { held: { reason: 'too slow' } })
+    const disappointed = await refusalOf(waitForRest(callWith([RUNNING, held]).call, '7'))
+    assert.equal(disappointed.code, 'WAIT_DISAPPOINTED')
+    assert.match(disappointed.message, /^Batch 7 is held: too slow\./)
+    const late = await refusalOf(waitForRest(callWith([RUNNING], { timeout: '30s' }).call, '7'))
+    assert.deepEqual([late.code, late.exitCode], ['WAIT_TIMED_OUT', EXIT.timedOut])
+  })
+
+  it('ends at a Ctrl-C, which ends nothing else', async () => {
+    const interrupt = (times: number) => {
+      if (times === 2) process.emit('SIGINT', 'SIGINT')
+    }
+    const stopped = await refusalOf(waitForRest(callWith([RUNNING], {}, interrupt).call, '7'))
+    assert.deepEqual([stopped.code, stopped.exitCode], ['WAIT_STOPPED', EXIT.interrupted])
+    assert.match(stopped.message, /^You stopped waiting; batch 7 goes on by itself\./)
+    assert.equal(process.listenerCount('SIGINT'), 0)
+  })
+
+  const ENDS: [what: string, rest: Row, exit: number][] = [
+    ['a batch at rest', RESTING, EXIT.ok],
+    ['a cancelled batch', page('cancelled', [['prepare', 'cancelled']]), EXIT.ok],
+    ['a failed batch', page('failed', []), EXIT.failed],
+    ['a failed phase', page('active', [['prepare', 'failed']]), EXIT.failed],
+    [
+      'a failed phase that a new version gave another row',
+      page('active', [
+        ['prepare', 'failed'],
+        ['prepare', 'completed'],
+      ]),
+      EXIT.ok,
+    ],
+  ]
+  for (const [what, rest, exit] of ENDS) {
+    it(`tells scripts of ${what} by exit code ${exit}`, () => {
+      const { call, io } = callWith([])
+      sayFailed(call, rest)
+      assert.equal(io.exitCode, exit)
+    })
+  }
+})
