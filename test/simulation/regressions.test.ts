@@ -109,3 +109,40 @@ it('whoever waits for an earlier phase goes on when a new version takes that pha
     assert.deepEqual(calls(world), ['switch user1', 'switch user2'])
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
+
+it('a phase that a new version puts first goes before what is in the queue (seed 35)', () =>
+  story({ maxOutstanding: 1 }, async (world) => {
+    const cutover = { 'cutover T-0': [step('switch')] }
+    await world.publish(runbook('wave', cutover))
+    await world.batch('wave', 2)
+    await world.orchestrate()
+    // user1's job is out, user2 waits for a slot.
+    const prepare = { 'prepare T-1h': [step('create')] }
+    await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
+    await world.settle()
+    const ofUser2 = calls(world).filter((call) => call.endsWith('user2'))
+    assert.deepEqual(ofUser2, ['create user2', 'switch user2'])
+  }))
+
+it('a phase that a new version puts first waits for what is being asked about', () =>
+  story({}, async (world) => {
+    const cutover = {
+      'cutover T-0': [step('sync', 'poll: { interval: 1m, timeout: 1h }'), step('switch')],
+    }
+    world.answer = ({ functionName }) => ({ ok: { complete: functionName !== 'sync' } })
+    await world.publish(runbook('wave', cutover))
+    await world.batch('wave', 1)
+    await world.settle()
+    const prepare = { 'prepare T-1h': [step('create')] }
+    await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
+    await world.pass(60)
+    world.answer = () => ({ ok: { complete: true } })
+    await world.pass(60)
+    assert.deepEqual(calls(world), [
+      'sync user1',
+      'sync user1',
+      'sync user1',
+      'create user1',
+      'switch user1',
+    ])
+  }))

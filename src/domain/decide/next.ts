@@ -126,6 +126,9 @@ export function nextOfMember(draft: Draft, member: Member): Step | null {
     (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)
   if (undo) return undo
   if (member.status !== 'active' || !isUnderWay(draft.batch)) return null
+  // What is being asked about goes on to its end, also when a new version has put a phase before it meanwhile.
+  const asked = steps.find((step) => step.status === 'polling')
+  if (asked) return asked
   const step = firstNotPassed(draft, member.id)
   if (!step || !hasBegun(draft.phase(step.phaseId!))) return null
   return isOvertaking(draft, member, step) ? null : step
@@ -146,7 +149,17 @@ export function nextOfBatch(draft: Draft): Step | null {
 
 /** Puts what comes next in the queue for a slot, unless it waits for something already. */
 export function advanceMember(draft: Draft, member: Member): void {
-  enterQueue(draft, nextOfMember(draft, member))
+  const next = nextOfMember(draft, member)
+  if (next) leaveQueue(draft, next)
+  enterQueue(draft, next)
+}
+
+/** A new version may put a phase before the step that is in the queue. Left there, both would be sent. */
+function leaveQueue(draft: Draft, next: Step): void {
+  for (const step of draft.stepsOfMember.get(next.memberId) ?? []) {
+    const isQueued = step.status === 'pending' && step.wait?.what === 'slot'
+    if (isQueued && step !== next) draft.setWait(step, null)
+  }
 }
 
 export function advanceBatch(draft: Draft): void {
