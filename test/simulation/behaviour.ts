@@ -14,18 +14,22 @@ const DOOMED_FAILS = 0.85
 const INIT_FAILS = 0.3
 const RATES: Readonly<Record<string, number>> = { 'Do-doomed': DOOMED_FAILS, 'Do-open': INIT_FAILS }
 
-export function drawBehaviour(world: Pick<World, 'chance'>): Behaviour {
+export function drawBehaviour(world: Pick<World, 'chance' | 'faults'>): Behaviour {
   const chance = world.chance.stream('behaviour')
   const failRate = chance.pick([0, 0.1, 0.3, 0.6])
   const incompleteRate = chance.pick([0.2, 0.6, 0.9])
   const hopeless = new Map<string, boolean>()
+  // In a healed world nobody is made to wait: there is nothing more to be learnt from it.
+  const happens = (rate: number) => !world.faults.isHealed && chance.happens(rate)
   return ({ functionName, parameters }) => {
     const who = `${functionName} ${String(parameters.Upn ?? parameters.Batch ?? '')}`
     if (!hopeless.has(who)) hopeless.set(who, chance.happens(RATES[functionName] ?? ALWAYS_FAILS))
     if (hopeless.get(who)) return { fail: 'it never works for this one' }
-    if (chance.happens(failRate)) return { fail: 'it did not work this time' }
+    if (happens(failRate)) return { fail: 'it did not work this time' }
     if (POLLED.has(functionName)) {
-      return { ok: chance.happens(incompleteRate) ? { complete: false } : done(chance.below(9)) }
+      return {
+        ok: happens(incompleteRate) ? { complete: false } : done(chance.below(9)),
+      }
     }
     const isPlain = chance.happens(0.15)
     return { ok: isPlain ? chance.pick(PLAIN) : { id: `T-${chance.below(99)}`, size: 3 } }

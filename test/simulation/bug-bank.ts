@@ -1,9 +1,11 @@
 // Looks for a mistake of the bug bank, and says after how many seeds it was found. The mistaken program runs in this process, as
 // modules of its own (mutant-loader.ts), on the same database.
 import type { SimulationDb } from './database.ts'
-import { loadWithMutant } from './mutant-loader.ts'
+import { type BankedMutant, loadWithMutant } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
 import type * as RunModule from './run.ts'
+import { hasSource } from './source.ts'
+import { SOURCE_MUTANTS } from './source-mutants.ts'
 
 export interface Verdict {
   readonly mutant: string
@@ -11,6 +13,9 @@ export interface Verdict {
   readonly seed: number | null
   readonly found: string
 }
+
+/** The scheduler's mistakes show only where there is a source. */
+const isOfScheduler = (mutant: BankedMutant): boolean => SOURCE_MUTANTS.includes(mutant)
 
 /** Tries the seeds in their order. */
 export async function hunt(
@@ -20,7 +25,7 @@ export async function hunt(
 ): Promise<Verdict> {
   const mutant = MUTANTS.find((one) => one.name === name)!
   const { runSeed } = await loadWithMutant<typeof RunModule>(mutant, './run.ts')
-  for (const seed of seeds) {
+  for (const seed of isOfScheduler(mutant) ? seeds.filter(hasSource) : seeds) {
     const { found } = await runSeed({ db, seed })
     if (found.length > 0) return { mutant: name, seed, found: found[0]! }
   }

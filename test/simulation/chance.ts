@@ -1,5 +1,6 @@
 // Everything that is left to chance in the simulated world, from one seed: the same seed makes the same choices in the same
-// order. Each part of the world draws from a stream of its own, so that more faults do not change who the operators are.
+// order. Each part of the world draws from a stream of its own, so that more faults do not change who the operators are. And each
+// event draws anew: a statement more or less in the program does not change what happens in all events after it.
 import { seeded } from '../seeded.ts'
 
 export interface Chance {
@@ -18,12 +19,16 @@ export interface Chance {
   uuid(): string
   /** Another stream, told from this one's other streams by its name. */
   stream(name: string): Chance
+  /** From now on this stream and those from it draw what the seed has for this moment, however much was drawn before. */
+  turnTo(moment: number): void
 }
 
 const FRACTION_STEPS = 2 ** 30
 
 export function makeChance(seed: number): Chance {
-  const below = seeded(seed)
+  let draw = seeded(seed)
+  const streams: Chance[] = []
+  const below = (limit: number) => draw(limit)
   const fraction = () => below(FRACTION_STEPS) / FRACTION_STEPS
   const chance: Chance = {
     below,
@@ -54,7 +59,15 @@ export function makeChance(seed: number): Chance {
         Array.from({ length: digits }, () => below(16).toString(16)).join('')
       return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(12)}`
     },
-    stream: (name) => makeChance(hashOf(`${seed}/${name}`)),
+    stream: (name) => {
+      const stream = makeChance(hashOf(`${seed}/${name}`))
+      streams.push(stream)
+      return stream
+    },
+    turnTo: (moment) => {
+      draw = seeded(hashOf(`${seed}@${moment}`))
+      for (const stream of streams) stream.turnTo(moment)
+    },
   }
   return chance
 }

@@ -2,7 +2,10 @@
 // worker goes on, the clock turns, the broker delays or gives up a message, a hint comes at the wrong time.
 import { ORCHESTRATOR_EVENTS, type Send, WORKER_RESULTS, workerJobs } from '../../src/bus/bus.ts'
 import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import { listUnexpandedPhases } from '../../src/db/batches.ts'
 import type { Door } from '../../src/engine/door.ts'
+import { expandPhase } from '../../src/engine/expand.ts'
+import { orHold } from '../../src/engine/poison.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -19,14 +22,30 @@ import type { World } from './world.ts'
 type Happening = (world: World) => Promise<unknown>
 
 const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
-const TIMERS: readonly ((door: Door) => Promise<unknown>)[] = [
-  runTimers,
+/** The parts of `runTimers`, each of which may come long before the others. */
+const TIMERS: readonly ((door: Door, world: World) => Promise<unknown>)[] = [
   startDuePhases,
+  startDuePhases,
+  raceAhead,
+  raceAhead,
   expandPhases,
   settleDeadJobs,
   wakeWaits,
   fillWorkers,
 ]
+
+const WHOLE_TIMERS_SHARE = 0.35
+
+/** Of several processes one starts what is due, writes the steps of one phase and sends them; nobody has come to the others yet. */
+async function raceAhead(door: Door, { chance }: World): Promise<void> {
+  await startDuePhases(door)
+  const phases = await listUnexpandedPhases(door.db, PHASES_MAX)
+  if (phases.length === 0) return
+  const { id, batchId } = chance.pick(phases)
+  await orHold(door, batchId, 'timer', () => expandPhase(door, batchId, id, 'timer'))
+  await fillWorkers(door)
+}
+const PHASES_MAX = 100
 
 const somePlace = ({ chance, orchestrators }: World) => chance.below(orchestrators.length)
 
@@ -43,11 +62,18 @@ export const USUAL = {
   'deliver results': (world) =>
     asOrchestrator(world, somePlace(world), ({ results }) => results.runOnce()),
   timer: (world) =>
-    asOrchestrator(world, somePlace(world), ({ door }) => world.chance.pick(TIMERS)(door)),
-  'take jobs': (world) => takeJobs(world, world.chance.pick(world.workers)),
+    asOrchestrator(world, somePlace(world), ({ door }) => {
+      const isWhole = world.chance.happens(WHOLE_TIMERS_SHARE)
+      return isWhole ? runTimers(door) : world.chance.pick(TIMERS)(door, world)
+    }),
+  'take jobs': async (world) => {
+    for (const worker of world.chance.shuffled(world.workers)) {
+      if (world.chance.happens(0.6)) await takeJobs(world, worker)
+    }
+  },
   work: async (world) => {
     const worker = busyWorker(world)
-    for (let left = world.chance.between(1, 3); left > 0; left--) await workOn(world, worker)
+    for (let left = world.chance.between(1, 5); left > 0; left--) await workOn(world, worker)
   },
   'turn the clock': turnClock,
 } as const satisfies Record<string, Happening>
@@ -68,45 +94,52 @@ export const STRIKES = {
 
 export type Strike = keyof typeof STRIKES
 
+/** All that is usual but the clock. */
+const DUTIES = Object.keys(USUAL).length - 1
+
 export interface Mood {
   /** Those of the usual things that would find nothing to do at this moment. */
   readonly idle: ReadonlySet<string>
+  /** Nobody has anything to do: everybody waits for a time, or for a person. */
+  readonly isAtRest: boolean
   /** A phase has begun and its steps are not written: what comes in between is worth trying. */
   readonly isBetween: boolean
 }
 
 export async function moodOf(world: World): Promise<Mood> {
-  const { db, clock, broker, workers } = world
+  const { db, clock, broker, workers, maxOutstanding } = world
   const [ready] = await db.query<{ topics: string[]; hasTimers: boolean; isBetween: boolean }>(
     `select array(select distinct topic from messages
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
             exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
-            exists (select from waits where what = 'slot' or wake_at <= $1)
-            or exists (select from phase_executions
-                        where (status = 'pending' and due_at <= $1) or (status = 'dispatched' and expanded_at is null))
+            exists (select from waits w join batches b on b.id = w.batch_id
+                     where (w.wake_at <= $1 and (b.held_at is null or w.what = 'job'))
+                        or (w.what = 'slot' and b.held_at is null
+                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.what = 'job') < $2))
+            or exists (select from phase_executions p join batches b on b.id = p.batch_id
+                        where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null)
+                           or (p.status = 'dispatched' and p.expanded_at is null))
             or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
-    [clock.now()],
+    [clock.now(), maxOutstanding],
   )
   const topics = new Set(ready!.topics)
   for (const { message, atMs } of broker.copies)
     if (atMs <= clock.nowMs()) topics.add(message.topic)
-  const idle = new Set<string>()
+  const idle = new Set<Usual>()
   if (!topics.has('orchestrator-events')) idle.add('deliver events')
   if (!topics.has('worker-results')) idle.add('deliver results')
   if (!topics.has('worker-jobs')) idle.add('take jobs')
   if (!ready!.hasTimers) idle.add('timer')
   if (workers.every(({ inHand }) => inHand.length === 0)) idle.add('work')
-  return { idle, isBetween: ready!.isBetween }
+  return { idle, isAtRest: idle.size === DUTIES, isBetween: ready!.isBetween }
 }
 
 /** A little, to where something is due, or a good deal. */
 async function turnClock(world: World): Promise<void> {
   const { clock, chance, db } = world
-  if (world.frozen > 0) {
-    world.frozen -= 1
-    return
-  }
-  const how = chance.weighed({ little: 5, due: 4, more: 1 })
+  if (world.frozen > 0) return
+  const { isAtRest } = await moodOf(world)
+  const how = chance.weighed({ little: 4, due: isAtRest ? 20 : 4, more: 1 })
   const dueMs = how === 'due' ? ((await nextDueMs(world)) ?? 0) - clock.nowMs() : 0
   if (dueMs > 0) clock.turn(dueMs)
   else clock.turn(chance.between(1, how === 'more' ? 400 : 15) * 1_000)
@@ -151,19 +184,32 @@ async function giveUpMessage({ bus, chance }: World): Promise<void> {
   await bus.deadLetter(taken, 'Simulated', 'The broker gave up.')
 }
 
+interface PhaseHinted {
+  readonly id: number
+  readonly batchId: number
+  readonly name: string
+  readonly offset: number
+  /** Its hint may come before that of an earlier phase, which is due as well. */
+  readonly isDue: boolean
+}
+
 /** Hints may come at any time and for anything: they only make somebody look. */
-async function giveHint({ db, bus, chance }: World): Promise<void> {
+async function giveHint({ db, bus, chance, clock }: World): Promise<void> {
   const steps = await db.query<{ id: number; batchId: number }>(
     'select id, batch_id as "batchId" from step_executions order by id',
   )
-  const phases = await db.query<{ id: number; batchId: number; name: string; offset: number }>(
-    `select id, batch_id as "batchId", phase_name as name, offset_minutes as "offset" from phase_executions order by id`,
+  const phases = await db.query<PhaseHinted>(
+    `select id, batch_id as "batchId", phase_name as name, offset_minutes as "offset",
+            coalesce(status = 'pending' and due_at <= $1, false) as "isDue"
+       from phase_executions order by id`,
+    [clock.now()],
   )
+  const due = phases.filter(({ isDue }) => isDue)
   const common = { runbookName: 'wave', runbookVersion: 1 }
   const hint = { topic: 'orchestrator-events' as const, messageId: `hint-${chance.uuid()}` }
   const sends: Send[] = []
   if (phases.length > 0) {
-    const { id, batchId, name, offset } = chance.pick(phases)
+    const { id, batchId, name, offset } = chance.pick(due.length > 0 ? due : phases)
     const phase = { phaseExecutionId: id, phaseName: name, offsetMinutes: offset, dueAt: null }
     sends.push({ ...hint, type: 'phase-due', body: { ...common, ...phase, batchId } })
   }

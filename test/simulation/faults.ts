@@ -33,6 +33,7 @@ export const FAULTS = {
   'result from another worker': 0.15,
   'result sent twice': 0.25,
   'worker stayed silent': 0.2,
+  'result came after its deadline': 0.3,
   // Events of their own: how likely each is to be the next thing that happens.
   'message delayed': 0.1,
   'message dead-lettered': 0.04,

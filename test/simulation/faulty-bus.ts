@@ -38,7 +38,8 @@ export function faultyBus(
   return {
     ...bus,
     receive: async (subscription, limit) => {
-      const taken = await bus.receive(subscription, chance.between(1, limit))
+      const size = faults.isHealed ? limit : chance.between(1, limit)
+      const taken = await bus.receive(subscription, size)
       remember(broker, addressOf(subscription), taken, faults, chance)
       const all = [...taken, ...dueCopies(broker, addressOf(subscription))]
       if (all.length > 0 && faults.strikes('crash after receive')) return process.die()

@@ -9,7 +9,7 @@ import { lookForBroken, lookOutside } from './checks.ts'
 import { moodOf, nextDueMs, type Usual } from './events.ts'
 import { asOrchestrator } from './orchestrator.ts'
 import { heldShift } from './promises.ts'
-import { sayHello, takeJobs, workOn } from './worker.ts'
+import { finishInHand, sayHello, workOffAll } from './worker.ts'
 import type { World } from './world.ts'
 
 /** A round goes to the next moment that something is due. Seeds need 10 to 120. */
@@ -18,11 +18,14 @@ const LOOK_EVERY = 5
 /** Returns how many rounds it took. */
 export async function heal(world: World): Promise<number> {
   world.frozen = 0
-  for (const worker of world.workers) await sayHello(world, worker)
+  for (const worker of world.workers) {
+    await sayHello(world, worker)
+    await finishInHand(world, worker)
+  }
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     world.log.push(`heal ${round} ${world.clock.now().toISOString()}`)
     await lookAfter(world)
-    await settleDown(world)
+    await settleDown(world, false)
     await lookForUnnoticed(world)
     if (round % LOOK_EVERY === 0) {
       await lookForBroken(world, null)
@@ -30,6 +33,8 @@ export async function heal(world: World): Promise<number> {
     }
     if (world.found.length > 0) return round
     const dueMs = await nextDueMs(world)
+    const isDueLater = dueMs !== null && dueMs > world.clock.nowMs()
+    if (!isDueLater && (await settleDown(world, true)) > 0) continue
     if (dueMs === null && (await isQuiet(world))) return round
     world.clock.turn(Math.max(1_000, (dueMs ?? 0) - world.clock.nowMs()))
     await sweepBus(world.db, world.clock.now())
@@ -94,28 +99,28 @@ async function advance({ office }: World, batchId: number, expectedPhase: string
   }
 }
 
-/** Everything that can be done at this moment. Those who seem to have nothing to do are asked when nobody else has any more. */
-async function settleDown(world: World): Promise<void> {
+/**
+ * Everything that can be done at this moment. Those who seem to have nothing to do are left out, or asked as well. Returns how much
+ * there was.
+ */
+async function settleDown(world: World, asksAll: boolean): Promise<number> {
   const place = world.chance.below(world.orchestrators.length)
-  let asksAll = false
-  while (world.found.length === 0) {
+  let all = 0
+  for (let done = 1; done > 0 && world.found.length === 0; all += done) {
+    done = 0
     const { idle } = await moodOf(world)
     const asks = (what: Usual) => asksAll || !idle.has(what)
-    let done = 0
     await asOrchestrator(world, place, async ({ events, results, door }) => {
       if (asks('deliver events')) done += await events.runOnce()
       if (asks('deliver results')) done += await results.runOnce()
       if (asks('timer')) done += await runTimers(door)
     })
-    const waiting = await jobsWaiting(world)
-    for (const worker of world.workers) {
-      if (waiting.has(worker.workerId)) await takeJobs(world, worker)
-      done += worker.inHand.length
-      for (let left = worker.inHand.length * 3; left > 0; left--) await workOn(world, worker)
+    for (const workerId of await jobsWaiting(world)) {
+      const worker = world.workers.find((one) => one.workerId === workerId)
+      if (worker) done += await workOffAll(world, worker)
     }
-    if (done === 0 && asksAll) return
-    asksAll = done === 0
   }
+  return all
 }
 
 /** Workers for whom there may be a job: asking for nothing is half of what happens otherwise. */
@@ -124,5 +129,5 @@ async function jobsWaiting({ db, broker }: World): Promise<ReadonlySet<string>> 
     `select distinct worker_id as id from messages where topic = 'worker-jobs'`,
   )
   const copied = broker.copies.map(({ message }) => message.properties.WorkerId ?? '')
-  return new Set([...rows.map(({ id }) => id), ...copied])
+  return new Set([...rows.map(({ id }) => id), ...copied].sort())
 }

@@ -11,8 +11,8 @@ export interface Journal {
   delivered(jobId: string, message: Received): void
   /** This job's effect may come late or twice, through no fault of the engine. */
   excuse(jobId: string): void
-  /** The function did its work, now. */
-  effect(jobId: string): Promise<void>
+  /** The functions of these jobs did their work, now. */
+  effect(jobIds: readonly string[]): Promise<void>
   acknowledged(messages: readonly Received[]): Promise<void>
   readonly effects: ReadonlyMap<string, number>
   readonly deliveries: ReadonlySet<string>
@@ -30,14 +30,22 @@ export function makeJournal(db: Db, found: string[]): Journal {
       if (message.deliveryCount > 1 || isCopy(message)) excused.add(jobId)
     },
     excuse: (jobId) => void excused.add(jobId),
-    effect: async (jobId) => {
-      const times = (effects.get(jobId) ?? 0) + 1
-      effects.set(jobId, times)
-      if (excused.has(jobId)) return
-      if (times > 1) found.push(`P4: job ${jobId} ran ${times} times, though it was delivered once`)
-      const out = await db.query(`select 1 from waits where what = 'job' and job_id = $1`, [jobId])
-      if (out.length === 0)
-        found.push(`P4: job ${jobId} ran while the engine took it for settled or called back`)
+    effect: async (jobIds) => {
+      for (const jobId of jobIds) effects.set(jobId, (effects.get(jobId) ?? 0) + 1)
+      const asked = jobIds.filter((jobId) => !excused.has(jobId))
+      if (asked.length === 0) return
+      for (const jobId of asked) {
+        const times = effects.get(jobId)!
+        if (times > 1)
+          found.push(`P4: job ${jobId} ran ${times} times, though it was delivered once`)
+      }
+      const settled = await db.query<{ id: string }>(
+        `select j.id from unnest($1::text[]) as j (id)
+          where not exists (select from waits w where w.what = 'job' and w.job_id = j.id)`,
+        [asked],
+      )
+      for (const { id } of settled)
+        found.push(`P4: job ${id} ran while the engine took it for settled or called back`)
     },
     acknowledged: async (messages) => {
       const jobIds = messages.flatMap(jobAnswered)

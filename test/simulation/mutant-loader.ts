@@ -13,6 +13,12 @@ export interface Mutant {
   readonly replace: string
 }
 
+/** One of the bug bank. */
+export interface BankedMutant extends Mutant {
+  /** The first seed that found it when all of them were last tried, from 1 on. */
+  readonly foundBy: number
+}
+
 const root = pathToFileURL(`${join(import.meta.dirname, '..', '..')}/`).href
 const OURS = new RegExp(`^${root.replaceAll('.', '\\.')}(?:src|test)/`)
 

@@ -1,6 +1,6 @@
 // The bug bank: mistakes that people make in systems like this one, each as a change of one place in the program. The sweep must
 // find every one of them, and so shows that it would find them in earnest.
-import type { Mutant } from './mutant-loader.ts'
+import type { BankedMutant } from './mutant-loader.ts'
 import { SOURCE_MUTANTS } from './source-mutants.ts'
 
 const SETTLE = 'src/domain/decide/settle.ts'
@@ -11,12 +11,13 @@ const DOOR = 'src/engine/door.ts'
 const OPERATE = 'src/engine/operate.ts'
 const REPAIR = 'src/domain/decide/repair.ts'
 
-export const MUTANTS: readonly Mutant[] = [
+export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'attempt not checked: any result of the step counts',
     file: SETTLE,
     find: `wait?.what === 'job' && wait.jobId === jobId`,
     replace: `wait?.what === 'job' && jobId !== ''`,
+    foundBy: 3,
   },
   {
     name: 'acknowledged before the commit',
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const outcomes = await handleUnderLease(options, messages, stopping)',
     replace:
       'await options.bus.settle(messages)\n  const outcomes = await handleUnderLease(options, messages, stopping)',
+    foundBy: 1,
   },
   {
     name: 'jobs published whether or not the commit succeeds',
@@ -31,6 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  const sends = jobMessages(draft)\n',
     replace: `  const sends = jobMessages(draft)
   void visit.door.db.transaction((own) => enqueueNew(own, sends, draft.now)).catch(() => {})\n`,
+    foundBy: 1,
   },
   {
     name: 'jobs published after the commit',
@@ -53,6 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
   const late = sends.map((one) => ({ ...one, messageId: \`\${one.messageId}-replay-1\` }))
   await door.db.transaction((tx) => enqueueNew(tx, late, door.clock.now()))
   return done`,
+    foundBy: 4,
   },
   {
     name: 'retry without + 1',
@@ -60,60 +64,70 @@ export const MUTANTS: readonly Mutant[] = [
     find: `        attempt: step.attempt + 1,
         retryCount: retry,`,
     replace: `        retryCount: retry,`,
+    foundBy: 1,
   },
   {
     name: 'retry not counted',
     file: SETTLE,
     find: '        retryCount: retry,\n',
     replace: '',
+    foundBy: 1,
   },
   {
     name: 'poll id without number',
     file: SEND,
     find: 'attempt: step.attempt, poll })',
     replace: 'attempt: step.attempt, poll: 0 })',
+    foundBy: 21,
   },
   {
     name: 'counted before sending only',
     file: DOOR,
     find: '  count(draft)\n  close(draft)',
     replace: '  close(draft)',
+    foundBy: 1,
   },
   {
     name: 'a phase is closed beside others, and so not written',
     file: 'src/engine/beside.ts',
     find: '  close(draft)\n  requireMembersOnly(draft)\n',
     replace: '  close(draft)\n',
+    foundBy: 1,
   },
   {
     name: 'members counted by their new status only',
     file: FINISH,
     find: `Number(member.status === status) - Number(before === status)`,
     replace: `Number(member.status === status) - Number(before === status && status !== 'failed')`,
+    foundBy: 3,
   },
   {
     name: 'hold does not stop sending',
     file: SEND,
     find: '  if (batch.heldAt !== null) return false\n',
     replace: '',
+    foundBy: 9,
   },
   {
     name: 'withdrawal forgotten at hold',
     file: DOOR,
     find: '  if (draft.wantsWithdrawal)\n',
     replace: '  if (draft.wantsWithdrawal && draft.jobs.length > 0)\n',
+    foundBy: 9,
   },
   {
     name: 'withdrawal forgotten at cancel',
     file: OPERATE,
     find: '    await callBackJobs(visit, `the batch was cancelled:',
     replace: '    String(`the batch was cancelled:',
+    foundBy: 33,
   },
   {
     name: 'jobs called back from under the worker that has them',
     file: 'src/bus/outbox.ts',
     find: `topic || '' = $1 and lease_token is null`,
     replace: `topic || '' = $1`,
+    foundBy: 40,
   },
   {
     name: 'undo while the doing is unsettled',
@@ -123,6 +137,7 @@ export const MUTANTS: readonly Mutant[] = [
     firstOpenUndo(steps, 'rollback') ??`,
     replace: `  const undo =
     firstOpenUndo(steps, 'rollback') ??`,
+    foundBy: 9,
   },
   {
     name: 'removal does not wait for the rollback',
@@ -131,126 +146,147 @@ export const MUTANTS: readonly Mutant[] = [
     (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)`,
     replace: `    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null) ??
     firstOpenUndo(steps, 'rollback')`,
+    foundBy: 4,
   },
   {
     name: 'fuse blows one too early',
     file: FINISH,
     find: 'if (failed <= FUSE_MIN_FAILED ||',
     replace: 'if (failed < FUSE_MIN_FAILED ||',
+    foundBy: 3,
   },
   {
     name: 'fuse blows one too late',
     file: FINISH,
     find: 'if (failed <= FUSE_MIN_FAILED ||',
     replace: 'if (failed <= FUSE_MIN_FAILED + 1 ||',
+    foundBy: 3,
   },
   {
     name: 'a hint is taken for the time itself',
     file: 'src/domain/decide/wake.ts',
     find: 'if (!wait?.wakeAt || wait.wakeAt > draft.now) return',
     replace: 'if (!wait?.wakeAt) return',
+    foundBy: 5,
   },
   {
     name: 'phase due by message, not by its time',
     file: 'src/domain/decide/course.ts',
     find: 'if (phase.dueAt > draft.now) {',
     replace: 'if (phase.dueAt > draft.later(86_400)) {',
+    foundBy: 20,
   },
   {
     name: 'phase closes before all its steps are written',
     file: FINISH,
     find: `phase.status === 'dispatched' && phase.expandedAt !== null)`,
     replace: `phase.status === 'dispatched')`,
+    foundBy: 1,
   },
   {
     name: 'a joiner gets steps in open phases only',
     file: NEXT,
     find: 'isPhaseStarted(phase.status) || isEmptied(phase)',
     replace: `phase.status === 'dispatched' || (isEmptied(phase) && isPhaseStarted(phase.status))`,
+    foundBy: 13,
   },
   {
     name: 'a joiner skips the phases that were written before it came',
     file: 'src/engine/expand.ts',
     find: '  await catchUp(visit, phase, ids, newIds)\n',
     replace: '',
+    foundBy: 1,
   },
   {
     name: 'phases that fall due together overtake each other',
     file: NEXT,
     find: 'return isOvertaking(draft, member, step) ? null : step',
     replace: 'return isOvertaking(draft, member, step) && step.id < 0 ? null : step',
+    foundBy: 1,
   },
   {
     name: 'dead letters of jobs are not looked at',
     file: 'src/engine/timers.ts',
     find: 'const letters = await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)',
     replace: 'const letters = (await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)).slice(0, 0)',
+    foundBy: 1,
   },
   {
     name: 'held time counts',
     file: OPERATE,
     find: '    await moveHeldTimes(tx, batchId, heldAt!, draft.now)\n',
     replace: '    if (heldAt === null) await moveHeldTimes(tx, batchId, draft.now, draft.now)\n',
+    foundBy: 9,
   },
   {
     name: 'a late success of a cancelled step is applied',
     file: SETTLE,
     find: `if (step.status === 'cancelled') return settleCancelled(`,
     replace: `if (step.status === 'cancelled' && failureOf(step, result)) return settleCancelled(`,
+    foundBy: 35,
   },
   {
     name: 'a repeated batch-init begins again',
     file: 'src/domain/decide/course.ts',
     find: `  if (batch.status !== 'detected') return\n`,
     replace: '',
+    foundBy: 8,
   },
   {
     name: 'a collision in the database is taken for poison',
     file: 'src/db/transient.ts',
     find: `'40001', '40P01', `,
     replace: '',
+    foundBy: 23,
   },
   {
     name: 'operator retry uses the old job id',
     file: 'src/domain/decide/take-up.ts',
     find: '{ ...fresh, attempt: step.attempt + 1 }',
     replace: 'fresh',
+    foundBy: 3,
   },
   {
     name: 'redo leaves the later steps as they are',
     file: REPAIR,
     find: '  for (const step of ordered.slice(start)) {\n',
     replace: '  for (const step of ordered.slice(start, start + 1)) {\n',
+    foundBy: 1,
   },
   {
     name: 'the window forgets what is out',
     file: 'src/domain/decide/window.ts',
     find: 'for (const jobs of outstanding.values()) free -= jobs',
     replace: 'for (const jobs of outstanding.values()) free -= Math.min(jobs, 0)',
+    foundBy: 11,
   },
   {
     name: 'a member is active in two batches',
     file: 'src/engine/members.ts',
     find: '  if (elsewhere.length === 0) await ensureSteps(visit, ids)\n  return elsewhere.map(',
     replace: '  await ensureSteps(visit, ids)\n  return elsewhere.slice(0, 0).map(',
+    foundBy: 1,
   },
   {
     name: 'a phase that a new version replaces is not taken away',
     file: 'src/engine/transition.ts',
     find: '    if (!supersedes) continue\n',
     replace: '    if (!supersedes || version > 0) continue\n',
+    foundBy: 1,
   },
   {
     name: 'steps stay in the phase that was replaced',
     file: 'src/engine/transition.ts',
     find: '  if (moves.length > 0) {\n',
     replace: '  if (moves.length > 1_000) {\n',
+    foundBy: 1,
   },
   {
     name: 'a new version counts for half of its phases',
     file: 'src/engine/transition.ts',
     find: '  const made = await makePhases(tx, draft, phases, version)\n',
     replace: '  const made = await makePhases(tx, draft, phases.slice(0, 1), version)\n',
+    foundBy: 1,
   },
   ...SOURCE_MUTANTS,
 ]

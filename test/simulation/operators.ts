@@ -79,7 +79,8 @@ const membersOf = ({ db }: World): Promise<Member[]> =>
   )
 
 const STEPS = `step_executions s join batches b on b.id = s.batch_id left join batch_members m on m.id = s.batch_member_id`
-const HAS_LATE = `s.late_result_json is not null and b.status <> 'cancelled' and m.status <> 'removed'`
+const HAS_LATE = `s.late_result_json is not null and s.status in ('failed', 'poll_timeout', 'cancelled')
+   and b.status <> 'cancelled' and m.status <> 'removed'`
 
 const stepsOf = ({ db }: World): Promise<Step[]> =>
   db.query(
@@ -157,7 +158,7 @@ const publish: Act = async (world, desk, door) => {
 const create: Act = async (world, desk, door) => {
   const { chance, clock } = world
   const isManual = chance.happens(0.25)
-  const minutes = chance.between(-10, 60)
+  const minutes = chance.between(-25, 45)
   const count = desk.shape.isDoomed ? chance.between(13, 16) : chance.between(2, 5)
   const members = newPeople(world, desk, count)
   const sourceTime = isManual ? null : new Date(clock.nowMs() + minutes * MINUTE_MS)
@@ -339,17 +340,20 @@ type Moment = Readonly<
     | 'isStarting'
     | 'isUndoing'
     | 'isOut'
+    | 'isAsking'
     | 'isHeld'
     | 'hasFailed'
     | 'hasFailedInit'
     | 'hasLate'
-    | 'hasRemoved',
+    | 'hasRemoved'
+    | 'hasManual',
     boolean
   >
 >
 
 /** What an order is for. */
 const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
+  advance: 'hasManual',
   resume: 'isHeld',
   retry: 'hasFailed',
   'retry from a step': 'hasFailed',
@@ -364,12 +368,16 @@ async function momentOf({ db, workers }: World): Promise<Moment> {
     `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
             exists (select from step_executions
                      where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
+            exists (select from waits w join step_executions s on s.id = w.step_id
+                     where w.what = 'job' and s.status = 'polling') as "isAsking",
             exists (select from batches where held_at is not null) as "isHeld",
             exists (select from batch_members m join batches b on b.id = m.batch_id
                      where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
             exists (select from batches where failed_in_init) as "hasFailedInit",
             exists (select from batch_members m join batches b on b.id = m.batch_id
                      where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
+            exists (select from batches
+                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
             exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
   )
   return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
@@ -385,6 +393,7 @@ function inconvenient(now: Moment): Operation[] {
     [now.hasFailedInit, ['restart']],
     [now.hasLate, ['accept a late result', 'accept a late result', 'accept a late result']],
     [now.isOut, ['hold', 'remove', 'redo', 'skip']],
+    [now.isAsking, ['hold', 'hold']],
   ]
   return lists.flatMap(([isSo, operations]) => (isSo ? operations : []))
 }

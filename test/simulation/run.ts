@@ -9,6 +9,7 @@ import { makeWorld } from './make-world.ts'
 import { ask, askAnything, type Desk } from './operators.ts'
 import { drawShape } from './runbooks.ts'
 import type { Programme } from './scheduler.ts'
+import { hasSource } from './source.ts'
 import {
   beginProgramme,
   comeToRest,
@@ -38,26 +39,29 @@ export interface RunOptions {
   readonly only?: ReadonlySet<Fault>
 }
 
-const EVENTS = 90
+/** Some things need a long story, and most mistakes show in a short one: lengths differ. */
+const EVENTS_MIN = 20
+const EVENTS_MAX = 70
 /** Seeds whose members nearly all fail, for the fuse. */
 const DOOMED_SHARE = 0.12
 const LOOK_AT_ALL_EVERY = 15
 
 /** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */
 const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
-  'deliver events': 3,
-  'deliver results': 5,
-  timer: 5,
-  'take jobs': 4,
-  work: 6,
-  operate: 3.5,
-  'turn the clock': 4,
+  'deliver events': 4,
+  'deliver results': 7,
+  timer: 6,
+  'take jobs': 7,
+  work: 9,
+  operate: 2.5,
+  'turn the clock': 3,
 }
 /** What would find nothing to do is tried now and then all the same. */
 const IDLE = 0.03
 /** Operators like to come in between. */
-const BETWEEN = 4
-const TOTAL_WEIGHT = Object.values(WEIGHTS).reduce((sum, weight) => sum + weight, 0)
+const BETWEEN = 3
+/** When everybody waits for a time, it comes. */
+const AT_REST = 4
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const world = makeWorld({ db, seed, ...(only && { only }) })
@@ -65,8 +69,9 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const desk = await begin(world)
   const programme = await beginProgramme(world, desk)
   const operations = new Map<string, number>()
+  const lasts = world.chance.between(EVENTS_MIN, EVENTS_MAX)
   let events = 0
-  while (events < EVENTS && world.found.length === 0) {
+  while (events < lasts && world.found.length === 0) {
     events += 1
     await oneEvent({ world, desk, programme }, events, operations)
   }
@@ -94,13 +99,18 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
 }
 
 async function begin(world: World): Promise<Desk> {
-  const { chance } = world
-  const shape = drawShape(chance, 'wave', chance.happens(DOOMED_SHARE))
+  const { seed, chance } = world
+  const isSourced = hasSource(seed)
+  const isDoomed = chance.happens(DOOMED_SHARE)
+  const shape = drawShape(chance, 'wave', { isDoomed, phasesMax: isSourced ? 2 : 3 })
   const desk: Desk = { shape, version: 0, peopleMade: 0, takenIn: [] }
   for (const worker of world.workers) await sayHello(world, worker)
   while (desk.version === 0 && world.found.length === 0) await ask(world, desk, 'publish')
-  const batches = shape.isDoomed ? 1 : chance.between(1, 3)
-  for (let i = 0; i < batches; i++) await ask(world, desk, 'create a batch')
+  const batches = isDoomed || isSourced ? 1 : chance.between(1, 3)
+  for (let made = 0; made < batches && world.found.length === 0; ) {
+    const { end } = await ask(world, desk, 'create a batch')
+    if (end === 'done') made += 1
+  }
   return desk
 }
 
@@ -116,7 +126,11 @@ async function oneEvent(
   operations: Map<string, number>,
 ): Promise<void> {
   const { chance, clock, faults } = world
-  const weights = { ...(await usualWeights(world)), ...strikeWeights(world) }
+  world.turnTo(number)
+  programme?.source.chance.turnTo(number)
+  const usual = await usualWeights(world)
+  const weights = { ...usual, ...strikeWeights(world, usual) }
+  if (world.frozen > 0) world.frozen -= 1
   const what = programme
     ? chance.weighed({ ...weights, ...(await sourceWeights(world)) })
     : chance.weighed(weights)
@@ -140,20 +154,24 @@ const faultsSoFar = ({ faults }: World): number =>
 const isStrike = (what: string): what is Strike => Object.hasOwn(STRIKES, what)
 
 async function usualWeights(world: World): Promise<typeof WEIGHTS> {
-  const { idle, isBetween } = await moodOf(world)
-  const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [
-    what,
-    idle.has(what) ? weight * IDLE : weight,
-  ])
-  const weights = Object.fromEntries(pairs) as typeof WEIGHTS
-  return isBetween ? { ...weights, operate: weights.operate * BETWEEN } : weights
+  const { idle, isAtRest, isBetween } = await moodOf(world)
+  const factor = (what: string): number => {
+    if (what === 'turn the clock') return world.frozen > 0 ? 0 : isAtRest ? AT_REST : 1
+    if (what === 'operate') return isBetween ? BETWEEN : 1
+    return idle.has(what) ? IDLE : 1
+  }
+  const pairs = Object.entries(WEIGHTS).map(([what, weight]) => [what, weight * factor(what)])
+  return Object.fromEntries(pairs) as typeof WEIGHTS
 }
 
-function strikeWeights({ faults }: World): Record<Strike, number> {
+/** Their rates are those of an event, whatever else there is to do. */
+function strikeWeights({ faults }: World, usual: typeof WEIGHTS): Record<Strike, number> {
+  const total = Object.values(usual).reduce((sum, weight) => sum + weight, 0)
   const kinds = Object.keys(STRIKES) as Strike[]
-  return Object.fromEntries(
-    kinds.map((kind) => [kind, faults.rate(kind) * TOTAL_WEIGHT]),
-  ) as Record<Strike, number>
+  return Object.fromEntries(kinds.map((kind) => [kind, faults.rate(kind) * total])) as Record<
+    Strike,
+    number
+  >
 }
 
 /** The batches that the event touched; all of them from time to time, and what is outside of them after a fault. */

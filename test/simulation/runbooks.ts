@@ -17,19 +17,27 @@ export interface Shape {
   readonly isDoomed: boolean
 }
 
-export function drawShape(chance: Chance, name: string, isDoomed: boolean): Shape {
+/** `phasesMax`: every batch goes through all of them in the end, and a source brings many batches. */
+export function drawShape(
+  chance: Chance,
+  name: string,
+  { isDoomed, phasesMax }: { isDoomed: boolean; phasesMax: number },
+): Shape {
   return {
     name,
     hasInit: !isDoomed && chance.happens(0.4),
     hasRemoval: chance.happens(0.7),
-    placesInFile: chance.shuffled([0, 1, 2].slice(0, isDoomed ? 1 : chance.between(1, 3))),
+    placesInFile: chance.shuffled([0, 1, 2].slice(0, isDoomed ? 1 : chance.between(1, phasesMax))),
     isDoomed,
   }
 }
 
+/** A slot that one step frees serves the next at once when that has the same worker, as in most runbooks. */
+const OTHER_WORKER_SHARE = 0.25
+
 /** Fields of a step as flow YAML. */
 function step(name: string, chance: Chance, more: readonly string[] = []): string {
-  const worker = chance.pick(WORKERS)
+  const worker = chance.happens(OTHER_WORKER_SHARE) ? WORKERS[1] : WORKERS[0]
   const fields = [`name: ${name}`, `worker_id: ${worker}`, `function: Do-${name}`]
   const hasParams = more.some((one) => one.startsWith('params:') || one.startsWith('function:'))
   const params = hasParams ? [] : ['params: { Batch: "{{_batch_id}}" }']

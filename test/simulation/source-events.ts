@@ -19,13 +19,13 @@ import { attempt, type World } from './world.ts'
 
 /** How likely each is to be the next thing, beside the weights of run.ts. */
 const WEIGHTS = {
-  'a scheduler ticks': 5,
-  'the source changes': 3.5,
-  'a held change is decided': 5,
+  'a scheduler ticks': 12,
+  'the source changes': 8,
+  'a held change is decided': 30,
   'the automation is switched': 0.6,
 }
 /** Of deciding when nothing is held. */
-const IDLE = 0.05
+const IDLE = 0.01
 
 export type SourceEvent = keyof typeof WEIGHTS
 export const isSourceEvent = (what: string): what is SourceEvent => Object.hasOwn(WEIGHTS, what)

@@ -27,9 +27,9 @@ export interface SimulatedSource {
 }
 
 const SOURCED_SHARE = 1 / 3
-export const PEOPLE = 16
+export const PEOPLE = 12
 /** Cut-overs, in minutes after the start: some soon over, one that no seed lives to see. */
-const WAVE_MINUTES = [35, 80, 160, 600]
+const WAVE_MINUTES = [35, 90, 600]
 const MINUTE_MS = 60_000
 
 /** Whether this seed has a source. Asked of a stream of its own, so that seeds without one stay as they were. */

@@ -1,9 +1,10 @@
 // Workers of the simulated world: they take jobs, do them in a tenant that only the journal sees, answer and acknowledge, one
 // stage at a time, so that anything can happen between two stages. They keep the worker's contract: no job is begun past its
 // deadline, a known result is sent again and not worked out again, a lost lease ends the work. Some die, stall or talk nonsense.
-import { LEASE_MS, type Received, workerJobs } from '../../src/bus/bus.ts'
+import { LEASE_MS, type Received, type Send, workerJobs } from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
 import type { PostgresBus } from '../../src/bus/postgres.ts'
+import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
   jobIdOf,
@@ -43,6 +44,7 @@ export interface SimulatedWorker {
 /** Two processes for each worker id: what one lets go of, the other gets. */
 const PROCESSES = 2
 const TAKEN_MAX = 5
+const TAKEN_AT_ONCE_MAX = 100
 
 export function makeWorkers(world: World): SimulatedWorker[] {
   const behaviour = drawBehaviour(world)
@@ -90,10 +92,14 @@ export function takeJobs(world: World, worker: SimulatedWorker): Promise<void> {
   })
 }
 
-function take(world: World, worker: SimulatedWorker, message: Received): void {
-  const read = readMessage('worker-job', message.body)
+function jobOf({ body }: Received): Job {
+  const read = readMessage('worker-job', body)
   if (!read.ok) throw new Error(`a job cannot be read: ${read.reason}`)
-  const job = read.message
+  return read.message
+}
+
+function take(world: World, worker: SimulatedWorker, message: Received): void {
+  const job = jobOf(message)
   world.journal.delivered(job.jobId, message)
   if (worker.inHand.some((one) => one.job.jobId === job.jobId)) return
   const answer = worker.known.get(job.jobId)
@@ -115,6 +121,36 @@ export async function workOn(world: World, worker: SimulatedWorker): Promise<voi
   const stages = world.chance.pick([1, 3, 3, 3])
   for (let i = 0; i < stages && worker.inHand.includes(item); i++)
     await asWorker(world, worker, () => nextStage(world, worker, item))
+}
+
+/** Sees everything that it has begun to its end. */
+export async function finishInHand(world: World, worker: SimulatedWorker): Promise<void> {
+  while (worker.inHand.length > 0) await workOn(world, worker)
+}
+
+/**
+ * Takes, does, answers and acknowledges all there is, for a healed world: the moments between have nothing more to tell, and one
+ * stage at a time they were half of a seed's cost. Returns how much there was.
+ */
+export async function workOffAll(world: World, worker: SimulatedWorker): Promise<number> {
+  const { clock, journal } = world
+  let done = 0
+  await asWorker(world, worker, async () => {
+    const messages = await worker.bus.receive(workerJobs(worker.workerId), TAKEN_AT_ONCE_MAX)
+    const jobs = messages.map((message) => {
+      const job = jobOf(message)
+      journal.delivered(job.jobId, message)
+      return job
+    })
+    const inTime = jobs.filter(({ notAfter }) => Date.parse(notAfter!) > clock.nowMs())
+    const fresh = inTime.filter(({ jobId }) => !worker.known.has(jobId))
+    await journal.effect(fresh.map(({ jobId }) => jobId))
+    for (const job of fresh) worker.known.set(job.jobId, worker.behaviour(job))
+    await worker.bus.publish(inTime.map((job) => resultOf(job, worker.known.get(job.jobId)!)))
+    await worker.bus.settle(messages)
+    done = messages.length
+  })
+  return done
 }
 
 const drop = (worker: SimulatedWorker, item: InHand) => {
@@ -144,7 +180,7 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
   if (faults.strikes('worker died before the effect')) return die(world, worker)
   // A zombie's lease is over, so somebody else may be doing the same at this moment.
   if (item.isZombie) journal.excuse(job.jobId)
-  await journal.effect(job.jobId)
+  await journal.effect([job.jobId])
   item.answer = worker.behaviour(job)
   item.stage = 'done'
   worker.known.set(job.jobId, item.answer)
@@ -170,6 +206,7 @@ async function answerIt(world: World, worker: SimulatedWorker, item: InHand): Pr
     await send(worker, { ...job, jobId: wrongId(world, job.jobId) }, answer!, chance.uuid())
   else if (faults.strikes('result from another worker'))
     await send(worker, { ...job, workerId: 'w9' }, answer!, chance.uuid())
+  else if (faults.strikes('result came after its deadline')) await sendLate(world, worker, item)
   else if (!faults.strikes('worker stayed silent')) await send(worker, job, answer!)
   if (faults.strikes('result sent twice')) await send(worker, job, answer!, chance.uuid())
   item.stage = 'answered'
@@ -188,37 +225,52 @@ function wrongId({ chance }: World, jobId: string): string {
   ])
 }
 
+/** It was sent in time, and the broker had it until long after the engine gave the job up. */
+async function sendLate(
+  { chance }: World,
+  worker: SimulatedWorker,
+  { job, answer }: InHand,
+): Promise<void> {
+  const givenUpMs = Date.parse(job.notAfter!) + DEADLINE_GRACE_SEC * 1_000
+  const visibleAt = new Date(givenUpMs + chance.between(1, 300) * 1_000)
+  await send(worker, job, answer!, undefined, visibleAt)
+}
+
 async function send(
   { bus }: SimulatedWorker,
-  { jobId, batchId, workerId, functionName }: Job,
+  job: Job,
   answer: Answer,
   suffix?: string,
+  visibleAt?: Date,
 ): Promise<void> {
+  const result = resultOf(job, answer)
+  const messageId = suffix ? `${result.messageId}-${suffix}` : result.messageId
+  await bus.publish([{ ...result, messageId, ...(visibleAt && { visibleAt }) }])
+}
+
+function resultOf({ jobId, batchId, workerId, functionName }: Job, answer: Answer): Send {
   const isOk = 'ok' in answer
   const error = isOk
     ? null
     : { message: answer.fail, type: 'Simulated', isThrottled: false, attempts: 1 }
-  const messageId = messageIdOf.workerResult(jobId)
-  await bus.publish([
-    {
-      topic: 'worker-results',
-      messageId: suffix ? `${messageId}-${suffix}` : messageId,
-      type: 'worker-result',
-      body: {
-        jobId,
-        batchId,
-        workerId,
-        functionName,
-        status: isOk ? 'Success' : 'Failure',
-        resultType: 'Object',
-        result: isOk ? answer.ok : null,
-        error,
-        durationMs: 5,
-        timestamp: '2026-03-02T08:00:00Z',
-        correlationData: null,
-      },
+  return {
+    topic: 'worker-results',
+    messageId: messageIdOf.workerResult(jobId),
+    type: 'worker-result',
+    body: {
+      jobId,
+      batchId,
+      workerId,
+      functionName,
+      status: isOk ? 'Success' : 'Failure',
+      resultType: 'Object',
+      result: isOk ? answer.ok : null,
+      error,
+      durationMs: 5,
+      timestamp: '2026-03-02T08:00:00Z',
+      correlationData: null,
     },
-  ])
+  }
 }
 
 const ODD_BODIES: readonly Json[] = [

@@ -34,6 +34,8 @@ export interface World {
   readonly bus: PostgresBus
   readonly clock: WorldClock
   readonly chance: Chance
+  /** Another event begins: everything draws anew. */
+  readonly turnTo: Chance['turnTo']
   readonly faults: Faults
   readonly broker: Broker
   readonly journal: Journal
@@ -46,7 +48,7 @@ export interface World {
   readonly log: string[]
   /** What must not be. The run ends after the event that found something. */
   readonly found: string[]
-  /** Turns left for which the clock stands still. */
+  /** Events left for which the clock stands still. */
   frozen: number
   /** The last event of the engine that the checks have seen. */
   lastLooked: number
