@@ -79,19 +79,22 @@ function parseIntegers(text: string): number[] {
   return numbers
 }
 
-let lastText = ''
-let lastTime = new Date(0)
+const TIMES_MAX = 100
+const times = new Map<string, Date>()
 
 /**
  * `2026-03-01 10:00:00.5+00` as the server writes it in UTC. The general parser of `pg` took 5 times as long on the hot path; and
- * as the rows of a chunk were mostly written by one transaction, most of their times are the one before.
+ * as the rows of a chunk were mostly written by one transaction, most of their times are known. A message has two of them in
+ * turns, so remembering only the last one cost 0.5 µs more.
  */
 function parseUtc(text: string): Date {
-  if (text !== lastText) {
-    lastTime = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
-    lastText = text
+  let time = times.get(text)
+  if (time === undefined) {
+    if (times.size >= TIMES_MAX) times.clear()
+    time = new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`)
+    times.set(text, time)
   }
-  return lastTime
+  return time
 }
 
 /** The program has some hundred statements. Whoever makes up ever new ones must not fill the server's memory with them. */

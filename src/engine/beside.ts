@@ -78,7 +78,6 @@ export async function enterBeside(
 
 export async function leaveBeside(visit: Visit): Promise<void> {
   const { tx, draft, countsLoaded } = visit
-  count(draft)
   await sendInRoom(visit)
   count(draft)
   requireMembersOnly(draft)
