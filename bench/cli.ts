@@ -52,6 +52,8 @@ async function askAll(
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
     const env = {
       MATOOLKIT_HOME: folder,
+      // As somebody on a terminal gets it.
+      MATOOLKIT_OUTPUT: 'table',
       MATOOLKIT_API_URL: url,
       MATOOLKIT_TOKEN: readFileSync(tokenFile, 'utf8'),
     }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { Json } from '../domain/json.ts'
 import { batchPath, findMemberId, memberPath } from './batch-look.ts'
 import { type Call, type Flags, sayRest, segment, showPages, textFlag } from './call.ts'
-import type { Io } from './io.ts'
+import { type Io, printable } from './io.ts'
 import { type Column, type Row, showPart } from './show.ts'
 import { addVerb, PAGED } from './verb.ts'
 
@@ -226,12 +226,20 @@ export function addSourceIssues(program: Command, io: Io): void {
     args: [['<runbook>', 'the name of the runbook']],
     options: PAGED,
     examples: ['source-issues user-migration', 'source-issues user-migration --all -o csv'],
-    run: (call, [name]) =>
-      showPages(call, {
-        path: `/api/runbooks/${segment(name!)}/issues`,
+    run: async (call, [name]) => {
+      const path = `/api/runbooks/${segment(name!)}`
+      await showPages(call, {
+        path: `${path}/issues`,
         rows: 'issues',
         columns: ISSUES,
         empty: 'The last good tick left nothing unused.',
-      }),
+      })
+      const { body } = await call.client.get<{ ticks: Row[] }>(`${path}/ticks`, { limit: 1 })
+      const [last] = body.ticks
+      if (!last) call.io.err('warning: the data source was not asked yet')
+      else if (last.outcome === 'failed') {
+        call.io.err(printable(`warning: the last tick failed: ${String(last.error)}`))
+      }
+    },
   })
 }

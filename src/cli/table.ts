@@ -93,7 +93,8 @@ function linesOf({ columns, widths }: Layout, paint: Io['paint']): string[] {
   const last = columns.length - 1
   const padded = (text: string, at: number) => {
     const cut = cutTo(text, widths[at]!)
-    return columns[at]!.isNumber ? padBefore(cut, widths[at]!) : padTo(cut, widths[at]!)
+    if (columns[at]!.isNumber) return padBefore(cut, widths[at]!)
+    return at === last ? cut : padTo(cut, widths[at]!)
   }
   const line = (parts: readonly string[]) => parts.join(' '.repeat(GAP)).trimEnd()
   const blanks = columns.map((_, at) => ' '.repeat(widths[at]!)).slice(0, -1)

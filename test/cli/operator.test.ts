@@ -73,6 +73,10 @@ describe('held changes by commands', () => {
       /\n *\d+ .* good +\d+/,
     )
     assert.equal((await cli.cli('source-issues', 'nowhere')).exit, EXIT.notFound)
+    await world.tick(new Error('The source is away.'))
+    const stale = await cli.cli('source-issues', 'wave')
+    assert.match(stale.out, /user90@.*no time/)
+    assert.match(stale.err, /^warning: the last tick failed: .*away/)
   })
 })
 
