@@ -133,7 +133,8 @@ const PUBLISHED: readonly Column[] = [
 async function sayImpact(call: Call, { warnings, impact }: Published): Promise<void> {
   const { io, show } = call
   const lines = warnings.map(({ line, message }) => (line ? `line ${line}: ${message}` : message))
-  for (const line of [...lines, ...impact.warnings]) io.err(printable(`warning: ${line}`))
+  const all = [...lines, ...impact.warnings, ...impact.listed.flatMap(lackingLines)]
+  for (const line of all) io.err(printable(`warning: ${line}`))
   if (show.format !== 'table' || impact.batches === 0) return
   const batches = counted(impact.batches, 'batch', 'batches')
   show.say(`Under way: ${batches} with ${counted(impact.membersActive, 'active member')}.`)
@@ -145,6 +146,13 @@ async function sayImpact(call: Call, { warnings, impact }: Published): Promise<v
     '--output json counts all by what becomes of them',
   )
 }
+
+/** Members without a variable of the new version: their steps would fail when it is too late. */
+const lackingLines = ({ batchId, lacking }: Row): string[] =>
+  (lacking as unknown as { variable: string; members: number }[]).map(
+    ({ variable, members }) =>
+      `batch ${Number(batchId)}: nothing provides "${variable}" for ${counted(members, 'member')}; steps that use it would fail`,
+  )
 
 const IMPACT: readonly Column[] = [
   ['BATCH', 'batchId'],

@@ -233,6 +233,11 @@ describe('a manual migration by commands', () => {
     const file = cli.file('two.yaml', plain('plain', 'make'))
     const asked = await cli.person({ answers: ['y'] }, 'runbook', 'publish', file)
     assert.match(asked.out, /1 batch with 3 active members[\s\S]*Published "plain" as version 2/)
+    const lacking = cli.file('three.yaml', plain().replace('"{{Upn}}"', '"{{Office}}"'))
+    assert.match(
+      (await cli.cli('runbook', 'publish', lacking, '--dry-run')).err,
+      /^warning: batch 3: nothing provides "Office" for 3 members; steps that use it would fail$/m,
+    )
     const diff = await cli.cli('runbook', 'diff', 'plain', '1', '2')
     assert.match(diff.out, /^--- plain version 1\n\+\+\+ plain version 2\n/)
     assert.match(diff.out, /\n-.*name: create.*\n\+.*name: make/)
