@@ -264,6 +264,7 @@ function reasonOf(error: unknown): string {
   const code = cause?.code ?? ''
   if (code === 'ECONNREFUSED') return NOBODY_LISTENS
   if (code === 'ENOTFOUND') return 'there is no host of that name'
+  if (code === 'EAI_AGAIN') return 'its name cannot be looked up; is there a network?'
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'it took too long to connect'
   // OpenSSL names a source file of its own.
   if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return 'it speaks no TLS; try http'

@@ -12,6 +12,7 @@ import { login } from '../../src/cli/auth-verbs.ts'
 import { openCall } from '../../src/cli/call.ts'
 import { loadProfile } from '../../src/cli/profile.ts'
 import { run } from '../../src/cli/program.ts'
+import type { Format } from '../../src/cli/show.ts'
 import { tokenSource } from '../../src/cli/token-source.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import { EXIT } from '../../src/errors.ts'
@@ -71,12 +72,15 @@ const CODE = /enter the code ([A-Z]{4}-[A-Z]{4})/
 const fileOf = () => join(process.env.MATOOLKIT_HOME!, 'sign-ins.json')
 
 /** Signs in; the person does `then` with the code at the second look. */
-async function signIn(then: (userCode: string) => Promise<void> = (code) => openId.approve(code)) {
+async function signIn(
+  then: (userCode: string) => Promise<void> = (code) => openId.approve(code),
+  output: Format = 'table',
+) {
   const io = recordingIo({ width: WIDE })
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
   })
-  await login({ ...openCall({ output: 'table' }, io), clock })
+  await login({ ...openCall({ output }, io), clock })
   return io
 }
 
@@ -91,6 +95,14 @@ const tokenAt = (clock: Clock, isRefused = false) =>
 const kept = async () => (await readSignIn(signInKey('default', api.url)))!
 
 describe('matoolkit auth login', () => {
+  it('answers with who that is, in every format', async () => {
+    const said = async (output: Format) => (await signIn(undefined, output)).outText()
+    const { isSignedIn } = JSON.parse(await said('json')) as { isSignedIn: boolean }
+    assert.equal(isSignedIn, true)
+    assert.match(await said('yaml'), /^isSignedIn: true$/m)
+    assert.match(await said('csv'), /^api,profile,signed in,as,/)
+  })
+
   it('shows a page and a code, waits for the person, and says who that is', async () => {
     const io = await signIn()
     assert.match(io.errText(), /Open http:\S+\/device in a browser on any machine/)

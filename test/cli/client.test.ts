@@ -152,6 +152,15 @@ describe('the client of the API', () => {
     assert.match((await rejection(elsewhere.client.get('/x'))).message, /does not answer/)
   })
 
+  it('says in words that an address with https is none', async () => {
+    await using api = await serving([fine])
+    const clock = { ...virtualClock(new Date(0)), wait: async () => {} }
+    const apiUrl = api.apiUrl.replace('http:', 'https:')
+    const client = new Client({ apiUrl, token: async () => 't', clock })
+    const { message } = await rejection(client.get('/x'))
+    assert.match(message, /does not answer: it speaks no TLS; try http\./)
+  })
+
   it('shows the traffic without secrets', async () => {
     const lines: string[] = []
     await using api = await serving([fine], { debug: (line) => lines.push(line) })

@@ -121,6 +121,12 @@ async function previews(url: string, tokenFile: string): Promise<void> {
   assert.match(out, /\nWhat the next tick would do\nWHAT +HOW MANY\nnew batches +1\n/)
   const json = await start(['query', 'preview', 'plain', '-o', 'json'], env).ended
   assert.equal((JSON.parse(json.out) as { rowCount: number }).rowCount, 3)
+  const piped = await start(['query', 'preview', 'plain'], { ...env, MATOOLKIT_OUTPUT: '' }).ended
+  assert.equal((JSON.parse(piped.out) as { rowCount: number }).rowCount, 3)
+  const csv = await start(['query', 'preview', 'plain', '-o', 'csv'], env).ended
+  assert.match(csv.out, /^Upn,When\r\nada@x\.example,/)
+  const yaml = await start(['query', 'preview', 'plain', '-o', 'yaml'], env).ended
+  assert.match(yaml.out, /^rowCount: 3\n/)
 }
 
 const PEOPLE = `Upn,When
