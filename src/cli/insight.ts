@@ -36,7 +36,7 @@ const WAITS: readonly Column[] = [
 ]
 const EVENTS: readonly Column[] = [
   ['AT', 'at'],
-  ['MEMBER', 'memberKey', 'whole'],
+  ['MEMBER', 'memberKey'],
   ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
   ['WHAT', ({ thing, event }) => `${String(thing)} ${String(event)}`],
