@@ -104,6 +104,23 @@ export async function findMembersElsewhere(
   )
 }
 
+/** The active members of the batch whose key is active in another unfinished batch of the same runbook. */
+export async function listActiveElsewhere(
+  db: Queryable,
+  batchId: number,
+  most: number,
+): Promise<{ key: string; batchId: number }[]> {
+  return db.query(
+    `select m.member_key as key, b.id as "batchId"
+       from batches own join batch_members m on m.batch_id = own.id and m.status = 'active'
+       join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id and other.status = 'active'
+       join batches b on b.id = other.batch_id and b.runbook_name = own.runbook_name
+      where own.id = $1 and b.status in ('detected', 'init_dispatched', 'active')
+      order by m.id limit $2`,
+    [batchId, most],
+  )
+}
+
 /** Which batch each of these members belongs to. */
 export async function findMemberBatch(db: Queryable, memberIds: readonly number[]) {
   return db.query<{ id: number; batchId: number }>(

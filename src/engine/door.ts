@@ -35,6 +35,7 @@ import { type Batch, isUnsettled, type Phase, type Step, type StepPlan } from '.
 import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook.ts'
 import { MatoolkitError } from '../errors.ts'
+import { requireNobodyElsewhere } from './reopening.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 import { changeVersion, isBehind } from './transition.ts'
 
@@ -134,6 +135,7 @@ export async function leave(visit: Visit): Promise<void> {
   close(draft)
   const sends = jobMessages(draft)
   await Promise.all([writeChanges(tx, draft), sends.length > 0 && enqueueNew(tx, sends, draft.now)])
+  await requireNobodyElsewhere(visit)
 }
 
 /** Sends what waits while its worker has room: slots that this change was given, and those that it frees. */

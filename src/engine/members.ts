@@ -202,7 +202,9 @@ async function onStep(
   const { batchId, memberId } = owner
   if (memberId === null) insist(`step ${order.stepId} belongs to the batch, not to a member`)
   await changeBatch(door, batchId, order.actor, async (visit) => {
-    await ensureSteps(visit, [memberId!])
+    // Whoever failed here may be active elsewhere by now, and what is settled by hand brings members back.
+    const [unfit] = await withAllSteps(visit, [memberId!])
+    insist(unfit?.reason ?? null)
     insist(decide(visit, visit.draft.steps.get(order.stepId)!))
   })
 }

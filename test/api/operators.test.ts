@@ -24,11 +24,6 @@ import { type Answer, type ApiUnderTest, openApiUnderTest, routeOf } from './und
 const SEEDS = Array.from({ length: 30 }, (_, n) => n + 1)
 const ACTS_PER_SEED = 10
 
-/** While people join a batch nothing happens that could make them active in another: see `actedOn`. */
-const JOINING = { create: 0, clone: 0, add: 0 }
-const BESIDE_JOINING = { hold: 1, cancel: 1, publish: 1, automation: 1 }
-const BESIDE_OTHERS: Readonly<Record<string, number>> = { ...WEIGHTS, ...JOINING }
-
 const isDone = ({ status }: Answer): boolean => status === 200 || status === 201
 /** How often each act was done, and how often it was refused. */
 const SEEN = new Map<string, { done: number; refused: number }>()
@@ -63,9 +58,7 @@ async function live(api: ApiUnderTest, chance: Chance): Promise<void> {
   await world.publish(yamlOf(1))
   await startBatches(api)
   for (let n = 0; n < ACTS_PER_SEED; n++) {
-    const batchIds = await actedOn(world.db)
-    const isLeftAlone = (batchId: number) => !batchIds.includes(batchId)
-    const scene: Scene = { api, chance, batchId: chance.pick(batchIds), isLeftAlone }
+    const scene: Scene = { api, chance, batchId: chance.pick(await listBatchIds(world.db)) }
     const name = chance.weighed(WEIGHTS)
     const act = await ACTS[name]!(scene)
     if (act) await perform(scene, name, act)
@@ -91,21 +84,8 @@ async function startBatches({ world }: ApiUnderTest): Promise<void> {
   await world.settle()
 }
 
-/**
- * A batch is left alone once one of its people is active in another and could become active here again: with a step that somebody
- * settles by hand, or with all the others when an ended batch opens again. Both are let happen today, and a key would then be active
- * in two batches at once (I31).
- */
-async function actedOn(db: Db): Promise<number[]> {
-  const rows = await db.query<{ id: number }>(
-    `select b.id from batches b
-      where not exists (
-        select from batch_members m
-          join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id and other.status = 'active'
-          join batches ob on ob.id = other.batch_id and ob.ended_at is null
-         where m.batch_id = b.id and (m.status = 'failed' or (m.status = 'active' and b.ended_at is not null)))
-      order by b.id`,
-  )
+async function listBatchIds(db: Db): Promise<number[]> {
+  const rows = await db.query<{ id: number }>('select id from batches order by id')
   return rows.map(({ id }) => id)
 }
 
@@ -123,7 +103,7 @@ async function perform(scene: Scene, name: string, act: Act): Promise<void> {
     note(name, await Promise.all([send(api, act, headers), send(api, act, headers)]))
   }
   if (how === 'beside') {
-    const other = chance.weighed(name in JOINING ? BESIDE_JOINING : BESIDE_OTHERS)
+    const other = chance.weighed(WEIGHTS)
     const beside = await ACTS[other]!(scene)
     const answers = await Promise.all([
       send(api, act, headers),

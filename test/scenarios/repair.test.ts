@@ -369,3 +369,33 @@ it('an old rollback does no harm when the step is retried in a version that name
     const { status, held } = await batchOf(world, batchId)
     assert.deepEqual([status, held], ['completed', null])
   }))
+
+it('nobody is brought back in one batch while active in another, by whatever hand', () =>
+  story({}, async (world) => {
+    const { batchId, member } = await ended(world, 'tag')
+    const second = await world.batch('wave', people(1), { startsInMin: 600 })
+    const refused = { code: 'REFUSED', message: new RegExp(`is active in batch ${second}`) }
+    const asked = await stepOrder(world, member, 'tag')
+    await assert.rejects(skip(world.door, asked), refused)
+    await assert.rejects(markStepDone(world.door, asked), refused)
+    const retried = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    assert.match(retried.refused[0]!.reason, refused.message)
+  }))
+
+it('an ended batch stays ended while somebody else in it is active in another', () =>
+  story({}, async (world) => {
+    const { batchId } = await ended(world, 'nothing')
+    const second = await world.batch('wave', people(1), { startsInMin: 600 })
+    const other = { ...order(batchId), memberIds: [await memberId(world, batchId, 2)] }
+    const redo = () => redoMembers(world.door, { ...other, fromStepName: 'switch' })
+    const named = `would open again with 1 members who are active elsewhere .user1@contoso.example in batch ${second}.`
+    await assert.rejects(redo(), { code: 'REFUSED', message: new RegExp(named) })
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    await removeMembers(world.door, {
+      ...order(second),
+      memberIds: [await memberId(world, second, 1)],
+    })
+    await redo()
+    await world.settle()
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))

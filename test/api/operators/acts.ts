@@ -20,8 +20,6 @@ export interface Scene {
   readonly api: ApiUnderTest
   readonly chance: Chance
   readonly batchId: number
-  /** A batch on which nobody acts any more. */
-  isLeftAlone(batchId: number): boolean
 }
 
 export const PEOPLE = 8
@@ -61,9 +59,9 @@ const batchAct =
 const onOne =
   (query: string, act: (scene: Scene) => Promise<Act | null>) =>
   async (scene: Scene): Promise<Act | null> => {
-    const { api, chance, isLeftAlone } = scene
+    const { api, chance } = scene
     const { body } = await api.call<{ batches: { id: number }[] }>('GET', `/api/batches?${query}`)
-    const ids = body.batches.map(({ id }) => id).filter((id) => !isLeftAlone(id))
+    const ids = body.batches.map(({ id }) => id)
     return act(ids.length === 0 ? scene : { ...scene, batchId: chance.pick(ids) })
   }
 
