@@ -3,17 +3,38 @@
 import { parseArgs } from 'node:util'
 import { runChaos } from '../test/chaos/world.ts'
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '5' },
-    members: { type: 'string', default: '2000' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    json: { type: 'boolean', default: false },
-  },
-})
+const USAGE = `Usage: npm run chaos -- [--minutes 5] [--members 2000] [--seed n] [--json]
+
+  --minutes   how long processes are killed, frozen and cut off; then everything may finish
+  --members   in each batch; a new batch begins when one has ended
+  --seed      what happens when; a run says the one it took
+  --json      the figures as one object on stdout`
+
+function read() {
+  try {
+    return parseArgs({
+      options: {
+        minutes: { type: 'string', default: '5' },
+        members: { type: 'string', default: '2000' },
+        seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    }).values
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+const values = read()
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const [seed, minutes, members] = [values.seed, values.minutes, values.members].map(Number)
 if (!(seed! >= 0 && minutes! > 0 && members! > 0)) {
-  console.error('Usage: npm run chaos -- [--minutes 5] [--members 2000] [--seed n] [--json]')
+  console.error(USAGE)
   process.exit(2)
 }
 
