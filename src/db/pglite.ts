@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction, types } from '@electric-sql/pglite'
+import { parseIntegers } from './columns.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
 import { preparing } from './pglite-prepared.ts'
@@ -14,7 +15,7 @@ const INT8_ARRAY = 1016
 export const PARSERS = {
   [types.INT8]: (text: string) => Number(text),
   [types.NUMERIC]: (text: string) => Number(text),
-  [INT8_ARRAY]: (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number)),
+  [INT8_ARRAY]: parseIntegers,
 }
 
 /** Opens the database in `folder`, or in memory when there is none. */
