@@ -390,9 +390,12 @@ export class MatoolkitError extends Error {
 }
 
 export function sentenceOf(code: ErrorCode, details: ErrorDetails): string {
-  return ERRORS[code].sentence.replace(/\{(\w+)\}/g, (whole, name: string) =>
-    Object.hasOwn(details, name) ? String(details[name]) : whole,
-  )
+  return ERRORS[code].sentence.replace(/\{(\w+)\}(\.?)/g, (whole, name: string, stop: string) => {
+    if (!Object.hasOwn(details, name)) return whole
+    const value = String(details[name])
+    // A reason that is a sentence of its own brings its full stop along.
+    return value.endsWith('.') ? value : value + stop
+  })
 }
 
 export const messageOf = (error: unknown): string =>

@@ -58,6 +58,19 @@ describe('the table of errors', () => {
 })
 
 describe('an error', () => {
+  it('has one full stop after a reason that is a sentence itself', () => {
+    const said = (reason: string) =>
+      new MatoolkitError('MEMBER_ROWS_INVALID', {
+        file: 'f',
+        count: 1,
+        row: 2,
+        column: 'c',
+        reason,
+      }).message
+    assert.match(said('it is empty'), /c: it is empty\. Correct/)
+    assert.match(said('It is empty.'), /c: It is empty\. Correct/)
+  })
+
   it('fills its sentence from the details and carries status, exit code and cause', () => {
     const cause = new Error('refused')
     const error = new MatoolkitError('DATABASE_UNREACHABLE', { reason: 'refused' }, { cause })
