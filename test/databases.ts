@@ -6,7 +6,7 @@ import type { Db } from '../src/db/db.ts'
 import { openPglite, PARSERS, SESSION, wrapPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { onServer } from './postgres-server.ts'
-import { TEMPLATE } from './schema-copies.ts'
+import { pgliteWithSchema, TEMPLATE } from './schema-copies.ts'
 
 export interface TestDatabase {
   readonly db: Db
@@ -35,13 +35,13 @@ const START = [
   ...['-c', 'shared_buffers=16MB', '-c', 'wal_buffers=1MB'],
 ]
 
-/** A copy of the data folder that global-setup.ts made. */
 export async function openTestPglite(): Promise<TestDatabase> {
   // For the seconds that a test file lasts, making PGlite's code faster costs more than it gains: 1 s of the 3 s of a short file.
   for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag)
-  const loadDataDir = new Blob([readFileSync(given('TEST_PGLITE_DATA'))])
+  const loadDataDir = new Blob([readFileSync(await pgliteWithSchema())])
   const lite = await PGlite.create({ parsers: PARSERS, startParams: START, loadDataDir })
-  await lite.exec(SESSION)
+  // Its tables stay small: each statement is planned once, and what takes many rounds takes half the time.
+  await lite.exec(`${SESSION}; set plan_cache_mode = force_generic_plan`)
   const db = wrapPglite(lite)
   return { db, close: () => db.close() }
 }
@@ -63,7 +63,8 @@ export function openEmptyPostgres(): Promise<TestDatabase> {
 let made = 0
 
 async function openCopyOf(template: string): Promise<TestDatabase> {
-  const server = given('TEST_POSTGRES_URL')
+  const server = process.env.TEST_POSTGRES_URL
+  if (!server) throw new Error('TEST_POSTGRES_URL is not set: run tests with "npm test"')
   const name = `test_${process.pid}_${made++}`
   await onServer(server, `create database ${name} template ${template}`)
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href
@@ -76,10 +77,4 @@ async function openCopyOf(template: string): Promise<TestDatabase> {
       await onServer(server, `drop database ${name} with (force)`)
     },
   }
-}
-
-function given(setting: string): string {
-  const value = process.env[setting]
-  if (!value) throw new Error(`${setting} is not set: run tests with "npm test"`)
-  return value
 }

@@ -1,7 +1,7 @@
 // Runs once around all test files: one PostgreSQL server for all of them, and databases with the schema to make copies of. Each file
 // makes databases of its own.
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
-import { makeDataFolder, makeTemplate } from './schema-copies.ts'
+import { makeTemplate, pgliteWithSchema } from './schema-copies.ts'
 
 let server: PostgresServer | undefined
 
@@ -9,7 +9,7 @@ export async function globalSetup(): Promise<void> {
   server = await startPostgres()
   process.env.TEST_POSTGRES_URL = server.url
   await makeTemplate(server.url)
-  process.env.TEST_PGLITE_DATA = await makeDataFolder()
+  await pgliteWithSchema()
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -37,8 +37,8 @@ export async function makeTemplate(serverUrl: string): Promise<void> {
   await db.close()
 }
 
-/** The data folder of a PGlite with the schema, as a file to load it from. */
-export async function makeDataFolder(): Promise<string> {
+/** The file to load a PGlite with the schema from; the first who asks makes it. */
+export async function pgliteWithSchema(): Promise<string> {
   const file = join(FOLDER, `${originHash()}.tar`)
   if (existsSync(file)) return file
   mkdirSync(FOLDER, { recursive: true })
