@@ -97,11 +97,24 @@ function add<K>(sum: Map<K, number>, more: ReadonlyMap<K, number>): void {
   for (const [key, times] of more) sum.set(key, (sum.get(key) ?? 0) + times)
 }
 
+/** Each occurs in one of 60 to 300 seeds, so that 300 may miss it; asked of a large sweep only. Stories have them all. */
+const RARE_FACTS: ReadonlySet<string> = new Set([
+  'step lost',
+  'step time_out',
+  'operator: accept a late result done',
+  'tick: rejoined',
+  ...['admit join', 'dismiss join', 'dismiss removal', 'move move', 'reschedule move'].map(
+    (decision) => `decided: ${decision}`,
+  ),
+])
+const SEEDS_THAT_SEE_RARE_FACTS = 2_000
+
 /** The kinds of fault that never struck and the facts that never occurred. */
-export function missing({ faults, occurred }: Pick<Sweep, 'faults' | 'occurred'>): string[] {
+export function missing({ seeds, faults, occurred }: Omit<Sweep, 'events' | 'failed'>): string[] {
+  const isAsked = (fact: string) => seeds >= SEEDS_THAT_SEE_RARE_FACTS || !RARE_FACTS.has(fact)
   return [
     ...FAULT_KINDS.filter((kind) => !faults.has(kind)).map((kind) => `fault: ${kind}`),
-    ...FACTS.filter((fact) => !occurred.has(fact)),
+    ...FACTS.filter((fact) => isAsked(fact) && !occurred.has(fact)),
   ]
 }
 
