@@ -88,6 +88,15 @@ export function openOn(open: () => Promise<TestDatabase>): void {
 export async function openApiUnderTest(given: UnderTestOptions = {}): Promise<ApiUnderTest> {
   const database = given.database ?? (await openDatabase?.())
   const world = await openWorld(database ? { database } : {})
+  try {
+    return await startApi(world, given)
+  } catch (error) {
+    await world.close()
+    throw error
+  }
+}
+
+async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-api-'))
   const apiTokenFile = join(folder, 'private', 'api-token')
   const lines: string[] = []

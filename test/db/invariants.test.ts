@@ -1,6 +1,6 @@
 // Each invariant is seen to see: a violation is planted in a world that is healthy, found, and taken back.
 import assert from 'node:assert/strict'
-import { before, describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import type { Tx } from '../../src/db/db.ts'
 import { findBroken, INVARIANTS, TESTED_ELSEWHERE } from '../../src/db/invariants.ts'
 import { removeMembers } from '../../src/engine/members.ts'
@@ -88,6 +88,7 @@ describe('invariants', () => {
     world = await openWorld()
     await tellRichStory(world)
   })
+  after(() => world.close())
 
   it('find nothing in a healthy world, with one batch through and one under way', async () => {
     const { db, clock } = world

@@ -69,8 +69,19 @@ export interface World {
 }
 
 let shared: Promise<TestDatabase> | undefined
+let openWorlds = 0
+let isFileOver = false
+
 // Left open, it keeps the process 10 s longer: its server has set a timer to write statistics when it is idle.
-after(async () => (await shared)?.close())
+after(async () => {
+  isFileOver = true
+  await closeUnused()
+})
+
+/** The last world may be closed by a hook that comes after ours. */
+async function closeUnused(): Promise<void> {
+  if (isFileOver && openWorlds === 0) await (await shared)?.close()
+}
 
 /** One PGlite a test file, emptied for each story: booting one takes seconds, emptying it milliseconds. */
 async function emptyPglite(): Promise<TestDatabase> {
@@ -80,7 +91,12 @@ async function emptyPglite(): Promise<TestDatabase> {
     `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
   )
   await db.script(`truncate ${tables.map(({ name }) => name).join(', ')} restart identity cascade`)
-  return { db, close: async () => {} }
+  openWorlds += 1
+  const close = async () => {
+    openWorlds -= 1
+    await closeUnused()
+  }
+  return { db, close }
 }
 
 export async function openWorld(
