@@ -9,6 +9,7 @@ import {
   DUPLICATE_WINDOW_MS,
   MESSAGE_MAX_BYTES,
   type Send,
+  type Subscription,
   TIME_TO_LIVE_MAX_MS,
   type Topic,
   workerJobs,
@@ -158,6 +159,11 @@ const hasSameEnvelope = (a: OutboxRow, b: OutboxRow): boolean =>
   a.worker_id === b.worker_id &&
   +a.visible_at === +b.visible_at &&
   +a.expires_at === +b.expires_at
+
+/** Makes who listens to the subscription look, once the transaction commits, though no message comes. Hints may be lost. */
+export async function hint(tx: Tx, { topic, name }: Subscription): Promise<void> {
+  await tx.query('select pg_notify($1, $2)', [HINT_CHANNEL, `${topic}/${name}`])
+}
 
 /** Something that is in none of the bodies. Ours are JSON on one line; one that is sent anew from the dead letters may be anything. */
 function separatorOf(bodies: readonly string[]): string {

@@ -1,8 +1,8 @@
 // The one door through which a batch changes: lock the batch, load the facts, decide, write the moves, the counters, the events
 // and the outgoing messages, all in one transaction. Orchestrator, scheduler and API come in here; nothing else writes a status.
 
-import type { Send } from '../bus/bus.ts'
-import { enqueueNew, withdraw } from '../bus/outbox.ts'
+import { ORCHESTRATOR_EVENTS, type Send } from '../bus/bus.ts'
+import { enqueueNew, hint, withdraw } from '../bus/outbox.ts'
 import { writeChanges } from '../db/changes.ts'
 import { type Counts, copyCounts } from '../db/counts.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -136,7 +136,18 @@ export async function leave(visit: Visit): Promise<void> {
   const sends = jobMessages(draft)
   await Promise.all([writeChanges(tx, draft), sends.length > 0 && enqueueNew(tx, sends, draft.now)])
   await requireNobodyElsewhere(visit)
+  if (hasWorkForClock(draft)) await hint(tx, ORCHESTRATOR_EVENTS)
 }
+
+/** What only the clock's loop takes up is there already: it need not come by itself, up to a second later. */
+const hasWorkForClock = ({ batch, phases, changedPhases, isBatchChanged, now }: Draft): boolean =>
+  (isBatchChanged || changedPhases.size > 0) &&
+  batch.status === 'active' &&
+  phases.some(
+    (phase) =>
+      isBeingWritten(phase) ||
+      (phase.status === 'pending' && phase.dueAt !== null && phase.dueAt <= now),
+  )
 
 /** Sends what waits while its worker has room: slots that this change was given, and those that it frees. */
 export async function sendInRoom(visit: Visit): Promise<void> {

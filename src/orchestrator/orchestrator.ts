@@ -55,12 +55,26 @@ export function makeHandler(door: Door): Handler {
 export function makeOrchestrator(options: OrchestratorOptions): Service {
   const { door, bus, clock, chunk, onError } = options
   const handle = makeHandler(door)
+  const timers = everyLoop({
+    name: 'timers',
+    clock,
+    intervalMs: TIMER_INTERVAL_MS,
+    runOnce: async (_now, stopping) => {
+      while (!stopping.aborted && (await runTimers(door)) > 0);
+    },
+    onError,
+  })
   const services: Service[] = [
     makeConsumer({
       name: 'orchestrator events',
       bus,
       subscription: ORCHESTRATOR_EVENTS,
-      handle,
+      handle: async (messages, signals) => {
+        const outcomes = await handle(messages, signals)
+        // What has begun may be due already: a batch that is made at its cut-over began its first phase up to a second late.
+        timers.nudge()
+        return outcomes
+      },
       clock,
       chunk,
       onError,
@@ -75,15 +89,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       chunk,
       onError,
     }),
-    everyLoop({
-      name: 'timers',
-      clock,
-      intervalMs: TIMER_INTERVAL_MS,
-      runOnce: async (_now, stopping) => {
-        while (!stopping.aborted && (await runTimers(door)) > 0);
-      },
-      onError,
-    }),
+    timers,
     everyLoop({
       name: 'upkeep',
       clock,
@@ -95,13 +101,22 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       onError,
     }),
   ]
+  let unlisten: Promise<(() => Promise<void>) | undefined> | undefined
   return {
     name: 'orchestrator',
     start: () => {
       for (const service of services) service.start()
+      // As with messages: without hints everything happens by the second, so failing to get them is only reported.
+      unlisten = bus.listen?.(ORCHESTRATOR_EVENTS, timers.nudge).catch((error: unknown) => {
+        onError(error)
+        return undefined
+      })
     },
     stop: async (giveUp) => {
       await Promise.all(services.map((service) => service.stop(giveUp)))
+      const stopListening = await unlisten
+      unlisten = undefined
+      await stopListening?.()
     },
   }
 }
