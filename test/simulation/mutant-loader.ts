@@ -15,8 +15,8 @@ export interface Mutant {
 
 /** One of the bug bank. */
 export interface BankedMutant extends Mutant {
-  /** The first seed that found it when all of them were last tried, from 1 on. */
-  readonly foundBy: number
+  /** The first seed that found it when all of them were last tried, from 1 on; null when it was not looked for since the stories changed. */
+  readonly foundBy: number | null
 }
 
 const root = pathToFileURL(`${join(import.meta.dirname, '..', '..')}/`).href

@@ -5,7 +5,7 @@ import { DUPLICATE_WINDOW_MS, type Send } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
 import { addMembers } from '../../src/engine/create.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/operate.ts'
-import { expandPhases, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
+import { expandPhases, fillWorkers, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, story, type World } from '../scenarios/world.ts'
@@ -44,6 +44,7 @@ it('whoever joins while a later phase is being written does the earlier phases f
     // The cut-over has begun and its steps are not written; the message about the joiner is on its way.
     await addMembers(world.door, batchId, people(2).slice(1), 'operator')
     await expandPhases(world.door)
+    await fillWorkers(world.door)
     await world.settle()
     assert.deepEqual(
       calls(world).filter((call) => call.endsWith('user2')),

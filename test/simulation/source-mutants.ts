@@ -9,14 +9,14 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     file: 'src/domain/detect-leavers.ts',
     find: 'const missed = facts.absences.has(member.id) ? 2 : 1',
     replace: 'const missed = facts.absences.has(member.id) || member.id > 0 ? 2 : 1',
-    foundBy: 1,
+    foundBy: 18,
   },
   {
     name: 'a group that is gone with all its keys has left',
     file: 'src/domain/detect.ts',
     find: `batch.timesMs.length > 0 && !vanished.has(batch.id)) missing.push(member)`,
     replace: `batch.timesMs.length > 0) missing.push(member)`,
-    foundBy: 1,
+    foundBy: 12,
   },
   {
     name: 'a key that stands there and cannot be used counts as missing',
@@ -32,7 +32,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
       throw`,
     replace: `    if (!(await renewLease(tx, { ...lease, until: leaseEnd(options) })) && name === '')
       throw`,
-    foundBy: 1,
+    foundBy: 28,
   },
   {
     name: 'a result that was cut short is used as far as it came',
@@ -42,20 +42,20 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   const end = { done: true as const, value: undefined }
   const forgiving = { next: () => whole.next().catch(() => end) }
   for await (const chunk of { [Symbol.asyncIterator]: () => forgiving }) {\n`,
-    foundBy: 1,
+    foundBy: 17,
   },
   {
     name: 'a lease is given to whoever asks',
     file: 'src/db/ticks.ts',
     find: 'where (s.leased_until is null or s.leased_until <= $2) and (s.due_at <= $2 or $5)',
     replace: 'where s.due_at <= $2 or $5',
-    foundBy: 1,
+    foundBy: 12,
   },
   {
     name: 'whoever is back in the source is not taken back',
     file: 'src/domain/detect-plan.ts',
     find: 'rejoins: comparison.rejoiners.map(({ member }) => member),',
     replace: 'rejoins: comparison.rejoiners.slice(0, 0).map(({ member }) => member),',
-    foundBy: 1,
+    foundBy: 106,
   },
 ]
