@@ -119,7 +119,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: OPERATE,
     find: '    await callBackJobs(visit, `the batch was cancelled:',
     replace: '    String(`the batch was cancelled:',
-    foundBy: null,
+    foundBy: 54,
   },
   {
     name: 'jobs called back from under the worker that has them',
@@ -208,7 +208,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: SETTLE,
     find: `if (step.status === 'cancelled') return settleCancelled(`,
     replace: `if (step.status === 'cancelled' && failureOf(step, result)) return settleCancelled(`,
-    foundBy: null,
+    foundBy: 35,
   },
   {
     name: 'a repeated batch-init begins again',
