@@ -115,41 +115,62 @@ export interface AuditVerdict {
   } | null
 }
 
+type ChainEnds = Omit<AuditVerdict, 'broken'>
+
 /**
  * Walks the whole chain, a chunk at a time. `known` is a head seen earlier: the chain must still lead through it, unless that row was
- * pruned since.
+ * pruned since. No transaction holds the walk together, for on the embedded database nobody else could work meanwhile: the walk ends
+ * at the head that was there when it began, and begins anew when rows were pruned on the way, which looks as if they were missing.
  */
 export async function verifyAudit(db: Queryable, known?: ChainHead): Promise<AuditVerdict> {
-  const head = await findChainHead(db)
-  const [open] = await db.query<{ count: number }>(
-    'select count(*)::int as count from audit where hash is null',
+  for (;;) {
+    const pruned = await findPruning(db)
+    const ends = { ...(await findHeadAndUnsealed(db)), pruned }
+    const broken = await walkChain(db, ends, known)
+    if (!broken || (await findPruning(db))?.through === pruned?.through) return { ...ends, broken }
+  }
+}
+
+/** In one statement: with a sealing between two, rows that are not under the head would not be counted as open either. */
+async function findHeadAndUnsealed(
+  db: Queryable,
+): Promise<Pick<AuditVerdict, 'head' | 'unsealed'>> {
+  const [row] = await db.query<Partial<ChainHead> & { unsealed: number }>(
+    `select h.seal_number as sealed, h.hash, open.count as unsealed
+       from (select count(*)::int as count from audit where hash is null) as open
+       left join (select seal_number, hash from audit where seal_number is not null
+                   order by seal_number desc limit 1) as h on true`,
   )
-  const pruned = await findPruning(db)
-  const unsealed = open!.count
-  const verdict = (broken: AuditVerdict['broken']) => ({ head, pruned, unsealed, broken })
+  const { sealed, hash, unsealed } = row!
+  return { head: { sealed: sealed ?? 0, hash: hash ?? NO_HASH }, unsealed }
+}
+
+async function walkChain(
+  db: Queryable,
+  { head, pruned }: ChainEnds,
+  known: ChainHead | undefined,
+): Promise<AuditVerdict['broken']> {
   let last = pruned?.through ?? 0
   let hash = pruned?.hash ?? NO_HASH
   if (known?.sealed === last && known.hash !== hash)
-    return verdict({ sealNumber: last, id: null, why: 'another row was seen in this place' })
+    return { sealNumber: last, id: null, why: 'another row was seen in this place' }
   for (let from = 0; ; from = last) {
     const rows = await db.query<SealedRow>(
       `select ${ROW}, seal_number as "sealNumber", previous_hash as "previousHash", hash
-         from audit where seal_number > $1 order by seal_number limit $2`,
-      [from, ROWS_PER_CHUNK],
+         from audit where seal_number > $1 and seal_number <= $2 order by seal_number limit $3`,
+      [from, head.sealed, ROWS_PER_CHUNK],
     )
     for (const row of rows) {
       const why = whyBroken(row, last, hash, known)
-      if (why) return verdict({ sealNumber: last + 1, id: row.id, why })
+      if (why) return { sealNumber: last + 1, id: row.id, why }
       last = row.sealNumber
       hash = row.hash
     }
     if (rows.length < ROWS_PER_CHUNK) break
   }
-  if (known && known.sealed > last) {
-    const why = `the chain ends here, but it was seen with ${known.sealed} rows`
-    return verdict({ sealNumber: last + 1, id: null, why })
-  }
-  return verdict(null)
+  if (!known || known.sealed <= last) return null
+  const why = `the chain ends here, but it was seen with ${known.sealed} rows`
+  return { sealNumber: last + 1, id: null, why }
 }
 
 function whyBroken(

@@ -34,6 +34,26 @@ export async function ensureSteps(
   await bringMembers(visit, memberIds, { all: true, newIds })
 }
 
+/**
+ * The same for those who have just joined, in the phases where they have no step yet. A phase that was written while the message about
+ * the joining was on its way has given them theirs, of the version of that time: a later version asks no more of them than of
+ * everybody else who was there (seed 520: a completed batch was opened again for one member's new step).
+ */
+export async function ensureStepsOfJoiners(
+  visit: Visit,
+  memberIds: readonly number[],
+): Promise<void> {
+  const { tx, draft } = visit
+  const newIds = new Set<number>()
+  for (const phase of draft.phases) {
+    if (!isEffective(draft, phase) || !hasBegun(phase)) continue
+    const without = await listWithoutSteps(tx, phase.id, memberIds)
+    if (without.length > 0)
+      await writeSteps(visit, phase, without, stepsOfPhase(draft, phase), newIds)
+  }
+  await bringMembers(visit, memberIds, { all: true, newIds })
+}
+
 async function writeSteps(
   { tx, draft }: Visit,
   phase: Phase,

@@ -22,7 +22,7 @@ import {
   type Door,
   type Visit,
 } from './door.ts'
-import { ensureSteps } from './expand.ts'
+import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './poison.ts'
 
 export type Verdict = 'settle' | { readonly deadLetter: string; readonly description: string }
@@ -221,7 +221,7 @@ async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<vo
   // phase could not close.
   const isOver = visit.draft.batch.status === 'cancelled'
   const joining = added.filter((id) => !isOver && visit.draft.member(id).status === 'active')
-  if (joining.length > 0) await ensureSteps(visit, joining)
+  if (joining.length > 0) await ensureStepsOfJoiners(visit, joining)
   const removed = membersIn(group, 'member-removed')
   await bringMembers(visit, removed)
   if (removed.length > 0) await callBackJobs(visit, 'the member left', removed)

@@ -5,6 +5,7 @@ import { keptFrom } from '../../src/api/api.ts'
 import { insertAudit } from '../../src/db/audit.ts'
 import { findChainHead, sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
 import { pruneAudit } from '../../src/db/audit-pruning.ts'
+import type { Queryable } from '../../src/db/db.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number, 12))
@@ -80,6 +81,36 @@ for (const { kind, open } of DATABASES) {
       await sealAudit(test.db)
       assert.equal(await pruneAudit(test.db, day(9), day(40)), 1)
       assert.deepEqual(await left(), ['day 2', 'audit'])
+    })
+
+    /** The database, with something that happens after the nth statement. */
+    const after = (nth: number, happen: () => Promise<unknown>): Queryable => {
+      let count = 0
+      const query: Queryable['query'] = async (sql, values) => {
+        const rows = await test.db.query(sql, values)
+        if (++count === nth) await happen()
+        return rows as never
+      }
+      return { query }
+    }
+
+    it('is checked while rows are sealed and pruned, and what is said of it belongs together', async () => {
+      await days(1, 2, 3, 4)
+      for (let nth = 1; nth <= 4; nth++) {
+        await write(20 + nth)
+        const seal = () => sealAudit(test.db)
+        const { head, unsealed, broken } = await verifyAudit(after(nth, seal))
+        assert.deepEqual([head.sealed + unsealed, broken], [4 + nth, null])
+        await seal()
+      }
+      for (let nth = 1; nth <= 3; nth++) {
+        let pruned = 0
+        const prune = async () => {
+          pruned = await pruneAudit(test.db, day(nth + 1), day(40))
+        }
+        assert.equal((await verifyAudit(after(nth, prune))).broken, null)
+        assert.equal(pruned, 1)
+      }
     })
 
     it('shows it when somebody takes away more, puts old rows back, or rewrites what was pruned', async () => {

@@ -52,6 +52,30 @@ it('whoever joins while a later phase is being written does the earlier phases f
     )
   }))
 
+it('a joining that is told late asks for no step of a version that came after it (seed 520)', () =>
+  story({}, async (world) => {
+    await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await startDuePhases(world.door)
+    const { added } = await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await world.settle()
+    assert.deepEqual(calls(world).sort(), ['create user1', 'create user2'])
+    const more = { 'prepare T-1h': [step('create'), step('tag')] }
+    await world.publish(runbook('wave', more))
+    await addMembers(world.door, batchId, people(3).slice(2), 'operator')
+    await world.settle()
+    // The one who joins now gets what the new version asks for; those who were there before do not.
+    assert.deepEqual(calls(world, 2), ['create user3', 'tag user3'])
+    const { id: batchMemberId, key: memberKey } = added[0]!
+    const body = { runbookName: 'wave', runbookVersion: 1, batchId, batchMemberId, memberKey }
+    await world.bus.publish([
+      { topic: 'orchestrator-events', messageId: 'told-again', type: 'member-added', body },
+    ])
+    await world.settle()
+    assert.deepEqual(calls(world, 4), [])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
 it('deadlines that pass together blow the fuse and nothing else (seed 276)', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 5m')] }))
