@@ -121,7 +121,7 @@ async function answer(
   if (route.isPersonal) {
     const after = { query: read.query } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
-    await insertAudit(door.db, { ...entry, reason: null, after })
+    await desk.looks.note({ ...entry, reason: null, after })
   }
   if (isStream(given.body)) return sendStream(route, given, given.body, reply)
   send(route, sentOf(route, given), reply)

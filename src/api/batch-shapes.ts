@@ -55,7 +55,8 @@ export const batch = z
   .meta({ id: 'Batch' })
 
 export function shownBatch(line: BatchLine): z.input<typeof batch> {
-  const { heldAt, heldBy, heldReason, membersActive, membersFailed, membersRemoved, ...rest } = line
+  const { membersActive, membersFailed, membersRemoved, failureMoves: _, ...others } = line
+  const { heldAt, heldBy, heldReason, ...rest } = others
   return {
     ...rest,
     held: heldAt && { at: heldAt, by: heldBy!, reason: heldReason! },

@@ -17,9 +17,15 @@ export interface BatchState {
   readonly tag: string
 }
 
-export async function loadBatchState(db: Queryable, batchId: number): Promise<BatchState> {
+/** For those who need no more of it than that it is there, and its counters. */
+export async function loadBatchLine(db: Queryable, batchId: number): Promise<BatchLine> {
   const line = await findBatchLine(db, batchId)
   if (!line) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  return line
+}
+
+export async function loadBatchState(db: Queryable, batchId: number): Promise<BatchState> {
+  const line = await loadBatchLine(db, batchId)
   const phases = await loadPhases(db, batchId)
   return { line, phases: phaseOrder(phases), tag: tagOfBatch(line, phases) }
 }

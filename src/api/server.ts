@@ -9,6 +9,7 @@ import type { Door } from '../engine/door.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { answerRequest } from './answer-request.ts'
+import { LookNotes } from './look-notes.ts'
 import type { Meter } from './metrics.ts'
 import { asCoded, problemOf } from './problem.ts'
 import { type Budget, budgetOf } from './rate.ts'
@@ -58,6 +59,7 @@ export interface ServerOptions {
 export interface Desk extends ServerOptions {
   readonly budgets: { readonly reads: Budget; readonly writes: Budget; readonly refused: Budget }
   readonly uploads: ReturnType<typeof uploadReader>
+  readonly looks: LookNotes
 }
 
 export function buildServer(options: ServerOptions): FastifyInstance {
@@ -69,6 +71,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       refused: budgetOf(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
+    looks: new LookNotes(options.door.db),
   }
   const server = fastify({
     bodyLimit: JSON_BYTES_MAX,

@@ -1,7 +1,7 @@
 // The audit: who asked for what, from where and why, with what was there before and after. `insertAudit` belongs to the
 // transaction of the change it speaks of. Sealing and checking the chain of hashes is audit-chain.ts.
 import type { Json } from '../domain/json.ts'
-import { jsonText } from './columns.ts'
+import { columns, jsonText, lines } from './columns.ts'
 import type { Queryable } from './db.ts'
 
 export interface AuditEntry {
@@ -28,22 +28,34 @@ export interface AuditRow extends AuditEntry {
   readonly isSealed: boolean
 }
 
-export async function insertAudit(db: Queryable, entry: AuditEntry): Promise<void> {
+export const insertAudit = (db: Queryable, entry: AuditEntry): Promise<void> =>
+  insertAudits(db, [entry])
+
+/** All or none, in this order. */
+export async function insertAudits(db: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   await db.query(
     `insert into audit (at, actor, actor_name, action, subject, reason, source, client_app, request_id, before_json, after_json)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::jsonb, $11::jsonb)`,
+     select at, actor, actor_name, action, subject, reason, source, client_app, request_id, before::jsonb, after::jsonb
+       from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+                   string_to_array($10, E'\\n', ''), string_to_array($11, E'\\n', ''))
+       with ordinality
+         as e (at, actor, actor_name, action, subject, reason, source, client_app, request_id, before, after, place)
+      order by place`,
     [
-      entry.at,
-      entry.actor,
-      entry.actorName,
-      entry.action,
-      entry.subject,
-      entry.reason,
-      entry.source,
-      entry.clientApp,
-      entry.requestId,
-      jsonText(entry.before),
-      jsonText(entry.after),
+      ...columns(
+        entries,
+        ({ at }) => at.toISOString(),
+        ({ actor }) => actor,
+        ({ actorName }) => actorName,
+        ({ action }) => action,
+        ({ subject }) => subject,
+        ({ reason }) => reason,
+        ({ source }) => source,
+        ({ clientApp }) => clientApp,
+        ({ requestId }) => requestId,
+      ),
+      lines(entries, ({ before }) => jsonText(before)),
+      lines(entries, ({ after }) => jsonText(after)),
     ],
   )
 }

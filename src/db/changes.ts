@@ -13,7 +13,12 @@ import { insertSteps, updatePlans, updateSteps } from './step-changes.ts'
  * and the next one's parameters are written while the database works on the one before.
  */
 export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
-  await Promise.all([writeRows(tx, draft), updatePhases(tx, draft), updateBatch(tx, draft)])
+  await Promise.all([
+    writeRows(tx, draft),
+    updatePhases(tx, draft),
+    updateBatch(tx, draft),
+    addFailureMoves(tx, draft),
+  ])
 }
 
 /** All but the phases and the batch itself: what belongs to single members and steps. */
@@ -246,6 +251,14 @@ async function updateBatch(
       batch.removalOpen,
     ],
   )
+}
+
+async function addFailureMoves(tx: Tx, { batch, failureMoves }: Draft): Promise<void> {
+  if (failureMoves === 0) return
+  await tx.query('update batches set failure_moves = failure_moves + $2 where id = $1', [
+    batch.id,
+    failureMoves,
+  ])
 }
 
 export async function insertEvents(

@@ -29,6 +29,8 @@ export interface BatchLine
   readonly status: BatchStatus
   readonly createdBy: string
   readonly detectedAt: Date
+  /** Another number whenever a step has failed, or has not failed any more. */
+  readonly failureMoves: number
 }
 
 export interface BatchFilter {
@@ -45,7 +47,8 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
-  b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved"`
+  b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved",
+  b.failure_moves as "failureMoves"`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter

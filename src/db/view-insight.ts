@@ -37,17 +37,6 @@ export function listFailures(
   )
 }
 
-/** The same as long as nothing has failed for good and no failure was taken back: a number over which step failed, when, at which try. */
-export async function markFailures(db: Queryable, batchId: number): Promise<string> {
-  const [row] = await db.query<{ mark: string }>(
-    `select count(*) || ':' || coalesce(bit_xor(hash_record_extended(row (s.id, s.attempt, s.completed_at, s.status), 0)), 0) as mark
-       from step_executions s
-      where s.batch_id = $1 and s.error_message is not null and s.status in ('failed', 'poll_timeout', 'rolled_back')`,
-    [batchId],
-  )
-  return row!.mark
-}
-
 /** Of each kind of wait for a worker: 98,000 of them took 46 ms to count, and a thousand say as much about why nothing goes on. */
 const WAITS_LOOKED_AT = 1_000
 

@@ -3,7 +3,7 @@
 import type { Json } from '../domain/json.ts'
 import type { MemberStatus } from '../domain/moves.ts'
 import { idArray } from './columns.ts'
-import { beginsWith, Conditions, holds } from './conditions.ts'
+import { beginsWith, Conditions, ERROR, holds } from './conditions.ts'
 import type { Queryable } from './db.ts'
 
 export interface MemberLine {
@@ -41,12 +41,16 @@ export interface MemberFilter {
 export const MEMBER_SORTS = ['id', 'key'] as const
 export type MemberSort = (typeof MEMBER_SORTS)[number]
 
-const FAILED = `
-  from step_executions s join phase_executions p on p.id = s.phase_execution_id
- where s.kind = 'phase' and s.status in ('failed', 'poll_timeout', 'rolled_back')`
+const IS_FAILED = `s.kind = 'phase' and s.status in ('failed', 'poll_timeout', 'rolled_back')`
 
-/** Who failed in some way: from the steps with errors, which are few, and not from every member's steps. */
-const FAILED_SO = `select s.batch_member_id ${FAILED} and s.batch_id = $1 and s.error_message is not null`
+/**
+ * Who failed in some way: from the steps with errors, which are few, and not from every member's steps. Phases are looked at only
+ * where they are asked for: joined to 2,000 failures they cost more (1.7 ms) than to find those failures.
+ */
+const FAILED_SO = `select s.batch_member_id from step_executions s
+  where ${IS_FAILED} and s.batch_id = $1 and s.error_message is not null`
+const IN_PHASE =
+  's.phase_execution_id in (select id from phase_executions where batch_id = $1 and lower(phase_name) = lower'
 
 function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
@@ -59,9 +63,9 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   if (key !== undefined) where.and('m.key_folded like ?', beginsWith(key.toLowerCase()))
   if (search !== undefined) where.and('m.key_folded like ?', holds(search.toLowerCase()))
   const failure = [
-    failedPhase !== undefined && `lower(p.phase_name) = lower(${where.add(failedPhase)})`,
+    failedPhase !== undefined && `${IN_PHASE}(${where.add(failedPhase)}))`,
     failedStep !== undefined && `lower(s.step_name) = lower(${where.add(failedStep)})`,
-    error !== undefined && `s.error_message ilike ${where.add(holds(error))}`,
+    error !== undefined && `${ERROR} like ${where.add(holds(error.toLowerCase()))}`,
   ].filter((text) => text !== false)
   if (failure.length > 0)
     where.and(
@@ -75,30 +79,68 @@ export interface MemberAfter {
   readonly id: number
 }
 
+export interface MemberPage {
+  readonly sort: MemberSort
+  readonly after: MemberAfter | null
+  readonly limit: number
+}
+
 export function listMembers(
   db: Queryable,
   batchId: number,
   filter: MemberFilter,
-  sort: MemberSort,
-  after: MemberAfter | null,
-  limit: number,
+  page: MemberPage,
 ): Promise<MemberLine[]> {
   const where = conditionsOf(batchId, filter)
+  return db.query<MemberLine>(linesOf(pageOf(where, page), page), where.values)
+}
+
+/**
+ * A page, and how many there are in all. Where there are `most` or more, neither is known from this: it has stopped looking, and has
+ * looked in no order.
+ */
+export async function findMembers(
+  db: Queryable,
+  batchId: number,
+  filter: MemberFilter,
+  page: MemberPage,
+  most: number,
+): Promise<{ total: number; members: MemberLine[] }> {
+  const where = conditionsOf(batchId, filter)
+  const meant = `select m.id from batch_members m where ${where.text} limit ${where.add(most)}`
+  const within = new Conditions(...where.values).and('m.id in (select id from meant)')
+  const rows = await db.query<Found>(
+    `with meant as materialized (${meant})
+     select found.count as total, line.*
+       from (select count(*)::int from meant) as found left join (${linesOf(pageOf(within, page), page)}) as line on true
+      order by ${page.sort === 'id' ? 'line.id' : 'line."keyFolded"'}`,
+    within.values,
+  )
+  const members = rows.flatMap(({ total, ...line }) => (line.id === null ? [] : [line]))
+  return { total: rows[0]!.total, members: members as MemberLine[] }
+}
+
+type Found = { total: number } & (MemberLine | { id: null })
+
+const orderOf = (sort: MemberSort) => (sort === 'id' ? 'm.id' : 'm.key_folded')
+
+function pageOf(where: Conditions, { sort, after, limit }: MemberPage): string {
   if (after && sort === 'id') where.and('m.id > ?', after.id)
   if (after && sort === 'key') where.and('m.key_folded > ?', after.value)
-  return db.query<MemberLine>(
-    `select m.id, m.member_key as "memberKey", m.key_folded as "keyFolded", m.status, m.added_at as "addedAt",
-            m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
-            m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
-            f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error
-       from (select * from batch_members m where ${where.text}
-              order by ${sort === 'id' ? 'm.id' : 'm.key_folded'} limit ${where.add(limit)}) as m
-       left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message ${FAILED}
-              and s.batch_member_id = m.id and m.status <> 'active' order by s.completed_at desc, s.id desc limit 1) as f on true
-      order by ${sort === 'id' ? 'm.id' : 'm.key_folded'}`,
-    where.values,
-  )
+  return `select * from batch_members m where ${where.text} order by ${orderOf(sort)} limit ${where.add(limit)}`
 }
+
+const linesOf = (members: string, { sort }: MemberPage): string =>
+  `select m.id, m.member_key as "memberKey", m.key_folded as "keyFolded", m.status, m.added_at as "addedAt",
+          m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
+          m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
+          f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error
+     from (${members}) as m
+     left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message
+             from step_executions s join phase_executions p on p.id = s.phase_execution_id
+            where ${IS_FAILED} and s.batch_member_id = m.id and m.status <> 'active'
+            order by s.completed_at desc, s.id desc limit 1) as f on true
+    order by ${orderOf(sort)}`
 
 /** Those whom a filter means, in the order of their ids. */
 export function selectMembers(
@@ -113,21 +155,6 @@ export function selectMembers(
       order by m.id limit ${where.add(most)}`,
     where.values,
   )
-}
-
-/** The first `most` that are found, in no order: few enough to be sorted afterwards, and how many there are is known with them. */
-export async function findMemberIds(
-  db: Queryable,
-  batchId: number,
-  filter: MemberFilter,
-  most: number,
-): Promise<number[]> {
-  const where = conditionsOf(batchId, filter)
-  const rows = await db.query<{ id: number }>(
-    `select m.id from batch_members m where ${where.text} limit ${where.add(most)}`,
-    where.values,
-  )
-  return rows.map(({ id }) => id)
 }
 
 /**

@@ -5,7 +5,7 @@ import type { StepKind } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import type { StepStatus } from '../domain/moves.ts'
 import { idArray } from './columns.ts'
-import { Conditions, holds } from './conditions.ts'
+import { Conditions, ERROR, holds } from './conditions.ts'
 import type { Queryable } from './db.ts'
 
 export interface StepLine {
@@ -69,7 +69,7 @@ function conditionsOf(batchId: number, filter: StepFilter): Conditions {
   }
   if (step !== undefined) where.and('lower(s.step_name) = lower(?)', step)
   if (worker !== undefined) where.and('s.worker_id = ?', worker)
-  if (error !== undefined) where.and('s.error_message ilike ?', holds(error))
+  if (error !== undefined) where.and(`${ERROR} like ?`, holds(error.toLowerCase()))
   if (endedFrom !== undefined) where.and('s.completed_at >= ?', endedFrom)
   if (endedBefore !== undefined) where.and('s.completed_at < ?', endedBefore)
   addMember(where, filter)

@@ -95,7 +95,12 @@ export async function leaveBeside(visit: Visit): Promise<void> {
   requireMembersOnly(draft)
 }
 
-function requireMembersOnly({ isBatchChanged, wantsWithdrawal, events }: Draft): void {
+function requireMembersOnly({
+  isBatchChanged,
+  wantsWithdrawal,
+  failureMoves,
+  events,
+}: Draft): void {
   const isWider = events.some(({ thing }) => thing === 'phase' || thing === 'batch')
-  if (isBatchChanged || wantsWithdrawal || isWider) throw new MustBeAlone()
+  if (isBatchChanged || wantsWithdrawal || failureMoves > 0 || isWider) throw new MustBeAlone()
 }

@@ -1,7 +1,7 @@
 // What a batch waits for, read from the heads of the queues; and the mark by which failures are known to be the same.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { listWaitGroups, listWorkers, markFailures } from '../../src/db/view-insight.ts'
+import { listWaitGroups, listWorkers } from '../../src/db/view-insight.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
@@ -74,32 +74,6 @@ for (const { kind, open } of DATABASES) {
         workers.map(({ workerId, isKnown, waiting }) => [workerId, isKnown, waiting]),
         [['w1', false, 1502]],
       )
-    })
-
-    it('marks failures: another mark when one comes, goes or comes again', async () => {
-      const seen = [await markFailures(test.db, 1)]
-      const fail = (id: number, minute: number, attempt = 0) => `
-        insert into step_executions (id, batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
-            worker_id, is_poll_step, max_retries, retry_interval_sec, retry_backoff, timeout_sec, status, attempt, completed_at,
-            error_message)
-          overriding system value
-          values (${id}, 1, 'phase', 1, ${id}, 1, 'a', 0, 'w1', false, 0, 0, 'fixed', 60, 'failed', ${attempt}, ${at(minute)}, 'no')`
-      for (const change of [
-        fail(1, 1),
-        fail(2, 1),
-        'delete from step_executions where id = 1',
-        `update step_executions set completed_at = ${at(2)} where id = 2`,
-        'update step_executions set attempt = 1 where id = 2',
-        `update step_executions set status = 'rolled_back' where id = 2`,
-      ]) {
-        await test.db.script(change)
-        const mark = await markFailures(test.db, 1)
-        assert.ok(!seen.includes(mark), change)
-        assert.equal(await markFailures(test.db, 1), mark)
-        seen.push(mark)
-      }
-      await test.db.script(`update step_executions set status = 'skipped' where id = 2`)
-      assert.equal(await markFailures(test.db, 1), seen[0])
     })
   })
 }

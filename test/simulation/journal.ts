@@ -14,6 +14,8 @@ export interface Journal {
   /** The functions of these jobs did their work, now. */
   effect(jobIds: readonly string[]): Promise<void>
   acknowledged(messages: readonly Received[]): Promise<void>
+  /** The failures of each batch as they were seen last, and the batch's own number over them. */
+  readonly failures: Map<number, { readonly mark: string; readonly moves: number }>
   readonly effects: ReadonlyMap<string, number>
   readonly deliveries: ReadonlySet<string>
 }
@@ -25,6 +27,7 @@ export function makeJournal(db: Db, found: string[]): Journal {
   return {
     effects,
     deliveries,
+    failures: new Map(),
     delivered: (jobId, message) => {
       deliveries.add(jobId)
       if (message.deliveryCount > 1 || isCopy(message)) excused.add(jobId)

@@ -19,6 +19,13 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 9,
   },
   {
+    name: 'failures come and go uncounted',
+    file: 'src/db/changes.ts',
+    find: '    addFailureMoves(tx, draft),\n',
+    replace: '',
+    foundBy: 1,
+  },
+  {
     name: 'acknowledged before the commit',
     file: 'src/bus/consumer.ts',
     find: 'const outcomes = await handleUnderLease(options, messages, stopping)',

@@ -18,7 +18,8 @@ type Node = FileNode | FolderNode
 type Nodes = Record<string, Node>
 
 interface MemoryFiles {
-  readonly streams: ({ position: number } | null)[]
+  /** By their numbers. One that was closed has no number of its own any more. */
+  readonly streams: ({ position: number; fd: number | null } | null)[]
   lookupPath(path: string): { node: FolderNode }
   isDir(mode: number): boolean
   isFile(mode: number): boolean
@@ -49,7 +50,7 @@ export function takeSnapshot({ Module }: PGlite): () => void {
     files.streams.length = streams.length
     for (const [fd, { stream, position }] of streams.entries()) {
       files.streams[fd] = stream
-      if (stream) stream.position = position
+      if (stream) Object.assign(stream, { position, fd })
     }
   }
 }

@@ -8,7 +8,7 @@ import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
 import type { Door } from '../../engine/door.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
-import { type BatchState, loadBatchState } from '../batch-state.ts'
+import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-look.ts'
 import { type Route, read } from '../route.ts'
 import { count, id, maybeText, maybeTime, time } from '../shapes.ts'
@@ -129,8 +129,7 @@ const failuresRoute = read({
   params,
   answers: { 200: failures },
   handle: async ({ door: { db }, services: { failureLook }, params: { batchId } }) => {
-    await loadBatchState(db, batchId)
-    const { groups, ...rest } = await failureLook.groups(db, batchId)
+    const { groups, ...rest } = await failureLook.groups(db, await loadBatchLine(db, batchId))
     return { status: 200, body: { ...rest, groups: [...groups] } }
   },
 })

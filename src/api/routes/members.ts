@@ -3,20 +3,21 @@ import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
 import type { BatchLine } from '../../db/view-batches.ts'
 import {
-  findMemberIds,
   findMemberState,
+  findMembers,
   listMembers,
   MEMBER_SORTS,
   type MemberFilter,
   type MemberLine,
+  type MemberPage,
   type MemberState,
 } from '../../db/view-members.ts'
 import { removeMembers } from '../../engine/members.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { MEMBER_STATUSES } from '../batch-shapes.ts'
-import { loadBatchState, lockBatchState } from '../batch-state.ts'
+import { loadBatchLine, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
-import { change, type Route, read } from '../route.ts'
+import { change, type Route, read, type Services } from '../route.ts'
 import {
   id,
   listOf,
@@ -102,58 +103,86 @@ const listRoute = read({
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
-  handle: async ({ door: { db }, services: { memberSearch }, params: { batchId }, query }) => {
+  handle: async ({ door: { db }, services, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
-    const { line } = await loadBatchState(db, batchId)
-    const after = readCursor(sort, cursor)
-    const find: FindByKey = (most, from) =>
-      memberSearch.find(db, line, filter.search!.toLowerCase(), most, from)
-    const { total, isTotalExact, meant } = await countMeant(db, line, filter, find)
-    const isMany = !isTotalExact && sort === 'id' && isSearchOnly(filter)
-    const shownOnes = isMany ? { ids: await find(limit + 1, after?.id) } : meant
-    const found = await listMembers(db, batchId, shownOnes, sort, after, limit + 1)
+    const line = await loadBatchLine(db, batchId)
+    const page = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
+    const { total, isTotalExact, members } = await findPage(db, services, line, filter, page)
     const at = (member: MemberLine) => ({
       value: sort === 'key' ? member.keyFolded : null,
       id: member.id,
     })
-    const { rows, next } = pageFrom(found, limit, sort, at)
+    const { rows, next } = pageFrom(members, limit, sort, at)
     return { status: 200, body: { members: rows.map(shown), total, isTotalExact, next } }
   },
 })
 
-/** The ids of the first members above an id whose key holds what is searched for. */
-type FindByKey = (most: number, from?: number) => Promise<number[]>
-
-interface Counted {
+interface Found {
+  readonly members: MemberLine[]
   readonly total: number
   readonly isTotalExact: boolean
-  /** The same members by their ids where they are few: those who were counted are those who are listed. */
-  readonly meant: MemberFilter
 }
 
-/** By the counters of the batch, by the search of its keys, or by looking. */
-async function countMeant(
+/** Counted by the counters of the batch, by what is kept of its keys and failures, or by looking. */
+async function findPage(
   db: Queryable,
+  services: Services,
   line: BatchLine,
   filter: MemberFilter,
-  find: FindByKey,
-): Promise<Counted> {
+  page: MemberPage,
+): Promise<Found> {
+  const list = (meant: MemberFilter) => listMembers(db, line.id, meant, page)
   const counted = totalByCounters(line, filter)
-  if (counted !== null) return { total: counted, isTotalExact: true, meant: filter }
+  if (counted !== null) return { members: await list(filter), total: counted, isTotalExact: true }
   const { search, ...others } = filter
-  const byKey = search === undefined ? null : await find(COUNT_MAX)
-  const isFew = byKey !== null && byKey.length < COUNT_MAX
-  const narrowed = isFew ? { ...others, ids: byKey } : filter
-  const ids =
-    byKey !== null && isSearchOnly(filter)
-      ? byKey
-      : await findMemberIds(db, line.id, narrowed, COUNT_MAX)
-  const isTotalExact = ids.length < COUNT_MAX
-  return { total: ids.length, isTotalExact, meant: isTotalExact ? { ids } : narrowed }
+  if (search !== undefined && isNothing(others))
+    return findByKey(db, services, line, filter, search, page)
+  const narrowed = await narrow(db, services, line, filter)
+  const { total, members } = await findMembers(db, line.id, narrowed, page, COUNT_MAX)
+  if (total < COUNT_MAX) return { members, total, isTotalExact: true }
+  return { members: await list(narrowed), total, isTotalExact: false }
 }
 
-const isSearchOnly = ({ search, ...others }: MemberFilter): boolean =>
-  search !== undefined && Object.values(others).every((value) => value === undefined)
+const isNothing = (filter: MemberFilter): boolean =>
+  Object.values(filter).every((value) => value === undefined)
+
+async function findByKey(
+  db: Queryable,
+  { memberSearch }: Services,
+  line: BatchLine,
+  filter: MemberFilter,
+  search: string,
+  page: MemberPage,
+): Promise<Found> {
+  const find = (most: number, after?: number) =>
+    memberSearch.find(db, line, search.toLowerCase(), most, after)
+  const ofPage = async (): Promise<MemberFilter> =>
+    page.sort === 'id' ? { ids: await find(page.limit, page.after?.id) } : filter
+  const ids = await find(COUNT_MAX)
+  const isTotalExact = ids.length < COUNT_MAX
+  const members = await listMembers(db, line.id, isTotalExact ? { ids } : await ofPage(), page)
+  return { members, total: ids.length, isTotalExact }
+}
+
+/** The same members by their ids, as far as it is known here whom the filter means. */
+async function narrow(
+  db: Queryable,
+  { memberSearch, failureLook }: Services,
+  line: BatchLine,
+  filter: MemberFilter,
+): Promise<MemberFilter> {
+  const { search, failedPhase, failedStep, error, ...others } = filter
+  const how = { failedPhase, failedStep, error }
+  const byFailure = isNothing(how) ? null : await failureLook.membersWho(db, line, how)
+  if (byFailure !== null) {
+    // Whoever is active has made good what failed, or is about to.
+    const status = (filter.status ?? MEMBER_STATUSES).filter((one) => one !== 'active')
+    return { ...others, search, status, ids: byFailure }
+  }
+  if (search === undefined) return filter
+  const ids = await memberSearch.find(db, line, search.toLowerCase(), COUNT_MAX)
+  return ids.length < COUNT_MAX ? { ...others, ...how, ids } : filter
+}
 
 /** The batch keeps the count of its members by status. */
 function totalByCounters(line: BatchLine, filter: MemberFilter): number | null {

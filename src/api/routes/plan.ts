@@ -7,7 +7,7 @@ import { type Person, planRun } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook.ts'
 import type { Door } from '../../engine/door.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { loadBatchState } from '../batch-state.ts'
+import { loadBatchLine } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
 import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { count, instant, json, maybeText, maybeTime, name } from '../shapes.ts'
@@ -110,7 +110,7 @@ async function peopleOf(
     const people = [member === undefined ? sampleOf(runbook) : madeUp(runbook, member)]
     return { people, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
   }
-  const { line } = await loadBatchState(db, batchId)
+  const line = await loadBatchLine(db, batchId)
   // A batch of another runbook has other columns; an example with them would only mislead.
   if (line.runbookName !== runbook.name.toLowerCase()) {
     throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })

@@ -6,7 +6,7 @@ import { findMemberDetail } from '../../db/view-members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/view-steps.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { MEMBER_STATUSES, step } from '../batch-shapes.ts'
-import { loadBatchState } from '../batch-state.ts'
+import { loadBatchLine } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { event, THINGS } from '../event-shape.ts'
 import { type Route, read } from '../route.ts'
@@ -51,7 +51,7 @@ const storyRoute = read({
   params: z.strictObject({ batchId: id, memberId: id }),
   answers: { 200: story },
   handle: async ({ door: { db }, params: { batchId, memberId } }) => {
-    await loadBatchState(db, batchId)
+    await loadBatchLine(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
     if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
     const steps = await listStepsOfMember(db, batchId, memberId, STEPS_MAX)
@@ -82,7 +82,7 @@ const eventsRoute = read({
   answers: { 200: pageOf('events', event) },
   handle: async ({ door: { db }, params: { batchId }, query }) => {
     const { limit, cursor, sort, memberId, thing } = query
-    await loadBatchState(db, batchId)
+    await loadBatchLine(db, batchId)
     const filter = { batchId, memberId, things: thing }
     const last = readCursor(sort, cursor)?.id
     const from = sort === 'newest' ? { before: last } : { after: last }

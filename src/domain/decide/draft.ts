@@ -6,6 +6,7 @@ import type { Json } from '../json.ts'
 import {
   type BatchEvent,
   type BatchStatus,
+  isFailed,
   type MemberEvent,
   type MemberStatus,
   moved,
@@ -87,6 +88,8 @@ export class Draft {
   /** Steps that took the words of another version of the runbook. */
   readonly changedPlans = new Set<Step>()
   isBatchChanged = false
+  /** How many steps came to a failure or went from one. */
+  failureMoves = 0
   /** Set by a hold: the jobs that no worker has taken are to be called back in this transaction. */
   wantsWithdrawal = false
 
@@ -221,6 +224,7 @@ export class Draft {
     this.#touch(step)
     Object.assign(step, change)
     step.status = moved('step', event, from) as StepStatus
+    if (isFailed(from) || isFailed(step.status)) this.failureMoves += 1
     this.#record('step', event, from, step.status, because, { step })
   }
 

@@ -235,7 +235,12 @@ export function batchContract(): void {
         api.call<MemberPage>('GET', `/api/batches/1/members?${query}`)
       assert.deepEqual(keysOf(await failed('failedPhase=cutover')), ['bad'])
       assert.deepEqual(keysOf(await failed('failedStep=create')), [])
-      assert.deepEqual(keysOf(await failed('error=said%20no')), ['bad'])
+      assert.deepEqual(keysOf(await failed('error=SAID%20no')), ['bad'])
+      assert.deepEqual(keysOf(await failed('error=said%20no&search=AD&status=failed')), ['bad'])
+      assert.deepEqual(keysOf(await failed('error=said%20no&search=good')), [])
+      assert.deepEqual(keysOf(await failed('error=said%20no&status=active')), [])
+      const none = await failed('error=said%20no&sort=key&cursor=WyJrZXkiLCJ6IiwxXQ')
+      assert.deepEqual([keysOf(none), none.body.total, none.body.next], [[], 1, null])
     })
 
     it('gets more members, takes removed ones back and skips the rest', async () => {
