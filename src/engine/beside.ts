@@ -85,11 +85,10 @@ export async function leaveBeside(visit: Visit): Promise<void> {
     if (fuseAcknowledged !== countsLoaded.get(id)!.fuseAcknowledged) throw new MustBeAlone()
   }
   const sends = jobMessages(draft)
-  await Promise.all([
-    writeRows(tx, draft),
-    sends.length > 0 && enqueueNew(tx, sends, draft.now),
-    addToCounts(tx, [...draft.changedPhases], countsLoaded),
-  ])
+  await Promise.all([writeRows(tx, draft), sends.length > 0 && enqueueNew(tx, sends, draft.now)])
+  // Last, and only when all else is written: whoever adds holds the phase until its commit. Given to the connection with the rest it
+  // overtook the rows, and chunks of one phase waited for each other's writing: 15 ms each, an eighth of the rate.
+  await addToCounts(tx, [...draft.changedPhases], countsLoaded)
   checkFuse(draft)
   close(draft)
   requireMembersOnly(draft)
