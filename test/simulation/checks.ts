@@ -63,7 +63,7 @@ const PROMISES: readonly Check[] = [
     sentence: 'A phase is skipped as empty only when none of its members is there to do it',
     sql: `
       select p.batch_id, format('phase %s is skipped, and member %s has not failed or left', p.id, m.id) as found
-        from phase_executions p join batches b on b.id = p.batch_id join batch_members m on m.batch_id = p.batch_id
+        from ${EFFECTIVE} as p join batches b on b.id = p.batch_id join batch_members m on m.batch_id = p.batch_id
        where p.status = 'skipped' and p.skipped_because = 'empty' and m.status = 'active' and b.status in ('completed', 'failed')
          and not exists (select from messages q where q.message_id like format('member-added-%s-%%', m.id))
          and not exists (select from dead_letters d where d.message_id like format('member-added-%s-%%', m.id))`,

@@ -133,7 +133,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: 'src/bus/outbox.ts',
     find: `topic || '' = $1 and lease_token is null`,
     replace: `topic || '' = $1`,
-    foundBy: null,
+    foundBy: 40,
   },
   {
     name: 'undo while the doing is unsettled',

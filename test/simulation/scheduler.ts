@@ -116,9 +116,10 @@ function watchedDb(world: World, programme: Programme, self: () => Scheduler): D
       await betweenTransactions(world, programme, scheduler)
       const { unbooked } = scheduler
       scheduler.unbooked = null
-      // The first transaction after the answer keeps the books; when it fails, the answer was for nothing.
+      // The first transaction after the answer keeps the books; when it fails, or there is none because the tick failed before it and
+      // this one only says so, the answer was for nothing.
       const result = await db.transaction(work)
-      if (unbooked) {
+      if (unbooked && !(await hasTickEnded(db))) {
         scheduler.answer = unbooked
         programme.source.answers.push(unbooked)
       }
@@ -126,6 +127,13 @@ function watchedDb(world: World, programme: Programme, self: () => Scheduler): D
       return result
     },
   }
+}
+
+async function hasTickEnded(db: Db): Promise<boolean> {
+  const [last] = await db.query<{ outcome: string }>(
+    'select outcome from source_ticks order by id desc limit 1',
+  )
+  return last!.outcome !== 'running'
 }
 
 async function betweenTransactions(
