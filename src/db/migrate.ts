@@ -33,12 +33,13 @@ export async function migrate(
   now: Date,
   migrations: readonly Migration[] = migrationsOnDisk(),
 ): Promise<string[]> {
-  await db
-    .script(
-      `create table if not exists schema_migrations (
-       version integer primary key, file text not null, hash text not null, applied_at timestamptz not null)`,
-    )
-    .catch(ignoreRace)
+  await db.transaction(async (tx) => {
+    // Under the lock: "if not exists" does not keep two starters from making the table at once, and one of them is then told so in
+    // one of three ways.
+    await lock(tx)
+    await tx.script(`create table if not exists schema_migrations (
+      version integer primary key, file text not null, hash text not null, applied_at timestamptz not null)`)
+  })
   const applied: string[] = []
   for (const migration of migrations) {
     const isNew = await db.transaction((tx) =>
@@ -49,14 +50,10 @@ export async function migrate(
   return applied
 }
 
-/** Two starters that create the same table at once: one of them may be told that it exists. */
-function ignoreRace(error: unknown): void {
-  const code = (error as { code?: string }).code
-  if (code !== '23505' && code !== '42P07') throw error
-}
+const lock = (tx: Tx) => tx.query('select pg_advisory_xact_lock($1)', [LOCK])
 
 async function applyOne(tx: Tx, migration: Migration, known: number, now: Date): Promise<boolean> {
-  await tx.query('select pg_advisory_xact_lock($1)', [LOCK])
+  await lock(tx)
   const rows = await tx.query<{ version: number; hash: string }>(
     'select version, hash from schema_migrations order by version',
   )
