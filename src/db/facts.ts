@@ -165,14 +165,6 @@ export async function loadMembers(
 /** Milliseconds; 0 stands for none. */
 const dateOrNull = (ms: number): Date | null => (ms === 0 ? null : new Date(ms))
 
-/** Locks the members as `loadMembers` would, and reads nothing. */
-export async function lockMembers(tx: Tx, memberIds: readonly number[]): Promise<void> {
-  await tx.query(
-    `select count(*) from (select from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS.wait}) as locked`,
-    [idArray(memberIds)],
-  )
-}
-
 const MEMBER_LOCKS = {
   none: '',
   wait: 'order by id for no key update',

@@ -1,17 +1,24 @@
 // Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
 import type { StepPlan } from '../domain/facts.ts'
-import { columns, idArray } from './columns.ts'
+import { columns, idArray, numbers } from './columns.ts'
 import type { Tx } from './db.ts'
 
-/** One row per member and plan; what is there already is left alone. Returns the ids of the new rows. */
+/** New rows, one array a column: the third has each one's place in the list of the phase's steps. */
+export interface NewSteps {
+  readonly ids: readonly number[]
+  readonly memberIds: readonly number[]
+  readonly places: readonly number[]
+}
+
+/** One row per member and plan; what is there already is left alone and not among what is returned. */
 export async function insertPhaseSteps(
   tx: Tx,
   batchId: number,
   phaseId: number,
   memberIds: readonly number[],
   plans: readonly StepPlan[],
-): Promise<number[]> {
-  const [made] = await tx.query<{ ids: number[] }>(
+): Promise<NewSteps> {
+  const [made] = await tx.query<NewSteps>(
     `with made as (
      insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
        worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec, max_retries, retry_interval_sec,
@@ -25,8 +32,8 @@ export async function insertPhaseSteps(
                   retry_cap, timeout)
       order by m.id, index
      on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing
-     returning id)
-     select coalesce(array_agg(id), '{}') as ids from made`,
+     returning id, batch_member_id, step_index)
+     select ${numbers('id', 'ids')}, ${numbers('batch_member_id', 'memberIds')}, ${numbers('step_index', 'places')} from made`,
     [
       batchId,
       phaseId,
@@ -48,7 +55,7 @@ export async function insertPhaseSteps(
       ),
     ],
   )
-  return made!.ids
+  return made!
 }
 
 /** Of these members, those who have no step in the phase. */
