@@ -40,27 +40,33 @@ export function listFailures(
 /** Of each kind of wait for a worker: 98,000 of them took 46 ms to count, and a thousand say as much about why nothing goes on. */
 const WAITS_LOOKED_AT = 1_000
 
+/** Workers with a wait of this kind, by their names: walks an index from worker to worker, however many wait for each. */
+const walk = (name: string, kind: string): string => `${name} (id) as (
+       (select worker_id from waits where ${kind} order by worker_id limit 1)
+       union all
+       select (select w.worker_id from waits w where w.${kind} and w.worker_id > a.id order by w.worker_id limit 1)
+         from ${name} a where a.id is not null)`
+
 /**
  * What the steps of a batch wait for, by worker: the first of each queue, which have waited longest (undoing comes before doing).
- * What is overdue stays, so it comes to be among them. Walks the index from worker to worker, however many wait for each.
+ * What is overdue stays, so it comes to be among them. Slots have an index of their own, with the order in which they are given.
  */
 export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promise<WaitGroup[]> {
-  return db.query<WaitGroup>(
-    `with recursive awaited (id) as (
-       (select worker_id from waits order by worker_id limit 1)
-       union all
-       select (select w.worker_id from waits w where w.worker_id > a.id order by w.worker_id limit 1)
-         from awaited a where a.id is not null)
-     select a.id as "workerId", k.what, g.count, g.count < $3 as "isCountExact", g.since, g.overdue, g."wakeAt", g."stepId"
-       from awaited a
-      cross join (values ('slot'), ('job'), ('retry'), ('poll')) as k (what)
-      cross join lateral (
+  const first = (kind: string, order: string) => `
         select count(*)::int as count, min(since) as since, count(*) filter (where wake_at <= $2)::int as overdue,
                min(wake_at) as "wakeAt", min(step_id) as "stepId"
           from (select since, wake_at, step_id from waits w
-                 where w.worker_id = a.id and w.what = k.what and w.batch_id = $1
-                 order by w.priority, w.since, w.step_id limit $3) as first) as g
-      where g.count > 0 order by a.id, k.what`,
+                 where w.worker_id = a.id and ${kind} and w.batch_id = $1 order by ${order} limit $3) as first`
+  return db.query<WaitGroup>(
+    `with recursive ${walk('wanted', `what = 'slot'`)}, ${walk('awaited', `what <> 'slot'`)}, groups as (
+       select a.id, 'slot' as what, g.*
+         from wanted a cross join lateral (${first(`w.what = 'slot'`, 'w.priority, w.since, w.step_id')}) as g
+       union all
+       select a.id, k.what, g.*
+         from awaited a cross join (values ('job'), ('retry'), ('poll')) as k (what)
+        cross join lateral (${first(`w.what = k.what and w.what <> 'slot'`, 'w.since, w.step_id')}) as g)
+     select id as "workerId", what, count, count < $3 as "isCountExact", since, overdue, "wakeAt", "stepId"
+       from groups where count > 0 order by id, what`,
     [batchId, now, WAITS_LOOKED_AT],
   )
 }
