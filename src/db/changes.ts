@@ -3,6 +3,7 @@
 import type { AttemptRecord, Draft, EventRecord } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
 import type { Step } from '../domain/facts.ts'
+import { kinds, rowsOf } from './chunk.ts'
 import { columns, idArray, jsonText, lines, time } from './columns.ts'
 import type { Tx } from './db.ts'
 import { moveRows } from './guard.ts'
@@ -53,21 +54,24 @@ function insertWaits(
 ): Promise<unknown> {
   return tx.query(
     `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
-     select id, $1, member, worker, what, priority, since, wake_at, job_id
-       from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::timestamptz[], $8::timestamptz[], $9::text[])
-            as w (id, member, worker, what, priority, since, wake_at, job_id)`,
+     select id, $1, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
+            ($10::timestamptz[])[kind], job_id
+       from ${rowsOf({ id: '$2::bigint[]', member: '$3::bigint[]', job_id: '$4::text[]', kind: '$5::int[]' })} as w`,
     [
       batchId,
       ...columns(
         waiting,
         (s) => real(s.id),
         (s) => s.memberId,
+        (s) => (s.wait!.what === 'job' ? s.wait!.jobId : null),
+      ),
+      ...kinds(
+        waiting,
         (s) => s.plan.workerId,
         (s) => s.wait!.what,
         priorityOf,
-        (s) => time(s.wait!.since),
-        (s) => time(s.wait!.wakeAt),
-        (s) => (s.wait!.what === 'job' ? s.wait!.jobId : null),
+        (s) => s.wait!.since,
+        (s) => s.wait!.wakeAt,
       ),
     ],
   )
@@ -80,13 +84,20 @@ async function insertAttempts(
   attempts: readonly AttemptRecord[],
 ): Promise<void> {
   if (attempts.length === 0) return
+  const rows = rowsOf({
+    step_id: '$3::bigint[]',
+    job_id: '$4::text[]',
+    error: '$5::text[]',
+    duration_ms: '$6::int[]',
+    result: `string_to_array($7, E'\\n', '')`,
+    kind: '$8::int[]',
+  })
   await tx.query(
     `insert into attempts (step_id, batch_id, job_id, attempt, poll, worker_id, sent_at, settled_at, outcome, result_json,
                            error_message, duration_ms)
-     select step_id, $1, job_id, attempt, poll, worker_id, sent_at, $2, outcome, result::jsonb, error, duration_ms
-       from unnest($3::bigint[], $4::text[], $5::int[], $6::int[], $7::text[], $8::timestamptz[], $9::text[], $10::text[],
-                   $11::int[], string_to_array($12, E'\\n', ''))
-            as a (step_id, job_id, attempt, poll, worker_id, sent_at, outcome, error, duration_ms, result)`,
+     select step_id, $1, job_id, ($9::int[])[kind], ($10::int[])[kind], ($11::text[])[kind], ($12::timestamptz[])[kind], $2,
+            ($13::text[])[kind], result::jsonb, error, duration_ms
+       from ${rows} as a`,
     [
       batchId,
       now,
@@ -94,15 +105,18 @@ async function insertAttempts(
         attempts,
         (a) => a.stepId,
         (a) => a.jobId,
-        (a) => a.attempt,
-        (a) => a.poll,
-        (a) => a.workerId,
-        (a) => time(a.sentAt),
-        (a) => a.outcome,
         (a) => a.error,
         (a) => a.durationMs,
       ),
       lines(attempts, (a) => jsonText(a.result)),
+      ...kinds(
+        attempts,
+        (a) => a.attempt,
+        (a) => a.poll,
+        (a) => a.workerId,
+        (a) => a.sentAt,
+        (a) => a.outcome,
+      ),
     ],
   )
 }
@@ -121,7 +135,7 @@ function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
     'outputs',
     members.length,
     `update batch_members m set worker_data_json = c.outputs::jsonb
-       from unnest($1::bigint[], $2::text[], string_to_array($3, E'\\n')) as c (id, status, outputs)
+       from ${rowsOf({ id: '$1::bigint[]', status: '$2::text[]', outputs: `string_to_array($3, E'\\n')` })} as c
       where m.id = c.id and m.status = c.status`,
     [
       ...columns(
@@ -270,50 +284,41 @@ export async function insertEvents(
   real: (id: number) => number = (id) => id,
 ): Promise<void> {
   if (events.length === 0) return
-  const { kinds, numbers } = kindsOf(events)
+  const rows = rowsOf({
+    member: '$4::bigint[]',
+    step: '$5::bigint[]',
+    job_id: '$6::text[]',
+    because: '$7::text[]',
+    details: `string_to_array($8, E'\\n', '')`,
+    kind: '$9::int[]',
+  })
   await tx.query(
     `insert into events (at, batch_id, actor, thing, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
                          job_id, because, details)
-     select $1, $2, $3, ($4::text[])[k], ($5::text[])[k], ($6::text[])[k], ($7::text[])[k], member, phase, step, attempt,
-            job_id, because, details::jsonb
-       from unnest($8::int[], $9::bigint[], $10::bigint[], $11::bigint[], $12::int[], $13::text[], $14::text[],
-                   string_to_array($15, E'\\n', ''))
-            as e (k, member, phase, step, attempt, job_id, because, details)`,
+     select $1, $2, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
+            ($14::bigint[])[kind], step, ($15::int[])[kind], job_id, because, details::jsonb
+       from ${rows} as e`,
     [
       now,
       batchId,
       actor,
       ...columns(
-        kinds,
-        (e) => e.thing,
-        (e) => e.event,
-        (e) => e.from,
-        (e) => e.to,
-      ),
-      idArray(numbers),
-      ...columns(
         events,
         (e) => e.memberId,
-        (e) => e.phaseId,
         (e) => (e.stepId === null ? null : real(e.stepId)),
-        (e) => e.attempt,
         (e) => e.jobId,
         (e) => e.because,
       ),
       lines(events, (e) => (e.details === null ? null : JSON.stringify(e.details))),
+      ...kinds(
+        events,
+        (e) => e.thing,
+        (e) => e.event,
+        (e) => e.from,
+        (e) => e.to,
+        (e) => e.phaseId,
+        (e) => e.attempt,
+      ),
     ],
   )
 }
-
-/** A chunk's events are of a few kinds, so the words of each kind travel once: an event of each, and each event's kind from 1 on. */
-function kindsOf(events: readonly EventRecord[]): { kinds: EventRecord[]; numbers: number[] } {
-  const kinds: EventRecord[] = []
-  const numbers = events.map((event) => {
-    const known = kinds.findIndex((kind) => isOfKind(event, kind))
-    return known >= 0 ? known + 1 : kinds.push(event)
-  })
-  return { kinds, numbers }
-}
-
-const isOfKind = (a: EventRecord, b: EventRecord): boolean =>
-  a.event === b.event && a.thing === b.thing && a.from === b.from && a.to === b.to

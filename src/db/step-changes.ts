@@ -1,6 +1,7 @@
 // Writing the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
 import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
+import { kinds, rowsOf } from './chunk.ts'
 import { columns, jsonText, lines, time } from './columns.ts'
 import type { Tx } from './db.ts'
 import { moveRows } from './guard.ts'
@@ -95,7 +96,7 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
     `update step_executions s
         set status = 'succeeded', was_taken = true, completed_at = $1, error_message = null,
             result_json = coalesce(c.result::jsonb, s.result_json)
-       from unnest($2::bigint[], $3::int[], string_to_array($4, E'\\n', '')) as c (id, attempt, result)
+       from ${rowsOf({ id: '$2::bigint[]', attempt: '$3::int[]', result: `string_to_array($4, E'\\n', '')` })} as c
       where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt`,
     [
       draft.now,
@@ -110,31 +111,38 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
 }
 
 function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
+  const rows = rowsOf({
+    id: '$2::bigint[]',
+    job_id: '$3::text[]',
+    params: `string_to_array($4, E'\\n')`,
+    kind: '$5::int[]',
+  })
   return moveRows(
     tx,
     'dispatch',
     steps.length,
     `update step_executions s
-        set status = 'dispatched', attempt = c.attempt, retry_count = c.retry_count, retry_after = null, error_message = null,
-            job_id = c.job_id, function_name = c.function_name, params_json = c.params::jsonb,
-            dispatched_at = $1, deadline_at = c.deadline_at, poll_count = 0
-       from unnest($2::bigint[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::timestamptz[],
-                   string_to_array($9, E'\\n'))
-            as c (id, from_status, attempt, retry_count, job_id, function_name, deadline_at, params)
-      where s.id = c.id and s.status = c.from_status`,
+        set status = 'dispatched', attempt = ($7::int[])[c.kind], retry_count = ($8::int[])[c.kind], retry_after = null,
+            error_message = null, job_id = c.job_id, function_name = ($9::text[])[c.kind],
+            params_json = c.params::jsonb, dispatched_at = $1, deadline_at = ($10::timestamptz[])[c.kind], poll_count = 0
+       from ${rows} as c
+      where s.id = c.id and s.status = ($6::text[])[c.kind]`,
     [
       draft.now,
       ...columns(
         steps,
         (s) => s.id,
+        (s) => s.jobId,
+      ),
+      lines(steps, (s) => JSON.stringify(s.params)),
+      ...kinds(
+        steps,
         (s) => draft.statusLoaded(s) ?? 'pending',
         (s) => s.attempt,
         (s) => s.retryCount,
-        (s) => s.jobId,
         (s) => s.functionName,
-        (s) => time(s.deadlineAt),
+        (s) => s.deadlineAt,
       ),
-      lines(steps, (s) => JSON.stringify(s.params)),
     ],
   )
 }
