@@ -73,16 +73,10 @@ function* partsOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
     yield rows.slice(start, start + STATEMENT_MAX_ROWS)
 }
 
-// A remembered id that is older than the window counts as new again, whether or not the sweep has come by. The ids come back only
-// when some were known: nearly always none is.
-const REMEMBER = `
-  with fresh as (
-    insert into message_ids (topic, message_id, seen_at)
-    select topic, message_id, $3::timestamptz from unnest($1::text[], $2::text[]) as m (topic, message_id)
-    on conflict (topic, message_id) do update set seen_at = excluded.seen_at
-      where message_ids.seen_at <= $4::timestamptz
-    returning topic, message_id)
-  select count(*) as stored, case when count(*) < $5 then array_agg(topic || '/' || message_id) end as keys from fresh`
+// A remembered id that is older than the window counts as new again, whether or not the sweep has come by (sql/013). The ids come
+// back only when some were known: nearly always none is.
+const REMEMBER =
+  'select remember_message_ids($1::text[], $2::text[], $3::timestamptz, $4::timestamptz) as keys'
 
 /** Notes the ids and returns the rows whose id is new. */
 async function remember(
@@ -96,13 +90,8 @@ async function remember(
     (row) => row.message_id,
   )
   const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
-  const [fresh] = await tx.query<{ stored: number; keys: string[] | null }>(REMEMBER, [
-    ...ids,
-    now,
-    forgotten,
-    rows.length,
-  ])
-  if (fresh!.stored === rows.length) return rows
+  const [fresh] = await tx.query<{ keys: string[] | null }>(REMEMBER, [...ids, now, forgotten])
+  if (fresh!.keys === null) return rows
   const keys = new Set(fresh!.keys)
   return rows.filter(({ topic, message_id }) => keys.has(`${topic}/${message_id}`))
 }
