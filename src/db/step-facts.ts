@@ -127,46 +127,57 @@ export interface LoadedSteps {
 const NEVER_ASKED = `
   s.retry_after is null and s.error_message is null and s.poll_count = 0 and s.poll_started_at is null
   and s.last_polled_at is null and s.poll_timeout_at is null and s.late_result_json is null`
-const IS_FRESH = `
-  s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and not s.was_taken and s.job_id is null
-  and s.deadline_at is null and ${NEVER_ASKED}`
-const IS_OUT = `
-  s.status = 'dispatched' and w.what = 'job' and s.job_id is not null and s.deadline_at is not null
-  and s.completed_at is null and ${NEVER_ASKED}`
+const IS_SENT = "s.status = 'dispatched'"
 
-const PLACES = [
-  numbers('s.id', 'ids'),
-  numbers('coalesce(s.batch_member_id, 0)', 'memberIds'),
-  numbers('coalesce(s.phase_execution_id, 0)', 'phaseIds'),
-  numbers('s.runbook_version', 'versions'),
-  numbers('s.step_index', 'places'),
-].join(', ')
+// The states of steps, told by a number.
+const OTHER = 0
+const FRESH = 1
+const SENT = 2
+/** Sent, and more has happened to it. */
+const SENT_AND_ASKED = 3
+const STATE_OF = `
+  case when s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and not s.was_taken and s.job_id is null
+            and s.deadline_at is null and ${NEVER_ASKED} then ${FRESH}
+       when ${IS_SENT} then case when ${NEVER_ASKED} then ${SENT} else ${SENT_AND_ASKED} end
+       else ${OTHER} end`
 
-interface PlaceColumns {
+interface StepColumns {
   readonly ids: number[]
   readonly memberIds: number[]
   readonly phaseIds: number[]
   readonly versions: number[]
   readonly places: number[]
-}
-
-interface StepColumns extends PlaceColumns {
-  readonly areFresh: number[]
-}
-
-interface JobColumns extends PlaceColumns {
+  readonly states: number[]
+  // Of those that are dispatched only, in the same order. These have a job id and a deadline: sql/001_core.sql sees to it.
   readonly jobIds: string | null
   readonly attempts: number[]
   readonly retryCounts: number[]
   readonly areTaken: number[]
   readonly deadlines: number[]
+}
+
+interface WaitColumns {
+  readonly stepIds: number[]
+  /** Places in `WHATS`, from 1 on. */
+  readonly whats: number[]
   readonly sinces: number[]
+  /** Milliseconds; 0 stands for none. */
   readonly wakes: number[]
+  readonly hasUndoing: boolean
+}
+
+/** Which steps of the members. */
+export interface Wanted {
+  /** Steps to load whatever their status. */
+  readonly stepIds?: readonly number[]
+  /** The passed ones too, for decisions that take steps up again. */
+  readonly all?: boolean
+  /** Of steps that nothing has happened to, each phase's first one only: for decisions that go on with members and stop nobody. */
+  readonly onlyNext?: boolean
 }
 
 /**
- * The steps of these members that can still matter: phase steps that are not passed, and every undo step. `stepIds` are loaded
- * whatever their status. `all` loads the passed ones too, for decisions that take steps up again.
+ * The steps of these members that can still matter: phase steps that are not passed, and every undo step.
  *
  * Most steps of a member are still to come, and of those five numbers are enough; those whose result has come were sent and no
  * more. All of a chunk's come as one array a column. As rows of 22 columns they were a quarter of the time that a result took.
@@ -175,37 +186,31 @@ export async function loadStepsOfMembers(
   db: Queryable,
   batchId: number,
   memberIds: readonly number[],
-  { stepIds = [], all = false }: { stepIds?: readonly number[]; all?: boolean } = {},
+  wanted: Wanted = {},
 ): Promise<LoadedSteps> {
   const members = idArray(memberIds)
-  const named = idArray(stepIds)
-  const [columns, out, undoing, waits] = await Promise.all([
-    loadStepColumns(db, members, all),
-    stepIds.length > 0 ? loadStepsOut(db, named) : [],
-    db.query<StepRow>(
-      `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
-        where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
-      [members],
-    ),
-    loadWaits(db, batchId, members, named),
+  const [columns, waits] = await Promise.all([
+    loadStepColumns(db, members, wanted.all ?? false),
+    loadWaits(db, batchId, members),
   ])
-  const ours = new Set(memberIds)
-  const short = out.filter(({ memberId, phaseId }) => phaseId > 0 && ours.has(memberId))
-  const areOut = new Set(short.map(({ id }) => id))
-  const touched = new Set(stepIds.filter((id) => !areOut.has(id)))
-  for (let i = 0; i < columns.ids.length; i += 1) {
-    const id = columns.ids[i]!
-    if (areOut.has(id) || touched.has(id)) continue
-    if (columns.areFresh[i] === 1) short.push(placed(columns, i, waits.get(id) ?? null, null))
-    else touched.add(id)
-  }
-  const others = touched.size > 0 ? await loadPhaseSteps(db, members, idArray([...touched])) : []
-  return { rows: [...others, ...undoing], short }
+  const { short, others } = inShort(columns, waits, wanted)
+  const [rows, undoing] = await Promise.all([
+    others.length > 0 ? loadPhaseSteps(db, members, idArray(others)) : [],
+    waits.hasUndoing ? loadUndoing(db, members) : [],
+  ])
+  return { rows: [...rows, ...undoing], short }
 }
 
 async function loadStepColumns(db: Queryable, members: string, all: boolean): Promise<StepColumns> {
   const [columns] = await db.query<StepColumns>(
-    `select ${PLACES}, ${numbers(`case when ${IS_FRESH} then 1 else 0 end`, 'areFresh')}
+    `select ${numbers('s.id', 'ids')}, ${numbers('s.batch_member_id', 'memberIds')},
+            ${numbers('s.phase_execution_id', 'phaseIds')}, ${numbers('s.runbook_version', 'versions')},
+            ${numbers('s.step_index', 'places')},
+            ${numbers(STATE_OF, 'states')},
+            string_agg(s.job_id, ',') filter (where ${IS_SENT}) as "jobIds",
+            ${numbers('s.attempt', 'attempts', IS_SENT)}, ${numbers('s.retry_count', 'retryCounts', IS_SENT)},
+            ${numbers('s.was_taken::int', 'areTaken', IS_SENT)},
+            ${numbers(milliseconds('s.deadline_at'), 'deadlines', IS_SENT)}
        from step_executions s
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
         and ($2 or s.status not in ('succeeded', 'skipped'))`,
@@ -214,41 +219,102 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
   return columns!
 }
 
-/**
- * Those of these steps whose job is out and was never asked about, whatever their kind and member: asked for phase steps alone, the
- * planner reads all there are of a table that is new to it, by the index that has only those, and takes five times as long.
- */
-async function loadStepsOut(db: Queryable, stepIds: string): Promise<ShortStep[]> {
-  const [columns] = await db.query<JobColumns>(
-    `select ${PLACES}, string_agg(s.job_id, ',') as "jobIds", ${numbers('s.attempt', 'attempts')},
-            ${numbers('s.retry_count', 'retryCounts')}, ${numbers('s.was_taken::int', 'areTaken')},
-            ${numbers(milliseconds('s.deadline_at'), 'deadlines')}, ${numbers(milliseconds('w.since'), 'sinces')},
-            ${numbers(milliseconds('w.wake_at'), 'wakes')}
-       from step_executions s join waits w on w.step_id = s.id
-      where s.id = any($1::bigint[]) and ${IS_OUT}`,
-    [stepIds],
+const WHATS = ['slot', 'job', 'retry', 'poll'] as const
+
+/** What the members' steps wait for, and whether anything of theirs was ever undone: nearly always nothing. */
+async function loadWaits(db: Queryable, batchId: number, members: string): Promise<WaitColumns> {
+  const [columns] = await db.query<WaitColumns>(
+    `select ${numbers('step_id', 'stepIds')}, ${numbers(`array_position('{${WHATS}}'::text[], what)`, 'whats')},
+            ${numbers(milliseconds('since'), 'sinces')}, ${numbers(`coalesce(${milliseconds('wake_at')}, 0)`, 'wakes')},
+            exists (select from step_executions
+                     where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasUndoing"
+       from waits where batch_id = $1 and batch_member_id = any($2::bigint[])`,
+    [batchId, members],
   )
-  const jobIds = columns!.jobIds?.split(',') ?? []
-  return jobIds.map((jobId, i) =>
-    placed(columns!, i, waitForJob(columns!, i, jobId), {
-      jobId,
-      attempt: columns!.attempts[i]!,
-      retryCount: columns!.retryCounts[i]!,
-      wasTaken: columns!.areTaken[i] === 1,
-      deadlineAt: new Date(columns!.deadlines[i]!),
-    }),
-  )
+  return columns!
 }
 
-const waitForJob = ({ sinces, wakes }: JobColumns, i: number, jobId: string): Wait => ({
-  what: 'job',
-  since: new Date(sinces[i]!),
-  wakeAt: new Date(wakes[i]!),
-  jobId,
-})
+/** The steps of which a few numbers say all, and the ids of the others whose rows are wanted. */
+function inShort(
+  columns: StepColumns,
+  waits: WaitColumns,
+  { stepIds = [], onlyNext = false }: Wanted,
+): { short: ShortStep[]; others: number[] } {
+  const { ids, states } = columns
+  const short: ShortStep[] = []
+  const others = new Set(stepIds)
+  const waitFor = waitsBy(waits)
+  const isLater = onlyNext ? latersIn(columns) : () => false
+  const jobAt = sentJobs(columns)
+  let sent = 0
+  for (let i = 0; i < ids.length; i += 1) {
+    const id = ids[i]!
+    const job = states[i] === SENT ? jobAt(sent) : null
+    if (states[i] === SENT || states[i] === SENT_AND_ASKED) sent += 1
+    const wait = waitFor(id, job?.jobId)
+    const isPlain = job
+      ? wait?.what === 'job'
+      : states[i] === FRESH && (wait === null || wait.what === 'slot')
+    if (!isPlain) others.add(id)
+    else if (wait !== null || others.has(id) || !isLater(i)) {
+      short.push(placed(columns, i, wait, job))
+      others.delete(id)
+    }
+  }
+  return { short, others: [...others] }
+}
+
+/** Whether a fresh step comes after another fresh one of its member and phase, by its place among the columns. */
+function latersIn({ memberIds, phaseIds, places, states }: StepColumns): (i: number) => boolean {
+  const firsts = new Map<number, Map<number, number>>()
+  for (let i = 0; i < states.length; i += 1) {
+    if (states[i] !== FRESH) continue
+    const phase = firsts.get(phaseIds[i]!) ?? new Map<number, number>()
+    firsts.set(phaseIds[i]!, phase)
+    const first = phase.get(memberIds[i]!) ?? Number.POSITIVE_INFINITY
+    if (places[i]! < first) phase.set(memberIds[i]!, places[i]!)
+  }
+  return (i) => states[i] === FRESH && places[i]! > firsts.get(phaseIds[i]!)!.get(memberIds[i]!)!
+}
+
+function sentJobs(columns: StepColumns): (i: number) => SentJob {
+  const { attempts, retryCounts, areTaken } = columns
+  const jobIds = columns.jobIds?.split(',') ?? []
+  const deadlineAt = timesIn(columns.deadlines)
+  return (i) => ({
+    jobId: jobIds[i]!,
+    attempt: attempts[i]!,
+    retryCount: retryCounts[i]!,
+    wasTaken: areTaken[i] === 1,
+    deadlineAt: deadlineAt(i),
+  })
+}
+
+function waitsBy(columns: WaitColumns): (stepId: number, jobId: string | undefined) => Wait | null {
+  const { stepIds, whats } = columns
+  const places = new Map<number, number>()
+  for (let i = 0; i < stepIds.length; i += 1) places.set(stepIds[i]!, i)
+  const since = timesIn(columns.sinces)
+  const wakeAt = timesIn(columns.wakes)
+  return (stepId, jobId = '') => {
+    const i = places.get(stepId)
+    if (i === undefined) return null
+    const wake = columns.wakes[i] === 0 ? null : wakeAt(i)
+    return waitOf({ what: WHATS[whats[i]! - 1]!, since: since(i), wakeAt: wake, jobId })
+  }
+}
+
+/** The times in a column. Most of a chunk's are those of one transaction: the one that was made last is not made anew. */
+function timesIn(column: readonly number[]): (i: number) => Date {
+  let last = new Date(Number.NaN)
+  return (i) => {
+    if (column[i] !== last.getTime()) last = new Date(column[i]!)
+    return last
+  }
+}
 
 const placed = (
-  { ids, memberIds, phaseIds, versions, places }: PlaceColumns,
+  { ids, memberIds, phaseIds, versions, places }: StepColumns,
   i: number,
   wait: Wait | null,
   job: SentJob | null,
@@ -272,21 +338,13 @@ function loadPhaseSteps(db: Queryable, members: string, stepIds: string): Promis
   )
 }
 
-type WaitRow = Pick<StepRow, 'what' | 'since' | 'wakeAt' | 'jobId'> & { readonly stepId: number }
-
-/** What the members' steps wait for, but for those steps whose rows are loaded with their waits. */
-async function loadWaits(
-  db: Queryable,
-  batchId: number,
-  members: string,
-  stepIds: string,
-): Promise<ReadonlyMap<number, Wait>> {
-  const rows = await db.query<WaitRow>(
-    `select step_id as "stepId", what, since, wake_at as "wakeAt", job_id as "jobId" from waits
-      where batch_id = $1 and batch_member_id = any($2::bigint[]) and step_id <> all($3::bigint[])`,
-    [batchId, members, stepIds],
+/** Every rollback and removal step of these members. */
+function loadUndoing(db: Queryable, members: string): Promise<StepRow[]> {
+  return db.query<StepRow>(
+    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
+      where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
+    [members],
   )
-  return new Map(rows.map((row) => [row.stepId, waitOf(row)]))
 }
 
 /** Steps of the batch itself: init and the rollback of init. */

@@ -16,6 +16,7 @@ import {
   type ShortStep,
   type StepRow,
   stepOf,
+  type Wanted,
 } from '../db/step-facts.ts'
 import {
   countOutstanding,
@@ -234,11 +235,7 @@ function jobMessage(
   }
 }
 
-interface Bringing {
-  /** Steps to load whatever their status. */
-  readonly stepIds?: readonly number[]
-  /** The passed steps too. */
-  readonly all?: boolean
+interface Bringing extends Omit<Wanted, 'onlyNext'> {
   /** Steps that this transaction inserted. */
   readonly newIds?: ReadonlySet<number>
   /** Members whom somebody beside us has are left out, not waited for. */
@@ -258,7 +255,9 @@ export async function bringMembers(
   draft.addMembers(members)
   if (!isAlone) await refreshMarks(tx, draft)
   const ids = members.map(({ id }) => id)
-  const steps = await loadStepsOfMembers(tx, draft.batch.id, ids, options)
+  // Whoever ends, fails or stops a member needs all of its steps, and has the batch alone: see beside.ts.
+  const wanted = { ...options, onlyNext: !isAlone && options.newIds === undefined }
+  const steps = await loadStepsOfMembers(tx, draft.batch.id, ids, wanted)
   await addSteps(door, tx, draft, steps, options.newIds)
 }
 
