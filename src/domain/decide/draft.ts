@@ -64,6 +64,18 @@ export interface DraftFacts {
   readonly random: () => number
 }
 
+/** What a step was before this transaction changed it. */
+interface Trace {
+  /** Null for a row that this transaction made. */
+  loaded: StepStatus | null
+  /** What the counters stand for so far: the loaded status at first, moved along by each count. */
+  counted: StepStatus | null
+  /** It had a row in the table of waits when it was loaded. */
+  hadWait: boolean
+  /** More of it changed than that this transaction inserted it. */
+  isMoved: boolean
+}
+
 export class Draft {
   readonly now: Date
   readonly actor: string
@@ -95,14 +107,9 @@ export class Draft {
 
   readonly #phaseById: Map<number, Phase>
   // What things were is noted when they first change: most of what is loaded never does.
-  readonly #statusLoaded = new Map<Step, StepStatus | null>()
+  readonly #traces = new Map<Step, Trace>()
   readonly #memberStatusLoaded = new Map<Member, MemberStatus>()
-  readonly #statusCounted = new Map<Step, StepStatus>()
   readonly #memberStatusCounted = new Map<Member, MemberStatus>()
-  /** Steps whose waiting changed and that had a row in the table of waits when they were loaded. */
-  readonly #waitsLoaded = new Set<Step>()
-  /** Steps of which more changed than that this transaction inserted them. */
-  readonly #movedSteps = new Set<Step>()
   readonly batchStatusLoaded: BatchStatus
   readonly #phaseStatusLoaded: Map<number, PhaseStatus>
   #nextNewId = -1
@@ -141,8 +148,18 @@ export class Draft {
     if (siblings) siblings.push(step)
     else this.stepsOfMember.set(step.memberId, [step])
     if (!isNew) return
-    this.#statusLoaded.set(step, null)
+    this.#traces.set(step, { loaded: null, counted: null, hadWait: false, isMoved: false })
     this.changedSteps.add(step)
+  }
+
+  /** Before a change: the first one notes what was loaded. */
+  #trace(step: Step): Trace {
+    const known = this.#traces.get(step)
+    if (known) return known
+    const { status, wait } = step
+    const trace = { loaded: status, counted: status, hadWait: wait !== null, isMoved: false }
+    this.#traces.set(step, trace)
+    return trace
   }
 
   /** A row that this decision makes. */
@@ -180,13 +197,14 @@ export class Draft {
 
   /** Null for a row that this transaction made. */
   statusLoaded(step: Step): StepStatus | null {
-    const loaded = this.#statusLoaded.get(step)
-    return loaded === undefined ? step.status : loaded
+    const trace = this.#traces.get(step)
+    return trace ? trace.loaded : step.status
   }
 
-  /** What the counters stand for so far: the loaded status at first, moved along by each count. */
+  /** What the counters stand for so far; null when they know nothing of the step yet. */
   statusCounted(step: Step): StepStatus | null {
-    return this.#statusCounted.get(step) ?? this.statusLoaded(step)
+    const trace = this.#traces.get(step)
+    return trace ? trace.counted : step.status
   }
 
   memberStatusCounted(member: Member): MemberStatus {
@@ -195,7 +213,7 @@ export class Draft {
 
   /** Says that the counters are up to date with it. */
   noteStepCounted(step: Step): void {
-    this.#statusCounted.set(step, step.status)
+    this.#trace(step).counted = step.status
   }
 
   noteMemberCounted(member: Member): void {
@@ -203,12 +221,12 @@ export class Draft {
   }
 
   hadWait(step: Step): boolean {
-    return this.#waitsLoaded.has(step)
+    return this.#traces.get(step)?.hadWait ?? false
   }
 
   /** False for a row that is still just as it was inserted. */
   isStepWritten(step: Step): boolean {
-    return this.#movedSteps.has(step)
+    return this.#traces.get(step)?.isMoved ?? false
   }
 
   memberStatusLoaded(member: Member): MemberStatus {
@@ -294,11 +312,9 @@ export class Draft {
     Object.assign(step, change)
   }
 
-  /** Before the change: the first one notes the status that was loaded. */
   #touch(step: Step): void {
-    if (!this.#statusLoaded.has(step)) this.#statusLoaded.set(step, step.status)
+    this.#trace(step).isMoved = true
     this.changedSteps.add(step)
-    this.#movedSteps.add(step)
   }
 
   changePhase(phase: Phase, change: Partial<Phase>): void {
@@ -308,7 +324,7 @@ export class Draft {
 
   setWait(step: Step, wait: Wait | null): void {
     if (step.wait === null && wait === null) return
-    if (step.wait !== null && !this.changedWaits.has(step)) this.#waitsLoaded.add(step)
+    this.#trace(step)
     step.wait = wait
     this.changedWaits.add(step)
   }
