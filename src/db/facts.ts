@@ -113,21 +113,29 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
 interface MemberColumns {
   readonly ids: number[]
   readonly keys: string[]
-  readonly statuses: Member['status'][]
   readonly data: string | null
   readonly outputs: string | null
-  readonly failedAts: number[]
-  readonly removedAts: number[]
-  readonly removedBys: (string | null)[]
-  readonly removalNumbers: number[]
-  readonly movedToBatchIds: number[]
+  /** Those who are not simply active. */
+  readonly others: OtherMember[] | null
 }
+
+/** Times in milliseconds. */
+interface OtherMember extends Pick<Member, 'id' | 'status' | 'removedBy' | 'removalNumber'> {
+  readonly failedAt: number | null
+  readonly removedAt: number | null
+  readonly movedToBatchId: number | null
+}
+
+const IS_OTHER = `
+  status <> 'active' or failed_at is not null or removed_at is not null or removed_by is not null or removal_number > 0
+  or moved_to_batch_id is not null`
 
 /**
  * `wait` and `skip` lock the rows as well, in the order of their ids so that two who do so never wait for each other in a circle.
  * `skip` leaves out those that somebody else has locked.
  *
- * One array a column, and all JSON in one text: as rows they took twice as long to read.
+ * One array a column, and all JSON in one text: as rows they took twice as long to read. What only those have who failed or left
+ * comes for those only.
  */
 export async function loadMembers(
   db: Queryable,
@@ -135,35 +143,39 @@ export async function loadMembers(
   lock: 'none' | 'wait' | 'skip' = 'none',
 ): Promise<Member[]> {
   const [columns] = await db.query<MemberColumns>(
-    `select ${numbers('id', 'ids')}, json_agg(member_key) as keys, json_agg(status) as statuses,
+    `select ${numbers('id', 'ids')}, json_agg(member_key) as keys,
             '[' || string_agg(data_json::text, ',') || ']' as data,
             '[' || string_agg(worker_data_json::text, ',') || ']' as outputs,
-            ${numbers(`coalesce(${milliseconds('failed_at')}, 0)`, 'failedAts')},
-            ${numbers(`coalesce(${milliseconds('removed_at')}, 0)`, 'removedAts')}, json_agg(removed_by) as "removedBys",
-            ${numbers('removal_number', 'removalNumbers')}, ${numbers('coalesce(moved_to_batch_id, 0)', 'movedToBatchIds')}
+            json_agg(json_build_object('id', id, 'status', status, 'failedAt', ${milliseconds('failed_at')},
+              'removedAt', ${milliseconds('removed_at')}, 'removedBy', removed_by, 'removalNumber', removal_number,
+              'movedToBatchId', moved_to_batch_id)) filter (where ${IS_OTHER}) as others
        from (select * from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS[lock]}) as m`,
     [idArray(memberIds)],
   )
   if (columns!.ids.length === 0) return []
-  const { keys, statuses, failedAts, removedAts, removedBys, removalNumbers } = columns!
+  const { ids, keys } = columns!
   const data = JSON.parse(columns!.data!) as Variables[]
   const outputs = JSON.parse(columns!.outputs!) as Variables[]
-  return columns!.ids.map((id, i) => ({
-    id,
-    key: keys[i]!,
-    status: statuses[i]!,
-    data: data[i]!,
-    outputs: outputs[i]!,
-    failedAt: dateOrNull(failedAts[i]!),
-    removedAt: dateOrNull(removedAts[i]!),
-    removedBy: removedBys[i]!,
-    removalNumber: removalNumbers[i]!,
-    movedToBatchId: columns!.movedToBatchIds[i]! || null,
-  }))
+  const others = new Map(columns!.others?.map((other) => [other.id, other]))
+  return ids.map((id, i) => {
+    const other = others.get(id)
+    return {
+      id,
+      key: keys[i]!,
+      status: other?.status ?? 'active',
+      data: data[i]!,
+      outputs: outputs[i]!,
+      failedAt: dateOrNull(other?.failedAt),
+      removedAt: dateOrNull(other?.removedAt),
+      removedBy: other?.removedBy ?? null,
+      removalNumber: other?.removalNumber ?? 0,
+      movedToBatchId: other?.movedToBatchId ?? null,
+    }
+  })
 }
 
-/** Milliseconds; 0 stands for none. */
-const dateOrNull = (ms: number): Date | null => (ms === 0 ? null : new Date(ms))
+const dateOrNull = (ms: number | null | undefined): Date | null =>
+  ms == null ? null : new Date(ms)
 
 const MEMBER_LOCKS = {
   none: '',
