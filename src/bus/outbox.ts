@@ -73,7 +73,7 @@ function* partsOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
     yield rows.slice(start, start + STATEMENT_MAX_ROWS)
 }
 
-// A remembered id that is older than the window counts as new again, whether or not the sweep has come by (sql/013). The ids come
+// A remembered id that is older than the window counts as new again, whether or not the sweep has come by (sql/012). The ids come
 // back only when some were known: nearly always none is.
 const REMEMBER =
   'select remember_message_ids($1::text[], $2::text[], $3::timestamptz, $4::timestamptz) as keys'
