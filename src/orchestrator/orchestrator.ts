@@ -24,8 +24,12 @@ export interface OrchestratorOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Understands the chunk, handles what can be understood, and says what becomes of each message. */
-export async function handleChunk(door: Door, received: readonly Received[]): Promise<Outcome[]> {
+/** Understands the chunk, handles what can be understood, and says what becomes of each message. `onSlots`: see handleMessages. */
+export async function handleChunk(
+  door: Door,
+  received: readonly Received[],
+  onSlots?: () => void,
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = received.map(() => 'settle')
   const understood: { index: number; message: Message }[] = []
   for (const [index, { type, topic, body }] of received.entries()) {
@@ -37,6 +41,7 @@ export async function handleChunk(door: Door, received: readonly Received[]): Pr
   const verdicts = await handleMessages(
     door,
     understood.map(({ message }) => message),
+    onSlots,
   )
   for (const [place, { index }] of understood.entries()) outcomes[index] = verdicts[place]!
   return outcomes
@@ -45,9 +50,12 @@ export async function handleChunk(door: Door, received: readonly Received[]): Pr
 /** What both subscriptions do with a chunk. */
 export function makeHandler(door: Door): Handler {
   return async (messages) => {
-    const outcomes = await handleChunk(door, messages)
+    let hasSlots = false
+    const outcomes = await handleChunk(door, messages, () => {
+      hasSlots = true
+    })
     // Members that ended left slots: whoever waits for one need not wait for the next second.
-    await fillWorkers(door)
+    if (hasSlots) await fillWorkers(door)
     return outcomes
   }
 }

@@ -1,4 +1,5 @@
 // Sharing a worker's free slots between the batches that wait for it.
+import type { Draft } from './draft.ts'
 
 /**
  * Slots that each waiting batch may take now: free ones go to whoever has the fewest jobs out, until all waiting batches are
@@ -47,5 +48,15 @@ export function slotsToReuse(
   return Math.max(0, Math.min(freed, fairPart - stillOut))
 }
 
-const add = (share: Map<number, number>, batchId: number, slots: number) =>
-  share.set(batchId, share.get(batchId)! + slots)
+/** True when a change freed more slots of a worker than it used, or left a step waiting for one: who gets them is to be seen. */
+export function leavesSlots({ attempts, jobs, changedWaits }: Draft): boolean {
+  const freed = new Map<string, number>()
+  for (const { workerId } of attempts) add(freed, workerId, 1)
+  for (const { step } of jobs) add(freed, step.plan.workerId, -1)
+  for (const slots of freed.values()) if (slots > 0) return true
+  for (const { wait } of changedWaits) if (wait?.what === 'slot') return true
+  return false
+}
+
+const add = <Key>(slots: Map<Key, number>, key: Key, by: number) =>
+  slots.set(key, (slots.get(key) ?? 0) + by)
