@@ -4,6 +4,7 @@
 import { ORCHESTRATOR_EVENTS, type Send } from '../bus/bus.ts'
 import { enqueueNew, hint, withdraw } from '../bus/outbox.ts'
 import { writeChanges } from '../db/changes.ts'
+import { time } from '../db/columns.ts'
 import { type Counts, copyCounts } from '../db/counts.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { loadMembers, loadPhases, lockBatch } from '../db/facts.ts'
@@ -224,7 +225,7 @@ function jobMessage(
       workerId: step.plan.workerId,
       functionName,
       parameters: params as { [key: string]: Json },
-      notAfter: notAfter.toISOString(),
+      notAfter: time(notAfter)!,
       correlationData: {
         ...owner,
         isInitStep: step.kind === 'init',

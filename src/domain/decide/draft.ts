@@ -108,6 +108,7 @@ export class Draft {
   readonly #phaseById: Map<number, Phase>
   // What things were is noted when they first change: most of what is loaded never does.
   readonly #traces = new Map<Step, Trace>()
+  readonly #laters = new Map<number, Date>()
   readonly #memberStatusLoaded = new Map<Member, MemberStatus>()
   readonly #memberStatusCounted = new Map<Member, MemberStatus>()
   readonly batchStatusLoaded: BatchStatus
@@ -170,9 +171,13 @@ export class Draft {
     return made
   }
 
-  /** The moment that many seconds from now. */
+  /** The moment that many seconds from now. One for all who ask: most steps of a chunk have the same deadline. */
   later(seconds: number): Date {
-    return new Date(+this.now + seconds * 1000)
+    const known = this.#laters.get(seconds)
+    if (known) return known
+    const at = new Date(+this.now + seconds * 1000)
+    this.#laters.set(seconds, at)
+    return at
   }
 
   phaseOf(step: Step): Phase | null {
