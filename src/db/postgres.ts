@@ -104,6 +104,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     query_timeout: statementTimeoutMs + (options.answerGraceMs ?? ANSWER_GRACE_MS),
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     options: SESSION,
+    pipeline: true,
   }
   const pool = new pg.Pool(config)
   const onLost = options.onConnectionLost ?? (() => {})
@@ -163,7 +164,7 @@ async function inTransaction<T>(
   // The pool does not listen to a connection that it has lent out, and an error that nobody listens to ends the process:
   // before this line every restart of the server took with it whoever was in a transaction.
   client.on('error', onLost)
-  const { tx, end } = oneByOne(client)
+  const { tx, end } = inOrder(client)
   let broken: Error | undefined
   try {
     await client.query('begin')
@@ -193,19 +194,26 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<Error | 
 }
 
 /**
- * Statements given at the same time run one after the other, in the order they were given; after one that failed the rest do not
- * run. `end` refuses further ones and waits for the one that is running.
+ * Statements given at the same time go to the server at once, which runs them one after the other, in the order they were given;
+ * after one that failed the rest do nothing and fail for its reason. `end` refuses further ones and waits for those under way.
+ * Given one by one, a transaction stood still between any two of them for as long as both sides took to notice.
  */
-function oneByOne(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
+function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
   let last: Promise<unknown> = Promise.resolve()
   let isOver = false
-  const next = <T>(run: () => Promise<T>): Promise<T> => {
-    const mine = last.then(() => {
-      if (isOver) throw new Error('the transaction is over')
-      return run()
-    })
+  let failure: { readonly error: unknown } | undefined
+  const next = async <T>(run: () => Promise<T>): Promise<T> => {
+    if (isOver) throw new Error('the transaction is over')
+    if (failure) throw failure.error
+    const mine = run()
     last = mine
-    return mine
+    try {
+      return await mine
+    } catch (error) {
+      // What the server says of those that follow is only that one before them failed.
+      failure ??= { error }
+      throw failure.error
+    }
   }
   const tx: Tx = {
     inTransaction: true,
