@@ -34,9 +34,9 @@ export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> 
  * queue of an advisory lock is fair.
  */
 export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null> {
-  await tx.query('select pg_advisory_xact_lock_shared($1)', [lockKey(batchId)])
-  const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for key share`, [
-    batchId,
+  const [, rows] = await Promise.all([
+    tx.query('select pg_advisory_xact_lock_shared($1)', [lockKey(batchId)]),
+    tx.query<Batch>(`select ${BATCH} from batches where id = $1 for key share`, [batchId]),
   ])
   return rows[0] ?? null
 }

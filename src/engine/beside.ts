@@ -71,7 +71,7 @@ export async function enterBeside(
   batchId: number,
   actor: string,
 ): Promise<Visit> {
-  const visit = await makeVisit(door, tx, await shareBatch(tx, batchId), batchId, actor, false)
+  const visit = await makeVisit(door, tx, shareBatch(tx, batchId), batchId, actor, false)
   if (isBehind(visit.draft.batch)) throw new MustBeAlone()
   return visit
 }

@@ -85,22 +85,22 @@ export async function changeBatch<T>(
  * batches at once; else use `changeBatch`. Whoever enters leaves or throws: some of the version's rows are written here already.
  */
 export async function enter(door: Door, tx: Tx, batchId: number, actor: string): Promise<Visit> {
-  const visit = await makeVisit(door, tx, await lockBatch(tx, batchId), batchId, actor, true)
+  const visit = await makeVisit(door, tx, lockBatch(tx, batchId), batchId, actor, true)
   if (isBehind(visit.draft.batch)) await takeVersion(visit)
   return visit
 }
 
-/** The facts about a batch that is locked, alone or shared. */
+/** The facts about a batch that is being locked, alone or shared. */
 export async function makeVisit(
   door: Door,
   tx: Tx,
-  batch: Batch | null,
+  locking: Promise<Batch | null>,
   batchId: number,
   actor: string,
   isAlone: boolean,
 ): Promise<Visit> {
+  const [batch, phases] = await Promise.all([locking, loadPhases(tx, batchId)])
   if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
-  const phases = await loadPhases(tx, batchId)
   const versions = new Set([
     batch.runbookVersion,
     batch.activeVersion,
@@ -252,13 +252,17 @@ export async function bringMembers(
   const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
   if (missing.length === 0) return
   const lock = isAlone ? 'none' : options.isOptional ? 'skip' : 'wait'
-  const members = await loadMembers(tx, missing, lock)
-  draft.addMembers(members)
-  if (!isAlone) await refreshMarks(tx, draft)
-  const ids = members.map(({ id }) => id)
   // Whoever ends, fails or stops a member needs all of its steps, and has the batch alone: see beside.ts.
   const wanted = { ...options, onlyNext: !isAlone && options.newIds === undefined }
-  const steps = await loadStepsOfMembers(tx, draft.batch.id, ids, wanted)
+  // Given to the connection at once, in this order: what is read after the lock is read when the lock is ours.
+  const locking = loadMembers(tx, missing, lock)
+  const ids = lock === 'skip' ? (await locking).map(({ id }) => id) : missing
+  const [members, steps] = await Promise.all([
+    locking,
+    loadStepsOfMembers(tx, draft.batch.id, ids, wanted),
+    !isAlone && refreshMarks(tx, draft),
+  ])
+  draft.addMembers(members)
   await addSteps(door, tx, draft, steps, options.newIds)
 }
 
