@@ -48,6 +48,29 @@ for (const database of DATABASES) {
       assert.deepEqual(await db.query('select v from u'), [{ v: 1 }])
     })
 
+    it('runs statements that are given at once in their order, and none after one that failed', async () => {
+      const { db } = test
+      const numbers = Array.from({ length: 20 }, (_, i) => i)
+      await db.transaction((tx) =>
+        Promise.all(numbers.map((n) => tx.query('insert into t (v) values ($1)', [`${n}`]))),
+      )
+      const written = await db.query<{ v: string }>('select v from t order by id')
+      assert.deepEqual(
+        written.map(({ v }) => Number(v)),
+        numbers,
+      )
+      // The connection meets the last statement for the first time where the server refuses everything; it must know it afterwards.
+      const insert = (value: number) => ['insert into u values ($1::int)', [value]] as const
+      await assert.rejects(
+        db.transaction((tx) =>
+          Promise.all([tx.query('delete from u'), tx.query('select 1/0'), tx.query(...insert(3))]),
+        ),
+        /division by zero/,
+      )
+      await db.transaction((tx) => tx.query(...insert(4)))
+      assert.deepEqual(await db.query('select v from u order by v'), [{ v: 1 }, { v: 4 }])
+    })
+
     it('hears notifications', async () => {
       const { db } = test
       const first = Promise.withResolvers<string>()

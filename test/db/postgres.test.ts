@@ -10,6 +10,12 @@ import { openTestPostgres, type TestDatabase } from '../databases.ts'
 
 const ANSWER_WITHIN_MS = 300
 
+const settled = async (given: readonly Promise<unknown>[]) =>
+  (await Promise.allSettled(given)).map((one) => ({
+    status: one.status,
+    reason: one.status === 'rejected' ? (one.reason as unknown) : undefined,
+  }))
+
 describe('a PostgreSQL server over a bad network', () => {
   let test: TestDatabase
   let proxy: TcpProxy
@@ -71,6 +77,35 @@ describe('a PostgreSQL server over a bad network', () => {
       assert.deepEqual(await db.query('select 1 as one'), [{ one: 1 }])
     })
   }
+
+  for (const mode of ['reset', 'stall', 'cut'] as const) {
+    it(`${mode} while several statements are under way: a transient error for each, and the next one works`, async () => {
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          proxy.become(mode)
+          const given = ['select 1', 'select 2', 'select 3'].map((sql) => tx.query(sql, []))
+          for (const { status, reason } of await settled(given)) {
+            assert.ok(status === 'rejected' && isTransient(reason), `${mode}: ${reason}`)
+          }
+          await Promise.all(given)
+        }),
+        (error) => isTransient(error),
+      )
+      proxy.become('pass')
+      assert.deepEqual(await db.query('select 1 as one'), [{ one: 1 }])
+    })
+  }
+
+  // Else a deadlock could come out as "the transaction is aborted", which nobody would try again.
+  it('statements given at once all fail for the reason of the first that failed', async () => {
+    const reasons = await db.transaction(async (tx) => {
+      const given = ['select 1', 'select 1 / 0', 'select 2', 'select 3']
+      const ended = await settled(given.map((sql) => tx.query(sql, [])))
+      return ended.map(({ reason }) => (reason as Error | undefined)?.message)
+    })
+    const why = 'division by zero'
+    assert.deepEqual(reasons, [undefined, why, why, why])
+  })
 
   it('a single statement that gets no answer fails in bounded time', async () => {
     await db.query('select 1')
