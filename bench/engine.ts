@@ -1,7 +1,8 @@
 // How fast the engine is: members × 5 no-op steps (3 templated parameters and 1 output each, events and attempts on) through
 // engine, bus and a worker that does nothing. On a server orchestrator and worker are processes of their own, and the floor is
-// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs. Beside the rates stands
-// what a step cost in processor time, which a busy machine changes little.
+// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs. "engine" is the first batch
+// of processes that have just begun, "warm" the second one: V8 has compiled by then what it will. Beside the rates stands what a
+// step cost in processor time, which a busy machine changes little.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -46,6 +47,9 @@ export const engineBench: Bench = {
       pglite,
       rssMb: server.rssMb,
       cpuPerStepUs: server.cpuPerStepUs,
+      cpuPerStepWarmUs: server.cpuPerStepWarmUs,
+      warm: server.warm,
+      warmRatio: round(server.warm / server.floor),
       engine: server.engine,
       floor: server.floor,
       ratio,
@@ -72,9 +76,9 @@ ${Array.from(
 `
 
 /** Runs one batch from its creation to its end and returns the milliseconds from the one to the other. */
-async function runBatch(db: Db, members: number, steps: number): Promise<number> {
+async function runBatch(db: Db, members: number, steps: number, suffix = ''): Promise<number> {
   const door = benchDoor(db)
-  const name = `bench-${members}-${steps}`
+  const name = `bench-${members}-${steps}${suffix}`
   await publishRunbook(door, { yaml: runbook(name, steps), publishedBy: 'bench' })
   const { batchId } = await createBatch(door, {
     runbookName: name,
@@ -154,29 +158,48 @@ async function startProcess(role: string, url: string): Promise<ChildProcess> {
 }
 
 async function onServer(say: Say) {
-  const engine: number[] = []
+  const first: Run[] = []
+  const second: Run[] = []
   const floor: number[] = []
-  const cpu: CpuUs[] = []
   let rssMb = 0
   for (let run = 1; run <= RUNS; run++) {
     const processes = await openProcesses()
     try {
-      const before = await processes.cpuUs()
-      engine.push(perSec(MEMBERS * STEPS, await runBatch(processes.db, MEMBERS, STEPS)))
-      const after = await processes.cpuUs()
-      if (before && after) cpu.push(perStep(before, after, MEMBERS * STEPS))
+      first.push(await measureBatch(processes, ''))
+      second.push(await measureBatch(processes, '-warm'))
       rssMb = Math.max(rssMb, await processes.rssMb())
       floor.push(await measureFloor(processes.db, MEMBERS, STEPS, clock.now()))
-      const spent = cpu.length > 0 ? `, ${JSON.stringify(cpu.at(-1))} µs a step` : ''
       say(
-        `postgres run ${run}: engine ${engine.at(-1)} steps/s, floor ${floor.at(-1)} steps/s${spent}`,
+        `postgres run ${run}: engine ${said(first.at(-1)!)}; warm ${said(second.at(-1)!)}; floor ${floor.at(-1)} steps/s`,
       )
     } finally {
       await processes.close()
     }
   }
-  const cpuPerStepUs = cpu.length > 0 ? middleOf(cpu) : null
-  return { engine: median(engine), floor: median(floor), rssMb, cpuPerStepUs }
+  return {
+    engine: median(first.map(({ rate }) => rate)),
+    warm: median(second.map(({ rate }) => rate)),
+    floor: median(floor),
+    rssMb,
+    cpuPerStepUs: middleOf(first.flatMap(({ cpu }) => cpu ?? [])),
+    cpuPerStepWarmUs: middleOf(second.flatMap(({ cpu }) => cpu ?? [])),
+  }
+}
+
+interface Run {
+  /** Steps a second. */
+  readonly rate: number
+  readonly cpu: CpuUs | null
+}
+
+const said = ({ rate, cpu }: Run): string =>
+  `${rate} steps/s${cpu ? ` (${JSON.stringify(cpu)} µs a step)` : ''}`
+
+async function measureBatch(processes: Processes, suffix: string): Promise<Run> {
+  const before = await processes.cpuUs()
+  const rate = perSec(MEMBERS * STEPS, await runBatch(processes.db, MEMBERS, STEPS, suffix))
+  const after = await processes.cpuUs()
+  return { rate, cpu: before && after && perStep(before, after, MEMBERS * STEPS) }
 }
 
 const perStep = (before: CpuUs, after: CpuUs, steps: number): CpuUs => ({
@@ -185,11 +208,14 @@ const perStep = (before: CpuUs, after: CpuUs, steps: number): CpuUs => ({
   postgres: Math.round((after.postgres - before.postgres) / steps),
 })
 
-const middleOf = (runs: readonly CpuUs[]): CpuUs => ({
-  orchestrator: median(runs.map(({ orchestrator }) => orchestrator)),
-  worker: median(runs.map(({ worker }) => worker)),
-  postgres: median(runs.map(({ postgres }) => postgres)),
-})
+const middleOf = (runs: readonly CpuUs[]): CpuUs | null =>
+  runs.length === 0
+    ? null
+    : {
+        orchestrator: median(runs.map(({ orchestrator }) => orchestrator)),
+        worker: median(runs.map(({ worker }) => worker)),
+        postgres: median(runs.map(({ postgres }) => postgres)),
+      }
 
 async function onPglite(say: Say): Promise<number> {
   const rates: number[] = []

@@ -2,7 +2,8 @@
 // the worker. The key comes from a setting or lies beside, made at first use: then whoever can read the folder can read the
 // secrets, and the encryption only keeps them out of backups and searches. For production there is Key Vault.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, link, mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatoolkitError, messageOf } from '../../errors.ts'
 import type { Secrets } from '../m365/api.ts'
@@ -60,17 +61,28 @@ async function prepare(folder: string, given: Buffer | null): Promise<Buffer> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (given !== null) return given
   const path = join(folder, KEY_FILE)
-  try {
-    // `wx`: of two workers that start together one makes the key and the other reads it.
-    await writeFile(path, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flag: 'wx', flush: true })
-    await chmod(path, OWNER_ONLY)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
+  if (!existsSync(path)) await makeKey(path)
   await requirePrivate(path)
   const key = await readFile(path)
   if (key.length !== KEY_BYTES) throw new Error(`the file "${KEY_FILE}" is no key`)
   return key
+}
+
+/**
+ * Of two workers that start together one makes the key and the other reads it. It is written elsewhere and linked into place: a file
+ * that is there and not written yet was read as no key, and one of two workers of a fresh machine did not start.
+ */
+async function makeKey(path: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flush: true })
+  try {
+    await chmod(draft, OWNER_ONLY)
+    await link(draft, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    await unlink(draft)
+  }
 }
 
 async function requirePrivate(path: string): Promise<void> {
