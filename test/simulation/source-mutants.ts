@@ -9,7 +9,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     file: 'src/domain/detect-leavers.ts',
     find: 'const missed = facts.absences.has(member.id) ? 2 : 1',
     replace: 'const missed = facts.absences.has(member.id) || member.id > 0 ? 2 : 1',
-    foundBy: 18,
+    foundBy: 1,
   },
   {
     name: 'a group that is gone with all its keys has left',
