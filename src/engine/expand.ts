@@ -66,7 +66,7 @@ async function writeSteps(
 
 /**
  * The same for members whose steps are among the facts: the new ones come to them. Nothing is known of a row that was just written
- * but what was written, so it is not read back: that was 12 µs a step.
+ * but what was written, so it is not read back: the statement alone took 8.6 µs a step.
  */
 async function addSteps(
   { tx, draft }: Visit,
