@@ -2,7 +2,7 @@
 // The outbox table is the queue of the postgres transport (sql/002_bus.sql), so nothing has to carry messages anywhere.
 // Two statements per thousand messages: ids are remembered and repeated ones drop out; the rest is stored and consumers are told.
 import { columns, idArray, time } from '../db/columns.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import {
@@ -14,13 +14,14 @@ import {
   type Topic,
   workerJobs,
 } from './bus.ts'
+import { joined, openParcels, type Parcel, pack, parcelOf } from './parcels.ts'
 
 export const HINT_CHANNEL = 'matoolkit_messages'
 const STATEMENT_MAX_ROWS = 1_000
 const MESSAGE_ID = /^[\x21-\x7e]{1,128}$/
 const WORKER_ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/
 
-/** A row of `messages` about to be written; the names are the columns. */
+/** A message about to be written; the names are those of the view `messages`. */
 export interface OutboxRow {
   readonly topic: Topic
   readonly subscription: string
@@ -96,67 +97,63 @@ async function remember(
   return rows.filter(({ topic, message_id }) => keys.has(`${topic}/${message_id}`))
 }
 
-// Messages of one chunk differ in id and body and share the rest, so the rest travels once, as a few envelopes.
 const STORE = `
   with stored as (
-    insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at)
-    select ($6::text[])[e], ($7::text[])[e], message_id, ($8::text[])[e], ($9::text[])[e], coalesce(body, ''), $1,
-           greatest(($10::timestamptz[])[e], $1), ($11::timestamptz[])[e]
-      from unnest($2::text[], string_to_array($3, $4), $5::int[]) as m (message_id, body, e))
+    insert into parcels (topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at, expires_at)
+    select topic, subscription, message_ids, message_type, worker_id, coalesce(bodies, ''), size, $1, greatest(visible_at, $1), expires_at
+      from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], string_to_array($7, $8), $9::int[],
+                  $10::timestamptz[], $11::timestamptz[])
+        as p (topic, subscription, message_ids, message_type, worker_id, bodies, size, visible_at, expires_at))
   select count(pg_notify($12, address)) as hints from unnest($13::text[]) as address`
 
 async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<void> {
-  const { distinct, numbers } = envelopesOf(rows)
-  // Messages for later give no hint: nobody could take them yet.
-  const visible = distinct.filter(({ visible_at }) => visible_at <= now)
-  const bodies = rows.map(({ body }) => body)
+  const parcels = pack(rows)
+  const bodies = parcels.map((parcel) => joined(parcel.bodies))
   const separator = separatorOf(bodies)
+  const [topics, subscriptions, ids, types, workers, sizes, visible, expires] = columns(
+    parcels,
+    ({ envelope }) => envelope.topic,
+    ({ envelope }) => envelope.subscription,
+    (parcel) => joined(parcel.ids),
+    ({ envelope }) => envelope.message_type,
+    ({ envelope }) => envelope.worker_id,
+    (parcel) => parcel.ids.length,
+    ({ envelope }) => time(envelope.visible_at),
+    ({ envelope }) => time(envelope.expires_at),
+  )
   await tx.query(STORE, [
     now,
-    columns(rows, (row) => row.message_id)[0],
+    topics,
+    subscriptions,
+    ids,
+    types,
+    workers,
     bodies.join(separator),
     separator,
-    idArray(numbers),
-    ...columns(
-      distinct,
-      (row) => row.topic,
-      (row) => row.subscription,
-      (row) => row.message_type,
-      (row) => row.worker_id,
-      (row) => time(row.visible_at),
-      (row) => time(row.expires_at),
-    ),
+    sizes,
+    visible,
+    expires,
     HINT_CHANNEL,
-    [...new Set(visible.map(({ topic, subscription }) => `${topic}/${subscription}`))],
+    addressesToHint(parcels, now),
   ])
 }
 
-/** A row of each kind, and which of them each row is like, counted from 1. There are hardly ever more than a few. */
-function envelopesOf(rows: readonly OutboxRow[]): { distinct: OutboxRow[]; numbers: number[] } {
-  const distinct: OutboxRow[] = []
-  const numbers = rows.map((row) => {
-    const known = distinct.findIndex((other) => hasSameEnvelope(row, other))
-    return known >= 0 ? known + 1 : distinct.push(row)
-  })
-  return { distinct, numbers }
+/** Messages for later give no hint: nobody could take them yet. */
+function addressesToHint(parcels: readonly Parcel[], now: Date): string[] {
+  const visible = parcels.filter(({ envelope }) => envelope.visible_at <= now)
+  return [...new Set(visible.map(({ envelope }) => `${envelope.topic}/${envelope.subscription}`))]
 }
 
-const hasSameEnvelope = (a: OutboxRow, b: OutboxRow): boolean =>
-  a.topic === b.topic &&
-  a.subscription === b.subscription &&
-  a.message_type === b.message_type &&
-  a.worker_id === b.worker_id &&
-  +a.visible_at === +b.visible_at &&
-  +a.expires_at === +b.expires_at
-
 /** Makes who listens to the subscription look, once the transaction commits, though no message comes. Hints may be lost. */
-export async function hint(tx: Tx, { topic, name }: Subscription): Promise<void> {
+export async function hint(tx: Queryable, { topic, name }: Subscription): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [HINT_CHANNEL, `${topic}/${name}`])
 }
 
-/** Something that is in none of the bodies. Ours are JSON on one line; one that is sent anew from the dead letters may be anything. */
+/** Something that is in none of the parcels. Ours are lines of JSON; a message that is sent anew from the dead letters may be anything. */
 function separatorOf(bodies: readonly string[]): string {
-  let separator = '\n'
+  // Nearly always: PostgreSQL then takes the text as it is instead of walking through it.
+  if (bodies.length === 1) return ''
+  let separator = '\u001e'
   while (bodies.some((body) => body.includes(separator))) separator += '\u001f'
   return separator
 }
@@ -196,22 +193,35 @@ function requireSize(messageId: string, text: string, type: string, workerId: st
   }
 }
 
+/** A lease that has lapsed is not given back: its consumer may be slow and not dead, and would work on what was taken back. */
+const FREE = 'lease_token is null'
+
 /**
- * Takes back the messages that no consumer holds and returns their ids: gone when the transaction commits. One whose lease
- * has lapsed is not among them: its consumer may be slow and not dead, and would then work on what was taken back.
+ * Takes back the messages that no consumer holds and returns their ids: gone when the transaction commits. They are looked for in
+ * all that wait, which the workers' windows keep short.
  */
 export async function withdraw(
   tx: Tx,
   topic: 'worker-jobs',
   messageIds: readonly string[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ message_id: string }>(
-    // "topic || ''" keeps the queue's index out: on a table that vacuum last saw empty the planner would walk all of the topic.
-    // Jobs are the messages that have a worker, and the index on message ids knows them only.
-    `delete from messages
-     where message_id = any ($2) and worker_id is not null and topic || '' = $1 and lease_token is null
-     returning message_id`,
-    [topic, messageIds],
-  )
-  return rows.map((row) => row.message_id)
+  const back: string[] = []
+  for (;;) {
+    const found = await tx.query<{ id: number }>(
+      `select id from parcels where topic = $1 and ${FREE}
+          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as one where one = any ($2::text[]))`,
+      [topic, messageIds],
+    )
+    const rows = found.map(({ id }) => id)
+    const opened = await openParcels(tx, rows, FREE)
+    const gone = await tx.query<{ id: number; message_id: string }>(
+      `delete from parcels where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${FREE}
+       returning id, message_ids as message_id`,
+      [idArray([...rows, ...opened]), messageIds],
+    )
+    back.push(...gone.map(({ message_id }) => message_id))
+    // Somebody may have opened a parcel in the same moment: what was in it is looked for again.
+    const seen = new Set([...gone.map(({ id }) => id), ...opened.map(parcelOf)])
+    if (rows.every((id) => seen.has(id))) return back
+  }
 }

@@ -12,7 +12,7 @@ export interface Floor {
   /** The earliest visible_at to look at; null is the head of the queue. */
   start(now: Date): Date | null
   /** What a claim from `start` found. `latest` is the newest visible_at among the rows, null when there were none. */
-  found(start: Date | null, latest: Date | null, wasFull: boolean, now: Date): void
+  found(start: Date | null, latest: Date | null, mayBeMore: boolean, now: Date): void
 }
 
 export function makeFloor(): Floor {
@@ -23,10 +23,10 @@ export function makeFloor(): Floor {
       const headIsDue = now.getTime() - headAtMs >= HEAD_EVERY_MS
       return headIsDue || floorMs === Number.NEGATIVE_INFINITY ? null : new Date(floorMs)
     },
-    found: (start, latest, wasFull, now) => {
+    found: (start, latest, mayBeMore, now) => {
       const reachedMs = (latest?.getTime() ?? Number.NEGATIVE_INFINITY) - MARGIN_MS
-      // A full chunk from below the floor: there may be more, so the next claim begins at the head as well.
-      if (start === null && !(wasFull && reachedMs < floorMs)) headAtMs = now.getTime()
+      // Messages from below the floor, and there may be more: so the next claim begins at the head as well.
+      if (start === null && !(mayBeMore && reachedMs < floorMs)) headAtMs = now.getTime()
       floorMs = Math.max(floorMs, reachedMs)
     },
   }

@@ -46,7 +46,7 @@ export async function listHappenings(
 export async function findQuietUntil(db: Queryable): Promise<Date | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select case
-              when exists (select from messages)
+              when exists (select from parcels)
                 or exists (select from waits where what in ('slot', 'job'))
                 or exists (select from phase_executions where status = 'dispatched' and expanded_at is null) then null
               else least(

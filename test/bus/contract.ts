@@ -14,6 +14,7 @@ import {
   workerJobs,
 } from '../../src/bus/bus.ts'
 import { readMessage } from '../../src/domain/messages.ts'
+import { courses } from './contract-course.ts'
 import { deadLetters, lastLetter } from './contract-dead-letters.ts'
 import {
   type BusUnderTest,
@@ -53,6 +54,7 @@ export function busContract(name: string, make: () => Promise<BusUnderTest>): vo
     poison(suite)
     deadLetters(suite)
     extras(suite)
+    courses(suite)
   })
 }
 

@@ -16,3 +16,14 @@ it('the embedded database is cleaned of dead rows, and only when there are enoug
   assert.equal(size!.bytes, 0)
   await close()
 })
+
+it('rows that are dead outside of their table count too', async () => {
+  const { db, close } = await openTestPglite()
+  await db.script('create table long (v text); alter table long alter v set storage external')
+  await db.query(`insert into long select repeat('x', 100000) from generate_series(1, 500)`)
+  await db.script('delete from long')
+  await db.query('select pg_stat_force_next_flush()')
+  await db.query('select 1')
+  assert.deepEqual(await vacuumEmbedded(db), ['long'])
+  await close()
+})

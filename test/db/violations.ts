@@ -21,11 +21,11 @@ const deadLetter = (messageId: string, reason: string) =>
                              delivery_count, reason, description, dead_lettered_at)
    select 'worker-jobs', 'worker-w1', '${messageId}', '${messageId}', 'worker-job', '{}', detected_at, detected_at, 1,
           '${reason}', 'planted', detected_at from batches where id = 1`
-const jobMessage = `insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at)
-   select 'worker-jobs', 'worker-w1', 'step-999', 'worker-job', 'w1', '{}', detected_at, detected_at, detected_at from batches where id = 1`
+const jobMessage = `insert into parcels (topic, subscription, message_ids, size, message_type, worker_id, bodies, enqueued_at, visible_at, expires_at)
+   select 'worker-jobs', 'worker-w1', 'step-999', 1, 'worker-job', 'w1', '{}', detected_at, detected_at, detected_at from batches where id = 1`
 const resultMessage = (afterSec: number) =>
-  `insert into messages (topic, subscription, message_id, message_type, body, enqueued_at, visible_at, expires_at)
-   select 'worker-results', 'orchestrator', 'result-step-999', 'worker-result', '{}', at, at, at
+  `insert into parcels (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
+   select 'worker-results', 'orchestrator', 'result-step-999', 1, 'worker-result', '{}', at, at, at
      from (select detected_at + interval '${afterSec} s' as at from batches where id = 1) as sent`
 
 export interface Violation {

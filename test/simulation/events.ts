@@ -1,6 +1,7 @@
 // Everything that can happen next in the simulated world, each a function of its own: a chunk is delivered, a timer runs, a
 // worker goes on, the clock turns, the broker delays or gives up a message, a hint comes at the wrong time.
 import { ORCHESTRATOR_EVENTS, type Send, WORKER_RESULTS, workerJobs } from '../../src/bus/bus.ts'
+import { openParcels, parcelOf } from '../../src/bus/parcels.ts'
 import { sweepBus } from '../../src/bus/postgres-sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
 import type { Door } from '../../src/engine/door.ts'
@@ -175,8 +176,10 @@ async function someMessage({ db, chance }: World): Promise<number | null> {
 async function delayMessage(world: World): Promise<void> {
   const id = await someMessage(world)
   const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
-  if (id !== null)
-    await world.db.query('update messages set visible_at = $2 where id = $1', [id, until])
+  if (id === null) return
+  // Without the others that were sent with it.
+  await openParcels(world.db, [parcelOf(id)], 'lease_token is null')
+  await world.db.query('update parcels set visible_at = $2 where id = $1', [id, until])
 }
 
 async function giveUpMessage({ bus, chance }: World): Promise<void> {

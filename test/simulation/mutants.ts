@@ -84,7 +84,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: SEND,
     find: 'attempt: step.attempt, poll })',
     replace: 'attempt: step.attempt, poll: 0 })',
-    foundBy: 11,
+    foundBy: 34,
   },
   {
     name: 'counted before sending only',
@@ -131,8 +131,8 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'jobs called back from under the worker that has them',
     file: 'src/bus/outbox.ts',
-    find: `topic || '' = $1 and lease_token is null`,
-    replace: `topic || '' = $1`,
+    find: `const FREE = 'lease_token is null'`,
+    replace: `const FREE = 'true'`,
     foundBy: 40,
   },
   {
@@ -152,7 +152,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)`,
     replace: `    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null) ??
     firstOpenUndo(steps, 'rollback')`,
-    foundBy: 64,
+    foundBy: 181,
   },
   {
     name: 'fuse blows one too early',
@@ -166,7 +166,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: FINISH,
     find: 'if (failed <= FUSE_MIN_FAILED ||',
     replace: 'if (failed <= FUSE_MIN_FAILED + 1 ||',
-    foundBy: 148,
+    foundBy: 158,
   },
   {
     name: 'a hint is taken for the time itself',
@@ -215,7 +215,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: SETTLE,
     find: `if (step.status === 'cancelled') return settleCancelled(`,
     replace: `if (step.status === 'cancelled' && failureOf(step, result)) return settleCancelled(`,
-    foundBy: 35,
+    foundBy: 9,
   },
   {
     name: 'a repeated batch-init begins again',
