@@ -58,7 +58,7 @@ const ADD = `
          ${COLUMNS.map((name, i) => `${name} = p.${name} + c.n${i}`).join(', ')}
     from unnest($1::bigint[], $2::bigint[], ${COLUMNS.map((_, i) => `$${i + 3}::int[]`).join(', ')})
          as c (id, through, ${COLUMNS.map((_, i) => `n${i}`).join(', ')})
-   where p.id = c.id
+   where p.id = c.id and p.id = any($1::bigint[])
   returning p.id, array[${COLUMNS.map((name) => `p.${name}`).join(', ')}]::bigint[] as counts`
 
 /**

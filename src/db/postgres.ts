@@ -39,7 +39,7 @@ const LISTEN_CHECK_MS = 15_000
  * Statements here touch some hundred rows by their keys. With the default random_page_cost of 4 (spinning disks) the planner read
  * all of step_executions for every chunk until it had some 100,000 rows: 50 µs a row instead of 15. JIT would only add to them.
  * Statements are parsed once (`prepared`) and planned each time: a plan that was made while a table was empty, and kept, reads
- * all of it when it is full.
+ * all of it when it is full. Chunks of large tables keep theirs (plans.ts).
  */
 const SESSION =
   '-c TimeZone=UTC -c DateStyle=ISO -c random_page_cost=1.1 -c jit=off -c plan_cache_mode=force_custom_plan'

@@ -18,6 +18,7 @@ import { writeRows } from '../db/changes.ts'
 import { addToCounts } from '../db/counts.ts'
 import type { Tx } from '../db/db.ts'
 import { shareBatch } from '../db/facts.ts'
+import { keepPlans } from '../db/plans.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import { checkFuse, close, count } from '../domain/decide/finish.ts'
 import { type Door, enter, jobMessages, leave, makeVisit, sendInRoom, type Visit } from './door.ts'
@@ -64,14 +65,17 @@ export function requireAlone({ isAlone }: Visit): void {
   if (!isAlone) throw new MustBeAlone()
 }
 
-/** Shares the batch. Whoever enters so leaves by `leaveBeside`. */
+/** Shares the batch. Whoever enters so leaves by `leaveBeside`, and up to there touches rows by their keys only. */
 export async function enterBeside(
   door: Door,
   tx: Tx,
   batchId: number,
   actor: string,
 ): Promise<Visit> {
-  const visit = await makeVisit(door, tx, shareBatch(tx, batchId), batchId, actor, false)
+  const [, visit] = await Promise.all([
+    keepPlans(tx),
+    makeVisit(door, tx, shareBatch(tx, batchId), batchId, actor, false),
+  ])
   if (isBehind(visit.draft.batch)) throw new MustBeAlone()
   return visit
 }
