@@ -9,6 +9,8 @@ export interface Queryable {
 /** An open transaction, READ COMMITTED. It ends when the function given to `transaction` returns or throws. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
+  /** Runs a statement that returns no rows, and tells how many it inserted, changed or deleted. */
+  change(sql: string, values: readonly unknown[]): Promise<number>
   /** Several statements in one string, for migrations. No parameters. */
   script(sql: string): Promise<void>
 }

@@ -6,7 +6,7 @@ export class GuardFailed extends Error {
   override readonly name = 'GuardFailed'
 }
 
-/** Runs the update and throws unless it moved that many rows. The database counts them: sent back one by one they cost as much. */
+/** Runs the update and throws unless it moved that many rows, by the server's own count. */
 export async function moveRows(
   tx: Tx,
   what: string,
@@ -14,11 +14,7 @@ export async function moveRows(
   update: string,
   values: readonly unknown[],
 ): Promise<void> {
-  const [counted] = await tx.query<{ moved: number }>(
-    `with moved as (${update} returning 1) select count(*) as moved from moved`,
-    values,
-  )
-  const { moved } = counted!
+  const moved = await tx.change(update, values)
   if (moved !== wanted)
     throw new GuardFailed(`${what}: ${moved} of ${wanted} rows were as they had been loaded`)
 }

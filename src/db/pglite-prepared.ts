@@ -1,7 +1,6 @@
 // Statements of PGlite, parsed once. By itself PGlite parses a statement each time it comes and hands it over in six messages; here
 // a known one is one message, bound and run. Planned it is each time, for the reason that SESSION in postgres.ts gives.
 import { type PGlite, parse, protocol } from '@electric-sql/pglite'
-import type { Db } from './db.ts'
 
 type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
 
@@ -12,16 +11,21 @@ export interface Statement {
   readonly description: Messages
 }
 
+export interface Answer<Row> {
+  readonly rows: Row[]
+  /** How many rows it inserted, changed or deleted. */
+  readonly changed: number
+}
+
+export type Run = <Row>(sql: string, values?: readonly unknown[]) => Promise<Answer<Row>>
+
 const { serialize } = protocol
 const RUN = [serialize.execute({}), serialize.sync()]
 /** As in postgres.ts: what is made up anew each time is not kept. */
 const PREPARED_MAX = 500
 
 /** Runs statements in the order they are given, in whatever transaction is open. `statements` are those prepared so far. */
-export function preparing(
-  lite: PGlite,
-  statements: Map<string, Statement> = new Map(),
-): Db['query'] {
+export function preparing(lite: PGlite, statements: Map<string, Statement> = new Map()): Run {
   const send = async (...messages: Uint8Array[]): Promise<Messages> =>
     (await lite.execProtocol(Buffer.concat(messages))).messages
 
@@ -40,7 +44,7 @@ export function preparing(
     return statement
   }
 
-  return <Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> =>
+  return <Row>(sql: string, values: readonly unknown[] = []): Promise<Answer<Row>> =>
     lite._runExclusiveQuery(async () => {
       const { name, parameterTypes, description } = statements.get(sql) ?? (await prepare(sql))
       const given = values.map((value, index) => {
@@ -50,6 +54,6 @@ export function preparing(
       })
       const answer = await send(serialize.bind({ statement: name, values: given }), ...RUN)
       const [result] = parse.parseResults([...description, ...answer], lite.parsers)
-      return (result?.rows ?? []) as Row[]
+      return { rows: (result?.rows ?? []) as Row[], changed: result?.affectedRows ?? 0 }
     })
 }

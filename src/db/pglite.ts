@@ -9,7 +9,7 @@ import { PGlite, type Transaction, types } from '@electric-sql/pglite'
 import { parseIntegers } from './columns.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
-import { preparing } from './pglite-prepared.ts'
+import { preparing, type Run } from './pglite-prepared.ts'
 
 const INT8_ARRAY = 1016
 export const PARSERS = {
@@ -45,7 +45,8 @@ async function boot(dataDir?: string): Promise<PGlite> {
 export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
   return {
     kind: 'pglite',
-    query: (sql, values) => lite._runExclusiveTransaction(() => run(sql, values)),
+    query: async <Row>(sql: string, values?: readonly unknown[]) =>
+      (await lite._runExclusiveTransaction(() => run<Row>(sql, values))).rows,
     // PGlite has one connection and queues callers behind an open transaction: use `tx` inside, never the Db, or it waits for itself.
     transaction: (work) => lite.transaction((open) => work(txOf(open, run))),
     script: async (sql) => void (await lite.exec(sql)),
@@ -57,13 +58,16 @@ export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
   }
 }
 
-function txOf(open: Transaction, run: Db['query']): Tx {
+function txOf(open: Transaction, run: Run): Tx {
+  const runOpen: Run = async (sql, values) => {
+    if (open.closed) throw new Error('the transaction is over')
+    return run(sql, values)
+  }
   return {
     inTransaction: true,
-    query: async (sql, values) => {
-      if (open.closed) throw new Error('the transaction is over')
-      return run(sql, values)
-    },
+    query: async <Row>(sql: string, values?: readonly unknown[]) =>
+      (await runOpen<Row>(sql, values)).rows,
+    change: async (sql, values) => (await runOpen(sql, values)).changed,
     script: async (sql) => void (await open.exec(sql)),
   }
 }

@@ -218,6 +218,8 @@ function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
   const tx: Tx = {
     inTransaction: true,
     query: (sql, values) => next(async () => (await client.query(prepared(sql, values))).rows),
+    change: (sql, values) =>
+      next(async () => (await client.query(prepared(sql, values))).rowCount ?? 0),
     script: (sql) => next(async () => void (await client.query(sql))),
   }
   const end = async () => {

@@ -48,6 +48,19 @@ for (const database of DATABASES) {
       assert.deepEqual(await db.query('select v from u'), [{ v: 1 }])
     })
 
+    it('tells how many rows a statement inserted, changed or deleted', async () => {
+      const counts = await test.db.transaction(async (tx) => {
+        await tx.script('create table counted (n int)')
+        return [
+          await tx.change('insert into counted select generate_series(1, $1::int)', [5]),
+          await tx.change('update counted set n = n + 1 where n > $1', [2]),
+          await tx.change('update counted set n = 0 where n > $1', [100]),
+          await tx.change('delete from counted where n > $1', [1]),
+        ]
+      })
+      assert.deepEqual(counts, [5, 3, 0, 4])
+    })
+
     it('runs statements that are given at once in their order, and none after one that failed', async () => {
       const { db } = test
       const numbers = Array.from({ length: 20 }, (_, i) => i)

@@ -14,12 +14,19 @@ function watching(db: Db): { db: Db; statements: Set<string> } {
   const transaction: Db['transaction'] = (work) =>
     db.transaction((tx) => {
       let isKept = false
+      const note = (sql: string) => {
+        if (isKept) statements.add(sql)
+        isKept ||= sql.includes('force_generic_plan')
+      }
       return work({
         ...tx,
         query: (sql, values) => {
-          if (isKept) statements.add(sql)
-          isKept ||= sql.includes('force_generic_plan')
+          note(sql)
           return tx.query(sql, values)
+        },
+        change: (sql, values) => {
+          note(sql)
+          return tx.change(sql, values)
         },
       })
     })

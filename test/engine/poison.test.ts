@@ -127,13 +127,15 @@ function failingAfter(db: Db, statements: number): Db {
     transaction: (work) =>
       db.transaction((tx) => {
         let left = statements
+        const unlessGone = async <T>(run: () => Promise<T>): Promise<T> => {
+          if (left-- > 0) return run()
+          const gone = new Error('terminating connection due to administrator command')
+          throw Object.assign(gone, { code: '57P01' })
+        }
         return work({
           ...tx,
-          query: (sql, values) => {
-            if (left-- > 0) return tx.query(sql, values)
-            const gone = new Error('terminating connection due to administrator command')
-            return Promise.reject(Object.assign(gone, { code: '57P01' }))
-          },
+          query: (sql, values) => unlessGone(() => tx.query(sql, values)),
+          change: (sql, values) => unlessGone(() => tx.change(sql, values)),
         })
       }),
   }

@@ -91,16 +91,23 @@ async function inTransaction<T>(
 function faultyTx(tx: Tx, process: Process, faults: Faults, chance: Chance): Tx {
   const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
   let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity
+  const before = () => {
+    // A process that died while another of its transactions was open: the server rolls that one back.
+    if (process.isDead) throw new Undone()
+    left -= 1
+    if (left === -1) faults.note(planned![0])
+    if (left < 0) throw planned![1]()
+  }
   return {
     inTransaction: true,
     script: tx.script,
     query: async (sql, values) => {
-      // A process that died while another of its transactions was open: the server rolls that one back.
-      if (process.isDead) throw new Undone()
-      left -= 1
-      if (left === -1) faults.note(planned![0])
-      if (left < 0) throw planned![1]()
+      before()
       return tx.query(sql, values)
+    },
+    change: async (sql, values) => {
+      before()
+      return tx.change(sql, values)
     },
   }
 }

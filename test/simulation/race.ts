@@ -29,14 +29,20 @@ function meetingDb(db: Db, parties: number): Db {
     transaction: (work) =>
       db.transaction((tx) => {
         let met: Promise<void> | undefined
+        const beforeWriting = async (sql: string): Promise<void> => {
+          if (!WRITES.test(sql)) return
+          met ??= meet()
+          await met
+        }
         const waiting: Tx = {
           ...tx,
           query: async (sql, values) => {
-            if (WRITES.test(sql)) {
-              met ??= meet()
-              await met
-            }
+            await beforeWriting(sql)
             return tx.query(sql, values)
+          },
+          change: async (sql, values) => {
+            await beforeWriting(sql)
+            return tx.change(sql, values)
           },
         }
         return work(waiting)
