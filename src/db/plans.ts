@@ -17,9 +17,9 @@ const IS_GROWN = Object.entries(LEAST_BYTES)
 /** Until the transaction ends. To be given to the connection before the statements that it is for. */
 export async function keepPlans(tx: Tx): Promise<void> {
   await tx.query(
-    `select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-            set_config('enable_mergejoin', 'off', true),
-            set_config('plan_cache_mode', case when ${IS_GROWN} then 'force_generic_plan' else 'force_custom_plan' end, true)`,
+    `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+            set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
+      where ${IS_GROWN}`,
     [],
   )
 }

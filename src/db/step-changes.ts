@@ -147,6 +147,7 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
   )
 }
 
+/** A job that was called back may go out anew at once: what `updateSent` writes is then written here. Otherwise it has no time of sending. */
 function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
   return moveRows(
     tx,
@@ -158,12 +159,15 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
             error_message = c.error,
             result_json = case when c.completed_at is null then null else coalesce(c.result::jsonb, s.result_json) end,
             poll_started_at = c.poll_started_at, last_polled_at = c.last_polled_at, poll_count = c.poll_count,
-            poll_timeout_at = c.poll_timeout_at, late_result_json = c.late::jsonb
+            poll_timeout_at = c.poll_timeout_at, late_result_json = c.late::jsonb,
+            dispatched_at = coalesce(c.sent_at, s.dispatched_at),
+            function_name = case when c.sent_at is null then s.function_name else c.function_name end,
+            params_json = case when c.sent_at is null then s.params_json else c.params::jsonb end
        from unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::int[], $6::timestamptz[], $7::text[],
                    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
-                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[])
+                   $14::int[], $15::timestamptz[], $16::text[], $17::bool[], $18::timestamptz[], $19::text[], $20::text[])
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
-                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken)
+                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken, sent_at, function_name, params)
       where s.id = c.id and s.status = c.from_status`,
     columns(
       steps,
@@ -184,6 +188,9 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
       (s) => time(s.pollTimeoutAt),
       (s) => jsonText(s.lateResult),
       (s) => s.wasTaken,
+      (s) => time(s.dispatchedAt),
+      (s) => s.functionName,
+      (s) => (s.dispatchedAt === null ? null : JSON.stringify(s.params)),
     ),
   )
 }

@@ -84,6 +84,37 @@ it('calls back the job that no worker has taken, and undoes at once', () =>
     ])
   }))
 
+it('a rollback job that is called back and goes out again at once was sent when it went out again', () =>
+  story({}, async (world) => {
+    const yaml = runbook(
+      'wave',
+      { 'prepare T-1h': [step('create', 'on_failure: undo')] },
+      `rollbacks: { undo: [${step('uncreate')}] }\n${REMOVAL}`,
+    )
+    world.answer = ({ functionName }) =>
+      functionName === 'create' ? { fail: 'no licence' } : { ok: true }
+    const batchId = await begin(world, yaml, 1)
+    await world.work()
+    await world.orchestrate()
+    await world.clock.advance(20_000)
+    await leave(world, batchId, 1)
+    await world.settle()
+    assert.deepEqual(await attemptsOf(world), [
+      'step-1 failed',
+      'rollback-2 withdrawn',
+      ...['rollback-2-retry-1 succeeded', 'removal-3 succeeded', 'removal-4 succeeded'],
+    ])
+    const told = await world.db.query(
+      `select extract(epoch from a.settled_at - a.sent_at)::int as "waitedSec",
+              extract(epoch from s.completed_at - s.dispatched_at)::int as "stepSec"
+         from attempts a join step_executions s on s.id = a.step_id where s.id = 2 order by a.attempt`,
+    )
+    assert.deepEqual(told, [
+      { waitedSec: 20, stepSec: 0 },
+      { waitedSec: 0, stepSec: 0 },
+    ])
+  }))
+
 it('waits for a rollback that is running', () =>
   story({}, async (world) => {
     const rollback = `rollbacks: { undo: [${step('uncreate')}, ${step('unlicense')}] }`
