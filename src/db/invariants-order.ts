@@ -133,6 +133,7 @@ const ROWS: Invariant[] = [
              format('members of phase %s have between %s and %s steps of version %s', phase_id, min(steps), max(steps), version)
         from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
                 from step_executions s join phase_executions p on p.id = s.phase_execution_id
+                join batch_members m on m.id = s.batch_member_id and (m.removed_at is null or m.removed_at > p.expanded_at)
                where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
                group by s.batch_id, s.phase_execution_id, s.batch_member_id, p.runbook_version
               having min(s.runbook_version) = max(s.runbook_version) and min(s.runbook_version) >= p.runbook_version) as of_member

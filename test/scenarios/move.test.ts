@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { removeMembers } from '../../src/engine/members.ts'
 import { moveMember } from '../../src/engine/membership-moves.ts'
+import { holdBatch } from '../../src/engine/operate.ts'
+import { startDuePhases } from '../../src/engine/timers.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
 
@@ -132,4 +134,26 @@ it('needs another wave of the same runbook that has not ended and has not got th
     await assert.rejects(move(world, first, mover, 999), { code: 'BATCH_NOT_FOUND' })
     await move(world, first, mover, second)
     await assert.rejects(move(world, first, mover, second), /is removed, not active/)
+  }))
+
+it('who moves on before a phase is written has there what was carried over, and nothing else', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) => ({ ok: functionName === 'create' ? { id: 'T-1' } : true })
+    await world.publish(YAML)
+    const first = await world.batch('wave', 1, { startsInMin: 120 })
+    const second = await world.batch('wave', people(2).slice(1), { startsInMin: 180 })
+    const third = await world.batch('wave', people(3).slice(2), { startsInMin: 600 })
+    await world.orchestrate()
+    await world.work()
+    // Held, it is not sent on to its next step.
+    await holdBatch(world.door, order(first))
+    await world.orchestrate()
+    await move(world, first, await memberId(world, first, 1), second)
+    const mover = await memberId(world, second, 1)
+    assert.deepEqual(await stepsOf(world, mover), ['create succeeded'])
+    await world.clock.advance(3_600_000)
+    await startDuePhases(world.door)
+    await move(world, second, mover, third)
+    await world.settle()
+    assert.deepEqual(await stepsOf(world, mover), ['create succeeded'])
   }))
