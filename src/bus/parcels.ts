@@ -1,7 +1,7 @@
 // Messages that leave together travel as one row, a parcel (sql/013_parcels.sql). Packing happens here, and opening: what somebody
 // wants to do to a part of a parcel is done after it has been opened, to messages that then have a row each.
 import type { Queryable } from '../db/db.ts'
-import { MESSAGE_MAX_BYTES } from './bus.ts'
+import { type Lease, MESSAGE_MAX_BYTES } from './bus.ts'
 import type { OutboxRow } from './outbox.ts'
 
 /** As many as a consumer takes by default: one that takes fewer has to open parcels first. */
@@ -65,17 +65,17 @@ export const apart = (text: string, size: number): string[] =>
 export const sequenceOf = (row: number, size: number, index: number): string =>
   size === 1 ? String(row) : `${row}+${index + 1}`
 
-export function rowOf(sequence: string): string {
+export function rowHolding({ sequence }: Lease): string {
   const plus = sequence.indexOf('+')
   return plus < 0 ? sequence : sequence.slice(0, plus)
 }
 
-export const isPartOfParcel = (sequence: string): boolean => sequence.includes('+')
+export const isInParcel = ({ sequence }: Lease): boolean => sequence.includes('+')
 
 /** The parcel that a row was opened from; one that was sent as it is is its own. */
 export const parcelOf = (row: number): number => row - (row % PARCEL_STRIDE)
 
-export function rowOnceOpened(sequence: string): string {
+export function rowOnceOpened({ sequence }: Lease): string {
   const [row, number = 0] = sequence.split('+')
   return String(Number(row) + Number(number))
 }

@@ -13,10 +13,10 @@ import {
 import { hint } from './outbox.ts'
 import {
   apart,
-  isPartOfParcel,
+  isInParcel,
   openParcels,
   PARCEL_MAX,
-  rowOf,
+  rowHolding,
   rowOnceOpened,
   sequenceOf,
 } from './parcels.ts'
@@ -177,9 +177,9 @@ async function lostBy(
   for (const [token, same] of byToken(messages)) {
     const notDone = (rows: ByRow) =>
       runOnRows(db, sql, rows, [...leasesOf(rows, token, now), ...values])
-    const rest = await notDone(Map.groupBy(same, ({ lease }) => rowOf(lease.sequence)))
-    const [inParcels, others] = [rest.filter(isInParcel), rest.filter((one) => !isInParcel(one))]
-    lost.push(...others)
+    const rest = await notDone(Map.groupBy(same, ({ lease }) => rowHolding(lease)))
+    const inParcels = rest.filter(({ lease }) => isInParcel(lease))
+    lost.push(...rest.filter(({ lease }) => !isInParcel(lease)))
     // A part of a parcel was meant, or it has been opened since it was taken, or it is lost as well.
     if (inParcels.length > 0) lost.push(...(await notDone(await inOwnRows(db, inParcels, token))))
   }
@@ -204,17 +204,17 @@ async function runOnRows(
   return [...rows].flatMap(([row, messages]) => (done.has(row) ? [] : messages))
 }
 
-const isInParcel = ({ lease }: Received): boolean => isPartOfParcel(lease.sequence)
-
 /** Opens the parcels that the messages came in, where they are still held under the token. */
 async function inOwnRows(
   db: Queryable,
   messages: readonly Received[],
   token: string,
 ): Promise<ByRow> {
-  const parcels = new Set(messages.filter(isInParcel).map(({ lease }) => rowOf(lease.sequence)))
+  const parcels = new Set(
+    messages.filter(({ lease }) => isInParcel(lease)).map(({ lease }) => rowHolding(lease)),
+  )
   if (parcels.size > 0) await openParcels(db, [...parcels], 'lease_token = $2', token)
-  return Map.groupBy(messages, ({ lease }) => rowOnceOpened(lease.sequence))
+  return Map.groupBy(messages, ({ lease }) => rowOnceOpened(lease))
 }
 
 export const settle = (
