@@ -1,0 +1,54 @@
+// Ten thousand timers that come up in the same second are one look: all of them are acted on, in chunks, and the number of statements
+// is that of the chunks.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Db } from '../../src/db/db.ts'
+import { wakeWaits } from '../../src/engine/timers.ts'
+import { openTestPostgres } from '../databases.ts'
+import { brokenInvariants } from '../invariants.ts'
+import { batchOf, runbook, step } from '../scenarios/looking.ts'
+import { openWorld } from '../scenarios/world.ts'
+
+const MANY = 10_000
+const CHUNKS = 20
+/** What a chunk of 500 takes, with room: a statement a step would be 500 of each kind. */
+const STATEMENTS_A_CHUNK_MAX = 40
+
+/** The database, and how many statements it was given. */
+function counting(db: Db): { db: Db; count: () => number } {
+  let statements = 0
+  const counted = <Args extends unknown[], Answer>(run: (...args: Args) => Answer) => {
+    return (...args: Args): Answer => {
+      statements += 1
+      return run(...args)
+    }
+  }
+  const transaction: Db['transaction'] = (work) =>
+    db.transaction((tx) =>
+      work({ ...tx, query: counted(tx.query) as typeof tx.query, change: counted(tx.change) }),
+    )
+  return {
+    db: { ...db, query: counted(db.query) as Db['query'], transaction },
+    count: () => statements,
+  }
+}
+
+it('ten thousand deadlines that pass together are acted on by one look, set by set', async () => {
+  const world = await openWorld({ database: await openTestPostgres(), maxOutstanding: 2 * MANY })
+  const yaml = runbook(
+    'wave',
+    { 'prepare T-1h': [step('create', 'timeout: 5m')] },
+    'safeguards: { max_failed_percent: 100 }',
+  )
+  await world.publish(yaml)
+  const batchId = await world.batch('wave', MANY, { startsInMin: 60 })
+  await world.orchestrate()
+  await world.clock.advance(7 * 60_000)
+  const { db, count } = counting(world.db)
+  assert.equal(await wakeWaits({ ...world.door, db }), MANY)
+  assert.ok(count() < CHUNKS * STATEMENTS_A_CHUNK_MAX, `${count()} statements`)
+  const { failed, status } = await batchOf(world, batchId)
+  assert.deepEqual({ failed, status }, { failed: MANY, status: 'failed' })
+  assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+  await world.close()
+})
