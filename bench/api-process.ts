@@ -2,7 +2,7 @@
 // listens, and when asked how much it has in memory after a collection.
 import { randomUUID } from 'node:crypto'
 import { openApi } from '../src/api/api.ts'
-import { openPostgresBus } from '../src/bus/postgres.ts'
+import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../src/clock.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { createLog } from '../src/log.ts'
@@ -36,7 +36,7 @@ if (import.meta.main) {
       readPolicy: 'reader',
       auditKeptDays: null,
     },
-    door: benchDoor(db),
+    engine: benchDoor(db),
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),
     clock,
     log: createLog({ level: 'warn', format: 'json', clock, destination: process.stderr }),

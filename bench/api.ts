@@ -89,13 +89,13 @@ export const apiBench: Bench = {
 /** The batch in the middle of its first phase: most have passed, some failed in ten ways, the last step is being done. */
 export async function fillBatch(db: Db, members: number): Promise<void> {
   await migrate(db, clock.now())
-  const door = benchDoor(db)
-  await publishRunbook(door, { yaml: YAML, publishedBy: 'bench' })
+  const engine = benchDoor(db)
+  await publishRunbook(engine, { yaml: YAML, publishedBy: 'bench' })
   const people = Array.from({ length: members }, (_, n) => {
     const key = `user${n}@contoso.example`
     return { key, data: { Upn: key, Name: `User ${n}`, Office: 'Berlin' } }
   })
-  await createBatch(door, {
+  await createBatch(engine, {
     runbookName: 'bench',
     sourceTime: null,
     members: people,

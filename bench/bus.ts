@@ -7,9 +7,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Received, type Send, WORKER_RESULTS } from '../src/bus/bus.ts'
-import { openPostgresBus, type PostgresBus } from '../src/bus/postgres.ts'
-import { sweepBus } from '../src/bus/postgres-sweep.ts'
+import { type OutgoingMessage, type ReceivedMessage, WORKER_RESULTS } from '../src/bus/bus.ts'
+import { openPostgresBus, type PostgresBus } from '../src/bus/postgres/postgres-bus.ts'
+import { sweepBus } from '../src/bus/postgres/sweep.ts'
 import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { migrate } from '../src/db/migrate.ts'
@@ -153,7 +153,7 @@ async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes
   const consume = async () => {
     while (settled < count) {
       const messages = await bus.receive(WORKER_RESULTS, chunk)
-      await bus.settle(messages)
+      await bus.ack(messages)
       settled += messages.length
       // A consumer that found nothing would wait for a hint; here it lets the producers run.
       if (messages.length === 0) await clock.wait(1)
@@ -191,12 +191,12 @@ interface ChunkCost {
 
 async function timeChunk(bus: PostgresBus, size: number): Promise<ChunkCost> {
   const send = results(size)
-  let taken: Received[] = []
+  let taken: ReceivedMessage[] = []
   const enqueueMs = await timeMs(() => bus.publish(send))
   const claimMs = await timeMs(async () => {
     taken = await bus.receive(WORKER_RESULTS, size)
   })
-  return { enqueueMs, claimMs, settleMs: await timeMs(() => bus.settle(taken)) }
+  return { enqueueMs, claimMs, settleMs: await timeMs(() => bus.ack(taken)) }
 }
 
 /** The middle cost of a chunk of 500, and its ratio to that on the fresh database. What is stored stays the same in number. */
@@ -223,7 +223,7 @@ async function emptied(bus: PostgresBus): Promise<void> {
   for (;;) {
     const messages = await bus.receive(WORKER_RESULTS, LOAD_CHUNK)
     if (messages.length === 0) return
-    await bus.settle(messages)
+    await bus.ack(messages)
   }
 }
 
@@ -237,10 +237,10 @@ const storageOf = (db: Db) =>
     order by 1`)
 
 let made = 0
-const results = (count: number): Send[] => Array.from({ length: count }, result)
+const results = (count: number): OutgoingMessage[] => Array.from({ length: count }, result)
 
 /** A result such as a worker sends, with some 430 bytes of body. */
-function result(): Send {
+function result(): OutgoingMessage {
   const stepId = ++made
   const jobId = jobIdOf({ kind: 'phase', stepId, attempt: 1, poll: 0 })
   const data = { UserId: 'abc-123-def-456', Upn: 'someone@contoso.example' }

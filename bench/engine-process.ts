@@ -3,12 +3,12 @@
 import { randomUUID } from 'node:crypto'
 import { WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
 import { makeConsumer } from '../src/bus/consumer.ts'
-import { openPostgresBus } from '../src/bus/postgres.ts'
+import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { messageIdOf, readMessage } from '../src/domain/messages.ts'
-import type { Door } from '../src/engine/door.ts'
+import type { Engine } from '../src/engine/engine.ts'
 import { RunbookCache } from '../src/engine/runbook-cache.ts'
 import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
 import type { Service } from '../src/service.ts'
@@ -24,7 +24,7 @@ const fail = (error: unknown) => {
   process.exitCode = 1
 }
 
-export const benchDoor = (db: Db): Door => ({
+export const benchDoor = (db: Db): Engine => ({
   db,
   clock,
   runbooks: new RunbookCache(),
@@ -35,7 +35,7 @@ export const benchDoor = (db: Db): Door => ({
 
 export function benchOrchestrator(db: Db): Service {
   const bus = openPostgresBus({ db, clock, newToken: randomUUID })
-  return makeOrchestrator({ door: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
+  return makeOrchestrator({ engine: benchDoor(db), bus, clock, chunk: CHUNK, onError: fail })
 }
 
 export function benchWorker(db: Db): Service {
@@ -73,7 +73,7 @@ export function benchWorker(db: Db): Service {
         }
       })
       await bus.publish(results)
-      return messages.map(() => 'settle' as const)
+      return messages.map(() => 'ack' as const)
     },
   })
 }

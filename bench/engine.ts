@@ -77,10 +77,10 @@ ${Array.from(
 
 /** Runs one batch from its creation to its end and returns the milliseconds from the one to the other. */
 async function runBatch(db: Db, members: number, steps: number, suffix = ''): Promise<number> {
-  const door = benchDoor(db)
+  const engine = benchDoor(db)
   const name = `bench-${members}-${steps}${suffix}`
-  await publishRunbook(door, { yaml: runbook(name, steps), publishedBy: 'bench' })
-  const { batchId } = await createBatch(door, {
+  await publishRunbook(engine, { yaml: runbook(name, steps), publishedBy: 'bench' })
+  const { batchId } = await createBatch(engine, {
     runbookName: name,
     sourceTime: clock.now(),
     members: Array.from({ length: members }, (_, i) => ({

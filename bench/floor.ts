@@ -3,7 +3,7 @@
 // does nothing claims jobs, inserts results and settles. Bodies of the engine's size travel to the client and back. Chunks of 500,
 // two connections, every commit durable; no templates, facts, events, attempts, duplicate detection or counters.
 
-import { columns, idArray } from '../src/db/columns.ts'
+import { columns, idsParam } from '../src/db/columns.ts'
 import type { Db, Tx } from '../src/db/db.ts'
 import { perSec, timeMs } from './bench.ts'
 
@@ -65,7 +65,7 @@ const jobBody = (id: number) =>
   })
 
 const enqueue = (tx: Tx, topic: string, ids: readonly number[], body: (id: number) => string) =>
-  tx.query(ENQUEUE, [topic, idArray(ids), columns(ids, body)[0]])
+  tx.query(ENQUEUE, [topic, idsParam(ids), columns(ids, body)[0]])
 
 /** Steps a second. */
 export async function measureFloor(
@@ -90,7 +90,7 @@ export async function measureFloor(
   let done = 0
   const claim = (topic: string) => db.query<Queued>(CLAIM, [topic, CHUNK, now])
   const settle = (taken: readonly Queued[]) =>
-    db.query(SETTLE, [idArray(taken.map(({ id }) => id))])
+    db.query(SETTLE, [idsParam(taken.map(({ id }) => id))])
   const advance = async () => {
     while (done < total) {
       const taken = await claim('results')

@@ -31,7 +31,7 @@ if (import.meta.main) {
   const [url] = process.argv.slice(2)
   const db = await openPostgres({ url: url!, poolSize: 4 })
   const options = {
-    door: benchDoor(db),
+    engine: benchDoor(db),
     sources: sourcesFrom(SETTINGS, realClock()),
     intervalMs: 300_000,
     newToken: randomUUID,

@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import type { Io } from '../src/cli/io.ts'
-import { allCommands } from '../src/cli/nouns.ts'
+import { allCommands } from '../src/app/commands/nouns.ts'
+import type { Io } from '../src/cli/terminal/io.ts'
 import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
 
 const HELP_WIDTH = 100

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WorkerFunction } from '../src/worker/catalogue.ts'
-import { type Field, referenceOf } from '../src/worker/function-reference.ts'
+import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
 import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
 
@@ -27,7 +27,7 @@ function renderFunctions(): string {
 }
 
 function renderFunction(one: WorkerFunction): string {
-  const { name, description, parameters, result, resultType, ...rest } = referenceOf(one)
+  const { name, description, parameters, result, resultType, ...rest } = functionReferenceOf(one)
   const takes = markdownTable(['Parameter', 'Type', 'Default', 'Meaning'], parameters.map(takesRow))
   const gives =
     result.length > 0
@@ -44,14 +44,14 @@ function renderFunction(one: WorkerFunction): string {
   return `### ${name}\n\n${description}\n\n${takes}\n\n${gives}\n\n${list}`
 }
 
-const takesRow = ({ name, type, isRequired, default: value, about }: Field): string[] => [
+const takesRow = ({ name, type, isRequired, default: value, about }: ReferenceField): string[] => [
   `\`${name}\``,
   type,
   isRequired ? '**required**' : (value ?? ''),
   about,
 ]
 
-const givesRow = ({ name, type, about }: Field): string[] => [`\`${name}\``, type, about]
+const givesRow = ({ name, type, about }: ReferenceField): string[] => [`\`${name}\``, type, about]
 
 if (import.meta.main && process.argv[2] === '--write') {
   const root = join(import.meta.dirname, '..')

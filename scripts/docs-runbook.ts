@@ -1,10 +1,10 @@
 // The generated parts of the runbook's reference: the keys, the problem codes and the JSON Schema. They come from the tables in
-// src/domain/; `node scripts/run.mjs scripts/docs-runbook.ts --write` writes them, test/domain/runbook-docs.test.ts compares them.
+// src/domain/; `node scripts/run.mjs scripts/docs-runbook.ts --write` writes them, test/domain/runbook/docs.test.ts compares them.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROBLEMS } from '../src/domain/runbook-problems.ts'
-import { runbookSchema } from '../src/domain/runbook-schema.ts'
-import { type Field, RUNBOOK_SHAPE, type Shape } from '../src/domain/runbook-shape.ts'
+import { PROBLEMS } from '../src/domain/runbook/problems.ts'
+import { runbookSchema } from '../src/domain/runbook/schema.ts'
+import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
 import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
@@ -37,7 +37,7 @@ function renderKeys(): string {
 }
 
 /** Every key once: steps, retry and poll are the same wherever they stand, so only their first place is spelled out. */
-function keyRows(path: string, shape: Shape, seen = new Set<string>()): [string, Field][] {
+function keyRows(path: string, shape: Shape, seen = new Set<string>()): [string, RunbookField][] {
   if (shape.is === 'list') return keyRows(`${path}[]`, shape.item, seen)
   if (shape.is === 'named') return keyRows(`${path}.<name>`, shape.item, seen)
   if (shape.is !== 'map') return []
@@ -47,7 +47,7 @@ function keyRows(path: string, shape: Shape, seen = new Set<string>()): [string,
   return Object.entries(shape.keys).flatMap(([key, field]) => {
     const keyPath = place === '' ? key : `${place}.${key}`
     const inner = keyRows(keyPath, field.shape, seen)
-    return [[keyPath, field], ...inner] as [string, Field][]
+    return [[keyPath, field], ...inner] as [string, RunbookField][]
   })
 }
 

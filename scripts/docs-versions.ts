@@ -1,6 +1,6 @@
 // The table of what a new version does to a phase, asked of the very function that decides it.
-import { type PhaseLook, planTransition } from '../src/domain/decide/transition.ts'
-import { readRunbook } from '../src/domain/runbook.ts'
+import { type PhaseSummary, planUpgrade } from '../src/domain/decide/version-upgrade.ts'
+import { readRunbook } from '../src/domain/runbook/read.ts'
 import { markdownTable } from './docs.ts'
 
 const PUBLISHED_AT = new Date('2026-03-02T08:00:00Z')
@@ -12,16 +12,18 @@ phases: [{ name: prepare, offset: T-0, steps: [{ name: do, worker_id: w1, functi
 const HAS_IT_NOT = { ...HAS_IT!, phases: [] }
 
 /** How a phase can stand, in the words of the table. */
-const STATES: readonly (readonly [string, Pick<PhaseLook, 'status' | 'skippedBecause'> | null])[] =
-  [
-    ['not there: the version adds it', null],
-    ['pending', { status: 'pending', skippedBecause: null }],
-    ['dispatched', { status: 'dispatched', skippedBecause: null }],
-    ['completed', { status: 'completed', skippedBecause: null }],
-    ['failed', { status: 'failed', skippedBecause: null }],
-    ['skipped, nobody was there', { status: 'skipped', skippedBecause: 'empty' }],
-    ['skipped, overdue', { status: 'skipped', skippedBecause: 'overdue' }],
-  ]
+const STATES: readonly (readonly [
+  string,
+  Pick<PhaseSummary, 'status' | 'skippedBecause'> | null,
+])[] = [
+  ['not there: the version adds it', null],
+  ['pending', { status: 'pending', skippedBecause: null }],
+  ['dispatched', { status: 'dispatched', skippedBecause: null }],
+  ['completed', { status: 'completed', skippedBecause: null }],
+  ['failed', { status: 'failed', skippedBecause: null }],
+  ['skipped, nobody was there', { status: 'skipped', skippedBecause: 'empty' }],
+  ['skipped, overdue', { status: 'skipped', skippedBecause: 'overdue' }],
+]
 
 function fate(
   state: (typeof STATES)[number][1],
@@ -31,7 +33,7 @@ function fate(
   const dueAt = new Date(+PUBLISHED_AT + (isPast ? -HOUR_MS : HOUR_MS))
   const row = { name: 'prepare', index: 0, offsetMinutes: 0, runbookVersion: 1, dueAt }
   const batch = { status: 'active', isManual: false, startTime: dueAt } as const
-  const { phases } = planTransition(
+  const { phases } = planUpgrade(
     batch,
     state ? [{ ...row, ...state }] : [],
     isGone ? HAS_IT_NOT : HAS_IT!,

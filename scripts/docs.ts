@@ -7,7 +7,7 @@ import { makeMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
 import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
-import { MOVES, type Move, type Thing } from '../src/domain/moves.ts'
+import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
 import { renderFates } from './docs-versions.ts'
 
@@ -116,17 +116,17 @@ function renderEndpoints(): string {
 }
 
 function renderMoves(): string {
-  return (Object.keys(MOVES) as Thing[])
+  return (Object.keys(TRANSITIONS) as Entity[])
     .map((thing) => {
       const title = thing[0]!.toUpperCase() + thing.slice(1)
-      const moves = Object.entries<Move>(MOVES[thing])
+      const moves = Object.entries<Transition>(TRANSITIONS[thing])
       return `## ${title}\n\n${movesPicture(moves)}\n\n${movesTable(moves)}`
     })
     .join('\n\n')
 }
 
 /** One arrow per pair of states, however many events take it. `[*]` is before the thing exists. */
-function movesPicture(moves: readonly [string, Move][]): string {
+function movesPicture(moves: readonly [string, Transition][]): string {
   const arrows = Map.groupBy(
     moves.flatMap(([event, { from, to }]) => from.map((one) => ({ event, from: one, to }))),
     ({ from, to }) => `${from === 'none' ? '[*]' : from} --> ${to}`,
@@ -137,7 +137,7 @@ function movesPicture(moves: readonly [string, Move][]): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
 }
 
-function movesTable(moves: readonly [string, Move][]): string {
+function movesTable(moves: readonly [string, Transition][]): string {
   const rows = moves.map(([event, { from, to }]) => [
     `\`${event}\``,
     from.map((one) => (one === 'none' ? '–' : one)).join(', '),

@@ -5,7 +5,7 @@
 --
 -- A runbook is published in versions. A batch is one wave of members. Each phase of the runbook has one row per batch;
 -- each step of a phase one row per member. Init, rollback and removal steps are rows of the same table (kind).
--- Statuses change only through src/engine, by the table of moves in src/domain/moves.ts; the CHECKs below repeat that table's
+-- Statuses change only through src/engine, by the table of moves in src/domain/transitions.ts; the CHECKs below repeat that table's
 -- statuses and tie each to its timestamps. No statement reads the clock: every time comes in as a parameter.
 
 create table runbooks (
@@ -151,7 +151,7 @@ create index phase_executions_unexpanded on phase_executions (id)
 -- job_id is the last job sent; whether it is still unsettled is told by its row in waits. The row is narrow until it is sent and
 -- grows twice (parameters, result): the low fillfactor keeps those updates on its page and out of every index.
 -- No foreign keys here: their checks were 13 of the 22 µs that a row cost to insert, and rows are only ever made from rows of the
--- tables they would point to. An invariant (src/db/invariants.ts) looks for orphans instead.
+-- tables they would point to. An invariant (src/db/invariants/invariants.ts) looks for orphans instead.
 create table step_executions (
   id                     bigint generated always as identity primary key,
   batch_id               bigint not null,

@@ -3,7 +3,7 @@
 // over the config file, which wins over the default; the tables in docs/configuration.md and .env.example come from here.
 import { readFileSync } from 'node:fs'
 import { CLIENT_SETTINGS, type ClientEnv } from './client-settings.ts'
-import { CONNECTION_PREFIXES } from './domain/runbook-shape.ts'
+import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 import {
@@ -11,7 +11,7 @@ import {
   aText,
   httpsUrl,
   httpUrl,
-  listOf,
+  listSetting,
   oneOf,
   postgresUrl,
   type Setting,
@@ -57,7 +57,7 @@ export const SETTINGS = {
     description:
       'How far this machine’s clock may be from the database’s before it is reported as unfit.',
   }),
-  roles: setting('MATOOLKIT_ROLES', listOf(oneOf(ROLES), `a list of ${ROLES.join(', ')}`), {
+  roles: setting('MATOOLKIT_ROLES', listSetting(oneOf(ROLES), `a list of ${ROLES.join(', ')}`), {
     default: ROLES,
     defaultShown: ROLES.join(','),
     description: 'Which parts run in this process.',
@@ -76,7 +76,7 @@ export const SETTINGS = {
   }),
   foreignWorkers: setting(
     'MATOOLKIT_FOREIGN_WORKERS',
-    listOf(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),
+    listSetting(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),
     {
       default: [] as readonly string[],
       defaultShown: 'none',
@@ -143,7 +143,7 @@ export const SETTINGS = {
   }),
   apiCorsOrigins: setting(
     'MATOOLKIT_API_CORS_ORIGINS',
-    listOf(httpsUrl('an origin'), 'a list of origins such as https://console.contoso.com'),
+    listSetting(httpsUrl('an origin'), 'a list of origins such as https://console.contoso.com'),
     {
       default: [] as readonly string[],
       defaultShown: 'none',
@@ -152,7 +152,7 @@ export const SETTINGS = {
   ),
   oidcIssuers: setting(
     'MATOOLKIT_OIDC_ISSUERS',
-    listOf(httpsUrl('an issuer'), 'a list of addresses with https'),
+    listSetting(httpsUrl('an issuer'), 'a list of addresses with https'),
     {
       default: [] as readonly string[],
       defaultShown: 'none: local sign-in',
@@ -160,7 +160,7 @@ export const SETTINGS = {
         'Whose access tokens are accepted, spelled as in the tokens: `https://login.microsoftonline.com/{tenant}/v2.0`, and `https://sts.windows.net/{tenant}/` if version 1 is to be accepted too.',
     },
   ),
-  oidcAudiences: setting('MATOOLKIT_OIDC_AUDIENCES', listOf(aText, 'a list of audiences'), {
+  oidcAudiences: setting('MATOOLKIT_OIDC_AUDIENCES', listSetting(aText, 'a list of audiences'), {
     default: [] as readonly string[],
     defaultShown: 'none',
     description:
@@ -174,7 +174,7 @@ export const SETTINGS = {
     default: null,
     description: 'The client id that the command line and the dashboard sign in with.',
   }),
-  oidcApps: setting('MATOOLKIT_OIDC_APPS', listOf(aText, 'a list of client ids'), {
+  oidcApps: setting('MATOOLKIT_OIDC_APPS', listSetting(aText, 'a list of client ids'), {
     default: [] as readonly string[],
     defaultShown: 'none',
     description: 'Applications that may call the API without a person, by their client ids.',

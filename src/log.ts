@@ -12,11 +12,11 @@ export interface LogOptions {
   readonly level: Config['logLevel']
   readonly format: Config['logFormat']
   readonly clock: Pick<Clock, 'now'>
-  readonly destination: Destination
+  readonly destination: LogDestination
 }
 
 /** Takes whole lines, each with its line end. `process.stdout` and `process.stderr` are destinations. */
-export interface Destination {
+export interface LogDestination {
   readonly isTTY?: boolean
   write(line: string): unknown
 }

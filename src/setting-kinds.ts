@@ -3,14 +3,14 @@
 import { nearest } from './domain/spelling.ts'
 
 /** What a setting may be. `read` gives undefined for a text that does not fit; `meant` guesses at what was meant. */
-export interface Kind<T> {
+export interface SettingKind<T> {
   /** Ends the sentence "must be …". */
   readonly mustBe: string
   read(text: string): T | undefined
   meant?(text: string): string | null
 }
 
-export interface Setting<T> extends Kind<T> {
+export interface Setting<T> extends SettingKind<T> {
   readonly name: string
   readonly default: T
   /** How the default reads in the docs, when its value alone would not say. */
@@ -20,7 +20,7 @@ export interface Setting<T> extends Kind<T> {
   readonly secret?: true
 }
 
-export function wholeNumber(min: number, max: number): Kind<number> {
+export function wholeNumber(min: number, max: number): SettingKind<number> {
   return {
     mustBe: `a whole number from ${min} to ${max}`,
     read: (text) => {
@@ -30,7 +30,7 @@ export function wholeNumber(min: number, max: number): Kind<number> {
   }
 }
 
-export function oneOf<T extends string>(choices: readonly T[]): Kind<T> {
+export function oneOf<T extends string>(choices: readonly T[]): SettingKind<T> {
   return {
     mustBe: choices.length === 1 ? `"${choices[0]}"` : `one of ${choices.join(', ')}`,
     read: (text) => choices.find((choice) => choice === text),
@@ -39,7 +39,10 @@ export function oneOf<T extends string>(choices: readonly T[]): Kind<T> {
 }
 
 /** A list with commas, at least one item; blanks around an item, empty items and repetitions do not count. */
-export function listOf<T extends string>(item: Kind<T>, mustBe: string): Kind<readonly T[]> {
+export function listSetting<T extends string>(
+  item: SettingKind<T>,
+  mustBe: string,
+): SettingKind<readonly T[]> {
   const partsOf = (text: string) => {
     const parts = text.split(',').map((part) => part.trim())
     return [...new Set(parts)].filter((part) => part !== '')
@@ -58,17 +61,17 @@ export function listOf<T extends string>(item: Kind<T>, mustBe: string): Kind<re
   }
 }
 
-export const aPath: Kind<string> = { mustBe: 'a path', read: (text) => text }
+export const aPath: SettingKind<string> = { mustBe: 'a path', read: (text) => text }
 
-export const aText: Kind<string> = { mustBe: 'a text', read: (text) => text }
+export const aText: SettingKind<string> = { mustBe: 'a text', read: (text) => text }
 
-export const httpUrl: Kind<string> = {
+export const httpUrl: SettingKind<string> = {
   mustBe: 'an address such as http://localhost:42356/msi/token',
   read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
 }
 
 /** An issuer of tokens or the origin of a web page. Only this machine's own may do without TLS. */
-export const httpsUrl = (mustBe: string): Kind<string> => ({
+export const httpsUrl = (mustBe: string): SettingKind<string> => ({
   mustBe,
   read: (text) => {
     const url = URL.parse(text)
@@ -77,7 +80,7 @@ export const httpsUrl = (mustBe: string): Kind<string> => ({
   },
 })
 
-export const postgresUrl: Kind<string> = {
+export const postgresUrl: SettingKind<string> = {
   mustBe: 'an address such as postgres://user:password@host:5432/database',
   read: (text) => {
     const url = URL.parse(text)
@@ -86,31 +89,31 @@ export const postgresUrl: Kind<string> = {
 }
 
 const WORKER_ID = /^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$/
-export const workerId: Kind<string> = {
+export const workerId: SettingKind<string> = {
   mustBe: 'a worker id',
   read: (text) => (WORKER_ID.test(text) ? text : undefined),
 }
 
 const GUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
-export const aGuid: Kind<string> = {
+export const aGuid: SettingKind<string> = {
   mustBe: 'a GUID such as 00000000-0000-0000-0000-000000000000',
   read: (text) => (GUID.test(text) ? text.toLowerCase() : undefined),
 }
 
 const HOST = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i
-export const aHost: Kind<string> = {
+export const aHost: SettingKind<string> = {
   mustBe: 'a host such as hooks.contoso.com or hooks.contoso.com:8443',
   read: (text) => (HOST.test(text) ? text.toLowerCase() : undefined),
 }
 
 const KEY_BYTES = 32
-export const aKey: Kind<string> = {
+export const aKey: SettingKind<string> = {
   mustBe: `${KEY_BYTES} bytes in base64`,
   read: (text) => (Buffer.from(text, 'base64').length === KEY_BYTES ? text : undefined),
 }
 
 export const setting = <T>(
   name: string,
-  kind: Kind<T>,
-  rest: Omit<Setting<T>, 'name' | keyof Kind<T>>,
+  kind: SettingKind<T>,
+  rest: Omit<Setting<T>, 'name' | keyof SettingKind<T>>,
 ) => ({ name, ...kind, ...rest }) as Setting<T>

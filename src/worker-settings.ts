@@ -7,7 +7,7 @@ import {
   aPath,
   aText,
   httpsUrl,
-  listOf,
+  listSetting,
   oneOf,
   setting,
   wholeNumber,
@@ -171,7 +171,7 @@ const SECRETS = {
   }),
   webhookHosts: setting(
     'MATOOLKIT_WEBHOOK_HOSTS',
-    listOf(aHost, 'a list of hosts such as hooks.contoso.com'),
+    listSetting(aHost, 'a list of hosts such as hooks.contoso.com'),
     {
       default: [] as readonly string[],
       defaultShown: 'none',

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { getEventListeners } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { ORCHESTRATOR_EVENTS } from '../src/bus/bus.ts'
-import { openPostgresBus } from '../src/bus/postgres.ts'
+import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'
 import { acceleratedClock, type Machine, realClock, virtualClock } from '../src/clock.ts'
 import {
   type ClockReport,
   databaseClockLoop,
   followDatabaseTime,
-  markThrowAway,
+  markDisposable,
   requireClockFits,
 } from '../src/db/time.ts'
 import { event } from './bus/contract.ts'
@@ -309,9 +309,9 @@ for (const database of DATABASES) {
           code: 'DATABASE_NOT_THROW_AWAY',
         })
         await fresh.db.script('create table somebody_elses (id int)')
-        await assert.rejects(markThrowAway(fresh.db), { code: 'DATABASE_NOT_EMPTY' })
+        await assert.rejects(markDisposable(fresh.db), { code: 'DATABASE_NOT_EMPTY' })
         await fresh.db.script('drop table somebody_elses')
-        await markThrowAway(fresh.db)
+        await markDisposable(fresh.db)
         await requireClockFits(fresh.db, virtual)
         await requireClockFits(fresh.db, acceleratedClock({ factor: 2, startAt: START }))
       } finally {

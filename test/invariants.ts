@@ -1,6 +1,6 @@
 // Every invariant after a story or a simulated event: what is broken, as lines to read.
 import type { Queryable } from '../src/db/db.ts'
-import { findBroken } from '../src/db/invariants.ts'
+import { findBroken } from '../src/db/invariants/invariants.ts'
 
 /** One line a violation; none when all is well. `batchId` looks at one batch only. */
 export async function brokenInvariants(

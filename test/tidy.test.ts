@@ -74,7 +74,7 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
   ],
   [
     'a command imports a role',
-    { 'src/cli/batch.ts': "import { x } from '../engine/b.ts'" },
+    { 'src/cli/commands/batch.ts': "import { x } from '../../engine/b.ts'" },
     /imports from engine; cli/,
   ],
   [
@@ -250,10 +250,10 @@ describe('each rule sees what it is for', () => {
 
   it('and none complains about what is right', () => {
     const files = toFiles({
-      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './cli/demo.ts'\nimport './cli/sandbox.ts'\nimport 'pg'\nf()\n`,
-      'src/cli/demo.ts': `${COMMENT}import { f } from '../engine/door.ts'\nf()\n`,
-      'src/engine/door.ts': `${COMMENT}export const f = () => 1\n`,
-      'src/cli/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\n`,
+      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf()\n`,
+      'src/app/demo/demo.ts': `${COMMENT}import { f } from '../../engine/engine.ts'\nf()\n`,
+      'src/engine/engine.ts': `${COMMENT}export const f = () => 1\n`,
+      'src/app/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\n`,
       'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport type J = Json\n`,
       'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.

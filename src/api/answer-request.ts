@@ -7,17 +7,17 @@ import type { KeyedCall } from '../db/idempotency.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type Actor, NOBODY } from './actor.ts'
-import { type Read, readAsk } from './ask.ts'
 import { ManyFaults } from './problem.ts'
+import { type ParsedRequest, readRequest } from './read-request.ts'
 import type { GivenReply, Route } from './route.ts'
-import { type Caller, runChange, type SentReply, sentOf } from './run-change.ts'
-import type { Desk } from './server.ts'
-import { bearerToken, requireRole } from './sign-in.ts'
+import { type AuditedCaller, runChange, type SentReply, sentOf } from './run-change.ts'
+import type { ServerContext } from './server.ts'
+import { bearerToken, requireRole } from './sign-in/sign-in.ts'
 
 const KEY = /^[\x21-\x7e]{1,128}$/
 
 export function answerRequest(
-  desk: Desk,
+  desk: ServerContext,
   route: Route,
 ): { onRequest: onRequestHookHandler; handler: RouteHandler } {
   const actors = new WeakMap<FastifyRequest, Actor>()
@@ -33,14 +33,14 @@ export function answerRequest(
     },
     handler: async (request, reply) => {
       const form = route.takes === 'upload' ? await desk.uploads.read(request) : undefined
-      const read = readAsk(route, request, form)
+      const read = readRequest(route, request, form)
       await answer(desk, route, read, actors.get(request)!, request, reply)
       return reply
     },
   }
 }
 
-async function whoAsks(desk: Desk, route: Route, request: FastifyRequest): Promise<Actor> {
+async function whoAsks(desk: ServerContext, route: Route, request: FastifyRequest): Promise<Actor> {
   if (route.rule === 'anonymous') return NOBODY
   const { signIn, readPolicy, clock, budgets, log } = desk
   budgets.refused.require(request.ip, clock.now())
@@ -63,11 +63,11 @@ async function whoAsks(desk: Desk, route: Route, request: FastifyRequest): Promi
 
 /** Somebody who is known and may not: that is worth a row of the audit. */
 async function requireAllowed(
-  desk: Desk,
+  desk: ServerContext,
   route: Route,
   actor: Actor,
   request: FastifyRequest,
-  readPolicy: Desk['readPolicy'],
+  readPolicy: ServerContext['readPolicy'],
 ): Promise<void> {
   try {
     requireRole(route.rule, actor, readPolicy)
@@ -75,14 +75,18 @@ async function requireAllowed(
     const caller = callerOf(desk, actor, request)
     const action = `denied ${route.operation}`
     desk.budgets.writes.spend(actor.id, caller.at)
-    await insertAudit(desk.door.db, { ...caller, action, subject: pathOf(request), reason: null })
+    await insertAudit(desk.engine.db, { ...caller, action, subject: pathOf(request), reason: null })
     throw error
   }
 }
 
 const pathOf = (request: FastifyRequest): string => request.url.split('?')[0]!.slice(0, 500)
 
-const callerOf = ({ clock }: Desk, actor: Actor, request: FastifyRequest): Caller => ({
+const callerOf = (
+  { clock }: ServerContext,
+  actor: Actor,
+  request: FastifyRequest,
+): AuditedCaller => ({
   at: clock.now(),
   actor: actor.id,
   actorName: actor.name,
@@ -92,14 +96,14 @@ const callerOf = ({ clock }: Desk, actor: Actor, request: FastifyRequest): Calle
 })
 
 async function answer(
-  desk: Desk,
+  desk: ServerContext,
   route: Route,
-  read: Read,
+  read: ParsedRequest,
   by: Actor,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { door, services } = desk
+  const { engine, services } = desk
   const caller = callerOf(desk, by, request)
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
@@ -114,9 +118,9 @@ async function answer(
   }
   if (route.action !== null) {
     const keyed = keyedCallOf(route, read, by, request)
-    return send(route, await runChange(route, door, ask, caller, keyed), reply)
+    return send(route, await runChange(route, engine, ask, caller, keyed), reply)
   }
-  const given = await route.handle({ ...ask, door })
+  const given = await route.handle({ ...ask, engine })
   // Written before the answer leaves: what was shown and not noted would be a hole in the audit.
   if (route.isPersonal) {
     const after = { query: read.query } as unknown as Json
@@ -147,7 +151,7 @@ function lastEventIdOf(request: FastifyRequest): number | null {
 
 function keyedCallOf(
   { creates, operation }: Route,
-  { hash: requestHash }: Read,
+  { hash: requestHash }: ParsedRequest,
   { id: actor }: Actor,
   request: FastifyRequest,
 ): KeyedCall | null {

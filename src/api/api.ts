@@ -8,20 +8,20 @@ import { sealAudit } from '../db/audit-chain.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { ClockReport } from '../db/time.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { openEventFeed } from './event-feed.ts'
-import { FailureLook } from './failure-look.ts'
+import { FailureCache } from './failure-cache.ts'
 import { MemberSearch } from './member-search.ts'
 import { type Meter, makeMeter } from './metrics.ts'
-import type { Preview } from './preview.ts'
+import type { PreviewQuery } from './preview.ts'
 import { allRoutes } from './routes.ts'
 import { buildServer } from './server.ts'
-import type { SignIn } from './sign-in.ts'
-import { isLoopback, localSignIn } from './sign-in-local.ts'
-import { entraOf, oidcSignIn } from './sign-in-oidc.ts'
+import { isLoopback, localSignIn } from './sign-in/local.ts'
+import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
+import type { SignInMethod } from './sign-in/sign-in.ts'
 
 const UPKEEP_INTERVAL_MS = 60_000
 const DAY_MS = 24 * 3_600_000
@@ -49,11 +49,11 @@ type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'
 
 export interface ApiOptions {
   readonly config: ApiConfig
-  readonly door: Door
+  readonly engine: Engine
   readonly bus: Pick<Bus, 'deadLetters'>
   readonly clock: Clock
   readonly log: Log
-  readonly preview?: Preview
+  readonly preview?: PreviewQuery
   readonly clockReport?: () => ClockReport | null
   /** How many may listen to live events at once. */
   readonly listenersMax?: number
@@ -66,26 +66,26 @@ export interface Api extends Service {
 
 /** Throws API_EXPOSED or LOCAL_TOKEN_UNFIT before anything is opened. */
 export function openApi(options: ApiOptions): Api {
-  const { config, door, clock, log, bus } = options
+  const { config, engine, clock, log, bus } = options
   const stopping = new AbortController()
   const meter = makeMeter()
   const signIn = signInOf(config, clock)
   const server = buildServer({
     routes: allRoutes({ meter, stopping: stopping.signal, signIn: offerOf(config, signIn) }),
-    door,
+    engine,
     clock,
     log,
     services: {
       bus,
       preview: options.preview ?? null,
       events: openEventFeed({
-        db: door.db,
+        db: engine.db,
         clock,
         log,
         ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
       }),
       memberSearch: new MemberSearch(),
-      failureLook: new FailureLook(),
+      failureLook: new FailureCache(),
       clockReport: options.clockReport ?? (() => null),
     },
     signIn,
@@ -150,7 +150,7 @@ async function closeServer(
   if (isCut) throw new MatoolkitError('SERVICE_STILL_RUNNING', { name: 'api' })
 }
 
-function signInOf(config: ApiConfig, clock: Clock): SignIn {
+function signInOf(config: ApiConfig, clock: Clock): SignInMethod {
   const { oidcIssuers, oidcAudiences, apiHost } = config
   if (oidcIssuers.length > 0 && oidcAudiences.length > 0) {
     return oidcSignIn({
@@ -168,7 +168,7 @@ function signInOf(config: ApiConfig, clock: Clock): SignIn {
   return localSignIn(config.apiTokenFile)
 }
 
-const offerOf = (config: ApiConfig, { mode }: SignIn) =>
+const offerOf = (config: ApiConfig, { mode }: SignInMethod) =>
   mode === 'local'
     ? { mode, issuer: null, clientId: null, scope: null }
     : {
@@ -189,24 +189,24 @@ export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeCon
 export const keptFrom = (now: Date, keptDays: number): Date =>
   new Date(Math.floor((+now - keptDays * DAY_MS) / DAY_MS) * DAY_MS)
 
-function upkeepLoop({ door, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
+function upkeepLoop({ engine, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
   return everyLoop({
     name: 'audit upkeep',
     clock,
     intervalMs: UPKEEP_INTERVAL_MS,
     runOnce: async (now, signal) => {
-      let sealed = await sealAudit(door.db)
+      let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
         log.info({ sealed: sealed.sealed, head: sealed.hash }, 'The audit was sealed.')
-        sealed = await sealAudit(door.db)
+        sealed = await sealAudit(engine.db)
       }
-      await forgetKeys(door.db, new Date(+now - KEYS_KEPT_MS))
+      await forgetKeys(engine.db, new Date(+now - KEYS_KEPT_MS))
       if (auditKeptDays === null) return
       const before = keptFrom(now, auditKeptDays)
-      let rows = await pruneAudit(door.db, before, now)
+      let rows = await pruneAudit(engine.db, before, now)
       while (rows > 0 && !signal.aborted) {
         log.info({ rows, before }, 'Old rows of the audit were taken away.')
-        rows = await pruneAudit(door.db, before, now)
+        rows = await pruneAudit(engine.db, before, now)
       }
     },
     onError: (err, inARow) => log.error({ err, inARow }, 'The audit could not be looked after.'),

@@ -1,8 +1,8 @@
 // How batches, phases and steps look in answers, and the tag that stands for what an operator decides by.
 import { z } from 'zod'
-import type { BatchLine } from '../db/view-batches.ts'
+import type { BatchLine } from '../db/views/batches.ts'
 import type { Phase } from '../domain/facts.ts'
-import { count, maybeText, maybeTime, time } from './shapes.ts'
+import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 import { tagOf } from './state-tag.ts'
 
 export const BATCH_STATUSES = [
@@ -28,7 +28,7 @@ export const MEMBER_STATUSES = ['active', 'failed', 'removed'] as const
 export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal'] as const
 
 const held = z
-  .strictObject({ at: time, by: z.string(), reason: z.string() })
+  .strictObject({ at: dateTime, by: z.string(), reason: z.string() })
   .meta({ id: 'Hold', description: 'Nothing new is sent while a batch is held.' })
 
 export const batch = z
@@ -37,20 +37,27 @@ export const batch = z
     runbookId: z.int(),
     runbookName: z.string(),
     runbookVersion: z.int(),
-    batchStartTime: maybeTime,
-    sourceTime: maybeTime.meta({ description: 'The instant in the data; null for manual ones.' }),
+    batchStartTime: nullableDateTime,
+    sourceTime: nullableDateTime.meta({
+      description: 'The instant in the data; null for manual ones.',
+    }),
     status: z.enum(BATCH_STATUSES),
     failedInInit: z.boolean(),
     isManual: z.boolean(),
     createdBy: z.string(),
-    currentPhase: maybeText,
+    currentPhase: nullableText,
     held: held.nullable(),
-    memberCount: count.meta({ description: 'Active members.' }),
-    members: z.strictObject({ active: count, failed: count, removed: count, total: count }),
-    detectedAt: time,
-    initDispatchedAt: maybeTime,
-    activatedAt: maybeTime,
-    endedAt: maybeTime,
+    memberCount: wholeCount.meta({ description: 'Active members.' }),
+    members: z.strictObject({
+      active: wholeCount,
+      failed: wholeCount,
+      removed: wholeCount,
+      total: wholeCount,
+    }),
+    detectedAt: dateTime,
+    initDispatchedAt: nullableDateTime,
+    activatedAt: nullableDateTime,
+    endedAt: nullableDateTime,
   })
   .meta({ id: 'Batch' })
 
@@ -75,7 +82,7 @@ export const phase = z
     id: z.int(),
     phaseName: z.string(),
     offsetMinutes: z.int().meta({ description: 'Before the start; negative after it.' }),
-    dueAt: maybeTime,
+    dueAt: nullableDateTime,
     runbookVersion: z.int(),
     status: z.enum([
       'pending',
@@ -87,19 +94,19 @@ export const phase = z
       'cancelled',
     ]),
     skippedBecause: z.enum(['empty', 'overdue']).nullable(),
-    dispatchedAt: maybeTime,
-    completedAt: maybeTime,
+    dispatchedAt: nullableDateTime,
+    completedAt: nullableDateTime,
     steps: z.strictObject(
-      Object.fromEntries(STEP_STATUSES.map((status) => [status, count])) as {
-        [S in (typeof STEP_STATUSES)[number]]: typeof count
+      Object.fromEntries(STEP_STATUSES.map((status) => [status, wholeCount])) as {
+        [S in (typeof STEP_STATUSES)[number]]: typeof wholeCount
       },
     ),
     members: z.strictObject({
-      total: count,
-      passed: count,
-      failed: count,
-      stopped: count.meta({ description: 'Failed in an earlier phase.' }),
-      removed: count,
+      total: wholeCount,
+      passed: wholeCount,
+      failed: wholeCount,
+      stopped: wholeCount.meta({ description: 'Failed in an earlier phase.' }),
+      removed: wholeCount,
     }),
   })
   .meta({ id: 'Phase' })
@@ -127,30 +134,30 @@ export const step = z
     id: z.int(),
     kind: z.enum(STEP_KINDS),
     phaseExecutionId: z.int().nullable(),
-    phaseName: maybeText,
+    phaseName: nullableText,
     batchMemberId: z.int().nullable(),
-    memberKey: maybeText,
+    memberKey: nullableText,
     originStepId: z.int().nullable().meta({ description: 'Whose rollback this is.' }),
     runbookVersion: z.int(),
     stepName: z.string(),
-    stepIndex: count,
+    stepIndex: wholeCount,
     workerId: z.string(),
-    functionName: maybeText,
+    functionName: nullableText,
     status: z.enum(STEP_STATUSES),
-    attempt: count,
-    retryCount: count,
-    maxRetries: count,
-    retryAfter: maybeTime,
-    jobId: maybeText,
+    attempt: wholeCount,
+    retryCount: wholeCount,
+    maxRetries: wholeCount,
+    retryAfter: nullableDateTime,
+    jobId: nullableText,
     isPollStep: z.boolean(),
-    pollCount: count,
-    dispatchedAt: maybeTime,
-    deadlineAt: maybeTime,
-    completedAt: maybeTime,
-    errorMessage: maybeText,
+    pollCount: wholeCount,
+    dispatchedAt: nullableDateTime,
+    deadlineAt: nullableDateTime,
+    completedAt: nullableDateTime,
+    errorMessage: nullableText,
     hasLateResult: z.boolean(),
     waitsFor: z.enum(['slot', 'job', 'retry', 'poll']).nullable(),
-    wakeAt: maybeTime,
+    wakeAt: nullableDateTime,
   })
   .meta({ id: 'Step' })
 

@@ -2,10 +2,10 @@
 // that what is compared with `If-Match` is what the change then meets.
 import type { Queryable } from '../db/db.ts'
 import { loadPhases, lockBatch } from '../db/facts.ts'
-import { type BatchLine, findBatchLine } from '../db/view-batches.ts'
+import { type BatchLine, findBatchLine } from '../db/views/batches.ts'
 import { phaseOrder } from '../domain/decide/next.ts'
 import type { Phase } from '../domain/facts.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError } from '../errors.ts'
 import { tagOfBatch } from './batch-shapes.ts'
 import { requireTag } from './state-tag.ts'
@@ -32,7 +32,7 @@ export async function loadBatchState(db: Queryable, batchId: number): Promise<Ba
 
 /** Locks the batch for the transaction of the change and checks what the caller saw. */
 export async function lockBatchState(
-  { db }: Door,
+  { db }: Engine,
   batchId: number,
   ifMatch: string | null,
 ): Promise<BatchState> {

@@ -1,22 +1,22 @@
 // A dry run is the change itself, taken back: what it says is what the change would have said, because it is the same code. It
 // holds the batch's lock as long as the change would.
-import { joined } from '../db/joined.ts'
-import type { Door } from '../engine/door.ts'
+import { dbWithin } from '../db/db-within.ts'
+import type { Engine } from '../engine/engine.ts'
 
 class TakenBack extends Error {}
 
 /** Runs the work and keeps what it returns; with `dryRun` nothing of what it did. */
-export async function runOrTry<T>(
-  door: Door,
+export async function runOrDryRun<T>(
+  engine: Engine,
   dryRun: boolean,
-  work: (door: Door) => Promise<T>,
+  work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  if (!dryRun) return work(door)
-  const { db } = door
+  if (!dryRun) return work(engine)
+  const { db } = engine
   const found = Promise.withResolvers<T>()
   try {
     await db.transaction(async (tx) => {
-      found.resolve(await work({ ...door, db: joined(tx, db.kind) }))
+      found.resolve(await work({ ...engine, db: dbWithin(tx, db.kind) }))
       throw new TakenBack()
     })
   } catch (error) {

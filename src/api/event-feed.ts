@@ -9,10 +9,10 @@ import {
   listEvents,
   listNewestIds,
   readFeed,
-} from '../db/view-events.ts'
+} from '../db/views/events.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Log } from '../log.ts'
-import { beginAt, ToldInOrder } from './told-in-order.ts'
+import { beginAt, GaplessReader } from './gapless-reader.ts'
 
 const POLL_MS = 500
 const PAUSE_AFTER_ERROR_MS = 5_000
@@ -29,10 +29,10 @@ const LISTEN_MAX_MS = 30 * 60_000
 const RETRY_MS = 2_000
 export const LISTENERS_MAX = 500
 
-export type Wanted = Pick<EventFilter, 'batchId' | 'memberId' | 'things'>
+export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'things'>
 
-export interface Listen {
-  readonly wanted: Wanted
+export interface ListenRequest {
+  readonly wanted: EventSelection
   /** The last event that the listener had; null for one that begins now. */
   readonly after: number | null
   /** Aborts when the listener has gone or the server stops. */
@@ -47,10 +47,10 @@ export interface Stream {
 
 export interface EventFeed {
   /** Throws LISTENERS_FULL. */
-  listen(listen: Listen): Stream
+  listen(listen: ListenRequest): Stream
 }
 
-interface Listener extends Listen {
+interface Listener extends ListenRequest {
   after: number | null
   queue: string[]
   queuedChars: number
@@ -78,7 +78,7 @@ const frameOf = (line: EventLine): string => `id: ${line.id}\ndata: ${JSON.strin
 const sayOf = (what: string, reason: string): string =>
   `event: ${what}\ndata: ${JSON.stringify({ reason })}\n\n`
 
-const isWanted = ({ batchId, memberId, things }: Wanted, line: EventLine): boolean =>
+const isWanted = ({ batchId, memberId, things }: EventSelection, line: EventLine): boolean =>
   (batchId === undefined || line.batchId === batchId) &&
   (memberId === undefined || line.memberId === memberId) &&
   (things === undefined || things.includes(line.thing))
@@ -88,16 +88,16 @@ class Feed {
   /** All that are connected; those that still read what they missed are not live yet. */
   readonly #connected = new Set<Listener>()
   readonly #live = new Set<Listener>()
-  #order: ToldInOrder | null = null
+  #order: GaplessReader | null = null
   /** Visible when the feed began, so no news to whoever came then. */
   #old: ReadonlySet<number> = new Set()
-  #begun: Promise<ToldInOrder> | null = null
+  #begun: Promise<GaplessReader> | null = null
 
   constructor(options: FeedOptions) {
     this.#options = options
   }
 
-  listen(listen: Listen): Stream {
+  listen(listen: ListenRequest): Stream {
     const { listenersMax = LISTENERS_MAX, clock } = this.#options
     const count = this.#connected.size
     if (count >= listenersMax) throw new MatoolkitError('LISTENERS_FULL', { count })
@@ -138,7 +138,7 @@ class Feed {
   }
 
   /** What a listener has missed, read from the table up to where the live events begin. It is live when this ends. */
-  async *#missed(listener: Listener, order: ToldInOrder): AsyncGenerator<string> {
+  async *#missed(listener: Listener, order: GaplessReader): AsyncGenerator<string> {
     const { db } = this.#options
     while (listener.after !== null && listener.after < order.last && !listener.signal.aborted) {
       const upTo = order.last
@@ -164,7 +164,7 @@ class Feed {
   }
 
   /** The first listener starts the looking; it ends with the last one. */
-  #begin(): Promise<ToldInOrder> {
+  #begin(): Promise<GaplessReader> {
     this.#begun ??= this.#firstLook().then(
       (order) => {
         void this.#keepLooking(order)
@@ -178,15 +178,15 @@ class Feed {
     return this.#begun
   }
 
-  async #firstLook(): Promise<ToldInOrder> {
+  async #firstLook(): Promise<GaplessReader> {
     const newest = await listNewestIds(this.#options.db, BEGIN_LOOK)
-    const order = new ToldInOrder(beginAt(newest))
+    const order = new GaplessReader(beginAt(newest))
     this.#old = new Set(newest.filter((id) => id > order.last))
     this.#order = order
     return order
   }
 
-  async #keepLooking(order: ToldInOrder): Promise<void> {
+  async #keepLooking(order: GaplessReader): Promise<void> {
     const { clock, log } = this.#options
     while (this.#connected.size > 0) {
       let pauseMs = POLL_MS
@@ -204,7 +204,7 @@ class Feed {
     if (this.#order === order) this.#begun = null
   }
 
-  async #look(order: ToldInOrder): Promise<boolean> {
+  async #look(order: GaplessReader): Promise<boolean> {
     const { db, clock } = this.#options
     const { events, horizon } = await readFeed(db, order.last, EVENTS_PER_LOOK)
     for (const listener of this.#live) {

@@ -1,25 +1,25 @@
 // How an event looks in answers and in the live stream.
 import { z } from 'zod'
-import { maybeText, time } from './shapes.ts'
+import { dateTime, nullableText } from './shapes.ts'
 
-export const THINGS = ['runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
+export const ENTITIES = ['runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
 
 export const event = z
   .strictObject({
     id: z.int(),
-    at: time,
+    at: dateTime,
     batchId: z.int().nullable(),
-    thing: z.enum(THINGS),
+    thing: z.enum(ENTITIES),
     event: z.string(),
-    fromStatus: maybeText,
-    toStatus: maybeText,
+    fromStatus: nullableText,
+    toStatus: nullableText,
     memberId: z.int().nullable(),
-    memberKey: maybeText,
-    phaseName: maybeText,
+    memberKey: nullableText,
+    phaseName: nullableText,
     stepId: z.int().nullable(),
-    stepName: maybeText,
+    stepName: nullableText,
     attempt: z.int().nullable(),
-    jobId: maybeText,
+    jobId: nullableText,
     actor: z.string(),
     because: z.string(),
   })

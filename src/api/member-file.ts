@@ -3,14 +3,14 @@
 // Cells that look like formulas are texts like any other.
 
 import { CsvFault, CsvReader } from '../csv.ts'
+import { rowReader } from '../domain/detection/source-rows.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
 import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
-import type { Runbook } from '../domain/runbook.ts'
-import { BATCH_VARIABLES } from '../domain/runbook-variables.ts'
-import { rowReader } from '../domain/source-rows.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
+import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
 import type { GivenMember, MemberPages } from '../engine/create.ts'
-import { FAULTS_LISTED_MAX, type Fault, ManyFaults } from './problem.ts'
+import { FAULTS_LISTED_MAX, ManyFaults, type RequestFault } from './problem.ts'
 import type { UploadedFile } from './upload.ts'
 
 export const ROWS_MAX = 200_000
@@ -70,7 +70,7 @@ function checkKey(
 
 /** The first ones, and how many there are. */
 class Faults {
-  readonly #listed: Fault[] = []
+  readonly #listed: RequestFault[] = []
   count = 0
 
   add(row: number, column: string, message: string): void {

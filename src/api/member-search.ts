@@ -3,8 +3,8 @@
 // of batches that are searched are kept here as one text: 1 ms, however many or few have the part. Whether all are here is told by
 // the counters of the batch, which every transaction that adds members keeps; whatever is found is looked up again in the database.
 import type { Queryable } from '../db/db.ts'
-import type { BatchLine } from '../db/view-batches.ts'
-import { listKeys } from '../db/view-members.ts'
+import type { BatchLine } from '../db/views/batches.ts'
+import { listKeys } from '../db/views/members.ts'
 
 const KEYS_PER_READ = 20_000
 /** Of all batches together: some 50 MB. Batches that were searched longest ago are forgotten first, and read again when asked. */

@@ -1,6 +1,6 @@
 // Figures in the text form of Prometheus: what this process has answered, and how much work there is. The second part is read
 // from counters and small tables when somebody looks, so it costs nothing in between and is the same from every process.
-import type { WorkFigures } from '../db/view-metrics.ts'
+import type { WorkFigures } from '../db/views/metrics.ts'
 
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000]
 

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Json } from '../domain/json.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { problem } from './problem.ts'
+import { problemSchema } from './problem.ts'
 import { type Route, TAGS } from './route.ts'
 
-export type JsonObject = { [key: string]: Json }
+export type OpenApiObject = { [key: string]: Json }
 
 /** Refusals that need no mention in each route. */
 function commonErrors(route: Route): ErrorCode[] {
@@ -33,14 +33,14 @@ function commonErrors(route: Route): ErrorCode[] {
 export const errorsOf = (route: Route): ReadonlySet<ErrorCode> =>
   new Set([...route.errors, ...commonErrors(route)])
 
-export function openApiDocument(routes: readonly Route[]): JsonObject {
-  const components: JsonObject = {}
-  const paths: Record<string, JsonObject> = {}
+export function openApiDocument(routes: readonly Route[]): OpenApiObject {
+  const components: OpenApiObject = {}
+  const paths: Record<string, OpenApiObject> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, components)
   }
-  schemaOf(problem, 'output', components)
+  schemaOf(problemSchema, 'output', components)
   const inOrder = Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))
   return {
     openapi: '3.1.0',
@@ -62,7 +62,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
   }
 }
 
-function operationOf(route: Route, components: JsonObject): JsonObject {
+function operationOf(route: Route, components: OpenApiObject): OpenApiObject {
   const { operation, summary, about, tag, rule, creates, comparesState } = route
   const said = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
   const parameters = [
@@ -83,7 +83,7 @@ function operationOf(route: Route, components: JsonObject): JsonObject {
   }
 }
 
-const headerOf = (name: string, description: string): JsonObject => ({
+const headerOf = (name: string, description: string): OpenApiObject => ({
   name,
   in: 'header',
   required: false,
@@ -94,10 +94,10 @@ const headerOf = (name: string, description: string): JsonObject => ({
 function parametersOf(
   schema: z.ZodType,
   place: 'path' | 'query',
-  components: JsonObject,
-): JsonObject[] {
+  components: OpenApiObject,
+): OpenApiObject[] {
   const { properties = {}, required = [] } = schemaOf(schema, 'input', components) as {
-    properties?: Record<string, JsonObject>
+    properties?: Record<string, OpenApiObject>
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
@@ -109,7 +109,7 @@ function parametersOf(
   }))
 }
 
-function bodyOf(route: Route, components: JsonObject): JsonObject {
+function bodyOf(route: Route, components: OpenApiObject): OpenApiObject {
   const type = route.takes === 'upload' ? 'multipart/form-data' : 'application/json'
   return {
     required: !route.body.safeParse({}).success,
@@ -117,8 +117,8 @@ function bodyOf(route: Route, components: JsonObject): JsonObject {
   }
 }
 
-function responsesOf(route: Route, components: JsonObject): JsonObject {
-  const responses: JsonObject = {}
+function responsesOf(route: Route, components: OpenApiObject): OpenApiObject {
+  const responses: OpenApiObject = {}
   for (const [status, schema] of Object.entries(route.answers)) {
     const type = route.gives ?? 'application/json'
     responses[status] = {
@@ -137,7 +137,11 @@ function responsesOf(route: Route, components: JsonObject): JsonObject {
 }
 
 /** The schema as JSON Schema; those with an id go to the components and are referred to. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: JsonObject): JsonObject {
+function schemaOf(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+  components: OpenApiObject,
+): OpenApiObject {
   const made = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
@@ -146,10 +150,10 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', components: JsonObj
         Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
       }
     },
-  }) as JsonObject
-  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as JsonObject
-  for (const [name, definition] of Object.entries($defs as JsonObject)) {
-    const { id: __, ...inner } = definition as JsonObject
+  }) as OpenApiObject
+  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as OpenApiObject
+  for (const [name, definition] of Object.entries($defs as OpenApiObject)) {
+    const { id: __, ...inner } = definition as OpenApiObject
     components[name] ??= inner
   }
   if (typeof id !== 'string') return rest

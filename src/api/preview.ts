@@ -2,7 +2,7 @@
 // hands the scheduler's function in when it puts the roles together, because roles do not import each other; without a scheduler
 // beside it the API says so. The shape is the one that `previewSource` of the scheduler gives, and the one that is answered.
 import type { Json } from '../domain/json.ts'
-import type { Runbook } from '../domain/runbook.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 
 /** How many there are, and the first of them. */
 interface Some<T> {
@@ -43,7 +43,7 @@ export interface PreviewResult {
     readonly leavers: Some<InBatch>
     readonly missing: number
     readonly refreshed: number
-    readonly held: Some<{
+    readonly reviews: Some<{
       readonly kind: string
       readonly cause: string
       readonly key: string
@@ -54,4 +54,4 @@ export interface PreviewResult {
   }
 }
 
-export type Preview = (runbook: Runbook, signal: AbortSignal) => Promise<PreviewResult>
+export type PreviewQuery = (runbook: Runbook, signal: AbortSignal) => Promise<PreviewResult>

@@ -5,7 +5,7 @@ import { isTransient } from '../db/transient.ts'
 import { ERRORS, type ErrorCode, type ErrorDetails, MatoolkitError, sentenceOf } from '../errors.ts'
 
 /** One mistake of several: in a request, a runbook or a member file. */
-export const fault = z
+export const faultSchema = z
   .strictObject({
     path: z.string().optional().meta({ description: 'Where in the request.' }),
     line: z.int().optional(),
@@ -16,9 +16,9 @@ export const fault = z
     message: z.string(),
   })
   .meta({ id: 'Fault' })
-export type Fault = z.input<typeof fault>
+export type RequestFault = z.input<typeof faultSchema>
 
-export const problem = z
+export const problemSchema = z
   .strictObject({
     type: z.string(),
     title: z.string(),
@@ -27,20 +27,25 @@ export const problem = z
     detail: z.string().meta({ description: 'What is wrong and what to do next.' }),
     requestId: z.string(),
     details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
-    faults: z.array(fault).optional(),
+    faults: z.array(faultSchema).optional(),
     faultCount: z.int().optional().meta({ description: 'Of which `faults` lists the first.' }),
   })
   .meta({ id: 'Problem' })
-export type Problem = z.input<typeof problem>
+export type HttpProblem = z.input<typeof problemSchema>
 
 export const FAULTS_LISTED_MAX = 100
 
 /** A coded error with a list of mistakes. */
 export class ManyFaults extends MatoolkitError {
-  readonly faults: readonly Fault[]
+  readonly faults: readonly RequestFault[]
   readonly faultCount: number
 
-  constructor(code: ErrorCode, details: ErrorDetails, faults: readonly Fault[], count?: number) {
+  constructor(
+    code: ErrorCode,
+    details: ErrorDetails,
+    faults: readonly RequestFault[],
+    count?: number,
+  ) {
     super(code, details)
     this.faults = faults.slice(0, FAULTS_LISTED_MAX)
     this.faultCount = count ?? faults.length
@@ -66,7 +71,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available',
 }
 
-export function problemOf(error: MatoolkitError, requestId: string): Problem {
+export function problemOf(error: MatoolkitError, requestId: string): HttpProblem {
   const { code, details } = error
   const { http } = ERRORS[code]
   return {

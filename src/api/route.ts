@@ -5,16 +5,16 @@ import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { Json } from '../domain/json.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Actor } from './actor.ts'
 import type { EventFeed } from './event-feed.ts'
-import type { FailureLook } from './failure-look.ts'
+import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
-import type { Preview } from './preview.ts'
+import type { PreviewQuery } from './preview.ts'
 
 /** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
-export type Rule = 'anonymous' | 'reader' | 'admin'
+export type AccessRule = 'anonymous' | 'reader' | 'admin'
 
 export const TAGS = ['runbooks', 'batches', 'members', 'audit', 'service'] as const
 export type Tag = (typeof TAGS)[number]
@@ -23,20 +23,20 @@ export type Tag = (typeof TAGS)[number]
 export interface Services {
   readonly bus: Pick<Bus, 'deadLetters'>
   /** Asks a data source; the scheduler's, handed in because roles do not import each other. */
-  readonly preview: Preview | null
+  readonly preview: PreviewQuery | null
   readonly events: EventFeed
   readonly memberSearch: MemberSearch
-  readonly failureLook: FailureLook
+  readonly failureLook: FailureCache
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }
 
-export interface Ask<P, Q, B> {
+export interface RouteRequest<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
   /** In a change: inside its transaction. */
-  readonly door: Door
+  readonly engine: Engine
   readonly services: Services
   readonly by: Actor
   readonly now: Date
@@ -48,9 +48,9 @@ export interface Ask<P, Q, B> {
   readonly signal: AbortSignal
 }
 
-export type Answers = Readonly<Record<number, z.ZodType>>
+export type ResponseSchemas = Readonly<Record<number, z.ZodType>>
 
-export type Reply<A extends Answers> = {
+export type RouteReply<A extends ResponseSchemas> = {
   [S in keyof A & number]: {
     readonly status: S
     readonly body: z.input<A[S]>
@@ -63,7 +63,7 @@ export type Reply<A extends Answers> = {
 }[keyof A & number]
 
 /** What the audit row of a change says besides who, when and from where. */
-export interface Noted {
+export interface AuditNote {
   readonly subject: string
   readonly reason?: string | null
   readonly before?: Json
@@ -71,7 +71,9 @@ export interface Noted {
 }
 
 /** `noted` is null when nothing was changed: a dry run, or a state that was so already. */
-export type ChangeReply<A extends Answers> = Reply<A> & { readonly noted: Noted | null }
+export type ChangeReply<A extends ResponseSchemas> = RouteReply<A> & {
+  readonly noted: AuditNote | null
+}
 
 interface Described {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -81,7 +83,7 @@ interface Described {
   readonly tag: Tag
   readonly summary: string
   readonly about?: string
-  readonly rule: Rule
+  readonly rule: AccessRule
   /** Codes of refusals of its own; those that every route can give are added by its kind and rule. */
   readonly errors?: readonly ErrorCode[]
   /** A route that creates takes an `Idempotency-Key`. */
@@ -102,13 +104,15 @@ interface Schemas<P, Q, B, A> {
 
 type In<T> = T extends z.ZodType ? z.output<T> : never
 
-interface ReadRoute<P, Q, B, A extends Answers> extends Described, Schemas<P, Q, B, A> {
+interface ReadRoute<P, Q, B, A extends ResponseSchemas> extends Described, Schemas<P, Q, B, A> {
   /** It shows data of the people who are moved, so reading it is audited. */
   readonly isPersonal?: true
-  handle(ask: Ask<In<P>, In<Q>, In<B>>): Promise<Reply<NoInfer<A>>>
+  handle(ask: RouteRequest<In<P>, In<Q>, In<B>>): Promise<RouteReply<NoInfer<A>>>
 }
 
-interface ChangeRoute<P, Q, B, A extends Answers, R> extends Described, Schemas<P, Q, B, A> {
+interface ChangeRoute<P, Q, B, A extends ResponseSchemas, R>
+  extends Described,
+    Schemas<P, Q, B, A> {
   readonly rule: 'admin'
   /** What the audit calls it: `batch.cancel`. */
   readonly action: string
@@ -118,8 +122,8 @@ interface ChangeRoute<P, Q, B, A extends Answers, R> extends Described, Schemas<
    */
   readonly inChunks?: true
   /** What takes its time and changes nothing, such as reading a file: before the transaction begins. */
-  prepare?(ask: Ask<In<P>, In<Q>, In<B>>): Promise<R>
-  handle(ask: Ask<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeReply<NoInfer<A>>>
+  prepare?(ask: RouteRequest<In<P>, In<Q>, In<B>>): Promise<R>
+  handle(ask: RouteRequest<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeReply<NoInfer<A>>>
 }
 
 export interface GivenReply {
@@ -128,7 +132,7 @@ export interface GivenReply {
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly cut?: AbortSignal
-  readonly noted?: Noted | null
+  readonly noted?: AuditNote | null
 }
 
 export interface Route extends Described {
@@ -136,28 +140,32 @@ export interface Route extends Described {
   readonly params: z.ZodType
   readonly query: z.ZodType
   readonly body: z.ZodType
-  readonly answers: Answers
+  readonly answers: ResponseSchemas
   /** Null for a route that changes nothing. */
   readonly action: string | null
   readonly inChunks?: true
   readonly isPersonal: boolean
   // Methods and not properties: they were typed by the very schemas that read the request, and methods may be narrower.
-  prepare?(ask: Ask<unknown, unknown, unknown>): Promise<unknown>
-  handle(ask: Ask<unknown, unknown, unknown>, prepared?: unknown): Promise<GivenReply>
+  prepare?(ask: RouteRequest<unknown, unknown, unknown>): Promise<unknown>
+  handle(ask: RouteRequest<unknown, unknown, unknown>, prepared?: unknown): Promise<GivenReply>
 }
 
 const NOTHING = z.strictObject({})
 type Nothing = typeof NOTHING
 
-export function read<A extends Answers, P = Nothing, Q = Nothing, B = Nothing>(
+export function read<A extends ResponseSchemas, P = Nothing, Q = Nothing, B = Nothing>(
   route: ReadRoute<P, Q, B, A>,
 ): Route {
   return completed({ ...route, action: null, isPersonal: route.isPersonal ?? false })
 }
 
-export function change<A extends Answers, P = Nothing, Q = Nothing, B = Nothing, R = undefined>(
-  route: ChangeRoute<P, Q, B, A, R>,
-): Route {
+export function change<
+  A extends ResponseSchemas,
+  P = Nothing,
+  Q = Nothing,
+  B = Nothing,
+  R = undefined,
+>(route: ChangeRoute<P, Q, B, A, R>): Route {
   return completed({ ...route, isPersonal: false })
 }
 

@@ -6,14 +6,14 @@ import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
-import { HELD_ROUTES } from './routes/held.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
+import { HELD_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
-import { type Surroundings, serviceRoutes } from './routes/service.ts'
+import { type ServiceContext, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
@@ -21,7 +21,7 @@ import { STORY_ROUTES } from './routes/story.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
 
-export function allRoutes(around: Omit<Surroundings, 'routes'>): readonly Route[] {
+export function allRoutes(around: Omit<ServiceContext, 'routes'>): readonly Route[] {
   const routes: Route[] = [
     ...RUNBOOK_ROUTES,
     ...AUTOMATION_ROUTES,

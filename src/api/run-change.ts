@@ -2,6 +2,7 @@
 // answer asks again with the same Idempotency-Key and gets it, without anything being done twice.
 import { type AuditEntry, insertAudit } from '../db/audit.ts'
 import type { Queryable } from '../db/db.ts'
+import { dbWithin } from '../db/db-within.ts'
 import {
   claimKey,
   findAnswer,
@@ -9,11 +10,10 @@ import {
   type StoredAnswer,
   storeAnswer,
 } from '../db/idempotency.ts'
-import { joined } from '../db/joined.ts'
 import type { Json } from '../domain/json.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError } from '../errors.ts'
-import type { Ask, GivenReply, Route } from './route.ts'
+import type { GivenReply, Route, RouteRequest } from './route.ts'
 
 /** An answer as it goes out: its body becomes JSON, or is a text of another content type. */
 export interface SentReply {
@@ -24,7 +24,7 @@ export interface SentReply {
 }
 
 /** Who, when and from where, for the audit. */
-export type Caller = Pick<
+export type AuditedCaller = Pick<
   AuditEntry,
   'at' | 'actor' | 'actorName' | 'source' | 'clientApp' | 'requestId'
 >
@@ -38,17 +38,19 @@ export function sentOf(route: Route, reply: GivenReply): SentReply {
 /** A change of any kind. */
 export async function runChange(
   route: Route,
-  door: Door,
-  ask: Omit<Ask<unknown, unknown, unknown>, 'door'>,
-  caller: Caller,
+  engine: Engine,
+  ask: Omit<RouteRequest<unknown, unknown, unknown>, 'engine'>,
+  caller: AuditedCaller,
   keyed: KeyedCall | null,
 ): Promise<SentReply> {
   // Asked first: a call that was answered is answered again, whatever has become of what it was about.
-  const stored = keyed && (await findAnswer(door.db, keyed))
+  const stored = keyed && (await findAnswer(engine.db, keyed))
   if (stored) return answeredBefore(keyed, stored)
-  const prepared = await route.prepare?.({ ...ask, door })
+  const prepared = await route.prepare?.({ ...ask, engine })
   const ready: Ready = { route, ask, prepared }
-  return route.inChunks ? runInChunks(ready, door, caller) : runInOne(ready, door, caller, keyed)
+  return route.inChunks
+    ? runInChunks(ready, engine, caller)
+    : runInOne(ready, engine, caller, keyed)
 }
 
 function answeredBefore({ key, requestHash }: KeyedCall, stored: StoredAnswer): SentReply {
@@ -59,18 +61,18 @@ function answeredBefore({ key, requestHash }: KeyedCall, stored: StoredAnswer): 
 
 interface Ready {
   readonly route: Route
-  readonly ask: Omit<Ask<unknown, unknown, unknown>, 'door'>
+  readonly ask: Omit<RouteRequest<unknown, unknown, unknown>, 'engine'>
   readonly prepared: unknown
 }
 
 async function runInChunks(
   { route, ask, prepared }: Ready,
-  door: Door,
-  caller: Caller,
+  engine: Engine,
+  caller: AuditedCaller,
 ): Promise<SentReply> {
   const { params, query, body } = ask
   if (!isDryRun(body)) {
-    await insertAudit(door.db, {
+    await insertAudit(engine.db, {
       ...caller,
       action: `${route.action} begun`,
       subject: route.operation,
@@ -78,8 +80,8 @@ async function runInChunks(
       after: { params, query, body } as unknown as Json,
     })
   }
-  const reply = await route.handle({ ...ask, door }, prepared)
-  await note(door.db, route, caller, reply)
+  const reply = await route.handle({ ...ask, engine }, prepared)
+  await note(engine.db, route, caller, reply)
   return sentOf(route, reply)
 }
 
@@ -89,7 +91,7 @@ const isDryRun = (body: unknown): boolean => (body as { readonly dryRun?: unknow
 async function note(
   db: Queryable,
   { action }: Route,
-  caller: Caller,
+  caller: AuditedCaller,
   { noted }: GivenReply,
 ): Promise<void> {
   if (!noted) return
@@ -99,15 +101,15 @@ async function note(
 
 function runInOne(
   { route, ask, prepared }: Ready,
-  door: Door,
-  caller: Caller,
+  engine: Engine,
+  caller: AuditedCaller,
   keyed: KeyedCall | null,
 ): Promise<SentReply> {
-  return door.db.transaction(async (tx) => {
+  return engine.db.transaction(async (tx) => {
     const stored = keyed && (await claimKey(tx, keyed, caller.at))
     if (stored) return answeredBefore(keyed, stored)
-    const inside = { ...door, db: joined(tx, door.db.kind) }
-    const reply = await route.handle({ ...ask, door: inside }, prepared)
+    const inside = { ...engine, db: dbWithin(tx, engine.db.kind) }
+    const reply = await route.handle({ ...ask, engine: inside }, prepared)
     const sent = sentOf(route, reply)
     await note(tx, route, caller, reply)
     if (keyed) await storeAnswer(tx, keyed, sent.status, sent as unknown as Json)

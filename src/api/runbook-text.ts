@@ -1,11 +1,18 @@
 // A runbook's text as a caller sends it: read, or refused with everything that is wrong with it.
-import { type Problem, type Runbook, readRunbook } from '../domain/runbook.ts'
-import { type Fault, ManyFaults } from './problem.ts'
+import { type Runbook, type RunbookProblem, readRunbook } from '../domain/runbook/read.ts'
+import { ManyFaults, type RequestFault } from './problem.ts'
 
 /** A runbook may have 1 MB; in JSON its line ends and quotes take two characters each. */
 export const YAML_CHARS_MAX = 1_100_000
 
-export const faultOf = ({ code, severity, message, line, column, path }: Problem): Fault => ({
+export const faultOf = ({
+  code,
+  severity,
+  message,
+  line,
+  column,
+  path,
+}: RunbookProblem): RequestFault => ({
   code,
   severity,
   message,

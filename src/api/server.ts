@@ -5,18 +5,18 @@ import type { Socket } from 'node:net'
 import multipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { answerRequest } from './answer-request.ts'
-import { LookNotes } from './look-notes.ts'
 import type { Meter } from './metrics.ts'
 import { asCoded, problemOf } from './problem.ts'
 import { type Budget, budgetOf } from './rate.ts'
+import { ReadAudit } from './read-audit.ts'
 import type { Route, Services } from './route.ts'
 import { corsHeaders, SECURITY_HEADERS } from './security-headers.ts'
-import type { ReadPolicy, SignIn } from './sign-in.ts'
-import { requireLocalHost } from './sign-in-local.ts'
+import { requireLocalHost } from './sign-in/local.ts'
+import type { ReadPolicy, SignInMethod } from './sign-in/sign-in.ts'
 import { uploadReader } from './upload.ts'
 
 const JSON_BYTES_MAX = 2 * 1024 * 1024
@@ -40,11 +40,11 @@ export interface Limits {
 
 export interface ServerOptions {
   readonly routes: readonly Route[]
-  readonly door: Door
+  readonly engine: Engine
   readonly clock: Clock
   readonly log: Log
   readonly services: Services
-  readonly signIn: SignIn
+  readonly signIn: SignInMethod
   readonly readPolicy: ReadPolicy
   /** How many proxies in front of us may say where a request came from. */
   readonly trustedHops: number
@@ -56,14 +56,14 @@ export interface ServerOptions {
 }
 
 /** What the requests share. */
-export interface Desk extends ServerOptions {
+export interface ServerContext extends ServerOptions {
   readonly budgets: { readonly reads: Budget; readonly writes: Budget; readonly refused: Budget }
   readonly uploads: ReturnType<typeof uploadReader>
-  readonly looks: LookNotes
+  readonly looks: ReadAudit
 }
 
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const desk: Desk = {
+  const desk: ServerContext = {
     ...options,
     budgets: {
       reads: budgetOf(options.limits.readsPerMin),
@@ -71,7 +71,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       refused: budgetOf(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
-    looks: new LookNotes(options.door.db),
+    looks: new ReadAudit(options.engine.db),
   }
   const server = fastify({
     bodyLimit: JSON_BYTES_MAX,
@@ -106,7 +106,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID()
 
-function addHooks(server: FastifyInstance, desk: Desk): void {
+function addHooks(server: FastifyInstance, desk: ServerContext): void {
   const { signIn, corsOrigins, meter, clock } = desk
   server.addHook('onRequest', async (request, reply) => {
     meter.begin()
@@ -137,7 +137,7 @@ function addHooks(server: FastifyInstance, desk: Desk): void {
 const CALLER_GONE = 499
 
 function noteEnd(
-  { uploads, meter, log, stopping }: Desk,
+  { uploads, meter, log, stopping }: ServerContext,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -164,7 +164,7 @@ declare module 'fastify' {
   }
 }
 
-function register(server: FastifyInstance, desk: Desk, route: Route): void {
+function register(server: FastifyInstance, desk: ServerContext, route: Route): void {
   server.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -188,7 +188,7 @@ const patternOf = ({ path }: Route): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 
 function sendProblem(
-  { log, corsOrigins }: Desk,
+  { log, corsOrigins }: ServerContext,
   thrown: unknown,
   request: FastifyRequest,
   reply: FastifyReply,

@@ -22,12 +22,12 @@ export const version = z
 export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 
 /** Names as runbooks spell them; compared without case. */
-export const name = z
+export const nameText = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'must be letters, digits, "-" and "_", at most 63')
 
 /** `a,b,c` in a query. */
-export const listOf = <const T extends readonly [string, ...string[]]>(choices: T) =>
+export const commaSeparated = <const T extends readonly [string, ...string[]]>(choices: T) =>
   z
     .string()
     .max(500)
@@ -51,10 +51,10 @@ export const instant = z.iso
 export const reason = z.string().trim().min(1).max(1_000)
 
 /** In answers: a Date inside, ISO-8601 in UTC on the wire. */
-export const time = z.date()
-export const maybeTime = z.date().nullable()
-export const maybeText = z.string().nullable()
-export const count = z.int().min(0)
+export const dateTime = z.date()
+export const nullableDateTime = z.date().nullable()
+export const nullableText = z.string().nullable()
+export const wholeCount = z.int().min(0)
 
 export const json = z.json()
 
@@ -73,7 +73,7 @@ export const paging = {
 export const pageOf = <const N extends string, T extends z.ZodType>(rows: N, row: T) =>
   z.strictObject({
     ...({ [rows]: z.array(row) } as { [K in N]: z.ZodArray<T> }),
-    total: count.meta({ description: 'Of all pages.' }),
+    total: wholeCount.meta({ description: 'Of all pages.' }),
     isTotalExact: z.boolean().meta({ description: 'False when there are more than `total`.' }),
     next: z.string().nullable().meta({ description: 'The cursor of the next page.' }),
   })

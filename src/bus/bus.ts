@@ -57,9 +57,9 @@ type SendOf<T extends MessageType> = {
   /** Nobody gets it from then on; it goes to the dead letters. */
   readonly expiresAt?: Date
 }
-export type Send = { [T in MessageType]: SendOf<T> }[MessageType]
+export type OutgoingMessage = { [T in MessageType]: SendOf<T> }[MessageType]
 
-export interface Received {
+export interface ReceivedMessage {
   readonly topic: Topic
   readonly messageId: string
   /** The MessageType property. Foreign senders may leave it out. */
@@ -70,11 +70,11 @@ export interface Received {
   /** 1 the first time. */
   readonly deliveryCount: number
   readonly enqueuedAt: Date
-  readonly lease: Lease
+  readonly lease: MessageLease
 }
 
 /** Proof that the message is ours for now. Opaque: only the transport that gave it looks inside. */
-export interface Lease {
+export interface MessageLease {
   readonly sequence: string
   readonly token: string
 }
@@ -83,17 +83,21 @@ export interface Bus {
   /** How long a received message is its consumer's own. Renewing starts it anew: do so well before. */
   readonly leaseMs: number
   /** Durable when it returns. Messages whose id was sent in the last ten minutes are dropped in silence. */
-  publish(messages: readonly Send[]): Promise<void>
+  publish(messages: readonly OutgoingMessage[]): Promise<void>
   /** Up to `limit` messages, leased for `leaseMs`; none when there are none right now. */
-  receive(subscription: Subscription, limit: number): Promise<Received[]>
+  receive(subscription: Subscription, limit: number): Promise<ReceivedMessage[]>
   /** Done with these. Returns those whose lease was lost: they come again, to this consumer or another. */
-  settle(messages: readonly Received[]): Promise<Received[]>
+  ack(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
   /** Gives them back, each counted as one delivery. With `delayMs` they come again no sooner, where the transport can. */
-  abandon(messages: readonly Received[], delayMs?: number): Promise<void>
+  abandon(messages: readonly ReceivedMessage[], delayMs?: number): Promise<void>
   /** A fresh lease. Returns those whose lease was lost. */
-  renew(messages: readonly Received[]): Promise<Received[]>
+  renew(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
   /** Puts them aside for a person. Those whose lease was lost are left to their new holder. */
-  deadLetter(messages: readonly Received[], reason: string, description: string): Promise<void>
+  deadLetter(
+    messages: readonly ReceivedMessage[],
+    reason: string,
+    description: string,
+  ): Promise<void>
   readonly deadLetters: DeadLetters
   /** Calls `heard` when messages may have come. Hints get lost and come for nothing: only ever look sooner because of one. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>

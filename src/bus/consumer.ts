@@ -7,14 +7,14 @@
 // while it still works on them would have two consumers do the same thing at the same time.
 import type { Clock } from '../clock.ts'
 import { everyLoop, type Service } from '../service.ts'
-import type { Bus, Received, Subscription } from './bus.ts'
+import type { Bus, ReceivedMessage, Subscription } from './bus.ts'
 
-export type Outcome =
-  | 'settle'
+export type MessageOutcome =
+  | 'ack'
   | 'abandon'
   | { readonly deadLetter: string; readonly description: string }
 
-export interface Signals {
+export interface HandlerSignals {
   /** The consumer is asked to stop: begin nothing new, answer `abandon` for what was not begun. */
   readonly stopping: AbortSignal
   /** A message of this chunk is no longer ours: somebody else may be given it. */
@@ -23,9 +23,9 @@ export interface Signals {
 
 /** One outcome per message, in their order. Throwing gives the whole chunk back. */
 export type Handler = (
-  messages: readonly Received[],
-  signals: Signals,
-) => Promise<readonly Outcome[]>
+  messages: readonly ReceivedMessage[],
+  signals: HandlerSignals,
+) => Promise<readonly MessageOutcome[]>
 
 export interface ConsumerOptions {
   readonly name: string
@@ -41,7 +41,7 @@ export interface ConsumerOptions {
   /** A handler that threw, a bus that did not answer. The consumer carries on. */
   readonly onError: (error: unknown) => void
   /** Messages that were handled, but whose lease had ended: they will be handled again. */
-  readonly onLost?: (messages: readonly Received[]) => void
+  readonly onLost?: (messages: readonly ReceivedMessage[]) => void
 }
 
 export interface Consumer extends Service {
@@ -109,9 +109,9 @@ async function runOnce(options: ConsumerOptions, stopping: AbortSignal): Promise
 /** Runs the handler and keeps the leases alive meanwhile. A handler that throws has given every message back. */
 async function handleUnderLease(
   options: ConsumerOptions,
-  messages: readonly Received[],
+  messages: readonly ReceivedMessage[],
   stopping: AbortSignal,
-): Promise<readonly Outcome[]> {
+): Promise<readonly MessageOutcome[]> {
   const done = new AbortController()
   const leaseLost = new AbortController()
   const renewing = keepRenewing(options, messages, done.signal, leaseLost)
@@ -130,7 +130,7 @@ async function handleUnderLease(
 
 async function keepRenewing(
   { bus, clock, onError }: ConsumerOptions,
-  messages: readonly Received[],
+  messages: readonly ReceivedMessage[],
   done: AbortSignal,
   leaseLost: AbortController,
 ): Promise<void> {
@@ -169,14 +169,14 @@ function insistingOn({ bus, clock, onError }: ConsumerOptions, stopping: AbortSi
 
 async function carryOut(
   options: ConsumerOptions,
-  messages: readonly Received[],
-  outcomes: readonly Outcome[],
+  messages: readonly ReceivedMessage[],
+  outcomes: readonly MessageOutcome[],
   stopping: AbortSignal,
 ): Promise<void> {
   const { bus, onLost } = options
   const insist = insistingOn(options, stopping)
-  const settled = messages.filter((_, index) => outcomes[index] === 'settle')
-  const lost = settled.length > 0 ? await insist(() => bus.settle(settled)) : []
+  const settled = messages.filter((_, index) => outcomes[index] === 'ack')
+  const lost = settled.length > 0 ? await insist(() => bus.ack(settled)) : []
   if (lost.length > 0) onLost?.(lost)
   if (settled.length === messages.length) return
   const others = messages.map((message, index) => ({
@@ -189,7 +189,7 @@ async function carryOut(
     const { outcome, delayMs } = first!
     const same = [first!, ...rest].map(({ message }) => message)
     if (outcome === 'abandon') await insist(() => bus.abandon(same, delayMs))
-    else if (outcome !== 'settle') {
+    else if (outcome !== 'ack') {
       await insist(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
     }
   }

@@ -1,20 +1,20 @@
 // Sending as part of a transaction: the message exists when the transaction commits and never existed when it rolls back.
 // The outbox table is the queue of the postgres transport (sql/002_bus.sql), so nothing has to carry messages anywhere.
 // Two statements per thousand messages: ids are remembered and repeated ones drop out; the rest is stored and consumers are told.
-import { columns, idArray, time } from '../db/columns.ts'
+import { columns, idsParam, timeParam } from '../db/columns.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import {
   DUPLICATE_WINDOW_MS,
   MESSAGE_MAX_BYTES,
-  type Send,
+  type OutgoingMessage,
   type Subscription,
   TIME_TO_LIVE_MAX_MS,
   type Topic,
   workerJobs,
 } from './bus.ts'
-import { joined, openParcels, type Parcel, pack, parcelOf } from './parcels.ts'
+import { type Bundle, bundleOf, joinLines, openBundles, packBundles } from './postgres/bundles.ts'
 
 export const HINT_CHANNEL = 'matoolkit_messages'
 const STATEMENT_MAX_ROWS = 1_000
@@ -34,7 +34,11 @@ export interface OutboxRow {
 }
 
 /** Stores the messages in the caller's transaction and returns how many were new. */
-export async function enqueue(tx: Tx, messages: readonly Send[], now: Date): Promise<number> {
+export async function enqueue(
+  tx: Tx,
+  messages: readonly OutgoingMessage[],
+  now: Date,
+): Promise<number> {
   return enqueueRows(
     tx,
     messages.map((message) => rowOf(message, now)),
@@ -46,7 +50,11 @@ export async function enqueue(tx: Tx, messages: readonly Send[], now: Date): Pro
  * For messages whose ids this very transaction makes new, as a job's is by the guarded move of its step: nobody can have sent them
  * before, so nothing is compared and nothing remembered. That was more than half of what sending a job cost.
  */
-export async function enqueueNew(tx: Tx, messages: readonly Send[], now: Date): Promise<void> {
+export async function enqueueNew(
+  tx: Tx,
+  messages: readonly OutgoingMessage[],
+  now: Date,
+): Promise<void> {
   const rows = messages.map((message) => rowOf(message, now))
   for (const part of partsOf(rows)) await store(tx, part, now)
 }
@@ -107,19 +115,19 @@ const STORE = `
   select count(pg_notify($12, address)) as hints from unnest($13::text[]) as address`
 
 async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<void> {
-  const parcels = pack(rows)
-  const bodies = parcels.map((parcel) => joined(parcel.bodies))
+  const bundles = packBundles(rows)
+  const bodies = bundles.map((bundle) => joinLines(bundle.bodies))
   const separator = separatorOf(bodies)
   const [topics, subscriptions, ids, types, workers, sizes, visible, expires] = columns(
-    parcels,
+    bundles,
     ({ envelope }) => envelope.topic,
     ({ envelope }) => envelope.subscription,
-    (parcel) => joined(parcel.ids),
+    (bundle) => joinLines(bundle.ids),
     ({ envelope }) => envelope.message_type,
     ({ envelope }) => envelope.worker_id,
-    (parcel) => parcel.ids.length,
-    ({ envelope }) => time(envelope.visible_at),
-    ({ envelope }) => time(envelope.expires_at),
+    (bundle) => bundle.ids.length,
+    ({ envelope }) => timeParam(envelope.visible_at),
+    ({ envelope }) => timeParam(envelope.expires_at),
   )
   await tx.query(STORE, [
     now,
@@ -134,13 +142,13 @@ async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<voi
     visible,
     expires,
     HINT_CHANNEL,
-    addressesToHint(parcels, now),
+    addressesToHint(bundles, now),
   ])
 }
 
 /** Messages for later give no hint: nobody could take them yet. */
-function addressesToHint(parcels: readonly Parcel[], now: Date): string[] {
-  const visible = parcels.filter(({ envelope }) => envelope.visible_at <= now)
+function addressesToHint(bundles: readonly Bundle[], now: Date): string[] {
+  const visible = bundles.filter(({ envelope }) => envelope.visible_at <= now)
   return [...new Set(visible.map(({ envelope }) => `${envelope.topic}/${envelope.subscription}`))]
 }
 
@@ -158,7 +166,7 @@ function separatorOf(bodies: readonly string[]): string {
   return separator
 }
 
-function rowOf(message: Send, now: Date): OutboxRow {
+function rowOf(message: OutgoingMessage, now: Date): OutboxRow {
   const { topic, messageId, type, workerId = null } = message
   if (!MESSAGE_ID.test(messageId)) throw new MatoolkitError('MESSAGE_ID_INVALID', { messageId })
   if (workerId === null ? topic === 'worker-jobs' : !WORKER_ID.test(workerId)) {
@@ -213,15 +221,15 @@ export async function withdraw(
       [topic, messageIds],
     )
     const rows = found.map(({ id }) => id)
-    const opened = await openParcels(tx, rows, FREE)
+    const opened = await openBundles(tx, rows, FREE)
     const gone = await tx.query<{ id: number; message_id: string }>(
       `delete from parcels where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${FREE}
        returning id, message_ids as message_id`,
-      [idArray([...rows, ...opened]), messageIds],
+      [idsParam([...rows, ...opened]), messageIds],
     )
     back.push(...gone.map(({ message_id }) => message_id))
     // Somebody may have opened a parcel in the same moment: what was in it is looked for again.
-    const seen = new Set([...gone.map(({ id }) => id), ...opened.map(parcelOf)])
+    const seen = new Set([...gone.map(({ id }) => id), ...opened.map(bundleOf)])
     if (rows.every((id) => seen.has(id))) return back
   }
 }

@@ -6,9 +6,9 @@ import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { redact } from '../redact.ts'
-import { isProblem, Refusal } from './refusal.ts'
+import { ApiRefusal, isProblem } from './api-refusal.ts'
 
-export interface ClientOptions {
+export interface ApiClientOptions {
   readonly apiUrl: string
   /** The access token to send; `isRefused` asks for another one than the last. Null when there is none. */
   token(isRefused: boolean): Promise<string | null>
@@ -21,7 +21,7 @@ export interface ClientOptions {
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-export interface Send {
+export interface RequestBody {
   readonly query?: Query
   readonly body?: Json
   readonly form?: FormData
@@ -34,7 +34,7 @@ export interface Send {
   readonly signal?: AbortSignal
 }
 
-export interface Answer<Body = Json> {
+export interface ApiResponse<Body = Json> {
   readonly status: number
   readonly body: Body
   readonly text: string
@@ -57,22 +57,26 @@ interface Payload {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-export class Client {
+export class AdminApiClient {
   readonly apiUrl: string
-  readonly #options: ClientOptions
+  readonly #options: ApiClientOptions
 
-  constructor(options: ClientOptions) {
+  constructor(options: ApiClientOptions) {
     this.#options = options
     this.apiUrl = options.apiUrl
   }
 
-  get = <Body = Json>(path: string, query?: Query, send: Send = {}): Promise<Answer<Body>> =>
+  get = <Body = Json>(
+    path: string,
+    query?: Query,
+    send: RequestBody = {},
+  ): Promise<ApiResponse<Body>> =>
     this.#ask<Body>('GET', path, { ...send, ...(query && { query }) })
-  post = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+  post = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
     this.#ask<Body>('POST', path, send)
-  put = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+  put = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
     this.#ask<Body>('PUT', path, send)
-  delete = <Body = Json>(path: string, send: Send = {}): Promise<Answer<Body>> =>
+  delete = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
     this.#ask<Body>('DELETE', path, send)
 
   /** An answer that goes on: it is read as it comes, until `signal` aborts or the server ends it. */
@@ -95,7 +99,7 @@ export class Client {
     return response.body as ReadableStream<Uint8Array>
   }
 
-  async #ask<Body>(method: Method, path: string, send: Send): Promise<Answer<Body>> {
+  async #ask<Body>(method: Method, path: string, send: RequestBody): Promise<ApiResponse<Body>> {
     const { clock, progress } = this.#options
     const done = new AbortController()
     if (progress) {
@@ -111,7 +115,7 @@ export class Client {
     }
   }
 
-  async #repeat<Body>(method: Method, path: string, send: Send): Promise<Answer<Body>> {
+  async #repeat<Body>(method: Method, path: string, send: RequestBody): Promise<ApiResponse<Body>> {
     const { clock, token: tokenOf } = this.#options
     const isRepeatable = method === 'GET' || send.isKeyed === true
     const key = send.isKeyed ? { 'idempotency-key': randomUUID() } : {}
@@ -142,7 +146,7 @@ export class Client {
   async #once(
     method: Method,
     path: string,
-    send: Send,
+    send: RequestBody,
     key: Readonly<Record<string, string>>,
     token: string | null,
   ): Promise<{ response: Response; text: string }> {
@@ -176,7 +180,7 @@ export class Client {
     }
   }
 
-  #payloadOf({ body, form }: Send): Payload {
+  #payloadOf({ body, form }: RequestBody): Payload {
     if (body !== undefined) {
       return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
     }
@@ -202,15 +206,15 @@ export class Client {
 
   #answerOf<Body>(
     { response, text }: { response: Response; text: string },
-    send: Send,
-  ): Answer<Body> {
+    send: RequestBody,
+  ): ApiResponse<Body> {
     const { status, headers } = response
     const isJson = /json/.test(headers.get('content-type') ?? '')
     const body = isJson ? parsed(text) : text
     if (response.ok || send.accepts?.includes(status)) {
       return { status, body: body as Body, text, etag: headers.get('etag') }
     }
-    if (isProblem(body)) throw new Refusal(body)
+    if (isProblem(body)) throw new ApiRefusal(body)
     throw new MatoolkitError('API_NOT_UNDERSTOOD', { url: this.apiUrl, status })
   }
 }

@@ -1,12 +1,12 @@
 // Events as they happen, from the API's stream: each one once and in order, also over connections that break. One request for as
 // long as it lasts, so that whoever watches for hours leaves one line in the audit and not thousands.
 import type { Clock } from '../clock.ts'
-import type { Client, Query } from './client.ts'
+import type { AdminApiClient, Query } from './client.ts'
 
 const COME_BACK_MS = 2_000
 
 export interface Listening {
-  readonly client: Client
+  readonly client: AdminApiClient
   readonly clock: Clock
   readonly query: Query
   /** The last event that is known. */

@@ -3,7 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
-import { type Io, printable } from './io.ts'
+import { type Io, printable } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
 

@@ -4,10 +4,10 @@ import type { AttemptRecord, Draft, EventRecord } from '../domain/decide/draft.t
 import { priorityOf } from '../domain/decide/send.ts'
 import type { Step } from '../domain/facts.ts'
 import { kinds, rowsOf } from './chunk.ts'
-import { columns, idArray, jsonText, lines, time } from './columns.ts'
+import { columns, idsParam, jsonText, lines, timeParam } from './columns.ts'
 import type { Tx } from './db.ts'
-import { moveRows } from './guard.ts'
-import { insertSteps, updatePlans, updateSteps } from './step-changes.ts'
+import { updateGuarded } from './guard.ts'
+import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 
 /**
  * Writes all of the draft but its messages. The statements are given to the connection all at once: it runs them in this order,
@@ -28,7 +28,7 @@ export async function writeRows(tx: Tx, draft: Draft): Promise<void> {
   const real = (id: number): number => (id < 0 ? ids.get(id)! : id)
   await Promise.all([
     updateSteps(tx, draft),
-    updatePlans(tx, draft),
+    updateDefinitions(tx, draft),
     replaceWaits(tx, draft, real),
     insertAttempts(tx, draft.batch.id, draft.now, draft.attempts),
     updateMembers(tx, draft),
@@ -40,7 +40,7 @@ async function replaceWaits(tx: Tx, draft: Draft, real: (id: number) => number):
   const gone = [...draft.changedWaits].filter((step) => draft.hadWait(step)).map(({ id }) => id)
   const deleted =
     gone.length > 0 &&
-    tx.query('delete from waits where step_id = any($1::bigint[])', [idArray(gone)])
+    tx.query('delete from waits where step_id = any($1::bigint[])', [idsParam(gone)])
   const waiting = [...draft.changedWaits].filter(({ wait }) => wait !== null)
   const inserted = waiting.length > 0 && insertWaits(tx, draft.batch.id, waiting, real)
   await Promise.all([deleted, inserted])
@@ -67,7 +67,7 @@ function insertWaits(
       ),
       ...kinds(
         waiting,
-        (s) => s.plan.workerId,
+        (s) => s.definition.workerId,
         (s) => s.wait!.what,
         priorityOf,
         (s) => s.wait!.since,
@@ -130,7 +130,7 @@ async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
 
 function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
   const members = [...draft.changedMembers]
-  return moveRows(
+  return updateGuarded(
     tx,
     'outputs',
     members.length,
@@ -149,7 +149,7 @@ function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
 }
 
 function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
-  return moveRows(
+  return updateGuarded(
     tx,
     'member moves',
     draft.changedMembers.size,
@@ -166,8 +166,8 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
       (m) => draft.memberStatusLoaded(m),
       (m) => m.status,
       (m) => JSON.stringify(m.outputs),
-      (m) => time(m.failedAt),
-      (m) => time(m.removedAt),
+      (m) => timeParam(m.failedAt),
+      (m) => timeParam(m.removedAt),
       (m) => m.removedBy,
       (m) => m.removalNumber,
       (m) => m.movedToBatchId,
@@ -177,7 +177,7 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
 
 async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedPhases.size === 0) return
-  await moveRows(
+  await updateGuarded(
     tx,
     'phase moves',
     draft.changedPhases.size,
@@ -200,11 +200,11 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
       (p) => draft.phaseStatusLoaded(p),
       (p) => p.status,
       (p) => p.skippedBecause,
-      (p) => time(p.dueAt),
-      (p) => time(p.dispatchedAt),
+      (p) => timeParam(p.dueAt),
+      (p) => timeParam(p.dispatchedAt),
       (p) => p.expandedThrough,
-      (p) => time(p.expandedAt),
-      (p) => time(p.completedAt),
+      (p) => timeParam(p.expandedAt),
+      (p) => timeParam(p.completedAt),
       (p) => p.fuseAcknowledged,
       (p) => p.steps.pending,
       (p) => p.steps.dispatched,
@@ -229,7 +229,7 @@ async function updateBatch(
   { batch, batchStatusLoaded, isBatchChanged }: Draft,
 ): Promise<void> {
   if (!isBatchChanged) return
-  await moveRows(
+  await updateGuarded(
     tx,
     'batch move',
     1,
@@ -267,11 +267,11 @@ async function updateBatch(
   )
 }
 
-async function addFailureMoves(tx: Tx, { batch, failureMoves }: Draft): Promise<void> {
-  if (failureMoves === 0) return
+async function addFailureMoves(tx: Tx, { batch, failureChanges }: Draft): Promise<void> {
+  if (failureChanges === 0) return
   await tx.query('update batches set failure_moves = failure_moves + $2 where id = $1', [
     batch.id,
-    failureMoves,
+    failureChanges,
   ])
 }
 

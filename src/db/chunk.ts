@@ -1,7 +1,7 @@
 // A chunk of rows on its way into a statement. What many of them share (a worker, a status, a time) travels once, as their kind: a
 // time costs the server as much to read as ten numbers do. And the arrays are taken apart in the list of a select, where that
 // costs half of what it does in `from`: there the server writes each of them down as a table first.
-import { columns, idArray, time } from './columns.ts'
+import { columns, idsParam, timeParam } from './columns.ts'
 
 type Shared = string | number | boolean | null | Date
 
@@ -28,12 +28,12 @@ export function kinds<Row>(rows: Iterable<Row>, ...picks: ((row: Row) => Shared)
     numbers.push(last)
   }
   return [
-    idArray(numbers),
+    idsParam(numbers),
     ...columns(
       found,
       ...picks.map((_, i) => (kind: Shared[]) => {
         const value = kind[i]!
-        return value instanceof Date ? time(value) : value
+        return value instanceof Date ? timeParam(value) : value
       }),
     ),
   ]

@@ -35,7 +35,7 @@ const repeated = <T extends string | number | boolean>(text: T, times: number): 
   times === 1 ? text : `${`${text},`.repeat(times - 1)}${text}`
 
 /** Ids, as one parameter. */
-export const idArray = (ids: readonly number[]): string => `{${ids.join(',')}}`
+export const idsParam = (ids: readonly number[]): string => `{${ids.join(',')}}`
 
 const SPECIAL = /["\\]/g
 
@@ -49,7 +49,7 @@ let lastMs = Number.NaN
 let lastText = ''
 
 /** Most times of a transaction are its own: the one that was written last is not written anew. */
-export function time(at: Date | null): string | null {
+export function timeParam(at: Date | null): string | null {
   if (at === null) return null
   const ms = at.getTime()
   if (ms !== lastMs) {

@@ -1,5 +1,5 @@
 // Jobs among the dead letters, from the side of the state: each is noticed once, by the engine, which settles its step.
-// What people do with dead letters (replay, discard) is the bus's own: src/bus/postgres-dead-letters.ts.
+// What people do with dead letters (replay, discard) is the bus's own: src/bus/postgres/dead-letters.ts.
 import type { Queryable } from './db.ts'
 
 export interface DeadJob {

@@ -2,7 +2,7 @@
 // or shared by those who change nothing but members of their own (engine/beside.ts). Statements after a lock see what its former
 // holder committed (READ COMMITTED).
 import type { Batch, Member, Phase, Variables } from '../domain/facts.ts'
-import { idArray, milliseconds, numbers } from './columns.ts'
+import { idsParam, milliseconds, numbers } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 
 const BATCH = `
@@ -152,7 +152,7 @@ export async function loadMembers(
               'removedAt', ${milliseconds('removed_at')}, 'removedBy', removed_by, 'removalNumber', removal_number,
               'movedToBatchId', moved_to_batch_id)) filter (where ${IS_OTHER}) as others
        from (select * from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS[lock]}) as m`,
-    [idArray(memberIds)],
+    [idsParam(memberIds)],
   )
   if (columns!.ids.length === 0) return []
   const { ids, keys } = columns!
@@ -196,7 +196,7 @@ export async function loadOwners(db: Queryable, stepIds: readonly number[]): Pro
   const [owners] = await db.query<{ ids: number[]; batchIds: number[]; memberIds: number[] }>(
     `select ${numbers('id', 'ids')}, ${numbers('batch_id', 'batchIds')}, ${numbers('coalesce(batch_member_id, 0)', 'memberIds')}
        from step_executions where id = any($1::bigint[])`,
-    [idArray(stepIds)],
+    [idsParam(stepIds)],
   )
   const { ids, batchIds, memberIds } = owners!
   return ids.map((id, i) => ({ id, batchId: batchIds[i]!, memberId: memberIds[i] || null }))

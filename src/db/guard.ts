@@ -7,7 +7,7 @@ export class GuardFailed extends Error {
 }
 
 /** Runs the update and throws unless it moved that many rows, by the server's own count. */
-export async function moveRows(
+export async function updateGuarded(
   tx: Tx,
   what: string,
   wanted: number,

@@ -1,10 +1,10 @@
 // What a tick needs to know of the batches and members of one runbook name, and what it writes of members' data. Members are read
 // in pages and narrow: an unchanged tick over 100,000 of them reads keys and hashes and writes none.
 import { chunksOf } from '../chunks.ts'
-import type { KnownBatch, KnownMember } from '../domain/detect.ts'
-import type { Past } from '../domain/detect-comers.ts'
+import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
+import type { PastMembership } from '../domain/detection/joiners.ts'
 import { MatoolkitError } from '../errors.ts'
-import { columns, idArray } from './columns.ts'
+import { columns, idsParam } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 
 const MEMBERS_PER_PAGE = 10_000
@@ -65,7 +65,7 @@ export async function loadKnownMembers(
          from batch_members
         where batch_id = any($1::bigint[]) and (batch_id, id) > ($2, $3)
         order by batch_id, id limit ${MEMBERS_PER_PAGE}`,
-      [idArray(batchIds), ...last],
+      [idsParam(batchIds), ...last],
     )
     for (const { key, removedAt, ...row } of rows)
       members.push({ ...row, key: key ?? row.folded, removedAtMs: removedAt ? +removedAt : 0 })
@@ -75,7 +75,10 @@ export async function loadKnownMembers(
 }
 
 /** Of these members, those for whom a step of T-0 or later was sent: some worker may have begun it. */
-export async function findBegun(db: Queryable, memberIds: readonly number[]): Promise<Set<number>> {
+export async function findStarted(
+  db: Queryable,
+  memberIds: readonly number[],
+): Promise<Set<number>> {
   return idsOf(
     await db.query<{ id: number }>(
       `select distinct s.batch_member_id as id
@@ -83,13 +86,13 @@ export async function findBegun(db: Queryable, memberIds: readonly number[]): Pr
          left join waits w on w.step_id = s.id
         where s.kind = 'phase' and s.batch_member_id = any($1::bigint[]) and p.offset_minutes <= 0
           and (s.was_taken or w.what = 'job')`,
-      [idArray(memberIds)],
+      [idsParam(memberIds)],
     ),
   )
 }
 
 /** Of these members, those for whom something is still being undone, or a job is out. */
-export async function findUndoing(
+export async function findCompensating(
   db: Queryable,
   memberIds: readonly number[],
 ): Promise<Set<number>> {
@@ -101,7 +104,7 @@ export async function findUndoing(
        union
        select s.batch_member_id from step_executions s join waits w on w.step_id = s.id
         where s.batch_member_id = any($1::bigint[]) and w.what = 'job'`,
-      [idArray(memberIds)],
+      [idsParam(memberIds)],
     ),
   )
 }
@@ -117,11 +120,11 @@ export async function findPast(
   db: Queryable,
   runbookName: string,
   folded: readonly string[],
-): Promise<Map<string, Past[]>> {
-  const past = new Map<string, Past[]>()
+): Promise<Map<string, PastMembership[]>> {
+  const past = new Map<string, PastMembership[]>()
   for (const some of chunksOf(folded, KEYS_PER_LOOKUP)) {
     const [keys] = columns(some, (key) => key)
-    const rows = await db.query<Past & { folded: string }>(
+    const rows = await db.query<PastMembership & { folded: string }>(
       `select ${PAST} from batch_members m join batches b on b.id = m.batch_id
         where m.key_folded = any($2::text[]) and b.runbook_name = lower($1) and b.ended_at is not null
         order by m.id desc`,
@@ -137,11 +140,14 @@ export async function findPast(
 }
 
 /** The newest row of every key that was in a batch of the runbook which has ended. */
-export async function loadLastPast(db: Queryable, runbookName: string): Promise<Map<string, Past>> {
-  const past = new Map<string, Past>()
+export async function loadLastPast(
+  db: Queryable,
+  runbookName: string,
+): Promise<Map<string, PastMembership>> {
+  const past = new Map<string, PastMembership>()
   let after = ''
   for (;;) {
-    const rows = await db.query<Past & { folded: string }>(
+    const rows = await db.query<PastMembership & { folded: string }>(
       `select distinct on (m.key_folded) ${PAST} from batch_members m join batches b on b.id = m.batch_id
         where b.runbook_name = lower($1) and b.ended_at is not null and m.key_folded > $2
         order by m.key_folded, m.id desc limit ${MEMBERS_PER_PAGE}`,
@@ -164,7 +170,7 @@ export async function countRemoved(
       where batch_id = any($1::bigint[]) and status = 'removed' and removed_by = 'source' and moved_to_batch_id is null
         and removed_at > $2
       group by batch_id`,
-    [idArray(batchIds), since],
+    [idsParam(batchIds), since],
   )
   return new Map(rows.map(({ id, count }) => [id, count]))
 }
@@ -257,7 +263,7 @@ export async function writeAbsences(
   const changed = [...after].filter(([id, missed]) => before.get(id) !== missed)
   if (gone.length > 0) {
     await tx.query('delete from source_absences where batch_member_id = any($1::bigint[])', [
-      idArray(gone),
+      idsParam(gone),
     ])
   }
   for (const some of chunksOf(changed, ROWS_PER_STATEMENT))

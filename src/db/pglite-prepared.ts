@@ -4,20 +4,23 @@ import { type PGlite, parse, protocol } from '@electric-sql/pglite'
 
 type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
 
-export interface Statement {
+export interface PreparedStatement {
   readonly name: string
   readonly parameterTypes: readonly number[]
   /** The columns of what it returns. */
   readonly description: Messages
 }
 
-export interface Answer<Row> {
+export interface QueryResult<Row> {
   readonly rows: Row[]
   /** How many rows it inserted, changed or deleted. */
   readonly changed: number
 }
 
-export type Run = <Row>(sql: string, values?: readonly unknown[]) => Promise<Answer<Row>>
+export type RunStatement = <Row>(
+  sql: string,
+  values?: readonly unknown[],
+) => Promise<QueryResult<Row>>
 
 const { serialize } = protocol
 const RUN = [serialize.execute({}), serialize.sync()]
@@ -25,11 +28,14 @@ const RUN = [serialize.execute({}), serialize.sync()]
 const PREPARED_MAX = 500
 
 /** Runs statements in the order they are given, in whatever transaction is open. `statements` are those prepared so far. */
-export function preparing(lite: PGlite, statements: Map<string, Statement> = new Map()): Run {
+export function preparing(
+  lite: PGlite,
+  statements: Map<string, PreparedStatement> = new Map(),
+): RunStatement {
   const send = async (...messages: Uint8Array[]): Promise<Messages> =>
     (await lite.execProtocol(Buffer.concat(messages))).messages
 
-  const prepare = async (sql: string): Promise<Statement> => {
+  const prepare = async (sql: string): Promise<PreparedStatement> => {
     const isKept = statements.size < PREPARED_MAX
     const name = isKept ? `s${statements.size + 1}` : ''
     const described = await send(
@@ -44,7 +50,7 @@ export function preparing(lite: PGlite, statements: Map<string, Statement> = new
     return statement
   }
 
-  return <Row>(sql: string, values: readonly unknown[] = []): Promise<Answer<Row>> =>
+  return <Row>(sql: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> =>
     lite._runExclusiveQuery(async () => {
       const { name, parameterTypes, description } = statements.get(sql) ?? (await prepare(sql))
       const given = values.map((value, index) => {

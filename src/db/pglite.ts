@@ -9,7 +9,7 @@ import { PGlite, type Transaction, types } from '@electric-sql/pglite'
 import { parseIntegers } from './columns.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
-import { preparing, type Run } from './pglite-prepared.ts'
+import { preparing, type RunStatement } from './pglite-prepared.ts'
 
 const INT8_ARRAY = 1016
 export const PARSERS = {
@@ -58,8 +58,8 @@ export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
   }
 }
 
-function txOf(open: Transaction, run: Run): Tx {
-  const runOpen: Run = async (sql, values) => {
+function txOf(open: Transaction, run: RunStatement): Tx {
+  const runOpen: RunStatement = async (sql, values) => {
     if (open.closed) throw new Error('the transaction is over')
     return run(sql, values)
   }

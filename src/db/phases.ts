@@ -1,6 +1,6 @@
 // Rows of phases: made when a batch is, and when a batch takes up another version of its runbook.
-import type { PlannedPhase } from '../domain/decide/transition.ts'
-import { columns, idArray, time } from './columns.ts'
+import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
+import { columns, idsParam, timeParam } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 
 /** Pending, or skipped when they are overdue. Returns their ids in the order given. */
@@ -8,7 +8,7 @@ export async function insertPhases(
   tx: Tx,
   batchId: number,
   runbookVersion: number,
-  phases: readonly PlannedPhase[],
+  phases: readonly PhaseToCreate[],
   now: Date,
 ): Promise<number[]> {
   // Rows come back in the order they were given: identity numbers rise with it.
@@ -30,7 +30,7 @@ export async function insertPhases(
         (p) => p.name,
         (p) => p.index,
         (p) => p.offsetMinutes,
-        (p) => time(p.dueAt),
+        (p) => timeParam(p.dueAt),
         (p) => p.isOverdue,
       ),
     ],
@@ -93,7 +93,7 @@ export async function listMembersOpenIn(
       where batch_id = $1 and kind = 'phase' and phase_execution_id = any($2::bigint[])
         and status in ('pending', 'dispatched', 'polling')
       order by 1`,
-    [batchId, idArray(phaseIds)],
+    [batchId, idsParam(phaseIds)],
   )
   return rows.map(({ id }) => id)
 }

@@ -1,6 +1,6 @@
 // Published runbooks: one row a version, which never changes but for being active, and at most one of them active per name.
 // Names are compared without regard to case.
-import type { Publication } from '../domain/decide/transition.ts'
+import type { Publication } from '../domain/decide/version-upgrade.ts'
 import type { Queryable, Tx } from './db.ts'
 
 export interface PublishedRunbook extends Publication {

@@ -1,7 +1,7 @@
 // What the last good tick of a runbook reported: rows that could not be used, changes that were not made. Replaced as a whole when
 // it is not what it was, and not touched when it is.
 import { createHash } from 'node:crypto'
-import type { Issue } from '../domain/detect.ts'
+import type { Issue } from '../domain/detection/compare.ts'
 import { columns } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
 

@@ -2,9 +2,9 @@
 import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
 import { kinds, rowsOf } from './chunk.ts'
-import { columns, jsonText, lines, time } from './columns.ts'
+import { columns, jsonText, lines, timeParam } from './columns.ts'
 import type { Tx } from './db.ts'
-import { moveRows } from './guard.ts'
+import { updateGuarded } from './guard.ts'
 
 export async function insertSteps(
   tx: Tx,
@@ -36,7 +36,7 @@ export async function insertSteps(
         (s) => s.originAttempt,
         (s) => s.removalNumber,
         (s) => s.status,
-        (s) => time(s.completedAt),
+        (s) => timeParam(s.completedAt),
         ...planColumns.map((pick) => (s: Step) => pick(s)),
       ),
     ],
@@ -46,18 +46,18 @@ export async function insertSteps(
 }
 
 const planColumns: ((step: Step) => string | number | null)[] = [
-  (s) => s.plan.runbookVersion,
-  (s) => s.plan.stepName,
-  (s) => s.plan.stepIndex,
-  (s) => s.plan.workerId,
-  (s) => s.plan.onFailure,
-  (s) => s.plan.pollIntervalSec,
-  (s) => s.plan.pollTimeoutSec,
-  (s) => s.plan.maxRetries,
-  (s) => s.plan.retryIntervalSec,
-  (s) => s.plan.retryBackoff,
-  (s) => s.plan.retryMaxIntervalSec,
-  (s) => s.plan.timeoutSec,
+  (s) => s.definition.runbookVersion,
+  (s) => s.definition.stepName,
+  (s) => s.definition.stepIndex,
+  (s) => s.definition.workerId,
+  (s) => s.definition.onFailure,
+  (s) => s.definition.pollIntervalSec,
+  (s) => s.definition.pollTimeoutSec,
+  (s) => s.definition.maxRetries,
+  (s) => s.definition.retryIntervalSec,
+  (s) => s.definition.retryBackoff,
+  (s) => s.definition.retryMaxIntervalSec,
+  (s) => s.definition.timeoutSec,
 ]
 
 /** Three statements, since a step that is sent, or succeeds, changes other columns than the rest; each row is in one of them. */
@@ -89,7 +89,7 @@ const isPlainSuccess = (step: Step): boolean =>
   step.lateResult === undefined
 
 function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
-  return moveRows(
+  return updateGuarded(
     tx,
     'success',
     steps.length,
@@ -117,7 +117,7 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
     params: `string_to_array($4, E'\\n')`,
     kind: '$5::int[]',
   })
-  return moveRows(
+  return updateGuarded(
     tx,
     'dispatch',
     steps.length,
@@ -149,7 +149,7 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
 
 /** A job that was called back may go out anew at once: what `updateSent` writes is then written here. Otherwise it has no time of sending. */
 function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
-  return moveRows(
+  return updateGuarded(
     tx,
     'step moves',
     steps.length,
@@ -176,19 +176,19 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
       (s) => s.status,
       (s) => s.attempt,
       (s) => s.retryCount,
-      (s) => time(s.retryAfter),
+      (s) => timeParam(s.retryAfter),
       (s) => s.jobId,
-      (s) => time(s.deadlineAt),
-      (s) => time(s.completedAt),
+      (s) => timeParam(s.deadlineAt),
+      (s) => timeParam(s.completedAt),
       (s) => s.error,
       (s) => jsonText(s.result),
-      (s) => time(s.pollStartedAt),
-      (s) => time(s.lastPolledAt),
+      (s) => timeParam(s.pollStartedAt),
+      (s) => timeParam(s.lastPolledAt),
       (s) => s.pollCount,
-      (s) => time(s.pollTimeoutAt),
+      (s) => timeParam(s.pollTimeoutAt),
       (s) => jsonText(s.lateResult),
       (s) => s.wasTaken,
-      (s) => time(s.dispatchedAt),
+      (s) => timeParam(s.dispatchedAt),
       (s) => s.functionName,
       (s) => (s.dispatchedAt === null ? null : JSON.stringify(s.params)),
     ),
@@ -196,8 +196,8 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
 }
 
 /** A step that is taken up again takes the words of the active version. Rare, so a statement of its own. */
-export async function updatePlans(tx: Tx, draft: Draft): Promise<void> {
-  const steps = [...draft.changedPlans].filter(({ id }) => id > 0)
+export async function updateDefinitions(tx: Tx, draft: Draft): Promise<void> {
+  const steps = [...draft.changedDefinitions].filter(({ id }) => id > 0)
   if (steps.length === 0) return
   await tx.query(
     `update step_executions s

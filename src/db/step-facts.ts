@@ -1,8 +1,8 @@
 // Loading steps: those of some members that can still matter, or those of the batch itself. Few come as rows; most are still to
 // come, or were sent and no more, and a handful of numbers says all about them.
-import type { Step, StepPlan, Wait } from '../domain/facts.ts'
+import type { Step, StepDefinition, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
-import { idArray, milliseconds, numbers } from './columns.ts'
+import { idsParam, milliseconds, numbers } from './columns.ts'
 import type { Queryable } from './db.ts'
 
 // Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
@@ -25,10 +25,10 @@ const PLAN = `
   s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
   s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec"`
 
-/** A step as the database has it: phase steps without their plan, the others with all its columns. */
-export type StepRow = Omit<Step, 'plan' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> &
-  Pick<StepPlan, 'stepName' | 'runbookVersion'> &
-  Partial<StepPlan> & {
+/** A step as the database has it: phase steps without their definition, the others with all its columns. */
+export type StepRow = Omit<Step, 'definition' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> &
+  Pick<StepDefinition, 'stepName' | 'runbookVersion'> &
+  Partial<StepDefinition> & {
     readonly hasLate: boolean
     readonly late: Json
     readonly what: Wait['what'] | null
@@ -36,7 +36,7 @@ export type StepRow = Omit<Step, 'plan' | 'wait' | 'result' | 'lateResult' | 'di
     readonly wakeAt: Date | null
   }
 
-export function stepOf(row: StepRow, plan: StepPlan): Step {
+export function stepOf(row: StepRow, definition: StepDefinition): Step {
   return {
     id: row.id,
     kind: row.kind ?? 'phase',
@@ -45,7 +45,7 @@ export function stepOf(row: StepRow, plan: StepPlan): Step {
     originStepId: row.originStepId ?? null,
     originAttempt: row.originAttempt ?? null,
     removalNumber: row.removalNumber ?? null,
-    plan,
+    definition,
     status: row.status,
     attempt: row.attempt,
     retryCount: row.retryCount,
@@ -68,12 +68,13 @@ export function stepOf(row: StepRow, plan: StepPlan): Step {
   }
 }
 
-/** The plan in the row itself; null for a phase step. */
-export function planIn(row: StepRow): StepPlan | null {
+/** The definition stored in the row itself; null for a phase step. */
+export function definitionIn(row: StepRow): StepDefinition | null {
   if (row.stepIndex === undefined) return null
-  const { stepName, runbookVersion, stepIndex, workerId, onFailure, timeoutSec } = row as StepPlan
-  const { pollIntervalSec, pollTimeoutSec, maxRetries, retryIntervalSec } = row as StepPlan
-  const { retryBackoff, retryMaxIntervalSec } = row as StepPlan
+  const { stepName, runbookVersion, stepIndex, workerId, onFailure, timeoutSec } =
+    row as StepDefinition
+  const { pollIntervalSec, pollTimeoutSec, maxRetries, retryIntervalSec } = row as StepDefinition
+  const { retryBackoff, retryMaxIntervalSec } = row as StepDefinition
   return {
     stepName,
     stepIndex,
@@ -101,7 +102,7 @@ function waitOf({
   return { what: what!, since, wakeAt: wakeAt! }
 }
 
-/** A phase step to which little has happened: its plan, its job and its wait say all there is. */
+/** A phase step to which little has happened: its definition, its job and its wait say all there is. */
 export interface ShortStep {
   readonly id: number
   readonly memberId: number
@@ -167,7 +168,7 @@ interface WaitColumns {
 }
 
 /** Which steps of the members. */
-export interface Wanted {
+export interface StepsToLoad {
   /** Steps to load whatever their status. */
   readonly stepIds?: readonly number[]
   /** The passed ones too, for decisions that take steps up again. */
@@ -186,16 +187,16 @@ export async function loadStepsOfMembers(
   db: Queryable,
   batchId: number,
   memberIds: readonly number[],
-  wanted: Wanted = {},
+  wanted: StepsToLoad = {},
 ): Promise<LoadedSteps> {
-  const members = idArray(memberIds)
+  const members = idsParam(memberIds)
   const [columns, waits] = await Promise.all([
     loadStepColumns(db, members, wanted.all ?? false),
     loadWaits(db, batchId, members),
   ])
   const { short, others } = inShort(columns, waits, wanted)
   const [rows, undoing] = await Promise.all([
-    others.length > 0 ? loadPhaseSteps(db, members, idArray(others)) : [],
+    others.length > 0 ? loadPhaseSteps(db, members, idsParam(others)) : [],
     waits.hasUndoing ? loadUndoing(db, members) : [],
   ])
   return { rows: [...rows, ...undoing], short }
@@ -238,7 +239,7 @@ async function loadWaits(db: Queryable, batchId: number, members: string): Promi
 function inShort(
   columns: StepColumns,
   waits: WaitColumns,
-  { stepIds = [], onlyNext = false }: Wanted,
+  { stepIds = [], onlyNext = false }: StepsToLoad,
 ): { short: ShortStep[]; others: number[] } {
   const { ids, states } = columns
   const short: ShortStep[] = []

@@ -1,6 +1,6 @@
 // Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
-import type { StepPlan } from '../domain/facts.ts'
-import { columns, idArray, numbers } from './columns.ts'
+import type { StepDefinition } from '../domain/facts.ts'
+import { columns, idsParam, numbers } from './columns.ts'
 import type { Tx } from './db.ts'
 
 const KEEP_THOSE_THERE = `on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing`
@@ -13,7 +13,7 @@ export interface NewSteps {
 }
 
 /**
- * One row per member and plan; what is there already is left alone and not among what is returned. Nearly always nobody has any,
+ * One row per member and definition; what is there already is left alone and not among what is returned. Nearly always nobody has any,
  * and it stays so: whoever writes steps has the members locked, or their batch. Looking first costs a tenth of what it
  * costs to have the database prepared for each single row being there.
  */
@@ -22,7 +22,7 @@ export async function insertPhaseSteps(
   batchId: number,
   phaseId: number,
   memberIds: readonly number[],
-  plans: readonly StepPlan[],
+  definitions: readonly StepDefinition[],
 ): Promise<NewSteps> {
   // Two messages of one chunk may speak of the same joiner.
   const members = [...new Set(memberIds)]
@@ -46,9 +46,9 @@ export async function insertPhaseSteps(
     [
       batchId,
       phaseId,
-      idArray(members),
+      idsParam(members),
       ...columns(
-        plans,
+        definitions,
         (p) => p.runbookVersion,
         (p) => p.stepName,
         (p) => p.stepIndex,

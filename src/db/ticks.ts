@@ -30,7 +30,7 @@ export async function listAskedRunbooks(db: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-export interface Lease {
+export interface TickLease {
   readonly runbookName: string
   readonly token: string
   readonly until: Date
@@ -39,7 +39,7 @@ export interface Lease {
 /** False when somebody else has it, or when it is not due and nobody insists. */
 export async function takeLease(
   tx: Tx,
-  { runbookName, token, until }: Lease,
+  { runbookName, token, until }: TickLease,
   now: Date,
   { evenIfNotDue }: { evenIfNotDue: boolean },
 ): Promise<boolean> {
@@ -59,7 +59,10 @@ export async function takeLease(
 }
 
 /** Proves that the lease is still ours and makes it last longer; false when it has passed on. Locks its row to the transaction's end. */
-export async function renewLease(tx: Tx, { runbookName, token, until }: Lease): Promise<boolean> {
+export async function renewLease(
+  tx: Tx,
+  { runbookName, token, until }: TickLease,
+): Promise<boolean> {
   const rows = await tx.query(
     `update source_states set leased_until = greatest(leased_until, $3) where runbook_name = lower($1) and lease_token = $2
      returning runbook_name`,
@@ -80,7 +83,7 @@ export async function isStillAsked(tx: Tx, runbookName: string, version: number)
 
 export async function releaseLease(
   tx: Tx,
-  { runbookName, token }: Lease,
+  { runbookName, token }: TickLease,
   dueAt: Date,
 ): Promise<void> {
   await tx.query(

@@ -90,7 +90,7 @@ export function databaseClockLoop(options: DatabaseClockOptions): Loop {
 const THROW_AWAY_MARK = 'matoolkit: throw-away database, may run on a clock that is not real'
 
 /** Marks an empty database as throw-away. A database that already holds tables is refused: it might be somebody's. */
-export async function markThrowAway(db: Db): Promise<void> {
+export async function markDisposable(db: Db): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.query<{ tables: number }>(
       `select count(*)::int as tables from pg_class c join pg_namespace n on n.oid = c.relnamespace

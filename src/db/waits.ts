@@ -43,7 +43,7 @@ export async function listOutstandingJobs(
 }
 
 /** Workers that some step waits for a slot of. Walks the index from name to name, however many rows each has. */
-export async function listWorkersWanted(db: Queryable): Promise<string[]> {
+export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `with recursive wanted (id) as (
        (select worker_id from waits where what = 'slot' order by worker_id limit 1)
@@ -117,7 +117,7 @@ export async function findContended(
 }
 
 /** Moves the times of waiting retries and polls on by the part of their waiting that was held. */
-export async function moveHeldTimes(
+export async function postponeWaits(
   tx: Tx,
   batchId: number,
   heldAt: Date,

@@ -26,7 +26,7 @@ export async function findWorkerLimit(db: Queryable, workerId: string): Promise<
   return rows[0]?.limit ?? null
 }
 
-export async function rememberServed(tx: Tx, workerId: string, batchId: number): Promise<void> {
+export async function recordServed(tx: Tx, workerId: string, batchId: number): Promise<void> {
   await tx.query('update workers set last_served_batch_id = $2 where worker_id = $1', [
     workerId,
     batchId,
@@ -59,7 +59,7 @@ export interface Hello {
 }
 
 /** Keeps the newest announcement. True when this worker was not seen before. */
-export async function rememberWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
+export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
   const rows = await tx.query<{ isNew: boolean }>(
     `insert into workers (worker_id, version, slots, functions_json, first_seen_at, last_seen_at)
      values ($1, $2, $3, $4::jsonb, $5, $5)

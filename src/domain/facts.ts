@@ -1,7 +1,7 @@
 // The rows a decision looks at, as the database keeps them (sql/001_core.sql), in the names of the program.
 // Decisions change these objects in memory; src/db/changes.ts writes what changed.
 import type { Json } from './json.ts'
-import type { BatchStatus, MemberStatus, PhaseStatus, StepStatus } from './moves.ts'
+import type { BatchStatus, MemberStatus, PhaseStatus, StepStatus } from './transitions.ts'
 
 export type StepKind = 'init' | 'phase' | 'rollback' | 'removal'
 export type Variables = Readonly<Record<string, Json>>
@@ -82,7 +82,7 @@ export interface Member {
 }
 
 /** What a step was told to be when its row was made: the runbook's words, frozen. */
-export interface StepPlan {
+export interface StepDefinition {
   readonly stepName: string
   readonly stepIndex: number
   readonly runbookVersion: number
@@ -106,7 +106,7 @@ export interface Step {
   readonly originStepId: number | null
   readonly originAttempt: number | null
   readonly removalNumber: number | null
-  plan: StepPlan
+  definition: StepDefinition
   status: StepStatus
   attempt: number
   retryCount: number

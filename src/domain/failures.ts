@@ -19,7 +19,7 @@ const MAY_VARY = /[\d@]|:\/\//
 /** The rest of a longer message says nothing new: it is a trace or a page of HTML. */
 const COMPARED_CHARS = 400
 
-export function alike(message: string): string {
+export function errorPattern(message: string): string {
   // Word by word: most words cannot vary, and those that can are short.
   return message
     .slice(0, COMPARED_CHARS)
@@ -63,7 +63,7 @@ export class FailureGroups {
 
   add({ phaseName, stepName, message, at, stepId, memberId }: Failure): void {
     this.#count += 1
-    const pattern = alike(message)
+    const pattern = errorPattern(message)
     const key = JSON.stringify([phaseName, stepName, pattern])
     const sample = { stepId, memberId, message }
     const group = this.#groups.get(key)

@@ -1,9 +1,9 @@
 // Which columns a member file needs for a runbook, and a template of such a file. A column is needed when a step names it and
 // nothing that runs puts it out: steps of phases, of removals and of rollbacks alike, in their functions as in their parameters.
 
-import type { DataSource, Runbook, Step } from './runbook-model.ts'
-import { namesIn } from './runbook-needs.ts'
-import { BATCH_VARIABLES } from './runbook-variables.ts'
+import type { DataSource, Runbook, RunbookStep } from './runbook/model.ts'
+import { namesIn } from './runbook/needs.ts'
+import { BATCH_VARIABLES } from './runbook/variables.ts'
 
 export interface MemberColumns {
   readonly primaryKey: string
@@ -30,7 +30,8 @@ function variablesOf({ init, phases, onMemberRemoved, rollbacks }: Runbook): Set
   const phaseSteps = phases.flatMap(({ steps }) => steps)
   const undoing = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
   const used = new Set([...phaseSteps, ...undoing].flatMap((step) => [...namesIn(step)]))
-  const put = (steps: readonly Step[]) => steps.flatMap((step) => Object.keys(step.outputParams))
+  const put = (steps: readonly RunbookStep[]) =>
+    steps.flatMap((step) => Object.keys(step.outputParams))
   for (const name of [...BATCH_VARIABLES, ...put(init), ...put(phaseSteps), ...put(undoing)]) {
     used.delete(name)
   }

@@ -86,7 +86,7 @@ const workerFunction = z.object({
   result: jsonObject.nullish(),
 })
 
-export const FORMATS = {
+export const MESSAGE_FORMATS = {
   'batch-init': event(
     { batchId: id },
     { ...ofRunbook, batchStartTime: informative.nullable(), memberCount: count },
@@ -141,14 +141,16 @@ export const FORMATS = {
   ),
 } as const
 
-export type MessageType = keyof typeof FORMATS
+export type MessageType = keyof typeof MESSAGE_FORMATS
 /** A body as we send it, by type. */
 export type Body<T extends MessageType = MessageType> = {
-  [K in MessageType]: Readonly<z.input<(typeof FORMATS)[K]['write']>>
+  [K in MessageType]: Readonly<z.input<(typeof MESSAGE_FORMATS)[K]['write']>>
 }[T]
 /** A message as read from anybody. */
 export type Message<T extends MessageType = MessageType> = {
-  [K in MessageType]: { readonly messageType: K } & Readonly<z.output<(typeof FORMATS)[K]['read']>>
+  [K in MessageType]: { readonly messageType: K } & Readonly<
+    z.output<(typeof MESSAGE_FORMATS)[K]['read']>
+  >
 }[T]
 export type ReadMessage<T extends MessageType = MessageType> =
   | { readonly ok: true; readonly message: Message<T> }
@@ -157,7 +159,7 @@ export type WrittenMessage =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string }
 
-export const MESSAGE_TYPES = Object.keys(FORMATS) as MessageType[]
+export const MESSAGE_TYPES = Object.keys(MESSAGE_FORMATS) as MessageType[]
 
 /** Jobs and results say their type only as a property of the message, as their peers expect; the others in the body too. */
 const NAMED_BY_PROPERTY: readonly MessageType[] = ['worker-job', 'worker-result']
@@ -165,7 +167,7 @@ const NAMED_BY_PROPERTY: readonly MessageType[] = ['worker-job', 'worker-result'
 /** The text to send. `ok: false` is a mistake in our own program. */
 export function writeMessage<T extends MessageType>(type: T, body: Body<T>): WrittenMessage {
   if (isOwn(type, body)) return { ok: true, text: JSON.stringify(body) }
-  const checked = FORMATS[type].write.safeParse(body)
+  const checked = MESSAGE_FORMATS[type].write.safeParse(body)
   if (!checked.success) return { ok: false, reason: misfit(type, checked.error) }
   const named = NAMED_BY_PROPERTY.includes(type) ? body : { messageType: type, ...body }
   return { ok: true, text: JSON.stringify(named) }
@@ -209,7 +211,7 @@ function understand(type: string | null, value: unknown): ReadMessage {
     return { ok: false, reason: `The message is a ${known}, but its body names another type.` }
   }
   if (isOwn(known, value)) return understood(known, value)
-  const read = FORMATS[known].read.safeParse(foldKeys(value, KEYS[known]))
+  const read = MESSAGE_FORMATS[known].read.safeParse(foldKeys(value, KEYS[known]))
   return read.success
     ? understood(known, read.data)
     : { ok: false, reason: misfit(known, read.error) }
@@ -247,7 +249,7 @@ const keysOf = (shape: object, inside: Readonly<Record<string, Keys>> = {}): Key
 
 const INSIDE = { correlationData: keysOf({ ...correlation, ...ofRunbook }), error: keysOf(failure) }
 const KEYS = Object.fromEntries(
-  MESSAGE_TYPES.map((type) => [type, keysOf(FORMATS[type].read.shape, INSIDE)]),
+  MESSAGE_TYPES.map((type) => [type, keysOf(MESSAGE_FORMATS[type].read.shape, INSIDE)]),
 ) as Record<MessageType, Keys>
 
 /** Keys in our spelling; unknown ones are left out. Of several spellings of one key ours wins. */

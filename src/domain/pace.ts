@@ -1,6 +1,6 @@
 // How fast a batch goes, from its last events.
 
-export interface Pace {
+export interface BatchPace {
   /** Steps passed among the events that were looked at. */
   readonly passed: number
   /** When the first of those events was; null when there was none. */
@@ -18,7 +18,7 @@ export interface Throughput {
   readonly overSec: number
 }
 
-export function throughputOf({ passed, since, isCut }: Pace, now: Date): Throughput {
+export function throughputOf({ passed, since, isCut }: BatchPace, now: Date): Throughput {
   const lookMs = since === null ? 0 : +now - +since
   const overMs = isCut ? Math.max(lookMs, LOOK_MIN_MS) : Math.max(lookMs, 60_000)
   return {

@@ -19,7 +19,7 @@ export interface Progress {
 }
 
 /** An event, with the names of what it is about. */
-export interface Happening {
+export interface ProgressEvent {
   readonly id: number
   readonly at: Date
   readonly thing: string
@@ -63,7 +63,7 @@ export interface Tally {
   readonly rolledBack: number
 }
 
-export const NOTHING_YET: Tally = {
+export const EMPTY_TALLY: Tally = {
   jobs: 0,
   retries: 0,
   polls: 0,
@@ -71,7 +71,7 @@ export const NOTHING_YET: Tally = {
   rolledBack: 0,
 }
 
-export function addUp(before: Tally, happenings: readonly Happening[]): Tally {
+export function tallyEvents(before: Tally, happenings: readonly ProgressEvent[]): Tally {
   const of = (...events: readonly string[]) =>
     happenings.filter(({ thing, event }) => thing === 'step' && events.includes(event)).length
   return {

@@ -1,7 +1,7 @@
 // What a runbook will do, before it does it: each phase with its time, each step with its words put in for some members. What an
 // earlier step will put out is not known yet and stands there as `<name from step>`; what nobody will provide is named as missing.
 import type { Json } from './json.ts'
-import type { Phase, Runbook, Step } from './runbook-model.ts'
+import type { Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
 import { resolveTemplates, scopeOf } from './template.ts'
 
 export interface Person {
@@ -62,7 +62,7 @@ type Known = Readonly<Record<string, Json>>
 export function planRun(facts: PlanFacts): RunPlan {
   const { runbook, startTime, now } = facts
   const promised: Record<string, Json> = {}
-  const tell = (step: Step, people: readonly Person[]) => told(facts, step, people, promised)
+  const tell = (step: RunbookStep, people: readonly Person[]) => told(facts, step, people, promised)
   const init = runbook.init.map((step) => tell(step, []))
   const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, steps }) => {
     const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
@@ -78,13 +78,13 @@ export function planRun(facts: PlanFacts): RunPlan {
   return { init, phases, onRemoval: runbook.onMemberRemoved.map((one) => tell(one, facts.people)) }
 }
 
-const inOrder = (phases: readonly Phase[]): Phase[] =>
+const inOrder = (phases: readonly RunbookPhase[]): RunbookPhase[] =>
   phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
 /** A step's words for each person; what it puts out is promised to all later steps. */
 function told(
   facts: PlanFacts,
-  step: Step,
+  step: RunbookStep,
   people: readonly Person[],
   promised: Record<string, Json>,
 ): PlannedStep {
@@ -107,7 +107,7 @@ function told(
 
 function exampleOf(
   { startTime, batchId, batchOutputs }: PlanFacts,
-  { function: functionName, params }: Step,
+  { function: functionName, params }: RunbookStep,
   person: Person | null,
   promised: Known,
 ): Example {

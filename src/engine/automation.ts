@@ -4,7 +4,7 @@ import { insertEvents } from '../db/changes.ts'
 import type { Queryable } from '../db/db.ts'
 import { findLastVersion } from '../db/runbooks.ts'
 import { MatoolkitError } from '../errors.ts'
-import type { Door } from './door.ts'
+import type { Engine } from './engine.ts'
 import { runbookEvent } from './publish.ts'
 
 export interface AutomationOrder {
@@ -35,11 +35,11 @@ const untouched = (runbookName: string): Automation => ({
 
 /** Turns the switch. What stands so already is left alone, with who and when. */
 export async function setAutomation(
-  door: Door,
+  engine: Engine,
   { runbookName, isEnabled, actor }: AutomationOrder,
 ): Promise<Automation & { readonly isChanged: boolean }> {
-  return door.db.transaction(async (tx) => {
-    const now = door.clock.now()
+  return engine.db.transaction(async (tx) => {
+    const now = engine.clock.now()
     await requirePublished(tx, runbookName)
     const turned = await turnAutomation(tx, runbookName, isEnabled, actor, now)
     if (!turned) return { ...(await findAutomation(tx, runbookName)), isChanged: false }

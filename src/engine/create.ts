@@ -1,6 +1,6 @@
 // How batches come into being: one is created from a list of members, members are added to it.
 import { hash as sha } from 'node:crypto'
-import type { Send } from '../bus/bus.ts'
+import type { OutgoingMessage } from '../bus/bus.ts'
 import { enqueue } from '../bus/outbox.ts'
 import {
   addToMemberCount,
@@ -13,16 +13,16 @@ import {
 import type { Tx } from '../db/db.ts'
 import { insertPhases } from '../db/phases.ts'
 import { findActiveRunbook } from '../db/runbooks.ts'
-import { beginBatch, dueAt } from '../domain/decide/course.ts'
-import { holdBatch } from '../domain/decide/finish.ts'
-import type { PlannedPhase } from '../domain/decide/transition.ts'
+import { setHold } from '../domain/decide/finish.ts'
+import { beginBatch, dueAt } from '../domain/decide/lifecycle.ts'
+import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
 import type { Batch } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { messageIdOf } from '../domain/messages.ts'
-import type { Runbook } from '../domain/runbook.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
-import { changeBatch, type Door, enter, leave } from './door.ts'
+import { begin, changeBatch, commit, type Engine } from './engine.ts'
 
 const MEMBERS_PER_STATEMENT = 1_000
 const KEYS_NAMED_MAX = 5
@@ -55,20 +55,20 @@ export interface BatchRequest {
 }
 
 /** A batch of the active version with its members and phases. A scheduled one begins by itself, a manual one waits to be advanced. */
-export function createBatch(door: Door, request: BatchRequest): Promise<{ batchId: number }> {
-  return door.db.transaction((tx) => createBatchIn(door, tx, request))
+export function createBatch(engine: Engine, request: BatchRequest): Promise<{ batchId: number }> {
+  return engine.db.transaction((tx) => createBatchIn(engine, tx, request))
 }
 
 /** As `createBatch`, in a transaction that does more. */
 export async function createBatchIn(
-  door: Door,
+  engine: Engine,
   tx: Tx,
   request: BatchRequest,
 ): Promise<{ batchId: number }> {
-  const now = door.clock.now()
+  const now = engine.clock.now()
   const published = await findActiveRunbook(tx, request.runbookName)
   if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: request.runbookName })
-  const runbook = await door.runbooks.get(tx, published.name, published.version)
+  const runbook = await engine.runbooks.get(tx, published.name, published.version)
   const batchId = await insertBatch(
     tx,
     {
@@ -91,13 +91,18 @@ export async function createBatchIn(
     stored += part.length
   }
   await addToMemberCount(tx, batchId, stored)
-  await begin(door, tx, batchId, request)
+  await announceBatch(engine, tx, batchId, request)
   return { batchId }
 }
 
-async function begin(door: Door, tx: Tx, batchId: number, request: BatchRequest): Promise<void> {
-  const visit = await enter(door, tx, batchId, request.createdBy)
-  const { draft } = visit
+async function announceBatch(
+  engine: Engine,
+  tx: Tx,
+  batchId: number,
+  request: BatchRequest,
+): Promise<void> {
+  const batchTx = await begin(engine, tx, batchId, request.createdBy)
+  const { draft } = batchTx
   // Not that of the request: a version that was published in this very moment has been taken up by now.
   const runbook = draft.runbooks.get(draft.batch.runbookVersion)!
   const when = request.sourceTime ? `start ${request.sourceTime.toISOString()}` : 'manual'
@@ -107,8 +112,8 @@ async function begin(door: Door, tx: Tx, batchId: number, request: BatchRequest)
   )
   const isScheduled = request.sourceTime !== null
   if (isScheduled && runbook.init.length === 0) beginBatch(draft)
-  if (request.hold) holdBatch(draft, request.hold.by, request.hold.reason)
-  await leave(visit)
+  if (request.hold) setHold(draft, request.hold.by, request.hold.reason)
+  await commit(batchTx)
   if (!isScheduled || runbook.init.length === 0) return
   await enqueue(
     tx,
@@ -130,7 +135,7 @@ async function begin(door: Door, tx: Tx, batchId: number, request: BatchRequest)
   )
 }
 
-const phasesOf = (runbook: Runbook, startTime: Date | null): PlannedPhase[] =>
+const phasesOf = (runbook: Runbook, startTime: Date | null): PhaseToCreate[] =>
   runbook.phases.map(({ name, offsetMinutes }, index) => ({
     name,
     index,
@@ -187,24 +192,24 @@ async function* storeMembers(
 }
 
 function withHash({ key, data, outputs, hash }: GivenMember): NewMember {
-  return { key, data, hash: hash ?? hashOf(data), ...(outputs && { outputs }) }
+  return { key, data, hash: hash ?? dataHash(data), ...(outputs && { outputs }) }
 }
 
 /** Equal for equal content, whatever the order of the columns. */
-export function hashOf(data: Readonly<Record<string, Json>>): string {
+export function dataHash(data: Readonly<Record<string, Json>>): string {
   const sorted = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))
   return sha('sha256', JSON.stringify(sorted), 'base64url')
 }
 
 /** New members of a batch: they catch up on every phase that has started. Keys it has already are left alone and not returned. */
 export async function addMembers(
-  door: Door,
+  engine: Engine,
   batchId: number,
   members: GivenMembers,
   actor: string,
 ): Promise<{ added: { id: number; key: string }[] }> {
-  return changeBatch(door, batchId, actor, async (visit) => {
-    const { tx, draft } = visit
+  return changeBatch(engine, batchId, actor, async (batchTx) => {
+    const { tx, draft } = batchTx
     const { batch } = draft
     if (batch.status === 'cancelled' || batch.failedInInit) {
       throw new MatoolkitError('REFUSED', { reason: `Batch ${batchId} is ${batch.status}.` })
@@ -228,7 +233,7 @@ export async function addMembers(
 const addedMessage = (
   { id: batchId, runbookName, activeVersion }: Batch,
   { id, key }: { id: number; key: string },
-): Send => ({
+): OutgoingMessage => ({
   topic: 'orchestrator-events',
   messageId: messageIdOf.memberAdded(id, 0),
   type: 'member-added',

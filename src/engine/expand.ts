@@ -3,11 +3,16 @@
 import { listMemberIds } from '../db/batches.ts'
 import { lockExpansion } from '../db/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
-import { advanceMember, hasBegun, isEffective } from '../domain/decide/next.ts'
-import { pendingStep, stepsOfPhase } from '../domain/decide/plan.ts'
-import type { Phase, StepPlan } from '../domain/facts.ts'
-import { changeMembers, requireAlone } from './beside.ts'
-import { bringMembers, type Door, refreshMarks, type Visit } from './door.ts'
+import { definitionsOfPhase, pendingStep } from '../domain/decide/definitions.ts'
+import { hasBegun, isEffective, queueNextOfMember } from '../domain/decide/next.ts'
+import type { Phase, StepDefinition } from '../domain/facts.ts'
+import {
+  type BatchTransaction,
+  type Engine,
+  loadMembersWithSteps,
+  refreshExpansionMarks,
+} from './engine.ts'
+import { changeMembers, requireExclusive } from './shared-lock.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
 const MEMBERS_PER_CHUNK = 500
@@ -18,19 +23,21 @@ const MEMBERS_PER_CHUNK = 500
  * are among the facts afterwards.
  */
 export async function ensureSteps(
-  visit: Visit,
+  batchTx: BatchTransaction,
   memberIds: readonly number[],
-  early: (phase: Phase, plan: StepPlan) => boolean = () => false,
+  early: (phase: Phase, definition: StepDefinition) => boolean = () => false,
 ): Promise<void> {
-  const { draft } = visit
+  const { draft } = batchTx
   const newIds = new Set<number>()
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase)) continue
-    const plans = stepsOfPhase(draft, phase)
-    const wanted = hasBegun(phase) ? plans : plans.filter((plan) => early(phase, plan))
-    if (wanted.length > 0) await writeSteps(visit, phase, memberIds, wanted, newIds)
+    const definitions = definitionsOfPhase(draft, phase)
+    const wanted = hasBegun(phase)
+      ? definitions
+      : definitions.filter((definition) => early(phase, definition))
+    if (wanted.length > 0) await writeSteps(batchTx, phase, memberIds, wanted, newIds)
   }
-  await bringMembers(visit, memberIds, { all: true, newIds })
+  await loadMembersWithSteps(batchTx, memberIds, { all: true, newIds })
 }
 
 /**
@@ -39,28 +46,28 @@ export async function ensureSteps(
  * everybody else who was there (seed 520: a completed batch was opened again for one member's new step).
  */
 export async function ensureStepsOfJoiners(
-  visit: Visit,
+  batchTx: BatchTransaction,
   memberIds: readonly number[],
 ): Promise<void> {
-  const { tx, draft } = visit
+  const { tx, draft } = batchTx
   const newIds = new Set<number>()
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase) || !hasBegun(phase)) continue
     const without = await listWithoutSteps(tx, phase.id, memberIds)
     if (without.length > 0)
-      await writeSteps(visit, phase, without, stepsOfPhase(draft, phase), newIds)
+      await writeSteps(batchTx, phase, without, definitionsOfPhase(draft, phase), newIds)
   }
-  await bringMembers(visit, memberIds, { all: true, newIds })
+  await loadMembersWithSteps(batchTx, memberIds, { all: true, newIds })
 }
 
 async function writeSteps(
-  { tx, draft }: Visit,
+  { tx, draft }: BatchTransaction,
   phase: Phase,
   memberIds: readonly number[],
-  plans: readonly StepPlan[],
+  definitions: readonly StepDefinition[],
   newIds: Set<number>,
 ): Promise<void> {
-  const { ids } = await insertPhaseSteps(tx, draft.batch.id, phase.id, memberIds, plans)
+  const { ids } = await insertPhaseSteps(tx, draft.batch.id, phase.id, memberIds, definitions)
   for (const id of ids) newIds.add(id)
 }
 
@@ -69,13 +76,13 @@ async function writeSteps(
  * but what was written, so it is not read back: the statement alone took 8.6 µs a step.
  */
 async function addSteps(
-  { tx, draft }: Visit,
+  { tx, draft }: BatchTransaction,
   phase: Phase,
   members: readonly number[],
-  plans: readonly StepPlan[],
+  definitions: readonly StepDefinition[],
 ): Promise<void> {
-  const byPlace = new Map(plans.map((plan) => [plan.stepIndex, plan]))
-  const written = await insertPhaseSteps(tx, draft.batch.id, phase.id, members, plans)
+  const byPlace = new Map(definitions.map((definition) => [definition.stepIndex, definition]))
+  const written = await insertPhaseSteps(tx, draft.batch.id, phase.id, members, definitions)
   const { ids, memberIds, places } = written
   for (const [at, id] of ids.entries()) {
     const owner = { id, kind: 'phase', phaseId: phase.id, memberId: memberIds[at]! } as const
@@ -87,49 +94,58 @@ async function addSteps(
  * Whoever joined after another phase was written needs its steps there as well: the message about the joining may still be on
  * its way, and with the steps of this phase alone the member would skip all earlier ones.
  */
-async function catchUp(visit: Visit, phase: Phase, memberIds: readonly number[]): Promise<void> {
-  const { tx, draft } = visit
+async function catchUp(
+  batchTx: BatchTransaction,
+  phase: Phase,
+  memberIds: readonly number[],
+): Promise<void> {
+  const { tx, draft } = batchTx
   for (const other of draft.phases) {
     const isWritten = hasBegun(other) && !(other.status === 'dispatched' && !other.expandedAt)
     if (other === phase || !isWritten || !isEffective(draft, other)) continue
     const later = memberIds.filter((id) => id > other.expandedThrough)
     if (later.length === 0) continue
     const without = await listWithoutSteps(tx, other.id, later)
-    if (without.length > 0) await addSteps(visit, other, without, stepsOfPhase(draft, other))
+    if (without.length > 0)
+      await addSteps(batchTx, other, without, definitionsOfPhase(draft, other))
   }
 }
 
 /** Writes the next chunk of a phase that has started, beside others who change members. False when there was nothing left to do. */
 export async function expandPhase(
-  door: Door,
+  engine: Engine,
   batchId: number,
   phaseId: number,
   actor: string,
 ): Promise<boolean> {
-  return changeMembers(door, batchId, actor, async (visit) => {
-    const { tx, draft } = visit
+  return changeMembers(engine, batchId, actor, async (batchTx) => {
+    const { tx, draft } = batchTx
     const phase = draft.phase(phaseId)
     if (phase.status !== 'dispatched' || phase.expandedAt !== null) return false
     await lockExpansion(tx, phaseId)
-    await refreshMarks(tx, draft)
+    await refreshExpansionMarks(tx, draft)
     const ids = await listMemberIds(tx, batchId, 'active', phase.expandedThrough, MEMBERS_PER_CHUNK)
     const isLast = ids.length < MEMBERS_PER_CHUNK
     // The end of writing may be the end of the phase.
-    if (isLast) requireAlone(visit)
-    if (ids.length > 0) await writeChunk(visit, phase, ids)
+    if (isLast) requireExclusive(batchTx)
+    if (ids.length > 0) await writeChunk(batchTx, phase, ids)
     draft.changePhase(phase, {
       expandedThrough: ids.at(-1) ?? phase.expandedThrough,
       ...(isLast && { expandedAt: draft.now }),
     })
     // After the mark has moved: whoever did this phase before (a joiner, one who came back) may wait in a later one for it.
-    for (const id of ids) advanceMember(draft, draft.member(id))
+    for (const id of ids) queueNextOfMember(draft, draft.member(id))
     if (isLast) draft.note('expanded', 'the steps of every member are written', { phaseId })
     return !isLast
   })
 }
 
-async function writeChunk(visit: Visit, phase: Phase, ids: readonly number[]): Promise<void> {
-  await bringMembers(visit, ids, { all: true })
-  await addSteps(visit, phase, ids, stepsOfPhase(visit.draft, phase))
-  await catchUp(visit, phase, ids)
+async function writeChunk(
+  batchTx: BatchTransaction,
+  phase: Phase,
+  ids: readonly number[],
+): Promise<void> {
+  await loadMembersWithSteps(batchTx, ids, { all: true })
+  await addSteps(batchTx, phase, ids, definitionsOfPhase(batchTx.draft, phase))
+  await catchUp(batchTx, phase, ids)
 }

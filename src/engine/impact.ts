@@ -1,24 +1,25 @@
 // What publishing a version would mean for every batch under way, as data: the very plan that each batch will carry out, so that
 // dry run, publishing and what happens later say the same. Batches move on meanwhile; this is how they stand now.
+
+import type { Queryable } from '../db/db.ts'
 import {
   countLacking,
   listPhasesOf,
   listUnfinished,
   type PhaseOfBatch,
   type UnfinishedBatch,
-} from '../db/behind.ts'
-import type { Queryable } from '../db/db.ts'
+} from '../db/version-upgrades.ts'
 import { listCatalogues } from '../db/workers.ts'
 import {
-  type Fate,
-  type InitFate,
-  type PhaseFate,
+  type InitOutcome,
+  type PhaseOutcome,
+  type PhaseUpgrade,
   type Publication,
-  planTransition,
-  type Transition,
-} from '../domain/decide/transition.ts'
-import type { Runbook } from '../domain/runbook.ts'
-import { functionsMissing, variablesNeeded, variablesUsed } from '../domain/runbook-needs.ts'
+  planUpgrade,
+  type VersionUpgrade,
+} from '../domain/decide/version-upgrade.ts'
+import { functionsMissing, variablesNeeded, variablesUsed } from '../domain/runbook/needs.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 
 const BATCHES_PER_PAGE = 200
 const BATCHES_LISTED = 100
@@ -33,8 +34,8 @@ export interface BatchImpact {
   readonly isManual: boolean
   readonly isHeld: boolean
   readonly membersActive: number
-  readonly init: InitFate
-  readonly phases: readonly Omit<PhaseFate, 'supersedes' | 'creates'>[]
+  readonly init: InitOutcome
+  readonly phases: readonly Omit<PhaseUpgrade, 'supersedes' | 'creates'>[]
   /** Variables that phases to come ask for and some members have not. */
   readonly lacking: readonly { readonly variable: string; readonly members: number }[]
 }
@@ -43,8 +44,8 @@ export interface Impact {
   /** Batches under way; all are counted, the first ones listed. */
   readonly batches: number
   readonly membersActive: number
-  readonly phases: Readonly<Record<Fate, number>>
-  readonly inits: Readonly<Record<InitFate, number>>
+  readonly phases: Readonly<Record<PhaseOutcome, number>>
+  readonly inits: Readonly<Record<InitOutcome, number>>
   readonly listed: readonly BatchImpact[]
   /** Phases that are left out because their time has passed. */
   readonly skipped: {
@@ -59,8 +60,8 @@ export interface Impact {
 }
 
 type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
-  phases: Record<Fate, number>
-  inits: Record<InitFate, number>
+  phases: Record<PhaseOutcome, number>
+  inits: Record<InitOutcome, number>
   listed: BatchImpact[]
   skipped: { total: number; listed: { batchId: number; phase: string; dueAt: Date | null }[] }
 }
@@ -100,7 +101,7 @@ export async function impactOf(
   return { ...impact, warnings: [...missing, ...impact.warnings] }
 }
 
-type Plans = ReadonlyMap<UnfinishedBatch, Transition<PhaseOfBatch>>
+type Plans = ReadonlyMap<UnfinishedBatch, VersionUpgrade<PhaseOfBatch>>
 
 async function plansOf(
   db: Queryable,
@@ -113,7 +114,7 @@ async function plansOf(
   return new Map(
     batches.map((batch) => [
       batch,
-      planTransition(batch, phases.get(batch.id) ?? [], runbook, publication),
+      planUpgrade(batch, phases.get(batch.id) ?? [], runbook, publication),
     ]),
   )
 }
@@ -121,7 +122,7 @@ async function plansOf(
 function add(
   impact: Counted,
   batch: UnfinishedBatch,
-  { phases, init }: Transition<PhaseOfBatch>,
+  { phases, init }: VersionUpgrade<PhaseOfBatch>,
   lacking: Lacking,
 ): void {
   impact.batches += 1
@@ -141,8 +142,8 @@ function add(
 
 const lookOf = (
   batch: UnfinishedBatch,
-  phases: readonly PhaseFate<PhaseOfBatch>[],
-  init: InitFate,
+  phases: readonly PhaseUpgrade<PhaseOfBatch>[],
+  init: InitOutcome,
   lacking: Lacking,
 ): BatchImpact => ({
   batchId: batch.id,
@@ -191,7 +192,7 @@ async function lackingIn(
 
 function newNeeds(
   batch: UnfinishedBatch,
-  { phases, init }: Transition<PhaseOfBatch>,
+  { phases, init }: VersionUpgrade<PhaseOfBatch>,
   runbook: Runbook,
   oldNames: ReadonlySet<string>,
 ): ReadonlySet<string> {

@@ -1,22 +1,22 @@
 // Doing what a tick has planned: set-based, in chunks, each batch through the door. Every change is checked again under its lock,
-// so a plan that is a little old does no harm, and a tick that died halfway is simply made again: what it did is found done.
+// so a changes that is a little old does no harm, and a tick that died halfway is simply made again: what it did is found done.
 // What cannot be done now (a job is out, a removal has not ended) is left for the next tick; what fails harms only itself.
 import { chunksOf } from '../chunks.ts'
-import { writeHeld } from '../db/held-changes.ts'
 import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
+import { writeReviews } from '../db/reviews.ts'
 import { replaceIssues } from '../db/source-issues.ts'
 import { isTransient } from '../db/transient.ts'
-import { holdBatch } from '../domain/decide/finish.ts'
-import type { FoundRow, Issue, KnownMember, Pair } from '../domain/detect.ts'
-import { HELD_BY_SOURCE, type Plan } from '../domain/detect-plan.ts'
+import { setHold } from '../domain/decide/finish.ts'
+import type { FoundRow, Issue, KnownMember, MemberWithRow } from '../domain/detection/compare.ts'
+import { HELD_BY_SOURCE, type TickChanges } from '../domain/detection/scheduled.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { addMembers, createBatch, type GivenMember } from './create.ts'
-import { changeBatch, type Door } from './door.ts'
-import { type Outcome, removeMembers, takeBackMembers } from './members.ts'
-import { doorThatFirst } from './membership-fence.ts'
-import { moveMembers } from './membership-moves.ts'
+import { changeBatch, type Engine } from './engine.ts'
+import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
+import { fencedEngine } from './membership-fence.ts'
 import { releaseBatch } from './membership-release.ts'
+import { moveMembers } from './moves.ts'
 
 const ACTOR = 'scheduler'
 const MEMBERS_PER_CHUNK = 500
@@ -25,29 +25,29 @@ const FAILURES_NAMED_MAX = 3
 export interface TickWork<Row extends FoundRow> {
   readonly runbookName: string
   readonly tickId: number
-  readonly plan: Plan<Row>
+  readonly changes: TickChanges<Row>
   /** The row's data, as JSON. */
   readonly dataOf: (row: Row) => string
-  /** Absences as the plan found them. */
+  /** Absences as the changes found them. */
   readonly absences: ReadonlyMap<number, 1 | 2>
   /** What is reported, cut to its limit. */
   readonly issues: readonly Issue[]
 }
 
 /** What the next tick compares with, in one transaction. */
-export async function keepBooks<Row extends FoundRow>(
-  door: Door,
-  { runbookName, tickId, plan, dataOf, absences, issues }: TickWork<Row>,
+export async function recordTick<Row extends FoundRow>(
+  engine: Engine,
+  { runbookName, tickId, changes, dataOf, absences, issues }: TickWork<Row>,
 ): Promise<void> {
-  const now = door.clock.now()
-  await door.db.transaction(async (tx) => {
-    await writeAbsences(tx, runbookName, absences, plan.absences, now)
-    await writeHeld(tx, runbookName, plan.held, dataOf, now)
+  const now = engine.clock.now()
+  await engine.db.transaction(async (tx) => {
+    await writeAbsences(tx, runbookName, absences, changes.absences, now)
+    await writeReviews(tx, runbookName, changes.reviews, dataOf, now)
     await replaceIssues(tx, runbookName, tickId, issues, now)
   })
 }
 
-export interface Done {
+export interface AppliedChanges {
   batches: number
   joined: number
   moved: number
@@ -59,21 +59,21 @@ export interface Done {
   readonly failures: string[]
 }
 
-export async function carryOut<Row extends FoundRow>(
-  door: Door,
+export async function applyChanges<Row extends FoundRow>(
+  engine: Engine,
   work: TickWork<Row>,
-): Promise<Done> {
-  const { plan } = work
+): Promise<AppliedChanges> {
+  const { changes } = work
   const done = nothingDone()
   const step = (what: string, run: () => Promise<void>) => orNote(done, what, run)
   // First of all: nothing more is sent for a batch over whose members a person must decide.
-  for (const [batchId, reason] of plan.holds)
-    await step(`holding batch ${batchId}`, () => holdForPerson(door, batchId, reason))
-  await refreshAll(door, work, done, step)
-  for (const batch of plan.batches) {
+  for (const [batchId, reason] of changes.holds)
+    await step(`holding batch ${batchId}`, () => holdForPerson(engine, batchId, reason))
+  await refreshAll(engine, work, done, step)
+  for (const batch of changes.batches) {
     const time = new Date(batch.timeMs)
     await step(`creating the batch of ${time.toISOString()}`, async () => {
-      await createBatch(door, {
+      await createBatch(engine, {
         runbookName: work.runbookName,
         sourceTime: time,
         members: batch.rows.map((row) => new RowMember(row, work.dataOf)),
@@ -84,12 +84,12 @@ export async function carryOut<Row extends FoundRow>(
       done.joined += batch.rows.length
     })
   }
-  await moveAll(door, work, done, step)
-  await joinAll(door, work, done, step)
-  await comeAndGo(door, plan, done, step)
-  for (const batchId of plan.resumes) {
+  await moveAll(engine, work, done, step)
+  await joinAll(engine, work, done, step)
+  await comeAndGo(engine, changes, done, step)
+  for (const batchId of changes.resumes) {
     await step(`resuming batch ${batchId}`, () =>
-      releaseBatch(door, batchId, ACTOR, 'the source has it as before'),
+      releaseBatch(engine, batchId, ACTOR, 'the source has it as before'),
     )
   }
   return done
@@ -97,7 +97,7 @@ export async function carryOut<Row extends FoundRow>(
 
 type StepOfTick = (what: string, run: () => Promise<void>) => Promise<void>
 
-const nothingDone = (): Done => ({
+const nothingDone = (): AppliedChanges => ({
   batches: 0,
   joined: 0,
   moved: 0,
@@ -116,7 +116,7 @@ export const failureText = (failures: readonly string[]): string => {
 }
 
 /** What fails for a reason of its own is noted and the tick goes on; when database or lease are gone, nothing can. */
-async function orNote(done: Done, what: string, run: () => Promise<void>): Promise<void> {
+async function orNote(done: AppliedChanges, what: string, run: () => Promise<void>): Promise<void> {
   try {
     await run()
   } catch (error) {
@@ -134,10 +134,10 @@ const isNobodys = (error: unknown): boolean =>
   error instanceof MatoolkitError &&
   (error.code === 'TICK_TAKEN_OVER' || error.code === 'TICK_OUTDATED')
 
-function holdForPerson(door: Door, batchId: number, reason: string): Promise<void> {
-  return changeBatch(door, batchId, ACTOR, async ({ draft }) => {
+function holdForPerson(engine: Engine, batchId: number, reason: string): Promise<void> {
+  return changeBatch(engine, batchId, ACTOR, async ({ draft }) => {
     if (draft.batch.heldAt === null && draft.batch.endedAt === null)
-      holdBatch(draft, HELD_BY_SOURCE, reason)
+      setHold(draft, HELD_BY_SOURCE, reason)
   })
 }
 
@@ -165,21 +165,21 @@ class RowMember<Row extends FoundRow> implements GivenMember {
 }
 
 async function refreshAll<Row extends FoundRow>(
-  door: Door,
-  { plan, dataOf }: TickWork<Row>,
-  done: Done,
+  engine: Engine,
+  { changes, dataOf }: TickWork<Row>,
+  done: AppliedChanges,
   step: StepOfTick,
 ): Promise<void> {
-  const newData = ({ member, row }: Pair<Row>): NewData => ({
+  const newData = ({ member, row }: MemberWithRow<Row>): NewData => ({
     memberId: member.id,
     key: row.key,
     data: dataOf(row),
     hash: row.hash,
   })
-  for (const [batchId, pairs] of byBatch(plan.refreshes, ({ member }) => member.batchId)) {
+  for (const [batchId, pairs] of byBatch(changes.refreshes, ({ member }) => member.batchId)) {
     for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK)) {
       await step(`refreshing members of batch ${batchId}`, async () => {
-        done.refreshed += await changeBatch(door, batchId, ACTOR, async ({ tx, draft }) => {
+        done.refreshed += await changeBatch(engine, batchId, ACTOR, async ({ tx, draft }) => {
           const count = await refreshMembers(tx, batchId, chunk.map(newData))
           if (count > 0) draft.note('data_refreshed', `the source changed ${count} member(s)`)
           return count
@@ -194,17 +194,17 @@ const byBatch = <T>(all: readonly T[], batchOf: (one: T) => number): [number, T[
   [...Map.groupBy(all, batchOf)].sort(([a], [b]) => a - b)
 
 async function moveAll<Row extends FoundRow>(
-  door: Door,
-  { plan, runbookName }: TickWork<Row>,
-  done: Done,
+  engine: Engine,
+  { changes, runbookName }: TickWork<Row>,
+  done: AppliedChanges,
   step: StepOfTick,
 ): Promise<void> {
-  for (const { fromBatchId, timeMs, pairs } of plan.moves) {
+  for (const { fromBatchId, timeMs, pairs } of changes.moves) {
     const time = new Date(timeMs)
     const what = `moving members of batch ${fromBatchId} to ${time.toISOString()}`
     for (const chunk of chunksOf(pairs, MEMBERS_PER_CHUNK)) {
       await step(what, async () => {
-        const outcome = await moveMembers(door, {
+        const outcome = await moveMembers(engine, {
           batchId: fromBatchId,
           memberIds: chunk.map(({ member }) => member.id),
           to: { runbookName, time },
@@ -219,14 +219,14 @@ async function moveAll<Row extends FoundRow>(
 }
 
 async function joinAll<Row extends FoundRow>(
-  door: Door,
-  { plan, dataOf }: TickWork<Row>,
-  done: Done,
+  engine: Engine,
+  { changes, dataOf }: TickWork<Row>,
+  done: AppliedChanges,
   step: StepOfTick,
 ): Promise<void> {
-  for (const [batchId, rows] of [...plan.joins].sort(([a], [b]) => a - b)) {
-    // A batch that has ended since the plan was made is not opened again: that is for a person to say.
-    const guarded = doorThatFirst(door, (tx) => requireUnfinished(tx, batchId))
+  for (const [batchId, rows] of [...changes.joins].sort(([a], [b]) => a - b)) {
+    // A batch that has ended since the changes was made is not opened again: that is for a person to say.
+    const guarded = fencedEngine(engine, (tx) => requireUnfinished(tx, batchId))
     for (const chunk of chunksOf(rows, MEMBERS_PER_CHUNK)) {
       await step(`adding members to batch ${batchId}`, async () => {
         const members = chunk.map((row) => new RowMember(row, dataOf))
@@ -237,12 +237,17 @@ async function joinAll<Row extends FoundRow>(
   }
 }
 
-async function comeAndGo(door: Door, plan: Plan, done: Done, step: StepOfTick): Promise<void> {
+async function comeAndGo(
+  engine: Engine,
+  changes: TickChanges,
+  done: AppliedChanges,
+  step: StepOfTick,
+): Promise<void> {
   const ids = (members: readonly KnownMember[]) => members.map(({ id }) => id)
   const order = { actor: ACTOR }
-  for (const [batchId, members] of byBatch(plan.rejoins, (member) => member.batchId)) {
+  for (const [batchId, members] of byBatch(changes.rejoins, (member) => member.batchId)) {
     await step(`taking members back into batch ${batchId}`, async () => {
-      const outcome = await takeBackMembers(door, {
+      const outcome = await readmitMembers(engine, {
         ...order,
         batchId,
         memberIds: ids(members),
@@ -252,9 +257,9 @@ async function comeAndGo(door: Door, plan: Plan, done: Done, step: StepOfTick): 
       done.rejoined += tally(outcome, done)
     })
   }
-  for (const [batchId, members] of byBatch(plan.removals, (member) => member.batchId)) {
+  for (const [batchId, members] of byBatch(changes.removals, (member) => member.batchId)) {
     await step(`removing members from batch ${batchId}`, async () => {
-      const outcome = await removeMembers(door, {
+      const outcome = await removeMembers(engine, {
         ...order,
         batchId,
         memberIds: ids(members),
@@ -266,7 +271,7 @@ async function comeAndGo(door: Door, plan: Plan, done: Done, step: StepOfTick): 
   }
 }
 
-function tally(outcome: Outcome, done: Done): number {
+function tally(outcome: MembersOutcome, done: AppliedChanges): number {
   done.postponed += outcome.refused.length
   return outcome.done.length
 }

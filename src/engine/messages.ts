@@ -5,28 +5,28 @@ import { findMemberBatch, findPhaseBatch } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { isTransient } from '../db/transient.ts'
-import { rememberWorker } from '../db/workers.ts'
-import { beginBatch, onPhaseDue } from '../domain/decide/course.ts'
+import { recordWorker } from '../db/workers.ts'
+import { beginBatch, onPhaseDue } from '../domain/decide/lifecycle.ts'
 import { removeMember } from '../domain/decide/membership.ts'
-import { advanceMember } from '../domain/decide/next.ts'
+import { queueNextOfMember } from '../domain/decide/next.ts'
 import { onResult } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { leavesSlots } from '../domain/decide/window.ts'
 import { type JobName, type Message, parseJobId } from '../domain/messages.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
-import { changeMembers } from './beside.ts'
 import {
-  bringBatchSteps,
-  bringMembers,
-  callBackJobs,
+  type BatchTransaction,
   changeBatch,
-  type Door,
-  type Visit,
-} from './door.ts'
+  type Engine,
+  loadBatchSteps,
+  loadMembersWithSteps,
+  withdrawJobs,
+} from './engine.ts'
 import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './poison.ts'
+import { changeMembers } from './shared-lock.ts'
 
-export type Verdict = 'settle' | { readonly deadLetter: string; readonly description: string }
+export type MessageVerdict = 'ack' | { readonly deadLetter: string; readonly description: string }
 
 /** A message that has found its batch, and its step where it has one. */
 interface Addressed {
@@ -47,16 +47,16 @@ const GROUPS_AT_ONCE = 4
  * when there may be slots to fill. Results mostly use up the slots that they free, and looking after each chunk cost 4 µs a step.
  */
 export async function handleMessages(
-  door: Door,
+  engine: Engine,
   messages: readonly Message[],
   onSlots: () => void = () => {},
-): Promise<Verdict[]> {
-  const verdicts: Verdict[] = messages.map(() => 'settle')
+): Promise<MessageVerdict[]> {
+  const verdicts: MessageVerdict[] = messages.map(() => 'ack')
   if (messages.some(({ messageType }) => messageType !== 'worker-result')) onSlots()
-  const addressed = await findBatches(door, messages, verdicts)
+  const addressed = await findBatches(engine, messages, verdicts)
   const groups = [...Map.groupBy(addressed, (one) => one.batchId)]
-  await eachOfSome(groups, door.db.kind === 'pglite' ? 1 : GROUPS_AT_ONCE, ([batchId, group]) =>
-    handleGroup(door, batchId, group, verdicts, onSlots),
+  await eachOfSome(groups, engine.db.kind === 'pglite' ? 1 : GROUPS_AT_ONCE, ([batchId, group]) =>
+    handleGroup(engine, batchId, group, verdicts, onSlots),
   )
   return verdicts
 }
@@ -77,9 +77,9 @@ async function eachOfSome<T>(
 }
 
 async function findBatches(
-  door: Door,
+  engine: Engine,
   messages: readonly Message[],
-  verdicts: Verdict[],
+  verdicts: MessageVerdict[],
 ): Promise<Addressed[]> {
   const jobs = messages.map(jobOf)
   const stepIds = messages.flatMap((message, index) => stepIdOf(message, jobs[index]!) ?? [])
@@ -87,17 +87,17 @@ async function findBatches(
     message.messageType === 'phase-due' ? [message.phaseExecutionId] : [],
   )
   const owners = new Map(
-    stepIds.length > 0 ? (await loadOwners(door.db, stepIds)).map((one) => [one.id, one]) : [],
+    stepIds.length > 0 ? (await loadOwners(engine.db, stepIds)).map((one) => [one.id, one]) : [],
   )
   const phases = new Map(
     phaseIds.length > 0
-      ? (await findPhaseBatch(door.db, phaseIds)).map((one) => [one.id, one.batchId])
+      ? (await findPhaseBatch(engine.db, phaseIds)).map((one) => [one.id, one.batchId])
       : [],
   )
-  const members = await batchesOfMembers(door, messages)
+  const members = await batchesOfMembers(engine, messages)
   const found: Addressed[] = []
   for (const [index, message] of messages.entries()) {
-    if (message.messageType === 'worker-hello') await greet(door, message)
+    if (message.messageType === 'worker-hello') await greet(engine, message)
     else if (message.messageType === 'worker-job') {
       verdicts[index] = {
         deadLetter: 'WrongTopic',
@@ -121,12 +121,12 @@ async function findBatches(
 }
 
 async function batchesOfMembers(
-  door: Door,
+  engine: Engine,
   messages: readonly Message[],
 ): Promise<ReadonlyMap<number, number>> {
   const ids = messages.flatMap((one) => ('batchMemberId' in one ? [one.batchMemberId] : []))
   if (ids.length === 0) return new Map()
-  return new Map((await findMemberBatch(door.db, ids)).map(({ id, batchId }) => [id, batchId]))
+  return new Map((await findMemberBatch(engine.db, ids)).map(({ id, batchId }) => [id, batchId]))
 }
 
 const needsStep = ({ messageType }: Message): boolean =>
@@ -146,7 +146,7 @@ function stepIdOf(message: Message, job: JobName | null): number | null {
 const batchIdOf = (message: Message): number | undefined =>
   'batchId' in message && typeof message.batchId === 'number' ? message.batchId : undefined
 
-function unknown(message: Message): Verdict {
+function unknown(message: Message): MessageVerdict {
   const what =
     message.messageType === 'worker-result' ? `job "${message.jobId}"` : message.messageType
   return {
@@ -155,16 +155,16 @@ function unknown(message: Message): Verdict {
   }
 }
 
-async function greet(door: Door, message: Message<'worker-hello'>): Promise<void> {
-  const now = door.clock.now()
-  await door.db.transaction(async (tx) => {
+async function greet(engine: Engine, message: Message<'worker-hello'>): Promise<void> {
+  const now = engine.clock.now()
+  await engine.db.transaction(async (tx) => {
     const hello = {
       workerId: message.workerId,
       version: message.version ?? null,
       slots: message.slots ?? null,
       functions: message.functions,
     }
-    if (!(await rememberWorker(tx, hello, now))) return
+    if (!(await recordWorker(tx, hello, now))) return
     const because = `worker ${message.workerId} announced itself with ${message.functions.length} functions`
     await insertEvents(tx, null, now, message.workerId, [workerEvent('first_seen', because)])
   })
@@ -185,23 +185,23 @@ const workerEvent = (event: string, because: string) => ({
 })
 
 async function handleGroup(
-  door: Door,
+  engine: Engine,
   batchId: number,
   group: readonly Addressed[],
-  verdicts: Verdict[],
+  verdicts: MessageVerdict[],
   onSlots: () => void,
 ): Promise<void> {
   try {
     const change = group.every(isOfMember) ? changeMembers : changeBatch
-    const draft = await change(door, batchId, ACTOR, async (visit) => {
-      await decideAll(visit, group)
-      return visit.draft
+    const draft = await change(engine, batchId, ACTOR, async (batchTx) => {
+      await decideAll(batchTx, group)
+      return batchTx.draft
     })
     if (leavesSlots(draft)) onSlots()
   } catch (error) {
     if (isTransient(error)) throw error
     if (group.length > 1) {
-      for (const one of group) await handleGroup(door, batchId, [one], verdicts, onSlots)
+      for (const one of group) await handleGroup(engine, batchId, [one], verdicts, onSlots)
       return
     }
     verdicts[group[0]!.index] = {
@@ -209,7 +209,7 @@ async function handleGroup(
       description: messageOf(error).slice(0, 1_000),
     }
     const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
-    if (!isUnknown) await holdAfterFailure(door, batchId, error, ACTOR)
+    if (!isUnknown) await holdAfterFailure(engine, batchId, error, ACTOR)
   }
 }
 
@@ -219,26 +219,26 @@ function isOfMember({ message, step, job }: Addressed): boolean {
   return step !== null && step.memberId !== null && job?.kind === 'phase'
 }
 
-async function decideAll(visit: Visit, group: readonly Addressed[]): Promise<void> {
-  await bringFacts(visit, group)
-  for (const one of group) decideOne(visit, one)
+async function decideAll(batchTx: BatchTransaction, group: readonly Addressed[]): Promise<void> {
+  await bringFacts(batchTx, group)
+  for (const one of group) decideOne(batchTx, one)
 }
 
-async function bringFacts(visit: Visit, group: readonly Addressed[]): Promise<void> {
+async function bringFacts(batchTx: BatchTransaction, group: readonly Addressed[]): Promise<void> {
   const steps = group.flatMap(({ step }) => step ?? [])
   const memberIds = [...new Set(steps.flatMap(({ memberId }) => memberId ?? []))]
-  await bringMembers(visit, memberIds, { stepIds: steps.map(({ id }) => id) })
-  if (steps.some(({ memberId }) => memberId === null)) await bringBatchSteps(visit)
+  await loadMembersWithSteps(batchTx, memberIds, { stepIds: steps.map(({ id }) => id) })
+  if (steps.some(({ memberId }) => memberId === null)) await loadBatchSteps(batchTx)
   const added = membersIn(group, 'member-added')
-  await bringMembers(visit, added)
+  await loadMembersWithSteps(batchTx, added)
   // Who failed or left before this message came, or whose batch was cancelled, gets no steps: nobody would ever do them, and the
   // phase could not close.
-  const isOver = visit.draft.batch.status === 'cancelled'
-  const joining = added.filter((id) => !isOver && visit.draft.member(id).status === 'active')
-  if (joining.length > 0) await ensureStepsOfJoiners(visit, joining)
+  const isOver = batchTx.draft.batch.status === 'cancelled'
+  const joining = added.filter((id) => !isOver && batchTx.draft.member(id).status === 'active')
+  if (joining.length > 0) await ensureStepsOfJoiners(batchTx, joining)
   const removed = membersIn(group, 'member-removed')
-  await bringMembers(visit, removed)
-  if (removed.length > 0) await callBackJobs(visit, 'the member left', removed)
+  await loadMembersWithSteps(batchTx, removed)
+  if (removed.length > 0) await withdrawJobs(batchTx, 'the member left', removed)
 }
 
 const membersIn = (
@@ -247,7 +247,7 @@ const membersIn = (
 ): number[] =>
   group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : []))
 
-function decideOne({ draft }: Visit, { message, step }: Addressed): void {
+function decideOne({ draft }: BatchTransaction, { message, step }: Addressed): void {
   switch (message.messageType) {
     case 'worker-result':
       return onResult(draft, draft.steps.get(step!.id)!, message)
@@ -262,7 +262,7 @@ function decideOne({ draft }: Visit, { message, step }: Addressed): void {
       return
     }
     case 'member-added':
-      return advanceMember(draft, draft.member(message.batchMemberId))
+      return queueNextOfMember(draft, draft.member(message.batchMemberId))
     case 'member-removed': {
       const member = draft.member(message.batchMemberId)
       if (member.status !== 'removed')

@@ -5,16 +5,16 @@ import { holdRow } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
 import { isTransient } from '../db/transient.ts'
 import type { EventRecord } from '../domain/decide/draft.ts'
-import { holdBatch } from '../domain/decide/finish.ts'
-import { isBatchEnded } from '../domain/moves.ts'
+import { setHold } from '../domain/decide/finish.ts'
+import { isBatchEnded } from '../domain/transitions.ts'
 import { messageOf } from '../errors.ts'
-import { changeBatch, type Door } from './door.ts'
+import { changeBatch, type Engine } from './engine.ts'
 
 const REASON_CHARS_MAX = 300
 
 /** Runs a change of one batch. False when it failed and the batch is held for it; throws when the database is in trouble. */
-export async function orHold(
-  door: Door,
+export async function orHoldBatch(
+  engine: Engine,
   batchId: number,
   actor: string,
   change: () => Promise<unknown>,
@@ -24,39 +24,39 @@ export async function orHold(
     return true
   } catch (error) {
     if (isTransient(error)) throw error
-    await holdAfterFailure(door, batchId, error, actor)
+    await holdAfterFailure(engine, batchId, error, actor)
     return false
   }
 }
 
 export async function holdAfterFailure(
-  door: Door,
+  engine: Engine,
   batchId: number,
   error: unknown,
   actor: string,
 ): Promise<void> {
   const reason = `a change could not be made: ${messageOf(error).slice(0, REASON_CHARS_MAX)}`
   try {
-    await changeBatch(door, batchId, actor, async ({ draft }) => {
+    await changeBatch(engine, batchId, actor, async ({ draft }) => {
       const { batch } = draft
       const isOver = isBatchEnded(batch.status) && batch.rollbackOpen + batch.removalOpen === 0
-      if (batch.heldAt === null && !isOver) holdBatch(draft, actor, reason)
+      if (batch.heldAt === null && !isOver) setHold(draft, actor, reason)
     })
   } catch (again) {
     if (isTransient(again)) throw again
-    await holdUnread(door, batchId, actor, reason)
+    await holdUnread(engine, batchId, actor, reason)
   }
 }
 
 /** The facts themselves cannot be loaded or written: only the flag is set. The jobs that are out are not called back then. */
 async function holdUnread(
-  door: Door,
+  engine: Engine,
   batchId: number,
   actor: string,
   reason: string,
 ): Promise<void> {
-  const now = door.clock.now()
-  await door.db.transaction(async (tx) => {
+  const now = engine.clock.now()
+  await engine.db.transaction(async (tx) => {
     if (await holdRow(tx, batchId, actor, reason, now))
       await insertEvents(tx, batchId, now, actor, [heldEvent(reason)])
   })

@@ -14,9 +14,9 @@ import {
 } from '../db/runbooks.ts'
 import type { EventRecord } from '../domain/decide/draft.ts'
 import type { Json } from '../domain/json.ts'
-import { type Problem, type Runbook, readRunbook } from '../domain/runbook.ts'
+import { type Runbook, type RunbookProblem, readRunbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
-import type { Door } from './door.ts'
+import type { Engine } from './engine.ts'
 import { type Impact, impactOf, noImpact } from './impact.ts'
 
 export interface PublishRequest {
@@ -29,35 +29,38 @@ export interface PublishRequest {
   readonly dryRun?: boolean
 }
 
-export interface PublishAnswer {
+export interface PublishResult {
   readonly name: string
   readonly version: number
   /** False when the active version says and decides the very same: then there is no new one. */
   readonly isNew: boolean
   /** What the author should look at; none of it keeps the version from being used. */
-  readonly warnings: readonly Problem[]
+  readonly warnings: readonly RunbookProblem[]
   readonly impact: Impact
 }
 
 /** The next version of the runbook named in the text, active from now on. Refuses a text with errors. */
-export async function publishRunbook(door: Door, request: PublishRequest): Promise<PublishAnswer> {
+export async function publishRunbook(
+  engine: Engine,
+  request: PublishRequest,
+): Promise<PublishResult> {
   const { runbook, warnings } = readOrRefuse(request.yaml)
-  return door.db.transaction(async (tx) => {
+  return engine.db.transaction(async (tx) => {
     if (!request.dryRun) await lockRunbook(tx, runbook.name)
     const active = await findActiveRunbook(tx, runbook.name)
-    const next = await nextVersion(door, tx, runbook, request)
+    const next = await nextVersion(engine, tx, runbook, request)
     if (active && isSame(active, next)) {
       const { name, version } = active
       return { name, version, isNew: false, warnings, impact: noImpact() }
     }
-    const former = active && (await door.runbooks.get(tx, active.name, active.version))
+    const former = active && (await engine.runbooks.get(tx, active.name, active.version))
     const impact = await impactOf(tx, runbook, next, former)
     if (!request.dryRun) await insert(tx, next, impact)
     return { name: next.name, version: next.version, isNew: true, warnings, impact }
   })
 }
 
-function readOrRefuse(yaml: string): { runbook: Runbook; warnings: readonly Problem[] } {
+function readOrRefuse(yaml: string): { runbook: Runbook; warnings: readonly RunbookProblem[] } {
   const { runbook, problems } = readRunbook(yaml)
   if (runbook) return { runbook, warnings: problems }
   const errors = problems.filter(({ severity }) => severity === 'error')
@@ -69,7 +72,7 @@ function readOrRefuse(yaml: string): { runbook: Runbook; warnings: readonly Prob
 }
 
 async function nextVersion(
-  door: Door,
+  engine: Engine,
   tx: Tx,
   { name }: Runbook,
   request: PublishRequest,
@@ -81,7 +84,7 @@ async function nextVersion(
     overdueBehavior: request.overdueBehavior ?? 'ignore',
     rerunInit: request.rerunInit ?? false,
     publishedBy: request.publishedBy,
-    publishedAt: door.clock.now(),
+    publishedAt: engine.clock.now(),
   }
 }
 
@@ -126,17 +129,17 @@ export interface DeactivateRequest {
  * finish. A version that is not in use already is left alone.
  */
 export async function deactivateRunbook(
-  door: Door,
+  engine: Engine,
   { name, version, actor, reason }: DeactivateRequest,
 ): Promise<{ readonly isChanged: boolean }> {
-  return door.db.transaction(async (tx) => {
+  return engine.db.transaction(async (tx) => {
     await lockRunbook(tx, name)
     const found = await requireVersion(tx, name, version)
     if (!found.isActive) return { isChanged: false }
     await deactivateRunbookRow(tx, name)
     const because = `version ${version} of ${found.name} was taken out of use: ${reason}`
     const details = { name: found.name, version }
-    await insertEvents(tx, null, door.clock.now(), actor, [
+    await insertEvents(tx, null, engine.clock.now(), actor, [
       runbookEvent('deactivated', because, details),
     ])
     return { isChanged: true }

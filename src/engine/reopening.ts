@@ -2,16 +2,16 @@
 // are then in an unfinished batch again, those too whom nobody spoke of. Whoever has joined another batch since would be in two at
 // once (I31), and a source that drops that person would have them removed from both.
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
-import { isBatchEnded } from '../domain/moves.ts'
+import { isBatchEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
-import type { Visit } from './door.ts'
+import type { BatchTransaction } from './engine.ts'
 
 /** So many are named; the others are counted. */
 const NAMED_MAX = 3
 const LOOKED_AT_MAX = 1_000
 
 /** Call when everything is written: who became active in this very change counts too. */
-export async function requireNobodyElsewhere({ tx, draft }: Visit): Promise<void> {
+export async function requireActiveNowhereElse({ tx, draft }: BatchTransaction): Promise<void> {
   const { batch, batchStatusLoaded } = draft
   if (!isBatchEnded(batchStatusLoaded) || isBatchEnded(batch.status)) return
   await lockMembership(tx, batch.runbookName)

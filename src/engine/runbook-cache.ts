@@ -1,7 +1,7 @@
 // Published runbooks, read once. A version never changes, so what was read stays true.
 import type { Queryable } from '../db/db.ts'
 import { findRunbookVersion } from '../db/runbooks.ts'
-import { type Runbook, readRunbook } from '../domain/runbook.ts'
+import { type Runbook, readRunbook } from '../domain/runbook/read.ts'
 
 const MAX_KEPT = 200
 

@@ -1,12 +1,12 @@
 // The orchestrator: two subscriptions and the clock, all into the engine's door. Any number of them may run at once.
-import type { Bus, Received } from '../bus/bus.ts'
+import type { Bus, ReceivedMessage } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
-import { type Handler, makeConsumer, type Outcome } from '../bus/consumer.ts'
-import { sweepBus } from '../bus/postgres-sweep.ts'
+import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer.ts'
+import { sweepBus } from '../bus/postgres/sweep.ts'
 import type { Clock } from '../clock.ts'
 import { vacuumEmbedded } from '../db/vacuum.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
-import type { Door } from '../engine/door.ts'
+import type { Engine } from '../engine/engine.ts'
 import { handleMessages } from '../engine/messages.ts'
 import { fillWorkers, runTimers } from '../engine/timers.ts'
 import { everyLoop, type Service } from '../service.ts'
@@ -17,7 +17,7 @@ const UPKEEP_INTERVAL_MS = 5_000
 const RESULT_LANES = 2
 
 export interface OrchestratorOptions {
-  readonly door: Door
+  readonly engine: Engine
   readonly bus: Bus
   readonly clock: Clock
   readonly chunk: number
@@ -26,11 +26,11 @@ export interface OrchestratorOptions {
 
 /** Understands the chunk, handles what can be understood, and says what becomes of each message. `onSlots`: see handleMessages. */
 export async function handleChunk(
-  door: Door,
-  received: readonly Received[],
+  engine: Engine,
+  received: readonly ReceivedMessage[],
   onSlots?: () => void,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = received.map(() => 'settle')
+): Promise<MessageOutcome[]> {
+  const outcomes: MessageOutcome[] = received.map(() => 'ack')
   const understood: { index: number; message: Message }[] = []
   for (const [index, { type, topic, body }] of received.entries()) {
     // Foreign workers may leave the type out of their results; nothing else comes that way unnamed.
@@ -39,7 +39,7 @@ export async function handleChunk(
     else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
   }
   const verdicts = await handleMessages(
-    door,
+    engine,
     understood.map(({ message }) => message),
     onSlots,
   )
@@ -48,27 +48,27 @@ export async function handleChunk(
 }
 
 /** What both subscriptions do with a chunk. */
-export function makeHandler(door: Door): Handler {
+export function makeHandler(engine: Engine): Handler {
   return async (messages) => {
     let hasSlots = false
-    const outcomes = await handleChunk(door, messages, () => {
+    const outcomes = await handleChunk(engine, messages, () => {
       hasSlots = true
     })
     // Members that ended left slots: whoever waits for one need not wait for the next second.
-    if (hasSlots) await fillWorkers(door)
+    if (hasSlots) await fillWorkers(engine)
     return outcomes
   }
 }
 
 export function makeOrchestrator(options: OrchestratorOptions): Service {
-  const { door, bus, clock, chunk, onError } = options
-  const handle = makeHandler(door)
+  const { engine, bus, clock, chunk, onError } = options
+  const handle = makeHandler(engine)
   const timers = everyLoop({
     name: 'timers',
     clock,
     intervalMs: TIMER_INTERVAL_MS,
     runOnce: async (_now, stopping) => {
-      while (!stopping.aborted && (await runTimers(door)) > 0);
+      while (!stopping.aborted && (await runTimers(engine)) > 0);
     },
     onError,
   })
@@ -103,8 +103,8 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       clock,
       intervalMs: UPKEEP_INTERVAL_MS,
       runOnce: async (now) => {
-        await sweepBus(door.db, now)
-        await vacuumEmbedded(door.db)
+        await sweepBus(engine.db, now)
+        await vacuumEmbedded(engine.db)
       },
       onError,
     }),

@@ -21,7 +21,7 @@ export const isProxy = (proxy: string): boolean =>
 /** Something without a type is an SMTP address. */
 export const proxyOf = (text: string): string => (/^[a-z0-9]+:/i.test(text) ? text : `smtp:${text}`)
 
-export const isSame = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
+export const isSameAddress = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
 const isPrimary = (proxy: string): boolean => proxy.startsWith('SMTP:')
 
@@ -32,14 +32,14 @@ export function primaryOf(proxies: readonly string[]): string | null {
 
 /** Adds it, or changes its rank: a new primary address makes the old one an alias. */
 export function withAddress(proxies: readonly string[], proxy: string): string[] {
-  const rest = proxies.filter((one) => !isSame(one, proxy))
+  const rest = proxies.filter((one) => !isSameAddress(one, proxy))
   const demoted = isPrimary(proxy)
     ? rest.map((one) => (isPrimary(one) ? `smtp:${bareOf(one)}` : one))
     : rest
-  const stays = proxies.find((one) => isSame(one, proxy))
+  const stays = proxies.find((one) => isSameAddress(one, proxy))
   // Adding an alias that is the primary address already takes nothing from it.
   return stays !== undefined && !isPrimary(proxy) ? [...proxies] : [...demoted, proxy]
 }
 
 export const withoutAddress = (proxies: readonly string[], proxy: string): string[] =>
-  proxies.filter((one) => !isSame(one, proxy))
+  proxies.filter((one) => !isSameAddress(one, proxy))

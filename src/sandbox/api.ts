@@ -1,14 +1,14 @@
 // From a request to an answer: which API is meant, who calls, what goes wrong on purpose, what the tenant says, and the shape that
 // API gives to it. Time passes only while a slow answer is waited for; everything a request changes, it changes in one go.
 import type { Json } from '../domain/json.ts'
-import type { Answer, Call, CallIds, JsonObject } from './call.ts'
+import type { CallIds, JsonObject, SandboxCall, SandboxResponse } from './call.ts'
 import { controlAnswer } from './control.ts'
 import { cmdletNameOf, invokeCommand } from './exchange/cmdlets.ts'
-import type { Fault, Faults } from './faults.ts'
+import type { Faults, InjectedFault } from './faults.ts'
 import { GRAPH_ROUTES, type GraphRoute } from './graph/routes.ts'
 import { guidOf, hashOf } from './identity.ts'
-import { CmdletRefusal, cmdletErrorBody, graphErrorBody, Refusal } from './refusal.ts'
-import { type Api, type Signed, SignIn, unauthorised } from './sign-in.ts'
+import { CmdletRefusal, cmdletErrorBody, GraphRefusal, graphErrorBody } from './refusal.ts'
+import { type Signed, type TokenAudience, TokenService, unauthorised } from './token-service.ts'
 import type { World } from './world.ts'
 
 export interface Incoming {
@@ -19,7 +19,7 @@ export interface Incoming {
 }
 
 /** Null: the connection is to be cut without a word. */
-export type Outgoing = Answer | null
+export type Outgoing = SandboxResponse | null
 
 const TOKEN_PATH = /^\/([^/]+)\/oauth2\/v2\.0\/token$/
 const EXCHANGE_PATH = /^\/adminapi\/beta\/([^/]+)\/InvokeCommand$/i
@@ -32,7 +32,7 @@ interface Arrived {
 }
 
 interface Asked extends Arrived {
-  readonly api: Api
+  readonly api: TokenAudience
   readonly body: JsonObject
   readonly cmdlet: string | null
 }
@@ -40,7 +40,7 @@ interface Asked extends Arrived {
 export class Apis {
   readonly #world: World
   readonly #faults: Faults
-  readonly #signIn: SignIn
+  readonly #signIn: TokenService
   /** Until when an API is closed to a tenant. */
   readonly #closedUntilMs = new Map<string, number>()
   #requests = 0
@@ -48,7 +48,7 @@ export class Apis {
   constructor(world: World, faults: Faults) {
     this.#world = world
     this.#faults = faults
-    this.#signIn = new SignIn(world)
+    this.#signIn = new TokenService(world)
   }
 
   async answer(incoming: Incoming, cut: AbortSignal): Promise<Outgoing> {
@@ -85,7 +85,7 @@ export class Apis {
     return answer
   }
 
-  async #apiAnswer(arrived: Arrived, api: Api, cut: AbortSignal): Promise<Outgoing> {
+  async #apiAnswer(arrived: Arrived, api: TokenAudience, cut: AbortSignal): Promise<Outgoing> {
     const { incoming, ids } = arrived
     const body = bodyOf(incoming.text)
     const asked: Asked = {
@@ -96,7 +96,7 @@ export class Apis {
     }
     const { clock } = this.#world
     let signed: Signed | null = null
-    let fault: Fault | null = null
+    let fault: InjectedFault | null = null
     let answer: Outgoing
     try {
       const { headers, url } = incoming
@@ -113,7 +113,7 @@ export class Apis {
     return answer && this.#withHeaders(answer, ids)
   }
 
-  #faultOf({ incoming, api, cmdlet }: Asked, { tenant }: Signed): Fault | null {
+  #faultOf({ incoming, api, cmdlet }: Asked, { tenant }: Signed): InjectedFault | null {
     const { method, url, text } = incoming
     const key = `${api} ${tenant.id}`
     const nowMs = +this.#world.clock.now()
@@ -126,12 +126,12 @@ export class Apis {
     return fault
   }
 
-  #withFault(asked: Asked, signed: Signed, fault: Fault | null): Outgoing {
+  #withFault(asked: Asked, signed: Signed, fault: InjectedFault | null): Outgoing {
     switch (fault?.kind) {
       case 'throttle':
         return throttled(asked.api, signed, fault.retryAfterSec)
       case 'error':
-        throw new Refusal(fault.status, ...SERVER_ERRORS[fault.status])
+        throw new GraphRefusal(fault.status, ...SERVER_ERRORS[fault.status])
       case 'expired-token':
         this.#signIn.end(signed.token)
         throw unauthorised('Lifetime validation failed, the token is expired.')
@@ -149,13 +149,13 @@ export class Apis {
     }
   }
 
-  #handle(asked: Asked, signed: Signed): Answer {
+  #handle(asked: Asked, signed: Signed): SandboxResponse {
     const now = this.#world.clock.now()
     this.#world.settle(now)
     const { incoming, ids, api, body } = asked
     const { method, url, headers } = incoming
     const { tenant, application } = signed
-    const call: Call = {
+    const call: SandboxCall = {
       world: this.#world,
       tenant,
       application,
@@ -170,18 +170,18 @@ export class Apis {
     if (api === 'graph') return graphAnswer(call)
     const named = EXCHANGE_PATH.exec(url.pathname)![1]!
     if (this.#world.tenant(decoded(named)) !== tenant)
-      throw new Refusal(403, 'Forbidden', 'The token is for another tenant.')
+      throw new GraphRefusal(403, 'Forbidden', 'The token is for another tenant.')
     return invokeCommand(call)
   }
 
-  #refused({ api, ids }: Asked, error: unknown): Answer {
+  #refused({ api, ids }: Asked, error: unknown): SandboxResponse {
     const now = this.#world.clock.now()
     if (error instanceof CmdletRefusal) {
       const mark = `Ex${ids.requestId.slice(0, 6).toUpperCase()}`
       const headers = { 'x-exceptiontype': error.exception }
       return { status: error.status, headers, body: cmdletErrorBody(error, mark) }
     }
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof GraphRefusal)) throw error
     const { requestId } = ids
     const clientRequestId = ids.clientRequestId ?? requestId
     const date = now.toISOString().slice(0, 19)
@@ -192,14 +192,17 @@ export class Apis {
     }
   }
 
-  #withHeaders(answer: Answer, { requestId, clientRequestId }: CallIds): Answer {
+  #withHeaders(answer: SandboxResponse, { requestId, clientRequestId }: CallIds): SandboxResponse {
     const ids = { 'request-id': requestId, 'client-request-id': clientRequestId ?? requestId }
     return { ...answer, headers: { ...ids, ...answer.headers } }
   }
 
   #record(
     { incoming: { method, url }, ids, at }: Arrived,
-    { fault, ...rest }: { cmdlet: string | null; tenantId: string | null; fault: Fault | null },
+    {
+      fault,
+      ...rest
+    }: { cmdlet: string | null; tenantId: string | null; fault: InjectedFault | null },
     answer: Outgoing,
   ): void {
     this.#world.journal.addRequest({
@@ -214,7 +217,11 @@ export class Apis {
   }
 }
 
-function throttled(api: Api, { tenant, application }: Signed, retryAfterSec: number): Answer {
+function throttled(
+  api: TokenAudience,
+  { tenant, application }: Signed,
+  retryAfterSec: number,
+): SandboxResponse {
   const headers = { 'retry-after': String(retryAfterSec) }
   // Exchange says it in plain words, without JSON.
   if (api === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
@@ -247,11 +254,11 @@ const SERVER_ERRORS: Readonly<
   504: ['GatewayTimeout', 'The upstream service did not answer in time.'],
 }
 
-const challenge = (api: Api): Record<string, string> => ({
+const challenge = (api: TokenAudience): Record<string, string> => ({
   'www-authenticate': `Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="${api}", error="invalid_token"`,
 })
 
-function tokenFault(fault: Fault): Outgoing {
+function tokenFault(fault: InjectedFault): Outgoing {
   if (fault.kind === 'throttle')
     return {
       status: 429,
@@ -269,10 +276,10 @@ function tokenFault(fault: Fault): Outgoing {
 }
 
 const isRefusal = (error: unknown): boolean =>
-  error instanceof Refusal || error instanceof CmdletRefusal
+  error instanceof GraphRefusal || error instanceof CmdletRefusal
 
-const unreadable = (): Refusal =>
-  new Refusal(
+const unreadable = (): GraphRefusal =>
+  new GraphRefusal(
     400,
     'BadRequest',
     'Unable to read JSON request payload. Please ensure Content-Type header is set and payload is of valid JSON format.',
@@ -298,18 +305,22 @@ function decoded(part: string): string {
   }
 }
 
-function graphAnswer(call: Call): Answer {
+function graphAnswer(call: SandboxCall): SandboxResponse {
   const [, version, path] = GRAPH_PATH.exec(call.url.pathname) ?? []
   const parts = (path ?? '').split('/').map(decoded)
   const there = GRAPH_ROUTES.map((route) => ({ route, params: paramsOf(route, parts) })).filter(
     ({ route, params }) => params !== null && (!route.isBeta || version === 'beta'),
   )
   if (there.length === 0) {
-    throw new Refusal(400, 'BadRequest', `Resource not found for the segment '${parts.at(-1)}'.`)
+    throw new GraphRefusal(
+      400,
+      'BadRequest',
+      `Resource not found for the segment '${parts.at(-1)}'.`,
+    )
   }
   const found = there.find(({ route }) => route.method === call.method)
   if (!found)
-    throw new Refusal(
+    throw new GraphRefusal(
       405,
       'Request_BadRequest',
       'Specified HTTP method is not allowed for the request target.',
@@ -317,7 +328,7 @@ function graphAnswer(call: Call): Answer {
   const { route, params } = found
   const { roles } = call.application
   if (roles !== null && !route.permissions.some((one) => roles.includes(one)))
-    throw new Refusal(
+    throw new GraphRefusal(
       403,
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation.',

@@ -3,14 +3,14 @@ import type { Json } from '../domain/json.ts'
 import type { Effect } from './journal.ts'
 import { provisionMail } from './mail.ts'
 import type { Application, User } from './state.ts'
-import type { Tenant } from './tenant.ts'
+import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 
-export interface Call {
+export interface SandboxCall {
   readonly world: World
-  readonly tenant: Tenant
+  readonly tenant: SandboxTenant
   readonly application: Application
   readonly method: string
   readonly url: URL
@@ -28,19 +28,19 @@ export interface CallIds {
   readonly clientRequestId: string | null
 }
 
-export interface Answer {
+export interface SandboxResponse {
   readonly status: number
   readonly body?: Json
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export const ok = (body: Json): Answer => ({ status: 200, body })
-export const created = (body: Json): Answer => ({ status: 201, body })
-export const NO_CONTENT: Answer = { status: 204 }
+export const ok = (body: Json): SandboxResponse => ({ status: 200, body })
+export const created = (body: Json): SandboxResponse => ({ status: 201, body })
+export const NO_CONTENT: SandboxResponse = { status: 204 }
 
 /** Writes an effect into the journal. */
 export function did(
-  call: Call,
+  call: SandboxCall,
   what: string,
   on: Pick<Effect, 'id' | 'name'>,
   details: Json = {},
@@ -57,11 +57,11 @@ export function did(
   })
 }
 
-export const didTo = (call: Call, what: string, user: User, details: Json = {}): void =>
+export const didTo = (call: SandboxCall, what: string, user: User, details: Json = {}): void =>
   did(call, what, { id: user.id, name: user.userPrincipalName }, details)
 
 /** What a change means for the user's mail, in the journal too. */
-export function settleMail(call: Call, user: User): void {
+export function settleMail(call: SandboxCall, user: User): void {
   const { world, tenant, now } = call
   const change = provisionMail(tenant, user, world.after(now, world.timing.exchangeLagSec))
   if (change !== null) didTo(call, change, user)

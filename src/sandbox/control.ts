@@ -2,7 +2,7 @@
 // need no token, and no part of Microsoft 365 answers there.
 import type { Json } from '../domain/json.ts'
 import type { Incoming } from './api.ts'
-import { type Answer, ok } from './call.ts'
+import { ok, type SandboxResponse } from './call.ts'
 import { type Faults, faultsSchema } from './faults.ts'
 import { problemsOf } from './seed.ts'
 import type { World } from './world.ts'
@@ -14,7 +14,7 @@ export interface ControlRoute {
 }
 
 interface Handled extends ControlRoute {
-  handle(world: World, faults: Faults, incoming: Incoming): Answer
+  handle(world: World, faults: Faults, incoming: Incoming): SandboxResponse
 }
 
 /** Plain data, by way of its text. */
@@ -67,7 +67,7 @@ const HANDLED: readonly Handled[] = [
 
 export const CONTROL_ROUTES: readonly ControlRoute[] = HANDLED
 
-function setFaults(faults: Faults, text: string): Answer {
+function setFaults(faults: Faults, text: string): SandboxResponse {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -80,7 +80,7 @@ function setFaults(faults: Faults, text: string): Answer {
   return ok(plain(faults.settings))
 }
 
-export function controlAnswer(world: World, faults: Faults, incoming: Incoming): Answer {
+export function controlAnswer(world: World, faults: Faults, incoming: Incoming): SandboxResponse {
   const { method, url } = incoming
   const route = HANDLED.find((one) => one.method === method && one.path === url.pathname)
   if (route) return route.handle(world, faults, incoming)

@@ -18,7 +18,7 @@ const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('expired-token') }),
 ])
 
-export type Fault = z.output<typeof faultSchema>
+export type InjectedFault = z.output<typeof faultSchema>
 
 export const FAULT_KINDS = [
   'throttle',
@@ -90,8 +90,8 @@ export class Faults {
   }
 
   /** What happens to this request; null for nothing. */
-  next(asked: Asked): Fault | null {
-    let scripted: Fault | null = null
+  next(asked: Asked): InjectedFault | null {
+    let scripted: InjectedFault | null = null
     for (const [at, { on, nth, times, fault }] of this.#settings.script.entries()) {
       if (!isMeant(on, asked)) continue
       this.#seen[at]! += 1
@@ -101,7 +101,7 @@ export class Faults {
     return scripted ?? (asked.isApi ? this.#byRate(asked) : null)
   }
 
-  #byRate({ method, words }: Asked): Fault | null {
+  #byRate({ method, words }: Asked): InjectedFault | null {
     const { rates, seed, retryAfterSec, delaySec } = this.#settings
     if (Object.keys(rates).length === 0) return null
     const key = hashOf(`${method} ${words}`)

@@ -6,9 +6,9 @@ import { domainOf, primaryOf, withAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { MAILBOX_PLANS } from './skus.ts'
 import { legacyExchangeDnOf, type Recipient, type User } from './state.ts'
-import type { Tenant } from './tenant.ts'
+import type { SandboxTenant } from './tenant.ts'
 
-export function hasPlan(tenant: Tenant, user: User, plans: readonly string[]): boolean {
+export function hasPlan(tenant: SandboxTenant, user: User, plans: readonly string[]): boolean {
   return user.assignedLicenses.some(({ skuId, disabledPlans }) =>
     tenant.state.skus
       .filter((sku) => sku.skuId === skuId)
@@ -20,14 +20,14 @@ export function hasPlan(tenant: Tenant, user: User, plans: readonly string[]): b
   )
 }
 
-export const hasMailboxPlan = (tenant: Tenant, user: User): boolean =>
+export const hasMailboxPlan = (tenant: SandboxTenant, user: User): boolean =>
   hasPlan(tenant, user, MAILBOX_PLANS)
 
 /** What became of the user's mail, for the journal; null when nothing did. */
 export type MailChange = 'mailbox created' | 'mail user created' | 'mailbox disconnected' | null
 
 /** Gives the user the recipient that its licences and addresses ask for. To be called after whatever changed them. */
-export function provisionMail(tenant: Tenant, user: User, visibleAt: string): MailChange {
+export function provisionMail(tenant: SandboxTenant, user: User, visibleAt: string): MailChange {
   const isLicensed = hasMailboxPlan(tenant, user)
   const { recipient } = user
   if (recipient === null) {
@@ -45,13 +45,13 @@ export function provisionMail(tenant: Tenant, user: User, visibleAt: string): Ma
  * After the licence for it was taken away; a mailbox that never had one, being newly moved here, stays. It can be had back with a
  * new licence, and stands in the way of another mailbox.
  */
-export function disconnectMailbox(tenant: Tenant, user: User): MailChange {
+export function disconnectMailbox(tenant: SandboxTenant, user: User): MailChange {
   if (user.recipient?.kind !== 'mailbox') return null
   tenant.change(user, { recipient: null, previousMailboxGuid: user.recipient.exchangeGuid })
   return 'mailbox disconnected'
 }
 
-function makeMailbox(tenant: Tenant, user: User, visibleAt: string): MailChange {
+function makeMailbox(tenant: SandboxTenant, user: User, visibleAt: string): MailChange {
   const { recipient } = user
   const address = primaryHere(tenant, user) ?? user.userPrincipalName
   tenant.change(user, {
@@ -68,7 +68,7 @@ function makeMailbox(tenant: Tenant, user: User, visibleAt: string): MailChange 
   return 'mailbox created'
 }
 
-function makeMailUser(tenant: Tenant, user: User, visibleAt: string): MailChange {
+function makeMailUser(tenant: SandboxTenant, user: User, visibleAt: string): MailChange {
   const mail = user.mail!
   tenant.change(user, {
     proxyAddresses:
@@ -84,7 +84,7 @@ function makeMailUser(tenant: Tenant, user: User, visibleAt: string): MailChange
 }
 
 /** The primary address, if its domain is one of this tenant's. */
-function primaryHere(tenant: Tenant, user: User): string | null {
+function primaryHere(tenant: SandboxTenant, user: User): string | null {
   const primary = primaryOf(user.proxyAddresses)
   return primary !== null && tenant.hasDomain(domainOf(primary)) ? primary : null
 }

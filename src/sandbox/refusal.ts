@@ -8,7 +8,7 @@ export interface RefusalDetail {
   readonly message: string
 }
 
-export class Refusal extends Error {
+export class GraphRefusal extends Error {
   override readonly name = 'Refusal'
   readonly status: number
   readonly code: string
@@ -27,18 +27,18 @@ export class Refusal extends Error {
   }
 }
 
-export const badRequest = (message: string): Refusal =>
-  new Refusal(400, 'Request_BadRequest', message)
+export const badRequest = (message: string): GraphRefusal =>
+  new GraphRefusal(400, 'Request_BadRequest', message)
 
 /** Of the same words whether the object is not there or something it should be linked with. */
-export const notFound = (id: string): Refusal =>
-  new Refusal(
+export const notFound = (id: string): GraphRefusal =>
+  new GraphRefusal(
     404,
     'Request_ResourceNotFound',
     `Resource '${id}' does not exist or one of its queried reference-property objects are not present.`,
   )
 
-export function objectConflict(property: string, value: string, owner: string): Refusal {
+export function objectConflict(property: string, value: string, owner: string): GraphRefusal {
   const message = `Another object with the same value for property ${property} already exists.`
   const details = [
     { code: 'ObjectConflict', target: property, message },
@@ -46,7 +46,7 @@ export function objectConflict(property: string, value: string, owner: string): 
       ? [{ code: 'ConflictingObjects', target: owner, message: `${value} is in use.` }]
       : []),
   ]
-  return new Refusal(400, 'Request_BadRequest', message, details)
+  return new GraphRefusal(400, 'Request_BadRequest', message, details)
 }
 
 /** What a cmdlet throws: its .NET exception and text, wrapped as Exchange's REST endpoint does. */
@@ -66,7 +66,7 @@ export class CmdletRefusal extends Error {
 
 /** The body of every error of Microsoft Graph. */
 export const graphErrorBody = (
-  refusal: Pick<Refusal, 'code' | 'message' | 'details'>,
+  refusal: Pick<GraphRefusal, 'code' | 'message' | 'details'>,
   ids: { readonly date: string; readonly requestId: string; readonly clientRequestId: string },
 ): Json => ({
   error: {

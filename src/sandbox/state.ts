@@ -158,7 +158,7 @@ export type Recipient = NonNullable<User['recipient']>
 export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
-export type Move = z.output<typeof moveSchema>
+export type MailboxMove = z.output<typeof moveSchema>
 
 /** A seed, with everything it leaves out. */
 export const completeState = (seed: CheckedSeed) => ({ tenants: seed.tenants.map(completeTenant) })

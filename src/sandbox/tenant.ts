@@ -1,7 +1,7 @@
 // One tenant in memory: its users and groups, found by any of their names, and the rules that hold for all of them: a name
 // belongs to one object, and its domain to the tenant. Everything that changes a user goes through `change`, which keeps the
 // names true; reads see an object only after the time that replication takes.
-import { domainOf, isSame } from './addresses.ts'
+import { domainOf, isSameAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { badRequest, objectConflict } from './refusal.ts'
 import { type Group, type TenantState, USERS_MAX, type User } from './state.ts'
@@ -22,7 +22,7 @@ export const recipientGuidOf = (user: User): string => guidOf('recipient', user.
 const isWaiting = (user: User): boolean =>
   user.externalUserState === 'PendingAcceptance' || user.deletedDateTime !== null
 
-export class Tenant {
+export class SandboxTenant {
   readonly state: TenantState
   readonly #users = new Map<string, User>()
   readonly #groups = new Map<string, Group>()
@@ -110,7 +110,7 @@ export class Tenant {
       this.user(name) ??
       this.#users.get(this.ownerOf(`smtp:${name}`) ?? '') ??
       this.#users.get(this.ownerOf(`guid:${name}`) ?? '') ??
-      this.users().find((user) => otherNamesOf(user).some((one) => isSame(one, name)))
+      this.users().find((user) => otherNamesOf(user).some((one) => isSameAddress(one, name)))
     )
   }
 

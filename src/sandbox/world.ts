@@ -4,9 +4,9 @@ import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { Journal } from './journal.ts'
 import { provisionMail } from './mail.ts'
-import { settleMoves } from './moves.ts'
+import { settleMoves } from './mailbox-moves.ts'
 import type { State, User } from './state.ts'
-import { Tenant } from './tenant.ts'
+import { SandboxTenant } from './tenant.ts'
 
 /** How long things take, in seconds of the sandbox's clock. */
 export interface Timing {
@@ -48,19 +48,19 @@ export class World {
   readonly clock: Clock
   readonly timing: Timing
   readonly journal = new Journal()
-  readonly tenants: readonly Tenant[]
+  readonly tenants: readonly SandboxTenant[]
 
   constructor(state: State, clock: Clock, timing: Timing) {
     this.clock = clock
     this.timing = timing
-    this.tenants = state.tenants.map((tenant) => new Tenant(tenant))
+    this.tenants = state.tenants.map((tenant) => new SandboxTenant(tenant))
     const now = clock.now().toISOString()
     for (const tenant of this.tenants)
       for (const user of tenant.users()) provisionMail(tenant, user, now)
   }
 
   /** By id or by one of its domains. */
-  tenant(idOrDomain: string): Tenant | undefined {
+  tenant(idOrDomain: string): SandboxTenant | undefined {
     const name = idOrDomain.toLowerCase()
     return this.tenants.find((tenant) => tenant.id === name || tenant.hasDomain(name))
   }
@@ -77,7 +77,7 @@ export class World {
     }
   }
 
-  #settleUser(tenant: Tenant, user: User, now: Date): void {
+  #settleUser(tenant: SandboxTenant, user: User, now: Date): void {
     const changedAt = user.externalUserStateChangeDateTime
     if (user.externalUserState === 'PendingAcceptance' && changedAt !== null) {
       const acceptedAt = this.after(new Date(changedAt), this.timing.acceptanceSec)
@@ -95,7 +95,7 @@ export class World {
   }
 
   /** An effect that time brought. */
-  happened(tenant: Tenant, at: string, what: string, user: User, details: Json = {}): void {
+  happened(tenant: SandboxTenant, at: string, what: string, user: User, details: Json = {}): void {
     this.journal.addEffect({
       at,
       tenantId: tenant.id,

@@ -4,7 +4,7 @@ import { type Config, readConnectionVariable } from '../config.ts'
 import { AZURE_ENDPOINTS } from '../sign-in/token.ts'
 import type { SourceAccess } from './reading.ts'
 import { openSource } from './sources/source.ts'
-import { makeTokens } from './sources/token.ts'
+import { makeSourceTokens } from './sources/token.ts'
 
 type Needed = 'sourceFolder' | 'sourceTimeoutSec' | 'identityEndpoint' | 'identityHeader'
 
@@ -16,7 +16,7 @@ export function sourcesFrom(config: Pick<Config, Needed>, clock: Clock): SourceA
     settings: {
       connection: readConnectionVariable,
       clock,
-      tokens: makeTokens(clock, { ...AZURE_ENDPOINTS, identity }),
+      tokens: makeSourceTokens(clock, { ...AZURE_ENDPOINTS, identity }),
       folder: config.sourceFolder,
       timeoutMs: config.sourceTimeoutSec * 1000,
     },

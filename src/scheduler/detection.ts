@@ -1,29 +1,29 @@
-// From a result to a plan: what is known is loaded, the comparison made, and the few members it found are looked up. Reads only;
-// the tick carries the plan out, the preview shows it.
+// From a result to a changes: what is known is loaded, the comparison made, and the few members it found are looked up. Reads only;
+// the tick carries the changes out, the preview shows it.
 import type { Queryable } from '../db/db.ts'
-import { loadHeld } from '../db/held-changes.ts'
 import {
   countRemoved,
-  findBegun,
+  findCompensating,
   findPast,
-  findUndoing,
+  findStarted,
   loadAbsences,
   loadKnownBatches,
   loadKnownMembers,
   loadLastPast,
 } from '../db/membership.ts'
-import { compare, isHere, type KnownMember } from '../domain/detect.ts'
-import { planImmediate, slotOf } from '../domain/detect-immediate.ts'
-import { type Plan, planScheduled } from '../domain/detect-plan.ts'
-import type { Runbook } from '../domain/runbook.ts'
-import type { SourceRow } from '../domain/source-values.ts'
+import { loadReviews } from '../db/reviews.ts'
+import { compareWithSource, isHere, type KnownMember } from '../domain/detection/compare.ts'
+import { immediateChanges, slotOf } from '../domain/detection/immediate.ts'
+import { scheduledChanges, type TickChanges } from '../domain/detection/scheduled.ts'
+import type { SourceRow } from '../domain/detection/source-values.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 import { type KeptRow, type Reading, readSource, type SourceAccess } from './reading.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
 export interface Detection {
   readonly reading: Reading
-  readonly plan: Plan<KeptRow>
+  readonly changes: TickChanges<KeptRow>
   /** As they were before this tick. */
   readonly absences: ReadonlyMap<number, 1 | 2>
 }
@@ -61,11 +61,11 @@ export async function detect(request: DetectRequest): Promise<Detection> {
     stopping,
   )
   const absences = await loadAbsences(db, runbook.name)
-  const plan =
+  const changes =
     runbook.dataSource.batchTimeColumn === null
       ? await planNow(request, reading, members, absences)
       : await planByTime(request, reading, members, absences)
-  return { reading, plan, absences }
+  return { reading, changes, absences }
 }
 
 /** By folded key; null where a key failed in one batch and goes on in another with other data: then its row is needed anyway. */
@@ -85,18 +85,18 @@ async function planByTime(
   { found }: Reading,
   members: readonly KnownMember[],
   absences: ReadonlyMap<number, 1 | 2>,
-): Promise<Plan<KeptRow>> {
+): Promise<TickChanges<KeptRow>> {
   const batches = await loadKnownBatches(db, runbook.name, found.groups.keys())
-  const comparison = compare(found, batches, members)
+  const comparison = compareWithSource(found, batches, members)
   const { movers, missing, newcomers } = comparison
   const asked = [...movers.map(({ member }) => member.id), ...missing.map(({ id }) => id)]
   const former = newcomers.flatMap((one) => one.former?.id ?? [])
   const losing = [...new Set(missing.map(({ batchId }) => batchId))]
   const lookups = {
     absences,
-    held: await loadHeld(db, runbook.name),
-    begun: asked.length > 0 ? await findBegun(db, asked) : new Set<number>(),
-    undoing: former.length > 0 ? await findUndoing(db, former) : new Set<number>(),
+    reviews: await loadReviews(db, runbook.name),
+    begun: asked.length > 0 ? await findStarted(db, asked) : new Set<number>(),
+    undoing: former.length > 0 ? await findCompensating(db, former) : new Set<number>(),
     past: await findPast(
       db,
       runbook.name,
@@ -107,7 +107,7 @@ async function planByTime(
         ? await countRemoved(db, losing, new Date(+now - DAY_MS))
         : new Map<number, number>(),
   }
-  return planScheduled(comparison, batches, lookups, runbook.safeguards, +now)
+  return scheduledChanges(comparison, batches, lookups, runbook.safeguards, +now)
 }
 
 async function planNow(
@@ -115,13 +115,13 @@ async function planNow(
   { found }: Reading,
   members: readonly KnownMember[],
   absences: ReadonlyMap<number, 1 | 2>,
-): Promise<Plan<KeptRow>> {
-  return planImmediate(found, {
+): Promise<TickChanges<KeptRow>> {
+  return immediateChanges(found, {
     batches: await loadKnownBatches(db, runbook.name, [slotOf(+now)]),
     members,
     past: await loadLastPast(db, runbook.name),
     absences,
-    held: await loadHeld(db, runbook.name),
+    reviews: await loadReviews(db, runbook.name),
     maxPercent: runbook.safeguards.maxRemovalPercent,
     nowMs: +now,
   })

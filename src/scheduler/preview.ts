@@ -1,11 +1,11 @@
 // What a query returns and what the next tick would make of it, without doing it. Works for a text that was never published: then
 // everybody is new. Reads the source to its end, as a tick does; asks for no lease and writes nothing.
 import type { Queryable } from '../db/db.ts'
-import { type Issue, timeText } from '../domain/detect.ts'
-import type { HeldWish } from '../domain/detect-held.ts'
-import type { Plan } from '../domain/detect-plan.ts'
-import type { Runbook } from '../domain/runbook.ts'
-import type { SourceColumn, SourceRow } from '../domain/source-values.ts'
+import { type Issue, isoSeconds } from '../domain/detection/compare.ts'
+import type { NewReview } from '../domain/detection/reviews.ts'
+import type { TickChanges } from '../domain/detection/scheduled.ts'
+import type { SourceColumn, SourceRow } from '../domain/detection/source-values.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
 import { detect } from './detection.ts'
 import type { KeptRow, SourceAccess } from './reading.ts'
 
@@ -19,7 +19,7 @@ export interface Some<T> {
   readonly first: readonly T[]
 }
 
-export interface Preview {
+export interface SourcePreview {
   readonly columns: readonly SourceColumn[]
   readonly sample: readonly SourceRow[]
   readonly rowCount: number
@@ -45,7 +45,7 @@ export interface NextTick {
   /** Missing for the first time: they leave if they are missing from the next good tick too. */
   readonly missing: number
   readonly refreshed: number
-  readonly held: Some<Pick<HeldWish, 'kind' | 'cause' | 'key' | 'batchId' | 'reason'>>
+  readonly reviews: Some<Pick<NewReview, 'kind' | 'cause' | 'key' | 'batchId' | 'reason'>>
   readonly holds: readonly { readonly batchId: number; readonly reason: string }[]
 }
 
@@ -57,17 +57,17 @@ export interface PreviewRequest {
   readonly stopping: AbortSignal
 }
 
-export async function previewSource(request: PreviewRequest): Promise<Preview> {
+export async function previewSource(request: PreviewRequest): Promise<SourcePreview> {
   const { clock } = request.sources.settings
   const startedMs = +clock.now()
   const sample: SourceRow[] = []
-  const { reading, plan } = await detect({
+  const { reading, changes } = await detect({
     ...request,
     onRow: (row) => {
       if (sample.length < SAMPLE_MAX) sample.push(row)
     },
   })
-  reading.issues.addAll(plan.issues)
+  reading.issues.addAll(changes.issues)
   const isImmediate = request.runbook.dataSource.batchTimeColumn === null
   const groups = [...reading.found.groups].sort(([a], [b]) => a - b)
   return {
@@ -82,7 +82,7 @@ export async function previewSource(request: PreviewRequest): Promise<Preview> {
     problems: reading.issues.first.slice(0, NAMED_MAX),
     problemCount: reading.issues.total,
     durationMs: +clock.now() - startedMs,
-    nextTick: nextTickOf(plan),
+    nextTick: nextTickOf(changes),
   }
 }
 
@@ -93,30 +93,30 @@ const some = <T, Shown>(all: readonly T[], show: (one: T) => Shown): Some<Shown>
 
 const member = ({ batchId, key }: { batchId: number; key: string }) => ({ batchId, key })
 
-function nextTickOf(plan: Plan<KeptRow>): NextTick {
-  const joiners = [...plan.joins].flatMap(([batchId, rows]) =>
+function nextTickOf(changes: TickChanges<KeptRow>): NextTick {
+  const joiners = [...changes.joins].flatMap(([batchId, rows]) =>
     rows.map(({ key }) => ({ batchId, key })),
   )
-  const moves = plan.moves.flatMap(({ fromBatchId, timeMs, pairs }) =>
-    pairs.map(({ row }) => ({ batchId: fromBatchId, key: row.key, toTime: timeText(timeMs) })),
+  const moves = changes.moves.flatMap(({ fromBatchId, timeMs, pairs }) =>
+    pairs.map(({ row }) => ({ batchId: fromBatchId, key: row.key, toTime: isoSeconds(timeMs) })),
   )
-  const held = [...plan.held.add, ...plan.held.change.map(({ to }) => to)]
+  const reviews = [...changes.reviews.add, ...changes.reviews.change.map(({ to }) => to)]
   return {
-    newBatches: some(plan.batches, ({ timeMs, rows, hold }) => ({
-      time: timeText(timeMs),
+    newBatches: some(changes.batches, ({ timeMs, rows, hold }) => ({
+      time: isoSeconds(timeMs),
       members: rows.length,
       held: hold?.reason ?? null,
     })),
     joiners: some(joiners, member),
-    rejoiners: some(plan.rejoins, member),
+    rejoiners: some(changes.rejoins, member),
     moves: some(moves, (one) => one),
-    leavers: some(plan.removals, member),
-    missing: [...plan.absences.values()].filter((missed) => missed === 1).length,
-    refreshed: plan.refreshes.length,
-    held: some(held, ({ kind, cause, key, batchId, reason }) => ({
+    leavers: some(changes.removals, member),
+    missing: [...changes.absences.values()].filter((missed) => missed === 1).length,
+    refreshed: changes.refreshes.length,
+    reviews: some(reviews, ({ kind, cause, key, batchId, reason }) => ({
       ...{ kind, cause, key },
       ...{ batchId, reason },
     })),
-    holds: [...plan.holds].map(([batchId, reason]) => ({ batchId, reason })),
+    holds: [...changes.holds].map(([batchId, reason]) => ({ batchId, reason })),
   }
 }

@@ -1,13 +1,13 @@
 // A source read to its end. Of each row the key, the time and a hash are kept, and its data only when it is not what the member
 // has already: 100,000 unchanged rows leave no JSON behind. Nothing of a result may be used before this has returned.
 
-import type { Found, FoundRow } from '../domain/detect.ts'
-import { RowCollector } from '../domain/detect-rows.ts'
+import type { FoundRow, SourceContents } from '../domain/detection/compare.ts'
+import { RowCollector } from '../domain/detection/rows.ts'
+import { rowReader } from '../domain/detection/source-rows.ts'
+import type { SourceColumn, SourceRow } from '../domain/detection/source-values.ts'
 import { foldKey } from '../domain/member-key.ts'
-import type { DataSource } from '../domain/runbook-model.ts'
-import { rowReader } from '../domain/source-rows.ts'
-import type { SourceColumn, SourceRow } from '../domain/source-values.ts'
-import { hashOf } from '../engine/create.ts'
+import type { DataSource } from '../domain/runbook/model.ts'
+import { dataHash } from '../engine/create.ts'
 import { MatoolkitError } from '../errors.ts'
 import {
   nameOf,
@@ -35,13 +35,13 @@ export interface KeptRow extends FoundRow {
 
 export interface Reading {
   readonly columns: readonly SourceColumn[]
-  readonly found: Found<KeptRow>
+  readonly found: SourceContents<KeptRow>
   readonly rowCount: number
   readonly issues: RowCollector<KeptRow>['issues']
   readonly dataOf: (row: KeptRow) => string
 }
 
-export interface ReadOptions {
+export interface ReadSourceOptions {
   /** The time of rows that have none of their own: the slot of an immediate runbook. */
   readonly slotMs: number
   /** Asked when the source has begun to answer: the data that a member of this key has already. */
@@ -55,7 +55,7 @@ export interface ReadOptions {
 export async function readSource(
   { open, settings }: SourceAccess,
   source: DataSource,
-  options: ReadOptions,
+  options: ReadSourceOptions,
   stopping: AbortSignal,
 ): Promise<Reading> {
   const result = await open(source, settings, stopping)
@@ -69,7 +69,7 @@ export async function readSource(
 async function readAll(
   { columns, rows }: SourceResult,
   source: DataSource,
-  { slotMs, loadKnown, onRow }: ReadOptions,
+  { slotMs, loadKnown, onRow }: ReadSourceOptions,
 ): Promise<Reading> {
   const known = await loadKnown()
   const read = rowReader(source, columns)
@@ -85,7 +85,7 @@ async function readAll(
       }
       const { key, time, data } = one.member
       const folded = foldKey(key)
-      const hash = hashOf(data)
+      const hash = dataHash(data)
       const before = known(folded)
       const isKept = before?.hash !== hash || before.key !== key
       const place = isKept ? store.add(JSON.stringify(data)) : -1

@@ -24,11 +24,11 @@ export async function tickWhatIsDue(
   options: SchedulerOptions,
   stopping: AbortSignal,
 ): Promise<number> {
-  const { door, clock, onTick, onError } = options
+  const { engine, clock, onTick, onError } = options
   let ticked = 0
   for (;;) {
     let found = 0
-    for (const { name } of await listDueRunbooks(door.db, clock.now(), DUE_PER_LOOK)) {
+    for (const { name } of await listDueRunbooks(engine.db, clock.now(), DUE_PER_LOOK)) {
       if (stopping.aborted) return ticked
       try {
         // Null when another lane was faster; then the next one is tried.

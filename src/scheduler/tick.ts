@@ -1,5 +1,5 @@
 // One tick of one runbook: ask its source, compare, do. However many schedulers run, one of them has the lease and every
-// transaction proves it; one that dies leaves a lease that runs out and a plan that the next tick makes again. A source that fails
+// transaction proves it; one that dies leaves a lease that runs out and a changes that the next tick makes again. A source that fails
 // fails alone: its sentence stands at the runbook until a good tick, and nobody's membership changes.
 import { findActiveRunbook } from '../db/runbooks.ts'
 import {
@@ -7,16 +7,16 @@ import {
   forgetOldTicks,
   insertTick,
   isStillAsked,
-  type Lease,
   releaseLease,
   renewLease,
   type TickEnd,
+  type TickLease,
   takeLease,
 } from '../db/ticks.ts'
-import type { IssueList } from '../domain/detect-rows.ts'
-import type { Door } from '../engine/door.ts'
-import { carryOut, type Done, failureText, keepBooks } from '../engine/membership.ts'
-import { doorThatFirst } from '../engine/membership-fence.ts'
+import type { IssueList } from '../domain/detection/rows.ts'
+import type { Engine } from '../engine/engine.ts'
+import { type AppliedChanges, applyChanges, failureText, recordTick } from '../engine/membership.ts'
+import { fencedEngine } from '../engine/membership-fence.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../errors.ts'
 import { type Detection, detect } from './detection.ts'
 import type { SourceAccess } from './reading.ts'
@@ -25,7 +25,7 @@ import type { SourceAccess } from './reading.ts'
 const LEASE_MARGIN_MS = 2 * 60_000
 
 export interface TickOptions {
-  readonly door: Door
+  readonly engine: Engine
   readonly sources: SourceAccess
   readonly intervalMs: number
   /** A name for this tick that nobody else has. */
@@ -48,7 +48,7 @@ interface Begun {
   readonly name: string
   readonly version: number
   readonly startedAt: Date
-  readonly lease: Lease
+  readonly lease: TickLease
 }
 
 /** Null when another scheduler is at it, or when it is not due any more. */
@@ -88,14 +88,14 @@ const reportOf = ({ name }: Begun, { outcome, counts, error }: TickEnd): TickRep
   error,
 })
 
-const leaseEnd = ({ door, sources }: TickOptions): Date =>
-  new Date(+door.clock.now() + sources.settings.timeoutMs + LEASE_MARGIN_MS)
+const leaseEnd = ({ engine, sources }: TickOptions): Date =>
+  new Date(+engine.clock.now() + sources.settings.timeoutMs + LEASE_MARGIN_MS)
 
 async function begin(options: TickOptions, runbookName: string): Promise<Begun | null> {
-  const { door, newToken, startedBy, evenIfNotDue } = options
-  const startedAt = door.clock.now()
+  const { engine, newToken, startedBy, evenIfNotDue } = options
+  const startedAt = engine.clock.now()
   const lease = { runbookName, token: newToken(), until: leaseEnd(options) }
-  return door.db.transaction(async (tx) => {
+  return engine.db.transaction(async (tx) => {
     const published = await findActiveRunbook(tx, runbookName)
     if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: runbookName })
     const { name, version } = published
@@ -112,17 +112,17 @@ async function askAndDo(
   begun: Begun,
   stopping: AbortSignal,
 ): Promise<TickEnd> {
-  const { door, sources } = options
+  const { engine, sources } = options
   const { name, version, tickId, startedAt } = begun
-  const runbook = await door.runbooks.get(door.db, name, version)
-  const detection = await detect({ db: door.db, sources, runbook, now: startedAt, stopping })
-  const { reading, plan, absences } = detection
+  const runbook = await engine.runbooks.get(engine.db, name, version)
+  const detection = await detect({ db: engine.db, sources, runbook, now: startedAt, stopping })
+  const { reading, changes, absences } = detection
   const ours = fence(options, begun)
   const issues = issuesOf(detection)
   const { dataOf } = reading
-  const work = { runbookName: name, tickId, plan, dataOf, absences, issues: issues.first }
-  await keepBooks(ours, work)
-  const done = await carryOut(ours, work)
+  const work = { runbookName: name, tickId, changes, dataOf, absences, issues: issues.first }
+  await recordTick(ours, work)
+  const done = await applyChanges(ours, work)
   const failures = done.failures.length
   return {
     outcome: failures === 0 ? 'good' : 'failed',
@@ -134,8 +134,8 @@ async function askAndDo(
 }
 
 /** The lease is still ours, and what we were told to ask is still what is asked for: else the result is nobody's. */
-function fence(options: TickOptions, { lease, name, version }: Begun): Door {
-  return doorThatFirst(options.door, async (tx) => {
+function fence(options: TickOptions, { lease, name, version }: Begun): Engine {
+  return fencedEngine(options.engine, async (tx) => {
     if (!(await renewLease(tx, { ...lease, until: leaseEnd(options) })))
       throw new MatoolkitError('TICK_TAKEN_OVER', { name })
     if (!(await isStillAsked(tx, name, version)))
@@ -143,14 +143,18 @@ function fence(options: TickOptions, { lease, name, version }: Begun): Door {
   })
 }
 
-function issuesOf({ reading, plan }: Detection): IssueList {
-  reading.issues.addAll(plan.issues)
+function issuesOf({ reading, changes }: Detection): IssueList {
+  reading.issues.addAll(changes.issues)
   return reading.issues
 }
 
-function countsOf({ plan }: Detection, done: Done, issues: number): Record<string, number> {
+function countsOf(
+  { changes }: Detection,
+  done: AppliedChanges,
+  issues: number,
+): Record<string, number> {
   const { failures, ...did } = done
-  const missing = [...plan.absences.values()].filter((missed) => missed === 1).length
+  const missing = [...changes.absences.values()].filter((missed) => missed === 1).length
   const all = { ...did, missing, failures: failures.length, issues }
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0))
 }
@@ -162,10 +166,10 @@ async function finish(
   end: TickEnd,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { door, intervalMs } = options
-  const now = door.clock.now()
+  const { engine, intervalMs } = options
+  const now = engine.clock.now()
   const { lease, tickId, name, startedAt } = begun
-  await door.db.transaction(async (tx) => {
+  await engine.db.transaction(async (tx) => {
     if (!(await renewLease(tx, lease))) throw new MatoolkitError('TICK_TAKEN_OVER', { name })
     await endTick(tx, tickId, name, end, now)
     await forgetOldTicks(tx, name, now)

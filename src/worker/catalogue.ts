@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import type { Tenant } from './m365/api.ts'
 
-export interface Call<Params> {
+export interface FunctionCall<Params> {
   readonly params: Params
   readonly tenant: Tenant
   /** Aborts at the job's deadline, and when the worker must stop. Throw its reason then. */
@@ -39,7 +39,7 @@ export interface FunctionDefinition<Params, Result extends Json> {
   /** How to take back what it does, in a sentence that names the function for it; null when there is nothing to take back. */
   readonly undo: string | null
   /** The result as the runbook sees it. Throwing is failing, and the message is the reason that people read. */
-  run(call: Call<Params>): Promise<Result>
+  run(call: FunctionCall<Params>): Promise<Result>
 }
 
 export type WorkerFunction = FunctionDefinition<unknown, Json>

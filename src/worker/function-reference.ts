@@ -1,7 +1,7 @@
 // A function as people read about it: on the command line, and in docs/functions.md. Everything comes from its definition.
 import { parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
 
-export interface Field {
+export interface ReferenceField {
   readonly name: string
   /** In words: "text", "true or false", "list of text". */
   readonly type: string
@@ -14,9 +14,9 @@ export interface Field {
 export interface FunctionReference {
   readonly name: string
   readonly description: string
-  readonly parameters: readonly Field[]
+  readonly parameters: readonly ReferenceField[]
   /** The fields of the result; none when it is not an object. */
-  readonly result: readonly Field[]
+  readonly result: readonly ReferenceField[]
   readonly resultType: string
   /** In words. */
   readonly permissions: readonly string[]
@@ -24,7 +24,7 @@ export interface FunctionReference {
   readonly undo: string | null
 }
 
-export function referenceOf(one: WorkerFunction): FunctionReference {
+export function functionReferenceOf(one: WorkerFunction): FunctionReference {
   const result = resultSchema(one) as Schema
   const { graph = [], exchange = [] } = one.permissions
   return {
@@ -57,10 +57,10 @@ interface Schema {
 }
 
 /** Fields of fields too, as `data.Match`. */
-function fieldsOf({ properties = {}, required = [] }: Schema, prefix: string): Field[] {
+function fieldsOf({ properties = {}, required = [] }: Schema, prefix: string): ReferenceField[] {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = prefix + key
-    const field: Field = {
+    const field: ReferenceField = {
       name,
       type: typeOf(schema),
       isRequired: required.includes(key),

@@ -2,7 +2,7 @@
 // reason. Two ends have no answer. A job whose deadline passed before it began is not begun. One that was stopped because the
 // worker stops says nothing, because nobody knows how far it came: it is given back, to be run again. When it comes back, or comes
 // from a worker that died, a function that is not idempotent is not run again: its job fails as of unknown outcome.
-import type { Received } from '../bus/bus.ts'
+import type { ReceivedMessage } from '../bus/bus.ts'
 import { EXPIRED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
@@ -10,10 +10,10 @@ import { type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
-import type { Answer } from './answers.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
 import { fitParameters } from './parameters.ts'
+import type { CachedResult } from './result-cache.ts'
 import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
@@ -26,12 +26,12 @@ export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | '
 }
 
 /** Why a message is put aside: a word for machines and a sentence for people. */
-export interface Refused {
+export interface RefusedJob {
   readonly reason: string
   readonly description: string
 }
 
-export function readJob(received: Received, workerId: string): Job | Refused {
+export function readJob(received: ReceivedMessage, workerId: string): Job | RefusedJob {
   const read = readMessage(received.type ?? 'worker-job', received.body)
   if (!read.ok) return { reason: 'Unreadable', description: read.reason }
   const { message } = read
@@ -54,7 +54,7 @@ export function readJob(received: Received, workerId: string): Job | Refused {
  * A job past its deadline is not begun and goes where the bus puts one that nobody took in time. A Failure would use up a retry
  * of a poll that never asked.
  */
-export function whyTooLate({ notAfter }: Job, now: Date): Refused | null {
+export function whyTooLate({ notAfter }: Job, now: Date): RefusedJob | null {
   if (notAfter === null || notAfter > now) return null
   const description = `Its deadline ${notAfter.toISOString()} had passed before it was begun.`
   return { reason: EXPIRED, description }
@@ -76,10 +76,10 @@ export interface JobSetting {
   readonly givingUp: AbortSignal
 }
 
-type Outcome = { readonly result: Json } | { readonly failure: NonNullable<Answer['error']> }
+type Outcome = { readonly result: Json } | { readonly failure: NonNullable<CachedResult['error']> }
 
 /** Runs the job's function. Null when the job was stopped with the worker and must be given back. */
-export async function runJob(job: Job, setting: JobSetting): Promise<Answer | null> {
+export async function runJob(job: Job, setting: JobSetting): Promise<CachedResult | null> {
   const { clock, workerId } = setting
   const startedAt = clock.now()
   const outcome = await outcomeOf(job, setting)

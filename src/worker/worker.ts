@@ -4,16 +4,16 @@
 // Leases are renewed while a job is in hand. A job that is delivered again while it runs is run once, under its newest lease;
 // one that was answered is answered again from memory. When the bus does not answer, answers wait here and are sent when it
 // does. At a stop no job is begun, running ones may end, and what then still runs is stopped and given back.
-import { type Bus, type Received, type Send, workerJobs } from '../bus/bus.ts'
+import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
-import { type Answer, Answers } from './answers.ts'
 import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
 import { type Job, readJob, runJob, whyTooLate } from './job.ts'
 import type { Tenant } from './m365/api.ts'
 import { NO_TENANT } from './m365/no-tenant.ts'
+import { type CachedResult, ResultCache } from './result-cache.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -34,7 +34,7 @@ export interface WorkerOptions {
   /** Told once when for so long no job came, none ran and nothing was left to send. */
   readonly idleExit?: { readonly afterMs: number; onIdle(): void }
   /** Told of every job that was run. */
-  readonly onAnswer?: (answer: Answer) => void
+  readonly onAnswer?: (answer: CachedResult) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -58,7 +58,7 @@ const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
 /** A job that was taken and is not settled. */
 interface InHand {
   /** The newest delivery: only its lease can settle. */
-  received: Received
+  received: ReceivedMessage
   /** Resolves when its function has ended. */
   ended: Promise<void>
 }
@@ -67,9 +67,9 @@ export class Worker implements Service {
   readonly name: string
   readonly #options: WorkerOptions
   readonly #catalogue: Catalogue
-  readonly #answers: Answers
+  readonly #answers: ResultCache
   readonly #inHand = new Map<string, InHand>()
-  #unsent: Answer[] = []
+  #unsent: CachedResult[] = []
   readonly #taking: Loop
   readonly #sending: Loop
   readonly #others: readonly Loop[]
@@ -86,7 +86,7 @@ export class Worker implements Service {
     this.name = `worker ${workerId}`
     this.#options = options
     this.#catalogue = catalogueOf(options.functions)
-    this.#answers = new Answers(options.answersMax ? { max: options.answersMax } : {})
+    this.#answers = new ResultCache(options.answersMax ? { max: options.answersMax } : {})
     const loop = (
       name: string,
       intervalMs: number,
@@ -147,7 +147,7 @@ export class Worker implements Service {
     return +now - +this.#lookedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }
 
-  async #take(received: Received): Promise<void> {
+  async #take(received: ReceivedMessage): Promise<void> {
     const { bus, workerId, clock } = this.#options
     const job = readJob(received, workerId)
     if ('reason' in job) return bus.deadLetter([received], job.reason, job.description)
@@ -187,7 +187,7 @@ export class Worker implements Service {
     }
   }
 
-  #queue(answer: Answer): void {
+  #queue(answer: CachedResult): void {
     this.#unsent.push(answer)
     this.#sending.nudge()
   }
@@ -213,11 +213,11 @@ export class Worker implements Service {
     for (const { jobId } of answers) this.#inHand.delete(jobId)
     this.#taking.nudge()
     // Those whose lease was lost come again and are answered from memory.
-    if (settled.length > 0) await this.#options.bus.settle(settled)
+    if (settled.length > 0) await this.#options.bus.ack(settled)
   }
 
   /** Together, or in halves when one among them can never be sent: its job is put aside with the reason. */
-  async #publish(answers: readonly Answer[]): Promise<void> {
+  async #publish(answers: readonly CachedResult[]): Promise<void> {
     const { bus } = this.#options
     try {
       await bus.publish(answers.map(messageOfAnswer))
@@ -286,7 +286,7 @@ export class Worker implements Service {
   }
 }
 
-const messageOfAnswer = (answer: Answer): Send => ({
+const messageOfAnswer = (answer: CachedResult): OutgoingMessage => ({
   topic: 'worker-results',
   messageId: messageIdOf.workerResult(answer.jobId),
   type: 'worker-result',

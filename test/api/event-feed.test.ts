@@ -1,7 +1,7 @@
 // Live events: none missed and none twice, whatever the order of commits; many listeners from one look; who is slow is sent away.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type EventFeed, openEventFeed, type Wanted } from '../../src/api/event-feed.ts'
+import { type EventFeed, type EventSelection, openEventFeed } from '../../src/api/event-feed.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db, Queryable } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -51,7 +51,7 @@ const note = (db: Queryable, because: string, batchId = 1) =>
   )
 
 /** Reads a stream as a listener does, and keeps what it was told. */
-function listenTo(feed: EventFeed, wanted: Wanted = {}, from: number | null = null) {
+function listenTo(feed: EventFeed, wanted: EventSelection = {}, from: number | null = null) {
   const gone = new AbortController()
   const { frames, cut } = feed.listen({ wanted, after: from, signal: gone.signal })
   const iterator = frames[Symbol.asyncIterator]()

@@ -191,9 +191,12 @@ describe('two operators at once', () => {
       const { body } = await api.call<{ held: { id: number }[] }>('GET', `/api/held?kind=${kind}`)
       return body.held.map(({ id }) => id)
     }
-    const once = async (verb: string, heldIds: number[], more = {}) => {
-      assert.ok(heldIds.length > 0)
-      const answers = await both({ path: `/api/held/${verb}`, body: { heldIds, reason, ...more } })
+    const once = async (verb: string, reviewIds: number[], more = {}) => {
+      assert.ok(reviewIds.length > 0)
+      const answers = await both({
+        path: `/api/held/${verb}`,
+        body: { reviewIds, reason, ...more },
+      })
       assert.deepEqual(
         answers.map(({ status }) => status).sort(),
         [200, 409],

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, type JWTPayload } from 'jose'
 import { offeredScope } from '../../src/api/api.ts'
-import { localSignIn } from '../../src/api/sign-in-local.ts'
+import { localSignIn } from '../../src/api/sign-in/local.ts'
 import { plain } from './contract/fixtures.ts'
 import {
   ADA,

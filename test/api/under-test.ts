@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type Api, type ApiConfig, type ApiOptions, openApi } from '../../src/api/api.ts'
 import { makeMeter } from '../../src/api/metrics.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
-import type { Problem } from '../../src/api/problem.ts'
+import type { HttpProblem } from '../../src/api/problem.ts'
 import type { Route } from '../../src/api/route.ts'
 import { allRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/log.ts'
@@ -52,7 +52,7 @@ export interface ApiUnderTest {
     status: number,
     code: string,
     ...call: [method: string, path: string, options?: CallOptions]
-  ): Promise<Answer<Problem>>
+  ): Promise<Answer<HttpProblem>>
   close(): Promise<void>
 }
 
@@ -101,10 +101,10 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
   const apiTokenFile = join(folder, 'private', 'api-token')
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
-  const { clock, door, bus } = world
+  const { clock, engine, bus } = world
   const api = openApi({
     config: { ...LOCAL, apiTokenFile, ...given.config },
-    door,
+    engine,
     bus,
     clock,
     log: createLog({ level: 'debug', format: 'json', clock, destination }),
@@ -124,7 +124,7 @@ async function startApi(world: World, given: UnderTestOptions): Promise<ApiUnder
     lines,
     call,
     refused: async (status, code, ...request) => {
-      const answer = await call<Problem>(...request)
+      const answer = await call<HttpProblem>(...request)
       assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text)
       assert.equal(answer.headers.get('content-type'), 'application/problem+json; charset=utf-8')
       assert.equal(answer.body.status, status)
@@ -181,7 +181,7 @@ function requireDeclared(method: string, path: string, status: number, body: unk
   const seen = SEEN.get(route.operation) ?? new Set()
   SEEN.set(route.operation, seen)
   if (status in route.answers) return void seen.add(String(status))
-  const { code } = body as Problem
+  const { code } = body as HttpProblem
   seen.add(code)
   const codes: ReadonlySet<string> = errorsOf(route)
   assert.ok(codes.has(code), `${name} answered ${status} ${code}, which it does not declare`)

@@ -2,21 +2,21 @@
 // it was asked. Time is a virtual clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Bus, LEASE_MS, ORCHESTRATOR_EVENTS, type Received } from '../../src/bus/bus.ts'
+import { type Bus, LEASE_MS, ORCHESTRATOR_EVENTS, type ReceivedMessage } from '../../src/bus/bus.ts'
 import {
   backoffMs,
   type ConsumerOptions,
   type Handler,
+  type HandlerSignals,
+  type MessageOutcome,
   makeConsumer,
-  type Outcome,
-  type Signals,
 } from '../../src/bus/consumer.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 
 interface Scripted {
   readonly bus: Bus
   readonly clock: VirtualClock
-  readonly waiting: Received[]
+  readonly waiting: ReceivedMessage[]
   /** Every call, as a word and the ids. */
   readonly calls: string[]
   readonly errors: unknown[]
@@ -24,7 +24,7 @@ interface Scripted {
   hint: () => void
 }
 
-function message(id: string, deliveryCount = 1): Received {
+function message(id: string, deliveryCount = 1): ReceivedMessage {
   return {
     topic: 'orchestrator-events',
     messageId: id,
@@ -37,10 +37,11 @@ function message(id: string, deliveryCount = 1): Received {
   }
 }
 
-const ids = (messages: readonly Received[]) => messages.map(({ messageId }) => messageId).join(',')
+const ids = (messages: readonly ReceivedMessage[]) =>
+  messages.map(({ messageId }) => messageId).join(',')
 
 function script(overrides: Partial<Bus> = {}): Scripted {
-  const waiting: Received[] = []
+  const waiting: ReceivedMessage[] = []
   const calls: string[] = []
   const scripted: Scripted = {
     clock: virtualClock(new Date('2026-03-01T10:00:00Z')),
@@ -53,7 +54,7 @@ function script(overrides: Partial<Bus> = {}): Scripted {
       leaseMs: LEASE_MS,
       publish: async () => {},
       receive: async (_subscription, limit) => waiting.splice(0, limit),
-      settle: async (messages) => {
+      ack: async (messages) => {
         calls.push(`settle ${ids(messages)}`)
         return []
       },
@@ -92,7 +93,7 @@ const consumerOf = (on: Scripted, handle: Handler, options: Partial<ConsumerOpti
     ...options,
   })
 
-const settleAll: Handler = async (messages) => messages.map(() => 'settle')
+const settleAll: Handler = async (messages) => messages.map(() => 'ack')
 
 describe('consumer: one chunk', () => {
   it('takes no more than a chunk and says how many there were', async () => {
@@ -107,12 +108,12 @@ describe('consumer: one chunk', () => {
 
   it('does with each message what the handler says, together where it is the same', async () => {
     const on = script()
-    const refuse: Outcome = { deadLetter: 'Unreadable', description: 'not JSON' }
-    const say: Record<string, Outcome> = {
-      a: 'settle',
+    const refuse: MessageOutcome = { deadLetter: 'Unreadable', description: 'not JSON' }
+    const say: Record<string, MessageOutcome> = {
+      a: 'ack',
       b: refuse,
       c: 'abandon',
-      d: 'settle',
+      d: 'ack',
       e: refuse,
     }
     on.waiting.push(...Object.keys(say).map((id) => message(id, 2)))
@@ -139,13 +140,13 @@ describe('consumer: one chunk', () => {
   it('gives the chunk back when the handler does not answer for every message', async () => {
     const on = script()
     on.waiting.push(message('a'), message('b'))
-    await consumerOf(on, async () => ['settle']).runOnce()
+    await consumerOf(on, async () => ['ack']).runOnce()
     assert.deepEqual(on.calls, ['abandon a,b for 100'])
     assert.match(String(on.errors), /1 outcomes for 2 messages/)
   })
 
   it('reports what was settled too late', async () => {
-    const on = script({ settle: async (messages) => messages.slice(1) })
+    const on = script({ ack: async (messages) => messages.slice(1) })
     on.waiting.push(message('a'), message('b'))
     await consumerOf(on, settleAll).runOnce()
     assert.deepEqual(on.lost, ['b'])
@@ -161,11 +162,11 @@ describe('consumer: leases', () => {
   it('renews while the handler runs, and stops when it returns', async () => {
     const on = script()
     on.waiting.push(message('a'))
-    const work = Promise.withResolvers<Outcome[]>()
+    const work = Promise.withResolvers<MessageOutcome[]>()
     const running = consumerOf(on, () => work.promise).runOnce()
     await on.clock.advance(50_000)
     assert.deepEqual(on.calls, ['renew a', 'renew a'])
-    work.resolve(['settle'])
+    work.resolve(['ack'])
     await running
     await on.clock.advance(120_000)
     assert.deepEqual(on.calls, ['renew a', 'renew a', 'settle a'])
@@ -175,14 +176,14 @@ describe('consumer: leases', () => {
   it('asks a bus that does not answer again while the lease lasts', async () => {
     let tries = 0
     const on = script({
-      settle: async () => {
+      ack: async () => {
         tries += 1
         if (tries <= 3) throw new Error('restarting')
         return []
       },
     })
     on.waiting.push(message('a'))
-    const round = consumerOf(on, async () => ['settle']).runOnce()
+    const round = consumerOf(on, async () => ['ack']).runOnce()
     await on.clock.advance(2_000)
     assert.equal(await round, 1)
     assert.equal(tries, 4)
@@ -213,8 +214,8 @@ describe('consumer: leases', () => {
       },
     }
     on.waiting.push(message('a'), message('b'))
-    const work = Promise.withResolvers<Outcome[]>()
-    let seen: Signals | undefined
+    const work = Promise.withResolvers<MessageOutcome[]>()
+    let seen: HandlerSignals | undefined
     const handle: Handler = (_messages, signals) => {
       seen = signals
       return work.promise
@@ -224,7 +225,7 @@ describe('consumer: leases', () => {
     assert.equal(seen?.leaseLost.aborted, true)
     await on.clock.advance(20_000)
     assert.deepEqual(renewed, ['a,b', 'b'])
-    work.resolve(['settle', 'settle'])
+    work.resolve(['ack', 'ack'])
     await running
   })
 
@@ -237,12 +238,12 @@ describe('consumer: leases', () => {
       },
     })
     on.waiting.push(message('a'))
-    const work = Promise.withResolvers<Outcome[]>()
+    const work = Promise.withResolvers<MessageOutcome[]>()
     const running = consumerOf(on, () => work.promise).runOnce()
     await on.clock.advance(41_000)
     assert.equal(failures, 2)
     assert.equal(on.errors.length, 2)
-    work.resolve(['settle'])
+    work.resolve(['ack'])
     await running
   })
 })
@@ -305,7 +306,7 @@ describe('consumer: the loop', () => {
       chunks.push(turn)
       await turn.promise
       inFlight -= messages.length
-      return messages.map(() => 'settle')
+      return messages.map(() => 'ack')
     }
     const consumer = consumerOf(on, handle, { lanes: 4, chunk: 5 })
     consumer.start()
@@ -343,7 +344,7 @@ describe('consumer: stopping', () => {
     on.waiting.push(...['a', 'b', 'c', 'd'].map((id) => message(id, 9)))
     const handle: Handler = async (messages, { stopping }) => {
       await new Promise((resolve) => stopping.addEventListener('abort', resolve))
-      return messages.map((_, index) => (index === 0 ? 'settle' : 'abandon'))
+      return messages.map((_, index) => (index === 0 ? 'ack' : 'abandon'))
     }
     const consumer = consumerOf(on, handle)
     consumer.start()
@@ -356,13 +357,13 @@ describe('consumer: stopping', () => {
   it('gives up waiting when asked, and leaves the messages under their lease', async () => {
     const on = script()
     on.waiting.push(message('a'))
-    const work = Promise.withResolvers<Outcome[]>()
+    const work = Promise.withResolvers<MessageOutcome[]>()
     const consumer = consumerOf(on, () => work.promise)
     consumer.start()
     await on.clock.advance(0)
     await assert.rejects(consumer.stop(AbortSignal.abort()), { code: 'SERVICE_STILL_RUNNING' })
     assert.deepEqual(on.calls, [])
-    work.resolve(['settle'])
+    work.resolve(['ack'])
     await consumer.stop()
     assert.deepEqual(on.calls, ['settle a', 'unlisten'])
   })

@@ -2,26 +2,31 @@
 // hold, in any order, also when it is no longer theirs. A plain account of every message says what must come of it. Run by contract.ts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type Bus, MAX_DELIVERIES, ORCHESTRATOR_EVENTS, type Received } from '../../src/bus/bus.ts'
+import {
+  type Bus,
+  MAX_DELIVERIES,
+  ORCHESTRATOR_EVENTS,
+  type ReceivedMessage,
+} from '../../src/bus/bus.ts'
 import { seeded } from '../seeded.ts'
 import { type BusUnderTest, drain, event, idsOf, MINUTE, SECOND, type Suite } from './under-test.ts'
 
 const COURSES = 12
 const STEPS = 60
-const ACTIONS = ['send', 'take', 'take', 'settle', 'renew', 'abandon', 'put aside', 'wait'] as const
+const ACTIONS = ['send', 'take', 'take', 'ack', 'renew', 'abandon', 'put aside', 'wait'] as const
 
 /** What a course knows of one message. */
 interface Account {
   deliveries: number
   /** The last delivery that was not given back, and when its lease ends. */
-  held: Received | null
+  held: ReceivedMessage | null
   untilMs: number
   isOver: boolean
 }
 
 class Course {
   readonly accounts = new Map<string, Account>()
-  readonly taken: Received[][] = []
+  readonly taken: ReceivedMessage[][] = []
   private readonly under: BusUnderTest
   private readonly draw: (limit: number) => number
 
@@ -48,7 +53,7 @@ class Course {
       this.accounts.set(messageId, { deliveries: 0, held: null, untilMs: 0, isOver: false })
   }
 
-  take(messages: Received[]): void {
+  take(messages: ReceivedMessage[]): void {
     for (const message of messages) {
       const account = this.accounts.get(message.messageId)
       assert.ok(account, `${message.messageId} was sent in this course`)
@@ -67,14 +72,14 @@ class Course {
   }
 
   /** Some of what was taken together, at any time before: all of it every third time. */
-  private some(): Received[] {
+  private some(): ReceivedMessage[] {
     const { draw, taken } = this
     if (taken.length === 0) return []
     const list = taken[draw(taken.length)]!
     return draw(3) === 0 ? list : list.filter(() => draw(2) === 0)
   }
 
-  private async act(bus: Bus, action: 'settle' | 'renew' | 'abandon' | 'put aside'): Promise<void> {
+  private async act(bus: Bus, action: 'ack' | 'renew' | 'abandon' | 'put aside'): Promise<void> {
     const messages = this.some()
     if (messages.length === 0) return
     const ours = messages.filter((message) => {
@@ -82,7 +87,7 @@ class Course {
       return account.held === message && this.isHeld(account)
     })
     const lost = idsOf(messages.filter((message) => !ours.includes(message)))
-    if (action === 'settle') assert.deepEqual(idsOf(await bus.settle(messages)), lost)
+    if (action === 'ack') assert.deepEqual(idsOf(await bus.ack(messages)), lost)
     else if (action === 'renew') assert.deepEqual(idsOf(await bus.renew(messages)), lost)
     else if (action === 'abandon') await bus.abandon(messages)
     else await bus.deadLetter(messages, 'Odd', 'in the course of things')
@@ -90,7 +95,7 @@ class Course {
       const account = this.accounts.get(messageId)!
       if (action === 'renew') account.untilMs = +this.under.now() + this.under.bus.leaseMs
       else account.held = null
-      account.isOver = action === 'settle' || action === 'put aside'
+      account.isOver = action === 'ack' || action === 'put aside'
     }
   }
 
@@ -102,7 +107,7 @@ class Course {
     const came = new Set(idsOf(rest))
     for (const [id, { isOver, deliveries }] of this.accounts)
       assert.ok(isOver || came.has(id) || deliveries >= MAX_DELIVERIES, `${id} is lost`)
-    assert.deepEqual(await this.under.bus.settle(rest), [])
+    assert.deepEqual(await this.under.bus.ack(rest), [])
   }
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   type Bus,
-  type Send,
+  type OutgoingMessage,
   type Subscription,
   WORKER_RESULTS,
   workerJobs,
@@ -28,7 +28,11 @@ export async function lastLetter(bus: Bus, subscription: Subscription) {
   return letter
 }
 
-async function makeLetter(bus: Bus, sent: Send, subscription: Subscription): Promise<string> {
+async function makeLetter(
+  bus: Bus,
+  sent: OutgoingMessage,
+  subscription: Subscription,
+): Promise<string> {
   await bus.publish([sent])
   await bus.deadLetter([await takeOne(bus, subscription)], 'Unreadable', 'The body is not JSON.')
   return (await lastLetter(bus, subscription)).id
@@ -53,7 +57,7 @@ export function deadLetters(suite: Suite): void {
     const { bus } = suite()
     const before = await lettersOf(bus, WORKER_RESULTS)
     const sent = Array.from({ length: 8 }, () =>
-      event(undefined, { topic: 'worker-results' } as Partial<Send>),
+      event(undefined, { topic: 'worker-results' } as Partial<OutgoingMessage>),
     )
     for (const one of sent) await makeLetter(bus, one, WORKER_RESULTS)
     const listed = await lettersOf(bus, WORKER_RESULTS)
@@ -77,7 +81,7 @@ export function deadLetters(suite: Suite): void {
     assert.ok(!open.some((letter) => letter.id === id))
     await assert.rejects(bus.deadLetters.replay(id, 'bob'), decidedOrGone)
     await assert.rejects(bus.deadLetters.discard(id, 'bob'), decidedOrGone)
-    await bus.settle([again])
+    await bus.ack([again])
   })
 
   it('numbers the replays of one message, also when a replay dies as well', async () => {

@@ -8,8 +8,8 @@ import {
   MAX_DELIVERIES,
   MESSAGE_MAX_BYTES,
   ORCHESTRATOR_EVENTS,
-  type Received,
-  type Send,
+  type OutgoingMessage,
+  type ReceivedMessage,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
@@ -43,7 +43,7 @@ export function busContract(name: string, make: () => Promise<BusUnderTest>): vo
     beforeEach(async () => {
       await under.advance(2 * MINUTE)
       for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS, workerJobs('w1')]) {
-        await under.bus.settle(await drain(under.bus, subscription))
+        await under.bus.ack(await drain(under.bus, subscription))
       }
     })
     const suite: Suite = () => under
@@ -83,7 +83,7 @@ function sending(suite: Suite): void {
     assert.deepEqual(one.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
     const two = await takeOne(bus, workerJobs('w2'))
     assert.equal(two.messageId, forTwo.messageId)
-    assert.deepEqual(await bus.settle([one, two]), [])
+    assert.deepEqual(await bus.ack([one, two]), [])
   })
 
   it('keeps topics apart whose subscriptions have the same name', async () => {
@@ -101,7 +101,7 @@ function sending(suite: Suite): void {
     assert.ok(chunk.length > 0 && chunk.length <= 7)
     const rest = await drain(bus, ORCHESTRATOR_EVENTS)
     assert.deepEqual(idsOf([...chunk, ...rest]), sent.map(({ messageId }) => messageId).sort())
-    assert.deepEqual(await bus.settle([...chunk, ...rest]), [])
+    assert.deepEqual(await bus.ack([...chunk, ...rest]), [])
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
   })
 
@@ -111,14 +111,14 @@ function sending(suite: Suite): void {
     await bus.publish([job('w1', fresh('step'), note)])
     const got = await takeOne(bus, workerJobs('w1'))
     assert.equal(JSON.parse(got.body).parameters.note, note)
-    await bus.settle([got])
+    await bus.ack([got])
   })
 
   it('has nothing to do for nothing', async () => {
     const { bus } = suite()
     await bus.publish([])
     assert.deepEqual(await bus.receive(ORCHESTRATOR_EVENTS, 10), [])
-    assert.deepEqual(await bus.settle([]), [])
+    assert.deepEqual(await bus.ack([]), [])
     assert.deepEqual(await bus.renew([]), [])
     await bus.abandon([])
     await bus.deadLetter([], 'Reason', 'Description')
@@ -127,13 +127,13 @@ function sending(suite: Suite): void {
   it('refuses what it could not deliver, and then sends nothing of that call', async () => {
     const { bus } = suite()
     const tooLarge = job('w1', fresh('step'), 'x'.repeat(MESSAGE_MAX_BYTES))
-    const cases: [Send, string][] = [
+    const cases: [OutgoingMessage, string][] = [
       [tooLarge, 'MESSAGE_TOO_LARGE'],
       [event('with blank'), 'MESSAGE_ID_INVALID'],
       [event('x'.repeat(129)), 'MESSAGE_ID_INVALID'],
       [event(fresh('event'), { topic: 'worker-jobs' }), 'MESSAGE_UNROUTABLE'],
       [job('no such worker'), 'MESSAGE_UNROUTABLE'],
-      [event(fresh('event'), { body: {} } as Partial<Send>), 'MESSAGE_BODY_INVALID'],
+      [event(fresh('event'), { body: {} } as Partial<OutgoingMessage>), 'MESSAGE_BODY_INVALID'],
     ]
     for (const [message, code] of cases) {
       await assert.rejects(bus.publish([event(), message]), { code })
@@ -151,7 +151,7 @@ function duplicates(suite: Suite): void {
     const sent = event()
     await bus.publish([sent, sent])
     await bus.publish([sent])
-    await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+    await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS)])
     await advance(9 * MINUTE)
     await bus.publish([sent])
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
@@ -162,11 +162,11 @@ function duplicates(suite: Suite): void {
     for (const tidy of [async () => {}, sweep]) {
       const sent = event()
       await bus.publish([sent])
-      await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+      await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS)])
       await advance(10 * MINUTE + SECOND)
       await tidy()
       await bus.publish([sent])
-      await bus.settle([await takeOne(bus, ORCHESTRATOR_EVENTS)])
+      await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS)])
     }
   })
 
@@ -174,10 +174,7 @@ function duplicates(suite: Suite): void {
     const { bus } = suite()
     const shared = fresh('shared')
     await bus.publish([event(shared), job('w1', shared)])
-    await bus.settle([
-      await takeOne(bus, ORCHESTRATOR_EVENTS),
-      await takeOne(bus, workerJobs('w1')),
-    ])
+    await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS), await takeOne(bus, workerJobs('w1'))])
   })
 
   it('keeps one of two that are sent at the same moment', async () => {
@@ -240,7 +237,7 @@ function leases(suite: Suite): void {
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
     await advance(MINUTE - SECOND)
     assert.deepEqual(await drain(other, ORCHESTRATOR_EVENTS), [])
-    assert.deepEqual(await bus.settle([message]), [])
+    assert.deepEqual(await bus.ack([message]), [])
   })
 
   it('gives it to the next when the lease has lapsed, and the old one can do nothing any more', async () => {
@@ -251,12 +248,12 @@ function leases(suite: Suite): void {
     const taken = await takeOne(other, ORCHESTRATOR_EVENTS)
     assert.equal(taken.messageId, old.messageId)
     assert.equal(taken.deliveryCount, 2)
-    assert.deepEqual(await bus.settle([old]), [old])
+    assert.deepEqual(await bus.ack([old]), [old])
     assert.deepEqual(await bus.renew([old]), [old])
     await bus.abandon([old])
     await bus.deadLetter([old], 'Late', 'Too late')
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [], 'still the new holder’s')
-    assert.deepEqual(await other.settle([taken]), [])
+    assert.deepEqual(await other.ack([taken]), [])
   })
 
   it('tells a consumer that was too slow, even when nobody else took the message', async () => {
@@ -264,7 +261,7 @@ function leases(suite: Suite): void {
     await bus.publish([event()])
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
     await advance(MINUTE)
-    assert.deepEqual(await bus.settle([message]), [message])
+    assert.deepEqual(await bus.ack([message]), [message])
     assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).deliveryCount, 2)
   })
 
@@ -278,15 +275,18 @@ function leases(suite: Suite): void {
     }
     await advance(59 * SECOND)
     assert.deepEqual(await drain(other, ORCHESTRATOR_EVENTS), [])
-    assert.deepEqual(await bus.settle([message]), [])
+    assert.deepEqual(await bus.ack([message]), [])
   })
 
   it('settles what is still held of a chunk and names the rest', async () => {
     const { bus } = suite()
     await bus.publish([event(), event()])
-    const [gone, held] = (await drain(bus, ORCHESTRATOR_EVENTS)) as [Received, Received]
-    await bus.settle([gone])
-    assert.deepEqual(await bus.settle([gone, held]), [gone])
+    const [gone, held] = (await drain(bus, ORCHESTRATOR_EVENTS)) as [
+      ReceivedMessage,
+      ReceivedMessage,
+    ]
+    await bus.ack([gone])
+    assert.deepEqual(await bus.ack([gone, held]), [gone])
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
   })
 
@@ -297,8 +297,8 @@ function leases(suite: Suite): void {
     await bus.abandon([message])
     const again = await takeOne(other, ORCHESTRATOR_EVENTS)
     assert.equal(again.deliveryCount, 2)
-    assert.deepEqual(await bus.settle([message]), [message], 'the old lease ended')
-    assert.deepEqual(await other.settle([again]), [])
+    assert.deepEqual(await bus.ack([message]), [message], 'the old lease ended')
+    assert.deepEqual(await other.ack([again]), [])
   })
 
   it('delivers an abandoned message again when its delay is over', async () => {
@@ -318,7 +318,7 @@ function leases(suite: Suite): void {
     )
     // Equal lists of ids: all of them, none twice.
     assert.deepEqual(idsOf(taken.flat()), sent.map(({ messageId }) => messageId).sort())
-    assert.deepEqual(await bus.settle(taken.flat()), [])
+    assert.deepEqual(await bus.ack(taken.flat()), [])
   })
 }
 
@@ -381,7 +381,7 @@ function extras(suite: Suite): void {
     const left = await drain(bus, workerJobs('w1'))
     assert.deepEqual(idsOf(left), [lapsed.messageId])
     assert.deepEqual(await bus.withdraw('worker-jobs', all), [])
-    await bus.settle(left)
+    await bus.ack(left)
     await bus.publish([waiting])
     assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'its id is spent for ten minutes')
   })

@@ -1,6 +1,6 @@
 // What the tests of a transport share: the transport under test, messages to send, and ways to take them.
 import assert from 'node:assert/strict'
-import type { Bus, Received, Send, Subscription } from '../../src/bus/bus.ts'
+import type { Bus, OutgoingMessage, ReceivedMessage, Subscription } from '../../src/bus/bus.ts'
 
 /** One transport under test. `other` is a second client of the same transport, for rivals. */
 export interface BusUnderTest {
@@ -22,7 +22,10 @@ let made = 0
 /** An id that no other test of this run uses: one transport serves them all. */
 export const fresh = (name: string) => `${name}-${++made}`
 
-export function event(messageId = fresh('event'), options: Partial<Send> = {}): Send {
+export function event(
+  messageId = fresh('event'),
+  options: Partial<OutgoingMessage> = {},
+): OutgoingMessage {
   const body = { stepExecutionId: 7, batchId: 1, isInitStep: false }
   return {
     topic: 'orchestrator-events',
@@ -30,10 +33,10 @@ export function event(messageId = fresh('event'), options: Partial<Send> = {}): 
     type: 'retry-check',
     body: { ...body, runbookName: 'contoso', runbookVersion: 1 },
     ...options,
-  } as Send
+  } as OutgoingMessage
 }
 
-export function job(workerId: string, messageId = fresh('step'), note = ''): Send {
+export function job(workerId: string, messageId = fresh('step'), note = ''): OutgoingMessage {
   return {
     topic: 'worker-jobs',
     messageId,
@@ -56,12 +59,12 @@ export function job(workerId: string, messageId = fresh('step'), note = ''): Sen
   }
 }
 
-export const idsOf = (messages: readonly Received[]) =>
+export const idsOf = (messages: readonly ReceivedMessage[]) =>
   messages.map(({ messageId }) => messageId).sort()
 
 /** Takes chunk after chunk until there is nothing, so that a transport may deliver in smaller ones. */
-export async function drain(bus: Bus, subscription: Subscription): Promise<Received[]> {
-  const all: Received[] = []
+export async function drain(bus: Bus, subscription: Subscription): Promise<ReceivedMessage[]> {
+  const all: ReceivedMessage[] = []
   for (;;) {
     const some = await bus.receive(subscription, 100)
     if (some.length === 0) return all
@@ -69,7 +72,7 @@ export async function drain(bus: Bus, subscription: Subscription): Promise<Recei
   }
 }
 
-export async function takeOne(bus: Bus, subscription: Subscription): Promise<Received> {
+export async function takeOne(bus: Bus, subscription: Subscription): Promise<ReceivedMessage> {
   const [message, ...more] = await drain(bus, subscription)
   assert.ok(message, 'a message should be there')
   assert.equal(more.length, 0, 'only one message should be there')

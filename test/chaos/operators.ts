@@ -3,10 +3,10 @@
 // during the commit): it counts as not answered. When they are told to stop they resume what they hold.
 import type { Clock } from '../../src/clock.ts'
 import { isTransient } from '../../src/db/transient.ts'
+import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { createBatch } from '../../src/engine/create.ts'
-import type { Door } from '../../src/engine/door.ts'
-import { removeMembers, retryMembers, setMemberVariable } from '../../src/engine/members.ts'
-import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import { removeMembers, retryMembers, setMemberVariable } from '../../src/engine/member-actions.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { everyLoop, type Service } from '../../src/service.ts'
 import { seeded } from '../seeded.ts'
@@ -14,7 +14,7 @@ import type { Journal } from './journal.ts'
 import { LARGE, SMALL } from './runbooks.ts'
 
 export interface OperatorsOptions {
-  readonly door: Door
+  readonly engine: Engine
   readonly clock: Clock
   readonly seed: number
   readonly acknowledged: Journal<'acknowledged'>
@@ -38,9 +38,9 @@ type Give = (actor: string, pick: Pick) => Promise<{ batchId: number } | null>
 type Pick = (limit: number) => number
 
 export function makeOperators(options: OperatorsOptions): Service {
-  const { door, clock, seed, acknowledged, onError } = options
+  const { engine, clock, seed, acknowledged, onError } = options
   const pick = seeded(seed)
-  const orders = ordersOf(door)
+  const orders = ordersOf(engine)
   const names = orders.flatMap(({ name, weight }) => Array<string>(weight).fill(name))
   let given = 0
   const giveOne = async () => {
@@ -66,7 +66,7 @@ export function makeOperators(options: OperatorsOptions): Service {
     start: loop.start,
     stop: async (giveUp) => {
       await loop.stop(giveUp)
-      await resumeAll(door, clock, onError, giveUp)
+      await resumeAll(engine, clock, onError, giveUp)
     },
   }
 }
@@ -76,15 +76,15 @@ const isRefusal = (error: unknown): boolean =>
 
 /** Tries until it is done: nobody else would. */
 async function resumeAll(
-  door: Door,
+  engine: Engine,
   clock: Clock,
   onError: (error: unknown) => void,
   giveUp?: AbortSignal,
 ): Promise<void> {
   while (!giveUp?.aborted) {
     try {
-      for (const { id } of await heldByUs(door)) {
-        await resumeBatch(door, { batchId: id, actor: `${OPERATOR}-last`, reason: 'going home' })
+      for (const { id } of await heldByUs(engine)) {
+        await resumeBatch(engine, { batchId: id, actor: `${OPERATOR}-last`, reason: 'going home' })
       }
       return
     } catch (error) {
@@ -95,22 +95,22 @@ async function resumeAll(
   }
 }
 
-const heldByUs = (door: Door) =>
-  door.db.query<{ id: number }>(`select id from batches where held_by like '${OPERATOR}%'`)
+const heldByUs = (engine: Engine) =>
+  engine.db.query<{ id: number }>(`select id from batches where held_by like '${OPERATOR}%'`)
 
-const unfinished = (door: Door, runbook: string) =>
-  door.db.query<{ id: number }>(
+const unfinished = (engine: Engine, runbook: string) =>
+  engine.db.query<{ id: number }>(
     `select id from batches where runbook_name = $1 and status in ('detected', 'init_dispatched', 'active') and held_at is null`,
     [runbook],
   )
 
 async function findMember(
-  door: Door,
+  engine: Engine,
   runbook: string,
   status: string,
   pick: Pick,
 ): Promise<Found | null> {
-  const found = await door.db.query<Found>(
+  const found = await engine.db.query<Found>(
     `select b.id as "batchId", m.id as "memberId" from batches b join batch_members m on m.batch_id = b.id
       where b.runbook_name = $1 and m.status = $2 and b.status <> 'cancelled' order by m.id desc limit 50`,
     [runbook, status],
@@ -118,23 +118,23 @@ async function findMember(
   return found[pick(found.length || 1)] ?? null
 }
 
-function ordersOf(door: Door): { name: string; weight: number; give: Give }[] {
+function ordersOf(engine: Engine): { name: string; weight: number; give: Give }[] {
   const one = <T>(all: readonly T[], pick: Pick): T | null => all[pick(all.length || 1)] ?? null
   const hold = async (runbook: string, actor: string, pick: Pick) => {
-    const batch = one(await unfinished(door, runbook), pick)
-    if (batch) await holdBatch(door, { batchId: batch.id, actor, reason: 'a look' })
+    const batch = one(await unfinished(engine, runbook), pick)
+    if (batch) await holdBatch(engine, { batchId: batch.id, actor, reason: 'a look' })
     return batch && { batchId: batch.id }
   }
   return [
-    { name: 'create', weight: 2, give: (actor, pick) => create(door, actor, pick) },
+    { name: 'create', weight: 2, give: (actor, pick) => create(engine, actor, pick) },
     { name: 'hold', weight: 3, give: (actor, pick) => hold(SMALL, actor, pick) },
     { name: 'hold the large one', weight: 1, give: (actor, pick) => hold(LARGE, actor, pick) },
     {
       name: 'resume',
       weight: 8,
       give: async (actor, pick) => {
-        const batch = one(await heldByUs(door), pick)
-        if (batch) await resumeBatch(door, { batchId: batch.id, actor, reason: 'on it goes' })
+        const batch = one(await heldByUs(engine), pick)
+        if (batch) await resumeBatch(engine, { batchId: batch.id, actor, reason: 'on it goes' })
         return batch && { batchId: batch.id }
       },
     },
@@ -142,26 +142,26 @@ function ordersOf(door: Door): { name: string; weight: number; give: Give }[] {
       name: 'cancel',
       weight: 1,
       give: async (actor, pick) => {
-        const batch = one(await unfinished(door, SMALL), pick)
-        if (batch) await cancelBatch(door, { batchId: batch.id, actor, reason: 'enough' })
+        const batch = one(await unfinished(engine, SMALL), pick)
+        if (batch) await cancelBatch(engine, { batchId: batch.id, actor, reason: 'enough' })
         return batch && { batchId: batch.id }
       },
     },
-    ...ordersForMembers(door),
+    ...ordersForMembers(engine),
   ]
 }
 
-function ordersForMembers(door: Door): { name: string; weight: number; give: Give }[] {
+function ordersForMembers(engine: Engine): { name: string; weight: number; give: Give }[] {
   return [
     {
       name: 'retry',
       weight: 3,
       give: async (actor, pick) => {
-        const found = await findMember(door, SMALL, 'failed', pick)
+        const found = await findMember(engine, SMALL, 'failed', pick)
         if (!found) return null
         const { batchId, memberId } = found
         const order = { batchId, memberIds: [memberId], actor, reason: 'again' }
-        const { done } = await retryMembers(door, { ...order, fromStepName: 'second' })
+        const { done } = await retryMembers(engine, { ...order, fromStepName: 'second' })
         return done.length > 0 ? found : null
       },
     },
@@ -169,11 +169,11 @@ function ordersForMembers(door: Door): { name: string; weight: number; give: Giv
       name: 'remove',
       weight: 2,
       give: async (actor, pick) => {
-        const found = await findMember(door, SMALL, 'active', pick)
+        const found = await findMember(engine, SMALL, 'active', pick)
         if (!found) return null
         const { batchId, memberId } = found
         const order = { batchId, memberIds: [memberId], actor, reason: 'leaves' }
-        const { done } = await removeMembers(door, order)
+        const { done } = await removeMembers(engine, order)
         return done.length > 0 ? found : null
       },
     },
@@ -181,23 +181,27 @@ function ordersForMembers(door: Door): { name: string; weight: number; give: Giv
       name: 'set variable',
       weight: 3,
       give: async (actor, pick) => {
-        const found = await findMember(door, LARGE, 'active', pick)
+        const found = await findMember(engine, LARGE, 'active', pick)
         if (!found) return null
         const { batchId, memberId } = found
         const order = { batchId, memberIds: [memberId], actor, reason: 'noted' }
-        const { done } = await setMemberVariable(door, { ...order, name: 'Note', value: actor })
+        const { done } = await setMemberVariable(engine, { ...order, name: 'Note', value: actor })
         return done.length > 0 ? found : null
       },
     },
   ]
 }
 
-async function create(door: Door, actor: string, pick: Pick): Promise<{ batchId: number } | null> {
-  if ((await unfinished(door, SMALL)).length >= UNFINISHED_MAX) return null
-  const sourceTime = new Date(door.clock.now().getTime() - 1_000 * pick(100_000))
+async function create(
+  engine: Engine,
+  actor: string,
+  pick: Pick,
+): Promise<{ batchId: number } | null> {
+  if ((await unfinished(engine, SMALL)).length >= UNFINISHED_MAX) return null
+  const sourceTime = new Date(engine.clock.now().getTime() - 1_000 * pick(100_000))
   const members = Array.from({ length: MEMBERS_A_BATCH }, (_, index) => {
     const key = `${actor}-${index}@contoso.example`
     return { key, data: { Upn: key } }
   })
-  return createBatch(door, { runbookName: SMALL, sourceTime, members, createdBy: actor })
+  return createBatch(engine, { runbookName: SMALL, sourceTime, members, createdBy: actor })
 }

@@ -1,9 +1,9 @@
 // One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as the
 // program wires them; only the leases are shorter. SIGTERM stops gracefully. What goes wrong is written to the journals.
 import { randomUUID } from 'node:crypto'
-import type { Bus, Received } from '../../src/bus/bus.ts'
-import { openPostgresBus } from '../../src/bus/postgres.ts'
-import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
+import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
@@ -11,7 +11,7 @@ import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { databaseClockLoop, followDatabaseTime } from '../../src/db/time.ts'
 import { isTransient } from '../../src/db/transient.ts'
-import type { Door } from '../../src/engine/door.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
@@ -44,7 +44,7 @@ export const GRACE_MS = 25_000
 const SWEEP_EVERY_MS = 5_000
 const CHUNK = 100
 
-export const chaosDoor = (db: Db, clock: Clock): Door => ({
+export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   db,
   clock,
   runbooks: new RunbookCache(),
@@ -71,7 +71,7 @@ function journaled(
   effects: Journal<'effects'>,
   noticed: Journal<'noticed'>,
 ): Bus {
-  const tellLost = (lost: Received[]) => {
+  const tellLost = (lost: ReceivedMessage[]) => {
     const message = lost.map(({ messageId }) => messageId).join(' ')
     const count = lost.length
     if (count > 0) noticed.write({ what: 'lease-lost', name, at: Date.now(), message, count })
@@ -88,7 +88,7 @@ function journaled(
       }
       return received
     },
-    settle: async (messages) => tellLost(await bus.settle(messages)),
+    ack: async (messages) => tellLost(await bus.ack(messages)),
     renew: async (messages) => tellLost(await bus.renew(messages)),
     publish: async (messages) => {
       await bus.publish(messages)
@@ -108,12 +108,12 @@ function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Se
   const noticed = openJournal(folder, 'noticed', writer)
   const effects = openJournal(folder, 'effects', writer)
   const onError = noticing(noticed, name)
-  const door = chaosDoor(db, clock)
+  const engine = chaosDoor(db, clock)
   const plain = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const bus = journaled(plain, name, effects, noticed)
   const make: Record<Role, () => Service[]> = {
     orchestrator: () => [
-      makeOrchestrator({ door, bus, clock, chunk: CHUNK, onError }),
+      makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
       everyLoop({
         name: 'sweep',
         clock,
@@ -135,7 +135,7 @@ function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Se
     ],
     operators: () => [
       makeOperators({
-        door,
+        engine,
         clock,
         seed,
         acknowledged: openJournal(folder, 'acknowledged', writer),

@@ -113,17 +113,17 @@ async function groundOn(server: PostgresServer, seed: number): Promise<Ground> {
 export async function prepare(db: Db): Promise<void> {
   await migrate(db, clock.now())
   await configureWorkers(db, [WORKER_ID])
-  const door = chaosDoor(db, clock)
+  const engine = chaosDoor(db, clock)
   for (const yaml of [LARGE_YAML, SMALL_YAML]) {
-    await publishRunbook(door, { yaml, publishedBy: 'chaos' })
+    await publishRunbook(engine, { yaml, publishedBy: 'chaos' })
   }
 }
 
 /** A batch whose cut-over is now, of members whom no other batch has. */
 export async function createLarge(db: Db, members: number): Promise<number> {
-  const door = chaosDoor(db, clock)
+  const engine = chaosDoor(db, clock)
   const sourceTime = clock.now()
-  const { batchId } = await createBatch(door, {
+  const { batchId } = await createBatch(engine, {
     runbookName: LARGE,
     sourceTime,
     members: Array.from({ length: members }, (_, index) => {

@@ -6,14 +6,14 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { addAuth } from '../../src/cli/auth.ts'
-import { readSignIn, signInKey } from '../../src/cli/auth-store.ts'
-import { login } from '../../src/cli/auth-verbs.ts'
-import { openCall } from '../../src/cli/call.ts'
+import { openContext } from '../../src/cli/command-context.ts'
+import { addAuth } from '../../src/cli/commands/auth/auth.ts'
+import { login } from '../../src/cli/commands/auth/verbs.ts'
 import { loadProfile } from '../../src/cli/profile.ts'
 import { run } from '../../src/cli/program.ts'
-import type { Format } from '../../src/cli/show.ts'
-import { tokenSource } from '../../src/cli/token-source.ts'
+import { readSignIn, signInKey } from '../../src/cli/sign-in/store.ts'
+import { tokenSource } from '../../src/cli/sign-in/token-source.ts'
+import type { OutputFormat } from '../../src/cli/terminal/show.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import { EXIT } from '../../src/errors.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../api/under-test.ts'
@@ -74,13 +74,13 @@ const fileOf = () => join(process.env.MATOOLKIT_HOME!, 'sign-ins.json')
 /** Signs in; the person does `then` with the code at the second look. */
 async function signIn(
   then: (userCode: string) => Promise<void> = (code) => openId.approve(code),
-  output: Format = 'table',
+  output: OutputFormat = 'table',
 ) {
   const io = recordingIo({ width: WIDE })
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
   })
-  await login({ ...openCall({ output }, io), clock })
+  await login({ ...openContext({ output }, io), clock })
   return io
 }
 
@@ -96,7 +96,7 @@ const kept = async () => (await readSignIn(signInKey('default', api.url)))!
 
 describe('matoolkit auth login', () => {
   it('answers with who that is, in every format', async () => {
-    const said = async (output: Format) => (await signIn(undefined, output)).outText()
+    const said = async (output: OutputFormat) => (await signIn(undefined, output)).outText()
     const { isSignedIn } = JSON.parse(await said('json')) as { isSignedIn: boolean }
     assert.equal(isSignedIn, true)
     assert.match(await said('yaml'), /^isSignedIn: true$/m)

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { Client, type ClientOptions } from '../../src/cli/client.ts'
-import { Refusal } from '../../src/cli/refusal.ts'
+import { ApiRefusal } from '../../src/cli/api-refusal.ts'
+import { AdminApiClient, type ApiClientOptions } from '../../src/cli/client.ts'
 import { virtualClock } from '../../src/clock.ts'
 import { EXIT, MatoolkitError } from '../../src/errors.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
 /** A server that gives these answers, one a request, and the last one from then on. */
-async function serving(answers: readonly Answer[], options: Partial<ClientOptions> = {}) {
+async function serving(answers: readonly Answer[], options: Partial<ApiClientOptions> = {}) {
   const requests: { method: string; key: unknown; auth: unknown }[] = []
   const server = createServer((request, response) => {
     const { method = '', headers } = request
@@ -26,7 +26,7 @@ async function serving(answers: readonly Answer[], options: Partial<ClientOption
   const waits: number[] = []
   const clock = { ...virtualClock(new Date(0)), wait: async (ms: number) => void waits.push(ms) }
   const apiUrl = `http://127.0.0.1:${port}`
-  const client = new Client({ apiUrl, token: async () => 't', clock, ...options })
+  const client = new AdminApiClient({ apiUrl, token: async () => 't', clock, ...options })
   const close = () => {
     server.closeAllConnections()
     return new Promise<void>((resolve) => server.close(() => resolve()))
@@ -73,7 +73,7 @@ describe('the client of the API', () => {
   it('gives up after three times, with the words of the server', async () => {
     await using api = await serving([problem(503, 'TRY_AGAIN')])
     const error = await rejection(api.client.get('/x'))
-    assert.ok(error instanceof Refusal)
+    assert.ok(error instanceof ApiRefusal)
     assert.deepEqual(
       [error.code, error.exitCode, api.requests.length],
       ['TRY_AGAIN', EXIT.unavailable, 3],
@@ -106,8 +106,8 @@ describe('the client of the API', () => {
     )
     await using never = await serving([problem(401, 'TOKEN_REFUSED')], { token })
     const error = await rejection(never.client.get('/x'))
-    assert.deepEqual([(error as Refusal).exitCode, never.requests.length], [EXIT.notSignedIn, 2])
-    assert.match((error as Refusal).more.join(), /auth login/)
+    assert.deepEqual([(error as ApiRefusal).exitCode, never.requests.length], [EXIT.notSignedIn, 2])
+    assert.match((error as ApiRefusal).more.join(), /auth login/)
   })
 
   it('lists every mistake that the server found', async () => {
@@ -119,7 +119,7 @@ describe('the client of the API', () => {
     await using api = await serving([
       problem(422, 'MEMBER_ROWS_INVALID', { faults, faultCount: 9 }),
     ])
-    const error = (await rejection(api.client.post('/x', { body: {} }))) as Refusal
+    const error = (await rejection(api.client.post('/x', { body: {} }))) as ApiRefusal
     assert.deepEqual(error.more, [
       'row 3, column Upn: is there twice',
       'line 7, column 2: error KEY_UNKNOWN: no such key',
@@ -138,7 +138,7 @@ describe('the client of the API', () => {
       [500, EXIT.failed],
     ] as const) {
       await using api = await serving([problem(status, 'OF_ANOTHER_VERSION')])
-      assert.equal(((await rejection(api.client.get('/x'))) as Refusal).exitCode, exit)
+      assert.equal(((await rejection(api.client.get('/x'))) as ApiRefusal).exitCode, exit)
     }
   })
 
@@ -156,7 +156,7 @@ describe('the client of the API', () => {
     await using api = await serving([fine])
     const clock = { ...virtualClock(new Date(0)), wait: async () => {} }
     const apiUrl = api.apiUrl.replace('http:', 'https:')
-    const client = new Client({ apiUrl, token: async () => 't', clock })
+    const client = new AdminApiClient({ apiUrl, token: async () => 't', clock })
     const { message } = await rejection(client.get('/x'))
     assert.match(message, /does not answer: it speaks no TLS; try http\./)
   })

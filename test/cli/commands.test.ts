@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Command } from 'commander'
-import { NOUNS } from '../../src/cli/nouns.ts'
+import { NOUNS } from '../../src/app/commands/nouns.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
@@ -48,8 +48,8 @@ describe('the table of nouns', () => {
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
     const ours = stderr.match(/src\/\S+/g)!.sort()
     assert.deepEqual(ours, [
-      'src/cli/io.ts',
-      'src/cli/nouns.ts',
+      'src/cli/terminal/io.ts',
+      'src/app/commands/nouns.ts',
       'src/cli/program.ts',
       'src/errors-api.ts',
       'src/errors-cli.ts',

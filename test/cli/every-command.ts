@@ -1,6 +1,6 @@
 // Every command there is, by the words that name it: what tests walk so that none is forgotten.
 import { Command } from 'commander'
-import { allCommands } from '../../src/cli/nouns.ts'
+import { allCommands } from '../../src/app/commands/nouns.ts'
 import { recordingIo } from './recording-io.ts'
 
 export const program = new Command('matoolkit')

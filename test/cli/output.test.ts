@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { parse as parseCsv } from 'csv-parse/sync'
 import { parseAllDocuments } from 'yaml'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { FORMATS } from '../../src/cli/show.ts'
-import { textWidth } from '../../src/cli/text-width.ts'
+import { OUTPUT_FORMATS } from '../../src/cli/terminal/show.ts'
+import { textWidth } from '../../src/cli/terminal/text-width.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { range, startProgramme, wave } from '../scenarios/programme.ts'
@@ -189,7 +189,7 @@ describe('--output', () => {
       const flag = flagOf(command, '--output')
       if (NO_ANSWER.includes(words)) assert.equal(flag, undefined, words)
       else {
-        assert.deepEqual(flag?.argChoices, [...FORMATS], words)
+        assert.deepEqual(flag?.argChoices, [...OUTPUT_FORMATS], words)
         assert.equal(flag?.short, '-o', words)
         assert.equal(flag?.defaultValue, undefined, words)
         assert.match(flag.description, words in TEXTS ? /the text itself/ : /json elsewhere/, words)
@@ -211,7 +211,7 @@ describe('--output', () => {
       const text = TEXTS[words]
       if (text) assert.match(piped.out, text)
       else assert.equal(typeof JSON.parse(piped.out), 'object')
-      for (const format of FORMATS) {
+      for (const format of OUTPUT_FORMATS) {
         const said = await cli.script(...command, '--output', format)
         assert.equal(said.exit, EXIT.ok, said.err)
         assert.notEqual(said.out, '')
@@ -319,7 +319,7 @@ describe('on a terminal', () => {
     const evil = 'eve\u202e\u001b[2J\u009b31m@x.example'
     const file = cli.file('evil.csv', plainCsv(`"${evil}"`))
     const { batchId } = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file)
-    for (const format of FORMATS) {
+    for (const format of OUTPUT_FORMATS) {
       const said = await cli.cli('batch', 'members', String(batchId), '-o', format)
       for (const bad of ['\u001b', '\u009b', '\u202e']) assert.ok(!said.out.includes(bad), format)
     }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { printable } from '../../src/cli/io.ts'
+import { addRunbook } from '../../src/cli/commands/runbook/runbook.ts'
 import { run } from '../../src/cli/program.ts'
-import { addRunbook } from '../../src/cli/runbook.ts'
-import { tableText } from '../../src/cli/table.ts'
+import { printable } from '../../src/cli/terminal/io.ts'
+import { tableText } from '../../src/cli/terminal/table.ts'
 import { EXIT, MatoolkitError } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
 

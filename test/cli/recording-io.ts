@@ -1,5 +1,5 @@
 // An Io that keeps what a command said, marks colours so that tests can see them, and answers questions from a list.
-import type { Io } from '../../src/cli/io.ts'
+import type { Io } from '../../src/cli/terminal/io.ts'
 
 export interface RecordingIo extends Io {
   outText(): string

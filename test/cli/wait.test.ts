@@ -1,10 +1,10 @@
 // `--wait`: until a batch comes to rest, is held, time is up, or a Ctrl-C.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Call, openCall } from '../../src/cli/call.ts'
-import type { Client } from '../../src/cli/client.ts'
-import type { Row } from '../../src/cli/show.ts'
-import { sayFailed, waitForRest } from '../../src/cli/wait.ts'
+import type { AdminApiClient } from '../../src/cli/client.ts'
+import { type CommandContext, openContext } from '../../src/cli/command-context.ts'
+import { sayFailed, waitForRest } from '../../src/cli/commands/batch/wait.ts'
+import type { Row } from '../../src/cli/terminal/show.ts'
 import { type Clock, virtualClock } from '../../src/clock.ts'
 import { EXIT, MatoolkitError } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
@@ -36,8 +36,13 @@ function callWith(pages: readonly Row[], flags = {}, asked: (times: number) => v
     return { body: pages[Math.min(times, pages.length) - 1]! }
   }
   const io = recordingIo()
-  const client = { get } as unknown as Client
-  const call: Call = { ...openCall({ output: 'json', ...flags }, io), clock, client, io }
+  const client = { get } as unknown as AdminApiClient
+  const call: CommandContext = {
+    ...openContext({ output: 'json', ...flags }, io),
+    clock,
+    client,
+    io,
+  }
   return { call, io }
 }
 

@@ -7,11 +7,11 @@ import { after, before, describe, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import {
   newsFrom,
-  type Sight,
   type Summary,
+  type WatchFrame,
   watchLine,
   watchLines,
-} from '../../src/cli/watch-view.ts'
+} from '../../src/cli/commands/batch/watch-view.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
@@ -58,7 +58,7 @@ const failure = newsFrom({
   ...{ id: 1, at: '2030-02-28T20:01:00.000Z', thing: 'step', event: 'fail', stepName: 'create' },
   ...{ because: 'no licence left\u001b[2J', memberKey: 'ada@x.example', phaseName: 'prepare' },
 })!
-const sight = (more: Partial<Sight> = {}): Sight => ({
+const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
   summary: summaryWith(),
   news: [failure],
   now: new Date('2030-02-28T20:02:00Z'),

@@ -1,10 +1,10 @@
 // The CHECKs of the tables repeat the table of moves and tie each status to its times. Here both sides are held together.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { MOVES, statusesOf, type Thing } from '../../src/domain/moves.ts'
+import { type Entity, statusesOf, TRANSITIONS } from '../../src/domain/transitions.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 
-const TABLES: Record<Thing, string> = {
+const TABLES: Record<Entity, string> = {
   step: 'step_executions',
   member: 'batch_members',
   phase: 'phase_executions',
@@ -66,7 +66,7 @@ const ENDED = { completed_at: AT }
 type Row = Readonly<Record<string, string | number | boolean>>
 
 /** What each status needs: with all of it the row is taken; without any one of them, or with one too many, it is refused. */
-const TIED: Record<Thing, Record<string, { needs: Row; refuses: Row }>> = {
+const TIED: Record<Entity, Record<string, { needs: Row; refuses: Row }>> = {
   step: {
     pending: { needs: {}, refuses: ENDED },
     dispatched: { needs: SENT, refuses: { ...ENDED, retry_after: AT } },
@@ -101,10 +101,10 @@ const TIED: Record<Thing, Record<string, { needs: Row; refuses: Row }>> = {
     cancelled: { needs: { ended_at: AT }, refuses: { failed_in_init: true } },
   },
 }
-const ROWS: Record<Thing, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
+const ROWS: Record<Entity, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
 
 /** True when the database takes the row; false when a CHECK refuses it. It is never kept. */
-async function isTaken(thing: Thing, status: string, more: Row): Promise<boolean> {
+async function isTaken(thing: Entity, status: string, more: Row): Promise<boolean> {
   const row: Row = { ...ROWS[thing], ...more, status: `'${status}'` }
   const insert = `insert into ${TABLES[thing]} (${Object.keys(row)}) values (${Object.values(row)})`
   try {
@@ -130,7 +130,7 @@ describe('checks', () => {
   })
   after(() => test.close())
 
-  for (const thing of Object.keys(MOVES) as Thing[]) {
+  for (const thing of Object.keys(TRANSITIONS) as Entity[]) {
     it(`a ${thing} has exactly the statuses of the table of moves`, async () => {
       const [check] = await test.db.query<{ definition: string }>(
         `select pg_get_constraintdef(oid) as definition from pg_constraint

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { kinds, rowsOf } from '../../src/db/chunk.ts'
 import { lines } from '../../src/db/columns.ts'
 import { insertPhaseSteps } from '../../src/db/steps.ts'
-import type { StepPlan } from '../../src/domain/facts.ts'
+import type { StepDefinition } from '../../src/domain/facts.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 10, minute))
@@ -32,7 +32,7 @@ describe('kinds', () => {
   })
 })
 
-const plan = (stepName: string, stepIndex: number): StepPlan => ({
+const plan = (stepName: string, stepIndex: number): StepDefinition => ({
   runbookVersion: 1,
   stepName,
   stepIndex,
@@ -71,7 +71,7 @@ for (const { kind, open } of DATABASES) {
     })
 
     it('writes the steps that are missing, and nobody’s twice', async () => {
-      const write = (memberIds: number[], ...plans: StepPlan[]) =>
+      const write = (memberIds: number[], ...plans: StepDefinition[]) =>
         test.db.transaction(async (tx) => {
           const { ids } = await insertPhaseSteps(tx, 1, 1, memberIds, plans)
           return ids

@@ -2,7 +2,7 @@
 // our own program writes, hold them together: whatever the quick look takes, the schemas take too, and read as the same.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { FORMATS, readMessage, writeMessage } from '../../src/domain/messages.ts'
+import { MESSAGE_FORMATS, readMessage, writeMessage } from '../../src/domain/messages.ts'
 import { isOwnJob, isOwnSuccess } from '../../src/domain/own-messages.ts'
 import { seeded } from '../seeded.ts'
 
@@ -123,7 +123,7 @@ for (const { type, good, isOwn } of KINDS) {
     for (const body of odd(good, 1)) {
       if (!isOwn(body)) continue
       own += 1
-      const { success } = FORMATS[type].write.safeParse(body)
+      const { success } = MESSAGE_FORMATS[type].write.safeParse(body)
       assert.ok(success, JSON.stringify(body))
     }
     assert.ok(own > 100, `only ${own} bodies were taken, which proves nothing`)
@@ -140,7 +140,7 @@ for (const { type, good, isOwn } of KINDS) {
 
   it(`refuses to write a ${type} with a reason, quick look or not`, () => {
     for (const body of odd(good, 3)) {
-      const { success } = FORMATS[type].write.safeParse(body)
+      const { success } = MESSAGE_FORMATS[type].write.safeParse(body)
       assert.equal(writeMessage(type, body as never).ok, success, JSON.stringify(body))
     }
   })

@@ -4,8 +4,8 @@ import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { makeConsumer } from '../../src/bus/consumer.ts'
 import type { Db } from '../../src/db/db.ts'
-import type { Door } from '../../src/engine/door.ts'
-import { resumeBatch } from '../../src/engine/operate.ts'
+import { resumeBatch } from '../../src/engine/batch-actions.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
@@ -63,7 +63,7 @@ it('a poison message alone is a dead letter with its reason; its group is applie
 
     await setVersion(world, broken, 1)
     await world.bus.deadLetters.replay(String(letter!.id), 'operator')
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await world.settle()
     assert.equal((await attemptsOf(world)).at(-1), 'step-2 succeeded')
     assert.equal((await batchOf(world, batchId)).status, 'completed')
@@ -81,10 +81,10 @@ it('a batch whose runbook cannot be read any more is held; another batch in the 
     )
     for (const job of world.jobs) await world.result(job, { ok: true })
     const received = await world.bus.receive(WORKER_RESULTS, 10)
-    const outcomes = await handleChunk({ ...world.door, runbooks: new RunbookCache() }, received)
+    const outcomes = await handleChunk({ ...world.engine, runbooks: new RunbookCache() }, received)
     assert.deepEqual(
-      outcomes.map((outcome) => (outcome === 'settle' ? outcome : 'dead letter')),
-      ['dead letter', 'dead letter', 'dead letter', 'settle'],
+      outcomes.map((outcome) => (outcome === 'ack' ? outcome : 'dead letter')),
+      ['dead letter', 'dead letter', 'dead letter', 'ack'],
     )
     assert.match(
       (await batchOf(world, batchId)).held!,
@@ -94,8 +94,8 @@ it('a batch whose runbook cannot be read any more is held; another batch in the 
     assert.deepEqual([status, held], ['completed', null])
 
     await world.db.query(`update runbooks set yaml_content = $1 where name = 'wave'`, [kept!.yaml])
-    await resumeBatch(world.door, order(batchId))
-    await handleChunk(world.door, received)
+    await resumeBatch(world.engine, order(batchId))
+    await handleChunk(world.engine, received)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
@@ -114,7 +114,7 @@ it('a timer that fails holds its batch and does not keep the others from theirs'
     await setVersion(world, broken, 1)
     await world.orchestrate()
     assert.equal((await attemptsOf(world)).length, 4)
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     world.answer = () => ({ ok: true })
     await world.pass(60)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
@@ -147,13 +147,13 @@ for (const statements of [0, 2, 5, 9]) {
       const batchId = await begin(world)
       for (const job of world.jobs) await world.result(job, { ok: true })
       const before = await world.db.query('select * from step_executions order by id')
-      const door: Door = { ...world.door, db: failingAfter(world.db, statements) }
+      const engine: Engine = { ...world.engine, db: failingAfter(world.db, statements) }
       const errors: unknown[] = []
       const consumer = makeConsumer({
         name: 'results',
         bus: world.bus,
         subscription: WORKER_RESULTS,
-        handle: (messages) => handleChunk(door, messages),
+        handle: (messages) => handleChunk(engine, messages),
         clock: world.clock,
         chunk: 10,
         onError: (error) => errors.push(error),
@@ -167,7 +167,7 @@ for (const statements of [0, 2, 5, 9]) {
       assert.deepEqual(await attemptsOf(world), [])
       assert.deepEqual(await letters(world), [])
       await assert.rejects(
-        runTimersAfter(world, door),
+        runTimersAfter(world, engine),
         { code: '57P01' },
         'timers say so too, and hold nothing',
       )
@@ -178,5 +178,5 @@ for (const statements of [0, 2, 5, 9]) {
 }
 
 /** The jobs' deadlines are over on this door's clock, so there is something for its timers to do. */
-const runTimersAfter = (world: World, door: Door) =>
-  runTimers({ ...door, clock: { now: () => new Date(+world.clock.now() + 720_000) } })
+const runTimersAfter = (world: World, engine: Engine) =>
+  runTimers({ ...engine, clock: { now: () => new Date(+world.clock.now() + 720_000) } })

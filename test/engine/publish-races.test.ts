@@ -6,9 +6,9 @@ import type { Db } from '../../src/db/db.ts'
 import { lockBatch } from '../../src/db/facts.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { createBatch } from '../../src/engine/create.ts'
-import { changeBatch, type Door, enter, leave } from '../../src/engine/door.ts'
+import { begin, changeBatch, commit, type Engine } from '../../src/engine/engine.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
-import { startDuePhases, takeVersions } from '../../src/engine/timers.ts'
+import { startDuePhases, upgradeVersions } from '../../src/engine/timers.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { rowsOf, runbook, step, versionOf } from '../scenarios/looking.ts'
@@ -20,7 +20,7 @@ const LOOKS_MAX = 5_000
 let database: TestDatabase
 let second: Db
 let world: World
-let other: Door
+let other: Engine
 let made = 0
 
 before(async () => {
@@ -28,7 +28,7 @@ before(async () => {
   second = await openPostgres({ url: database.url! })
   world = await openWorld({ database })
   world.answer = () => 'silent'
-  other = { ...world.door, db: second }
+  other = { ...world.engine, db: second }
 })
 
 after(async () => {
@@ -36,7 +36,7 @@ after(async () => {
   await world.close()
 })
 
-type Act = (door: Door) => Promise<unknown>
+type Act = (engine: Engine) => Promise<unknown>
 const text = (name: string, word: string) =>
   runbook(name, {
     'prepare T-1h': [step('create').replace('function: create', `function: ${word}`)],
@@ -44,8 +44,8 @@ const text = (name: string, word: string) =>
 
 const publish =
   (name: string, word: string): Act =>
-  (door) =>
-    publishRunbook(door, { yaml: text(name, word), publishedBy: 'ada' })
+  (engine) =>
+    publishRunbook(engine, { yaml: text(name, word), publishedBy: 'ada' })
 
 /** A runbook of its own, with a batch whose first phase is due `inSec` seconds from now. */
 async function fresh(inSec: number): Promise<{ name: string; batchId: number }> {
@@ -56,14 +56,14 @@ async function fresh(inSec: number): Promise<{ name: string; batchId: number }> 
 }
 
 /** A door whose first transaction stops just before it commits. */
-function stopping(door: Door) {
+function stopping(engine: Engine) {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   let isFirst = true
   const db: Db = {
-    ...door.db,
+    ...engine.db,
     transaction: (work) =>
-      door.db.transaction(async (tx) => {
+      engine.db.transaction(async (tx) => {
         const stops = isFirst
         isFirst = false
         const result = await work(tx)
@@ -74,7 +74,7 @@ function stopping(door: Door) {
         return result
       }),
   }
-  return { door: { ...door, db }, reached: reached.promise, release: released.resolve }
+  return { engine: { ...engine, db }, reached: reached.promise, release: released.resolve }
 }
 
 /** Until some connection waits for a lock of another, or the act is done. */
@@ -88,8 +88,8 @@ async function untilBlocked(isDone: () => boolean): Promise<void> {
 }
 
 async function overlap(first: Act, then: Act): Promise<void> {
-  const { door, reached, release } = stopping(world.door)
-  const one = first(door)
+  const { engine, reached, release } = stopping(world.engine)
+  const one = first(engine)
   await Promise.race([reached, one])
   let isDone = false
   const two = then(other).finally(() => {
@@ -105,7 +105,7 @@ const WAYS: readonly ((a: Act, b: Act) => Promise<unknown>)[] = [
   (a, b) => overlap(b, a),
   ...Array.from(
     { length: ROUNDS },
-    () => (a: Act, b: Act) => Promise.all([a(world.door), b(other)]),
+    () => (a: Act, b: Act) => Promise.all([a(world.engine), b(other)]),
   ),
 ]
 
@@ -115,7 +115,7 @@ const healthy = async () =>
 it('a publish against a phase that falls due: begun in the old version or in the new one, once', async () => {
   for (const way of WAYS) {
     const { name, batchId } = await fresh(0)
-    await way(publish(name, 'two'), (door) => startDuePhases(door))
+    await way(publish(name, 'two'), (engine) => startDuePhases(engine))
     await world.orchestrate()
     const rows = await rowsOf(world, batchId)
     const isOld = rows[0] === 'prepare 1 dispatched'
@@ -131,9 +131,9 @@ it('a publish against a phase that falls due: begun in the old version or in the
 it('two who come to the batch after a publish: one puts it on the version', async () => {
   for (const way of WAYS) {
     const { name, batchId } = await fresh(600)
-    await publish(name, 'two')(world.door)
-    const visit: Act = (door) => changeBatch(door, batchId, 'operator', async () => {})
-    await way((door) => takeVersions(door), visit)
+    await publish(name, 'two')(world.engine)
+    const batchTx: Act = (engine) => changeBatch(engine, batchId, 'operator', async () => {})
+    await way((engine) => upgradeVersions(engine), batchTx)
     assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 superseded', 'prepare 2 pending'])
     await healthy()
   }
@@ -147,7 +147,7 @@ it('who waits for the batch while it is put on a version published meanwhile dec
     await lockBatch(tx, batchId)
     locked.resolve()
     await published.promise
-    await leave(await enter(world.door, tx, batchId, 'holder'))
+    await commit(await begin(world.engine, tx, batchId, 'holder'))
   })
   await locked.promise
   // Its statement begins before the version is there, and ends when the batch is already on it.
@@ -156,7 +156,7 @@ it('who waits for the batch while it is put on a version published meanwhile dec
     return [runbookVersion, activeVersion, ...draft.phases.map(({ status }) => status)]
   })
   await untilBlocked(() => false)
-  await publish(name, 'two')(world.door)
+  await publish(name, 'two')(world.engine)
   published.resolve()
   await holder
   assert.deepEqual(await waiter, [2, 2, 'superseded', 'pending'])
@@ -196,13 +196,13 @@ it('a batch that is made while a version is published begins in one of them, who
   for (const way of WAYS) {
     const { name } = await fresh(600)
     const batches: number[] = []
-    const make: Act = async (door) => {
+    const make: Act = async (engine) => {
       const members = people(4).slice(2)
       const made = { runbookName: name, sourceTime: null, members, createdBy: 'ada' }
-      batches.push((await createBatch(door, made)).batchId)
+      batches.push((await createBatch(engine, made)).batchId)
     }
     await way(publish(name, 'two'), make)
-    await takeVersions(world.door)
+    await upgradeVersions(world.engine)
     assert.equal((await rowsOf(world, batches[0]!)).at(-1), 'prepare 2 pending')
     await healthy()
   }
@@ -210,14 +210,14 @@ it('a batch that is made while a version is published begins in one of them, who
 
 it('a crash between: nothing is half done, and whoever comes next does it', async () => {
   const { name, batchId } = await fresh(600)
-  await publish(name, 'two')(world.door)
-  const crash = changeBatch(world.door, batchId, 'operator', async () => {
+  await publish(name, 'two')(world.engine)
+  const crash = changeBatch(world.engine, batchId, 'operator', async () => {
     throw new Error('the process dies')
   })
   await assert.rejects(crash, /dies/)
   assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 pending'])
   assert.equal(await versionOf(world, batchId), 1)
-  await takeVersions(world.door)
+  await upgradeVersions(world.engine)
   assert.deepEqual(await rowsOf(world, batchId), ['prepare 1 superseded', 'prepare 2 pending'])
   await healthy()
 })

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { listRunbookVersions } from '../../src/db/runbooks.ts'
-import { rememberWorker } from '../../src/db/workers.ts'
+import { recordWorker } from '../../src/db/workers.ts'
 import { findAutomation, setAutomation } from '../../src/engine/automation.ts'
-import { holdBatch } from '../../src/engine/operate.ts'
+import { holdBatch } from '../../src/engine/batch-actions.ts'
 import { deactivateRunbook, requireVersion } from '../../src/engine/publish.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { people, START, story, type World } from '../scenarios/world.ts'
@@ -54,7 +54,7 @@ it('the same text again is no new version, unless something else is decided or n
       3,
     )
     const wish = { name: 'wave', version: 3, actor: 'ada', reason: 'a mistake' }
-    await deactivateRunbook(world.door, wish)
+    await deactivateRunbook(world.engine, wish)
     const last = await world.publish(YAML, { overdueBehavior: 'rerun', rerunInit: true })
     assert.deepEqual([last.version, last.isNew], [4, true])
     assert.deepEqual((await events(world)).slice(-2), [
@@ -90,7 +90,7 @@ it('the impact: every batch under way, phase by phase, with totals', () =>
     world.answer = () => 'silent'
     await world.settle()
     const late = await world.batch('wave', people(5).slice(4), { startsInMin: 90 })
-    await holdBatch(world.door, order(late))
+    await holdBatch(world.engine, order(late))
     const manual = await world.batch('wave', people(4).slice(2), { manual: true })
     await world.clock.advance(45 * 60_000)
     const { impact } = await world.publish(
@@ -146,7 +146,7 @@ it('what was missed is listed with its batch and time', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const held = await world.batch('wave', 1, { startsInMin: 120 })
-    await holdBatch(world.door, order(held))
+    await holdBatch(world.engine, order(held))
     await world.clock.advance(3 * 3600_000)
     const next = YAML.replace('T-0', 'T+0h')
     const { impact } = await world.publish(next.replace('T+0h', 'T+6h'), { dryRun: true })
@@ -166,7 +166,7 @@ it('says which variables members lack for what is new, and which functions nobod
     await world.settle()
     const fresh = await world.batch('wave', people(4).slice(3), { startsInMin: 600 })
     await world.db.transaction((tx) =>
-      rememberWorker(
+      recordWorker(
         tx,
         {
           workerId: 'w1',
@@ -216,7 +216,7 @@ it('says which variables members lack for what is new, and which functions nobod
 it('names and versions that are not there are refused', () =>
   story({}, async (world) => {
     const wish = { name: 'wave', version: 1, actor: 'ada', reason: 'x' }
-    await assert.rejects(deactivateRunbook(world.door, wish), { code: 'RUNBOOK_UNKNOWN' })
+    await assert.rejects(deactivateRunbook(world.engine, wish), { code: 'RUNBOOK_UNKNOWN' })
     await world.publish(YAML)
     await assert.rejects(requireVersion(world.db, 'wave', 7), { code: 'RUNBOOK_VERSION_NOT_FOUND' })
   }))
@@ -224,7 +224,7 @@ it('names and versions that are not there are refused', () =>
 it('automation is off until somebody turns it on; who and when is kept, a repeat changes nothing', () =>
   story({}, async (world) => {
     const turn = (isEnabled: boolean, actor: string, runbookName = 'Wave') =>
-      setAutomation(world.door, { runbookName, isEnabled, actor })
+      setAutomation(world.engine, { runbookName, isEnabled, actor })
     await assert.rejects(turn(true, 'ada'), { code: 'RUNBOOK_UNKNOWN' })
     await assert.rejects(findAutomation(world.db, 'wave'), { code: 'RUNBOOK_UNKNOWN' })
     await world.publish(YAML)

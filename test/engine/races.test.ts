@@ -4,16 +4,21 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, it } from 'node:test'
 import { workerJobs } from '../../src/bus/bus.ts'
-import { openPostgresBus } from '../../src/bus/postgres.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Db } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { type Message, readMessage } from '../../src/domain/messages.ts'
+import {
+  advanceBatch,
+  cancelBatch,
+  holdBatch,
+  resumeBatch,
+} from '../../src/engine/batch-actions.ts'
 import { createBatch } from '../../src/engine/create.ts'
-import type { Door } from '../../src/engine/door.ts'
-import { removeMembers } from '../../src/engine/members.ts'
-import { moveMember } from '../../src/engine/membership-moves.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import { handleMessages } from '../../src/engine/messages.ts'
-import { advanceBatch, cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { moveMember } from '../../src/engine/moves.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -34,14 +39,14 @@ const YAML = runbook('wave', {
 let database: TestDatabase
 let second: Db
 let world: World
-let other: Door
+let other: Engine
 
 before(async () => {
   database = await openTestPostgres()
   second = await openPostgres({ url: database.url! })
   world = await openWorld({ database, maxOutstanding: 1000 })
   world.answer = () => 'silent'
-  other = { ...world.door, db: second }
+  other = { ...world.engine, db: second }
   await world.publish(YAML)
 })
 
@@ -93,11 +98,11 @@ function resultOf(jobId: string, status: 'Success' | 'Failure' = 'Success'): Mes
   return read.message
 }
 
-type Act = (door: Door) => Promise<unknown>
+type Act = (engine: Engine) => Promise<unknown>
 const answers =
   (jobId: string): Act =>
-  (door) =>
-    handleMessages(door, [resultOf(jobId)])
+  (engine) =>
+    handleMessages(engine, [resultOf(jobId)])
 
 /** What became of an act: null when it went well, else why it was refused. Anything but a refusal fails the test. */
 async function outcomeOf(act: Promise<unknown>): Promise<string | null> {
@@ -111,14 +116,14 @@ async function outcomeOf(act: Promise<unknown>): Promise<string | null> {
 }
 
 /** A door whose first transaction stops just before it commits. */
-function stopping(door: Door) {
+function stopping(engine: Engine) {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   let isFirst = true
   const db: Db = {
-    ...door.db,
+    ...engine.db,
     transaction: (work) =>
-      door.db.transaction(async (tx) => {
+      engine.db.transaction(async (tx) => {
         const stops = isFirst
         isFirst = false
         const result = await work(tx)
@@ -129,7 +134,7 @@ function stopping(door: Door) {
         return result
       }),
   }
-  return { door: { ...door, db }, reached: reached.promise, release: released.resolve }
+  return { engine: { ...engine, db }, reached: reached.promise, release: released.resolve }
 }
 
 const LOOKS_MAX = 5_000
@@ -146,8 +151,8 @@ async function untilBlocked(isDone: () => boolean): Promise<void> {
 
 /** The first act does everything but commit; then the second begins; when it can get no further, the first commits. */
 async function overlap(first: Act, then: Act): Promise<[string | null, string | null]> {
-  const { door, reached, release } = stopping(world.door)
-  const one = outcomeOf(first(door))
+  const { engine, reached, release } = stopping(world.engine)
+  const one = outcomeOf(first(engine))
   await Promise.race([reached, one])
   let isDone = false
   const two = outcomeOf(then(other)).finally(() => {
@@ -159,7 +164,7 @@ async function overlap(first: Act, then: Act): Promise<[string | null, string | 
 }
 
 const atOnce = (first: Act, then: Act): Promise<[string | null, string | null]> =>
-  Promise.all([outcomeOf(first(world.door)), outcomeOf(then(other))])
+  Promise.all([outcomeOf(first(world.engine)), outcomeOf(then(other))])
 
 /** A pair in every way: each one first, and many times at once. `begin` makes a fresh pair, `check` looks at the end. */
 async function race(
@@ -198,7 +203,7 @@ it('a result against cancel: cancelled either way, the result counts only if it 
     const batchId = await wave(2)
     const [one] = await jobsOf(batchId)
     return {
-      acts: [answers(one!), (door) => cancelBatch(door, order(batchId))],
+      acts: [answers(one!), (engine) => cancelBatch(engine, order(batchId))],
       check: async () => {
         assert.equal((await batchOf(world, batchId)).status, 'cancelled')
         const steps = await world.db.query<{ status: string; late: boolean }>(
@@ -218,15 +223,15 @@ it('a timer against cancel: nothing is sent after the cancel', () =>
   race(async () => {
     const batchId = await wave(2)
     const [one] = await jobsOf(batchId)
-    await handleMessages(world.door, [resultOf(one!, 'Failure')])
+    await handleMessages(world.engine, [resultOf(one!, 'Failure')])
     await world.clock.advance(60_000)
     return {
       acts: [
-        async (door) => {
-          await wakeWaits(door)
-          await fillWorkers(door)
+        async (engine) => {
+          await wakeWaits(engine)
+          await fillWorkers(engine)
         },
-        (door) => cancelBatch(door, order(batchId)),
+        (engine) => cancelBatch(engine, order(batchId)),
       ],
       check: async () => {
         assert.equal((await batchOf(world, batchId)).status, 'cancelled')
@@ -250,11 +255,11 @@ it('a phase falling due against a removal: who left has no open step', () =>
     const leaver = await memberOf(batchId, 0)
     return {
       acts: [
-        async (door) => {
-          await startDuePhases(door)
-          await expandPhases(door)
+        async (engine) => {
+          await startDuePhases(engine)
+          await expandPhases(engine)
         },
-        (door) => removeMembers(door, { ...order(batchId), memberIds: [leaver] }),
+        (engine) => removeMembers(engine, { ...order(batchId), memberIds: [leaver] }),
       ],
       check: async () => {
         await world.settle()
@@ -273,8 +278,8 @@ it('a phase falling due against a removal: who left has no open step', () =>
 it('two advances: one goes on, the other is refused', () =>
   race(async () => {
     const batchId = await freshBatch(1, { manual: true })
-    const advance: Act = (door) =>
-      advanceBatch(door, {
+    const advance: Act = (engine) =>
+      advanceBatch(engine, {
         batchId,
         actor: 'operator',
         expectedPhase: 'prepare',
@@ -309,7 +314,7 @@ it('withdrawing against a worker: a job is taken back or taken, never both and n
             const received = await bus.receive(workerJobs('w1'), 3)
             taken.push(...received.map(({ messageId }) => messageId))
           }),
-        (door) => holdBatch(door, order(batchId)),
+        (engine) => holdBatch(engine, order(batchId)),
       ],
       check: async () => {
         const attempts = await world.db.query<{ id: string }>(
@@ -320,7 +325,7 @@ it('withdrawing against a worker: a job is taken back or taken, never both and n
         assert.deepEqual([...withdrawn, ...taken].sort(), out.sort())
         assert.deepEqual(await jobsOf(batchId), taken.sort())
         await handleMessages(
-          world.door,
+          world.engine,
           taken.map((jobId) => resultOf(jobId)),
         )
         await world.db.query(`delete from parcels where topic = 'worker-jobs'`)
@@ -342,7 +347,7 @@ it('two orchestrators notice one dead job: it is settled once', () =>
           batchId,
         ])
         assert.deepEqual(attempts, [{ outcome: 'dead_lettered' }])
-        await cancelBatch(world.door, order(batchId))
+        await cancelBatch(world.engine, order(batchId))
       },
     }
   }))
@@ -352,10 +357,15 @@ it('two batches made at once with the same person: one of them is refused', () =
     const members = people(++made * 100).slice(-1)
     const make =
       (minute: number): Act =>
-      async (door) => {
+      async (engine) => {
         const sourceTime = new Date(+world.clock.now() + (minute * 100_000 + made) * 1000)
         try {
-          await createBatch(door, { runbookName: 'wave', sourceTime, members, createdBy: 'tester' })
+          await createBatch(engine, {
+            runbookName: 'wave',
+            sourceTime,
+            members,
+            createdBy: 'tester',
+          })
         } catch (error) {
           assert.equal((error as { code?: string }).code, 'MEMBER_ELSEWHERE')
         }
@@ -376,13 +386,13 @@ it('two moves that cross do not wait for each other', () =>
     const [one, two] = [await wave(2), await wave(2)]
     for (const batchId of [one, two])
       await handleMessages(
-        world.door,
+        world.engine,
         (await jobsOf(batchId)).slice(0, 1).map((jobId) => resultOf(jobId)),
       )
     const move =
       (batchId: number, toBatchId: number, member: number): Act =>
-      (door) =>
-        moveMember(door, { ...order(batchId), memberId: member, toBatchId })
+      (engine) =>
+        moveMember(engine, { ...order(batchId), memberId: member, toBatchId })
     return {
       acts: [move(one, two, await memberOf(one, 0)), move(two, one, await memberOf(two, 0))],
       check: async (outcomes) => {
@@ -411,8 +421,8 @@ async function twoNarrowWaves(members: number): Promise<[number, number]> {
   )
   await world.publish(YAML.replaceAll('worker_id: w1', 'worker_id: narrow'))
   const batches: [number, number] = [await freshBatch(members), await freshBatch(members)]
-  await startDuePhases(world.door)
-  await expandPhases(world.door)
+  await startDuePhases(world.engine)
+  await expandPhases(world.engine)
   return batches
 }
 
@@ -425,17 +435,17 @@ async function narrowJobs(): Promise<number> {
 
 it('slots that one orchestrator is about to fill are not there for another batch', async () => {
   const [early, late] = await twoNarrowWaves(10)
-  await holdBatch(world.door, order(early))
+  await holdBatch(world.engine, order(early))
   await overlap(
-    (door) => fillWorkers(door),
-    async (door) => {
-      await resumeBatch(door, order(early))
-      await fillWorkers(door)
+    (engine) => fillWorkers(engine),
+    async (engine) => {
+      await resumeBatch(engine, order(early))
+      await fillWorkers(engine)
     },
   )
   assert.equal((await jobsOf(late)).length, LIMIT)
   assert.equal(await narrowJobs(), LIMIT)
-  for (const batchId of [early, late]) await cancelBatch(world.door, order(batchId))
+  for (const batchId of [early, late]) await cancelBatch(world.engine, order(batchId))
   assert.equal(await narrowJobs(), 0)
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 })
@@ -450,9 +460,9 @@ it('two orchestrators and the results of two batches never fill a window beyond 
   for (let round = 0; round < 60; round++) {
     const results = (await outNow()).map((jobId) => resultOf(jobId))
     await Promise.all([
-      fillWorkers(world.door),
+      fillWorkers(world.engine),
       fillWorkers(other),
-      handleMessages(world.door, results.slice(0, 2)),
+      handleMessages(world.engine, results.slice(0, 2)),
       handleMessages(other, results.slice(2, 3)),
       ...Array.from({ length: 5 }, watch),
     ])

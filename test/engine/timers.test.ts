@@ -45,7 +45,7 @@ it('ten thousand deadlines that pass together are acted on by one look, set by s
   await world.orchestrate()
   await world.clock.advance(7 * 60_000)
   const { db, count } = counting(world.db)
-  assert.equal(await wakeWaits({ ...world.door, db }), MANY)
+  assert.equal(await wakeWaits({ ...world.engine, db }), MANY)
   assert.ok(count() < CHUNKS * STATEMENTS_A_CHUNK_MAX, `${count()} statements`)
   const { failed, status } = await batchOf(world, batchId)
   assert.deepEqual({ failed, status }, { failed: MANY, status: 'failed' })

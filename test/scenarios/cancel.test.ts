@@ -1,9 +1,9 @@
 // Cancel: the end, at once and for good. What undoes runs to its end; what comes late is written down and changes nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { cancelBatch, holdBatch, restartBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { acceptLate, removeMembers, retryMembers } from '../../src/engine/members.ts'
-import { cancelBatch, holdBatch, restartBatch } from '../../src/engine/operate.ts'
+import { acceptLate, removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
 import {
   attemptsOf,
   batchOf,
@@ -30,7 +30,7 @@ async function begin(world: World, yaml: string, members: number): Promise<numbe
   return batchId
 }
 
-const cancel = (world: World, batchId: number) => cancelBatch(world.door, order(batchId))
+const cancel = (world: World, batchId: number) => cancelBatch(world.engine, order(batchId))
 
 const isQuietFor = async (world: World, seconds: number) => {
   const before = world.jobs.length
@@ -115,7 +115,7 @@ it('in init: init stops, and the batch cannot be restarted', () =>
       { step_name: 'setup', status: 'cancelled' },
       { step_name: 'share', status: 'cancelled' },
     ])
-    await assert.rejects(restartBatch(world.door, order(batchId)), { code: 'REFUSED' })
+    await assert.rejects(restartBatch(world.engine, order(batchId)), { code: 'REFUSED' })
   }))
 
 it('a rollback that has begun runs to its end', () =>
@@ -146,7 +146,7 @@ it('a removal that has begun runs to its end, after the job that was out', () =>
     world.answer = ({ functionName }) => (functionName === 'create' ? 'silent' : { ok: true })
     const batchId = await begin(world, yaml, 2)
     const member = await memberId(world, batchId, 1)
-    await removeMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [member] })
     await cancel(world, batchId)
     await world.settle()
     assert.equal(world.jobs.length, 2)
@@ -168,7 +168,7 @@ it('a held batch: the undo that was held goes on with the time it had left', () 
     const batchId = await begin(world, yaml, 1)
     assert.deepEqual(await waitsOf(world), ['uncreate retry 60'])
     await world.pass(20)
-    await holdBatch(world.door, order(batchId))
+    await holdBatch(world.engine, order(batchId))
     await world.pass(600)
     await cancel(world, batchId)
     assert.deepEqual(await waitsOf(world), ['uncreate retry 40'])
@@ -187,18 +187,18 @@ it('is final: nobody joins, nothing is retried, accepted or cancelled again', ()
     await world.settle()
     const member = await memberId(world, batchId, 1)
     await assert.rejects(cancel(world, batchId), /is cancelled already/)
-    await assert.rejects(addMembers(world.door, batchId, people(2), 'operator'), {
+    await assert.rejects(addMembers(world.engine, batchId, people(2), 'operator'), {
       code: 'REFUSED',
     })
     await assert.rejects(
-      acceptLate(world.door, {
+      acceptLate(world.engine, {
         stepId: await stepId(world, member, 'create'),
         actor: 'operator',
         reason: 'late',
       }),
       /is cancelled; clone it instead/,
     )
-    const { refused } = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    const { refused } = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(refused, [
       { memberId: member, reason: `batch ${batchId} is cancelled; clone it instead` },
     ])
@@ -218,7 +218,7 @@ it('whoever joined just before gets no steps, also in a phase that was completed
   story({}, async (world) => {
     const phases = { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }
     const batchId = await begin(world, runbook('wave', phases), 1)
-    await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
     await cancel(world, batchId)
     await isQuietFor(world, 7200)
     assert.deepEqual(await stepsOf(world, await memberId(world, batchId, 2)), [])

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   ORCHESTRATOR_EVENTS,
-  type Received,
+  type ReceivedMessage,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers } from '../../src/engine/members.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { seeded } from '../seeded.ts'
@@ -49,10 +49,10 @@ async function tell(world: World, settle: Settle): Promise<void> {
   const batchId = await world.batch('wave', 5, { startsInMin: 60 })
   for (let minute = 0; minute < 75; minute++) {
     await settle(world)
-    if (minute === 2) await addMembers(world.door, batchId, people(6), 'operator')
+    if (minute === 2) await addMembers(world.engine, batchId, people(6), 'operator')
     if (minute === 5) {
       const memberIds = [await memberId(world, batchId, 5)]
-      await removeMembers(world.door, { ...order(batchId), memberIds })
+      await removeMembers(world.engine, { ...order(batchId), memberIds })
     }
     await world.clock.advance(60_000)
   }
@@ -91,32 +91,32 @@ function shuffled<T>(items: readonly T[], random: (limit: number) => number): T[
 /** Everything that was ever received, to be sent again much later. */
 interface Noise {
   readonly random: (limit: number) => number
-  readonly heard: Received[]
+  readonly heard: ReceivedMessage[]
 }
 
 /** Every chunk twice and shuffled, every timer twice, every job answered twice. */
 async function settleWithNoise(world: World, { random, heard }: Noise): Promise<void> {
   for (let quiet = false; !quiet; ) {
-    quiet = (await runTimers(world.door)) === 0
-    await runTimers(world.door)
+    quiet = (await runTimers(world.engine)) === 0
+    await runTimers(world.engine)
     for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
       const received = await world.bus.receive(subscription, 7)
       if (received.length === 0) continue
       quiet = false
       heard.push(...received)
       const twice = shuffled([...received, ...received], random)
-      for (const outcome of await handleChunk(world.door, twice)) assert.equal(outcome, 'settle')
-      await handleChunk(world.door, shuffled(received, random))
-      await world.bus.settle(received)
+      for (const outcome of await handleChunk(world.engine, twice)) assert.equal(outcome, 'ack')
+      await handleChunk(world.engine, shuffled(received, random))
+      await world.bus.ack(received)
     }
     const jobs = shuffled(await world.bus.receive(workerJobs('w1'), 5), random)
     for (const message of jobs) await answerTwice(world, message)
     if (jobs.length > 0) quiet = false
-    await world.bus.settle(jobs)
+    await world.bus.ack(jobs)
   }
 }
 
-async function answerTwice(world: World, message: Received): Promise<void> {
+async function answerTwice(world: World, message: ReceivedMessage): Promise<void> {
   const job = JSON.parse(message.body) as Job
   world.jobs.push(job)
   const said = answer(job)
@@ -129,7 +129,7 @@ async function sayAllAgain(world: World, { heard, random }: Noise): Promise<void
   await world.clock.advance(11 * 60_000)
   const again = shuffled(heard, random)
   for (let start = 0; start < again.length; start += 50)
-    await handleChunk(world.door, again.slice(start, start + 50))
+    await handleChunk(world.engine, again.slice(start, start + 50))
 }
 
 let expected: unknown

@@ -1,7 +1,7 @@
 // The fuse: when too many members fail in one phase, the batch is held before everybody has.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { resumeBatch } from '../../src/engine/operate.ts'
+import { resumeBatch } from '../../src/engine/batch-actions.ts'
 import { attemptsOf, batchOf, order, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 
@@ -57,7 +57,7 @@ it('resume acknowledges what was seen: it blows again only for as many more', ()
     const batchId = await begin(world, 40)
     await world.work()
     await fail(world, 13)
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await world.settle()
     await fail(world, 12)
     assert.equal(await heldOf(world, batchId), null)

@@ -1,8 +1,13 @@
 // Hold: nothing new is sent, what a worker has is waited for, and the time that was held counts for nothing but deadlines.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers } from '../../src/engine/members.ts'
-import { advanceBatch, cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
+import {
+  advanceBatch,
+  cancelBatch,
+  holdBatch,
+  resumeBatch,
+} from '../../src/engine/batch-actions.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import {
   attemptsOf,
   batchOf,
@@ -29,8 +34,8 @@ async function begin(world: World, yaml: string, members: number, startsInMin = 
   return batchId
 }
 
-const hold = (world: World, batchId: number) => holdBatch(world.door, order(batchId))
-const resume = (world: World, batchId: number) => resumeBatch(world.door, order(batchId))
+const hold = (world: World, batchId: number) => holdBatch(world.engine, order(batchId))
+const resume = (world: World, batchId: number) => resumeBatch(world.engine, order(batchId))
 
 it('calls back untaken jobs; they go out again in order, as a new attempt with a new id', () =>
   story({}, async (world) => {
@@ -227,7 +232,7 @@ it('a leaver is recorded, its removal steps go out at resume', () =>
     await world.settle()
     await assert.rejects(hold(world, batchId), /batch 1 is completed/)
     const member = await memberId(world, batchId, 1)
-    await removeMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [member] })
     await hold(world, batchId)
     await world.settle()
     assert.deepEqual(calls(world), ['create user1'])
@@ -247,7 +252,7 @@ it('holding twice, resuming what is not held and advancing what is held are refu
     const manual = await world.batch('wave', [], { manual: true })
     await hold(world, manual)
     await assert.rejects(
-      advanceBatch(world.door, {
+      advanceBatch(world.engine, {
         batchId: manual,
         actor: 'operator',
         expectedPhase: 'prepare',
@@ -255,7 +260,7 @@ it('holding twice, resuming what is not held and advancing what is held are refu
       }),
       { code: 'REFUSED', message: /is held: as agreed/ },
     )
-    await cancelBatch(world.door, order(batchId))
+    await cancelBatch(world.engine, order(batchId))
     assert.deepEqual(await batchOf(world, batchId), {
       status: 'cancelled',
       active: 1,

@@ -1,7 +1,7 @@
 // Init: steps of the batch itself, before anybody's first; their failure fails the batch, and a restart takes it up again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { batchOf, because, jobIds, order, phasesOf, runbook, step } from './looking.ts'
 import { keepTimes, passUntil, stepLook } from './timeline.ts'
 import { story, type World } from './world.ts'
@@ -100,7 +100,7 @@ it('a restart takes up the failed step under a new id and goes on to the phases'
     )
     assert.equal((await batchOf(world, batchId)).status, 'failed')
     world.answer = () => ({ ok: true })
-    await restartBatch(world.door, order(batchId))
+    await restartBatch(world.engine, order(batchId))
     await world.settle()
     assert.deepEqual(jobIds(world, 4).slice(0, 1), ['init-2-retry-1'])
     assert.equal((await batchOf(world, batchId)).status, 'active')
@@ -121,7 +121,7 @@ it('a second failure is rolled back again, and a restart waits for the rollback'
       return functionName === 'light' ? { fail: 'no power' } : { ok: true }
     }
     const batchId = await begin(world, [opening('light', 'on_failure: close')], UNDO)
-    await assert.rejects(restartBatch(world.door, order(batchId)), {
+    await assert.rejects(restartBatch(world.engine, order(batchId)), {
       code: 'REFUSED',
       message: /batch 1 has a rollback of init that has not ended/,
     })
@@ -129,7 +129,7 @@ it('a second failure is rolled back again, and a restart waits for the rollback'
     await world.settle()
     world.answer = ({ functionName }) =>
       functionName === 'light' ? { fail: 'still none' } : { ok: true }
-    await restartBatch(world.door, order(batchId))
+    await restartBatch(world.engine, order(batchId))
     await world.settle()
     assert.equal((await batchOf(world, batchId)).status, 'failed')
     assert.deepEqual(await because(world, 'rollback_begun'), [
@@ -142,7 +142,7 @@ it('a second failure is rolled back again, and a restart waits for the rollback'
 it('only a batch that failed in init can be restarted', () =>
   story({}, async (world) => {
     const batchId = await begin(world, [opening('unlock')])
-    await assert.rejects(restartBatch(world.door, order(batchId)), {
+    await assert.rejects(restartBatch(world.engine, order(batchId)), {
       message: /batch 1 is active; only a batch that failed in init can be restarted/,
     })
   }))
@@ -151,10 +151,10 @@ it('a held batch keeps its init until it is resumed', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', PHASES, `init: [${opening('unlock')}]`))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
-    await holdBatch(world.door, order(batchId))
+    await holdBatch(world.engine, order(batchId))
     await world.pass(600)
     assert.deepEqual(world.jobs, [])
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await world.settle()
     assert.deepEqual(jobIds(world), ['init-1', 'step-2'])
   }))

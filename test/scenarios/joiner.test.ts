@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers, retryMembers } from '../../src/engine/members.ts'
+import { removeMembers, retryMembers } from '../../src/engine/member-actions.ts'
 import {
   batchOf,
   because,
@@ -22,7 +22,12 @@ const YAML = runbook('wave', {
 })
 
 const join = async (world: World, batchId: number, number: number): Promise<number> => {
-  const { added } = await addMembers(world.door, batchId, [people(number)[number - 1]!], 'operator')
+  const { added } = await addMembers(
+    world.engine,
+    batchId,
+    [people(number)[number - 1]!],
+    'operator',
+  )
   return added[0]!.id
 }
 
@@ -111,7 +116,7 @@ it('a phase that was skipped because nobody was left opens for a joiner and for 
     await world.settle()
     assert.deepEqual(calls(world, 1), ['create user2', 'tag user2', 'switch user2'])
     const first = await memberId(world, batchId, 1)
-    await retryMembers(world.door, { ...order(batchId), memberIds: [first] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [first] })
     await world.settle()
     assert.deepEqual(calls(world, 4), ['create user1', 'tag user1', 'switch user1'])
     assert.deepEqual(await phasesOf(world, batchId), [
@@ -151,7 +156,7 @@ it('gets no steps when it left before its message was read', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 1)
     const late = await join(world, batchId, 2)
-    await removeMembers(world.door, { ...order(batchId), memberIds: [late] })
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [late] })
     await world.settle()
     assert.deepEqual(await stepsOf(world, late), [])
     assert.equal(world.jobs.length, 2)
@@ -163,13 +168,13 @@ it('gets no steps when it left before its message was read', () =>
 it('is left alone when it is a member already, and refused while another batch has it', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 2)
-    const { added } = await addMembers(world.door, batchId, people(3), 'operator')
+    const { added } = await addMembers(world.engine, batchId, people(3), 'operator')
     assert.deepEqual(
       added.map(({ key }) => key),
       ['user3@contoso.example'],
     )
     const other = await world.batch('wave', people(4).slice(3), { startsInMin: 120 })
-    await assert.rejects(addMembers(world.door, other, people(1), 'operator'), {
+    await assert.rejects(addMembers(world.engine, other, people(1), 'operator'), {
       code: 'MEMBER_ELSEWHERE',
     })
     await world.settle()

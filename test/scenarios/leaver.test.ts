@@ -1,7 +1,7 @@
 // Leavers: what is open is cancelled, what was begun is waited for, and only then the removal steps undo what was done.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers } from '../../src/engine/members.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import {
   attemptsOf,
   batchOf,
@@ -32,7 +32,7 @@ async function begin(world: World, yaml: string, members: number): Promise<numbe
 
 const leave = async (world: World, batchId: number, number: number): Promise<number> => {
   const member = await memberId(world, batchId, number)
-  await removeMembers(world.door, { ...order(batchId), memberIds: [member], by: 'source' })
+  await removeMembers(world.engine, { ...order(batchId), memberIds: [member], by: 'source' })
   return member
 }
 
@@ -186,7 +186,7 @@ it('removing twice is refused, and the refusal changes nothing', () =>
     const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
     const leaver = await leave(world, batchId, 1)
     const other = await memberId(world, batchId, 2)
-    const outcome = await removeMembers(world.door, {
+    const outcome = await removeMembers(world.engine, {
       ...order(batchId),
       memberIds: [leaver, other, other],
     })

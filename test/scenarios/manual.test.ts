@@ -7,7 +7,7 @@ import {
   holdBatch,
   rescheduleBatch,
   resumeBatch,
-} from '../../src/engine/operate.ts'
+} from '../../src/engine/batch-actions.ts'
 import {
   batchOf,
   because,
@@ -41,7 +41,7 @@ const advance = async (
   expectedPhase: string,
   allowStragglers = false,
 ) => {
-  await advanceBatch(world.door, { batchId, actor: 'operator', expectedPhase, allowStragglers })
+  await advanceBatch(world.engine, { batchId, actor: 'operator', expectedPhase, allowStragglers })
   await world.settle()
 }
 
@@ -123,14 +123,14 @@ it('an open phase must be allowed to have stragglers; they still pass phase by p
 it('is refused while held, when cancelled, and for a batch that goes by the clock', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
-    await holdBatch(world.door, order(batchId))
+    await holdBatch(world.engine, order(batchId))
     await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is held: as agreed/)
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await assert.rejects(
-      rescheduleBatch(world.door, { ...order(batchId), startTime: world.clock.now() }),
+      rescheduleBatch(world.engine, { ...order(batchId), startTime: world.clock.now() }),
       /is manual: it has no times to move/,
     )
-    await cancelBatch(world.door, order(batchId))
+    await cancelBatch(world.engine, order(batchId))
     await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is cancelled/)
     const scheduled = await world.batch('wave', 1, { startsInMin: 9000 })
     await assert.rejects(advance(world, scheduled, 'prepare'), /is not manual/)

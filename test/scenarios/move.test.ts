@@ -1,9 +1,9 @@
 // Moving to another wave: one act that carries what is known and done, and undoes nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers } from '../../src/engine/members.ts'
-import { moveMember } from '../../src/engine/membership-moves.ts'
-import { holdBatch } from '../../src/engine/operate.ts'
+import { holdBatch } from '../../src/engine/batch-actions.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
+import { moveMember } from '../../src/engine/moves.ts'
 import { startDuePhases } from '../../src/engine/timers.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
@@ -34,7 +34,7 @@ async function twoWaves(world: World): Promise<Waves> {
 }
 
 const move = (world: World, batchId: number, member: number, toBatchId: number) =>
-  moveMember(world.door, { ...order(batchId), memberId: member, toBatchId })
+  moveMember(world.engine, { ...order(batchId), memberId: member, toBatchId })
 
 it('carries data, outputs and passed steps, and runs no removal steps', () =>
   story({}, async (world) => {
@@ -69,7 +69,7 @@ it('completes a phase that had been skipped for want of members', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     const other = await memberId(world, second, 2)
-    await removeMembers(world.door, { ...order(second), memberIds: [other] })
+    await removeMembers(world.engine, { ...order(second), memberIds: [other] })
     await world.pass(3600)
     assert.equal((await phasesOf(world, second))[0], 'prepare skipped 0')
     await move(world, first, mover, second)
@@ -146,13 +146,13 @@ it('who moves on before a phase is written has there what was carried over, and 
     await world.orchestrate()
     await world.work()
     // Held, it is not sent on to its next step.
-    await holdBatch(world.door, order(first))
+    await holdBatch(world.engine, order(first))
     await world.orchestrate()
     await move(world, first, await memberId(world, first, 1), second)
     const mover = await memberId(world, second, 1)
     assert.deepEqual(await stepsOf(world, mover), ['create succeeded'])
     await world.clock.advance(3_600_000)
-    await startDuePhases(world.door)
+    await startDuePhases(world.engine)
     await move(world, second, mover, third)
     await world.settle()
     assert.deepEqual(await stepsOf(world, mover), ['create succeeded'])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { addMembers } from '../../src/engine/create.ts'
-import { removeMembers } from '../../src/engine/members.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import { batchOf, because, calls, memberId, order, phasesOf, runbook, step } from './looking.ts'
 import { people, story } from './world.ts'
 
@@ -30,7 +30,7 @@ it('whoever joins it does every phase that was skipped for want of people, befor
     await world.publish(YAML)
     const batchId = await world.batch('wave', 0, { startsInMin: 60 })
     await world.settle()
-    await addMembers(world.door, batchId, people(1), 'operator')
+    await addMembers(world.engine, batchId, people(1), 'operator')
     await world.settle()
     assert.deepEqual(calls(world), ['create user1'])
     assert.deepEqual(await phasesOf(world, batchId), [
@@ -50,7 +50,7 @@ it('everybody removed half-way: what is open is emptied, the rest skipped', () =
       parameters.Upn === 'user1@contoso.example' ? { ok: true } : 'silent'
     await world.settle()
     const memberIds = await Promise.all([1, 2, 3].map((n) => memberId(world, batchId, n)))
-    await removeMembers(world.door, { ...order(batchId), memberIds })
+    await removeMembers(world.engine, { ...order(batchId), memberIds })
     assert.deepEqual(await phasesOf(world, batchId), [
       'prepare completed 3: 1 passed, 2 removed',
       'cutover pending 0',
@@ -75,7 +75,7 @@ it('everybody removed before the first step: every phase is skipped', () =>
     const batchId = await world.batch('wave', 2, { startsInMin: 90 })
     await world.settle()
     const memberIds = await Promise.all([1, 2].map((n) => memberId(world, batchId, n)))
-    await removeMembers(world.door, { ...order(batchId), memberIds })
+    await removeMembers(world.engine, { ...order(batchId), memberIds })
     await world.pass(1800)
     await world.pass(3600)
     assert.deepEqual(await phasesOf(world, batchId), ['prepare skipped 0', 'cutover skipped 0'])

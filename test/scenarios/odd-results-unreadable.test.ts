@@ -2,7 +2,7 @@
 // held up, and the reason never quotes the body.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Received } from '../../src/bus/bus.ts'
+import type { ReceivedMessage } from '../../src/bus/bus.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { deadLettersOf, deliver, type Envelope } from './foreign-mail.ts'
@@ -182,7 +182,7 @@ it('300 KB from a transport that carries them are kept; a step that would pass t
     await world.publish(runbook('wave', { 'cutover T-0': [make, use] }))
     const batchId = await world.batch('wave', 1)
     await world.orchestrate()
-    const large: Received = {
+    const large: ReceivedMessage = {
       topic: 'worker-results',
       messageId: 'large',
       type: 'worker-result',
@@ -192,7 +192,7 @@ it('300 KB from a transport that carries them are kept; a step that would pass t
       enqueuedAt: world.clock.now(),
       lease: { sequence: '1', token: 'x' },
     }
-    assert.deepEqual(await handleChunk(world.door, [large]), ['settle'])
+    assert.deepEqual(await handleChunk(world.engine, [large]), ['ack'])
     await world.orchestrate()
     assert.equal((await stepLook(world, 1)).status, 'succeeded')
     assert.equal(

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
-import { removeMembers } from '../../src/engine/members.ts'
-import { cancelBatch } from '../../src/engine/operate.ts'
+import { cancelBatch } from '../../src/engine/batch-actions.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
 import { deadLettersOf, deliver } from './foreign-mail.ts'
 import { attemptsOf, batchOf, because, jobIds, order, runbook, step } from './looking.ts'
 import { passUntil, stepLook } from './timeline.ts'
@@ -126,7 +126,7 @@ for (const { what, answer, late } of [
     story({}, async (world) => {
       const batchId = await begin(world)
       await takeInSilence(world)
-      await cancelBatch(world.door, order(batchId))
+      await cancelBatch(world.engine, order(batchId))
       await world.result({ jobId: 'step-1' }, answer)
       await world.settle()
       const [row] = await world.db.query(
@@ -150,7 +150,7 @@ it('for a member who has left: settled, and only then the removal begins', () =>
     const batchId = await world.batch('wave', 1)
     await world.orchestrate()
     await takeInSilence(world)
-    await removeMembers(world.door, { ...order(batchId), memberIds: [1] })
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [1] })
     await world.settle()
     assert.deepEqual(jobIds(world), ['step-1'])
     await world.result({ jobId: 'step-1' }, { ok: true })

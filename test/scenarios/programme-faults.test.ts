@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Tx } from '../../src/db/db.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
-import { doorThatFirst } from '../../src/engine/membership-fence.ts'
+import { fencedEngine } from '../../src/engine/membership-fence.ts'
 import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import { calls, runbook } from './looking.ts'
@@ -107,13 +107,13 @@ it('a scheduler that dies at any point is made good by the next tick, and nothin
       await busyTick(world)
       await world.pass(TICK_SEC)
       let count = 0
-      const door = doorThatFirst(world.door, async () => {
+      const engine = fencedEngine(world.engine, async () => {
         count += 1
         if (count < fatal) return
         died = true
         throw Object.assign(new Error('gone'), { code: '57P01' })
       })
-      const options = { ...world.options, door, onError: () => {} }
+      const options = { ...world.options, engine, onError: () => {} }
       await tickWhatIsDue(options, NEVER)
       await world.settle()
       // Its lease runs out.
@@ -130,8 +130,8 @@ it('a lease passes on when its scheduler is gone, and not before', () =>
   programme(async (world) => {
     world.rows = wave(30, 1)
     await world.pass(TICK_SEC)
-    const dead = doorThatFirst(world.door, refuseAfter(1))
-    await assert.rejects(tick({ ...world.options, ...BY_HAND, door: dead }, 'wave', NEVER))
+    const dead = fencedEngine(world.engine, refuseAfter(1))
+    await assert.rejects(tick({ ...world.options, ...BY_HAND, engine: dead }, 'wave', NEVER))
     assert.equal(await tick({ ...world.options, ...BY_HAND }, 'wave', NEVER), null)
     await world.pass(400)
     assert.equal(await tick({ ...world.options, ...BY_HAND }, 'wave', NEVER), null)
@@ -183,7 +183,11 @@ it('what was asked for an older version, or with the automation on, is not used 
     await world.tick()
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
     world.onAsk = async () => {
-      await setAutomation(world.door, { runbookName: 'wave', isEnabled: false, actor: 'operator' })
+      await setAutomation(world.engine, {
+        runbookName: 'wave',
+        isEnabled: false,
+        actor: 'operator',
+      })
     }
     await world.tick(wave(30, 1, 2))
     assert.equal(world.reports.at(-1)!.outcome, 'abandoned')
@@ -194,7 +198,7 @@ it('automation off freezes membership and nothing else; on again it goes on', ()
   programme(async (world) => {
     await world.tick(wave(26, 1, 2))
     const turn = (isEnabled: boolean) =>
-      setAutomation(world.door, { runbookName: 'wave', isEnabled, actor: 'operator' })
+      setAutomation(world.engine, { runbookName: 'wave', isEnabled, actor: 'operator' })
     await turn(false)
     const { asked } = world
     world.rows = wave(26, 2, 3)

@@ -1,8 +1,8 @@
 // Immediate runbooks: whoever is found starts at once, and nobody twice without a reason.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { startAgain } from '../../src/engine/held.ts'
-import { removeMembers } from '../../src/engine/members.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
+import { restartKeys } from '../../src/engine/reviews.ts'
 import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
 import { calls, memberId, order, runbook, step } from './looking.ts'
 import {
@@ -88,7 +88,7 @@ it('starts again when its row changed, or when it left and came back, or when a 
     assert.deepEqual(calls(world, 11), ['create user10'])
     const keys = ['user5@contoso.example']
     assert.deepEqual(
-      await startAgain(world.door, { runbookName: 'wave', keys, actor: 'operator' }),
+      await restartKeys(world.engine, { runbookName: 'wave', keys, actor: 'operator' }),
       {
         found: 1,
       },
@@ -118,7 +118,7 @@ it('whom a person removed starts again only when a person says so', () =>
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user2') ? 'silent' : { ok: true }
     await world.tick(people(1, 2))
-    await removeMembers(world.door, { ...order(1), memberIds: [await memberId(world, 1, 1)] })
+    await removeMembers(world.engine, { ...order(1), memberIds: [await memberId(world, 1, 1)] })
     await world.result(world.jobs.at(-1)!, { ok: true })
     await world.settle()
     await world.tick(changed(people(1, 2), 1))

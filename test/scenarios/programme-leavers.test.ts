@@ -1,18 +1,18 @@
 // Leaving: twice missing in a group that is there, never many at once, never after the cut-over has begun without a person.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { confirmRemovals, dismissHeld } from '../../src/engine/held.ts'
+import { confirmRemovals, dismissReviews } from '../../src/engine/reviews.ts'
 import { calls, runbook, step } from './looking.ts'
 import {
   at,
   batchesOf,
-  heldIds,
   heldOf,
   issuesOf,
   PHASES,
   type Programme,
   programme,
   range,
+  reviewIds,
   row,
   startProgramme,
   wave,
@@ -87,15 +87,15 @@ it('confirming names what was seen: when that has changed nothing is done', () =
     await world.tick(wave(40, ...range(6, 10)))
     await world.tick()
     assert.equal((await heldOf(world)).length, 5)
-    const seen = await heldIds(world, 'removal')
+    const seen = await reviewIds(world, 'removal')
     await world.tick(wave(40, 1, ...range(6, 10)))
-    await assert.rejects(confirmRemovals(world.door, { ...WHO, heldIds: seen }), {
+    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: seen }), {
       code: 'HELD_CHANGED',
       message: /^1 of the 5 held changes/,
     })
     assert.equal(await removedOf(world), 0)
-    const now = await heldIds(world, 'removal')
-    const { done, refused } = await confirmRemovals(world.door, { ...WHO, heldIds: now })
+    const now = await reviewIds(world, 'removal')
+    const { done, refused } = await confirmRemovals(world.engine, { ...WHO, reviewIds: now })
     assert.deepEqual([done.length, refused], [4, []])
     await world.settle()
     assert.equal(await removedOf(world), 4)
@@ -110,7 +110,7 @@ it('a dismissal lasts until the key is back', () =>
     await world.tick(all)
     await world.tick(wave(40, ...range(6, 10)))
     await world.tick()
-    await dismissHeld(world.door, { ...WHO, heldIds: await heldIds(world, 'removal') })
+    await dismissReviews(world.engine, { ...WHO, reviewIds: await reviewIds(world, 'removal') })
     for (const rows of [wave(40, ...range(6, 10)), [], wave(40, ...range(6, 10))]) {
       await world.tick(rows)
       await world.tick()

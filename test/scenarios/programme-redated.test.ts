@@ -1,15 +1,23 @@
 // A wave that gets another date in the source, and many who move at once: both batches wait until a person has chosen.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { decideMoves, dismissHeld, type WaveChoice } from '../../src/engine/held.ts'
-import { resumeBatch } from '../../src/engine/operate.ts'
+import { resumeBatch } from '../../src/engine/batch-actions.ts'
+import { decideMoves, dismissReviews, type MoveChoice } from '../../src/engine/reviews.ts'
 import { calls, order } from './looking.ts'
-import { batchesOf, heldIds, heldOf, type Programme, programme, range, wave } from './programme.ts'
+import {
+  batchesOf,
+  heldOf,
+  type Programme,
+  programme,
+  range,
+  reviewIds,
+  wave,
+} from './programme.ts'
 
 const WHO = { actor: 'operator', reason: 'the programme office said so' }
 
-const decide = async (world: Programme, choice: WaveChoice) =>
-  decideMoves(world.door, { ...WHO, choice, heldIds: await heldIds(world, 'move') })
+const decide = async (world: Programme, choice: MoveChoice) =>
+  decideMoves(world.engine, { ...WHO, choice, reviewIds: await reviewIds(world, 'move') })
 
 /** Six people, prepared and due in 20 hours, whom the source now has at 44. */
 async function redated(world: Programme): Promise<void> {
@@ -102,7 +110,7 @@ it('a source that takes it back lets the batch go on by itself', () =>
 it('a person who resumes is not overruled by the next tick', () =>
   programme(async (world) => {
     await redated(world)
-    await resumeBatch(world.door, order(1))
+    await resumeBatch(world.engine, order(1))
     await world.tick()
     assert.deepEqual(await batchesOf(world), [`20h active: ${six}`])
     assert.equal((await heldOf(world)).length, 6)
@@ -123,8 +131,11 @@ it('many who move at once hold both batches, and a few do not', () =>
     assert.match(first!, /^30h active held/)
     assert.match(second!, /^54h active held/)
     await assert.rejects(decide(world, 'reschedule'), /still in the source at its own time/)
-    const heldOnes = await heldIds(world, 'move')
-    await assert.rejects(dismissHeld(world.door, { ...WHO, heldIds: heldOnes }), /reschedule, move/)
+    const heldOnes = await reviewIds(world, 'move')
+    await assert.rejects(
+      dismissReviews(world.engine, { ...WHO, reviewIds: heldOnes }),
+      /reschedule, move/,
+    )
     await decide(world, 'move')
     await world.tick()
     const [old, fresh] = await batchesOf(world)

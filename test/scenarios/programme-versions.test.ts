@@ -57,7 +57,7 @@ it('a new version leaves finished waves alone, also those still in the query', (
 it('a runbook that is deactivated is not asked, and its batches finish', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1))
-    await deactivateRunbook(world.door, {
+    await deactivateRunbook(world.engine, {
       ...{ name: 'wave', version: 1 },
       ...{ actor: 'operator', reason: 'the programme is over' },
     })

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createBatch } from '../../src/engine/create.ts'
-import { admit, dismissHeld } from '../../src/engine/held.ts'
-import { removeMembers } from '../../src/engine/members.ts'
+import { removeMembers } from '../../src/engine/member-actions.ts'
+import { admitLatecomers, dismissReviews } from '../../src/engine/reviews.ts'
 import { calls, memberId, order, stepsOf } from './looking.ts'
 import {
   at,
   batchesOf,
-  heldIds,
   heldOf,
   issuesOf,
   programme,
   range,
+  reviewIds,
   row,
   wave,
 } from './programme.ts'
@@ -87,15 +87,19 @@ it('whoever is late for a batch that has ended waits for a person, who admits or
     await world.tick(wave(2, 1, 2, 3, 4))
     assert.deepEqual(await heldOf(world), ['join user3 late', 'join user4 late'])
     assert.equal(world.jobs.length, before)
-    const [third, fourth] = await heldIds(world, 'join')
-    await dismissHeld(world.door, { ...WHO, heldIds: [fourth!] })
-    assert.deepEqual(await admit(world.door, { ...WHO, heldIds: [third!] }), { joined: 1 })
+    const [third, fourth] = await reviewIds(world, 'join')
+    await dismissReviews(world.engine, { ...WHO, reviewIds: [fourth!] })
+    assert.deepEqual(await admitLatecomers(world.engine, { ...WHO, reviewIds: [third!] }), {
+      joined: 1,
+    })
     await world.settle()
     assert.deepEqual(calls(world, before), ['create user3', 'switch user3'])
     await world.tick()
     assert.deepEqual(await batchesOf(world), ['2h completed: user1, user2, user3'])
     assert.deepEqual(await heldOf(world), ['(join user4 late)'])
-    await assert.rejects(admit(world.door, { ...WHO, heldIds: [third!] }), { code: 'HELD_CHANGED' })
+    await assert.rejects(admitLatecomers(world.engine, { ...WHO, reviewIds: [third!] }), {
+      code: 'HELD_CHANGED',
+    })
     await world.tick(wave(2, 1, 2, 3))
     assert.deepEqual(await heldOf(world), [])
   }))
@@ -110,8 +114,10 @@ it('who left a wave and is back when it is over is late; admitted, it starts ove
     await world.tick([row(1, at(20), { Licence: 'E5' }), ...wave(20, 2)])
     assert.deepEqual(await batchesOf(world), ['20h completed: user1 removed, user2'])
     assert.deepEqual(await heldOf(world), ['join user1 late'])
-    const heldNow = await heldIds(world, 'join')
-    assert.deepEqual(await admit(world.door, { ...WHO, heldIds: heldNow }), { joined: 1 })
+    const heldNow = await reviewIds(world, 'join')
+    assert.deepEqual(await admitLatecomers(world.engine, { ...WHO, reviewIds: heldNow }), {
+      joined: 1,
+    })
     assert.deepEqual((await world.tick())!.counts, {})
     assert.deepEqual(calls(world).slice(-2), ['create user1', 'switch user1'])
     assert.deepEqual(await batchesOf(world), ['20h completed: user1, user2'])
@@ -156,7 +162,10 @@ it('whoever was done in one batch and stands in another waits for a person', () 
     await world.tick(wave(50, 1, 2, 3))
     assert.deepEqual((await batchesOf(world)).slice(1), ['50h active: user3'])
     assert.deepEqual(await heldOf(world), ['join user1 done', 'join user2 done'])
-    await admit(world.door, { ...WHO, heldIds: (await heldIds(world, 'join')).slice(0, 1) })
+    await admitLatecomers(world.engine, {
+      ...WHO,
+      reviewIds: (await reviewIds(world, 'join')).slice(0, 1),
+    })
     await world.tick()
     assert.deepEqual((await batchesOf(world)).slice(1), ['50h active: user1, user3'])
     assert.deepEqual(await heldOf(world), ['join user2 done'])
@@ -201,14 +210,14 @@ it('whom a person removed only a person brings back, into this wave or another',
   programme(async (world) => {
     await world.tick([...wave(30, 1, 2), ...wave(50, 3)])
     const first = await memberId(world, 1, 1)
-    await removeMembers(world.door, { ...order(1), memberIds: [first] })
+    await removeMembers(world.engine, { ...order(1), memberIds: [first] })
     await world.tick()
     await world.tick()
     assert.equal((await batchesOf(world))[0], '30h active: user1 removed, user2')
     assert.deepEqual(await heldOf(world), [])
     await world.tick([...wave(30, 2), ...wave(50, 1, 3)])
     assert.deepEqual(await heldOf(world), ['join user1 removed'])
-    await admit(world.door, { ...WHO, heldIds: await heldIds(world, 'join') })
+    await admitLatecomers(world.engine, { ...WHO, reviewIds: await reviewIds(world, 'join') })
     await world.tick()
     assert.deepEqual(await batchesOf(world), [
       '30h active: user1 removed, user2',
@@ -219,7 +228,7 @@ it('whom a person removed only a person brings back, into this wave or another',
 it('a key of a manual batch stays there, whatever the source says', () =>
   programme(async (world) => {
     const manual = { runbookName: 'wave', sourceTime: null, createdBy: 'operator' }
-    await createBatch(world.door, { ...manual, members: people(1) })
+    await createBatch(world.engine, { ...manual, members: people(1) })
     await world.tick(wave(30, 1, 2))
     assert.deepEqual(await batchesOf(world), ['30h active: user2', 'manual detected: user1'])
     assert.deepEqual(await issuesOf(world), ['in_manual_batch user1'])

@@ -80,7 +80,7 @@ export async function startProgramme(world: World, yaml = YAML): Promise<Program
     reports,
   }) as Programme
   const options: SchedulerOptions = {
-    door: world.door,
+    engine: world.engine,
     clock: world.clock,
     sources: { settings: sourceSettings(world), open: openDouble(made) },
     intervalMs: TICK_SEC * 1000,
@@ -108,7 +108,7 @@ export async function startProgramme(world: World, yaml = YAML): Promise<Program
       }
     },
     automate: (name = 'wave') =>
-      setAutomation(world.door, { runbookName: name, isEnabled: true, actor: 'operator' }),
+      setAutomation(world.engine, { runbookName: name, isEnabled: true, actor: 'operator' }),
   })
   await world.publish(yaml)
   await made.automate()
@@ -147,7 +147,7 @@ export async function heldOf({ db }: World): Promise<string[]> {
   return rows.map(({ said, dismissed }) => (dismissed ? `(${said})` : said))
 }
 
-export const heldIds = async ({ db }: World, kind: string): Promise<number[]> =>
+export const reviewIds = async ({ db }: World, kind: string): Promise<number[]> =>
   (
     await db.query<{ id: number }>(
       'select id from held_changes where kind = $1 and dismissed_at is null order by id',

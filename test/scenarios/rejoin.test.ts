@@ -1,7 +1,7 @@
 // Coming back: before anything was undone a member carries on; after that it starts over, and nothing it put out counts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers, takeBackMembers } from '../../src/engine/members.ts'
+import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
 import { batchOf, calls, memberId, order, phasesOf, runbook, step, stepsOf } from './looking.ts'
 import { people, story, type World } from './world.ts'
 
@@ -22,10 +22,10 @@ async function begin(world: World, more: string): Promise<{ batchId: number; mem
 }
 
 const leave = (world: World, batchId: number, member: number, by: string) =>
-  removeMembers(world.door, { ...order(batchId), memberIds: [member], by })
+  removeMembers(world.engine, { ...order(batchId), memberIds: [member], by })
 
 const comeBack = (world: World, batchId: number, member: number, event: 'rejoin' | 'readd') =>
-  takeBackMembers(world.door, { ...order(batchId), memberIds: [member], event })
+  readmitMembers(world.engine, { ...order(batchId), memberIds: [member], event })
 
 const outputsOf = async ({ db }: World, member: number) =>
   (await db.query('select worker_data_json as it from batch_members where id = $1', [member]))[0]!

@@ -9,7 +9,7 @@ import {
   retryMembers,
   setMemberVariable,
   skip,
-} from '../../src/engine/members.ts'
+} from '../../src/engine/member-actions.ts'
 import {
   batchOf,
   because,
@@ -61,7 +61,7 @@ it('retry goes on from the failed step, through every phase that has begun', () 
       'prepare completed 2: 1 passed, 1 failed',
       'cutover completed 1: 1 passed',
     ])
-    await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(await phasesOf(world, batchId), [
       'prepare dispatched 2: 1 passed',
       'cutover dispatched 2: 1 passed',
@@ -91,7 +91,7 @@ it('retry has all its retries again', () =>
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
     await world.settle()
     await world.pass(60)
-    await retryMembers(world.door, {
+    await retryMembers(world.engine, {
       ...order(batchId),
       memberIds: [await memberId(world, batchId, 1)],
     })
@@ -110,7 +110,7 @@ it('redo does a step and all later ones again in a finished batch, and every cou
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'nothing')
     assert.equal((await batchOf(world, batchId)).status, 'completed')
-    const { done } = await redoMembers(world.door, {
+    const { done } = await redoMembers(world.engine, {
       ...order(batchId),
       memberIds: [member],
       fromStepName: 'tag',
@@ -126,7 +126,7 @@ it('redo does a step and all later ones again in a finished batch, and every cou
     ])
     const { status, active } = await batchOf(world, batchId)
     assert.deepEqual([status, active], ['completed', 2])
-    const { refused } = await redoMembers(world.door, {
+    const { refused } = await redoMembers(world.engine, {
       ...order(batchId),
       memberIds: [member],
       fromStepName: 'nowhere',
@@ -142,7 +142,7 @@ it('skip passes the step; a phase that failed is completed when that was its las
       'cutover skipped 0',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'failed')
-    await skip(world.door, await stepOrder(world, member, 'tag'))
+    await skip(world.engine, await stepOrder(world, member, 'tag'))
     await world.settle()
     assert.deepEqual(await stepsOf(world, member), [
       'create succeeded',
@@ -161,7 +161,7 @@ it('skipping the very last step of a failed batch completes it', () =>
     const yaml = runbook('wave', { 'prepare T-1h': [step('create')] })
     const { batchId, member } = await ended(world, 'create', yaml, 1)
     assert.equal((await batchOf(world, batchId)).status, 'failed')
-    await skip(world.door, await stepOrder(world, member, 'create'))
+    await skip(world.engine, await stepOrder(world, member, 'create'))
     assert.deepEqual(await phasesOf(world, batchId), ['prepare completed 1: 1 passed'])
     const { status, active, failed } = await batchOf(world, batchId)
     assert.deepEqual([status, active, failed], ['completed', 1, 0])
@@ -174,11 +174,11 @@ it('skipping the very last step of a failed batch completes it', () =>
 it('mark done takes the outputs that a person gives; later steps use them', () =>
   story({}, async (world) => {
     const { member } = await ended(world, 'create')
-    await assert.rejects(markStepDone(world.door, await stepOrder(world, member, 'tag')), {
+    await assert.rejects(markStepDone(world.engine, await stepOrder(world, member, 'tag')), {
       code: 'REFUSED',
       message: /step tag is not the next step of member/,
     })
-    await markStepDone(world.door, {
+    await markStepDone(world.engine, {
       ...(await stepOrder(world, member, 'create')),
       outputs: { ThingId: 'T-hand' },
     })
@@ -199,12 +199,12 @@ it('a variable that a person sets, and data that the source corrects, count at t
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const set = { ...order(batchId), memberIds: [member], name: 'ThingId', value: 'T-set' }
-    await setMemberVariable(world.door, set)
+    await setMemberVariable(world.engine, set)
     await world.db.query(
       `update batch_members set data_json = data_json || '{"UserPrincipalName":"user1@fabrikam.example"}' where id = $1`,
       [member],
     )
-    await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     const before = world.jobs.length
     await world.settle()
     assert.deepEqual(world.jobs[before]?.parameters, { Upn: 'user1@fabrikam.example', Id: 'T-set' })
@@ -226,10 +226,10 @@ it('a late success of a step that was given up is accepted as done, with its out
       'switch cancelled',
     ])
     const ordered = await stepOrder(world, member, 'create')
-    await assert.rejects(acceptLate(world.door, ordered), /has no late result to accept/)
+    await assert.rejects(acceptLate(world.engine, ordered), /has no late result to accept/)
     await world.result(world.jobs[0]!, { ok: { id: 'T-late' } })
     await world.settle()
-    await acceptLate(world.door, ordered)
+    await acceptLate(world.engine, ordered)
     await world.settle()
     assert.deepEqual(
       world.jobs.slice(1).map(({ functionName, parameters }) => [functionName, parameters.Id]),
@@ -251,7 +251,7 @@ it('retry uses a newly published version: words matched by name, new steps in th
         'cutover T-0': [withId('switch')],
       }),
     )
-    await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     const before = world.jobs.length
     await world.settle()
     assert.deepEqual(calls(world, before), [
@@ -286,19 +286,22 @@ it('what was rolled back needs the step to start from, and nothing goes while th
     const member = await memberId(world, batchId, 1)
     const again = { ...order(batchId), memberIds: [member] }
     const open = `member ${member} has a rollback or removal that has not ended`
-    assert.equal((await retryMembers(world.door, again)).refused[0]?.reason, open)
+    assert.equal((await retryMembers(world.engine, again)).refused[0]?.reason, open)
     for (const repair of [skip, markStepDone]) {
       const tag = await stepOrder(world, member, 'tag')
-      await assert.rejects(repair(world.door, tag), { code: 'REFUSED', message: new RegExp(open) })
+      await assert.rejects(repair(world.engine, tag), {
+        code: 'REFUSED',
+        message: new RegExp(open),
+      })
     }
     await world.result(world.jobs[2]!, { ok: true })
     await world.settle()
     assert.match(
-      (await retryMembers(world.door, again)).refused[0]!.reason,
+      (await retryMembers(world.engine, again)).refused[0]!.reason,
       /step tag of member \d+ was rolled back: name the step to start from/,
     )
     world.answer = () => ({ ok: { id: 'T-2' } })
-    await retryMembers(world.door, { ...again, fromStepName: 'create' })
+    await retryMembers(world.engine, { ...again, fromStepName: 'create' })
     await world.settle()
     assert.deepEqual(calls(world, 3), ['create user1', 'tag user1', 'check user1'])
     assert.deepEqual(jobIds(world, 3).slice(0, 2), ['step-1-retry-1', 'step-2-retry-1'])
@@ -309,24 +312,24 @@ it('refuses who is not failed, who was removed, who is in another batch, and ste
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const other = await memberId(world, batchId, 2)
-    const outcome = await retryMembers(world.door, { ...order(batchId), memberIds: [other] })
+    const outcome = await retryMembers(world.engine, { ...order(batchId), memberIds: [other] })
     assert.deepEqual(outcome.refused, [
       { memberId: other, reason: `member ${other} is active, not failed` },
     ])
     await assert.rejects(
-      retryMembers(world.door, { ...order(batchId), memberIds: [member, 4711] }),
+      retryMembers(world.engine, { ...order(batchId), memberIds: [member, 4711] }),
       { code: 'MEMBER_NOT_FOUND' },
     )
-    await assert.rejects(skip(world.door, { stepId: 4711, actor: 'operator', reason: 'x' }), {
+    await assert.rejects(skip(world.engine, { stepId: 4711, actor: 'operator', reason: 'x' }), {
       code: 'STEP_NOT_FOUND',
     })
     const again = await world.batch('wave', people(1), { startsInMin: 600 })
-    const elsewhere = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    const elsewhere = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(elsewhere.refused, [
       { memberId: member, reason: `member ${member} is active in batch ${again}` },
     ])
-    await removeMembers(world.door, { ...order(batchId), memberIds: [member] })
-    await assert.rejects(skip(world.door, await stepOrder(world, member, 'tag')), {
+    await removeMembers(world.engine, { ...order(batchId), memberIds: [member] })
+    await assert.rejects(skip(world.engine, await stepOrder(world, member, 'tag')), {
       code: 'REFUSED',
     })
     await world.settle()
@@ -353,7 +356,7 @@ it('an old rollback does no harm when the step is retried in a version that name
       fromStepName: 'create',
     }
     await world.publish(yaml('revert'))
-    await retryMembers(world.door, again)
+    await retryMembers(world.engine, again)
     await world.settle()
     assert.deepEqual(calls(world), [
       'create user1',
@@ -362,7 +365,7 @@ it('an old rollback does no harm when the step is retried in a version that name
       'revert-it user1',
     ])
     world.answer = () => ({ ok: true })
-    await retryMembers(world.door, again)
+    await retryMembers(world.engine, again)
     await world.settle()
     await world.result(world.jobs[1]!, { fail: 'again' })
     await world.settle()
@@ -376,9 +379,9 @@ it('nobody is brought back in one batch while active in another, by whatever han
     const second = await world.batch('wave', people(1), { startsInMin: 600 })
     const refused = { code: 'REFUSED', message: new RegExp(`is active in batch ${second}`) }
     const asked = await stepOrder(world, member, 'tag')
-    await assert.rejects(skip(world.door, asked), refused)
-    await assert.rejects(markStepDone(world.door, asked), refused)
-    const retried = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await assert.rejects(skip(world.engine, asked), refused)
+    await assert.rejects(markStepDone(world.engine, asked), refused)
+    const retried = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.match(retried.refused[0]!.reason, refused.message)
   }))
 
@@ -387,11 +390,11 @@ it('an ended batch stays ended while somebody else in it is active in another', 
     const { batchId } = await ended(world, 'nothing')
     const second = await world.batch('wave', people(1), { startsInMin: 600 })
     const other = { ...order(batchId), memberIds: [await memberId(world, batchId, 2)] }
-    const redo = () => redoMembers(world.door, { ...other, fromStepName: 'switch' })
+    const redo = () => redoMembers(world.engine, { ...other, fromStepName: 'switch' })
     const named = `would open again with 1 members who are active elsewhere .user1@contoso.example in batch ${second}.`
     await assert.rejects(redo(), { code: 'REFUSED', message: new RegExp(named) })
     assert.equal((await batchOf(world, batchId)).status, 'completed')
-    await removeMembers(world.door, {
+    await removeMembers(world.engine, {
       ...order(second),
       memberIds: [await memberId(world, second, 1)],
     })

@@ -1,7 +1,7 @@
 // Rescheduling: the phases that have not begun move with the start; what becomes overdue begins at once, in order.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { cancelBatch, rescheduleBatch } from '../../src/engine/operate.ts'
+import { cancelBatch, rescheduleBatch } from '../../src/engine/batch-actions.ts'
 import { because, calls, order, phasesOf, runbook, step } from './looking.ts'
 import { START, story, type World } from './world.ts'
 
@@ -14,7 +14,7 @@ const YAML = runbook('wave', {
 const inMinutes = (minutes: number) => new Date(+START + minutes * 60_000)
 
 const move = (world: World, batchId: number, minutes: number) =>
-  rescheduleBatch(world.door, { ...order(batchId), startTime: inMinutes(minutes) })
+  rescheduleBatch(world.engine, { ...order(batchId), startTime: inMinutes(minutes) })
 
 const dueTimes = async ({ db }: World): Promise<number[]> =>
   (await db.query<{ due: Date }>('select due_at as due from phase_executions order by id')).map(
@@ -64,7 +64,7 @@ it('a template sees the new start; an ended batch cannot be moved', () =>
     assert.deepEqual(world.jobs[0]?.parameters, { Upn: inMinutes(10).toISOString() })
     await assert.rejects(move(world, batchId, 20), { code: 'REFUSED', message: /is completed/ })
     const other = await world.batch('wave', 0, { startsInMin: 600 })
-    await cancelBatch(world.door, order(other))
+    await cancelBatch(world.engine, order(other))
     await assert.rejects(move(world, other, 20), /is cancelled/)
     assert.deepEqual(await phasesOf(world, other), ['cutover cancelled 0'])
   }))

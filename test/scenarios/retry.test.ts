@@ -1,7 +1,7 @@
 // Failed attempts are tried again as the runbook says: when, how often, under which job id, and what is left in the rows.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryMembers } from '../../src/engine/members.ts'
+import { retryMembers } from '../../src/engine/member-actions.ts'
 import { attemptsOf, batchOf, order, phasesOf, runbook, step, stepsOf, waitsOf } from './looking.ts'
 import { historyOf, keepTimes, passUntil, stepLook } from './timeline.ts'
 import { story, type World } from './world.ts'
@@ -129,7 +129,7 @@ it('a version that only writes Switch for switch gives nobody a second step', ()
     const times = keepTimes(world, failsBefore(2))
     const batchId = await begin(world, '{ max_retries: 0 }')
     await world.publish(runbook('wave', { 'cutover T-0': [step('Switch')] }))
-    await retryMembers(world.door, { ...order(batchId), memberIds: [1] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [1] })
     await world.settle()
     assert.deepEqual(times, ['0 step-1', '0 step-1-retry-1'])
     assert.deepEqual(await stepsOf(world, 1), ['Switch succeeded'])

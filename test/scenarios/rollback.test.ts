@@ -1,7 +1,7 @@
 // Rollback: what a step's failure undoes, step by step, told in the rows, and again when the step fails again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { retryMembers } from '../../src/engine/members.ts'
+import { retryMembers } from '../../src/engine/member-actions.ts'
 import {
   attemptsOf,
   batchOf,
@@ -98,7 +98,7 @@ it('fails again after an operator retried: rolled back again, in rows of its own
     world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
     const { batchId, member } = await begin(world)
     const again = { ...order(batchId), memberIds: [member] }
-    assert.deepEqual(await retryMembers(world.door, again), {
+    assert.deepEqual(await retryMembers(world.engine, again), {
       done: [],
       refused: [
         {
@@ -108,7 +108,7 @@ it('fails again after an operator retried: rolled back again, in rows of its own
       ],
     })
     const from = { ...again, fromStepName: 'switch' }
-    assert.deepEqual((await retryMembers(world.door, from)).done, [member])
+    assert.deepEqual((await retryMembers(world.engine, from)).done, [member])
     assert.equal((await batchOf(world, batchId)).status, 'active')
     await world.settle()
     assert.deepEqual(calls(world, 5), [
@@ -125,7 +125,7 @@ it('fails again after an operator retried: rolled back again, in rows of its own
     ])
     world.answer = () => ({ ok: true })
     const start = { ...again, fromStepName: 'create' }
-    assert.deepEqual((await retryMembers(world.door, start)).done, [member])
+    assert.deepEqual((await retryMembers(world.engine, start)).done, [member])
     await world.settle()
     assert.deepEqual(jobIds(world, 9), ['step-1-retry-1', 'step-2-retry-2'])
     assert.deepEqual(await batchOf(world, batchId), {
@@ -142,7 +142,7 @@ it('an operator cannot retry while the rollback runs', () =>
           ? 'silent'
           : { ok: true }
     const { batchId, member } = await begin(world)
-    const { refused } = await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    const { refused } = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(refused, [
       { memberId: 1, reason: 'member 1 has a rollback or removal that has not ended' },
     ])

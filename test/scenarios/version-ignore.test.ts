@@ -2,9 +2,9 @@
 // new version's, what was missed is left out and told.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { retryMembers } from '../../src/engine/members.ts'
-import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { retryMembers } from '../../src/engine/member-actions.ts'
 import { deactivateRunbook } from '../../src/engine/publish.ts'
 import {
   batchOf,
@@ -51,7 +51,7 @@ it('between two phases: what is done stays, what is to come is replaced, whoever
     assert.deepEqual(await because(world, 'version_changed'), [
       'from version 1 to 2, published by author: Prepare carried over, cutover pending, after pending',
     ])
-    await addMembers(world.door, batchId, people(3).slice(2), 'source')
+    await addMembers(world.engine, batchId, people(3).slice(2), 'source')
     await world.settle()
     assert.deepEqual(calls(world, 4), ['create user3', 'license user3'])
     await world.pass(2 * 3600)
@@ -121,7 +121,7 @@ it('a retried member gets the new words, matched by name', () =>
     await world.publish(better)
     await world.settle()
     const member = await memberId(world, batchId, 1)
-    await retryMembers(world.door, { ...order(batchId), memberIds: [member] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     await world.settle()
     assert.deepEqual(calls(world, 4), ['Tag-2 user1'])
   }))
@@ -130,7 +130,7 @@ it('missed while held: left out, told in the answer and in the timeline; the res
   story({}, async (world) => {
     const batchId = await begin(world, ONE, 120)
     await world.settle()
-    await holdBatch(world.door, order(batchId))
+    await holdBatch(world.engine, order(batchId))
     await world.pass(90 * 60)
     const { impact } = await world.publish(TWO)
     const dueAt = new Date(+world.clock.now() - 30 * 60_000)
@@ -146,7 +146,7 @@ it('missed while held: left out, told in the answer and in the timeline; the res
     assert.deepEqual(await because(world, 'create_overdue'), [
       `version 2: it was due at ${dueAt.toISOString()} and has not begun`,
     ])
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await world.pass(3600)
     assert.deepEqual(calls(world), ['Switch-2 user1', 'Switch-2 user2'])
     await world.pass(3600)
@@ -193,14 +193,14 @@ it('what has ended is left alone; a member taken up again gets the new words and
     const ended = await begin(world, ONE, 60)
     await world.pass(3600)
     const cancelled = await world.batch('wave', people(3).slice(2), { startsInMin: 600 })
-    await cancelBatch(world.door, order(cancelled))
+    await cancelBatch(world.engine, order(cancelled))
     const { impact } = await world.publish(TWO, { overdueBehavior: 'rerun', rerunInit: true })
     assert.equal(impact.batches, 0)
     await world.pass(60)
     assert.equal(await versionOf(world, ended), 1)
     assert.equal(await versionOf(world, cancelled), 1)
     const member = await memberId(world, ended, 1)
-    await retryMembers(world.door, { ...order(ended), memberIds: [member] })
+    await retryMembers(world.engine, { ...order(ended), memberIds: [member] })
     await world.settle()
     assert.deepEqual(calls(world, 6), ['license user1', 'Switch-2 user1'])
     assert.deepEqual(await rowsOf(world, ended), ['prepare 1 completed', 'cutover 1 completed'])
@@ -232,8 +232,8 @@ it('a version taken out of use: batches under way finish on what they are on', (
     const batchId = await begin(world)
     await world.settle()
     const wish = { name: 'WAVE', version: 1, actor: 'ada', reason: 'programme over' }
-    assert.deepEqual(await deactivateRunbook(world.door, wish), { isChanged: true })
-    assert.deepEqual(await deactivateRunbook(world.door, wish), { isChanged: false })
+    assert.deepEqual(await deactivateRunbook(world.engine, wish), { isChanged: true })
+    assert.deepEqual(await deactivateRunbook(world.engine, wish), { isChanged: false })
     await assert.rejects(world.batch('wave', 1, { startsInMin: 999 }), {
       code: 'RUNBOOK_NOT_FOUND',
     })

@@ -1,7 +1,7 @@
 // Init when a version is published: not begun, running, done, done again, and failed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { batchOf, because, calls, jobIds, order, rowsOf, runbook, step } from './looking.ts'
 import { story, type World } from './world.ts'
 
@@ -73,7 +73,7 @@ it('running and asked for again: the new one follows, before any phase', () =>
       'light 2 failed',
     ])
     assert.deepEqual((await batchOf(world, batchId)).status, 'failed')
-    await restartBatch(world.door, order(batchId))
+    await restartBatch(world.engine, order(batchId))
     world.answer = () => ({ ok: true })
     await world.settle()
     assert.equal((await batchOf(world, batchId)).status, 'active')
@@ -94,7 +94,7 @@ it('running, asked for again, and failing before anybody came to the batch: the 
       'light 2 cancelled',
     ])
     world.answer = () => ({ ok: true })
-    await restartBatch(world.door, order(batchId))
+    await restartBatch(world.engine, order(batchId))
     await world.pass(2 * 3600)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
     assert.deepEqual(await initRows(world), [
@@ -131,11 +131,11 @@ it('asked for again while held: it goes out at resume', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', PHASES))
     await world.settle()
-    await holdBatch(world.door, order(batchId))
+    await holdBatch(world.engine, order(batchId))
     await world.publish(withInit(open('unlock')), { rerunInit: true })
     await world.settle()
     assert.deepEqual(world.jobs, [])
-    await resumeBatch(world.door, order(batchId))
+    await resumeBatch(world.engine, order(batchId))
     await world.settle()
     assert.deepEqual(calls(world), ['unlock batch'])
   }))
@@ -155,7 +155,7 @@ it('failed: a restart uses the version that mends it, passed steps stay passed, 
     )
     const { impact } = await world.publish(mended)
     assert.equal(impact.batches, 0)
-    await restartBatch(world.door, order(batchId))
+    await restartBatch(world.engine, order(batchId))
     await world.settle()
     assert.deepEqual(calls(world, 2), ['lamp batch', 'air batch', 'create user1'])
     assert.deepEqual(await initRows(world), [

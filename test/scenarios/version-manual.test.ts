@@ -1,9 +1,9 @@
 // A version published over manual batches, and over batches that members moved into.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { removeMembers, takeBackMembers } from '../../src/engine/members.ts'
-import { moveMember } from '../../src/engine/membership-moves.ts'
-import { advanceBatch } from '../../src/engine/operate.ts'
+import { advanceBatch } from '../../src/engine/batch-actions.ts'
+import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
+import { moveMember } from '../../src/engine/moves.ts'
 import {
   batchOf,
   calls,
@@ -24,7 +24,7 @@ const PHASES = {
 }
 
 const advance = async (world: World, batchId: number, expectedPhase: string): Promise<void> => {
-  await advanceBatch(world.door, {
+  await advanceBatch(world.engine, {
     batchId,
     actor: 'operator',
     expectedPhase,
@@ -125,7 +125,7 @@ async function moved(world: World): Promise<{ batchId: number; member: number }>
   const first = await world.batch('wave', 2, { startsInMin: 24 * 60 })
   const batchId = await world.batch('wave', people(4).slice(2), { startsInMin: 48 * 60 })
   await world.settle()
-  await moveMember(world.door, {
+  await moveMember(world.engine, {
     ...order(first),
     memberId: await memberId(world, first, 1),
     toBatchId: batchId,
@@ -170,9 +170,9 @@ it('and what waited ahead in a phase that is no more is cancelled', () =>
       'cutover T-0': [step('switch')],
     }
     await world.publish(runbook('wave', phases, undo))
-    await removeMembers(world.door, { ...orders, by: 'source' })
+    await removeMembers(world.engine, { ...orders, by: 'source' })
     await world.settle()
-    await takeBackMembers(world.door, { ...orders, event: 'rejoin' })
+    await readmitMembers(world.engine, { ...orders, event: 'rejoin' })
     assert.deepEqual(await stepsOf(world, member), [
       'create pending',
       'tag pending',

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
+  readmitMembers,
   redoMembers,
   removeMembers,
   retryMembers,
   skip,
-  takeBackMembers,
-} from '../../src/engine/members.ts'
+} from '../../src/engine/member-actions.ts'
 import {
   batchOf,
   because,
@@ -82,10 +82,10 @@ it('who failed and is retried in time does it with the others; later, as the onl
     const [one, two] = [await memberId(world, batchId, 1), await memberId(world, batchId, 2)]
     await world.publish(TWO, RERUN)
     world.answer = () => ({ ok: true })
-    await retryMembers(world.door, { ...order(batchId), memberIds: [one] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [one] })
     await world.settle()
     assert.deepEqual(calls(world, 2), ['Create-2 user1'])
-    await retryMembers(world.door, { ...order(batchId), memberIds: [two] })
+    await retryMembers(world.engine, { ...order(batchId), memberIds: [two] })
     await world.settle()
     assert.deepEqual(calls(world, 3), ['Create-2 user2'])
     await world.pass(3600)
@@ -159,16 +159,16 @@ it('steps of a row that was done again are history: nobody redoes, skips or take
     await world.settle()
     const why = { actor: 'operator', reason: 'done' }
     await assert.rejects(
-      skip(world.door, { ...why, stepId: old }),
+      skip(world.engine, { ...why, stepId: old }),
       /is not the next step of member/,
     )
     const orders = { ...order(batchId), memberIds: [member] }
-    await removeMembers(world.door, { ...orders, by: 'source' })
+    await removeMembers(world.engine, { ...orders, by: 'source' })
     world.answer = () => ({ ok: true })
-    await takeBackMembers(world.door, { ...orders, event: 'rejoin' })
+    await readmitMembers(world.engine, { ...orders, event: 'rejoin' })
     await world.settle()
     assert.deepEqual(await stepsOf(world, member), ['create failed', 'create succeeded'])
-    const again = await redoMembers(world.door, { ...orders, fromStepName: 'create' })
+    const again = await redoMembers(world.engine, { ...orders, fromStepName: 'create' })
     assert.deepEqual(again.done, [member])
     await world.pass(3600)
     assert.deepEqual(await stepsOf(world, member), [
@@ -184,7 +184,7 @@ it('a rerun that has not begun is withdrawn by a version that ignores: what was 
     const batchId = await begin(world)
     await world.publish(TWO, RERUN)
     // Comes to the batch, and so puts it on the version, without letting its phases begin.
-    await removeMembers(world.door, {
+    await removeMembers(world.engine, {
       ...order(batchId),
       memberIds: [await memberId(world, batchId, 2)],
     })

@@ -4,22 +4,22 @@ import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
 import {
   ORCHESTRATOR_EVENTS,
-  type Received,
+  type ReceivedMessage,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
-import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
+import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
-import { rememberWorker } from '../../src/db/workers.ts'
+import { recordWorker } from '../../src/db/workers.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { type Message, messageIdOf, readMessage } from '../../src/domain/messages.ts'
 import { createBatch, type GivenMember } from '../../src/engine/create.ts'
-import type { Door } from '../../src/engine/door.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import {
-  type PublishAnswer,
   type PublishRequest,
+  type PublishResult,
   publishRunbook,
 } from '../../src/engine/publish.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
@@ -40,7 +40,7 @@ export type Worker = (job: Job) => Answer
 export interface World {
   readonly db: Db
   readonly clock: VirtualClock
-  readonly door: Door
+  readonly engine: Engine
   readonly bus: PostgresBus
   /** Every job that a worker took, in order. */
   readonly jobs: Job[]
@@ -50,7 +50,7 @@ export interface World {
   publish(
     yaml: string,
     options?: Omit<PublishRequest, 'yaml' | 'publishedBy'>,
-  ): Promise<PublishAnswer>
+  ): Promise<PublishResult>
   batch(
     runbook: string,
     members: number | readonly GivenMember[],
@@ -105,7 +105,7 @@ export async function openWorld(
   const test = options.database ?? (await emptyPglite())
   const clock = virtualClock(START)
   const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
-  const door: Door = {
+  const engine: Engine = {
     db: test.db,
     clock,
     runbooks: new RunbookCache(),
@@ -114,32 +114,37 @@ export async function openWorld(
     maxOutstanding: options.maxOutstanding ?? 1000,
     canWithdraw: true,
   }
-  const world = makeWorld(test, clock, bus, door)
+  const world = makeWorld(test, clock, bus, engine)
   await test.db.transaction((tx) =>
-    rememberWorker(tx, { workerId: WORKER, version: '1', slots: 4, functions: [] }, START),
+    recordWorker(tx, { workerId: WORKER, version: '1', slots: 4, functions: [] }, START),
   )
   return world
 }
 
-function makeWorld(test: TestDatabase, clock: VirtualClock, bus: PostgresBus, door: Door): World {
+function makeWorld(
+  test: TestDatabase,
+  clock: VirtualClock,
+  bus: PostgresBus,
+  engine: Engine,
+): World {
   const world: World = {
     db: test.db,
     clock,
     bus,
-    door,
+    engine,
     jobs: [],
     answer: () => ({ ok: true }),
     workers: [WORKER],
-    publish: (yaml, options) => publishRunbook(door, { yaml, publishedBy: 'author', ...options }),
+    publish: (yaml, options) => publishRunbook(engine, { yaml, publishedBy: 'author', ...options }),
     batch: async (runbookName, members, { startsInMin = 0, manual = false } = {}) => {
       const list = typeof members === 'number' ? people(members) : members
       const sourceTime = manual ? null : new Date(+clock.now() + startsInMin * 60_000)
       return (
-        await createBatch(door, { runbookName, sourceTime, members: list, createdBy: 'tester' })
+        await createBatch(engine, { runbookName, sourceTime, members: list, createdBy: 'tester' })
       ).batchId
     },
     orchestrate: async () => {
-      while ((await consume(world)) + (await runTimers(door)) > 0);
+      while ((await consume(world)) + (await runTimers(engine)) > 0);
     },
     work: (limit = 1000) => workOnce(world, limit),
     settle: async () => {
@@ -172,15 +177,15 @@ export const people = (count: number): GivenMember[] =>
     },
   }))
 
-async function consume({ bus, door }: World): Promise<number> {
+async function consume({ bus, engine }: World): Promise<number> {
   let handled = 0
   for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
     const received = await bus.receive(subscription, 500)
     if (received.length === 0) continue
-    const outcomes = await handleChunk(door, received)
+    const outcomes = await handleChunk(engine, received)
     for (const [index, message] of received.entries()) {
       const outcome = outcomes[index]!
-      if (outcome === 'settle') await bus.settle([message])
+      if (outcome === 'ack') await bus.ack([message])
       else if (outcome === 'abandon') await bus.abandon([message])
       else await bus.deadLetter([message], outcome.deadLetter, outcome.description)
     }
@@ -201,13 +206,13 @@ async function workOnce(world: World, limit: number): Promise<number> {
       if ('refuse' in answer) await world.bus.deadLetter([message], 'Refused', answer.refuse)
       else await publishResult(world, job.jobId, answer, { workerId })
     }
-    if (received.length > 0) await world.bus.settle(received)
+    if (received.length > 0) await world.bus.ack(received)
     taken += received.length
   }
   return taken
 }
 
-function jobOf(message: Received): Job {
+function jobOf(message: ReceivedMessage): Job {
   const read = readMessage('worker-job', message.body)
   if (!read.ok) throw new Error(read.reason)
   return read.message

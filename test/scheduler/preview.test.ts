@@ -1,7 +1,7 @@
 // A preview shows what the next tick would do, and does none of it.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { readRunbook } from '../../src/domain/runbook.ts'
+import { readRunbook } from '../../src/domain/runbook/read.ts'
 import { previewSource } from '../../src/scheduler/preview.ts'
 import {
   at,
@@ -88,7 +88,7 @@ it('says who would join, move, leave and be held, and the next tick does just th
     assert.deepEqual(nextTick.moves.first, [
       { batchId: 1, key: 'user2@contoso.example', toTime: '2026-03-04T14:00:00Z' },
     ])
-    assert.deepEqual([nextTick.missing, nextTick.refreshed, nextTick.held.total], [3, 2, 0])
+    assert.deepEqual([nextTick.missing, nextTick.refreshed, nextTick.reviews.total], [3, 2, 0])
     const { counts } = (await world.tick())!
     assert.deepEqual(counts, {
       ...{ batches: 1, joined: 2, moved: 1 },
@@ -101,7 +101,7 @@ it('of a re-dated wave: says what would be held and why', () =>
     await world.tick(wave(30, 1, 2))
     world.rows = wave(54, 1, 2)
     const { nextTick } = await look(world)
-    assert.equal(nextTick.held.total, 2)
-    assert.match(nextTick.held.first[0]!.reason, /gone from the source and 2 of its 2/)
+    assert.equal(nextTick.reviews.total, 2)
+    assert.match(nextTick.reviews.first[0]!.reason, /gone from the source and 2 of its 2/)
     assert.equal(nextTick.holds[0]!.batchId, 1)
   }))

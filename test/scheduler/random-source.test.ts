@@ -43,9 +43,9 @@ const rowsOf = (people: Whereabouts, chance: Chance): Row[] =>
   )
 
 /** A refusal is an answer; anything else is a defect. */
-async function decide({ db, door }: Programme, chance: Chance): Promise<void> {
+async function decide({ db, engine }: Programme, chance: Chance): Promise<void> {
   try {
-    await decideAtRandom(db, door, chance)
+    await decideAtRandom(db, engine, chance)
   } catch (error) {
     if (!(error instanceof MatoolkitError) || error.httpStatus !== 409) throw error
   }

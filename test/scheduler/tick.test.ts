@@ -116,7 +116,7 @@ it('schedulers that race: one of them ticks, and nothing is doubled', async () =
       const world = await startProgramme(base)
       const schedulers = [test.db, ...others].map((db) => ({
         ...world.options,
-        door: { ...world.door, db },
+        engine: { ...world.engine, db },
       }))
       for (let round = 0; round < 10; round += 1) {
         world.rows = [

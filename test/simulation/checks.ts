@@ -1,7 +1,7 @@
-// What must hold after every event: the invariants of the tables (src/db/invariants.ts) and the promises that need more than the
+// What must hold after every event: the invariants of the tables (src/db/invariants/invariants.ts) and the promises that need more than the
 // tables to be told. All of them are one prepared statement, planned once: thirty planned one by one took 50 times as long.
-import { INVARIANTS } from '../../src/db/invariants.ts'
-import { EFFECTIVE } from '../../src/db/invariants-order.ts'
+import { INVARIANTS } from '../../src/db/invariants/invariants.ts'
+import { EFFECTIVE } from '../../src/db/invariants/order.ts'
 import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { World } from './world.ts'
 
@@ -104,7 +104,7 @@ export async function lookForBroken(
   await lookAtFailures(world, batchIds)
 }
 
-/** What is kept of failures (src/api/failure-look.ts) is told again while the batch's number is the same. */
+/** What is kept of failures (src/api/failure-cache.ts) is told again while the batch's number is the same. */
 async function lookAtFailures(
   { db, journal, found }: World,
   batchIds: readonly number[] | null,

@@ -4,7 +4,7 @@ import { PGlite } from '@electric-sql/pglite'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { PARSERS, SESSION, wrapPglite } from '../../src/db/pglite.ts'
-import { preparing, type Statement } from '../../src/db/pglite-prepared.ts'
+import { type PreparedStatement, preparing } from '../../src/db/pglite-prepared.ts'
 import { takeSnapshot } from './snapshot.ts'
 
 export interface SimulationDb extends Db {
@@ -18,7 +18,7 @@ const START = [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', '-c', 
 export async function openSimulationDb(): Promise<SimulationDb> {
   const lite = await PGlite.create({ parsers: PARSERS, startParams: START })
   await lite.exec(`${SESSION}; set plan_cache_mode = force_generic_plan`)
-  const statements = new Map<string, Statement>()
+  const statements = new Map<string, PreparedStatement>()
   const db = wrapPglite(lite, preparing(lite, statements))
   await migrate(db, new Date(Date.UTC(2026, 2, 1)))
   let restore = takeSnapshot(lite)
@@ -36,7 +36,11 @@ export async function openSimulationDb(): Promise<SimulationDb> {
   }
 }
 
-async function plan(lite: PGlite, sql: string, { name, parameterTypes }: Statement): Promise<void> {
+async function plan(
+  lite: PGlite,
+  sql: string,
+  { name, parameterTypes }: PreparedStatement,
+): Promise<void> {
   const nulls = parameterTypes.map(() => 'null').join(', ')
   await lite.exec(`prepare ${name} as ${sql}; explain execute ${name}${nulls && `(${nulls})`}`)
 }

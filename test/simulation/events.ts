@@ -1,12 +1,17 @@
 // Everything that can happen next in the simulated world, each a function of its own: a chunk is delivered, a timer runs, a
 // worker goes on, the clock turns, the broker delays or gives up a message, a hint comes at the wrong time.
-import { ORCHESTRATOR_EVENTS, type Send, WORKER_RESULTS, workerJobs } from '../../src/bus/bus.ts'
-import { openParcels, parcelOf } from '../../src/bus/parcels.ts'
-import { sweepBus } from '../../src/bus/postgres-sweep.ts'
+import {
+  ORCHESTRATOR_EVENTS,
+  type OutgoingMessage,
+  WORKER_RESULTS,
+  workerJobs,
+} from '../../src/bus/bus.ts'
+import { bundleOf, openBundles } from '../../src/bus/postgres/bundles.ts'
+import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
-import type { Door } from '../../src/engine/door.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { expandPhase } from '../../src/engine/expand.ts'
-import { orHold } from '../../src/engine/poison.ts'
+import { orHoldBatch } from '../../src/engine/poison.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -24,7 +29,7 @@ type Happening = (world: World) => Promise<unknown>
 
 const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
 /** The parts of `runTimers`, each of which may come long before the others. */
-const TIMERS: readonly ((door: Door, world: World) => Promise<unknown>)[] = [
+const TIMERS: readonly ((engine: Engine, world: World) => Promise<unknown>)[] = [
   startDuePhases,
   startDuePhases,
   raceAhead,
@@ -38,13 +43,13 @@ const TIMERS: readonly ((door: Door, world: World) => Promise<unknown>)[] = [
 const WHOLE_TIMERS_SHARE = 0.35
 
 /** Of several processes one starts what is due, writes the steps of one phase and sends them; nobody has come to the others yet. */
-async function raceAhead(door: Door, { chance }: World): Promise<void> {
-  await startDuePhases(door)
-  const phases = await listUnexpandedPhases(door.db, PHASES_MAX)
+async function raceAhead(engine: Engine, { chance }: World): Promise<void> {
+  await startDuePhases(engine)
+  const phases = await listUnexpandedPhases(engine.db, PHASES_MAX)
   if (phases.length === 0) return
   const { id, batchId } = chance.pick(phases)
-  await orHold(door, batchId, 'timer', () => expandPhase(door, batchId, id, 'timer'))
-  await fillWorkers(door)
+  await orHoldBatch(engine, batchId, 'timer', () => expandPhase(engine, batchId, id, 'timer'))
+  await fillWorkers(engine)
 }
 const PHASES_MAX = 100
 
@@ -63,9 +68,9 @@ export const USUAL = {
   'deliver results': (world) =>
     asOrchestrator(world, somePlace(world), ({ results }) => results.runOnce()),
   timer: (world) =>
-    asOrchestrator(world, somePlace(world), ({ door }) => {
+    asOrchestrator(world, somePlace(world), ({ engine }) => {
       const isWhole = world.chance.happens(WHOLE_TIMERS_SHARE)
-      return isWhole ? runTimers(door) : world.chance.pick(TIMERS)(door, world)
+      return isWhole ? runTimers(engine) : world.chance.pick(TIMERS)(engine, world)
     }),
   'take jobs': async (world) => {
     for (const worker of world.chance.shuffled(world.workers)) {
@@ -178,7 +183,7 @@ async function delayMessage(world: World): Promise<void> {
   const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
   if (id === null) return
   // Without the others that were sent with it.
-  await openParcels(world.db, [parcelOf(id)], 'lease_token is null')
+  await openBundles(world.db, [bundleOf(id)], 'lease_token is null')
   await world.db.query('update parcels set visible_at = $2 where id = $1', [id, until])
 }
 
@@ -210,7 +215,7 @@ async function giveHint({ db, bus, chance, clock }: World): Promise<void> {
   const due = phases.filter(({ isDue }) => isDue)
   const common = { runbookName: 'wave', runbookVersion: 1 }
   const hint = { topic: 'orchestrator-events' as const, messageId: `hint-${chance.uuid()}` }
-  const sends: Send[] = []
+  const sends: OutgoingMessage[] = []
   if (phases.length > 0) {
     const { id, batchId, name, offset } = chance.pick(due.length > 0 ? due : phases)
     const phase = { phaseExecutionId: id, phaseName: name, offsetMinutes: offset, dueAt: null }
@@ -233,6 +238,6 @@ async function burst(world: World): Promise<void> {
   }
   for (const place of world.orchestrators.keys()) {
     await asOrchestrator(world, place, ({ results }) => results.runOnce())
-    await asOrchestrator(world, place, ({ door }) => runTimers(door))
+    await asOrchestrator(world, place, ({ engine }) => runTimers(engine))
   }
 }

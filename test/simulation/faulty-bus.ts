@@ -1,8 +1,8 @@
 // The bus as a process sees it when things go wrong: messages come twice, late and in any order, acknowledgements get lost, and
 // processes die between taking a message and settling it. What the broker itself does to a message (delays, dead letters) are
 // events of the world. Copies are made here and not in the table: there ids are looked at when a message is sent.
-import { DUPLICATE_WINDOW_MS, type Received, type Subscription } from '../../src/bus/bus.ts'
-import type { PostgresBus } from '../../src/bus/postgres.ts'
+import { DUPLICATE_WINDOW_MS, type ReceivedMessage, type Subscription } from '../../src/bus/bus.ts'
+import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Chance } from './chance.ts'
 import type { Faults } from './faults.ts'
 import type { Process } from './process.ts'
@@ -10,7 +10,7 @@ import type { Process } from './process.ts'
 /** A delivery that repeats an earlier one. */
 interface Copy {
   readonly address: string
-  readonly message: Received
+  readonly message: ReceivedMessage
   readonly atMs: number
 }
 
@@ -19,11 +19,11 @@ export interface Broker {
   readonly copies: Copy[]
   readonly nowMs: () => number
   /** Everything that was acknowledged, as soon as it is: what it said must be in the database by then. */
-  readonly acknowledged: (messages: readonly Received[]) => Promise<void>
+  readonly acknowledged: (messages: readonly ReceivedMessage[]) => Promise<void>
 }
 
 const COPY = 'copy'
-export const isCopy = ({ lease }: Received): boolean => lease.token === COPY
+export const isCopy = ({ lease }: ReceivedMessage): boolean => lease.token === COPY
 const COPIES_KEPT_MAX = 60
 const SOON_MS = 5 * 60_000
 
@@ -34,7 +34,7 @@ export function faultyBus(
   faults: Faults,
   chance: Chance,
 ): PostgresBus {
-  const real = (messages: readonly Received[]) => messages.filter((one) => !isCopy(one))
+  const real = (messages: readonly ReceivedMessage[]) => messages.filter((one) => !isCopy(one))
   return {
     ...bus,
     receive: async (subscription, limit) => {
@@ -46,11 +46,11 @@ export function faultyBus(
       const isMixed = all.length > 1 && faults.strikes('messages reordered')
       return isMixed ? chance.shuffled(all) : all
     },
-    settle: async (messages) => {
+    ack: async (messages) => {
       if (faults.strikes('crash before ack')) return process.die()
       // Not known to be lost: the consumer believes that it is done with them, and they come again when the lease ends.
       if (real(messages).length > 0 && faults.strikes('ack lost')) return []
-      const lost = await bus.settle(real(messages))
+      const lost = await bus.ack(real(messages))
       await broker.acknowledged(messages.filter((one) => !lost.includes(one)))
       return lost
     },
@@ -66,7 +66,7 @@ const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
 function remember(
   { copies, nowMs }: Broker,
   address: string,
-  taken: readonly Received[],
+  taken: readonly ReceivedMessage[],
   faults: Faults,
   chance: Chance,
 ): void {
@@ -81,7 +81,7 @@ function remember(
 }
 
 /** Removes and returns the copies whose time has come. */
-function dueCopies({ copies, nowMs }: Broker, address: string): Received[] {
+function dueCopies({ copies, nowMs }: Broker, address: string): ReceivedMessage[] {
   const due = copies.filter((copy) => copy.address === address && copy.atMs <= nowMs())
   for (const copy of due) copies.splice(copies.indexOf(copy), 1)
   return due.map(({ message }) => message)

@@ -1,8 +1,8 @@
 // The world is healed: nothing fails any more, operators let go of what they hold, replay what lies among the dead letters and
 // advance what waits for a person. From here on everything must end, within a bounded number of rounds.
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../src/bus/bus.ts'
-import { sweepBus } from '../../src/bus/postgres-sweep.ts'
-import { advanceBatch, resumeBatch } from '../../src/engine/operate.ts'
+import { sweepBus } from '../../src/bus/postgres/sweep.ts'
+import { advanceBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
@@ -68,7 +68,7 @@ async function lookAfter(world: World): Promise<void> {
   )
   for (const { id } of held) {
     const check = await heldShift(world, id)
-    await resumeBatch(office.door, { ...order, batchId: id })
+    await resumeBatch(office.engine, { ...order, batchId: id })
     await check()
   }
   for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {
@@ -93,7 +93,7 @@ async function lookAfter(world: World): Promise<void> {
 async function advance({ office }: World, batchId: number, expectedPhase: string): Promise<void> {
   const how = { allowStragglers: true, actor: 'operator' }
   try {
-    await advanceBatch(office.door, { ...how, batchId, expectedPhase })
+    await advanceBatch(office.engine, { ...how, batchId, expectedPhase })
   } catch (error) {
     if (!(error instanceof MatoolkitError)) throw error
   }
@@ -110,10 +110,10 @@ async function settleDown(world: World, asksAll: boolean): Promise<number> {
     done = 0
     const { idle } = await moodOf(world)
     const asks = (what: Usual) => asksAll || !idle.has(what)
-    await asOrchestrator(world, place, async ({ events, results, door }) => {
+    await asOrchestrator(world, place, async ({ events, results, engine }) => {
       if (asks('deliver events')) done += await events.runOnce()
       if (asks('deliver results')) done += await results.runOnce()
-      if (asks('timer')) done += await runTimers(door)
+      if (asks('timer')) done += await runTimers(engine)
     })
     for (const workerId of await jobsWaiting(world)) {
       const worker = world.workers.find((one) => one.workerId === workerId)

@@ -1,19 +1,19 @@
 // What was done in the tenants, and what the program has acknowledged: kept outside of the program, so that it can be held to
 // its promises. A job's effect happens while that job is out, and once, unless the job was delivered again; a result that was
 // acknowledged is in the database; a job that is out has been sent.
-import type { Received } from '../../src/bus/bus.ts'
+import type { ReceivedMessage } from '../../src/bus/bus.ts'
 import type { Db } from '../../src/db/db.ts'
 import { parseJobId, readMessage } from '../../src/domain/messages.ts'
 import { isCopy } from './faulty-bus.ts'
 
 export interface Journal {
   /** A worker was given the job. Says so when it may have been given it before. */
-  delivered(jobId: string, message: Received): void
+  delivered(jobId: string, message: ReceivedMessage): void
   /** This job's effect may come late or twice, through no fault of the engine. */
   excuse(jobId: string): void
   /** The functions of these jobs did their work, now. */
   effect(jobIds: readonly string[]): Promise<void>
-  acknowledged(messages: readonly Received[]): Promise<void>
+  acknowledged(messages: readonly ReceivedMessage[]): Promise<void>
   /** The failures of each batch as they were seen last, and the batch's own number over them. */
   readonly failures: Map<number, { readonly mark: string; readonly moves: number }>
   readonly effects: ReadonlyMap<string, number>
@@ -68,7 +68,7 @@ export function makeJournal(db: Db, found: string[]): Journal {
 }
 
 /** The job that a result speaks of, when it is one of ours. */
-function jobAnswered({ topic, type, body }: Received): string[] {
+function jobAnswered({ topic, type, body }: ReceivedMessage): string[] {
   if (topic !== 'worker-results') return []
   const read = readMessage(type ?? 'worker-result', body)
   if (!read.ok || read.message.messageType !== 'worker-result') return []

@@ -1,5 +1,5 @@
 // A world from its seed: the clock, the faults, two orchestrators, the workers, and the office where operators come in.
-import { openPostgresBus } from '../../src/bus/postgres.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Db } from '../../src/db/db.ts'
 import { makeChance } from './chance.ts'
 import { drawFaults, type Fault } from './faults.ts'

@@ -7,8 +7,8 @@ const SETTLE = 'src/domain/decide/settle.ts'
 const SEND = 'src/domain/decide/send.ts'
 const NEXT = 'src/domain/decide/next.ts'
 const FINISH = 'src/domain/decide/finish.ts'
-const DOOR = 'src/engine/door.ts'
-const OPERATE = 'src/engine/operate.ts'
+const DOOR = 'src/engine/engine.ts'
+const OPERATE = 'src/engine/batch-actions.ts'
 
 export const MUTANTS: readonly BankedMutant[] = [
   {
@@ -38,29 +38,29 @@ export const MUTANTS: readonly BankedMutant[] = [
     file: DOOR,
     find: '  const sends = jobMessages(draft)\n',
     replace: `  const sends = jobMessages(draft)
-  void visit.door.db.transaction((own) => enqueueNew(own, sends, draft.now)).catch(() => {})\n`,
+  void batchTx.engine.db.transaction((own) => enqueueNew(own, sends, draft.now)).catch(() => {})\n`,
     foundBy: 1,
   },
   {
     name: 'jobs published after the commit',
     file: DOOR,
-    find: `  return door.db.transaction(async (tx) => {
-    const visit = await enter(door, tx, batchId, actor)
-    const result = await work(visit)
-    await leave(visit)
+    find: `  return engine.db.transaction(async (tx) => {
+    const batchTx = await begin(engine, tx, batchId, actor)
+    const result = await work(batchTx)
+    await commit(batchTx)
     return result
   })`,
     replace: `  let sends: Send[] = []
-  const done = await door.db.transaction(async (tx) => {
-    const visit = await enter(door, tx, batchId, actor)
-    const result = await work(visit)
-    await leave(visit)
-    sends = jobMessages(visit.draft)
+  const done = await engine.db.transaction(async (tx) => {
+    const batchTx = await begin(engine, tx, batchId, actor)
+    const result = await work(batchTx)
+    await commit(batchTx)
+    sends = jobMessages(batchTx.draft)
     await withdraw(tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
     return result
   })
   const late = sends.map((one) => ({ ...one, messageId: \`\${one.messageId}-replay-1\` }))
-  await door.db.transaction((tx) => enqueueNew(tx, late, door.clock.now()))
+  await engine.db.transaction((tx) => enqueueNew(tx, late, engine.clock.now()))
   return done`,
     foundBy: 7,
   },
@@ -89,15 +89,15 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'counted before sending only',
     file: DOOR,
-    find: '  count(draft)\n  close(draft)',
-    replace: '  close(draft)',
+    find: '  updateCounters(draft)\n  closeFinished(draft)',
+    replace: '  closeFinished(draft)',
     foundBy: 1,
   },
   {
     name: 'a phase is closed beside others, and so not written',
-    file: 'src/engine/beside.ts',
-    find: '  close(draft)\n  requireMembersOnly(draft)\n',
-    replace: '  close(draft)\n',
+    file: 'src/engine/shared-lock.ts',
+    find: '  closeFinished(draft)\n  requireMembersOnly(draft)\n',
+    replace: '  closeFinished(draft)\n',
     foundBy: 1,
   },
   {
@@ -124,7 +124,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'withdrawal forgotten at cancel',
     file: OPERATE,
-    find: '    await callBackJobs(visit, `the batch was cancelled:',
+    find: '    await withdrawJobs(batchTx, `the batch was cancelled:',
     replace: '    String(`the batch was cancelled:',
     foundBy: 54,
   },
@@ -177,7 +177,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'phase due by message, not by its time',
-    file: 'src/domain/decide/course.ts',
+    file: 'src/domain/decide/lifecycle.ts',
     find: 'if (phase.dueAt > draft.now) {',
     replace: 'if (phase.dueAt > draft.later(86_400)) {',
     foundBy: 81,
@@ -199,15 +199,15 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'dead letters of jobs are not looked at',
     file: 'src/engine/timers.ts',
-    find: 'const letters = await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)',
-    replace: 'const letters = (await listDeadJobs(door.db, DEAD_JOBS_PER_LOOK)).slice(0, 0)',
+    find: 'const letters = await listDeadJobs(engine.db, DEAD_JOBS_PER_LOOK)',
+    replace: 'const letters = (await listDeadJobs(engine.db, DEAD_JOBS_PER_LOOK)).slice(0, 0)',
     foundBy: 4,
   },
   {
     name: 'held time counts',
     file: OPERATE,
-    find: '    await moveHeldTimes(tx, batchId, heldAt!, draft.now)\n',
-    replace: '    if (heldAt === null) await moveHeldTimes(tx, batchId, draft.now, draft.now)\n',
+    find: '    await postponeWaits(tx, batchId, heldAt!, draft.now)\n',
+    replace: '    if (heldAt === null) await postponeWaits(tx, batchId, draft.now, draft.now)\n',
     foundBy: 24,
   },
   {
@@ -219,7 +219,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'a repeated batch-init begins again',
-    file: 'src/domain/decide/course.ts',
+    file: 'src/domain/decide/lifecycle.ts',
     find: `  if (batch.status !== 'detected') return\n`,
     replace: '',
     foundBy: 8,
@@ -233,7 +233,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'operator retry uses the old job id',
-    file: 'src/domain/decide/take-up.ts',
+    file: 'src/domain/decide/reopen-step.ts',
     find: '{ ...fresh, attempt: step.attempt + 1 }',
     replace: 'fresh',
     foundBy: 3,
@@ -247,14 +247,14 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'a member is active in two batches',
-    file: 'src/engine/members.ts',
-    find: '  if (elsewhere.length === 0) await ensureSteps(visit, ids)\n  return elsewhere.map(',
-    replace: '  await ensureSteps(visit, ids)\n  return elsewhere.slice(0, 0).map(',
+    file: 'src/engine/member-actions.ts',
+    find: '  if (elsewhere.length === 0) await ensureSteps(batchTx, ids)\n  return elsewhere.map(',
+    replace: '  await ensureSteps(batchTx, ids)\n  return elsewhere.slice(0, 0).map(',
     foundBy: 19,
   },
   {
     name: 'a phase that a new version replaces is not taken away',
-    file: 'src/engine/transition.ts',
+    file: 'src/engine/version-upgrade.ts',
     find: '    if (!supersedes) continue\n',
     replace: '    if (!supersedes || version > 0) continue\n',
     foundBy: 5,

@@ -4,5 +4,5 @@ import { connect, type World } from './world.ts'
 
 export function startOffice(world: World): void {
   const process = makeProcess('office')
-  world.office = { process, door: connect(world, process).door }
+  world.office = { process, engine: connect(world, process).engine }
 }

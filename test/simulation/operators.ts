@@ -1,19 +1,6 @@
 // Operators, the scheduler and a data source that changes: everything that people can ask of the engine, at random, of random
 // batches and members, whether it makes sense at that moment or not. A refusal is a fine answer; a success must be true.
-import { addMembers, createBatch, type GivenMember } from '../../src/engine/create.ts'
-import type { Door } from '../../src/engine/door.ts'
-import {
-  acceptLate,
-  markStepDone,
-  type Outcome,
-  redoMembers,
-  removeMembers,
-  retryMembers,
-  setMemberVariable,
-  skip,
-  takeBackMembers,
-} from '../../src/engine/members.ts'
-import { moveMember } from '../../src/engine/membership-moves.ts'
+
 import {
   advanceBatch,
   cancelBatch,
@@ -21,7 +8,21 @@ import {
   rescheduleBatch,
   restartBatch,
   resumeBatch,
-} from '../../src/engine/operate.ts'
+} from '../../src/engine/batch-actions.ts'
+import { addMembers, createBatch, type GivenMember } from '../../src/engine/create.ts'
+import type { Engine } from '../../src/engine/engine.ts'
+import {
+  acceptLate,
+  type MembersOutcome,
+  markStepDone,
+  readmitMembers,
+  redoMembers,
+  removeMembers,
+  retryMembers,
+  setMemberVariable,
+  skip,
+} from '../../src/engine/member-actions.ts'
+import { moveMember } from '../../src/engine/moves.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { startOffice } from './office.ts'
@@ -90,7 +91,7 @@ const stepsOf = ({ db }: World): Promise<Step[]> =>
   )
 
 /** Says what was done; null when there was nobody to do it for. */
-type Act = (world: World, desk: Desk, door: Door) => Promise<string | null>
+type Act = (world: World, desk: Desk, engine: Engine) => Promise<string | null>
 
 /** One of them, those for whom it makes sense first: most of the time, for the others are there to be refused. */
 function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boolean): T | null {
@@ -102,39 +103,42 @@ function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boole
 const onBatch =
   (
     fits: (batch: Batch) => boolean,
-    act: (world: World, batch: Batch, door: Door) => Promise<void>,
+    act: (world: World, batch: Batch, engine: Engine) => Promise<void>,
   ): Act =>
-  async (world, _desk, door) => {
+  async (world, _desk, engine) => {
     const batch = choose(world, await batchesOf(world), fits)
     if (!batch) return null
-    await act(world, batch, door)
+    await act(world, batch, engine)
     return `batch ${batch.id}`
   }
 
 /** An order for many members says whom it refused; for one, that is the whole of it. */
-function insistAll({ refused: [refused] }: Outcome): void {
+function insistAll({ refused: [refused] }: MembersOutcome): void {
   if (refused) throw new MatoolkitError('REFUSED', { reason: refused.reason })
 }
 
 const onMember =
-  (status: string, act: (world: World, member: Member, door: Door) => Promise<Outcome>): Act =>
-  async (world, _desk, door) => {
+  (
+    status: string,
+    act: (world: World, member: Member, engine: Engine) => Promise<MembersOutcome>,
+  ): Act =>
+  async (world, _desk, engine) => {
     const all = await membersOf(world)
     const member = choose(world, all, (one) => one.isLive && one.status === status)
     if (!member) return null
-    insistAll(await act(world, member, door))
+    insistAll(await act(world, member, engine))
     return `member ${member.id} of batch ${member.batchId}`
   }
 
 const onStep =
   (
     fits: (step: Step) => boolean,
-    act: (world: World, step: Step, door: Door) => Promise<void>,
+    act: (world: World, step: Step, engine: Engine) => Promise<void>,
   ): Act =>
-  async (world, _desk, door) => {
+  async (world, _desk, engine) => {
     const step = choose(world, await stepsOf(world), (one) => one.isLive && fits(one))
     if (!step) return null
-    await act(world, step, door)
+    await act(world, step, engine)
     return `step ${step.id} (${step.name}) of member ${step.memberId}`
   }
 
@@ -144,18 +148,18 @@ const isStuck = ({ status }: Step) =>
   ['pending', 'failed', 'poll_timeout', 'cancelled', 'rolled_back'].includes(status)
 const orderFor = ({ id, batchId }: Member) => ({ ...ORDER, batchId, memberIds: [id] })
 
-const publish: Act = async (world, desk, door) => {
+const publish: Act = async (world, desk, engine) => {
   const { chance } = world
   const yaml = runbookText(chance, desk.shape, desk.version + 1)
   const overdueBehavior = chance.happens(0.4) ? 'rerun' : 'ignore'
   const rerunInit = chance.happens(0.3)
   const request = { yaml, publishedBy: 'author', overdueBehavior, rerunInit } as const
-  const { version } = await publishRunbook(door, request)
+  const { version } = await publishRunbook(engine, request)
   desk.version = version
   return `version ${version}, ${overdueBehavior}${rerunInit ? ', init again' : ''}`
 }
 
-const create: Act = async (world, desk, door) => {
+const create: Act = async (world, desk, engine) => {
   const { chance, clock } = world
   const isManual = chance.happens(0.25)
   const minutes = chance.between(-25, 45)
@@ -163,7 +167,7 @@ const create: Act = async (world, desk, door) => {
   const members = newPeople(world, desk, count)
   const sourceTime = isManual ? null : new Date(clock.nowMs() + minutes * MINUTE_MS)
   const request = { runbookName: desk.shape.name, sourceTime, members, createdBy: 'operator' }
-  const { batchId } = await createBatch(door, request)
+  const { batchId } = await createBatch(engine, request)
   for (const { key } of members) desk.takenIn.push({ batchId, key })
   return `batch ${batchId}${isManual ? ', manual' : ` in ${minutes} min`}, ${members.length} members`
 }
@@ -174,38 +178,38 @@ export function newPeople({ chance }: World, desk: Desk, count: number): GivenMe
   return made
 }
 
-const add: Act = async (world, desk, door) => {
+const add: Act = async (world, desk, engine) => {
   const batch = choose(world, await batchesOf(world), isUnfinished)
   if (!batch) return null
   const members = newPeople(world, desk, world.chance.between(1, 2))
-  const { added } = await addMembers(door, batch.id, members, ORDER.actor)
+  const { added } = await addMembers(engine, batch.id, members, ORDER.actor)
   for (const { key } of added) desk.takenIn.push({ batchId: batch.id, key })
   return `${added.length} members into batch ${batch.id}`
 }
 
-const hold = onBatch(isUnfinished, async (world, { id }, door) => {
-  await holdBatch(door, { ...ORDER, batchId: id })
+const hold = onBatch(isUnfinished, async (world, { id }, engine) => {
+  await holdBatch(engine, { ...ORDER, batchId: id })
   world.found.push(...(await untakenJobs(world, id, 'held')))
 })
 
 const resume = onBatch(
   ({ isHeld }) => isHeld,
-  async (world, { id }, door) => {
+  async (world, { id }, engine) => {
     const check = await heldShift(world, id)
-    await resumeBatch(door, { ...ORDER, batchId: id })
+    await resumeBatch(engine, { ...ORDER, batchId: id })
     await check()
   },
 )
 
-const cancel = onBatch(isUnfinished, async (world, { id }, door) => {
-  await cancelBatch(door, { ...ORDER, batchId: id })
+const cancel = onBatch(isUnfinished, async (world, { id }, engine) => {
+  await cancelBatch(engine, { ...ORDER, batchId: id })
   world.found.push(...(await untakenJobs(world, id, 'cancelled')))
 })
 
 const isManual = (batch: Batch) => batch.isManual && isUnfinished(batch)
 
 /** A phase by its name, or a wrong guess: two operators who look at the same screen guess alike. */
-const advance = onBatch(isManual, async (world, { id, status }, door) => {
+const advance = onBatch(isManual, async (world, { id, status }, engine) => {
   const [next] = await world.db.query<{ name: string }>(
     `select phase_name as name from phase_executions where batch_id = $1 and status = 'pending'
       order by offset_minutes desc, phase_index limit 1`,
@@ -214,45 +218,45 @@ const advance = onBatch(isManual, async (world, { id, status }, door) => {
   const isInit = status === 'detected' && world.chance.happens(0.5)
   const expectedPhase = isInit ? 'init' : (next?.name ?? 'after')
   const allowStragglers = world.chance.happens(0.5)
-  await advanceBatch(door, { batchId: id, actor: ORDER.actor, expectedPhase, allowStragglers })
+  await advanceBatch(engine, { batchId: id, actor: ORDER.actor, expectedPhase, allowStragglers })
 })
 
-const reschedule = onBatch(isUnfinished, ({ chance, clock }, { id }, door) =>
-  rescheduleBatch(door, {
+const reschedule = onBatch(isUnfinished, ({ chance, clock }, { id }, engine) =>
+  rescheduleBatch(engine, {
     ...ORDER,
     batchId: id,
     startTime: new Date(clock.nowMs() + chance.between(-20, 40) * MINUTE_MS),
   }),
 )
 
-const move: Act = async (world, _desk, door) => {
+const move: Act = async (world, _desk, engine) => {
   const member = choose(world, await membersOf(world), ({ status }) => status === 'active')
   const all = await batchesOf(world)
   const to = choose(world, all, (one) => isUnfinished(one) && one.id !== member?.batchId)
   if (!member || !to) return null
   const { id, batchId } = member
-  await moveMember(door, { ...ORDER, memberId: id, batchId, toBatchId: to.id })
+  await moveMember(engine, { ...ORDER, memberId: id, batchId, toBatchId: to.id })
   return `member ${id} of batch ${batchId} to batch ${to.id}`
 }
 
 const restart = onBatch(
   ({ hasFailedInit }) => hasFailedInit,
-  (_world, { id }, door) => restartBatch(door, { ...ORDER, batchId: id }),
+  (_world, { id }, engine) => restartBatch(engine, { ...ORDER, batchId: id }),
 )
 
 const retryFromStep = onStep(
   ({ status }) => status === 'rolled_back' || status === 'failed' || status === 'poll_timeout',
-  async (_world, { memberId, batchId, name }, door) => {
+  async (_world, { memberId, batchId, name }, engine) => {
     const order = { ...ORDER, batchId, memberIds: [memberId], fromStepName: name }
-    insistAll(await retryMembers(door, order))
+    insistAll(await retryMembers(engine, order))
   },
 )
 
 const redo = onStep(
   ({ status }) => status === 'succeeded',
-  async (_world, { memberId, batchId, name }, door) => {
+  async (_world, { memberId, batchId, name }, engine) => {
     const order = { ...ORDER, batchId, memberIds: [memberId], fromStepName: name }
-    insistAll(await redoMembers(door, order))
+    insistAll(await redoMembers(engine, order))
   },
 )
 
@@ -260,38 +264,40 @@ const OPERATIONS = {
   publish: [2, publish],
   'create a batch': [2, create],
   'add members': [2, add],
-  remove: [3, onMember('failed', (_w, one, door) => removeMembers(door, orderFor(one)))],
+  remove: [3, onMember('failed', (_w, one, engine) => removeMembers(engine, orderFor(one)))],
   'drop from the source': [
     2,
-    onMember('active', (_w, one, door) => removeMembers(door, { ...orderFor(one), by: 'source' })),
+    onMember('active', (_w, one, engine) =>
+      removeMembers(engine, { ...orderFor(one), by: 'source' }),
+    ),
   ],
   move: [2, move],
   rejoin: [
     2,
-    onMember('removed', (_w, m, d) => takeBackMembers(d, { ...orderFor(m), event: 'rejoin' })),
+    onMember('removed', (_w, m, d) => readmitMembers(d, { ...orderFor(m), event: 'rejoin' })),
   ],
   readd: [
     2,
-    onMember('removed', (_w, m, d) => takeBackMembers(d, { ...orderFor(m), event: 'readd' })),
+    onMember('removed', (_w, m, d) => readmitMembers(d, { ...orderFor(m), event: 'readd' })),
   ],
   hold: [2, hold],
   resume: [3, resume],
   cancel: [0.7, cancel],
-  retry: [3, onMember('failed', (_w, one, door) => retryMembers(door, orderFor(one)))],
+  retry: [3, onMember('failed', (_w, one, engine) => retryMembers(engine, orderFor(one)))],
   'retry from a step': [2, retryFromStep],
   redo: [2, redo],
-  skip: [2, onStep(isStuck, (_w, { id }, door) => skip(door, { ...ORDER, stepId: id }))],
+  skip: [2, onStep(isStuck, (_w, { id }, engine) => skip(engine, { ...ORDER, stepId: id }))],
   'mark done': [
     2,
-    onStep(isStuck, ({ chance }, { id }, door) => {
+    onStep(isStuck, ({ chance }, { id }, engine) => {
       const outputs = chance.happens(0.5) ? { ThingId: 'by-hand' } : {}
-      return markStepDone(door, { ...ORDER, stepId: id, outputs })
+      return markStepDone(engine, { ...ORDER, stepId: id, outputs })
     }),
   ],
   'set a variable': [
     1,
-    onMember('active', (_w, one, door) =>
-      setMemberVariable(door, { ...orderFor(one), name: 'Router', value: 'Do-route' }),
+    onMember('active', (_w, one, engine) =>
+      setMemberVariable(engine, { ...orderFor(one), name: 'Router', value: 'Do-route' }),
     ),
   ],
   restart: [2, restart],
@@ -301,7 +307,7 @@ const OPERATIONS = {
     2,
     onStep(
       ({ hasLate }) => hasLate,
-      (_w, { id }, door) => acceptLate(door, { ...ORDER, stepId: id }),
+      (_w, { id }, engine) => acceptLate(engine, { ...ORDER, stepId: id }),
     ),
   ],
 } as const satisfies Record<string, readonly [weight: number, Act]>
@@ -400,11 +406,11 @@ function inconvenient(now: Moment): Operation[] {
 
 export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {
   let isRefused = false
-  const { process, door } = world.office
+  const { process, engine } = world.office
   const end = await attempt(world, process, async () => {
     try {
       const [, act] = OPERATIONS[operation]
-      const done = await act(world, desk, door)
+      const done = await act(world, desk, engine)
       isRefused = done === null
       world.log.push(`  ${operation}: ${done ?? 'nobody is there for it'}`)
     } catch (error) {

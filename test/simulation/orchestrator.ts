@@ -15,8 +15,8 @@ const CHUNK = 8
 
 export function startOrchestrator(world: World, place: number): Orchestrator {
   const process = makeProcess(`orchestrator ${place + 1}`)
-  const { door, bus } = connect(world, process)
-  const handler = makeHandler(door)
+  const { engine, bus } = connect(world, process)
+  const handler = makeHandler(engine)
   const handle = async (...given: Parameters<typeof handler>) => {
     if (world.faults.strikes('consumer stalled past its lease')) await stall(world, process)
     return handler(...given)
@@ -33,7 +33,7 @@ export function startOrchestrator(world: World, place: number): Orchestrator {
     })
   return {
     process,
-    door,
+    engine,
     events: consumer(ORCHESTRATOR_EVENTS),
     results: consumer(WORKER_RESULTS),
   }

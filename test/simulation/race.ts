@@ -66,8 +66,8 @@ export async function raceTwoResults(database: TestDatabase, status: Status): Pr
   await world.batch('wave', 2, { startsInMin: 60 })
   await world.orchestrate()
   const out = await world.db.query<{ id: string }>(`select job_id as id from waits order by job_id`)
-  const door = { ...world.door, db: meetingDb(world.db, out.length) }
-  await Promise.all(out.map(({ id }) => handleMessages(door, [result(id, status)])))
+  const engine = { ...world.engine, db: meetingDb(world.db, out.length) }
+  await Promise.all(out.map(({ id }) => handleMessages(engine, [result(id, status)])))
   const batches = await world.db.query<{ status: string }>('select status from batches')
   const wrong = batches.filter((batch) => batch.status !== ENDS[status])
   return [

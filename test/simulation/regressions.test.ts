@@ -1,10 +1,10 @@
 // What the simulated world has found, told again as short stories: seeds change their meaning when the world does, stories stay.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { DUPLICATE_WINDOW_MS, type Send } from '../../src/bus/bus.ts'
+import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { holdBatch, resumeBatch } from '../../src/engine/operate.ts'
 import { expandPhases, fillWorkers, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
@@ -14,7 +14,7 @@ const waiting = async ({ db }: World): Promise<number> =>
   (await db.query(`select 1 from messages where topic = 'worker-results'`)).length
 
 /** A worker's answer under the id that it always has. */
-const success = (jobId: string, batchId: number): Send => ({
+const success = (jobId: string, batchId: number): OutgoingMessage => ({
   topic: 'worker-results',
   messageId: messageIdOf.workerResult(jobId),
   type: 'worker-result',
@@ -40,11 +40,11 @@ it('whoever joins while a later phase is being written does the earlier phases f
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
     await world.settle()
     await world.clock.advance(3_600_000)
-    await startDuePhases(world.door)
+    await startDuePhases(world.engine)
     // The cut-over has begun and its steps are not written; the message about the joiner is on its way.
-    await addMembers(world.door, batchId, people(2).slice(1), 'operator')
-    await expandPhases(world.door)
-    await fillWorkers(world.door)
+    await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
+    await expandPhases(world.engine)
+    await fillWorkers(world.engine)
     await world.settle()
     assert.deepEqual(
       calls(world).filter((call) => call.endsWith('user2')),
@@ -56,13 +56,13 @@ it('a joining that is told late asks for no step of a version that came after it
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
-    await startDuePhases(world.door)
-    const { added } = await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await startDuePhases(world.engine)
+    const { added } = await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
     await world.settle()
     assert.deepEqual(calls(world).sort(), ['create user1', 'create user2'])
     const more = { 'prepare T-1h': [step('create'), step('tag')] }
     await world.publish(runbook('wave', more))
-    await addMembers(world.door, batchId, people(3).slice(2), 'operator')
+    await addMembers(world.engine, batchId, people(3).slice(2), 'operator')
     await world.settle()
     // The one who joins now gets what the new version asks for; those who were there before do not.
     assert.deepEqual(calls(world, 2), ['create user3', 'tag user3'])
@@ -83,7 +83,7 @@ it('deadlines that pass together blow the fuse and nothing else (seed 276)', () 
     await world.orchestrate()
     // Nobody takes a job. All are given up in one change, which finds too many failures and calls back what is out.
     await world.clock.advance(7 * 60_000)
-    await wakeWaits(world.door)
+    await wakeWaits(world.engine)
     const { held, failed } = await batchOf(world, batchId)
     assert.equal(held, '12 of 12 members failed in phase prepare: more than 30 %')
     assert.equal(failed, 12)
@@ -121,15 +121,15 @@ it('whoever waits for an earlier phase goes on when a new version takes that pha
     const batchId = await world.batch('wave', 1)
     await world.orchestrate()
     const order = { batchId, actor: 'operator', reason: 'let us see' }
-    await holdBatch(world.door, order)
+    await holdBatch(world.engine, order)
     await world.clock.advance(60_000)
     // A phase that is late comes before the one that has begun. Held, it cannot start; who joins now must wait for it.
     const prepare = { 'prepare T-1h': [step('create')] }
     await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
-    await addMembers(world.door, batchId, people(2).slice(1), 'operator')
+    await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
     await world.orchestrate()
     await world.publish(runbook('wave', cutover))
-    await resumeBatch(world.door, order)
+    await resumeBatch(world.engine, order)
     await world.settle()
     assert.deepEqual(calls(world), ['switch user1', 'switch user2'])
     assert.equal((await batchOf(world, batchId)).status, 'completed')

@@ -2,7 +2,7 @@
 // the source is asked and between any two transactions of a tick others come in: a new version, the switch of the automation, an
 // operator, the other scheduler; or this one stands still until its lease is over, and does not notice.
 import type { Db } from '../../src/db/db.ts'
-import type { SourceRow } from '../../src/domain/source-values.ts'
+import type { SourceRow } from '../../src/domain/detection/source-values.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../../src/errors.ts'
 import type { OpenSource } from '../../src/scheduler/reading.ts'
@@ -64,7 +64,7 @@ function startScheduler(world: World, programme: Programme, place: number): Sche
   const process = makeProcess(`scheduler ${place + 1}`)
   const { clock, chance } = world
   const watched = { ...world, db: watchedDb(world, programme, () => scheduler) }
-  const { door } = connect(watched, process)
+  const { engine } = connect(watched, process)
   const settings = {
     connection: () => undefined,
     clock,
@@ -73,7 +73,7 @@ function startScheduler(world: World, programme: Programme, place: number): Sche
     timeoutMs: TIMEOUT_MS,
   }
   const options: SchedulerOptions = {
-    door,
+    engine,
     clock,
     sources: { settings, open: openFor(world, programme, () => scheduler) },
     intervalMs: INTERVAL_MS,
@@ -242,9 +242,9 @@ export async function tickAs(
 }
 
 export async function switchAutomation(world: World, isEnabled: boolean): Promise<boolean> {
-  const { process, door } = world.office
+  const { process, engine } = world.office
   const order = { runbookName: 'wave', isEnabled, actor: 'operator' }
-  const end = await attempt(world, process, () => setAutomation(door, order))
+  const end = await attempt(world, process, () => setAutomation(engine, order))
   if (end === 'crashed') startOffice(world)
   if (end === 'done') world.log.push(`  automation ${isEnabled ? 'on' : 'off'}`)
   return end === 'done'

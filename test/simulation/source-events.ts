@@ -65,7 +65,7 @@ async function decide(world: World, { source }: Programme): Promise<void> {
   const { db, office, log } = world
   const end = await attempt(world, office.process, async () => {
     try {
-      const done = await decideAtRandom(db, office.door, source.chance.fraction)
+      const done = await decideAtRandom(db, office.engine, source.chance.fraction)
       log.push(`  ${done ?? 'nothing is held'}`)
       if (done) note(source, `decided: ${done}`)
     } catch (error) {

@@ -6,21 +6,21 @@ const TICK = 'src/scheduler/tick.ts'
 export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   {
     name: 'whoever is missing once has left',
-    file: 'src/domain/detect-leavers.ts',
+    file: 'src/domain/detection/leavers.ts',
     find: 'const missed = facts.absences.has(member.id) ? 2 : 1',
     replace: 'const missed = facts.absences.has(member.id) || member.id > 0 ? 2 : 1',
     foundBy: 1,
   },
   {
     name: 'a group that is gone with all its keys has left',
-    file: 'src/domain/detect.ts',
+    file: 'src/domain/detection/compare.ts',
     find: `batch.timesMs.length > 0 && !vanished.has(batch.id)) missing.push(member)`,
     replace: `batch.timesMs.length > 0) missing.push(member)`,
     foundBy: 12,
   },
   {
     name: 'a key that stands there and cannot be used counts as missing',
-    file: 'src/domain/detect.ts',
+    file: 'src/domain/detection/compare.ts',
     find: 'const isUnusable = found.unusable.has(member.folded)',
     replace: `const isUnusable = found.unusable.has(member.folded) && member.folded === ''`,
     foundBy: 1,
@@ -53,7 +53,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'whoever is back in the source is not taken back',
-    file: 'src/domain/detect-plan.ts',
+    file: 'src/domain/detection/scheduled.ts',
     find: 'rejoins: comparison.rejoiners.map(({ member }) => member),',
     replace: 'rejoins: comparison.rejoiners.slice(0, 0).map(({ member }) => member),',
     foundBy: 106,

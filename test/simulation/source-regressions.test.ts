@@ -1,9 +1,9 @@
 // What the seeded world with a source has found, told again as short stories: seeds change their meaning when the world does.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { cancelBatch } from '../../src/engine/batch-actions.ts'
 import { createBatch } from '../../src/engine/create.ts'
-import { moveMember } from '../../src/engine/membership-moves.ts'
-import { cancelBatch } from '../../src/engine/operate.ts'
+import { moveMember } from '../../src/engine/moves.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { batchOf, calls, memberId, order, runbook, step } from '../scenarios/looking.ts'
 import { at, programme, row, wave } from '../scenarios/programme.ts'
@@ -13,12 +13,12 @@ it('nobody is moved out of an ended batch who has gone on in another one (seed 1
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const cancelled = await world.batch('wave', 1, { startsInMin: 120 })
-    await cancelBatch(world.door, order(cancelled))
+    await cancelBatch(world.engine, order(cancelled))
     const second = await world.batch('wave', 1, { startsInMin: 180 })
     const third = await world.batch('wave', people(2).slice(1), { startsInMin: 240 })
     const mover = await memberId(world, cancelled, 1)
     await assert.rejects(
-      moveMember(world.door, { ...order(cancelled), memberId: mover, toBatchId: third }),
+      moveMember(world.engine, { ...order(cancelled), memberId: mover, toBatchId: third }),
       { message: new RegExp(`Member ${mover} is active in batch ${second}`, 'i') },
     )
     assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
@@ -53,7 +53,7 @@ it('whoever failed in one wave and goes on in another has new data in both (seed
     await world.tick(wave(20, 1, 2))
     world.answer = () => ({ ok: true })
     const now = row(1, at(48))
-    await createBatch(world.door, {
+    await createBatch(world.engine, {
       runbookName: 'wave',
       sourceTime: new Date(at(48)),
       members: [{ key: String(now.UserPrincipalName), data: now }],

@@ -1,7 +1,7 @@
 // A data source that people change all the time: rows come, go and come back, stand in another wave, change their case or their
 // data, are there twice or without a usable time; a whole wave gets another date. Beside it a journal of every whole answer whose
 // books were kept, made from the rows alone: what ticks do to people is held against it.
-import type { SourceRow } from '../../src/domain/source-values.ts'
+import type { SourceRow } from '../../src/domain/detection/source-values.ts'
 import { type Chance, makeChance } from './chance.ts'
 
 /** What the source says of one person. */

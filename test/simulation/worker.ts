@@ -1,9 +1,14 @@
 // Workers of the simulated world: they take jobs, do them in a tenant that only the journal sees, answer and acknowledge, one
 // stage at a time, so that anything can happen between two stages. They keep the worker's contract: no job is begun past its
 // deadline, a known result is sent again and not worked out again, a lost lease ends the work. Some die, stall or talk nonsense.
-import { LEASE_MS, type Received, type Send, workerJobs } from '../../src/bus/bus.ts'
+import {
+  LEASE_MS,
+  type OutgoingMessage,
+  type ReceivedMessage,
+  workerJobs,
+} from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
-import type { PostgresBus } from '../../src/bus/postgres.ts'
+import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
@@ -21,7 +26,7 @@ import { attempt, connect, type World } from './world.ts'
 type Job = Message<'worker-job'>
 
 interface InHand {
-  readonly message: Received
+  readonly message: ReceivedMessage
   readonly job: Job
   readonly takenAtMs: number
   /** Stands still until its lease is over, does not notice, and goes on. */
@@ -92,13 +97,13 @@ export function takeJobs(world: World, worker: SimulatedWorker): Promise<void> {
   })
 }
 
-function jobOf({ body }: Received): Job {
+function jobOf({ body }: ReceivedMessage): Job {
   const read = readMessage('worker-job', body)
   if (!read.ok) throw new Error(`a job cannot be read: ${read.reason}`)
   return read.message
 }
 
-function take(world: World, worker: SimulatedWorker, message: Received): void {
+function take(world: World, worker: SimulatedWorker, message: ReceivedMessage): void {
   const job = jobOf(message)
   world.journal.delivered(job.jobId, message)
   if (worker.inHand.some((one) => one.job.jobId === job.jobId)) return
@@ -147,7 +152,7 @@ export async function workOffAll(world: World, worker: SimulatedWorker): Promise
     await journal.effect(fresh.map(({ jobId }) => jobId))
     for (const job of fresh) worker.known.set(job.jobId, worker.behaviour(job))
     await worker.bus.publish(inTime.map((job) => resultOf(job, worker.known.get(job.jobId)!)))
-    await worker.bus.settle(messages)
+    await worker.bus.ack(messages)
     done = messages.length
   })
   return done
@@ -162,7 +167,7 @@ async function nextStage(world: World, worker: SimulatedWorker, item: InHand): P
   else if (item.stage === 'done') await answerIt(world, worker, item)
   else {
     if (world.faults.strikes('worker died before the ack')) return die(world, worker)
-    await worker.bus.settle([item.message])
+    await worker.bus.ack([item.message])
     drop(worker, item)
   }
 }
@@ -172,7 +177,7 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
   const { clock, faults, journal } = world
   if (item.isZombie && !faults.isHealed && clock.nowMs() - item.takenAtMs <= LEASE_MS) return
   if (Date.parse(job.notAfter!) <= clock.nowMs()) {
-    await worker.bus.settle([message])
+    await worker.bus.ack([message])
     return drop(worker, item)
   }
   if (item.isZombie) faults.note('zombie worker answered late')
@@ -248,7 +253,10 @@ async function send(
   await bus.publish([{ ...result, messageId, ...(visibleAt && { visibleAt }) }])
 }
 
-function resultOf({ jobId, batchId, workerId, functionName }: Job, answer: Answer): Send {
+function resultOf(
+  { jobId, batchId, workerId, functionName }: Job,
+  answer: Answer,
+): OutgoingMessage {
   const isOk = 'ok' in answer
   const error = isOk
     ? null

@@ -1,10 +1,10 @@
 // The simulated world: one database, one clock that only events turn, the broker between, and the processes that live in it.
 import { createHash } from 'node:crypto'
 import type { Consumer } from '../../src/bus/consumer.ts'
-import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres.ts'
+import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
-import type { Door } from '../../src/engine/door.ts'
+import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { messageOf } from '../../src/errors.ts'
 import type { Chance } from './chance.ts'
@@ -22,7 +22,7 @@ export interface WorldClock extends Clock {
 
 export interface Orchestrator {
   readonly process: Process
-  readonly door: Door
+  readonly engine: Engine
   readonly events: Consumer
   readonly results: Consumer
 }
@@ -42,7 +42,7 @@ export interface World {
   readonly orchestrators: Orchestrator[]
   readonly workers: SimulatedWorker[]
   /** Where operators and the scheduler come in. */
-  office: { readonly process: Process; readonly door: Door }
+  office: { readonly process: Process; readonly engine: Engine }
   readonly maxOutstanding: number
   /** What happened, line by line. */
   readonly log: string[]
@@ -55,13 +55,13 @@ export interface World {
 }
 
 /** A process's own connection and bus. */
-export function connect(world: World, process: Process): { door: Door; bus: PostgresBus } {
+export function connect(world: World, process: Process): { engine: Engine; bus: PostgresBus } {
   const { clock, faults, broker, chance, maxOutstanding } = world
   const db = faultyDb(world.db, process, faults, chance)
   const plain = openPostgresBus({ db, clock, newToken: chance.uuid })
   return {
     bus: faultyBus(plain, process, broker, faults, chance),
-    door: {
+    engine: {
       db,
       clock,
       runbooks: new RunbookCache(),

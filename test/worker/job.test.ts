@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Received } from '../../src/bus/bus.ts'
-import type { Answer } from '../../src/worker/answers.ts'
-import { Answers } from '../../src/worker/answers.ts'
+import type { ReceivedMessage } from '../../src/bus/bus.ts'
 import { catalogueOf } from '../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import { readJob, whyTooLate } from '../../src/worker/job.ts'
+import type { CachedResult } from '../../src/worker/result-cache.ts'
+import { ResultCache } from '../../src/worker/result-cache.ts'
 
-function received(body: unknown, type: string | null = 'worker-job'): Received {
+function received(body: unknown, type: string | null = 'worker-job'): ReceivedMessage {
   return {
     topic: 'worker-jobs',
     messageId: 'step-1',
@@ -51,7 +51,7 @@ describe('reading a job', () => {
     assert.equal(whyTooLate(job, new Date('2999-01-01')), null)
   })
 
-  const REFUSED: [what: string, message: Received, reason: string, says: RegExp][] = [
+  const REFUSED: [what: string, message: ReceivedMessage, reason: string, says: RegExp][] = [
     ['no JSON', received('{'), 'Unreadable', /not JSON/],
     ['no function', received({ ...JOB, functionName: '' }), 'Unreadable', /functionName/],
     ['another message', received({ batchId: 1 }, 'batch-init'), 'WrongTopic', /batch-init/],
@@ -75,16 +75,16 @@ describe('reading a job', () => {
 })
 
 describe('the memory of answers', () => {
-  const answer = (jobId: string, result = '') => ({ jobId, result }) as Answer
+  const answer = (jobId: string, result = '') => ({ jobId, result }) as CachedResult
 
   it('forgets the oldest when there are too many, or when they are too large', () => {
-    const few = new Answers({ max: 2 })
+    const few = new ResultCache({ max: 2 })
     for (const jobId of ['a', 'b', 'b', 'c']) few.keep(answer(jobId))
     assert.deepEqual(
       ['a', 'b', 'c'].map((jobId) => few.get(jobId)?.jobId),
       [undefined, 'b', 'c'],
     )
-    const small = new Answers({ charsMax: 100 })
+    const small = new ResultCache({ charsMax: 100 })
     small.keep(answer('a', 'x'.repeat(60)))
     small.keep(answer('b', 'x'.repeat(60)))
     assert.deepEqual([small.get('a'), small.get('b')?.jobId], [null, 'b'])

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { type Bus, LEASE_MS, type Received, type Send } from '../../src/bus/bus.ts'
+import {
+  type Bus,
+  LEASE_MS,
+  type OutgoingMessage,
+  type ReceivedMessage,
+} from '../../src/bus/bus.ts'
 import { virtualClock } from '../../src/clock.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { Worker } from '../../src/worker/worker.ts'
@@ -21,7 +26,7 @@ const work = defineFunction({
   },
 })
 
-function message(jobId: string): Received {
+function message(jobId: string): ReceivedMessage {
   const body = { jobId, batchId: 1, workerId: 'w1', functionName: 'Work', parameters: {} }
   return {
     topic: 'worker-jobs',
@@ -37,7 +42,7 @@ function message(jobId: string): Received {
 
 function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
   const clock = virtualClock(START)
-  const waiting: Received[] = []
+  const waiting: ReceivedMessage[] = []
   const calls: string[] = []
   let hint = () => {}
   const state = { isDown: false }
@@ -46,7 +51,7 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
     messages.map(({ messageId }) => messageId).join(',')
   const bus: Bus = {
     leaseMs: LEASE_MS,
-    publish: async (messages: readonly Send[]) => {
+    publish: async (messages: readonly OutgoingMessage[]) => {
       for (const { type, messageId } of messages) {
         note(type === 'worker-hello' ? 'hello' : `publish ${messageId}`)
       }
@@ -55,7 +60,7 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
       if (state.isDown) throw new Error('the bus is down')
       return waiting.splice(0, limit)
     },
-    settle: async (messages) => {
+    ack: async (messages) => {
       note(`settle ${ids(messages)}`)
       return []
     },

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
-import type { Bus, Send } from '../../src/bus/bus.ts'
+import type { Bus, OutgoingMessage } from '../../src/bus/bus.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { MatoolkitError } from '../../src/errors.ts'
@@ -30,12 +30,12 @@ const TENANT = {
   MATOOLKIT_APP_SECRET: CLIENT_SECRET,
 }
 
-function silentBus(published: Send[]): Bus {
+function silentBus(published: OutgoingMessage[]): Bus {
   return {
     leaseMs: 60_000,
     publish: async (messages) => void published.push(...messages),
     receive: async () => [],
-    settle: async () => [],
+    ack: async () => [],
     abandon: async () => undefined,
     renew: async () => [],
     deadLetter: async () => undefined,
@@ -66,7 +66,7 @@ describe('opening a worker', () => {
 
   async function open(env: Record<string, string>, clock: Clock = realClock()) {
     const { log, lines } = collectLog()
-    const published: Send[] = []
+    const published: OutgoingMessage[] = []
     const read = readConfig({
       MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
       MATOOLKIT_LOGIN_URL: tokens.url,

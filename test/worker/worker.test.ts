@@ -8,12 +8,12 @@ import {
   type Bus,
   EXPIRED,
   LEASE_MS,
-  type Received,
-  type Send,
+  type OutgoingMessage,
+  type ReceivedMessage,
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { openPostgresBus } from '../../src/bus/postgres.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { readMessage } from '../../src/domain/messages.ts'
@@ -64,7 +64,7 @@ interface JobOptions {
   readonly correlation?: { [key: string]: Json }
 }
 
-function jobOf(jobId: string, options: JobOptions = {}): Send {
+function jobOf(jobId: string, options: JobOptions = {}): OutgoingMessage {
   return {
     topic: 'worker-jobs',
     messageId: jobId,
@@ -107,8 +107,7 @@ for (const database of DATABASES) {
       errors = []
       // Whatever the test before left leased is free again, and is put away.
       await clock.advance(2 * LEASE_MS)
-      for (const left of [workerJobs('w1'), WORKER_RESULTS])
-        await bus.settle(await drain(bus, left))
+      for (const left of [workerJobs('w1'), WORKER_RESULTS]) await bus.ack(await drain(bus, left))
     })
 
     const workerWith = (options: Partial<WorkerOptions>) =>
@@ -125,13 +124,13 @@ for (const database of DATABASES) {
 
     const isWaiting = async () => (await bus.receive(workerJobs('w1'), 10)).length
 
-    async function answers(): Promise<Received[]> {
+    async function answers(): Promise<ReceivedMessage[]> {
       const got = await drain(bus, WORKER_RESULTS)
-      await bus.settle(got)
+      await bus.ack(got)
       return got
     }
 
-    const resultsOf = (messages: readonly Received[]) =>
+    const resultsOf = (messages: readonly ReceivedMessage[]) =>
       messages.map(({ body }) => {
         const read = readMessage('worker-result', body)
         assert.ok(read.ok)
@@ -432,7 +431,7 @@ for (const database of DATABASES) {
     it('puts aside what is no job of its own, with the reason', async () => {
       const worker = workerWith({})
       const foreign = fresh()
-      const job = jobOf(foreign) as Extract<Send, { type: 'worker-job' }>
+      const job = jobOf(foreign) as Extract<OutgoingMessage, { type: 'worker-job' }>
       await bus.publish([{ ...job, body: { ...job.body, workerId: 'w2' } }])
       await worker.takeJobs()
       const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)

@@ -4,22 +4,22 @@ import { type AuditRow, countAudit, listAudit } from '../../db/audit.ts'
 import { verifyAudit } from '../../db/audit-chain.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { type Route, read } from '../route.ts'
-import { count, instant, json, maybeText, pageOf, paging, time } from '../shapes.ts'
+import { dateTime, instant, json, nullableText, pageOf, paging, wholeCount } from '../shapes.ts'
 
 const COUNT_MAX = 10_000
 
 const auditRow = z
   .strictObject({
     id: z.int(),
-    at: time,
+    at: dateTime,
     actor: z.string().meta({ description: 'Tenant and object id; never reassigned.' }),
     actorName: z.string(),
     action: z.string(),
     subject: z.string(),
-    reason: maybeText,
-    source: maybeText.meta({ description: 'The address the request came from.' }),
-    clientApp: maybeText,
-    requestId: maybeText,
+    reason: nullableText,
+    source: nullableText.meta({ description: 'The address the request came from.' }),
+    clientApp: nullableText,
+    requestId: nullableText,
     before: json,
     after: json,
     isSealed: z.boolean(),
@@ -47,12 +47,12 @@ const listRoute = read({
     before: instant.optional(),
   }),
   answers: { 200: pageOf('entries', auditRow) },
-  handle: async ({ door, query }) => {
+  handle: async ({ engine, query }) => {
     const { limit, cursor, ...filter } = query
     const olderThan = readCursor(SORT, cursor)?.id
-    const found = await listAudit(door.db, { ...filter, olderThan }, limit + 1)
+    const found = await listAudit(engine.db, { ...filter, olderThan }, limit + 1)
     const { rows, next } = pageFrom(found, limit, SORT, at)
-    const total = await countAudit(door.db, filter, COUNT_MAX)
+    const total = await countAudit(engine.db, filter, COUNT_MAX)
     return {
       status: 200,
       body: { entries: [...rows], total, isTotalExact: total < COUNT_MAX, next },
@@ -83,21 +83,21 @@ const verifyRoute = read({
   answers: {
     200: z
       .strictObject({
-        head: z.strictObject({ sealed: count, hash: z.string() }),
+        head: z.strictObject({ sealed: wholeCount, hash: z.string() }),
         pruned: z
-          .strictObject({ through: count, hash: z.string(), at: time })
+          .strictObject({ through: wholeCount, hash: z.string(), at: dateTime })
           .nullable()
           .meta({ description: 'The last row that was taken away because of its age, and when.' }),
-        unsealed: count,
+        unsealed: wholeCount,
         broken: z
-          .strictObject({ sealNumber: count, id: z.int().nullable(), why: z.string() })
+          .strictObject({ sealNumber: wholeCount, id: z.int().nullable(), why: z.string() })
           .nullable(),
       })
       .meta({ id: 'AuditVerdict' }),
   },
-  handle: async ({ door, query: { sealed, hash } }) => {
+  handle: async ({ engine, query: { sealed, hash } }) => {
     const known = sealed !== undefined && hash !== undefined ? { sealed, hash } : undefined
-    return { status: 200, body: await verifyAudit(door.db, known) }
+    return { status: 200, body: await verifyAudit(engine.db, known) }
   },
 })
 

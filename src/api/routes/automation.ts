@@ -3,17 +3,17 @@ import { z } from 'zod'
 import type { Automation } from '../../db/automation.ts'
 import { findAutomation, setAutomation } from '../../engine/automation.ts'
 import { change, type Route, read } from '../route.ts'
-import { maybeText, maybeTime, name, reason } from '../shapes.ts'
+import { nameText, nullableDateTime, nullableText, reason } from '../shapes.ts'
 import { requireTag, tagOf } from '../state-tag.ts'
 
 const automation = z
   .strictObject({
     runbookName: z.string(),
     automationEnabled: z.boolean(),
-    enabledAt: maybeTime,
-    enabledBy: maybeText,
-    disabledAt: maybeTime,
-    disabledBy: maybeText,
+    enabledAt: nullableDateTime,
+    enabledBy: nullableText,
+    disabledAt: nullableDateTime,
+    disabledBy: nullableText,
   })
   .meta({ id: 'Automation' })
 
@@ -25,7 +25,7 @@ const tagOfSwitch = ({ isEnabled, enabledAt, disabledAt }: Automation) =>
   tagOf(isEnabled, enabledAt, disabledAt)
 
 const path = '/api/runbooks/{name}/automation'
-const params = z.strictObject({ name })
+const params = z.strictObject({ name: nameText })
 
 const getRoute = read({
   method: 'GET',
@@ -37,8 +37,8 @@ const getRoute = read({
   errors: ['RUNBOOK_UNKNOWN'],
   params,
   answers: { 200: automation },
-  handle: async ({ door, params: { name: runbookName } }) => {
-    const found = await findAutomation(door.db, runbookName)
+  handle: async ({ engine, params: { name: runbookName } }) => {
+    const found = await findAutomation(engine.db, runbookName)
     return { status: 200, body: shown(found), etag: tagOfSwitch(found) }
   },
 })
@@ -57,11 +57,11 @@ const putRoute = change({
   params,
   body: z.strictObject({ enabled: z.boolean(), reason: reason.optional() }),
   answers: { 200: automation },
-  handle: async ({ door, params: { name: runbookName }, body, by, ifMatch }) => {
-    const before = await findAutomation(door.db, runbookName)
+  handle: async ({ engine, params: { name: runbookName }, body, by, ifMatch }) => {
+    const before = await findAutomation(engine.db, runbookName)
     requireTag(ifMatch, tagOfSwitch(before), `The automation of "${runbookName}"`)
     const isEnabled = body.enabled
-    const now = await setAutomation(door, { runbookName, isEnabled, actor: by.name })
+    const now = await setAutomation(engine, { runbookName, isEnabled, actor: by.name })
     return {
       status: 200,
       body: shown(now),

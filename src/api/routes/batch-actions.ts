@@ -1,10 +1,8 @@
 // What an operator decides about a whole batch: advance, hold, resume, restart, reschedule, cancel, clone.
 // Each takes a reason, compares what the caller saw, and can be tried first: `dryRun` answers as the change would.
 import { z } from 'zod'
-import { listCloned } from '../../db/view-clone.ts'
+import { listCloned } from '../../db/views/clone.ts'
 import type { Json } from '../../domain/json.ts'
-import { createBatch } from '../../engine/create.ts'
-import type { Door } from '../../engine/door.ts'
 import {
   advanceBatch,
   cancelBatch,
@@ -13,13 +11,15 @@ import {
   rescheduleBatch,
   restartBatch,
   resumeBatch,
-} from '../../engine/operate.ts'
+} from '../../engine/batch-actions.ts'
+import { createBatch } from '../../engine/create.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, MEMBER_STATUSES, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { runOrTry } from '../dry-run.ts'
-import { type Ask, change, type Noted, type Route } from '../route.ts'
-import { count, id, instant, reason } from '../shapes.ts'
+import { runOrDryRun } from '../dry-run.ts'
+import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
+import { id, instant, reason, wholeCount } from '../shapes.ts'
 
 const params = z.strictObject({ batchId: id })
 
@@ -32,7 +32,7 @@ const decided = z
   .strictObject({ isDryRun: z.boolean(), batch, phases: z.array(phase) })
   .meta({ id: 'DecidedBatch' })
 
-type BatchAsk = Ask<
+type BatchAsk = RouteRequest<
   z.output<typeof params>,
   unknown,
   { readonly reason?: string | undefined; readonly dryRun: boolean }
@@ -42,18 +42,18 @@ type Told = Readonly<Record<string, Json>>
 
 /** Locks, compares, decides, and tells how the batch stands then. */
 async function decide(
-  { door: outer, params: { batchId }, body, by, ifMatch }: BatchAsk,
-  run: (door: Door, who: Who) => Promise<void>,
+  { engine: outer, params: { batchId }, body, by, ifMatch }: BatchAsk,
+  run: (engine: Engine, who: Who) => Promise<void>,
   tell: (state: BatchState) => Told,
   more: Told = {},
 ) {
   const who = { batchId, actor: by.name }
-  const { before, after } = await runOrTry(outer, body.dryRun, async (door) => {
-    const before = await lockBatchState(door, batchId, ifMatch)
-    await run(door, who)
-    return { before, after: await loadBatchState(door.db, batchId) }
+  const { before, after } = await runOrDryRun(outer, body.dryRun, async (engine) => {
+    const before = await lockBatchState(engine, batchId, ifMatch)
+    await run(engine, who)
+    return { before, after: await loadBatchState(engine.db, batchId) }
   })
-  const noted: Noted = {
+  const noted: AuditNote = {
     subject: `batch ${batchId}`,
     reason: body.reason ?? null,
     before: tell(before),
@@ -84,10 +84,10 @@ const described = {
 const withReason =
   (
     { body }: { readonly body: { readonly reason: string } },
-    run: (door: Door, order: Order) => Promise<void>,
+    run: (engine: Engine, order: Order) => Promise<void>,
   ) =>
-  (door: Door, who: Who): Promise<void> =>
-    run(door, { ...who, reason: body.reason })
+  (engine: Engine, who: Who): Promise<void> =>
+    run(engine, { ...who, reason: body.reason })
 
 const plainBody = z.strictObject({ reason, dryRun })
 const heldOf = ({ line }: BatchState): Told => ({
@@ -116,7 +116,7 @@ const advanceRoute = change({
     const { expectedPhase, allowStragglers } = ask.body
     return decide(
       ask,
-      (door, who) => advanceBatch(door, { ...who, expectedPhase, allowStragglers }),
+      (engine, who) => advanceBatch(engine, { ...who, expectedPhase, allowStragglers }),
       ({ line }) => ({ status: line.status, currentPhase: line.currentPhase }),
       { advancedTo: expectedPhase, allowStragglers },
     )
@@ -198,9 +198,9 @@ const rescheduleRoute = change({
     let late: z.input<typeof overdue> = []
     const told = await decide(
       ask,
-      async (door, who) => {
-        await rescheduleBatch(door, { ...who, reason: why, startTime })
-        late = overdueIn(await loadBatchState(door.db, who.batchId), ask.now)
+      async (engine, who) => {
+        await rescheduleBatch(engine, { ...who, reason: why, startTime })
+        late = overdueIn(await loadBatchState(engine.db, who.batchId), ask.now)
         if (late.length > 0 && !allowOverdue && !isTried) throw wouldBeOverdue(who, late)
       },
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
@@ -225,7 +225,7 @@ const cloned = z
     batchId: z.int().nullable(),
     isDryRun: z.boolean(),
     clonedFrom: z.int(),
-    memberCount: count,
+    memberCount: wholeCount,
     batch: batch.nullable(),
   })
   .meta({ id: 'ClonedBatch' })
@@ -250,14 +250,14 @@ const cloneRoute = change({
     dryRun,
   }),
   answers: { 200: cloned, 201: cloned },
-  handle: async ({ door: outer, params: { batchId }, body, by, ifMatch }) => {
-    const made = await runOrTry(outer, body.dryRun, async (door) => {
-      const { line } = await lockBatchState(door, batchId, ifMatch)
-      const members = await listCloned(door.db, batchId, body.statuses)
+  handle: async ({ engine: outer, params: { batchId }, body, by, ifMatch }) => {
+    const made = await runOrDryRun(outer, body.dryRun, async (engine) => {
+      const { line } = await lockBatchState(engine, batchId, ifMatch)
+      const members = await listCloned(engine.db, batchId, body.statuses)
       if (members.length === 0) throw nobodyToClone(batchId, body.statuses)
       const request = { runbookName: line.runbookName, sourceTime: null, createdBy: by.name }
-      const { batchId: newId } = await createBatch(door, { ...request, members })
-      return { newId, members: members.length, state: await loadBatchState(door.db, newId) }
+      const { batchId: newId } = await createBatch(engine, { ...request, members })
+      return { newId, members: members.length, state: await loadBatchState(engine.db, newId) }
     })
     const about = { clonedFrom: batchId, memberCount: made.members }
     if (body.dryRun) {

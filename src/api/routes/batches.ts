@@ -1,13 +1,22 @@
 // Batches: list them, look at one. What operators do with one is batch-actions.ts.
 import { z } from 'zod'
-import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/view-batches.ts'
-import { listInitSteps } from '../../db/view-steps.ts'
-import type { Door } from '../../engine/door.ts'
+import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
+import { listInitSteps } from '../../db/views/steps.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { BATCH_STATUSES, batch, phase, shownBatch, shownPhase, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { type Route, read } from '../route.ts'
-import { id, instant, listOf, maybeText, name, pageOf, paging, yesOrNo } from '../shapes.ts'
+import {
+  commaSeparated,
+  id,
+  instant,
+  nameText,
+  nullableText,
+  pageOf,
+  paging,
+  yesOrNo,
+} from '../shapes.ts'
 
 const COUNT_MAX = 10_000
 const INIT_STEPS_MAX = 500
@@ -24,8 +33,8 @@ const listRoute = read({
   errors: ['CURSOR_INVALID'],
   query: z.strictObject({
     ...paging,
-    runbook: name.optional(),
-    status: listOf(BATCH_STATUSES).optional(),
+    runbook: nameText.optional(),
+    status: commaSeparated(BATCH_STATUSES).optional(),
     manual: yesOrNo.optional(),
     held: yesOrNo.optional(),
     startsFrom: instant.optional(),
@@ -33,7 +42,7 @@ const listRoute = read({
     sort: z.enum(BATCH_SORTS).default('newest'),
   }),
   answers: { 200: pageOf('batches', batch) },
-  handle: async ({ door: { db }, query }) => {
+  handle: async ({ engine: { db }, query }) => {
     const { limit, cursor, sort, manual, held, ...rest } = query
     const filter = { ...rest, isManual: manual, isHeld: held }
     const isTime = (value: string) => instant.safeParse(value).success
@@ -55,7 +64,7 @@ const listRoute = read({
 const batchPage = z
   .strictObject({
     batch,
-    nextPhase: maybeText.meta({
+    nextPhase: nullableText.meta({
       description: 'What `advance` of a manual batch would begin: a phase, or `init`.',
     }),
     availablePhases: z.array(z.string()).meta({ description: 'Phases that are still to come.' }),
@@ -74,9 +83,9 @@ const getRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: batchPage },
-  handle: async ({ door, params: { batchId } }) => {
-    const state = await loadBatchState(door.db, batchId)
-    const hasInit = await hasInitToRun(door, state)
+  handle: async ({ engine, params: { batchId } }) => {
+    const state = await loadBatchState(engine.db, batchId)
+    const hasInit = await hasInitToRun(engine, state)
     const available = state.phases
       .filter(({ status }) => status === 'pending')
       .map((one) => one.name)
@@ -85,15 +94,15 @@ const getRoute = read({
       nextPhase: nextOf(state, hasInit, available),
       availablePhases: available,
       phases: state.phases.map(shownPhase),
-      initSteps: await listInitSteps(door.db, batchId, INIT_STEPS_MAX),
+      initSteps: await listInitSteps(engine.db, batchId, INIT_STEPS_MAX),
     }
     return { status: 200, body, etag: state.tag }
   },
 })
 
-async function hasInitToRun(door: Door, { line }: BatchState): Promise<boolean> {
+async function hasInitToRun(engine: Engine, { line }: BatchState): Promise<boolean> {
   if (line.status !== 'detected') return false
-  const runbook = await door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
+  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
   return runbook.init.length > 0
 }
 
@@ -114,8 +123,8 @@ const phasesRoute = read({
   answers: {
     200: z.strictObject({ batchId: z.int(), phases: z.array(phase) }).meta({ id: 'Phases' }),
   },
-  handle: async ({ door, params: { batchId } }) => {
-    const { phases, tag } = await loadBatchState(door.db, batchId)
+  handle: async ({ engine, params: { batchId } }) => {
+    const { phases, tag } = await loadBatchState(engine.db, batchId)
     return { status: 200, body: { batchId, phases: phases.map(shownPhase) }, etag: tag }
   },
 })

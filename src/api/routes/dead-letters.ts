@@ -14,10 +14,10 @@ import {
 } from '../../bus/bus.ts'
 import { insertEvents } from '../../db/changes.ts'
 import { listWorkersWithJobs } from '../../db/dead-letters.ts'
-import type { Door } from '../../engine/door.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { cursorText, readCursor } from '../cursor.ts'
-import { type Ask, change, type Route, read } from '../route.ts'
-import { count, maybeText, paging, reason, time } from '../shapes.ts'
+import { change, type Route, type RouteRequest, read } from '../route.ts'
+import { dateTime, nullableText, paging, reason, wholeCount } from '../shapes.ts'
 
 /** Each of them is asked for by itself, and over Service Bus that takes its time. */
 const SUBSCRIPTIONS_PER_PAGE = 50
@@ -29,12 +29,12 @@ const letter = z.strictObject({
   topic: z.enum(TOPICS),
   subscription: z.string(),
   messageId: z.string(),
-  type: maybeText,
-  deliveryCount: count,
-  enqueuedAt: time,
+  type: nullableText,
+  deliveryCount: wholeCount,
+  enqueuedAt: dateTime,
   reason: z.string(),
   description: z.string(),
-  deadLetteredAt: time,
+  deadLetteredAt: dateTime,
 })
 
 const shown = ({ subscription, ...rest }: DeadLetterSummary): z.input<typeof letter> => ({
@@ -56,7 +56,7 @@ const listed = z
 
 /** Those that are asked for, in the order in which they are listed. */
 async function subscriptionsOf(
-  { db }: Door,
+  { db }: Engine,
   { topic, worker }: z.output<typeof listed>,
 ): Promise<Subscription[]> {
   if (worker !== undefined) return [workerJobs(worker)]
@@ -117,9 +117,9 @@ const listRoute = read({
       .strictObject({ deadLetters: z.array(letter), next: z.string().nullable() })
       .meta({ id: 'DeadLetters' }),
   },
-  handle: async ({ door, services: { bus }, query }) => {
+  handle: async ({ engine, services: { bus }, query }) => {
     const { limit, cursor } = query
-    const all = await subscriptionsOf(door, query)
+    const all = await subscriptionsOf(engine, query)
     const { items, next } = await listPage(bus.deadLetters, all, limit, cursor)
     return { status: 200, body: { deadLetters: items.map(shown), next } }
   },
@@ -160,20 +160,20 @@ const described = {
   params,
   body: z.strictObject({ reason }),
   answers: {
-    200: z.strictObject({ id: z.string(), sentAs: maybeText }).meta({ id: 'DecidedDeadLetter' }),
+    200: z.strictObject({ id: z.string(), sentAs: nullableText }).meta({ id: 'DecidedDeadLetter' }),
   },
 } as const
 
-type LetterAsk = Ask<z.output<typeof params>, unknown, { reason: string }>
+type LetterAsk = RouteRequest<z.output<typeof params>, unknown, { reason: string }>
 
 async function decide(
-  { door, services: { bus }, params: { deadLetterId }, body, by, now }: LetterAsk,
+  { engine, services: { bus }, params: { deadLetterId }, body, by, now }: LetterAsk,
   verb: 'replayed' | 'discarded',
   run: () => Promise<string | null>,
 ) {
   const whole = await bus.deadLetters.show(deadLetterId)
   const sentAs = await run()
-  await tell(door, whole, verb, by.name, body.reason, now)
+  await tell(engine, whole, verb, by.name, body.reason, now)
   const { messageId, subscription } = whole
   return {
     status: 200 as const,
@@ -188,7 +188,7 @@ async function decide(
 
 /** The batch that the message speaks of gets the event, if it speaks of one. */
 async function tell(
-  { db }: Door,
+  { db }: Engine,
   { messageId, subscription: { topic }, body }: DeadLetter,
   verb: string,
   actor: string,

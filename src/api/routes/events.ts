@@ -1,8 +1,8 @@
 // Live events as a stream of server-sent events.
 import { z } from 'zod'
-import { THINGS } from '../event-shape.ts'
+import { ENTITIES } from '../event-shape.ts'
 import { type Route, read } from '../route.ts'
-import { id, listOf } from '../shapes.ts'
+import { commaSeparated, id } from '../shapes.ts'
 
 const listenRoute = read({
   method: 'GET',
@@ -20,7 +20,7 @@ const listenRoute = read({
     after: id.optional().meta({ description: 'The last event that you had.' }),
     batchId: id.optional(),
     memberId: id.optional(),
-    thing: listOf(THINGS).optional(),
+    thing: commaSeparated(ENTITIES).optional(),
   }),
   answers: {
     200: z

@@ -1,17 +1,17 @@
 // What an operator wants to know of a batch while it runs: how it stands and when it will end, what failed and how often, what is
 // stuck and why. All of it comes from counters, an index or a bounded look, so it may be asked every few seconds.
 import { z } from 'zod'
-import { countHeld } from '../../db/held-changes.ts'
-import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/view-insight.ts'
+import { countReviews } from '../../db/reviews.ts'
+import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
-import type { Door } from '../../engine/door.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
-import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-look.ts'
+import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-cache.ts'
 import { type Route, read } from '../route.ts'
-import { count, id, maybeText, maybeTime, time } from '../shapes.ts'
+import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
 const params = z.strictObject({ batchId: id })
 
@@ -20,18 +20,18 @@ const summary = z
     batch,
     phases: z.array(phase),
     steps: z.strictObject({
-      total: count.meta({ description: 'Of the phases that have begun.' }),
-      open: count,
-      passed: count,
-      failed: count,
+      total: wholeCount.meta({ description: 'Of the phases that have begun.' }),
+      open: wholeCount,
+      passed: wholeCount,
+      failed: wholeCount,
     }),
     throughput: z.strictObject({
       stepsPerMin: z.number().min(0),
-      overSec: count.meta({ description: 'How long the look was.' }),
+      overSec: wholeCount.meta({ description: 'How long the look was.' }),
     }),
-    estimate: z.strictObject({ endsAt: maybeTime, because: z.string() }),
+    estimate: z.strictObject({ endsAt: nullableDateTime, because: z.string() }),
     undecided: z
-      .strictObject({ removal: count, move: count, join: count })
+      .strictObject({ removal: wholeCount, move: wholeCount, join: wholeCount })
       .meta({ description: 'Changes that wait for a person; see /api/held.' }),
   })
   .meta({ id: 'BatchSummary' })
@@ -46,9 +46,9 @@ const summaryRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: summary },
-  handle: async ({ door, params: { batchId }, now }) => {
-    const state = await loadBatchState(door.db, batchId)
-    const pace = await loadPace(door.db, batchId, new Date(+now - PACE_WINDOW_MS))
+  handle: async ({ engine, params: { batchId }, now }) => {
+    const state = await loadBatchState(engine.db, batchId)
+    const pace = await loadPace(engine.db, batchId, new Date(+now - PACE_WINDOW_MS))
     const throughput = throughputOf(pace, now)
     const { line, phases } = state
     const body = {
@@ -59,11 +59,11 @@ const summaryRoute = read({
       estimate: forecastEnd({
         batch: line,
         phases,
-        stepsPerMember: await stepsPerMember(door, state),
+        stepsPerMember: await stepsPerMember(engine, state),
         stepsPerMin: throughput.stepsPerMin,
         now,
       }),
-      undecided: await countHeld(door.db, { batchId }),
+      undecided: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.tag }
   },
@@ -80,8 +80,8 @@ function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
   return found
 }
 
-async function stepsPerMember(door: Door, { line }: BatchState) {
-  const runbook = await door.runbooks.get(door.db, line.runbookName, line.runbookVersion)
+async function stepsPerMember(engine: Engine, { line }: BatchState) {
+  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
   const byName = new Map(
     runbook.phases.map(({ name, steps }) => [name.toLowerCase(), steps.length]),
   )
@@ -90,22 +90,22 @@ async function stepsPerMember(door: Door, { line }: BatchState) {
 
 const failures = z
   .strictObject({
-    count: count.meta({ description: 'Steps that failed for good.' }),
+    count: wholeCount.meta({ description: 'Steps that failed for good.' }),
     isComplete: z.boolean().meta({
       description: `False when there are more than ${FAILURES_MAX} and the rest was left.`,
     }),
-    groupCount: count,
+    groupCount: wholeCount,
     groups: z
       .array(
         z.strictObject({
           pattern: z
             .string()
             .meta({ description: 'The message with ids, times, numbers and addresses left out.' }),
-          phaseName: maybeText,
+          phaseName: nullableText,
           stepName: z.string(),
-          count,
-          firstSeenAt: time,
-          lastSeenAt: time,
+          count: wholeCount,
+          firstSeenAt: dateTime,
+          lastSeenAt: dateTime,
           sample: z.strictObject({
             stepId: z.int(),
             memberId: z.int().nullable(),
@@ -128,7 +128,7 @@ const failuresRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: failures },
-  handle: async ({ door: { db }, services: { failureLook }, params: { batchId } }) => {
+  handle: async ({ engine: { db }, services: { failureLook }, params: { batchId } }) => {
     const { groups, ...rest } = await failureLook.groups(db, await loadBatchLine(db, batchId))
     return { status: 200, body: { ...rest, groups: [...groups] } }
   },
@@ -156,10 +156,10 @@ const stuck = z
           'poll_overdue',
         ]),
         because: z.string(),
-        count: count.meta({ description: 'Members, steps or changes that wait for it.' }),
+        count: wholeCount.meta({ description: 'Members, steps or changes that wait for it.' }),
         isCountExact,
-        since: maybeTime,
-        workerId: maybeText,
+        since: nullableDateTime,
+        workerId: nullableText,
         stepId: z.int().nullable().meta({ description: 'One of the steps, to look at.' }),
       }),
     ),
@@ -168,10 +168,10 @@ const stuck = z
         z.strictObject({
           workerId: z.string(),
           what: z.enum(['slot', 'job', 'retry', 'poll']),
-          count,
+          count: wholeCount,
           isCountExact,
-          since: time,
-          wakeAt: maybeTime,
+          since: dateTime,
+          wakeAt: nullableDateTime,
         }),
       )
       .meta({ description: 'What all open steps wait for, also where nothing is wrong.' }),
@@ -188,17 +188,17 @@ const stuckRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: stuck },
-  handle: async ({ door, params: { batchId }, now }) => {
-    const { line, phases } = await loadBatchState(door.db, batchId)
-    const waits = await listWaitGroups(door.db, batchId, now)
-    const { removal, move, join } = await countHeld(door.db, { batchId })
+  handle: async ({ engine, params: { batchId }, now }) => {
+    const { line, phases } = await loadBatchState(engine.db, batchId)
+    const waits = await listWaitGroups(engine.db, batchId, now)
+    const { removal, move, join } = await countReviews(engine.db, { batchId })
     const items = findStuck({
       batch: line,
       phases,
       waits,
-      workers: await listWorkerFacts(door.db, new Set(waits.map(({ workerId }) => workerId))),
+      workers: await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId))),
       undecided: removal + move + join,
-      maxOutstanding: door.maxOutstanding,
+      maxOutstanding: engine.maxOutstanding,
       now,
     })
     const waiting = waits.map(({ stepId: _, overdue: __, ...shown }) => shown)

@@ -2,21 +2,21 @@
 // empty by mistake; whoever is many is done in chunks, a transaction each, and the answer counts who was helped and who was not,
 // with the reasons. A dry run tells who is meant and tries the first chunk, so that its refusals are the real ones.
 import { z } from 'zod'
-import { type MemberFilter, selectMembers } from '../../db/view-members.ts'
-import type { Door } from '../../engine/door.ts'
+import { type MemberFilter, selectMembers } from '../../db/views/members.ts'
+import type { Engine } from '../../engine/engine.ts'
 import {
   type MembersOrder,
-  type Outcome,
+  type MembersOutcome,
   redoMembers,
   retryMembers,
   setMemberVariable,
-} from '../../engine/members.ts'
+} from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import type { MEMBER_STATUSES } from '../batch-shapes.ts'
 import { loadBatchState } from '../batch-state.ts'
-import { runOrTry } from '../dry-run.ts'
-import { type Ask, change, type Route } from '../route.ts'
-import { count, id, json, name, reason, searched } from '../shapes.ts'
+import { runOrDryRun } from '../dry-run.ts'
+import { change, type Route, type RouteRequest } from '../route.ts'
+import { id, json, nameText, reason, searched, wholeCount } from '../shapes.ts'
 import { requireTag } from '../state-tag.ts'
 
 /** As many as a batch can have. */
@@ -32,8 +32,8 @@ const selection = z
   .strictObject({
     all: z.literal(true).optional().meta({ description: 'Everybody the action is for.' }),
     ids: z.array(rowId).min(1).max(IDS_MAX).optional(),
-    failedPhase: name.optional(),
-    failedStep: name.optional(),
+    failedPhase: nameText.optional(),
+    failedStep: nameText.optional(),
     error: searched.optional().meta({ description: 'Part of the error message.' }),
   })
   .refine(
@@ -45,7 +45,7 @@ const selection = z
 
 const common = {
   select: selection,
-  expectedCount: count
+  expectedCount: wholeCount
     .optional()
     .meta({ description: 'How many the caller saw; anything else is refused.' }),
   reason,
@@ -56,15 +56,15 @@ const outcome = z
   .strictObject({
     batchId: z.int(),
     isDryRun: z.boolean(),
-    selectedCount: count,
+    selectedCount: wholeCount,
     selected: z
       .array(z.strictObject({ memberId: z.int(), memberKey: z.string() }))
       .meta({ description: `The first ${LISTED_MAX}.` }),
-    triedCount: count.meta({
+    triedCount: wholeCount.meta({
       description: `All of them; in a dry run the first ${MEMBERS_PER_CHUNK}.`,
     }),
-    doneCount: count,
-    refusedCount: count,
+    doneCount: wholeCount,
+    refusedCount: wholeCount,
     refused: z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
       .meta({ description: `The first ${LISTED_MAX}.` }),
@@ -72,30 +72,30 @@ const outcome = z
   .meta({ id: 'MembersOutcome' })
 
 type Common = z.output<z.ZodObject<typeof common>>
-type MembersAsk<Body> = Ask<z.output<typeof params>, unknown, Common & Body>
-type Run = (door: Door, order: MembersOrder) => Promise<Outcome>
+type MembersAsk<Body> = RouteRequest<z.output<typeof params>, unknown, Common & Body>
+type Run = (engine: Engine, order: MembersOrder) => Promise<MembersOutcome>
 
 /** Selects, then helps chunk by chunk. `fit` are the statuses that the action is for: the others are not meant by `all`. */
 async function forMembers<Body>(
-  { door, params: { batchId }, body, by, ifMatch, signal }: MembersAsk<Body>,
+  { engine, params: { batchId }, body, by, ifMatch, signal }: MembersAsk<Body>,
   fit: readonly (typeof MEMBER_STATUSES)[number][],
   run: Run,
 ) {
   const { select, expectedCount, reason: why, dryRun } = body
-  const { tag } = await loadBatchState(door.db, batchId)
+  const { tag } = await loadBatchState(engine.db, batchId)
   requireTag(ifMatch, tag, `Batch ${batchId}`)
   const { all: _, ...filter } = select
   const meant: MemberFilter = filter.ids ? filter : { ...filter, status: [...fit] }
-  const selected = await selectMembers(door.db, batchId, meant, SELECTED_MAX)
+  const selected = await selectMembers(engine.db, batchId, meant, SELECTED_MAX)
   requireExpected(selected, filter.ids, expectedCount, batchId)
   const toTry = dryRun ? selected.slice(0, MEMBERS_PER_CHUNK) : selected
   const order = { batchId, actor: by.name, reason: why }
-  const found: Outcome = { done: [], refused: [] }
+  const found: MembersOutcome = { done: [], refused: [] }
   let tried = 0
   // Whoever is left when the caller has gone or the process stops is told as not tried, here and in the audit.
   while (tried < toTry.length && !signal.aborted) {
     const memberIds = toTry.slice(tried, tried + MEMBERS_PER_CHUNK).map((one) => one.id)
-    const part = await runOrTry(door, dryRun, (inner) => run(inner, { ...order, memberIds }))
+    const part = await runOrDryRun(engine, dryRun, (inner) => run(inner, { ...order, memberIds }))
     found.done.push(...part.done)
     found.refused.push(...part.refused)
     tried += memberIds.length
@@ -157,10 +157,10 @@ const retryRoute = change({
   summary: 'Let failed members try again: from the step that failed, or from an earlier one',
   about: 'Current data and the active version are used. A step that was rolled back must be named.',
   action: 'members.retry',
-  body: z.strictObject({ ...common, fromStep: name.optional() }),
+  body: z.strictObject({ ...common, fromStep: nameText.optional() }),
   handle: (ask) =>
-    forMembers(ask, ['failed'], (door, order) =>
-      retryMembers(door, {
+    forMembers(ask, ['failed'], (engine, order) =>
+      retryMembers(engine, {
         ...order,
         ...(ask.body.fromStep !== undefined && { fromStepName: ask.body.fromStep }),
       }),
@@ -173,10 +173,10 @@ const redoRoute = change({
   operation: 'redoMembers',
   summary: 'Let members do a step and all later ones again',
   action: 'members.redo',
-  body: z.strictObject({ ...common, fromStep: name }),
+  body: z.strictObject({ ...common, fromStep: nameText }),
   handle: (ask) =>
-    forMembers(ask, ['active', 'failed'], (door, order) =>
-      redoMembers(door, { ...order, fromStepName: ask.body.fromStep }),
+    forMembers(ask, ['active', 'failed'], (engine, order) =>
+      redoMembers(engine, { ...order, fromStepName: ask.body.fromStep }),
     ),
 })
 
@@ -196,8 +196,8 @@ const variableRoute = change({
     value: json,
   }),
   handle: (ask) =>
-    forMembers(ask, ['active', 'failed'], (door, order) =>
-      setMemberVariable(door, { ...order, name: ask.body.name, value: ask.body.value }),
+    forMembers(ask, ['active', 'failed'], (engine, order) =>
+      setMemberVariable(engine, { ...order, name: ask.body.name, value: ask.body.value }),
     ),
 })
 

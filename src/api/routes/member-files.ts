@@ -5,18 +5,18 @@ import { findMembersByKey } from '../../db/batches.ts'
 import { type NewData, refreshMembers } from '../../db/membership.ts'
 import { findActiveRunbook } from '../../db/runbooks.ts'
 import { foldKey } from '../../domain/member-key.ts'
-import type { Runbook } from '../../domain/runbook.ts'
-import { addMembers, createBatch, hashOf } from '../../engine/create.ts'
-import type { Door } from '../../engine/door.ts'
-import { takeBackMembers } from '../../engine/members.ts'
-import type { Order } from '../../engine/operate.ts'
+import type { Runbook } from '../../domain/runbook/read.ts'
+import type { Order } from '../../engine/batch-actions.ts'
+import { addMembers, createBatch, dataHash } from '../../engine/create.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { readmitMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { runOrTry } from '../dry-run.ts'
+import { runOrDryRun } from '../dry-run.ts'
 import { type MemberFile, readMemberFile } from '../member-file.ts'
 import { change, type Route } from '../route.ts'
-import { count, id, name, reason, yesOrNo } from '../shapes.ts'
+import { id, nameText, reason, wholeCount, yesOrNo } from '../shapes.ts'
 import { type UploadedFile, uploaded } from '../upload.ts'
 import { requireRunbook } from './sources.ts'
 
@@ -27,7 +27,7 @@ const created = z
     batchId: z.int().nullable().meta({ description: 'Null in a dry run.' }),
     isDryRun: z.boolean(),
     batch: batch.nullable(),
-    memberCount: count,
+    memberCount: wholeCount,
     availablePhases: z.array(z.string()).meta({ description: 'In the order of their time.' }),
     warnings: z.array(z.string()),
   })
@@ -47,11 +47,11 @@ const createRoute = change({
   creates: true,
   errors: ['RUNBOOK_NOT_FOUND', 'MEMBER_ROWS_INVALID', 'MEMBER_ELSEWHERE'],
   query: z.strictObject({ dryRun: yesOrNo.default(false) }),
-  body: z.strictObject({ runbookName: name, file: uploaded, reason: reason.optional() }),
+  body: z.strictObject({ runbookName: nameText, file: uploaded, reason: reason.optional() }),
   answers: { 200: created, 201: created },
-  prepare: async ({ door, body }) =>
-    checkedFile(await requireRunbook(door, body.runbookName), body.file),
-  handle: async ({ door: outer, query: { dryRun }, body, by }, prepared) => {
+  prepare: async ({ engine, body }) =>
+    checkedFile(await requireRunbook(engine, body.runbookName), body.file),
+  handle: async ({ engine: outer, query: { dryRun }, body, by }, prepared) => {
     const { runbook, file } = await stillFits(
       prepared,
       await requireRunbook(outer, body.runbookName),
@@ -64,14 +64,14 @@ const createRoute = change({
         .map((phase) => phase.name),
       warnings: [...file.warnings],
     }
-    const { line, tag } = await runOrTry(outer, dryRun, async (door) => {
-      const { batchId } = await createBatch(door, {
+    const { line, tag } = await runOrDryRun(outer, dryRun, async (engine) => {
+      const { batchId } = await createBatch(engine, {
         runbookName: runbook.name,
         sourceTime: null,
         members: file,
         createdBy: by.name,
       })
-      return loadBatchState(door.db, batchId)
+      return loadBatchState(engine.db, batchId)
     })
     if (dryRun) {
       const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
@@ -112,9 +112,9 @@ const added = z
   .strictObject({
     batchId: z.int(),
     isDryRun: z.boolean(),
-    addedCount: count,
-    takenBackCount: count.meta({ description: 'Removed earlier, and active again.' }),
-    skippedCount: count,
+    addedCount: wholeCount,
+    takenBackCount: wholeCount.meta({ description: 'Removed earlier, and active again.' }),
+    skippedCount: wholeCount,
     skipped: z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
       .meta({ description: 'The first of them.' }),
@@ -139,18 +139,21 @@ const addRoute = change({
   query: z.strictObject({ dryRun: yesOrNo.default(false) }),
   body: z.strictObject({ file: uploaded, reason: reason.optional() }),
   answers: { 200: added, 201: added },
-  prepare: async ({ door, params: { batchId }, body }) =>
-    checkedFile(await runbookOf(door, (await loadBatchState(door.db, batchId)).line), body.file),
+  prepare: async ({ engine, params: { batchId }, body }) =>
+    checkedFile(
+      await runbookOf(engine, (await loadBatchState(engine.db, batchId)).line),
+      body.file,
+    ),
   handle: async (
-    { door: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch },
+    { engine: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch },
     prepared,
   ) => {
-    const { counts, skipped, warnings } = await runOrTry(outer, dryRun, async (door) => {
-      const { line } = await lockBatchState(door, batchId, ifMatch)
+    const { counts, skipped, warnings } = await runOrDryRun(outer, dryRun, async (engine) => {
+      const { line } = await lockBatchState(engine, batchId, ifMatch)
       requireManual(line)
-      const { file } = await stillFits(prepared, await runbookOf(door, line), body.file)
+      const { file } = await stillFits(prepared, await runbookOf(engine, line), body.file)
       const why = body.reason ?? 'added again from a member file'
-      const added = await addFile(door, { batchId, actor: by.name, reason: why }, file)
+      const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file)
       return { ...added, warnings: [...file.warnings] }
     })
     const after = { ...counts, file: body.file.sha256 }
@@ -169,12 +172,12 @@ const addRoute = change({
 })
 
 /** Those who are new join, those who were removed come back with what the file says of them now. */
-async function addFile(door: Door, order: Order, file: MemberFile) {
+async function addFile(engine: Engine, order: Order, file: MemberFile) {
   const { batchId, actor } = order
-  const { known, removed, skipped } = await sortOut(door, batchId, file)
-  await addMembers(door, batchId, file, actor)
+  const { known, removed, skipped } = await sortOut(engine, batchId, file)
+  await addMembers(engine, batchId, file, actor)
   const back = { ...order, memberIds: removed, event: 'readd' } as const
-  const { done, refused } = await takeBackMembers(door, back)
+  const { done, refused } = await readmitMembers(engine, back)
   skipped.push(...refused)
   const counts = {
     addedCount: file.length - known,
@@ -185,9 +188,9 @@ async function addFile(door: Door, order: Order, file: MemberFile) {
 }
 
 /** Whoever joins gets the steps of the active version, so its columns are the ones that are needed. */
-async function runbookOf(door: Door, { runbookName, runbookVersion }: BatchState['line']) {
-  const active = await findActiveRunbook(door.db, runbookName)
-  return door.runbooks.get(door.db, runbookName, active?.version ?? runbookVersion)
+async function runbookOf(engine: Engine, { runbookName, runbookVersion }: BatchState['line']) {
+  const active = await findActiveRunbook(engine.db, runbookName)
+  return engine.runbooks.get(engine.db, runbookName, active?.version ?? runbookVersion)
 }
 
 interface SortedOut {
@@ -198,7 +201,7 @@ interface SortedOut {
   readonly skipped: { memberId: number; reason: string }[]
 }
 
-async function sortOut({ db }: Door, batchId: number, file: MemberFile): Promise<SortedOut> {
+async function sortOut({ db }: Engine, batchId: number, file: MemberFile): Promise<SortedOut> {
   const removed: number[] = []
   const skipped: SortedOut['skipped'] = []
   for await (const page of file.pages()) {
@@ -214,7 +217,7 @@ async function sortOut({ db }: Door, batchId: number, file: MemberFile): Promise
       removed.push(memberId)
       const given = byKey.get(foldKey(key))!
       const data = JSON.stringify(given.data)
-      fresh.push({ memberId, key: given.key, data, hash: hashOf(given.data) })
+      fresh.push({ memberId, key: given.key, data, hash: dataHash(given.data) })
     }
     if (fresh.length > 0) await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
   }

@@ -1,7 +1,7 @@
 // Members of a batch: list them, remove one. How they come by file is member-files.ts.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
-import type { BatchLine } from '../../db/view-batches.ts'
+import type { BatchLine } from '../../db/views/batches.ts'
 import {
   findMemberState,
   findMembers,
@@ -11,24 +11,24 @@ import {
   type MemberLine,
   type MemberPage,
   type MemberState,
-} from '../../db/view-members.ts'
-import { removeMembers } from '../../engine/members.ts'
+} from '../../db/views/members.ts'
+import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { MEMBER_STATUSES } from '../batch-shapes.ts'
 import { loadBatchLine, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { change, type Route, read, type Services } from '../route.ts'
 import {
+  commaSeparated,
+  dateTime,
   id,
-  listOf,
-  maybeText,
-  maybeTime,
-  name,
+  nameText,
+  nullableDateTime,
+  nullableText,
   pageOf,
   paging,
   reason,
   searched,
-  time,
 } from '../shapes.ts'
 import { requireTag, tagOf } from '../state-tag.ts'
 
@@ -42,10 +42,12 @@ const memberLine = z
     memberKey: z.string(),
     status: z.enum(MEMBER_STATUSES),
     isActive: z.boolean(),
-    joinedAt: time,
-    leftAt: maybeTime,
-    failedAt: maybeTime,
-    removedBy: maybeText.meta({ description: '`source` when the data source dropped the member.' }),
+    joinedAt: dateTime,
+    leftAt: nullableDateTime,
+    failedAt: nullableDateTime,
+    removedBy: nullableText.meta({
+      description: '`source` when the data source dropped the member.',
+    }),
     movedToBatchId: z.int().nullable(),
     failure: z
       .strictObject({
@@ -53,7 +55,7 @@ const memberLine = z
         phaseName: z.string(),
         stepName: z.string(),
         status: z.string(),
-        error: maybeText,
+        error: nullableText,
       })
       .nullable()
       .meta({ description: 'The step that went wrong, of a member who is not active.' }),
@@ -94,16 +96,16 @@ const listRoute = read({
   params,
   query: z.strictObject({
     ...paging,
-    status: listOf(MEMBER_STATUSES).optional(),
+    status: commaSeparated(MEMBER_STATUSES).optional(),
     key: searched.optional().meta({ description: 'How the key begins.' }),
     search: searched.optional().meta({ description: 'Part of the key.' }),
-    failedPhase: name.optional(),
-    failedStep: name.optional(),
+    failedPhase: nameText.optional(),
+    failedStep: nameText.optional(),
     error: searched.optional().meta({ description: 'Part of the error message.' }),
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
-  handle: async ({ door: { db }, services, params: { batchId }, query }) => {
+  handle: async ({ engine: { db }, services, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
     const line = await loadBatchLine(db, batchId)
     const page = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
@@ -213,16 +215,16 @@ const removeRoute = change({
       .strictObject({ batchId: z.int(), memberId: z.int(), status: z.enum(MEMBER_STATUSES) })
       .meta({ id: 'RemovedMember' }),
   },
-  handle: async ({ door, params: { batchId, memberId }, query, by, ifMatch }) => {
-    await lockBatchState(door, batchId, null)
-    const before = await findMemberState(door.db, batchId, memberId)
+  handle: async ({ engine, params: { batchId, memberId }, query, by, ifMatch }) => {
+    await lockBatchState(engine, batchId, null)
+    const before = await findMemberState(engine.db, batchId, memberId)
     if (!before) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
     requireTag(ifMatch, tagOfMember(before), `Member ${memberId}`)
     const why = query.reason ?? 'removed by an operator'
     const order = { batchId, memberIds: [memberId], actor: by.name, reason: why }
-    const { refused } = await removeMembers(door, order)
+    const { refused } = await removeMembers(engine, order)
     if (refused[0]) throw new MatoolkitError('REFUSED', { reason: `${refused[0].reason}.` })
-    const after = (await findMemberState(door.db, batchId, memberId))!
+    const after = (await findMemberState(engine.db, batchId, memberId))!
     return {
       status: 200,
       body: { batchId, memberId, status: after.status },

@@ -1,16 +1,16 @@
 // Who will get what, and when: the plan of a published runbook or of a text that is not published, for a batch that is there, for
 // a person that the caller makes up, or for the sample of the template. Nothing is done.
 import { z } from 'zod'
-import { findBatchOutputs, listPeople } from '../../db/view-plan.ts'
+import { findBatchOutputs, listPeople } from '../../db/views/plan.ts'
 import { templateOf } from '../../domain/member-columns.ts'
 import { type Person, planRun } from '../../domain/run-plan.ts'
-import type { Runbook } from '../../domain/runbook.ts'
-import type { Door } from '../../engine/door.ts'
+import type { Runbook } from '../../domain/runbook/read.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
 import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { count, instant, json, maybeText, maybeTime, name } from '../shapes.ts'
+import { instant, json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { requireNamed, requireRunbook } from './sources.ts'
 
 const EXAMPLES_MAX = 3
@@ -19,14 +19,14 @@ const COLUMNS_MAX = 500
 const step = z.strictObject({
   name: z.string(),
   workerId: z.string(),
-  timeoutSec: count,
-  maxRetries: count,
+  timeoutSec: wholeCount,
+  maxRetries: wholeCount,
   isPolled: z.boolean(),
-  onFailure: maybeText,
+  onFailure: nullableText,
   puts: z.array(z.string()).meta({ description: 'Variables that later steps can use.' }),
   examples: z.array(
     z.strictObject({
-      memberKey: maybeText,
+      memberKey: nullableText,
       functionName: z.string(),
       params: json,
       missing: z
@@ -39,15 +39,15 @@ const step = z.strictObject({
 const plan = z
   .strictObject({
     runbookName: z.string(),
-    startTime: maybeTime,
+    startTime: nullableDateTime,
     batchId: z.int().nullable(),
-    memberCount: count.nullable().meta({ description: 'Active members of the batch.' }),
+    memberCount: wholeCount.nullable().meta({ description: 'Active members of the batch.' }),
     init: z.array(step),
     phases: z.array(
       z.strictObject({
         name: z.string(),
         offsetMinutes: z.int(),
-        dueAt: maybeTime,
+        dueAt: nullableDateTime,
         isOverdue: z.boolean().meta({ description: 'It would begin at once.' }),
         steps: z.array(step),
       }),
@@ -82,15 +82,15 @@ const planRoute = read({
   isPersonal: true,
   takes: 'json',
   errors: ['RUNBOOK_NOT_FOUND', 'RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS', 'BATCH_NOT_FOUND'],
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: nameText }),
   body: asked,
   answers: { 200: plan },
-  handle: async ({ door, params, body, now }) => {
+  handle: async ({ engine, params, body, now }) => {
     const runbook =
       body.yamlContent === undefined
-        ? await requireRunbook(door, params.name)
+        ? await requireRunbook(engine, params.name)
         : requireNamed(requireValid(body.yamlContent), params.name)
-    const whom = await peopleOf(door, runbook, body)
+    const whom = await peopleOf(engine, runbook, body)
     const startTime = body.startTime ?? whom.startTime
     const made = planRun({ runbook, now, ...whom, startTime })
     const about = { batchId: whom.batchId, memberCount: whom.memberCount }
@@ -102,7 +102,7 @@ const planRoute = read({
 })
 
 async function peopleOf(
-  { db }: Door,
+  { db }: Engine,
   runbook: Runbook,
   { batchId, member }: z.output<typeof asked>,
 ) {

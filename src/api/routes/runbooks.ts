@@ -7,24 +7,24 @@ import {
   listRunbooks,
   listVersions,
   type RunbookLine,
-} from '../../db/view-runbooks.ts'
+} from '../../db/views/runbooks.ts'
 import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
-import { fault } from '../problem.ts'
-import { type Ask, change, type Route, read } from '../route.ts'
+import { faultSchema } from '../problem.ts'
+import { change, type Route, type RouteRequest, read } from '../route.ts'
 import { faultOf, requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
-  count,
-  maybeText,
-  maybeTime,
-  name,
+  dateTime,
+  nameText,
+  nullableDateTime,
+  nullableText,
   pageOf,
   paging,
   reason,
   searched,
-  time,
   version,
+  wholeCount,
   yesOrNo,
 } from '../shapes.ts'
 import { requireTag, tagOf } from '../state-tag.ts'
@@ -37,19 +37,23 @@ const runbookShape = {
   isActive: z.boolean(),
   overdueBehavior: z.enum(['ignore', 'rerun']),
   rerunInit: z.boolean(),
-  publishedAt: time,
+  publishedAt: dateTime,
   publishedBy: z.string(),
-  lastError: maybeText.meta({ description: 'Why the last tick failed; null after a good one.' }),
-  lastErrorAt: maybeTime,
+  lastError: nullableText.meta({ description: 'Why the last tick failed; null after a good one.' }),
+  lastErrorAt: nullableDateTime,
 }
 const runbookLine = z
-  .strictObject({ ...runbookShape, isAutomationEnabled: z.boolean(), unfinishedBatches: count })
+  .strictObject({
+    ...runbookShape,
+    isAutomationEnabled: z.boolean(),
+    unfinishedBatches: wholeCount,
+  })
   .meta({ id: 'RunbookLine' })
 const runbookText = z
   .strictObject({
     ...runbookShape,
     isAutomationEnabled: z.boolean(),
-    unfinishedBatches: count,
+    unfinishedBatches: wholeCount,
     yamlContent: z.string(),
   })
   .meta({ id: 'Runbook' })
@@ -73,7 +77,7 @@ const listRoute = read({
       .meta({ description: 'Also names without an active version, by their newest.' }),
   }),
   answers: { 200: pageOf('runbooks', runbookLine) },
-  handle: async ({ door: { db }, query: { limit, cursor, ...filter } }) => {
+  handle: async ({ engine: { db }, query: { limit, cursor, ...filter } }) => {
     const after = readCursor('name', cursor)?.value ?? null
     const found = await listRunbooks(db, filter, after, limit + 1)
     const at = (line: RunbookLine) => ({ value: line.name.toLowerCase(), id: line.id })
@@ -91,9 +95,9 @@ const getRoute = read({
   summary: 'The active version of a runbook, with its text',
   rule: 'reader',
   errors: ['RUNBOOK_NOT_FOUND'],
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: nameText }),
   answers: { 200: runbookText },
-  handle: async ({ door: { db }, params }) => {
+  handle: async ({ engine: { db }, params }) => {
     const found = await findRunbookLine(db, params.name, null)
     if (!found) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: params.name })
     return { status: 200, body: found, etag: tagOfRunbook(found) }
@@ -108,10 +112,10 @@ const versionsRoute = read({
   summary: 'All versions of a runbook, newest first',
   rule: 'reader',
   errors: ['RUNBOOK_UNKNOWN', 'CURSOR_INVALID'],
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: nameText }),
   query: z.strictObject(paging),
   answers: { 200: pageOf('versions', versionLine) },
-  handle: async ({ door: { db }, params, query: { limit, cursor } }) => {
+  handle: async ({ engine: { db }, params, query: { limit, cursor } }) => {
     const before = readCursor('version', cursor)?.id ?? null
     const found = await listVersions(db, params.name, before, limit + 1)
     const [newest] = before === null ? found : await listVersions(db, params.name, null, 1)
@@ -141,9 +145,9 @@ const versionRoute = read({
   summary: 'One version of a runbook, with its text',
   rule: 'reader',
   errors: ['RUNBOOK_UNKNOWN', 'RUNBOOK_VERSION_NOT_FOUND'],
-  params: z.strictObject({ name, version }),
+  params: z.strictObject({ name: nameText, version }),
   answers: { 200: runbookText },
-  handle: async ({ door: { db }, params }) => {
+  handle: async ({ engine: { db }, params }) => {
     await requireVersion(db, params.name, params.version)
     const found = (await findRunbookLine(db, params.name, params.version))!
     return { status: 200, body: found, etag: tagOfRunbook(found) }
@@ -154,10 +158,10 @@ const fate = z.enum(['pending', 'skipped', 'carried_over', 'rerun', 'dropped'])
 const initFate = z.enum(['none', 'new', 'carried_over', 'rerun'])
 const impact = z
   .strictObject({
-    batches: count.meta({ description: 'Under way; `listed` has the first of them.' }),
-    membersActive: count,
-    phases: z.record(fate, count),
-    inits: z.record(initFate, count),
+    batches: wholeCount.meta({ description: 'Under way; `listed` has the first of them.' }),
+    membersActive: wholeCount,
+    phases: z.record(fate, wholeCount),
+    inits: z.record(initFate, wholeCount),
     listed: z.array(
       z.strictObject({
         batchId: z.int(),
@@ -165,23 +169,25 @@ const impact = z
         fromVersion: z.int(),
         isManual: z.boolean(),
         isHeld: z.boolean(),
-        membersActive: count,
+        membersActive: wholeCount,
         init: initFate,
         phases: z.array(
           z.strictObject({
             name: z.string(),
             fate,
-            from: maybeText,
-            dueAt: maybeTime,
+            from: nullableText,
+            dueAt: nullableDateTime,
             because: z.string(),
           }),
         ),
-        lacking: z.array(z.strictObject({ variable: z.string(), members: count })),
+        lacking: z.array(z.strictObject({ variable: z.string(), members: wholeCount })),
       }),
     ),
     skipped: z.strictObject({
-      total: count,
-      listed: z.array(z.strictObject({ batchId: z.int(), phase: z.string(), dueAt: maybeTime })),
+      total: wholeCount,
+      listed: z.array(
+        z.strictObject({ batchId: z.int(), phase: z.string(), dueAt: nullableDateTime }),
+      ),
     }),
     warnings: z.array(z.string()),
   })
@@ -194,13 +200,13 @@ const published = z
     version: z.int(),
     isNew: z.boolean().meta({ description: 'False when the active version is the very same.' }),
     isDryRun: z.boolean(),
-    warnings: z.array(fault),
+    warnings: z.array(faultSchema),
     impact,
   })
   .meta({ id: 'Published' })
 
 const publication = z.strictObject({
-  name: name.optional().meta({ description: 'When given it must be the name in the text.' }),
+  name: nameText.optional().meta({ description: 'When given it must be the name in the text.' }),
   yamlContent: z.string().max(YAML_CHARS_MAX),
   overdueBehavior: z.enum(['ignore', 'rerun']).default('ignore'),
   rerunInit: z.boolean().default(false),
@@ -225,17 +231,17 @@ const publishRoute = change({
   body: publication,
   answers: { 200: published, 201: published },
   handle: async (ask) => {
-    const { door, body, by } = ask
+    const { engine, body, by } = ask
     const runbookName = await requirePublishable(ask)
     const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body
-    const done = await publishRunbook(door, {
+    const done = await publishRunbook(engine, {
       yaml,
       publishedBy: by.name,
       overdueBehavior,
       rerunInit,
       dryRun,
     })
-    const row = dryRun ? null : await findRunbookLine(door.db, runbookName, done.version)
+    const row = dryRun ? null : await findRunbookLine(engine.db, runbookName, done.version)
     const isMade = done.isNew && !dryRun
     const said = {
       runbookId: row?.id ?? null,
@@ -269,10 +275,10 @@ const publishRoute = change({
 
 /** The name in the text, if the text is valid and the caller saw what is there. */
 async function requirePublishable({
-  door: { db },
+  engine: { db },
   body,
   ifMatch,
-}: Ask<unknown, unknown, z.output<typeof publication>>): Promise<string> {
+}: RouteRequest<unknown, unknown, z.output<typeof publication>>): Promise<string> {
   const runbook = requireValid(body.yamlContent)
   if (body.name !== undefined) requireNamed(runbook, body.name)
   await db.transaction((tx) => lockRunbook(tx, runbook.name))
@@ -291,17 +297,17 @@ const deactivateRoute = change({
   action: 'runbook.deactivate',
   comparesState: true,
   errors: ['RUNBOOK_UNKNOWN', 'RUNBOOK_VERSION_NOT_FOUND', 'REFUSED'],
-  params: z.strictObject({ name, version }),
+  params: z.strictObject({ name: nameText, version }),
   query: z.strictObject({ reason: reason.optional() }),
   answers: {
     200: z
       .strictObject({ name: z.string(), version: z.int(), isActive: z.boolean() })
       .meta({ id: 'DeactivatedVersion' }),
   },
-  handle: async ({ door, params, query, by, ifMatch }) => {
-    const found = await requireVersion(door.db, params.name, params.version)
+  handle: async ({ engine, params, query, by, ifMatch }) => {
+    const found = await requireVersion(engine.db, params.name, params.version)
     requireTag(ifMatch, tagOf(found.version, found.isActive), `Runbook "${found.name}"`)
-    const { isChanged } = await deactivateRunbook(door, {
+    const { isChanged } = await deactivateRunbook(engine, {
       ...params,
       actor: by.name,
       reason: query.reason ?? 'no reason was given',

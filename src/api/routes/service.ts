@@ -1,16 +1,16 @@
 // The service itself: is it alive, is it ready, how do I sign in, who am I, what can it do, how busy is it.
 import { z } from 'zod'
 import { isSchemaCurrent } from '../../db/migrate.ts'
-import { isBusThere, loadWorkFigures } from '../../db/view-metrics.ts'
+import { isBusThere, loadWorkFigures } from '../../db/views/metrics.ts'
 import { ROLES_KNOWN } from '../actor.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
 import { type Meter, processLines, workLines } from '../metrics.ts'
-import { type JsonObject, openApiDocument } from '../openapi.ts'
+import { type OpenApiObject, openApiDocument } from '../openapi.ts'
 import { type Route, read, type Services } from '../route.ts'
-import { json, maybeText } from '../shapes.ts'
+import { json, nullableText } from '../shapes.ts'
 
 /** What the routes of the service know of the server around them. */
-export interface Surroundings {
+export interface ServiceContext {
   readonly meter: Meter
   readonly stopping: AbortSignal
   readonly signIn: SignInOffer
@@ -21,9 +21,11 @@ export interface Surroundings {
 const signInOffer = z
   .strictObject({
     mode: z.enum(['local', 'oidc']),
-    issuer: maybeText.meta({ description: 'Where clients get their tokens; null in local mode.' }),
-    clientId: maybeText,
-    scope: maybeText,
+    issuer: nullableText.meta({
+      description: 'Where clients get their tokens; null in local mode.',
+    }),
+    clientId: nullableText,
+    scope: nullableText,
   })
   .meta({ id: 'SignIn' })
 export type SignInOffer = z.input<typeof signInOffer>
@@ -34,7 +36,7 @@ const readiness = z
   .meta({ id: 'Readiness' })
 type Check = z.input<typeof checked>
 
-export function serviceRoutes(around: Surroundings): Route[] {
+export function serviceRoutes(around: ServiceContext): Route[] {
   const document = once(() => openApiDocument(around.routes()))
   const page = once(() => docsPage(document()))
   const about = [openApi(document), docs(page)]
@@ -62,7 +64,7 @@ const health = () =>
     handle: async () => ({ status: 200, body: { status: 'healthy' } }),
   })
 
-const ready = ({ stopping }: Surroundings) =>
+const ready = ({ stopping }: ServiceContext) =>
   read({
     method: 'GET',
     path: '/api/ready',
@@ -71,17 +73,17 @@ const ready = ({ stopping }: Surroundings) =>
     summary: 'Whether it can do its work: database, schema, bus, clock',
     rule: 'anonymous',
     answers: { 200: readiness, 503: readiness },
-    handle: async ({ door, services }) => {
+    handle: async ({ engine, services }) => {
       const checks = [
         {
           name: 'server',
           isOk: !stopping.aborted,
           about: stopping.aborted ? 'stopping' : 'running',
         },
-        await check('database', async () => (await door.db.query('select 1')).length === 1),
-        await check('schema', () => isSchemaCurrent(door.db)),
+        await check('database', async () => (await engine.db.query('select 1')).length === 1),
+        await check('schema', () => isSchemaCurrent(engine.db)),
         // The transport is the database; its tables are asked by themselves, because a broker may take their place.
-        await check('bus', () => isBusThere(door.db)),
+        await check('bus', () => isBusThere(engine.db)),
         clockCheck(services),
       ]
       const isReady = checks.every(({ isOk }) => isOk)
@@ -106,7 +108,7 @@ function clockCheck({ clockReport }: Services): Check {
   }
 }
 
-const signIn = (around: Surroundings) =>
+const signIn = (around: ServiceContext) =>
   read({
     method: 'GET',
     path: '/api/sign-in',
@@ -137,7 +139,7 @@ const me = () =>
     }),
   })
 
-const openApi = (document: () => JsonObject) =>
+const openApi = (document: () => OpenApiObject) =>
   read({
     method: 'GET',
     path: '/api/openapi.json',
@@ -166,7 +168,7 @@ const docs = (page: () => string) =>
     }),
   })
 
-const metrics = ({ meter }: Surroundings) =>
+const metrics = ({ meter }: ServiceContext) =>
   read({
     method: 'GET',
     path: '/metrics',
@@ -176,8 +178,8 @@ const metrics = ({ meter }: Surroundings) =>
     rule: 'reader',
     gives: 'text/plain; version=0.0.4; charset=utf-8',
     answers: { 200: z.string() },
-    handle: async ({ door }) => {
-      const work = workLines(await loadWorkFigures(door.db))
+    handle: async ({ engine }) => {
+      const work = workLines(await loadWorkFigures(engine.db))
       const lines = [
         ...meter.lines(),
         ...work,

@@ -3,34 +3,34 @@ import { z } from 'zod'
 import { csvLine } from '../../csv.ts'
 import { findActiveRunbook } from '../../db/runbooks.ts'
 import { templateOf } from '../../domain/member-columns.ts'
-import type { Runbook } from '../../domain/runbook.ts'
-import type { Door } from '../../engine/door.ts'
+import type { Runbook } from '../../domain/runbook/read.ts'
+import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { type Route, read } from '../route.ts'
 import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
-import { count, json, maybeText, maybeTime, name } from '../shapes.ts'
+import { json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
 /** The active version, read. */
-export async function requireRunbook(door: Door, runbookName: string): Promise<Runbook> {
-  const found = await findActiveRunbook(door.db, runbookName)
+export async function requireRunbook(engine: Engine, runbookName: string): Promise<Runbook> {
+  const found = await findActiveRunbook(engine.db, runbookName)
   if (!found) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: runbookName })
-  return door.runbooks.get(door.db, found.name, found.version)
+  return engine.runbooks.get(engine.db, found.name, found.version)
 }
 
 const some = <T extends z.ZodType>(one: T) =>
-  z.strictObject({ total: count, first: z.array(one) }).meta({ description: 'All counted.' })
+  z.strictObject({ total: wholeCount, first: z.array(one) }).meta({ description: 'All counted.' })
 const inBatch = { batchId: z.int(), key: z.string() }
 
 const nextTick = z
   .strictObject({
-    newBatches: some(z.strictObject({ time: z.string(), members: count, held: maybeText })),
+    newBatches: some(z.strictObject({ time: z.string(), members: wholeCount, held: nullableText })),
     joiners: some(z.strictObject(inBatch)),
     rejoiners: some(z.strictObject(inBatch)),
     moves: some(z.strictObject({ ...inBatch, toTime: z.string() })),
     leavers: some(z.strictObject(inBatch)),
-    missing: count.meta({ description: 'For the first time; next time they have left.' }),
-    refreshed: count,
-    held: some(
+    missing: wholeCount.meta({ description: 'For the first time; next time they have left.' }),
+    refreshed: wholeCount,
+    reviews: some(
       z.strictObject({
         kind: z.string(),
         cause: z.string(),
@@ -45,23 +45,23 @@ const nextTick = z
 
 const previewed = z
   .strictObject({
-    rowCount: count,
+    rowCount: wholeCount,
     columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
     sample: z.array(z.record(z.string(), json)).meta({ description: 'The first 100 rows.' }),
     batchGroups: z
-      .array(z.strictObject({ batchTime: maybeTime, memberCount: count }))
+      .array(z.strictObject({ batchTime: nullableDateTime, memberCount: wholeCount }))
       .meta({ description: 'By time. Without batch times there is one, without a time.' }),
-    groupCount: count,
+    groupCount: wholeCount,
     problems: z.array(
       z.strictObject({
         kind: z.string(),
-        key: maybeText,
-        column: maybeText,
+        key: nullableText,
+        column: nullableText,
         batchId: z.int().nullable(),
         reason: z.string(),
       }),
     ),
-    problemCount: count,
+    problemCount: wholeCount,
     durationMs: z.number(),
     nextTick,
   })
@@ -95,13 +95,13 @@ const previewRoute = read({
     'SOURCE_FILE_INVALID',
     'SOURCE_FILE_CHANGING',
   ],
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: nameText }),
   body: z.strictObject({ yamlContent: z.string().max(YAML_CHARS_MAX).optional() }),
   answers: { 200: previewed },
-  handle: async ({ door, params, body, services: { preview }, signal }) => {
+  handle: async ({ engine, params, body, services: { preview }, signal }) => {
     const runbook =
       body.yamlContent === undefined
-        ? await requireRunbook(door, params.name)
+        ? await requireRunbook(engine, params.name)
         : requireNamed(requireValid(body.yamlContent), params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
     return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
@@ -123,10 +123,10 @@ const templateRoute = read({
   rule: 'reader',
   gives: 'text/csv; charset=utf-8',
   errors: ['RUNBOOK_NOT_FOUND'],
-  params: z.strictObject({ name }),
+  params: z.strictObject({ name: nameText }),
   answers: { 200: z.string() },
-  handle: async ({ door, params }) => {
-    const runbook = await requireRunbook(door, params.name)
+  handle: async ({ engine, params }) => {
+    const runbook = await requireRunbook(engine, params.name)
     const { header, sample } = templateOf(runbook)
     return {
       status: 200,

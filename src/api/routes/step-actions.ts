@@ -2,14 +2,22 @@
 // that came too late. Each takes a reason, compares what the caller saw, and can be tried first.
 import { z } from 'zod'
 import { lockBatch } from '../../db/facts.ts'
-import { findStep, listAttempts, type StepDetail } from '../../db/view-steps.ts'
-import type { Door } from '../../engine/door.ts'
-import { acceptLate, markStepDone, type StepOrder, skip } from '../../engine/members.ts'
+import { findStep, listAttempts, type StepDetail } from '../../db/views/steps.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { acceptLate, markStepDone, type StepOrder, skip } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { step } from '../batch-shapes.ts'
-import { runOrTry } from '../dry-run.ts'
-import { type Ask, change, type Route, read } from '../route.ts'
-import { count, id, json, maybeText, maybeTime, reason, time } from '../shapes.ts'
+import { runOrDryRun } from '../dry-run.ts'
+import { change, type Route, type RouteRequest, read } from '../route.ts'
+import {
+  dateTime,
+  id,
+  json,
+  nullableDateTime,
+  nullableText,
+  reason,
+  wholeCount,
+} from '../shapes.ts'
 import { requireTag, tagOf } from '../state-tag.ts'
 
 const ATTEMPTS_MAX = 500
@@ -21,14 +29,14 @@ export const attempt = z
   .strictObject({
     stepId: z.int(),
     jobId: z.string(),
-    attempt: count,
-    poll: count,
+    attempt: wholeCount,
+    poll: wholeCount,
     workerId: z.string(),
-    sentAt: time,
-    settledAt: time,
+    sentAt: dateTime,
+    settledAt: dateTime,
     outcome: z.string(),
     result: json,
-    error: maybeText,
+    error: nullableText,
     durationMs: z.int().nullable(),
   })
   .meta({ id: 'Attempt' })
@@ -40,14 +48,14 @@ const detail = z
     params: json,
     result: json,
     lateResult: json,
-    pollTimeoutAt: maybeTime,
+    pollTimeoutAt: nullableDateTime,
   })
   .meta({ id: 'StepDetail' })
 
 const tagOfStep = ({ id: stepId, status, attempt: n, hasLateResult }: StepDetail): string =>
   tagOf(stepId, status, n, hasLateResult)
 
-async function requireStep({ db }: Door, stepId: number): Promise<StepDetail> {
+async function requireStep({ db }: Engine, stepId: number): Promise<StepDetail> {
   const found = await findStep(db, stepId)
   if (!found) throw new MatoolkitError('STEP_NOT_FOUND', { stepId })
   return found
@@ -66,9 +74,9 @@ const getRoute = read({
   answers: {
     200: z.strictObject({ step: detail, attempts: z.array(attempt) }).meta({ id: 'StepPage' }),
   },
-  handle: async ({ door, params: { stepId } }) => {
-    const found = await requireStep(door, stepId)
-    const attempts = await listAttempts(door.db, [stepId], ATTEMPTS_MAX)
+  handle: async ({ engine, params: { stepId } }) => {
+    const found = await requireStep(engine, stepId)
+    const attempts = await listAttempts(engine.db, [stepId], ATTEMPTS_MAX)
     return { status: 200, body: { step: found, attempts }, etag: tagOfStep(found) }
   },
 })
@@ -91,23 +99,23 @@ const described = {
 
 async function decide<Body>(
   {
-    door: outer,
+    engine: outer,
     params: { stepId },
     body,
     by,
     ifMatch,
-  }: Ask<{ stepId: number }, unknown, Common & Body>,
-  run: (door: Door, order: StepOrder) => Promise<void>,
+  }: RouteRequest<{ stepId: number }, unknown, Common & Body>,
+  run: (engine: Engine, order: StepOrder) => Promise<void>,
 ) {
   const { reason: why, dryRun } = body
-  const { before, after } = await runOrTry(outer, dryRun, async (door) => {
-    const { batchId } = await requireStep(door, stepId)
+  const { before, after } = await runOrDryRun(outer, dryRun, async (engine) => {
+    const { batchId } = await requireStep(engine, stepId)
     // With the batch locked nothing can move the step between this look and the change.
-    await door.db.transaction((tx) => lockBatch(tx, batchId))
-    const before = await requireStep(door, stepId)
+    await engine.db.transaction((tx) => lockBatch(tx, batchId))
+    const before = await requireStep(engine, stepId)
     requireTag(ifMatch, tagOfStep(before), `Step ${stepId}`)
-    await run(door, { stepId, actor: by.name, reason: why })
-    return { before, after: await requireStep(door, stepId) }
+    await run(engine, { stepId, actor: by.name, reason: why })
+    return { before, after: await requireStep(engine, stepId) }
   })
   const noted = {
     subject: `step ${stepId} of batch ${before.batchId}`,
@@ -147,7 +155,7 @@ const doneRoute = change({
       .default({}),
   }),
   handle: (ask) =>
-    decide(ask, (door, order) => markStepDone(door, { ...order, outputs: ask.body.outputs })),
+    decide(ask, (engine, order) => markStepDone(engine, { ...order, outputs: ask.body.outputs })),
 })
 
 const acceptRoute = change({

@@ -1,12 +1,12 @@
 // Steps of a batch: one list for all kinds, with the names of their phase and member. Totals come from the stored counters where
 // those say it; other filters are counted up to a limit.
 import { z } from 'zod'
-import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/view-steps.ts'
+import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
 import { STEP_KINDS, STEP_STATUSES, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { type Route, read } from '../route.ts'
-import { id, instant, listOf, name, pageOf, paging, searched } from '../shapes.ts'
+import { commaSeparated, id, instant, nameText, pageOf, paging, searched } from '../shapes.ts'
 
 const COUNT_MAX = 1_000
 
@@ -22,10 +22,10 @@ const listRoute = read({
   params: z.strictObject({ batchId: id }),
   query: z.strictObject({
     ...paging,
-    kind: listOf(STEP_KINDS).default(['phase']),
-    status: listOf(STEP_STATUSES).optional(),
-    phase: name.optional(),
-    step: name.optional(),
+    kind: commaSeparated(STEP_KINDS).default(['phase']),
+    status: commaSeparated(STEP_STATUSES).optional(),
+    phase: nameText.optional(),
+    step: nameText.optional(),
     worker: z.string().min(1).max(63).optional(),
     memberId: id.optional(),
     memberKey: z.string().min(1).max(512).optional().meta({ description: 'The whole key.' }),
@@ -35,7 +35,7 @@ const listRoute = read({
     sort: z.enum(STEP_SORTS).default('id'),
   }),
   answers: { 200: pageOf('steps', step) },
-  handle: async ({ door: { db }, params: { batchId }, query }) => {
+  handle: async ({ engine: { db }, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
     const state = await loadBatchState(db, batchId)
     const after = readCursor(sort, cursor)?.id ?? null

@@ -1,16 +1,25 @@
 // One member's whole story on one page: its data and outputs, every step with its attempts, every event. And the events of a
 // batch or of a member, page by page.
 import { z } from 'zod'
-import { countEvents, type EventLine, listEvents } from '../../db/view-events.ts'
-import { findMemberDetail } from '../../db/view-members.ts'
-import { listAttempts, listStepsOfMember } from '../../db/view-steps.ts'
+import { countEvents, type EventLine, listEvents } from '../../db/views/events.ts'
+import { findMemberDetail } from '../../db/views/members.ts'
+import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { MEMBER_STATUSES, step } from '../batch-shapes.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
-import { event, THINGS } from '../event-shape.ts'
+import { ENTITIES, event } from '../event-shape.ts'
 import { type Route, read } from '../route.ts'
-import { id, json, listOf, maybeText, maybeTime, pageOf, paging, time } from '../shapes.ts'
+import {
+  commaSeparated,
+  dateTime,
+  id,
+  json,
+  nullableDateTime,
+  nullableText,
+  pageOf,
+  paging,
+} from '../shapes.ts'
 import { attempt } from './step-actions.ts'
 
 const COUNT_MAX = 1_000
@@ -27,10 +36,10 @@ const story = z
       status: z.enum(MEMBER_STATUSES),
       data: z.record(z.string(), json).meta({ description: 'As the source has it.' }),
       outputs: z.record(z.string(), json).meta({ description: 'What its steps put out.' }),
-      joinedAt: time,
-      failedAt: maybeTime,
-      leftAt: maybeTime,
-      removedBy: maybeText,
+      joinedAt: dateTime,
+      failedAt: nullableDateTime,
+      leftAt: nullableDateTime,
+      removedBy: nullableText,
       movedToBatchId: z.int().nullable(),
     }),
     steps: z.array(step),
@@ -50,7 +59,7 @@ const storyRoute = read({
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),
   answers: { 200: story },
-  handle: async ({ door: { db }, params: { batchId, memberId } }) => {
+  handle: async ({ engine: { db }, params: { batchId, memberId } }) => {
     await loadBatchLine(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
     if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
@@ -76,11 +85,11 @@ const eventsRoute = read({
   query: z.strictObject({
     ...paging,
     memberId: id.optional(),
-    thing: listOf(THINGS).optional(),
+    thing: commaSeparated(ENTITIES).optional(),
     sort: z.enum(['newest', 'oldest']).default('newest'),
   }),
   answers: { 200: pageOf('events', event) },
-  handle: async ({ door: { db }, params: { batchId }, query }) => {
+  handle: async ({ engine: { db }, params: { batchId }, query }) => {
     const { limit, cursor, sort, memberId, thing } = query
     await loadBatchLine(db, batchId)
     const filter = { batchId, memberId, things: thing }

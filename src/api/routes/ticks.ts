@@ -4,10 +4,17 @@ import { listIssues } from '../../db/source-issues.ts'
 import { listTicks } from '../../db/ticks.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { type Route, read } from '../route.ts'
-import { count, maybeText, maybeTime, name, paging, time } from '../shapes.ts'
+import {
+  dateTime,
+  nameText,
+  nullableDateTime,
+  nullableText,
+  paging,
+  wholeCount,
+} from '../shapes.ts'
 import { requireRunbook } from './sources.ts'
 
-const params = z.strictObject({ name })
+const params = z.strictObject({ name: nameText })
 const SORT = 'id'
 const at = ({ id }: { readonly id: number }) => ({ value: null, id })
 
@@ -16,13 +23,15 @@ const tick = z
     id: z.int(),
     runbookVersion: z.int(),
     startedBy: z.string(),
-    startedAt: time,
-    endedAt: maybeTime,
+    startedAt: dateTime,
+    endedAt: nullableDateTime,
     outcome: z.enum(['running', 'good', 'failed', 'abandoned']),
     rowCount: z.int().nullable(),
     groupCount: z.int().nullable(),
-    counts: z.record(z.string(), count).meta({ description: 'What was done, by what it was.' }),
-    error: maybeText,
+    counts: z
+      .record(z.string(), wholeCount)
+      .meta({ description: 'What was done, by what it was.' }),
+    error: nullableText,
   })
   .meta({ id: 'Tick' })
 
@@ -41,10 +50,10 @@ const ticksRoute = read({
       .strictObject({ ticks: z.array(tick), next: z.string().nullable() })
       .meta({ id: 'Ticks' }),
   },
-  handle: async ({ door, params: p, query: { limit, cursor } }) => {
-    const runbook = await requireRunbook(door, p.name)
+  handle: async ({ engine, params: p, query: { limit, cursor } }) => {
+    const runbook = await requireRunbook(engine, p.name)
     const before = readCursor(SORT, cursor)?.id ?? null
-    const found = await listTicks(door.db, runbook.name, { limit: limit + 1, before })
+    const found = await listTicks(engine.db, runbook.name, { limit: limit + 1, before })
     const { rows, next } = pageFrom(found, limit, SORT, at)
     return { status: 200, body: { ticks: [...rows], next } }
   },
@@ -55,11 +64,11 @@ const issue = z
     id: z.int(),
     tickId: z.int(),
     kind: z.string(),
-    memberKey: maybeText,
-    column: maybeText,
+    memberKey: nullableText,
+    column: nullableText,
     batchId: z.int().nullable(),
     reason: z.string(),
-    foundAt: time,
+    foundAt: dateTime,
   })
   .meta({ id: 'SourceIssue' })
 
@@ -80,10 +89,10 @@ const issuesRoute = read({
       .strictObject({ issues: z.array(issue), next: z.string().nullable() })
       .meta({ id: 'SourceIssues' }),
   },
-  handle: async ({ door, params: p, query: { limit, cursor } }) => {
-    const runbook = await requireRunbook(door, p.name)
+  handle: async ({ engine, params: p, query: { limit, cursor } }) => {
+    const runbook = await requireRunbook(engine, p.name)
     const after = readCursor(SORT, cursor)?.id ?? 0
-    const found = await listIssues(door.db, runbook.name, { limit: limit + 1, after })
+    const found = await listIssues(engine.db, runbook.name, { limit: limit + 1, after })
     const { rows, next } = pageFrom(found, limit, SORT, at)
     const issues = rows.map(({ key, ...rest }) => ({ ...rest, memberKey: key }))
     return { status: 200, body: { issues, next } }

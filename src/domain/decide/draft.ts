@@ -3,23 +3,23 @@
 // with its because-sentence; the counters follow from the difference between what was loaded and what is there at the end.
 import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
 import type { Json } from '../json.ts'
+import type { Runbook } from '../runbook/read.ts'
 import {
   type BatchEvent,
   type BatchStatus,
+  type Entity,
   isFailed,
   type MemberEvent,
   type MemberStatus,
-  moved,
   type PhaseEvent,
   type PhaseStatus,
   type StepEvent,
   type StepStatus,
-  type Thing,
-} from '../moves.ts'
-import type { Runbook } from '../runbook.ts'
+  statusAfter,
+} from '../transitions.ts'
 
 export interface EventRecord {
-  readonly thing: Thing | 'worker' | 'runbook'
+  readonly thing: Entity | 'worker' | 'runbook'
   readonly event: string
   readonly from: string | null
   readonly to: string | null
@@ -98,10 +98,10 @@ export class Draft {
   /** Steps whose waiting changed; the database's row is replaced by `step.wait`. */
   readonly changedWaits = new Set<Step>()
   /** Steps that took the words of another version of the runbook. */
-  readonly changedPlans = new Set<Step>()
+  readonly changedDefinitions = new Set<Step>()
   isBatchChanged = false
   /** How many steps came to a failure or went from one. */
-  failureMoves = 0
+  failureChanges = 0
   /** Set by a hold: the jobs that no worker has taken are to be called back in this transaction. */
   wantsWithdrawal = false
 
@@ -242,16 +242,16 @@ export class Draft {
     return this.#phaseStatusLoaded.get(phase.id)!
   }
 
-  moveStep(step: Step, event: StepEvent, because: string, change: Partial<Step> = {}): void {
+  transitionStep(step: Step, event: StepEvent, because: string, change: Partial<Step> = {}): void {
     const from = step.status
     this.#touch(step)
     Object.assign(step, change)
-    step.status = moved('step', event, from) as StepStatus
-    if (isFailed(from) || isFailed(step.status)) this.failureMoves += 1
+    step.status = statusAfter('step', event, from) as StepStatus
+    if (isFailed(from) || isFailed(step.status)) this.failureChanges += 1
     this.#record('step', event, from, step.status, because, { step })
   }
 
-  moveMember(
+  transitionMember(
     member: Member,
     event: MemberEvent,
     because: string,
@@ -260,15 +260,20 @@ export class Draft {
     const from = member.status
     if (!this.#memberStatusLoaded.has(member)) this.#memberStatusLoaded.set(member, from)
     Object.assign(member, change)
-    member.status = moved('member', event, from) as MemberStatus
+    member.status = statusAfter('member', event, from) as MemberStatus
     this.changedMembers.add(member)
     this.#record('member', event, from, member.status, because, { memberId: member.id })
   }
 
-  movePhase(phase: Phase, event: PhaseEvent, because: string, change: Partial<Phase> = {}): void {
+  transitionPhase(
+    phase: Phase,
+    event: PhaseEvent,
+    because: string,
+    change: Partial<Phase> = {},
+  ): void {
     const from = phase.status
     Object.assign(phase, change)
-    phase.status = moved('phase', event, from) as PhaseStatus
+    phase.status = statusAfter('phase', event, from) as PhaseStatus
     this.changedPhases.add(phase)
     if (event === 'supersede') this.phases = [...this.phases]
     this.#record('phase', event, from, phase.status, because, { phaseId: phase.id })
@@ -277,17 +282,17 @@ export class Draft {
   /** A phase whose row this transaction has inserted: pending, or skipped because it is overdue. */
   addPhase(phase: Phase, because: string): void {
     const event = phase.skippedBecause === 'overdue' ? 'create_overdue' : 'create'
-    const status = moved('phase', event, 'none')
+    const status = statusAfter('phase', event, 'none')
     this.phases = [...this.phases, phase]
     this.#phaseById.set(phase.id, phase)
     this.#phaseStatusLoaded.set(phase.id, phase.status)
     this.#record('phase', event, 'none', status, because, { phaseId: phase.id })
   }
 
-  moveBatch(event: BatchEvent, because: string, change: Partial<Batch> = {}): void {
+  transitionBatch(event: BatchEvent, because: string, change: Partial<Batch> = {}): void {
     const from = this.batch.status
     this.changeBatch(change)
-    this.batch.status = moved('batch', event, from) as BatchStatus
+    this.batch.status = statusAfter('batch', event, from) as BatchStatus
     this.#record('batch', event, from, this.batch.status, because, {})
   }
 
@@ -357,7 +362,7 @@ export class Draft {
   }
 
   #record(
-    thing: Thing,
+    thing: Entity,
     event: string,
     from: string | null,
     to: string | null,

@@ -1,8 +1,8 @@
 // A step that has failed for good: what it means for its member, or for the batch.
 import { type Step, wasBegun } from '../facts.ts'
-import { isOpen } from '../moves.ts'
+import { isOpen } from '../transitions.ts'
+import { beginRollback, onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'
-import { beginRollback, endOfUndo } from './undo.ts'
 
 /** No retry is left, polling took too long, or the words could not be resolved. */
 export function failStep(
@@ -11,7 +11,7 @@ export function failStep(
   event: 'fail' | 'time_out' | 'unresolved',
   why: string,
 ): void {
-  draft.moveStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
+  draft.transitionStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
   // A step that no worker ever had has done nothing, so there is nothing to undo.
   switch (step.kind) {
     case 'phase':
@@ -25,7 +25,7 @@ export function failStep(
     case 'rollback':
     case 'removal':
       // A failed one does not stop the next.
-      endOfUndo(draft, step)
+      onCompensationEnd(draft, step)
   }
 }
 
@@ -33,11 +33,16 @@ function failMember(draft: Draft, step: Step): void {
   const member = draft.member(step.memberId!)
   if (member.status === 'active') {
     const phase = draft.phaseOf(step)!
-    draft.moveMember(member, 'fail', `step ${step.plan.stepName} of phase ${phase.name} failed`, {
-      failedAt: draft.now,
-    })
+    draft.transitionMember(
+      member,
+      'fail',
+      `step ${step.definition.stepName} of phase ${phase.name} failed`,
+      {
+        failedAt: draft.now,
+      },
+    )
   }
-  cancelOpenSteps(draft, member.id, `the member failed at step ${step.plan.stepName}`)
+  cancelOpenSteps(draft, member.id, `the member failed at step ${step.definition.stepName}`)
 }
 
 /** Cancels the member's open phase steps in all phases. A job that is out stays unsettled until it answers. */
@@ -48,12 +53,12 @@ export function cancelOpenSteps(draft: Draft, memberId: number, why: string): vo
 }
 
 export function cancelStep(draft: Draft, step: Step, why: string): void {
-  draft.moveStep(step, 'cancel', why, { completedAt: draft.now, retryAfter: null })
+  draft.transitionStep(step, 'cancel', why, { completedAt: draft.now, retryAfter: null })
   if (step.wait?.what !== 'job') draft.setWait(step, null)
 }
 
 function failInit(draft: Draft, step: Step): void {
-  const why = `init step ${step.plan.stepName} failed`
+  const why = `init step ${step.definition.stepName} failed`
   for (const other of draft.siblings(null, 'init')) {
     if (isOpen(other.status)) cancelStep(draft, other, why)
   }
@@ -63,8 +68,8 @@ function failInit(draft: Draft, step: Step): void {
   }
   for (const phase of draft.phases) {
     if (phase.status === 'pending') {
-      draft.movePhase(phase, 'cancel', why, { completedAt: draft.now })
+      draft.transitionPhase(phase, 'cancel', why, { completedAt: draft.now })
     }
   }
-  draft.moveBatch('fail', why, { endedAt: draft.now, failedInInit: true })
+  draft.transitionBatch('fail', why, { endedAt: draft.now, failedInInit: true })
 }

@@ -8,7 +8,7 @@ import {
   isPhaseEnded,
   type MemberStatus,
   type StepStatus,
-} from '../moves.ts'
+} from '../transitions.ts'
 import type { Draft } from './draft.ts'
 import { isEffective, isEmptied } from './next.ts'
 
@@ -16,7 +16,7 @@ import { isEffective, isEmptied } from './next.ts'
 const FUSE_MIN_FAILED = 10
 
 /** Brings the counters up to date with the rows. May be called again after more decisions. */
-export function count(draft: Draft): void {
+export function updateCounters(draft: Draft): void {
   for (const member of draft.changedMembers) {
     if (draft.memberStatusCounted(member) === member.status) continue
     const phaseIds = draft.siblings(member.id, 'phase').map((step) => step.phaseId!)
@@ -111,7 +111,7 @@ function countInPhase(draft: Draft, member: Member, phaseId: number): void {
 const openSteps = ({ steps }: Phase): number => steps.pending + steps.dispatched + steps.polling
 
 /** Opens phases that gained an open step, closes those that have none left, and the batch with them. Call after `count`. */
-export function close(draft: Draft): void {
+export function closeFinished(draft: Draft): void {
   for (const phase of draft.phases) {
     if (openSteps(phase) > 0)
       reopenPhase(draft, phase, `it has ${openSteps(phase)} open steps again`)
@@ -128,7 +128,7 @@ export function close(draft: Draft): void {
 
 function reopenPhase(draft: Draft, phase: Phase, why: string): void {
   if (phase.status !== 'completed' && phase.status !== 'failed' && !isEmptied(phase)) return
-  draft.movePhase(phase, 'reopen', why, {
+  draft.transitionPhase(phase, 'reopen', why, {
     completedAt: null,
     skippedBecause: null,
     dispatchedAt: phase.dispatchedAt ?? draft.now,
@@ -140,10 +140,10 @@ function closePhase(draft: Draft, phase: Phase): void {
   const { members } = phase
   const say = `${members.passed} of ${members.total} members passed, ${members.failed} failed here`
   const completedAt = draft.now
-  if (members.passed > 0) draft.movePhase(phase, 'complete', say, { completedAt })
-  else if (members.failed > 0) draft.movePhase(phase, 'fail', say, { completedAt })
+  if (members.passed > 0) draft.transitionPhase(phase, 'complete', say, { completedAt })
+  else if (members.failed > 0) draft.transitionPhase(phase, 'fail', say, { completedAt })
   else
-    draft.movePhase(phase, 'empty', 'nobody is left to do it', {
+    draft.transitionPhase(phase, 'empty', 'nobody is left to do it', {
       completedAt,
       skippedBecause: 'empty',
     })
@@ -152,7 +152,7 @@ function closePhase(draft: Draft, phase: Phase): void {
 function closeBatch(draft: Draft): void {
   const { batch, phases } = draft
   if (batch.status === 'init_dispatched' && batch.initOpen === 0) {
-    draft.moveBatch('activate', 'every init step is passed', { activatedAt: draft.now })
+    draft.transitionBatch('activate', 'every init step is passed', { activatedAt: draft.now })
   }
   const isOver =
     phases.every(({ status }) => isPhaseEnded(status)) &&
@@ -166,11 +166,11 @@ function closeBatch(draft: Draft): void {
   if (mayReopen && isWrong) {
     const why = isOver ? 'a phase did not fail after all' : 'it has open work again'
     // What a version means for batches under way was decided while this one was over: it takes the version and none of that.
-    draft.moveBatch('reopen', why, { endedAt: null, runbookVersion: batch.activeVersion })
+    draft.transitionBatch('reopen', why, { endedAt: null, runbookVersion: batch.activeVersion })
   }
   if (batch.status === 'active' && isOver) {
     const say = `every phase has ended: ${batch.membersActive} members through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
-    draft.moveBatch(isFailedBatch ? 'fail' : 'complete', say, { endedAt: draft.now })
+    draft.transitionBatch(isFailedBatch ? 'fail' : 'complete', say, { endedAt: draft.now })
   }
 }
 
@@ -183,13 +183,13 @@ export function checkFuse(draft: Draft): void {
     const failed = phase.members.failed - phase.fuseAcknowledged
     if (failed <= FUSE_MIN_FAILED || failed * 100 <= limit * phase.members.total) continue
     const reason = `${phase.members.failed} of ${phase.members.total} members failed in phase ${phase.name}: more than ${limit} %`
-    holdBatch(draft, 'fuse', reason)
+    setHold(draft, 'fuse', reason)
     return
   }
 }
 
 /** Nothing new is sent from here on. The jobs that no worker has taken are called back by the engine. */
-export function holdBatch(draft: Draft, by: string, reason: string): void {
+export function setHold(draft: Draft, by: string, reason: string): void {
   draft.changeBatch({ heldAt: draft.now, heldBy: by, heldReason: reason })
   draft.note('held', reason)
   draft.wantsWithdrawal = true

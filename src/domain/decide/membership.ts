@@ -1,11 +1,11 @@
 // Members leaving, coming back and moving to another batch.
 import { isUnsettled, type Member, wasBegun } from '../facts.ts'
-import { isOpen, isPassed } from '../moves.ts'
+import { isOpen, isPassed } from '../transitions.ts'
+import { beginRemoval } from './compensation.ts'
 import type { Draft } from './draft.ts'
 import { cancelOpenSteps } from './fail.ts'
-import { advanceMember, effectiveSteps } from './next.ts'
-import { takeUp } from './take-up.ts'
-import { beginRemoval } from './undo.ts'
+import { effectiveSteps, queueNextOfMember } from './next.ts'
+import { reopenStep } from './reopen-step.ts'
 
 /** What a decision says when it does not do what was asked: the reason, in a sentence. */
 export type Refusal = string | null
@@ -14,13 +14,13 @@ export type Refusal = string | null
 export function removeMember(draft: Draft, member: Member, by: string, why: string): Refusal {
   if (member.status === 'removed') return `member ${member.id} is removed already`
   cancelOpenSteps(draft, member.id, `the member was removed: ${why}`)
-  draft.moveMember(member, 'remove', why, {
+  draft.transitionMember(member, 'remove', why, {
     removedAt: draft.now,
     removedBy: by,
     removalNumber: member.removalNumber + 1,
   })
   beginRemoval(draft, member)
-  advanceMember(draft, member)
+  queueNextOfMember(draft, member)
   return null
 }
 
@@ -37,7 +37,7 @@ export function moveMemberOut(
   }
   const why = `the member moved to batch ${toBatchId}`
   cancelOpenSteps(draft, member.id, why)
-  draft.moveMember(member, 'move_out', why, {
+  draft.transitionMember(member, 'move_out', why, {
     removedAt: draft.now,
     removedBy: by,
     movedToBatchId: toBatchId,
@@ -46,7 +46,7 @@ export function moveMemberOut(
 }
 
 /** True when the member's last removal has steps that are not at their end. */
-export const isUndoOpen = (draft: Draft, member: Member): boolean =>
+export const isCompensationOpen = (draft: Draft, member: Member): boolean =>
   (draft.stepsOfMember.get(member.id) ?? []).some(
     (step) => (step.kind === 'rollback' || step.kind === 'removal') && isOpen(step.status),
   )
@@ -61,7 +61,7 @@ export const isCleanedUp = (draft: Draft, member: Member): boolean =>
  * Back in the batch. If a removal step was sent, what was done may be undone: all steps are done again and outputs forgotten;
  * else the member carries on where it was. Only a person takes back whom a person removed.
  */
-export function takeBack(
+export function readmitMember(
   draft: Draft,
   member: Member,
   event: 'rejoin' | 'readd',
@@ -73,12 +73,12 @@ export function takeBack(
   if (event === 'rejoin' && member.removedBy !== 'source') {
     return `member ${member.id} was removed by ${member.removedBy}; only a person can take it back`
   }
-  if (isUndoOpen(draft, member)) return `the removal of member ${member.id} has not ended`
+  if (isCompensationOpen(draft, member)) return `the removal of member ${member.id} has not ended`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
     return `member ${member.id} has a job that is not settled`
   }
   const wasUndone = isCleanedUp(draft, member)
-  draft.moveMember(
+  draft.transitionMember(
     member,
     event,
     wasUndone ? `${why}; starts over, removal steps were sent` : why,
@@ -91,8 +91,8 @@ export function takeBack(
     },
   )
   for (const step of effectiveSteps(draft, member.id)) {
-    if (wasUndone || !isPassed(step.status)) takeUp(draft, step, why)
+    if (wasUndone || !isPassed(step.status)) reopenStep(draft, step, why)
   }
-  advanceMember(draft, member)
+  queueNextOfMember(draft, member)
   return null
 }

@@ -8,7 +8,7 @@ import {
   type Step,
   type StepKind,
 } from '../facts.ts'
-import { isOpen, isPassed, isPhaseStarted } from '../moves.ts'
+import { isOpen, isPassed, isPhaseStarted } from '../transitions.ts'
 import type { Draft } from './draft.ts'
 
 /** Phases in the order of their time: the largest offset before the start first, then their place in the file. */
@@ -78,7 +78,8 @@ export function firstNotPassed(draft: Draft, memberId: number): Step | null {
 }
 
 const comesBefore = (a: Step, b: Step) =>
-  a.plan.stepIndex - b.plan.stepIndex < 0 || (a.plan.stepIndex === b.plan.stepIndex && a.id < b.id)
+  a.definition.stepIndex - b.definition.stepIndex < 0 ||
+  (a.definition.stepIndex === b.definition.stepIndex && a.id < b.id)
 
 /** The first step of the oldest undo sequence that has not ended. */
 function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
@@ -89,7 +90,7 @@ function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
     const order = first
       ? sequence(step) - sequence(first) ||
         (step.originAttempt ?? 0) - (first.originAttempt ?? 0) ||
-        step.plan.stepIndex - first.plan.stepIndex
+        step.definition.stepIndex - first.definition.stepIndex
       : -1
     if (order < 0) first = step
   }
@@ -143,12 +144,15 @@ export function nextOfBatch(draft: Draft): Step | null {
   if (draft.batch.status !== 'init_dispatched' && draft.batch.status !== 'active') return null
   // An init that is run again by a newer version goes after the one that runs. One that failed then lies between them, ended.
   const open = steps.filter((step) => step.kind === 'init' && isOpen(step.status))
-  open.sort((a, b) => a.plan.runbookVersion - b.plan.runbookVersion || (comesBefore(a, b) ? -1 : 1))
+  open.sort(
+    (a, b) =>
+      a.definition.runbookVersion - b.definition.runbookVersion || (comesBefore(a, b) ? -1 : 1),
+  )
   return open[0] ?? null
 }
 
 /** Puts what comes next in the queue for a slot, unless it waits for something already. */
-export function advanceMember(draft: Draft, member: Member): void {
+export function queueNextOfMember(draft: Draft, member: Member): void {
   const next = nextOfMember(draft, member)
   if (next) leaveQueue(draft, next)
   enterQueue(draft, next)
@@ -162,14 +166,14 @@ function leaveQueue(draft: Draft, next: Step): void {
   }
 }
 
-export function advanceBatch(draft: Draft): void {
+export function queueNextOfBatch(draft: Draft): void {
   enterQueue(draft, nextOfBatch(draft))
 }
 
 /** The owner of the step: its member, or the batch. */
-export function advanceAfter(draft: Draft, step: Step): void {
-  if (step.memberId === null) advanceBatch(draft)
-  else advanceMember(draft, draft.member(step.memberId))
+export function queueNextAfter(draft: Draft, step: Step): void {
+  if (step.memberId === null) queueNextOfBatch(draft)
+  else queueNextOfMember(draft, draft.member(step.memberId))
 }
 
 function enterQueue(draft: Draft, step: Step | null): void {

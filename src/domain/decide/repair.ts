@@ -2,18 +2,24 @@
 // Each reopens what it must (finish.ts does that) and refuses, with a sentence, while an undo or a job of the member is open.
 import { isUnsettled, type Member, type Step } from '../facts.ts'
 import type { Json } from '../json.ts'
-import { isFailed, isPassed } from '../moves.ts'
+import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
-import { isUndoOpen, type Refusal } from './membership.ts'
-import { advanceMember, effectiveSteps, firstNotPassed, isEffective, phaseOrder } from './next.ts'
+import { isCompensationOpen, type Refusal } from './membership.ts'
+import {
+  effectiveSteps,
+  firstNotPassed,
+  isEffective,
+  phaseOrder,
+  queueNextOfMember,
+} from './next.ts'
+import { reopenStep } from './reopen-step.ts'
 import { takeOutputs } from './settle.ts'
-import { takeUp } from './take-up.ts'
 
 function refusal(draft: Draft, member: Member): Refusal {
   if (draft.batch.status === 'cancelled')
     return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
-  if (isUndoOpen(draft, member))
+  if (isCompensationOpen(draft, member))
     return `member ${member.id} has a rollback or removal that has not ended`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
     return `member ${member.id} has a job out that is not settled`
@@ -27,7 +33,7 @@ function stepsInOrder(draft: Draft, member: Member): Step[] {
   return effectiveSteps(draft, member.id).sort(
     (a, b) =>
       rank.get(a.phaseId!)! - rank.get(b.phaseId!)! ||
-      a.plan.stepIndex - b.plan.stepIndex ||
+      a.definition.stepIndex - b.definition.stepIndex ||
       a.id - b.id,
   )
 }
@@ -49,7 +55,7 @@ export function retryMember(
   }
   if (!failed) return `member ${member.id} has no step that is not passed`
   if (fromStepId === undefined && failed.status === 'rolled_back') {
-    return `step ${failed.plan.stepName} of member ${member.id} was rolled back: name the step to start from`
+    return `step ${failed.definition.stepName} of member ${member.id} was rolled back: name the step to start from`
   }
   const from = fromStepId === undefined ? failed : draft.steps.get(fromStepId)
   return startFrom(draft, member, from, why)
@@ -70,29 +76,29 @@ function startFrom(draft: Draft, member: Member, from: Step | undefined, why: st
   if (start < 0) return `member ${member.id} has no such step to start from`
   const notPassed = ordered.findIndex((step) => !isPassed(step.status))
   if (notPassed >= 0 && notPassed < start) {
-    return `step ${from!.plan.stepName} comes after ${ordered[notPassed]!.plan.stepName}, which is not passed`
+    return `step ${from!.definition.stepName} comes after ${ordered[notPassed]!.definition.stepName}, which is not passed`
   }
   const polled = ordered.slice(start).find((step) => step.status === 'polling')
   if (polled) {
-    return `step ${polled.plan.stepName} of member ${member.id} is being polled; it can be done again when that has ended`
+    return `step ${polled.definition.stepName} of member ${member.id} is being polled; it can be done again when that has ended`
   }
   bringBack(draft, member, why)
   for (const step of ordered.slice(start)) {
     draft.setWait(step, null)
-    takeUp(draft, step, why)
+    reopenStep(draft, step, why)
   }
-  advanceMember(draft, member)
+  queueNextOfMember(draft, member)
   return null
 }
 
 function bringBack(draft: Draft, member: Member, why: string): void {
-  if (member.status === 'failed') draft.moveMember(member, 'retry', why, { failedAt: null })
+  if (member.status === 'failed') draft.transitionMember(member, 'retry', why, { failedAt: null })
 }
 
 /** The step need not be done: the member goes on after it. */
 export function skipStep(draft: Draft, step: Step, why: string): Refusal {
   return pass(draft, step, why, () => {
-    draft.moveStep(step, 'skip', why, { completedAt: draft.now, retryAfter: null })
+    draft.transitionStep(step, 'skip', why, { completedAt: draft.now, retryAfter: null })
   })
 }
 
@@ -104,7 +110,7 @@ export function markDone(
   outputs: Readonly<Record<string, Json>> = {},
 ): Refusal {
   return pass(draft, step, why, () => {
-    draft.moveStep(step, 'mark_done', why, {
+    draft.transitionStep(step, 'mark_done', why, {
       completedAt: draft.now,
       retryAfter: null,
       error: null,
@@ -121,7 +127,7 @@ export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal
     return `step ${step.id} was rolled back: what its late result says is undone`
   }
   return pass(draft, step, why, () => {
-    draft.moveStep(step, 'mark_done', `its late result was accepted: ${why}`, {
+    draft.transitionStep(step, 'mark_done', `its late result was accepted: ${why}`, {
       completedAt: draft.now,
       retryAfter: null,
       error: null,
@@ -141,19 +147,19 @@ function pass(draft: Draft, step: Step, why: string, move: () => void): Refusal 
   if (no) return no
   const isPending =
     step.status === 'pending' || step.status === 'cancelled' || isFailed(step.status)
-  if (!isPending) return `step ${step.plan.stepName} of member ${member.id} is ${step.status}`
+  if (!isPending) return `step ${step.definition.stepName} of member ${member.id} is ${step.status}`
   if (firstNotPassed(draft, member.id) !== step) {
-    return `step ${step.plan.stepName} is not the next step of member ${member.id}`
+    return `step ${step.definition.stepName} is not the next step of member ${member.id}`
   }
   draft.setWait(step, null)
   move()
   if (member.status === 'failed') {
     bringBack(draft, member, why)
     for (const later of stepsInOrder(draft, member)) {
-      if (!isPassed(later.status)) takeUp(draft, later, why)
+      if (!isPassed(later.status)) reopenStep(draft, later, why)
     }
   }
-  advanceMember(draft, member)
+  queueNextOfMember(draft, member)
   return null
 }
 

@@ -4,10 +4,10 @@ import type { Batch, Step, Variables } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
+import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
-import { advanceAfter } from './next.ts'
-import { definitionOf } from './plan.ts'
+import { queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
 /** How long after a job's deadline its silence is taken for a loss: the result may still be on its way. */
@@ -24,9 +24,9 @@ export function sendQueued(draft: Draft, room: Map<string, number>): void {
   )
   const ofBatch = namesOf(draft.batch)
   for (const step of queued) {
-    const left = room.get(step.plan.workerId) ?? 0
+    const left = room.get(step.definition.workerId) ?? 0
     if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
-    if (send(draft, step, ofBatch)) room.set(step.plan.workerId, left - 1)
+    if (send(draft, step, ofBatch)) room.set(step.definition.workerId, left - 1)
   }
 }
 
@@ -48,16 +48,16 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   if ('error' in words) {
     draft.setWait(step, null)
     failStep(draft, step, 'unresolved', words.error)
-    advanceAfter(draft, step)
+    queueNextAfter(draft, step)
     return false
   }
   const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
-  draft.moveStep(step, 'dispatch', becauseSent(draft, step), {
+  draft.transitionStep(step, 'dispatch', becauseSent(draft, step), {
     jobId,
     functionName: words.functionName,
     params: words.params,
     dispatchedAt: draft.now,
-    deadlineAt: draft.later(step.plan.timeoutSec),
+    deadlineAt: draft.later(step.definition.timeoutSec),
     retryAfter: null,
     error: null,
     pollCount: 0,
@@ -68,7 +68,7 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
 
 function becauseSent(draft: Draft, step: Step): string {
   const again = step.attempt > 0 ? `, attempt ${step.attempt + 1}` : ''
-  return `${placeOf(draft, step)}${again}, sent to ${step.plan.workerId}`
+  return `${placeOf(draft, step)}${again}, sent to ${step.definition.workerId}`
 }
 
 function placeOf(draft: Draft, step: Step): string {
@@ -91,15 +91,15 @@ function repoll(draft: Draft, step: Step): boolean {
   }
   const poll = step.pollCount + 1
   const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll })
-  draft.moveStep(
+  draft.transitionStep(
     step,
     'repoll',
-    `poll ${poll}: the interval of ${step.plan.pollIntervalSec} s is over`,
+    `poll ${poll}: the interval of ${step.definition.pollIntervalSec} s is over`,
     {
       jobId,
       pollCount: poll,
       lastPolledAt: draft.now,
-      deadlineAt: draft.later(step.plan.timeoutSec),
+      deadlineAt: draft.later(step.definition.timeoutSec),
     },
   )
   recordJob(draft, step, jobId)
@@ -111,7 +111,7 @@ function recordJob(draft: Draft, step: Step, jobId: string): void {
   draft.setWait(step, {
     what: 'job',
     since: draft.now,
-    wakeAt: draft.later(step.plan.timeoutSec + DEADLINE_GRACE_SEC),
+    wakeAt: draft.later(step.definition.timeoutSec + DEADLINE_GRACE_SEC),
     jobId,
   })
   draft.jobs.push({ jobId, step, functionName: step.functionName!, params: step.params, notAfter })
@@ -122,9 +122,11 @@ function resolve(
   step: Step,
   ofBatch: Variables,
 ): { functionName: string; params: Json } | { error: string } {
-  const definition = definitionOf(draft, step)
+  const definition = runbookStepOf(draft, step)
   if (!definition) {
-    return { error: `version ${step.plan.runbookVersion} has no step "${step.plan.stepName}"` }
+    return {
+      error: `version ${step.definition.runbookVersion} has no step "${step.definition.stepName}"`,
+    }
   }
   const scope = scopeFor(draft, step, ofBatch)
   const name = resolveTemplates(definition.function, scope)

@@ -2,11 +2,11 @@
 // A result whose job is not the one that is out is recorded and changes nothing.
 import type { Step } from '../facts.ts'
 import type { Json } from '../json.ts'
+import { onCompensationEnd } from './compensation.ts'
+import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
 import { failStep } from './fail.ts'
-import { advanceAfter } from './next.ts'
-import { definitionOf } from './plan.ts'
-import { endOfUndo } from './undo.ts'
+import { queueNextAfter } from './next.ts'
 
 const RETRY_JITTER = 0.1
 /** Doubling without a limit reaches a year after 19 retries of a minute; a step that still tries then is only forgotten. */
@@ -36,7 +36,7 @@ const isOut = ({ wait }: Step, jobId: string): boolean =>
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   if (!isOut(step, result.jobId)) return recordStray(draft, step, result)
   if (isForeign(step, result)) {
-    const because = `foreign: worker ${result.workerId} answered a job that was sent to ${step.plan.workerId}`
+    const because = `foreign: worker ${result.workerId} answered a job that was sent to ${step.definition.workerId}`
     return draft.note('stray_result', because, { step, jobId: result.jobId })
   }
   const failure = failureOf(step, result)
@@ -54,8 +54,8 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   succeed(draft, step, payload)
 }
 
-const isForeign = ({ plan }: Step, { workerId }: WorkerResult): boolean =>
-  Boolean(workerId) && workerId!.toLowerCase() !== plan.workerId.toLowerCase()
+const isForeign = ({ definition }: Step, { workerId }: WorkerResult): boolean =>
+  Boolean(workerId) && workerId!.toLowerCase() !== definition.workerId.toLowerCase()
 
 /** Null for a success; else why this result is a failure. */
 function failureOf(step: Step, result: WorkerResult): string | null {
@@ -64,7 +64,7 @@ function failureOf(step: Step, result: WorkerResult): string | null {
     const said = [message || 'the worker reported a failure without a message', type && `(${type})`]
     return shortened(said.filter(Boolean).join(' '))
   }
-  if (isIncomplete(result.result) && step.plan.pollIntervalSec === null) {
+  if (isIncomplete(result.result) && step.definition.pollIntervalSec === null) {
     return 'reported as not complete, and the step has no poll'
   }
   return null
@@ -101,7 +101,7 @@ export function settle(
     jobId: step.jobId!,
     attempt: step.attempt,
     poll: step.pollCount,
-    workerId: step.plan.workerId,
+    workerId: step.definition.workerId,
     sentAt: step.wait!.since,
     outcome,
     result,
@@ -114,19 +114,19 @@ export function settle(
 }
 
 function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
-  draft.moveStep(step, 'succeed', 'the worker reported success', {
+  draft.transitionStep(step, 'succeed', 'the worker reported success', {
     completedAt: draft.now,
     result: payload,
     error: null,
   })
   takeOutputs(draft, step, payload)
-  endOfUndo(draft, step)
-  advanceAfter(draft, step)
+  onCompensationEnd(draft, step)
+  queueNextAfter(draft, step)
 }
 
 /** Keeps what the step's output_params name. A field that is missing is told and does no harm. */
 export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined): void {
-  const wanted = Object.entries(definitionOf(draft, step)?.outputParams ?? {})
+  const wanted = Object.entries(runbookStepOf(draft, step)?.outputParams ?? {})
   if (wanted.length === 0) return
   const names = isObject(payload) ? Object.keys(payload) : []
   const found: Record<string, Json> = {}
@@ -145,8 +145,8 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
 
 function keepPolling(draft: Draft, step: Step): void {
   const startedAt = step.pollStartedAt ?? draft.now
-  const timeoutAt = step.pollTimeoutAt ?? draft.later(step.plan.pollTimeoutSec!)
-  draft.moveStep(step, 'incomplete', 'the worker reported that it is not complete yet', {
+  const timeoutAt = step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!)
+  draft.transitionStep(step, 'incomplete', 'the worker reported that it is not complete yet', {
     pollStartedAt: startedAt,
     pollTimeoutAt: timeoutAt,
     lastPolledAt: draft.now,
@@ -158,7 +158,7 @@ function keepPolling(draft: Draft, step: Step): void {
 function pollOn(draft: Draft, step: Step): void {
   const endsAt = pollEndsAt(draft, step)
   if (endsAt <= draft.now) return timeOut(draft, step)
-  const nextAt = draft.later(step.plan.pollIntervalSec!)
+  const nextAt = draft.later(step.definition.pollIntervalSec!)
   draft.setWait(step, {
     what: 'poll',
     since: draft.now,
@@ -176,18 +176,23 @@ function pollEndsAt({ batch, now }: Draft, { pollStartedAt, pollTimeoutAt }: Ste
 /** Polled for too long. Never retried: a retry would only make the configured time longer. */
 export function timeOut(draft: Draft, step: Step): void {
   draft.setWait(step, null)
-  failStep(draft, step, 'time_out', `not complete after ${step.plan.pollTimeoutSec} s of polling`)
-  advanceAfter(draft, step)
+  failStep(
+    draft,
+    step,
+    'time_out',
+    `not complete after ${step.definition.pollTimeoutSec} s of polling`,
+  )
+  queueNextAfter(draft, step)
 }
 
 /** A failure, a lost job or a dead letter: try again while retries are left. */
 function retryOrFail(draft: Draft, step: Step, why: string): void {
-  const { maxRetries } = step.plan
+  const { maxRetries } = step.definition
   if (step.retryCount < maxRetries) {
     const delaySec = retryDelaySec(draft, step)
     const at = draft.later(delaySec)
     const retry = step.retryCount + 1
-    draft.moveStep(
+    draft.transitionStep(
       step,
       'retry',
       `retry ${retry} of ${maxRetries} in ${Math.round(delaySec)} s: ${why}`,
@@ -202,12 +207,12 @@ function retryOrFail(draft: Draft, step: Step, why: string): void {
     return
   }
   failStep(draft, step, 'fail', why)
-  advanceAfter(draft, step)
+  queueNextAfter(draft, step)
 }
 
-function retryDelaySec(draft: Draft, { plan, retryCount }: Step): number {
-  const { retryIntervalSec: intervalSec, retryMaxIntervalSec } = plan
-  const grown = plan.retryBackoff === 'exponential' ? 2 ** Math.min(retryCount, 30) : 1
+function retryDelaySec(draft: Draft, { definition, retryCount }: Step): number {
+  const { retryIntervalSec: intervalSec, retryMaxIntervalSec } = definition
+  const grown = definition.retryBackoff === 'exponential' ? 2 ** Math.min(retryCount, 30) : 1
   const capped = Math.min(
     intervalSec * grown,
     retryMaxIntervalSec ?? Math.max(BACKOFF_MAX_SEC, intervalSec),
@@ -231,11 +236,11 @@ function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', wh
   settle(draft, step, outcome, { error: why })
   if (step.status === 'cancelled') {
     draft.note('settled', `${why}; the step was cancelled before`, { step })
-    return advanceAfter(draft, step)
+    return queueNextAfter(draft, step)
   }
   if (step.status === 'polling' && wasRepoll) {
     // A poll only asks: asking again costs no attempt.
-    draft.moveStep(step, 'lost', `${why}; polled again at the next interval`)
+    draft.transitionStep(step, 'lost', `${why}; polled again at the next interval`)
     return pollOn(draft, step)
   }
   retryOrFail(draft, step, why)
@@ -247,14 +252,14 @@ export function onWithdrawn(draft: Draft, step: Step, why: string): void {
   if (step.status === 'cancelled') {
     draft.note('settled', `the job was called back: ${why}`, { step })
   } else if (step.status === 'polling') {
-    draft.moveStep(step, 'lost', `the poll was called back: ${why}`)
+    draft.transitionStep(step, 'lost', `the poll was called back: ${why}`)
     pollOn(draft, step)
   } else {
-    draft.moveStep(step, 'withdraw', `the job was called back: ${why}`, {
+    draft.transitionStep(step, 'withdraw', `the job was called back: ${why}`, {
       attempt: step.attempt + 1,
     })
   }
-  advanceAfter(draft, step)
+  queueNextAfter(draft, step)
 }
 
 function settleCancelled(
@@ -274,7 +279,7 @@ function settleCancelled(
   if (isSuccess) draft.changeStep(step, { lateResult: payload ?? null })
   const said = isSuccess ? 'succeeded' : (failure ?? 'was not complete')
   draft.note('late_result', `after the step was cancelled the worker reported: ${said}`, { step })
-  advanceAfter(draft, step)
+  queueNextAfter(draft, step)
 }
 
 const ACCEPTS_LATE: ReadonlySet<Step['status']> = new Set(['failed', 'poll_timeout', 'cancelled'])

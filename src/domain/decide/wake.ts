@@ -1,7 +1,7 @@
 // A wait is over by the clock: a retry or a poll is due, polling took too long, or a job stayed silent past its deadline.
 import type { Step } from '../facts.ts'
 import type { Draft } from './draft.ts'
-import { advanceAfter, nextOfBatch, nextOfMember } from './next.ts'
+import { nextOfBatch, nextOfMember, queueNextAfter } from './next.ts'
 import { onOverdue, timeOut } from './settle.ts'
 
 /** Decided by the state of now, not by the clock alone: a wake that comes early, late or twice does nothing. */
@@ -28,5 +28,5 @@ function leaveUnlessNext(draft: Draft, step: Step): void {
     step.memberId === null ? nextOfBatch(draft) : nextOfMember(draft, draft.member(step.memberId))
   if (next === step) return
   draft.setWait(step, null)
-  advanceAfter(draft, step)
+  queueNextAfter(draft, step)
 }

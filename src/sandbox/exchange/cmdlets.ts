@@ -2,7 +2,7 @@
 // in docs/sandbox.md is made from this one. The answer of a cmdlet is paged, and its errors wrapped, as the REST endpoint of
 // Microsoft's PowerShell module does.
 import type { Json } from '../../domain/json.ts'
-import { type Answer, type Call, type JsonObject, ok } from '../call.ts'
+import { type JsonObject, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
 import * as migration from './migration.ts'
 import { Parameters, refuseParameter } from './parameters.ts'
@@ -14,7 +14,7 @@ export interface Cmdlet {
   /** Needs more than the Exchange Recipient Administrator. */
   readonly isAdministrators?: true
   readonly about: string
-  run(call: Call, parameters: Parameters): Output
+  run(call: SandboxCall, parameters: Parameters): Output
 }
 
 const FOUND = ['Identity', 'ResultSize']
@@ -164,11 +164,11 @@ const ROLES = ['Exchange Administrator', 'Global Administrator']
 const RECIPIENT_ROLE = 'Exchange Recipient Administrator'
 
 /** Bytes that are said to be gzip and are not: how Exchange answers to a cmdlet that it does not let the caller see. */
-const FORBIDDEN: Answer = { status: 403, headers: { 'content-encoding': 'gzip' } }
+const FORBIDDEN: SandboxResponse = { status: 403, headers: { 'content-encoding': 'gzip' } }
 
 const PAGE_MAX = 1_000
 
-export function invokeCommand(call: Call): Answer {
+export function invokeCommand(call: SandboxCall): SandboxResponse {
   const input = call.body.CmdletInput as JsonObject | undefined
   const asked = cmdletNameOf(call.body)
   const name = Object.keys(CMDLETS).find((one) => one.toLowerCase() === asked?.toLowerCase())
@@ -184,7 +184,7 @@ export function cmdletNameOf(body: JsonObject): string | null {
   return typeof name === 'string' ? name : null
 }
 
-function isAllowed({ application }: Call, { isAdministrators }: Cmdlet): boolean {
+function isAllowed({ application }: SandboxCall, { isAdministrators }: Cmdlet): boolean {
   const { roles, directoryRoles } = application
   if (roles !== null && !roles.includes('Exchange.ManageAsApp')) return false
   const fitting = isAdministrators ? ROLES : [...ROLES, RECIPIENT_ROLE]
@@ -192,7 +192,11 @@ function isAllowed({ application }: Call, { isAdministrators }: Cmdlet): boolean
 }
 
 /** The caller posts the same body to the next link. */
-function page(call: Call, items: readonly JsonObject[], warnings: readonly string[]): Answer {
+function page(
+  call: SandboxCall,
+  items: readonly JsonObject[],
+  warnings: readonly string[],
+): SandboxResponse {
   const { searchParams } = call.url
   const size = Math.min(
     Number(/odata\.maxpagesize=(\d+)/.exec(call.headers.prefer ?? '')?.[1] ?? PAGE_MAX),

@@ -1,6 +1,6 @@
 // Distribution lists and mail-enabled security groups, which only Exchange can change.
-import { isSame, primaryOf } from '../addresses.ts'
-import { type Call, did, type JsonObject } from '../call.ts'
+import { isSameAddress, primaryOf } from '../addresses.ts'
+import { did, type JsonObject, type SandboxCall } from '../call.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { Group } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
@@ -10,9 +10,9 @@ const LIST_KINDS: readonly Group['kind'][] = ['distribution', 'mailEnabledSecuri
 const RESULTS_DEFAULT = 1_000
 
 const isCalled = (group: Group, name: string): boolean =>
-  [group.id, group.displayName, group.mail ?? ''].some((one) => isSame(one, name))
+  [group.id, group.displayName, group.mail ?? ''].some((one) => isSameAddress(one, name))
 
-function listCalled(call: Call, identity: string): Group {
+function listCalled(call: SandboxCall, identity: string): Group {
   const list = call.tenant
     .groups()
     .find((group) => LIST_KINDS.includes(group.kind) && isCalled(group, identity))
@@ -30,7 +30,7 @@ const shownList = (group: Group): JsonObject => ({
     group.kind === 'distribution' ? 'MailUniversalDistributionGroup' : 'MailUniversalSecurityGroup',
 })
 
-export function getLists(call: Call, parameters: Parameters): Output {
+export function getLists(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.text('Identity')
   const lists =
     identity === null
@@ -39,7 +39,7 @@ export function getLists(call: Call, parameters: Parameters): Output {
   return { items: lists.map(shownList) }
 }
 
-export function getListMembers(call: Call, parameters: Parameters): Output {
+export function getListMembers(call: SandboxCall, parameters: Parameters): Output {
   const { members } = listCalled(call, parameters.required('Identity'))
   const items = members.flatMap((id): JsonObject[] => {
     const group = call.tenant.group(id)
@@ -65,10 +65,10 @@ export function getListMembers(call: Call, parameters: Parameters): Output {
     ]
   })
   const size = parameters.text('ResultSize') ?? String(RESULTS_DEFAULT)
-  return { items: isSame(size, 'Unlimited') ? items : items.slice(0, Number(size)) }
+  return { items: isSameAddress(size, 'Unlimited') ? items : items.slice(0, Number(size)) }
 }
 
-export function addListMember(call: Call, parameters: Parameters): Output {
+export function addListMember(call: SandboxCall, parameters: Parameters): Output {
   const list = listCalled(call, parameters.required('Identity'))
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
   if (list.members.includes(member.id))
@@ -82,7 +82,7 @@ export function addListMember(call: Call, parameters: Parameters): Output {
   return NOTHING
 }
 
-export function removeListMember(call: Call, parameters: Parameters): Output {
+export function removeListMember(call: SandboxCall, parameters: Parameters): Output {
   const list = listCalled(call, parameters.required('Identity'))
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
   const at = list.members.indexOf(member.id)

@@ -1,12 +1,12 @@
 // Migration batches and their users, as cmdlets see them. Two traps are kept: a batch checks little when it is made and its users
 // show later why they cannot move; and Get-MigrationUser gives everybody when it does not know the name.
 import { parse } from 'csv-parse/sync'
-import { isAddress, isSame } from '../addresses.ts'
-import { type Call, did, type JsonObject } from '../call.ts'
+import { isAddress, isSameAddress } from '../addresses.ts'
+import { did, type JsonObject, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
-import { batchStatus, startMoves } from '../moves.ts'
+import { batchStatus, startMoves } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
-import type { MigrationBatch, Move } from '../state.ts'
+import type { MailboxMove, MigrationBatch } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
 import { NOTHING, type Output } from './recipients.ts'
 
@@ -16,14 +16,14 @@ const BATCHES_MAX = 1_000
 const refused = (exception: string, message: string): CmdletRefusal =>
   new CmdletRefusal(400, `Microsoft.Exchange.Migration.${exception}`, message)
 
-function batchCalled(call: Call, parameters: Parameters): MigrationBatch {
+function batchCalled(call: SandboxCall, parameters: Parameters): MigrationBatch {
   const identity = parameters.required('Identity')
-  const batch = call.tenant.state.migrationBatches.find(({ name }) => isSame(name, identity))
+  const batch = call.tenant.state.migrationBatches.find(({ name }) => isSameAddress(name, identity))
   if (batch) return batch
   throw noObject(call, identity)
 }
 
-const count = (batch: MigrationBatch, ...statuses: readonly Move['status'][]): number =>
+const count = (batch: MigrationBatch, ...statuses: readonly MailboxMove['status'][]): number =>
   batch.moves.filter(({ status }) => statuses.includes(status)).length
 
 const shownBatch = (batch: MigrationBatch): JsonObject => ({
@@ -46,13 +46,13 @@ const shownBatch = (batch: MigrationBatch): JsonObject => ({
   StoppedCount: count(batch, 'Stopped'),
 })
 
-export function newBatch(call: Call, parameters: Parameters): Output {
+export function newBatch(call: SandboxCall, parameters: Parameters): Output {
   const { tenant, now } = call
   const { migrationBatches, migrationEndpoints } = tenant.state
   const name = parameters.required('Name')
   const endpoint = parameters.required('SourceEndpoint')
   const domain = parameters.required('TargetDeliveryDomain').toLowerCase()
-  if (migrationBatches.some((one) => isSame(one.name, name)))
+  if (migrationBatches.some((one) => isSameAddress(one.name, name)))
     throw refused(
       'MigrationBatchAlreadyExistsException',
       `A migration batch named "${name}" already exists.`,
@@ -62,7 +62,8 @@ export function newBatch(call: Call, parameters: Parameters): Output {
       'MaximumNumberOfBatchesReachedException',
       `There are ${BATCHES_MAX} migration batches already.`,
     )
-  if (!migrationEndpoints.some((one) => isSame(one.name, endpoint))) throw noObject(call, endpoint)
+  if (!migrationEndpoints.some((one) => isSameAddress(one.name, endpoint)))
+    throw noObject(call, endpoint)
   if (!tenant.hasDomain(domain))
     throw refused(
       'TargetDeliveryDomainNotAcceptedException',
@@ -102,7 +103,7 @@ export function newBatch(call: Call, parameters: Parameters): Output {
 }
 
 const holds = (batch: MigrationBatch, address: string): boolean =>
-  batch.moves.some((move) => isSame(move.address, address) && move.status !== 'Completed')
+  batch.moves.some((move) => isSameAddress(move.address, address) && move.status !== 'Completed')
 
 /** The column EmailAddress, each address once. */
 function addressesOf(csv: Buffer): string[] {
@@ -129,7 +130,7 @@ function addressesOf(csv: Buffer): string[] {
   return [...addresses.values()]
 }
 
-export function getBatches(call: Call, parameters: Parameters): Output {
+export function getBatches(call: SandboxCall, parameters: Parameters): Output {
   const batches =
     parameters.text('Identity') === null
       ? call.tenant.state.migrationBatches
@@ -137,14 +138,14 @@ export function getBatches(call: Call, parameters: Parameters): Output {
   return { items: batches.map(shownBatch) }
 }
 
-export function startBatch(call: Call, parameters: Parameters): Output {
+export function startBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = batchCalled(call, parameters)
   startMoves(call.world, call.tenant, batch, call.now)
   did(call, 'migration batch started', batch)
   return NOTHING
 }
 
-export function completeBatch(call: Call, parameters: Parameters): Output {
+export function completeBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = batchCalled(call, parameters)
   if (batch.startedAt === null || batch.stoppedAt !== null)
     throw refused(
@@ -158,7 +159,7 @@ export function completeBatch(call: Call, parameters: Parameters): Output {
   return NOTHING
 }
 
-export function stopBatch(call: Call, parameters: Parameters): Output {
+export function stopBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = batchCalled(call, parameters)
   if (batch.stoppedAt !== null) return NOTHING
   batch.stoppedAt = call.now.toISOString()
@@ -171,7 +172,7 @@ export function stopBatch(call: Call, parameters: Parameters): Output {
   return NOTHING
 }
 
-export function removeBatch(call: Call, parameters: Parameters): Output {
+export function removeBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = batchCalled(call, parameters)
   const { migrationBatches } = call.tenant.state
   if (count(batch, 'Syncing', 'Completing') > 0 && !parameters.flag('Force'))
@@ -184,20 +185,20 @@ export function removeBatch(call: Call, parameters: Parameters): Output {
   return NOTHING
 }
 
-export function getMigrationUsers(call: Call, parameters: Parameters): Output {
+export function getMigrationUsers(call: SandboxCall, parameters: Parameters): Output {
   const all = call.tenant.state.migrationBatches.flatMap((batch) =>
     batch.moves.map((move) => ({ batch, move })),
   )
   const identity = parameters.text('Identity')
-  const named = all.filter(({ move }) => isSame(move.address, identity ?? ''))
+  const named = all.filter(({ move }) => isSameAddress(move.address, identity ?? ''))
   const batchId = parameters.text('BatchId')
   const found = (named.length > 0 ? named : all).filter(
-    ({ batch }) => batchId === null || isSame(batch.name, batchId),
+    ({ batch }) => batchId === null || isSameAddress(batch.name, batchId),
   )
   return { items: found.map(({ batch, move }) => shownUser(batch, move)) }
 }
 
-const SUMMARY: Readonly<Record<Move['status'], string>> = {
+const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
   Syncing: 'Active',
   Synced: 'Synced',
   Completing: 'Active',
@@ -206,7 +207,7 @@ const SUMMARY: Readonly<Record<Move['status'], string>> = {
   Stopped: 'Stopped',
 }
 
-const shownUser = (batch: MigrationBatch, move: Move): JsonObject => ({
+const shownUser = (batch: MigrationBatch, move: MailboxMove): JsonObject => ({
   Identity: move.address,
   Guid: move.guid,
   MailboxEmailAddress: move.address,
@@ -217,10 +218,10 @@ const shownUser = (batch: MigrationBatch, move: Move): JsonObject => ({
   ErrorSummary: move.error,
 })
 
-export function getEndpoints(call: Call, parameters: Parameters): Output {
+export function getEndpoints(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.text('Identity')
   const found = call.tenant.state.migrationEndpoints.filter(
-    ({ name }) => identity === null || isSame(name, identity),
+    ({ name }) => identity === null || isSameAddress(name, identity),
   )
   if (identity !== null && found.length === 0) throw noObject(call, identity)
   return {
@@ -233,7 +234,7 @@ export function getEndpoints(call: Call, parameters: Parameters): Output {
   }
 }
 
-export function getAcceptedDomains(call: Call): Output {
+export function getAcceptedDomains(call: SandboxCall): Output {
   return {
     items: call.tenant.state.domains.map((domain, at) => ({
       Name: domain,
@@ -245,7 +246,7 @@ export function getAcceptedDomains(call: Call): Output {
   }
 }
 
-export function getOrganization(call: Call): Output {
+export function getOrganization(call: SandboxCall): Output {
   const { id, displayName } = call.tenant.state
   const Name = call.tenant.initialDomain
   return { items: [{ Name, DisplayName: displayName, ExternalDirectoryOrganizationId: id }] }

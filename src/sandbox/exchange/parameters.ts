@@ -2,7 +2,7 @@
 // parameter is refused as PowerShell refuses it, and so is a value that does not fit.
 import type { Json } from '../../domain/json.ts'
 import { isAddress, isProxy, proxyOf, withAddress, withoutAddress } from '../addresses.ts'
-import type { Call, JsonObject } from '../call.ts'
+import type { JsonObject, SandboxCall } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { CmdletRefusal } from '../refusal.ts'
 
@@ -120,7 +120,7 @@ const unfit = (name: string, value: Json): CmdletRefusal =>
   )
 
 /** What Exchange says of a name it does not know. */
-export const noObject = (call: Call, identity: string): CmdletRefusal =>
+export const noObject = (call: SandboxCall, identity: string): CmdletRefusal =>
   new CmdletRefusal(
     404,
     'Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException',

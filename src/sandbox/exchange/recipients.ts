@@ -5,15 +5,15 @@ import type { Json } from '../../domain/json.ts'
 import {
   bareOf,
   domainOf,
-  isSame,
+  isSameAddress,
   primaryOf,
   typeOf,
   withAddress,
   withoutAddress,
 } from '../addresses.ts'
-import { type Call, didTo, type JsonObject, settleMail } from '../call.ts'
+import { didTo, type JsonObject, type SandboxCall, settleMail } from '../call.ts'
 import { NO_GUID } from '../identity.ts'
-import { CmdletRefusal, Refusal } from '../refusal.ts'
+import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
 import type { Recipient, User } from '../state.ts'
 import { isVisible, recipientGuidOf } from '../tenant.ts'
 import { noObject, type Parameters } from './parameters.ts'
@@ -33,7 +33,7 @@ const isRecipient = (user: User, now: Date, kinds: readonly Kind[]): user is Rec
   user.recipient !== null && isVisible(user.recipient, now) && kinds.includes(user.recipient.kind)
 
 export function recipientOf(
-  call: Call,
+  call: SandboxCall,
   identity: string,
   ...kinds: readonly Kind[]
 ): RecipientUser {
@@ -80,7 +80,7 @@ export function shownRecipient(user: RecipientUser): JsonObject {
 
 /** One by its name, or all there are. */
 export function getRecipients(
-  call: Call,
+  call: SandboxCall,
   parameters: Parameters,
   ...kinds: readonly Kind[]
 ): Output {
@@ -91,7 +91,7 @@ export function getRecipients(
   return { items: found.map(shownRecipient) }
 }
 
-export function getUsers(call: Call, parameters: Parameters): Output {
+export function getUsers(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.text('Identity')
   const shown = (user: User): JsonObject => ({
     Identity: user.mailNickname,
@@ -111,7 +111,7 @@ const shownKind = (user: User): Json =>
   user.recipient?.kind === 'mailbox' ? 'UserMailbox' : 'MailUser'
 
 /** For good: what was in the former mailbox cannot be had back. */
-export function setUser(call: Call, parameters: Parameters): Output {
+export function setUser(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.required('Identity')
   const user = call.tenant.userCalled(identity)
   if (!user || !isVisible(user, call.now)) throw noObject(call, identity)
@@ -130,7 +130,7 @@ const unchanged = (user: User): Output => ({
   ],
 })
 
-export function setMailUser(call: Call, parameters: Parameters): Output {
+export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
   const user = recipientOf(call, parameters.required('Identity'), 'mailUser')
   const exchangeGuid = parameters.guid('ExchangeGuid')
   const archiveGuid = parameters.guid('ArchiveGuid')
@@ -154,12 +154,12 @@ export function setMailUser(call: Call, parameters: Parameters): Output {
 function proxiesWithExternal(user: RecipientUser, proxies: string[], external: string): string[] {
   const before = user.recipient.externalEmailAddress
   const primary = primaryOf(proxies)
-  const wasPrimary = primary === null || (before !== null && isSame(primary, before))
+  const wasPrimary = primary === null || (before !== null && isSameAddress(primary, before))
   const kept = before === null ? proxies : withoutAddress(proxies, `smtp:${before}`)
   return wasPrimary ? withAddress(kept, `SMTP:${external}`) : kept
 }
 
-export function setMailbox(call: Call, parameters: Parameters): Output {
+export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
   const user = recipientOf(call, parameters.required('Identity'), 'mailbox')
   const forwarding = parameters.address('ForwardingSmtpAddress')
   const recipient = {
@@ -179,7 +179,7 @@ const hiddenAfter = (parameters: Parameters): Partial<Recipient> =>
     ? { isHidden: parameters.flag('HiddenFromAddressListsEnabled') }
     : {}
 
-function addressesAfter(call: Call, user: RecipientUser, parameters: Parameters): string[] {
+function addressesAfter(call: SandboxCall, user: RecipientUser, parameters: Parameters): string[] {
   if (!parameters.has('EmailAddresses')) return [...user.proxyAddresses]
   const after = parameters.addresses('EmailAddresses', user.proxyAddresses)
   const before = new Set(user.proxyAddresses.map((proxy) => proxy.toLowerCase()))
@@ -198,7 +198,7 @@ function addressesAfter(call: Call, user: RecipientUser, parameters: Parameters)
 }
 
 function write(
-  call: Call,
+  call: SandboxCall,
   user: RecipientUser,
   what: string,
   recipient: Recipient,
@@ -212,7 +212,7 @@ function write(
     const mail = primaryOf(proxyAddresses) ?? user.mail
     call.tenant.change(user, { recipient, proxyAddresses, mail })
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof GraphRefusal)) throw error
     throw proxyInUse(call, proxyAddresses, user)
   }
   const details = { recipient: { ...recipient }, emailAddresses: proxyAddresses }
@@ -220,7 +220,7 @@ function write(
   return NOTHING
 }
 
-function proxyInUse(call: Call, proxies: readonly string[], user: User): CmdletRefusal {
+function proxyInUse(call: SandboxCall, proxies: readonly string[], user: User): CmdletRefusal {
   const ownerOf = (proxy: string) => call.tenant.ownerOf(proxy)
   const taken = proxies.find((proxy) => (ownerOf(proxy) ?? user.id) !== user.id) ?? ''
   const owner = call.tenant.user(ownerOf(taken) ?? '')?.mailNickname ?? 'another object'

@@ -1,17 +1,25 @@
 // People of other tenants: an invitation for a new guest or for somebody who is here already, and the conversion that makes an
 // external user an internal one.
 import type { Json } from '../../domain/json.ts'
-import { domainOf, isAddress, isSame } from '../addresses.ts'
-import { type Answer, type Call, created, didTo, type JsonObject, ok, settleMail } from '../call.ts'
+import { domainOf, isAddress, isSameAddress } from '../addresses.ts'
+import {
+  created,
+  didTo,
+  type JsonObject,
+  ok,
+  type SandboxCall,
+  type SandboxResponse,
+  settleMail,
+} from '../call.ts'
 import { guidOf } from '../identity.ts'
-import { badRequest, notFound, Refusal } from '../refusal.ts'
+import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'
 import { passwordHashOf } from './user-properties.ts'
 import { userOf } from './users.ts'
 
 const INVITED_LOCAL = /^(?![.-])[^~!#$%^&*()+=[\]{}\\/|;:"<>?,\s@]+(?<![.-])$/
 
-export function invite(call: Call): Answer {
+export function invite(call: SandboxCall): SandboxResponse {
   const { body } = call
   const email = body.invitedUserEmailAddress
   const url = body.inviteRedirectUrl
@@ -27,17 +35,17 @@ export function invite(call: Call): Answer {
   return created(invitationOf(call, user, email, url))
 }
 
-const invitationError = (message: string) => new Refusal(400, 'BadRequest', message)
+const invitationError = (message: string) => new GraphRefusal(400, 'BadRequest', message)
 
-function inviteExisting(call: Call, id: string, email: string): User {
+function inviteExisting(call: SandboxCall, id: string, email: string): User {
   const user = call.tenant.visibleUser(id, call.now)
   if (!user) throw notFound(id)
-  if (user.mail === null || !isSame(user.mail, email))
+  if (user.mail === null || !isSameAddress(user.mail, email))
     throw invitationError(
       'The mail property of the invited user does not match the invited user email address.',
     )
   if (user.convertedToInternalUserDateTime !== null)
-    throw new Refusal(
+    throw new GraphRefusal(
       412,
       'PreconditionFailed',
       'The user state is neither accepted nor pending: the user was converted to an internal user.',
@@ -47,16 +55,16 @@ function inviteExisting(call: Call, id: string, email: string): User {
 }
 
 /** Whoever has accepted before need not do so again. */
-function ask(call: Call, user: User): void {
+function ask(call: SandboxCall, user: User): void {
   if (user.externalUserState !== 'Accepted') call.tenant.change(user, pending(call))
 }
 
-const pending = ({ now }: Call): Partial<User> => ({
+const pending = ({ now }: SandboxCall): Partial<User> => ({
   externalUserState: 'PendingAcceptance',
   externalUserStateChangeDateTime: now.toISOString(),
 })
 
-function inviteNew(call: Call, email: string): User {
+function inviteNew(call: SandboxCall, email: string): User {
   const { tenant, world, now, body } = call
   if (tenant.hasDomain(domainOf(email)))
     throw invitationError('Invitee is in inviter tenant. Invite is not needed.')
@@ -85,7 +93,7 @@ function inviteNew(call: Call, email: string): User {
   return user
 }
 
-function invitationOf(call: Call, user: User, email: string, url: string): Json {
+function invitationOf(call: SandboxCall, user: User, email: string, url: string): Json {
   const id = guidOf(call.tenant.id, 'invitation', user.id, call.now.toISOString())
   return {
     id,
@@ -104,7 +112,7 @@ function invitationOf(call: Call, user: User, email: string, url: string): Json 
 const isExternal = (user: User): boolean =>
   user.externalUserState !== null || user.creationType === 'Invitation'
 
-export function convertToInternal(call: Call): Answer {
+export function convertToInternal(call: SandboxCall): SandboxResponse {
   const { tenant, body, now } = call
   const user = userOf(call)
   const { userPrincipalName: upn, mail } = body

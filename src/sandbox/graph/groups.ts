@@ -1,15 +1,22 @@
 // Groups and who is in them. Graph writes only the kinds it owns: lists of Exchange and dynamic groups refuse. Removing somebody
 // who is no member reads exactly as if the group did not exist.
-import { type Answer, type Call, did, type JsonObject, NO_CONTENT, ok } from '../call.ts'
+import {
+  did,
+  type JsonObject,
+  NO_CONTENT,
+  ok,
+  type SandboxCall,
+  type SandboxResponse,
+} from '../call.ts'
 import { isGuid } from '../identity.ts'
-import { badRequest, notFound, Refusal } from '../refusal.ts'
+import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { Group, User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
-import { type Items, type Kind, listOf, pick, selectOf } from './odata.ts'
+import { type Items, odataPage, type PropertyKind, pick, selectOf } from './odata.ts'
 import { graphUser, USER } from './user-properties.ts'
 import { referredId, remove, userOf } from './users.ts'
 
-const GROUP: Kind = {
+const GROUP: PropertyKind = {
   type: 'microsoft.graph.group',
   properties: [
     'id',
@@ -41,7 +48,7 @@ const graphGroup = ({ id, displayName, mail, kind }: Group): JsonObject => ({
   visibility: null,
 })
 
-function groupOf(call: Call): Group {
+function groupOf(call: SandboxCall): Group {
   const id = call.params.group!
   if (!isGuid(id)) throw badRequest(`Invalid object identifier '${id}'.`)
   const group = call.tenant.group(id)
@@ -49,16 +56,16 @@ function groupOf(call: Call): Group {
   return group
 }
 
-export function getGroup(call: Call): Answer {
+export function getGroup(call: SandboxCall): SandboxResponse {
   const names = selectOf(call, GROUP)
   return ok(pick(graphGroup(groupOf(call)), names))
 }
 
-export const listGroups = (call: Call): Answer =>
-  listOf(call, { all: call.tenant.groups(), shown: graphGroup }, GROUP, 'groups')
+export const listGroups = (call: SandboxCall): SandboxResponse =>
+  odataPage(call, { all: call.tenant.groups(), shown: graphGroup }, GROUP, 'groups')
 
 /** Users and groups of these ids, each with its type. */
-function membersOf(call: Call, ids: Iterable<string>): Items<User | Group> {
+function membersOf(call: SandboxCall, ids: Iterable<string>): Items<User | Group> {
   const { tenant } = call
   return {
     all: [...ids].flatMap((id) => tenant.user(id) ?? tenant.group(id) ?? []),
@@ -74,10 +81,10 @@ const typedGroup = (group: Group): JsonObject => ({
   ...graphGroup(group),
 })
 
-export const listMembers = (call: Call): Answer =>
-  listOf(call, membersOf(call, groupOf(call).members), USER, 'directoryObjects')
+export const listGroupMembers = (call: SandboxCall): SandboxResponse =>
+  odataPage(call, membersOf(call, groupOf(call).members), USER, 'directoryObjects')
 
-export function listTransitiveMembers(call: Call): Answer {
+export function listTransitiveMembers(call: SandboxCall): SandboxResponse {
   const found = new Set<string>()
   const open = [...groupOf(call).members]
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
@@ -85,25 +92,25 @@ export function listTransitiveMembers(call: Call): Answer {
     found.add(id)
     open.push(...(call.tenant.group(id)?.members ?? []))
   }
-  return listOf(call, membersOf(call, found), USER, 'directoryObjects')
+  return odataPage(call, membersOf(call, found), USER, 'directoryObjects')
 }
 
 function requireWritable(group: Group): void {
   if (group.kind === 'dynamic')
-    throw new Refusal(
+    throw new GraphRefusal(
       403,
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation: the membership of a dynamic group is made by its rule.',
     )
   if (group.kind === 'distribution' || group.kind === 'mailEnabledSecurity')
-    throw new Refusal(
+    throw new GraphRefusal(
       403,
       'Authorization_RequestDenied',
       'Cannot Update a mail-enabled security groups and or distribution list.',
     )
 }
 
-export function addMember(call: Call): Answer {
+export function addGroupMember(call: SandboxCall): SandboxResponse {
   const { tenant, now } = call
   const id = referredId(call.body)
   const group = tenant.group(call.params.group!)
@@ -125,7 +132,7 @@ export function addMember(call: Call): Answer {
   return NO_CONTENT
 }
 
-export function removeMember(call: Call): Answer {
+export function removeGroupMember(call: SandboxCall): SandboxResponse {
   const group = call.tenant.group(call.params.group!)
   const member = call.params.member!.toLowerCase()
   if (!group || !isVisible(group, call.now) || !group.members.includes(member))
@@ -137,14 +144,14 @@ export function removeMember(call: Call): Answer {
 }
 
 /** Without `/$ref` at its end the path names the user and not the membership, and the user is what is deleted. */
-export const deleteMemberObject = (call: Call): Answer => {
+export const deleteMemberObject = (call: SandboxCall): SandboxResponse => {
   groupOf(call)
   return remove(call, userOf(call, 'member'))
 }
 
 const CHECKED_MAX = 20
 
-export function checkMemberGroups(call: Call): Answer {
+export function checkMemberGroups(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   const asked = call.body.groupIds
   if (!Array.isArray(asked) || asked.length > CHECKED_MAX)
@@ -155,8 +162,8 @@ export function checkMemberGroups(call: Call): Answer {
   return ok({ value: asked.filter((id) => around.has(String(id).toLowerCase())) })
 }
 
-export const listMemberOf = (call: Call): Answer => {
+export const listMemberOf = (call: SandboxCall): SandboxResponse => {
   const user = userOf(call)
   const groups = call.tenant.groups().filter(({ members }) => members.includes(user.id))
-  return listOf(call, { all: groups, shown: typedGroup }, GROUP, 'directoryObjects')
+  return odataPage(call, { all: groups, shown: typedGroup }, GROUP, 'directoryObjects')
 }

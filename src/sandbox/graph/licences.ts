@@ -1,16 +1,23 @@
 // Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
 import type { Json } from '../../domain/json.ts'
-import { type Answer, type Call, didTo, type JsonObject, ok, settleMail } from '../call.ts'
+import {
+  didTo,
+  type JsonObject,
+  ok,
+  type SandboxCall,
+  type SandboxResponse,
+  settleMail,
+} from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'
-import type { Tenant } from '../tenant.ts'
+import type { SandboxTenant } from '../tenant.ts'
 import { pick } from './odata.ts'
 import { graphUser, USER } from './user-properties.ts'
 import { userOf } from './users.ts'
 
-const consumedOf = (tenant: Tenant, skuId: string): number =>
+const consumedOf = (tenant: SandboxTenant, skuId: string): number =>
   tenant.users().filter((user) => hasSku(user, skuId)).length
 
 const hasSku = (user: User, skuId: string): boolean =>
@@ -19,7 +26,7 @@ const hasSku = (user: User, skuId: string): boolean =>
 const plansOf = (sku: Sku): Json[] =>
   sku.servicePlans.map((plan) => ({ ...plan, provisioningStatus: 'Success', appliesTo: 'User' }))
 
-export const listSkus = ({ tenant }: Call): Answer =>
+export const listSkus = ({ tenant }: SandboxCall): SandboxResponse =>
   ok({
     value: tenant.state.skus.map((sku) => ({
       id: `${tenant.id}_${sku.skuId}`,
@@ -33,7 +40,7 @@ export const listSkus = ({ tenant }: Call): Answer =>
     })),
   })
 
-export const listLicenceDetails = (call: Call): Answer => {
+export const listLicenceDetails = (call: SandboxCall): SandboxResponse => {
   const user = userOf(call)
   const skus = call.tenant.state.skus.filter(({ skuId }) => hasSku(user, skuId))
   return ok({
@@ -51,7 +58,7 @@ interface Licence {
   readonly disabledPlans: string[]
 }
 
-function skuOf(tenant: Tenant, skuId: string): Sku {
+function skuOf(tenant: SandboxTenant, skuId: string): Sku {
   const sku = tenant.state.skus.find((one) => one.skuId === skuId)
   if (sku) return sku
   throw badRequest(`License ${skuId} does not correspond to a valid company License.`)
@@ -73,7 +80,7 @@ function licencesOf(body: JsonObject): { added: Licence[]; removed: string[] } {
   return { added, removed: removeLicenses.map((id) => String(id).toLowerCase()) }
 }
 
-export function assignLicence(call: Call): Answer {
+export function assignLicence(call: SandboxCall): SandboxResponse {
   const { tenant } = call
   const user = userOf(call)
   const { added, removed } = licencesOf(call.body)
@@ -99,7 +106,7 @@ export function assignLicence(call: Call): Answer {
 
 const bySku = (a: Licence, b: Licence): number => (a.skuId < b.skuId ? -1 : 1)
 
-function requireAvailable(tenant: Tenant, user: User, sku: Sku): void {
+function requireAvailable(tenant: SandboxTenant, user: User, sku: Sku): void {
   if (user.usageLocation === null)
     throw badRequest('License assignment cannot be done for user with invalid usage location.')
   if (hasSku(user, sku.skuId) || consumedOf(tenant, sku.skuId) < sku.enabledUnits) return

@@ -1,10 +1,10 @@
 // The query options of Microsoft Graph, as far as they are needed: $select, $filter with eq, startswith and any, $top, $count and
 // paging by @odata.nextLink. What is not understood is refused, never ignored: a filter that is left out finds too much.
 import type { Json } from '../../domain/json.ts'
-import { type Answer, type Call, type JsonObject, ok } from '../call.ts'
-import { Refusal } from '../refusal.ts'
+import { type JsonObject, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import { GraphRefusal } from '../refusal.ts'
 
-export interface Kind {
+export interface PropertyKind {
   /** As in `microsoft.graph.user`. */
   readonly type: string
   readonly properties: readonly string[]
@@ -19,16 +19,16 @@ const FILTER_CHARS_MAX = 4_000
 const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken']
 
 /** The properties that were asked for, by their proper names. */
-export function selectOf(call: Call, kind: Kind): readonly string[] {
+export function selectOf(call: SandboxCall, kind: PropertyKind): readonly string[] {
   const asked = call.url.searchParams.get('$select')
   if (asked === null) return kind.usual
   return asked.split(',').map((name) => propertyOf(name.trim(), kind))
 }
 
-function propertyOf(name: string, kind: Kind): string {
+function propertyOf(name: string, kind: PropertyKind): string {
   const found = kind.properties.find((one) => one.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
-  throw new Refusal(
+  throw new GraphRefusal(
     400,
     'BadRequest',
     `Parsing OData Select and Expand failed: Could not find a property named '${name}' on type '${kind.type}'.`,
@@ -38,7 +38,7 @@ function propertyOf(name: string, kind: Kind): string {
 export const pick = (whole: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, whole[name] ?? null]))
 
-const unsupported = () => new Refusal(400, 'Request_UnsupportedQuery', 'Unsupported Query.')
+const unsupported = () => new GraphRefusal(400, 'Request_UnsupportedQuery', 'Unsupported Query.')
 
 type Test = (item: JsonObject) => boolean
 
@@ -56,7 +56,7 @@ const partsOf = (filter: string): string[] =>
     part.replace(/^ ?and /, '').trim(),
   )
 
-export function filterOf(call: Call, kind: Kind): Test {
+export function filterOf(call: SandboxCall, kind: PropertyKind): Test {
   const filter = call.url.searchParams.get('$filter')
   if (filter === null) return () => true
   const parts = partsOf(filter)
@@ -65,7 +65,7 @@ export function filterOf(call: Call, kind: Kind): Test {
   return (item) => tests.every((test) => test(item))
 }
 
-function testOf(part: string, kind: Kind): Test {
+function testOf(part: string, kind: PropertyKind): Test {
   const equals = EQUALS.exec(part)
   if (equals) {
     const [, name, operator, literal] = equals
@@ -96,12 +96,12 @@ export interface Items<Item extends { readonly id: string }> {
 }
 
 /** A page of the items in order of their ids, so that what comes and goes between two pages moves nobody else. */
-export function listOf<Item extends { readonly id: string }>(
-  call: Call,
+export function odataPage<Item extends { readonly id: string }>(
+  call: SandboxCall,
   { all, shown }: Items<Item>,
-  kind: Kind,
+  kind: PropertyKind,
   context: string,
-): Answer {
+): SandboxResponse {
   const { searchParams } = call.url
   const unknown = [...searchParams.keys()].find((key) => !KNOWN_OPTIONS.includes(key))
   if (unknown !== undefined) throw unsupported()
@@ -136,7 +136,7 @@ function pageSizeOf(top: string | null): number {
   if (top === null) return PAGE_DEFAULT
   const size = Number(top)
   if (Number.isInteger(size) && size >= 1 && size <= PAGE_MAX) return size
-  throw new Refusal(
+  throw new GraphRefusal(
     400,
     'Request_BadRequest',
     `Invalid page size specified: '${top}'. Must be between 1 and 999 inclusive.`,

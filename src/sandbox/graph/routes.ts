@@ -1,6 +1,6 @@
 // Microsoft Graph as the sandbox has it: every path, which permissions open it, what it costs of the quota, and its rules in a
 // sentence. The table in docs/sandbox.md is made from this one, and what is not in it is refused as Graph refuses it.
-import { type Answer, type Call, ok } from '../call.ts'
+import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
@@ -15,7 +15,7 @@ export interface GraphRoute {
   readonly permissions: readonly string[]
   readonly units?: number
   readonly about: string
-  handle(call: Call): Answer
+  handle(call: SandboxCall): SandboxResponse
 }
 
 const READ_USER = [
@@ -184,7 +184,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     permissions: READ_GROUP,
     units: 3,
     about: 'Direct members, paged.',
-    handle: groups.listMembers,
+    handle: groups.listGroupMembers,
   },
   {
     method: 'GET',
@@ -200,14 +200,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     permissions: WRITE_MEMBER,
     about:
       '204. 400 for a member already and for a too new group, 404 for an unknown or too new member, 403 for dynamic groups, distribution lists and mail-enabled security groups.',
-    handle: groups.addMember,
+    handle: groups.addGroupMember,
   },
   {
     method: 'DELETE',
     path: '/groups/{group}/members/{member}/$ref',
     permissions: WRITE_MEMBER,
     about: '204. The same 404 for no member and for no group.',
-    handle: groups.removeMember,
+    handle: groups.removeGroupMember,
   },
   {
     method: 'DELETE',
@@ -282,7 +282,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
   },
 ]
 
-const domainItems = ({ tenant }: Call) =>
+const domainItems = ({ tenant }: SandboxCall) =>
   tenant.state.domains.map((id, at) => ({
     id,
     isDefault: at === 0,
@@ -291,7 +291,7 @@ const domainItems = ({ tenant }: Call) =>
     authenticationType: 'Managed',
   }))
 
-function organization(call: Call): Answer {
+function organization(call: SandboxCall): SandboxResponse {
   const { id, displayName } = call.tenant.state
   const verifiedDomains = domainItems(call).map(({ id: name, isDefault, isInitial }) => ({
     name,
@@ -302,6 +302,6 @@ function organization(call: Call): Answer {
   return ok({ value: [{ id, displayName, verifiedDomains }] })
 }
 
-function domains(call: Call): Answer {
+function domains(call: SandboxCall): SandboxResponse {
   return ok({ value: domainItems(call) })
 }

@@ -3,10 +3,10 @@ import type { Json } from '../../domain/json.ts'
 import { isAddress } from '../addresses.ts'
 import type { JsonObject } from '../call.ts'
 import { hashOf } from '../identity.ts'
-import { badRequest, objectConflict, type Refusal } from '../refusal.ts'
+import { badRequest, type GraphRefusal, objectConflict } from '../refusal.ts'
 import type { User } from '../state.ts'
-import type { Tenant } from '../tenant.ts'
-import type { Kind } from './odata.ts'
+import type { SandboxTenant } from '../tenant.ts'
+import type { PropertyKind } from './odata.ts'
 
 const TEXT_ATTRIBUTES: readonly string[] = [
   ...['ageGroup', 'city', 'companyName', 'consentProvidedForMinor', 'country', 'department'],
@@ -40,7 +40,7 @@ const READ_ONLY: readonly string[] = [
   ...['onPremisesSyncEnabled', 'onPremisesUserPrincipalName', 'signInSessionsValidFromDateTime'],
 ]
 
-export const USER: Kind = {
+export const USER: PropertyKind = {
   type: 'microsoft.graph.user',
   properties: [...ATTRIBUTES, ...NAMED, ...READ_ONLY],
   usual: [
@@ -85,11 +85,15 @@ export function graphUser(user: User): JsonObject {
   }
 }
 
-const invalidValue = (name: string): Refusal =>
+const invalidValue = (name: string): GraphRefusal =>
   badRequest(`Invalid value specified for property '${name}' of resource 'User'.`)
 
 /** What the body asks to be written, checked; nothing is changed yet. */
-export function writtenOf(tenant: Tenant, user: User | null, body: JsonObject): Partial<User> {
+export function writtenOf(
+  tenant: SandboxTenant,
+  user: User | null,
+  body: JsonObject,
+): Partial<User> {
   const changes: Partial<User> = {}
   for (const [name, value] of Object.entries(body)) {
     if (name.startsWith('@')) continue
@@ -110,7 +114,12 @@ export function writtenOf(tenant: Tenant, user: User | null, body: JsonObject): 
 const UPN_LOCAL = /^[A-Za-z0-9'._!#^~-]{1,64}$/
 const NICKNAME = /^[^\s@()\\[\]";:<>,]{1,64}$/
 
-function namedValue(tenant: Tenant, user: User | null, name: string, value: Json): Partial<User> {
+function namedValue(
+  tenant: SandboxTenant,
+  user: User | null,
+  name: string,
+  value: Json,
+): Partial<User> {
   const isText = typeof value === 'string' && value !== ''
   switch (name) {
     case 'accountEnabled':
@@ -140,7 +149,7 @@ function namedValue(tenant: Tenant, user: User | null, name: string, value: Json
   throw invalidValue(name)
 }
 
-function mailValue(tenant: Tenant, user: User | null, value: Json): string | null {
+function mailValue(tenant: SandboxTenant, user: User | null, value: Json): string | null {
   if (user?.recipient?.kind === 'mailbox')
     throw badRequest(
       'Unable to update the specified properties for objects that have originated within an external service.',

@@ -3,31 +3,31 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../domain/json.ts'
 import { isAddress, withAddress } from '../addresses.ts'
 import {
-  type Answer,
-  type Call,
   created,
   did,
   didTo,
   type JsonObject,
   NO_CONTENT,
   ok,
+  type SandboxCall,
+  type SandboxResponse,
   settleMail,
 } from '../call.ts'
-import { badRequest, notFound, Refusal } from '../refusal.ts'
+import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
-import { listOf, pick, selectOf } from './odata.ts'
+import { odataPage, pick, selectOf } from './odata.ts'
 import { graphUser, USER, writtenOf } from './user-properties.ts'
 
 /** Whom the path names, if reads can see them yet. */
-export function userOf(call: Call, name = 'user'): User {
+export function userOf(call: SandboxCall, name = 'user'): User {
   const reference = call.params[name]!
   const user = call.tenant.visibleUser(reference, call.now)
   if (!user) throw notFound(reference)
   return user
 }
 
-export function createUser(call: Call): Answer {
+export function createUser(call: SandboxCall): SandboxResponse {
   const { tenant, world, now, body } = call
   const missing = [
     'accountEnabled',
@@ -52,17 +52,17 @@ export function createUser(call: Call): Answer {
   return created(pick(graphUser(user), USER.usual))
 }
 
-export const getUser = (call: Call): Answer => {
+export const getUser = (call: SandboxCall): SandboxResponse => {
   const names = selectOf(call, USER)
   return ok(pick(graphUser(userOf(call)), names))
 }
 
-export const listUsers = (call: Call): Answer => {
+export const listUsers = (call: SandboxCall): SandboxResponse => {
   const all = call.tenant.users().filter((user) => isVisible(user, call.now))
-  return listOf(call, { all, shown: graphUser }, USER, 'users')
+  return odataPage(call, { all, shown: graphUser }, USER, 'users')
 }
 
-export function updateUser(call: Call): Answer {
+export function updateUser(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   const written = writtenOf(call.tenant, user, call.body)
   const changed = Object.entries(written).filter(
@@ -88,39 +88,39 @@ function proxiesAfter(user: User, written: Partial<User>): Partial<User> {
   return { proxyAddresses: withAddress(user.proxyAddresses, `smtp:${name}`) }
 }
 
-export function deleteUser(call: Call): Answer {
+export function deleteUser(call: SandboxCall): SandboxResponse {
   return remove(call, userOf(call))
 }
 
-export function remove(call: Call, user: User): Answer {
+export function remove(call: SandboxCall, user: User): SandboxResponse {
   call.tenant.change(user, { deletedDateTime: call.now.toISOString() })
   didTo(call, 'user deleted', user)
   return NO_CONTENT
 }
 
-function deletedOf(call: Call): User {
+function deletedOf(call: SandboxCall): User {
   const user = call.tenant.deletedUser(call.params.item!)
   if (!user) throw notFound(call.params.item!)
   return user
 }
 
-export const getDeleted = (call: Call): Answer => {
+export const getDeleted = (call: SandboxCall): SandboxResponse => {
   const names = selectOf(call, USER)
   const user = graphUser(deletedOf(call))
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(user, names) })
 }
 
-export const listDeleted = (call: Call): Answer =>
-  listOf(call, { all: call.tenant.deletedUsers(), shown: graphUser }, USER, 'directoryObjects')
+export const listDeleted = (call: SandboxCall): SandboxResponse =>
+  odataPage(call, { all: call.tenant.deletedUsers(), shown: graphUser }, USER, 'directoryObjects')
 
-export function restoreUser(call: Call): Answer {
+export function restoreUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
   call.tenant.change(user, { deletedDateTime: null })
   didTo(call, 'user restored', user)
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(user), USER.usual) })
 }
 
-export function purgeUser(call: Call): Answer {
+export function purgeUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
   call.tenant.purge(user)
   didTo(call, 'user purged', user)
@@ -139,7 +139,7 @@ export function referredId(body: JsonObject): string {
   return decodeURIComponent(found[1]!)
 }
 
-export function getManagerOf(call: Call): Answer {
+export function getManagerOf(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   const manager = call.tenant.user(user.managerId ?? '')
   if (!manager) throw notFound('manager')
@@ -147,7 +147,7 @@ export function getManagerOf(call: Call): Answer {
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(manager), names) })
 }
 
-export function setManagerOf(call: Call): Answer {
+export function setManagerOf(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   const reference = referredId(call.body)
   const manager = call.tenant.visibleUser(reference, call.now)
@@ -158,7 +158,7 @@ export function setManagerOf(call: Call): Answer {
   return NO_CONTENT
 }
 
-export function removeManagerOf(call: Call): Answer {
+export function removeManagerOf(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   if (user.managerId === null) throw notFound('manager')
   call.tenant.change(user, { managerId: null })
@@ -166,7 +166,7 @@ export function removeManagerOf(call: Call): Answer {
   return NO_CONTENT
 }
 
-export function revokeSessions(call: Call): Answer {
+export function revokeSessions(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   call.tenant.change(user, { signInSessionsValidFromDateTime: call.now.toISOString() })
   didTo(call, 'sessions revoked', user)
@@ -175,7 +175,7 @@ export function revokeSessions(call: Call): Answer {
 
 const RECIPIENTS_MAX = 500
 
-export function sendMail(call: Call): Answer {
+export function sendMail(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   const message = call.body.message as JsonObject | undefined
   const lists = [message?.toRecipients, message?.ccRecipients, message?.bccRecipients]
@@ -186,7 +186,7 @@ export function sendMail(call: Call): Answer {
     throw badRequest('At least one recipient is not valid.')
   if (!addresses.every(isAddress)) throw badRequest('At least one recipient is not valid.')
   if (user.recipient?.kind !== 'mailbox')
-    throw new Refusal(
+    throw new GraphRefusal(
       404,
       'MailboxNotEnabledForRESTAPI',
       'The mailbox is either inactive, soft-deleted, or is hosted on-premise.',

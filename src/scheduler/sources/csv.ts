@@ -1,16 +1,17 @@
 // CSV files in a folder that people drop them into: one file, or all of a folder in order of their names. RFC 4180 in UTF-8,
 // streamed. Whatever is wrong with one line makes the whole result unusable, with the file and the line: a row that was left out
 // would look like somebody who has left. An empty field is null, because CSV cannot tell it from an empty text.
+
+import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import type { Json } from '../../domain/json.ts'
-import type { SourceColumn, SourceRow } from '../../domain/source-values.ts'
 import { type CsvFile, filesOf, requireUnchanged } from './csv-files.ts'
 import { CsvLines } from './csv-lines.ts'
 import { SourceFault } from './fault.ts'
-import type { Ask, Opened } from './source.ts'
+import type { OpenedSource, SourceRequest } from './source.ts'
 
 const ROWS_MAX = 200_000
 
-export async function openCsv(ask: Ask): Promise<Opened> {
+export async function openCsv(ask: SourceRequest): Promise<OpenedSource> {
   const files = await filesOf(ask.settings.folder, ask.source.path ?? '')
   const first = await CsvLines.open(files[0]!, ask.signal)
   const columns = first.header.map((name): SourceColumn => ({ name, type: 'text' }))

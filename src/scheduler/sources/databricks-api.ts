@@ -5,10 +5,10 @@ import { SourceFault } from './fault.ts'
 import { causeOf } from './token.ts'
 
 /** The values of a row. */
-export type Answer = readonly (string | null)[]
+export type DatabricksResponse = readonly (string | null)[]
 
 export interface StatementResult {
-  readonly data_array?: readonly Answer[]
+  readonly data_array?: readonly DatabricksResponse[]
   readonly next_chunk_index?: number
   readonly external_links?: readonly ExternalLink[]
 }
@@ -19,7 +19,7 @@ export interface ExternalLink {
   readonly next_chunk_index?: number
 }
 
-export interface Statement {
+export interface DatabricksStatement {
   readonly statement_id: string
   readonly status?: {
     readonly state: string
@@ -35,7 +35,7 @@ export interface Statement {
   readonly result?: StatementResult
 }
 
-export interface ApiOptions {
+export interface DatabricksApiOptions {
   readonly host: string
   authorize(): Promise<string>
   readonly clock: Clock
@@ -54,12 +54,12 @@ const BODY_BYTES_MAX = 128 * 1024 * 1024
 const BUSY = [429, 502, 503, 504]
 
 export class DatabricksApi {
-  readonly #options: ApiOptions
+  readonly #options: DatabricksApiOptions
   #hasAnswered = false
   /** As last used: whoever started a statement can also cancel it, and there is no time to ask for another token. */
   #authorization = ''
 
-  constructor(options: ApiOptions) {
+  constructor(options: DatabricksApiOptions) {
     this.#options = options
   }
 
@@ -68,12 +68,16 @@ export class DatabricksApi {
   }
 
   /** Begun, it is given a moment even when all is to end: a statement whose id never reached us could not be cancelled. */
-  start(body: object): Promise<Statement> {
+  start(body: object): Promise<DatabricksStatement> {
     const overdue = new AbortController()
     const soon = () => void setTimeout(() => overdue.abort(), START_GRACE_MS).unref()
     this.#options.signal.addEventListener('abort', soon, { once: true })
     const signal = AbortSignal.any([overdue.signal, AbortSignal.timeout(START_TIMEOUT_MS)])
-    return this.#call<Statement>('', { method: 'POST', body: JSON.stringify(body), signal })
+    return this.#call<DatabricksStatement>('', {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal,
+    })
   }
 
   /** As well as it can: it is asked when something has ended already, the signal above all. */
@@ -90,7 +94,7 @@ export class DatabricksApi {
     }
   }
 
-  async download(link: ExternalLink): Promise<readonly Answer[]> {
+  async download(link: ExternalLink): Promise<readonly DatabricksResponse[]> {
     const response = await this.#tried(() =>
       fetch(link.external_link, {
         headers: { ...link.http_headers },
@@ -100,7 +104,7 @@ export class DatabricksApi {
     // The address itself is a secret for as long as it works.
     if (!response.ok)
       throw new SourceFault('dropped', `the storage answered ${response.status} for a part`)
-    return this.#bodyOf<readonly Answer[]>(response)
+    return this.#bodyOf<readonly DatabricksResponse[]>(response)
   }
 
   async #call<T>(path: string, init: RequestInit): Promise<T> {

@@ -1,8 +1,8 @@
 // Databricks over its SQL Statement Execution API. The statement runs on while we ask how it is doing; its rows come in chunks,
 // inline up to 25 MiB and by links to storage beyond that. A statement that failed says so with HTTP 200, a result that was cut
 // says so in its manifest, and stopping to ask does not stop the statement: cancelling does.
-import type { Json } from '../../domain/json.ts'
-import { utcText } from '../../domain/source-time.ts'
+
+import { utcText } from '../../domain/detection/source-time.ts'
 import {
   type ColumnType,
   exactNumber,
@@ -10,16 +10,17 @@ import {
   jsonValue,
   type SourceColumn,
   type SourceRow,
-} from '../../domain/source-values.ts'
+} from '../../domain/detection/source-values.ts'
+import type { Json } from '../../domain/json.ts'
 import { type Identity, readConnection } from './connection.ts'
 import {
-  type Answer,
   DatabricksApi,
-  type Statement,
+  type DatabricksResponse,
+  type DatabricksStatement,
   type StatementResult,
 } from './databricks-api.ts'
 import { SourceFault } from './fault.ts'
-import type { Ask, Opened } from './source.ts'
+import type { OpenedSource, SourceRequest } from './source.ts'
 import type { TokenRequest } from './token.ts'
 
 /** Databricks' application in every tenant and cloud. */
@@ -28,7 +29,7 @@ const CHUNK_ROWS = 1_000
 const POLL_FIRST_MS = 250
 const POLL_MOST_MS = 5_000
 
-export async function openDatabricks(ask: Ask): Promise<Opened> {
+export async function openDatabricks(ask: SourceRequest): Promise<OpenedSource> {
   const { source, settings, signal } = ask
   const variable = source.connection ?? ''
   const place = readConnection('databricks', ask.variable(variable), variable, ask.hide)
@@ -62,7 +63,7 @@ function hostOf(server: string, variable: string): string {
   throw new SourceFault('not_configured', `${variable} does not hold ${form}`)
 }
 
-async function tokenFor(ask: Ask, identity: Identity, host: string): Promise<string> {
+async function tokenFor(ask: SourceRequest, identity: Identity, host: string): Promise<string> {
   if (identity.kind === 'databricks_token') return identity.token
   return ask.token(tokenRequestOf(identity, host))
 }
@@ -94,8 +95,8 @@ class RunningStatement {
   readonly #api: DatabricksApi
   readonly #wait: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #signal: AbortSignal
-  #starting: Promise<Statement> | undefined
-  #statement: Statement | undefined
+  #starting: Promise<DatabricksStatement> | undefined
+  #statement: DatabricksStatement | undefined
   #isOver = false
   #cancelled: Promise<void> | undefined
 
@@ -140,7 +141,7 @@ class RunningStatement {
       await this.#wait(pauseMs, this.#signal)
       this.#signal.throwIfAborted()
       pauseMs = Math.min(pauseMs * 2, POLL_MOST_MS)
-      this.#statement = await this.#api.get<Statement>(
+      this.#statement = await this.#api.get<DatabricksStatement>(
         `/${encodeURIComponent(this.#statement.statement_id)}`,
       )
     }
@@ -183,9 +184,9 @@ class RunningStatement {
       throw new SourceFault('truncated', `it has ${expected} rows, and ${seen} came`)
   }
 
-  async #valuesOf(part: StatementResult): Promise<readonly Answer[]> {
+  async #valuesOf(part: StatementResult): Promise<readonly DatabricksResponse[]> {
     if (part.data_array) return part.data_array
-    const values: Answer[] = []
+    const values: DatabricksResponse[] = []
     for (const link of part.external_links ?? []) values.push(...(await this.#api.download(link)))
     return values
   }
@@ -203,7 +204,7 @@ class RunningStatement {
   }
 }
 
-const isOpen = ({ status }: Statement): boolean =>
+const isOpen = ({ status }: DatabricksStatement): boolean =>
   status?.state === 'PENDING' || status?.state === 'RUNNING'
 
 function nextChunkOf(part: StatementResult): number | null {
@@ -244,7 +245,7 @@ function kindOf(typeName: string): Kind {
   return KINDS[typeName] ?? TEXT
 }
 
-function rowOf(values: Answer, columns: readonly ReadColumn[]): SourceRow {
+function rowOf(values: DatabricksResponse, columns: readonly ReadColumn[]): SourceRow {
   const row: Record<string, Json> = {}
   for (const [index, { name, kind }] of columns.entries()) {
     const text = values[index] ?? null

@@ -2,20 +2,20 @@
 // the server holds back what is not yet asked for. Cancelling reaches the server: a query that nobody waits for does not run on.
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { utcText } from '../../domain/detection/source-time.ts'
+import type { ColumnType, SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
+import { exactNumber, floatNumber, jsonValue } from '../../domain/detection/source-values.ts'
 import type { Json } from '../../domain/json.ts'
-import { utcText } from '../../domain/source-time.ts'
-import type { ColumnType, SourceColumn, SourceRow } from '../../domain/source-values.ts'
-import { exactNumber, floatNumber, jsonValue } from '../../domain/source-values.ts'
 import { messageOf } from '../../errors.ts'
 import { SourceFault } from './fault.ts'
-import type { Ask, Opened } from './source.ts'
+import type { OpenedSource, SourceRequest } from './source.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const CANCEL_TIMEOUT_MS = 5_000
 const GOODBYE_TIMEOUT_MS = 1_000
 const CHUNK_ROWS = 1_000
 
-export async function openPostgresSource(ask: Ask): Promise<Opened> {
+export async function openPostgresSource(ask: SourceRequest): Promise<OpenedSource> {
   const url = addressOf(ask)
   const socket = new Socket()
   const client = new pg.Client({
@@ -41,7 +41,7 @@ export async function openPostgresSource(ask: Ask): Promise<Opened> {
   }
 }
 
-function addressOf(ask: Ask): string {
+function addressOf(ask: SourceRequest): string {
   const text = ask.variable(ask.source.connection)
   const url = URL.parse(text)
   if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:') {

@@ -2,10 +2,10 @@
 // is whole; whatever else happens is thrown as a coded sentence that names the source and never its secret, and then nothing of
 // the result may be used, because a member that is missing from half a result looks like a member that has left.
 import type { Clock } from '../../clock.ts'
-import type { DataSource } from '../../domain/runbook-model.ts'
-import { CONNECTION_PREFIXES } from '../../domain/runbook-shape.ts'
-import { columnsProblem } from '../../domain/source-rows.ts'
-import type { SourceColumn, SourceRow } from '../../domain/source-values.ts'
+import { columnsProblem } from '../../domain/detection/source-rows.ts'
+import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
+import type { DataSource } from '../../domain/runbook/model.ts'
+import { CONNECTION_PREFIXES } from '../../domain/runbook/shape.ts'
 import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
 import { redactText } from '../../redact.ts'
 import { openCsv } from './csv.ts'
@@ -42,7 +42,7 @@ export interface SourceResult {
 }
 
 /** What each kind of source is asked. */
-export interface Ask {
+export interface SourceRequest {
   readonly source: DataSource
   readonly settings: SourceSettings
   /** Aborts when the time is up, the program stops or nobody reads on. */
@@ -56,19 +56,20 @@ export interface Ask {
 }
 
 /** What each kind of source gives. `close` cancels a running query on the server, and ends within seconds. */
-export interface Opened {
+export interface OpenedSource {
   readonly columns: readonly SourceColumn[]
   readonly rows: AsyncGenerator<readonly SourceRow[]>
   close(): Promise<void>
 }
 
-const OPENERS: Readonly<Record<DataSource['type'], (ask: Ask) => Promise<Opened>>> = {
-  dataverse: openTds,
-  sqlserver: openTds,
-  databricks: openDatabricks,
-  postgres: openPostgresSource,
-  csv: openCsv,
-}
+const OPENERS: Readonly<Record<DataSource['type'], (ask: SourceRequest) => Promise<OpenedSource>>> =
+  {
+    dataverse: openTds,
+    sqlserver: openTds,
+    databricks: openDatabricks,
+    postgres: openPostgresSource,
+    csv: openCsv,
+  }
 
 /** Starts the query. Throws a coded error when that fails; `stopping` ends it at any time. */
 export async function openSource(
@@ -99,7 +100,7 @@ class RunningQuery {
   readonly #stopping: AbortSignal
   readonly #stop = () => this.#end('stopped')
   #endedBecause: 'timed_out' | 'stopped' | 'closed' | null = null
-  #opening: Promise<Opened> | undefined
+  #opening: Promise<OpenedSource> | undefined
   #rowsRead = 0
 
   constructor(source: DataSource, settings: SourceSettings, stopping: AbortSignal) {
@@ -117,9 +118,9 @@ class RunningQuery {
     this.#ending.abort()
   }
 
-  async open(): Promise<Opened> {
+  async open(): Promise<OpenedSource> {
     this.#ending.signal.throwIfAborted()
-    const ask: Ask = {
+    const ask: SourceRequest = {
       source: this.#source,
       settings: this.#settings,
       signal: this.#ending.signal,
@@ -134,7 +135,7 @@ class RunningQuery {
     return opened
   }
 
-  async *rows(opened: Opened): AsyncGenerator<readonly SourceRow[]> {
+  async *rows(opened: OpenedSource): AsyncGenerator<readonly SourceRow[]> {
     try {
       for (;;) {
         // A driver that does not hear the signal must not keep the scheduler waiting.

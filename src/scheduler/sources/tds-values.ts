@@ -1,14 +1,15 @@
 // What the TDS driver makes of a value, as JSON. The driver reads decimals into doubles, which cannot hold more than some 15
 // digits; where that may have changed a value the query fails and says which column to cast, because nobody could tell later.
-import type { Json } from '../../domain/json.ts'
-import { utcTextOf } from '../../domain/source-time.ts'
+
+import { utcTextOf } from '../../domain/detection/source-time.ts'
 import {
   type ColumnType,
   exactNumber,
   floatNumber,
   type SourceColumn,
   type SourceRow,
-} from '../../domain/source-values.ts'
+} from '../../domain/detection/source-values.ts'
+import type { Json } from '../../domain/json.ts'
 import { SourceFault } from './fault.ts'
 
 /** What the driver says of a column. */

@@ -3,11 +3,11 @@
 // The driver is loaded when it is needed: it brings Azure's libraries along and takes 400 ms.
 import { once } from 'node:events'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
-import type { SourceColumn, SourceRow } from '../../domain/source-values.ts'
+import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import { messageOf } from '../../errors.ts'
 import { type Identity, type Connection as Place, readConnection } from './connection.ts'
 import { SourceFault } from './fault.ts'
-import type { Ask, Opened } from './source.ts'
+import type { OpenedSource, SourceRequest } from './source.ts'
 import { type TdsColumn, tdsColumns, tdsRow } from './tds-values.ts'
 import type { TokenRequest } from './token.ts'
 
@@ -17,7 +17,7 @@ const CHUNK_ROWS = 1_000
 const DEFAULT_PORT = 1433
 const SQL_SCOPE = 'https://database.windows.net/.default'
 
-export async function openTds(ask: Ask): Promise<Opened> {
+export async function openTds(ask: SourceRequest): Promise<OpenedSource> {
   const { source, signal } = ask
   const type = source.type === 'dataverse' ? 'dataverse' : 'sqlserver'
   const variable = source.connection ?? ''
@@ -69,7 +69,7 @@ function addressOf(place: Place, variable: string): { server: string; port: numb
 type Authentication = NonNullable<ConnectionConfiguration['authentication']>
 
 async function authenticationFor(
-  ask: Ask,
+  ask: SourceRequest,
   identity: Identity,
   scope: string,
 ): Promise<Authentication> {

@@ -12,7 +12,7 @@ export type { TokenEndpoints, TokenRequest, Tokens } from '../../sign-in/token.t
 export { causeOf } from '../../sign-in/token.ts'
 
 /** As in src/sign-in, but what it throws is a SourceFault. */
-export function makeTokens(clock: Clock, endpoints?: TokenEndpoints): Tokens {
+export function makeSourceTokens(clock: Clock, endpoints?: TokenEndpoints): Tokens {
   const tokens = makeSignInTokens(clock, endpoints)
   return {
     get: async (request, refused) => {

@@ -2,10 +2,10 @@
 // holds the value; an address matches with or without `smtp:` before it. Wanting nothing matches what is absent or empty.
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
-import { expected, isSame, name, withoutSmtp } from './parameters.ts'
+import { expected, isSameText, nameParameter, withoutSmtp } from './parameters.ts'
 
 export const matchParameters = {
-  AttributeName: name,
+  AttributeName: nameParameter,
   ExpectedValue: z
     .union([z.string(), z.number(), z.boolean(), z.null()])
     .describe('Null or empty asks for an attribute without value.'),
@@ -29,20 +29,20 @@ export const matchResult = <Id extends string>(id: Id) =>
     }),
   })
 
-export type Wanted = string | number | boolean | null
+export type ExpectedAttribute = string | number | boolean | null
 
-export function isMatch(current: Json, wanted: Wanted, isMultiValue: boolean): boolean {
+export function isMatch(current: Json, wanted: ExpectedAttribute, isMultiValue: boolean): boolean {
   if (!isMultiValue || !Array.isArray(current)) return isOne(current, wanted)
   return wanted === null || wanted === ''
     ? current.length === 0
     : current.some((one) => isOne(one, wanted))
 }
 
-function isOne(current: Json, wanted: Wanted): boolean {
+function isOne(current: Json, wanted: ExpectedAttribute): boolean {
   if (current === null || current === '') return wanted === null || wanted === ''
   if (wanted === null) return false
   const text = typeof current === 'object' ? JSON.stringify(current) : String(current)
-  return isSame(text, String(wanted)) || isSame(withoutSmtp(text), String(wanted))
+  return isSameText(text, String(wanted)) || isSameText(withoutSmtp(text), String(wanted))
 }
 
 /** The value at a dotted path such as `onPremisesExtensionAttributes.extensionAttribute1`; names without regard to case. */
@@ -50,7 +50,7 @@ export function valueAt(object: Json, path: readonly string[]): Json {
   let value: Json = object
   for (const step of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    const key = Object.keys(value).find((one) => isSame(one, step))
+    const key = Object.keys(value).find((one) => isSameText(one, step))
     value = key === undefined ? null : value[key]!
   }
   return value

@@ -8,8 +8,8 @@ import { type JsonObject, pathOf } from '../m365/api.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { isNotFound, noUser, orNotFound } from './failure.ts'
-import { isSame, name, userId } from './parameters.ts'
-import type { Caller } from './replication.ts'
+import { isSameText, nameParameter, userId } from './parameters.ts'
+import type { ReplicationContext } from './replication.ts'
 
 /** The 15 that every tenant has; they stand inside this one. */
 const EXTENSIONS = 'onPremisesExtensionAttributes'
@@ -26,8 +26,8 @@ const WRITABLE: readonly string[] = [
 /** Directory extensions, which bear the id of the app that defined them. */
 const CUSTOM = /^extension_[0-9a-f]{32}_\w+$/i
 
-const attributeName = name
-  .transform((given) => WRITABLE.find((known) => isSame(known, given)) ?? given)
+const attributeName = nameParameter
+  .transform((given) => WRITABLE.find((known) => isSameText(known, given)) ?? given)
   .refine((known) => WRITABLE.includes(known) || CUSTOM.test(known), {
     error: ({ input }) =>
       `"${String(input)}" is none that this function writes: ${WRITABLE.slice(0, -15).join(', ')}, ${EXTENSIONS}.extensionAttribute1 to 15 and extension_…`,
@@ -125,7 +125,7 @@ export const setManagerOfEntraUser = defineFunction({
     const id = textOf((await readUser(call, call.params.UserId, ['id'])).id)
     const managerId = await objectIdOf(call, call.params.ManagerId)
     const before = await managerOf(call, id)
-    const isChange = before === null || !isSame(before, managerId)
+    const isChange = before === null || !isSameText(before, managerId)
     if (isChange) {
       const put = () =>
         graph.call({
@@ -141,7 +141,10 @@ export const setManagerOfEntraUser = defineFunction({
 })
 
 /** Null for whoever has none. */
-async function managerOf({ tenant, signal }: Caller, id: string): Promise<string | null> {
+async function managerOf(
+  { tenant, signal }: ReplicationContext,
+  id: string,
+): Promise<string | null> {
   try {
     const path = pathOf`/users/${id}/manager`
     const query = { $select: 'id' }

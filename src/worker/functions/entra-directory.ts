@@ -4,11 +4,11 @@ import type { Json } from '../../domain/json.ts'
 import { type JsonObject, pathOf } from '../m365/api.ts'
 import { isNotFound, noUser, orNotFound } from './failure.ts'
 import { isGuid } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
 /** At once: null when there is none. */
 export async function findUser(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   userId: string,
   select: readonly string[],
 ): Promise<JsonObject | null> {
@@ -28,7 +28,7 @@ export async function findUser(
 
 /** Looks again for somebody who may be too new. */
 export async function readUser(
-  caller: Caller,
+  caller: ReplicationContext,
   userId: string,
   select: readonly string[],
 ): Promise<JsonObject> {
@@ -37,12 +37,12 @@ export async function readUser(
 }
 
 /** The reference to a user wants an object id. One that was given is taken at its word. */
-export async function objectIdOf(caller: Caller, userId: string): Promise<string> {
+export async function objectIdOf(caller: ReplicationContext, userId: string): Promise<string> {
   return isGuid(userId) ? userId : textOf((await readUser(caller, userId, ['id'])).id)
 }
 
 export async function changeUser(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   id: string,
   change: JsonObject,
 ): Promise<void> {

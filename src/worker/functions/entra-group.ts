@@ -5,8 +5,8 @@ import { defineFunction } from '../catalogue.ts'
 import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { isNotFound, NotFound, noGroup, noUser, orNotFound } from './failure.ts'
-import { expected, isSame, objectId, userId } from './parameters.ts'
-import { type Caller, changeOnce, oncePossible } from './replication.ts'
+import { expected, isSameText, objectId, userId } from './parameters.ts'
+import { changeOnce, oncePossible, type ReplicationContext } from './replication.ts'
 
 const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
 type Membership = z.infer<typeof membership>
@@ -78,7 +78,10 @@ export const removeEntraGroupMember = defineFunction({
   },
 })
 
-async function requireGroup({ tenant, signal }: Caller, groupId: string): Promise<void> {
+async function requireGroup(
+  { tenant, signal }: ReplicationContext,
+  groupId: string,
+): Promise<void> {
   const path = pathOf`/groups/${groupId}`
   const look = () => tenant.graph.call({ method: 'GET', path, query: { $select: 'id' }, signal })
   await orNotFound(look, noGroup(groupId))
@@ -113,7 +116,7 @@ export const testEntraGroupMembership = defineFunction({
       })
     const { body } = await orNotFound(() => oncePossible(call, ask, isNotFound), noUser(UserId))
     const groups = (body as JsonObject).value
-    const isMember = Array.isArray(groups) && groups.some((id) => isSame(String(id), GroupId))
+    const isMember = Array.isArray(groups) && groups.some((id) => isSameText(String(id), GroupId))
     // A group that does not exist has no members, and "not a member" would then be true of a misspelt id.
     if (!isMember) await requireGroup(call, GroupId)
     return { complete: isMember === Expected, data: { IsMember: isMember, GroupId, UserId } }

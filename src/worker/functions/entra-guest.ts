@@ -1,12 +1,12 @@
 // Guests: an account of the tenant is invited to be used from another one, and a guest becomes an account of the tenant for good.
 // Both can be run again: who was invited is not invited again, and who was converted to the wanted name is left as they are.
 import { z } from 'zod'
-import { type Call, defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { password } from './entra-user.ts'
-import { Refused } from './failure.ts'
-import { address, isSame, optional, userId } from './parameters.ts'
+import { FunctionRefused } from './failure.ts'
+import { address, isSameText, optional, userId } from './parameters.ts'
 import { passwordFor } from './password.ts'
 import { lookAgain } from './replication.ts'
 
@@ -45,12 +45,12 @@ export const newEntraB2bInvitation = defineFunction({
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'Convert-EntraB2BToInternal.',
-  run: async (call: Call<Invitation>): Promise<Invited> => {
+  run: async (call: FunctionCall<Invitation>): Promise<Invited> => {
     const { UserId, InvitedUserEmailAddress } = call.params
     const user = await readUser(call, UserId, GUEST)
     const mail = textOf(user.mail)
-    if (!isSame(mail, InvitedUserEmailAddress)) {
-      throw new Refused(
+    if (!isSameText(mail, InvitedUserEmailAddress)) {
+      throw new FunctionRefused(
         `The mail address of "${UserId}" is ${mail ? `"${mail}"` : 'empty'}, and Entra invites an existing user only when it is ` +
           `the invited one, "${InvitedUserEmailAddress}". Set it first: Set-EntraUserAttribute with mail.`,
       )
@@ -85,7 +85,10 @@ function alreadyInvited(params: Invitation, user: JsonObject): Invited {
   }
 }
 
-async function invite({ params, tenant, signal }: Call<Invitation>, id: string): Promise<Invited> {
+async function invite(
+  { params, tenant, signal }: FunctionCall<Invitation>,
+  id: string,
+): Promise<Invited> {
   const { CustomizedMessageBody: text } = params
   const { body } = await tenant.graph.call({
     method: 'POST',
@@ -147,7 +150,7 @@ export const convertEntraB2bToInternal = defineFunction({
   permissions: { graph: ['User-ConvertToInternal.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
   undo: 'New-EntraB2BInvitation, as long as the guest account still exists.',
-  run: async (call: Call<Conversion>): Promise<z.infer<typeof converted>> => {
+  run: async (call: FunctionCall<Conversion>): Promise<z.infer<typeof converted>> => {
     const { params } = call
     const user = await readUser(call, params.UserId, EXTERNAL)
     const id = textOf(user.id)
@@ -175,18 +178,18 @@ export const convertEntraB2bToInternal = defineFunction({
   },
 })
 
-async function requireName(call: Call<Conversion>, id: string): Promise<void> {
+async function requireName(call: FunctionCall<Conversion>, id: string): Promise<void> {
   const { UserId, NewUserPrincipalName } = call.params
   const now = textOf((await readUser(call, id, ['userPrincipalName'])).userPrincipalName)
-  if (isSame(now, NewUserPrincipalName)) return
-  throw new Refused(
+  if (isSameText(now, NewUserPrincipalName)) return
+  throw new FunctionRefused(
     `"${UserId}" is an internal user already, named "${now}" and not "${NewUserPrincipalName}". Rename with Set-EntraUserUPN.`,
   )
 }
 
 /** Null when the user was internal already. */
 async function convert(
-  { params, tenant, signal }: Call<Conversion>,
+  { params, tenant, signal }: FunctionCall<Conversion>,
   id: string,
   secret: string | null,
 ): Promise<JsonObject | null> {

@@ -5,11 +5,19 @@ import type { Json } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
-import { NotFound, Refused } from './failure.ts'
-import { isGuid, isSame, listOf, name, objectId, optional, userId } from './parameters.ts'
-import type { Caller } from './replication.ts'
+import { FunctionRefused, NotFound } from './failure.ts'
+import {
+  isGuid,
+  isSameText,
+  listParameter,
+  nameParameter,
+  objectId,
+  optional,
+  userId,
+} from './parameters.ts'
+import type { ReplicationContext } from './replication.ts'
 
-const sku = name.describe('The id of the SKU, or its part number such as SPE_E3.')
+const sku = nameParameter.describe('The id of the SKU, or its part number such as SPE_E3.')
 const LICENSED = ['id', 'assignedLicenses', 'usageLocation']
 const SKUS_UNITS = 3
 
@@ -23,7 +31,9 @@ export const addEntraUserLicense = defineFunction({
   parameters: z.strictObject({
     UserId: userId,
     SkuId: sku,
-    DisabledPlans: optional(listOf(objectId)).describe('Ids of the service plans to leave out.'),
+    DisabledPlans: optional(listParameter(objectId)).describe(
+      'Ids of the service plans to leave out.',
+    ),
     UsageLocation: optional(z.string().regex(/^[A-Z]{2}$/, 'is no country such as US')).describe(
       'The country, set when the user has none: no licence is assigned without it.',
     ),
@@ -38,11 +48,11 @@ export const addEntraUserLicense = defineFunction({
     const user = await readUser(call, UserId, LICENSED)
     const id = textOf(user.id)
     const plans = DisabledPlans ?? []
-    const held = licencesOf(user).find(({ skuId }) => isSame(skuId, SkuId))
+    const held = licencesOf(user).find(({ skuId }) => isSameText(skuId, SkuId))
     if (held && isSameSet(held.disabledPlans, plans)) return { UserId: id, SkuId, Changed: false }
     if (!user.usageLocation) {
       if (UsageLocation === null) {
-        throw new Refused(
+        throw new FunctionRefused(
           `"${UserId}" has no usage location, and Microsoft assigns no licence without one. Give UsageLocation, such as US.`,
         )
       }
@@ -66,13 +76,13 @@ export const removeEntraUserLicense = defineFunction({
     const SkuId = await skuIdOf(call, call.params.SkuId)
     const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
-    const isHeld = licencesOf(user).some(({ skuId }) => isSame(skuId, SkuId))
+    const isHeld = licencesOf(user).some(({ skuId }) => isSameText(skuId, SkuId))
     if (isHeld) await take(call, id, SkuId)
     return { UserId: id, SkuId, Changed: isHeld }
   },
 })
 
-async function take(caller: Caller, id: string, skuId: string): Promise<void> {
+async function take(caller: ReplicationContext, id: string, skuId: string): Promise<void> {
   try {
     await assign(caller, id, { removeLicenses: [skuId] })
   } catch (error) {
@@ -86,7 +96,7 @@ async function take(caller: Caller, id: string, skuId: string): Promise<void> {
 
 /** Both lists must be there, even if empty. Giving the same again changes nothing. */
 async function assign(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   id: string,
   change: { readonly [key in 'addLicenses' | 'removeLicenses']?: Json[] },
 ): Promise<void> {
@@ -99,13 +109,13 @@ async function assign(
   })
 }
 
-async function skuIdOf({ tenant, signal }: Caller, given: string): Promise<string> {
+async function skuIdOf({ tenant, signal }: ReplicationContext, given: string): Promise<string> {
   if (isGuid(given)) return given
   const partNumbers: string[] = []
   const path = '/subscribedSkus'
   for await (const one of tenant.graph.list({ path, signal, units: SKUS_UNITS })) {
     const partNumber = textOf(one.skuPartNumber)
-    if (isSame(partNumber, given)) return textOf(one.skuId)
+    if (isSameText(partNumber, given)) return textOf(one.skuId)
     partNumbers.push(partNumber)
   }
   throw new NotFound(
@@ -127,4 +137,4 @@ function licencesOf(user: JsonObject): Licence[] {
 }
 
 const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((id) => other.some((each) => isSame(each, id)))
+  one.length === other.length && one.every((id) => other.some((each) => isSameText(each, id)))

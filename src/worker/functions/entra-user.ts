@@ -2,11 +2,19 @@
 // was anything to do. An account that exists already is taken for the one to be made only if this worker's vault knows it:
 // a namesake in the target tenant must never become somebody else's mailbox.
 import { z } from 'zod'
-import { type Call, defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
 import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
-import { isNotFound, noUser, Refused } from './failure.ts'
-import { address, isGuid, isSame, name, objectId, optional, userId } from './parameters.ts'
+import { FunctionRefused, isNotFound, noUser } from './failure.ts'
+import {
+  address,
+  isGuid,
+  isSameText,
+  nameParameter,
+  objectId,
+  optional,
+  userId,
+} from './parameters.ts'
 import { findPassword, passwordFor } from './password.ts'
 import { lookAgain } from './replication.ts'
 
@@ -18,9 +26,11 @@ export const password = optional(z.string().min(8).max(PASSWORD_CHARS_MAX)).desc
 )
 
 const newUser = z.strictObject({
-  DisplayName: name.max(256),
+  DisplayName: nameParameter.max(256),
   UserPrincipalName: address,
-  MailNickname: name.max(NICKNAME_CHARS_MAX).regex(/^[^\s@()\\[\]";:<>,]+$/, 'is no mail nickname'),
+  MailNickname: nameParameter
+    .max(NICKNAME_CHARS_MAX)
+    .regex(/^[^\s@()\\[\]";:<>,]+$/, 'is no mail nickname'),
   Password: password,
   AccountEnabled: z.boolean().default(true),
   ForceChangePasswordNextSignIn: z.boolean().default(true),
@@ -52,7 +62,7 @@ export const newEntraUser = defineFunction({
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
   undo: 'Remove-EntraUser with the Id.',
-  run: async (call: Call<NewUser>): Promise<CreatedUser> => {
+  run: async (call: FunctionCall<NewUser>): Promise<CreatedUser> => {
     const { UserPrincipalName, Password } = call.params
     const existing = await findUser(call, UserPrincipalName, IDENTITY)
     if (existing) {
@@ -73,7 +83,7 @@ export const newEntraUser = defineFunction({
 })
 
 async function created(
-  call: Call<NewUser>,
+  call: FunctionCall<NewUser>,
   secret: string,
   reference: string,
 ): Promise<CreatedUser> {
@@ -112,9 +122,9 @@ function taken(params: NewUser, found: JsonObject, passwordSecret: string | null
   const nickname = textOf(found.mailNickname)
   const displayName = textOf(found.displayName)
   const isAlike =
-    isSame(nickname, params.MailNickname) && isSame(displayName, params.DisplayName.trim())
+    isSameText(nickname, params.MailNickname) && isSameText(displayName, params.DisplayName.trim())
   if (!params.AllowExisting && !(passwordSecret !== null && isAlike)) {
-    throw new Refused(
+    throw new FunctionRefused(
       `"${params.UserPrincipalName}" belongs to an account that was not made here (${displayName}, ${nickname}). ` +
         'If it is the right person, set AllowExisting, or mark the step as done; otherwise choose another UPN.',
     )
@@ -172,7 +182,7 @@ export const setEntraUserUpn = defineFunction({
 
 /** After a rename the old name finds nobody. Whoever has the new name is the same person if the old one is among the addresses. */
 async function renamedEarlier(
-  call: Call<unknown>,
+  call: FunctionCall<unknown>,
   oldName: string,
   newName: string,
 ): Promise<JsonObject> {
@@ -181,8 +191,8 @@ async function renamedEarlier(
   if (user === null) throw noUser(oldName)
   const proxies = Array.isArray(user.proxyAddresses) ? user.proxyAddresses.map(textOf) : []
   const addresses = [textOf(user.mail), ...proxies.map((text) => text.replace(/^smtp:/i, ''))]
-  if (addresses.some((one) => isSame(one, oldName))) return user
-  throw new Refused(
+  if (addresses.some((one) => isSameText(one, oldName))) return user
+  throw new FunctionRefused(
     `The tenant has no user "${oldName}", but one named "${newName}", and nothing says that they are the same person. ` +
       'Give the object id as UserId, or mark the step as done.',
   )
@@ -269,8 +279,8 @@ export const removeEntraUser = defineFunction({
     if (user === null) throw noUser(UserId)
     if (user === DELETED) return { UserId, Changed: false }
     const bears = textOf(user.userPrincipalName)
-    if (UserPrincipalName !== null && !isSame(bears, UserPrincipalName)) {
-      throw new Refused(
+    if (UserPrincipalName !== null && !isSameText(bears, UserPrincipalName)) {
+      throw new FunctionRefused(
         `The account ${UserId} is "${bears}" and not "${UserPrincipalName}"; it was not deleted.`,
       )
     }
@@ -288,7 +298,7 @@ export const removeEntraUser = defineFunction({
 const DELETED: JsonObject = {}
 
 async function findDeleted(
-  { tenant, signal }: Call<unknown>,
+  { tenant, signal }: FunctionCall<unknown>,
   id: string,
 ): Promise<JsonObject | null> {
   try {

@@ -2,17 +2,17 @@
 // writing the whole list with one `SMTP:` in it, which is the documented form, and is then read back: Exchange has other ways to
 // choose a primary address, and a wrong one is how mail gets lost.
 import { z } from 'zod'
-import { type Call, defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { changeOfList } from '../m365/api.ts'
 import {
   changeRecipient,
-  type Recipient,
+  type ExchangeRecipient,
   readMailUser,
   readRecipient,
 } from './exchange-recipient.ts'
-import { Refused } from './failure.ts'
-import { isSame, proxyAddress, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { FunctionRefused } from './failure.ts'
+import { isSameText, proxyAddress, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
@@ -28,8 +28,8 @@ const KIND = /^[a-z0-9]+:/i
 const asSecondary = (address: string): string =>
   KIND.test(address) && !/^smtp:/i.test(address) ? address : `smtp:${withoutSmtp(address)}`
 
-const holds = ({ addresses }: Recipient, address: string): boolean =>
-  addresses.some((one) => isSame(one, asSecondary(address)))
+const holds = ({ addresses }: ExchangeRecipient, address: string): boolean =>
+  addresses.some((one) => isSameText(one, asSecondary(address)))
 
 export const addExchangeSecondaryEmail = defineFunction({
   name: 'Add-ExchangeSecondaryEmail',
@@ -64,8 +64,8 @@ export const removeExchangeSecondaryEmail = defineFunction({
   run: async (call): Promise<WithAddress> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
-    if (isSame(recipient.primary, withoutSmtp(EmailAddress))) {
-      throw new Refused(
+    if (isSameText(recipient.primary, withoutSmtp(EmailAddress))) {
+      throw new FunctionRefused(
         `"${EmailAddress}" is the primary address of "${Identity}". Choose another first: Set-ExchangePrimaryEmail.`,
       )
     }
@@ -98,7 +98,7 @@ export const setExchangePrimaryEmail = defineFunction({
     const { Identity, NewPrimaryEmail } = call.params
     const recipient = await readRecipient(call, Identity)
     const before = recipient.primary
-    const isChange = !isSame(before, NewPrimaryEmail)
+    const isChange = !isSameText(before, NewPrimaryEmail)
     if (isChange) await makePrimary(call, recipient, NewPrimaryEmail)
     return {
       Identity,
@@ -112,18 +112,22 @@ export const setExchangePrimaryEmail = defineFunction({
 /** All addresses as they are, but for which of them is in capitals. */
 const withPrimaryFirst = (addresses: readonly string[], primary: string): string[] => [
   `SMTP:${primary}`,
-  ...addresses.filter((one) => !isSame(one, `smtp:${primary}`)).map(asSecondary),
+  ...addresses.filter((one) => !isSameText(one, `smtp:${primary}`)).map(asSecondary),
 ]
 
-async function makePrimary(caller: Caller, recipient: Recipient, primary: string): Promise<void> {
+async function makePrimary(
+  caller: ReplicationContext,
+  recipient: ExchangeRecipient,
+  primary: string,
+): Promise<void> {
   const EmailAddresses = withPrimaryFirst(recipient.addresses, primary)
   await changeRecipient(caller, recipient, { EmailAddresses })
   const shown = await lookAgain(caller, async () => {
     const now = await readRecipient(caller, recipient.guid)
-    return isSame(now.primary, primary) ? now : null
+    return isSameText(now.primary, primary) ? now : null
   })
   if (shown === null) {
-    throw new Refused(
+    throw new FunctionRefused(
       `Exchange took "${primary}" for "${recipient.identity}" and does not show it as the primary address. Look there before going on.`,
     )
   }
@@ -145,16 +149,16 @@ export const setExchangeExternalAddress = defineFunction({
   isIdempotent: true,
   undo: 'Set-ExchangeExternalAddress with the PreviousExternalEmailAddress.',
   run: async (
-    call: Call<{ Identity: string; ExternalEmailAddress: string }>,
+    call: FunctionCall<{ Identity: string; ExternalEmailAddress: string }>,
   ): Promise<z.infer<typeof withExternal>> => {
     const { Identity, ExternalEmailAddress } = call.params
     const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding for it.')
-    const isChange = !isSame(before.external, ExternalEmailAddress)
+    const isChange = !isSameText(before.external, ExternalEmailAddress)
     if (isChange) {
       await changeRecipient(call, before, { ExternalEmailAddress })
       const after = await readRecipient(call, before.guid)
       // Exchange likes to make the external address the primary one.
-      if (!isSame(after.primary, before.primary)) await makePrimary(call, after, before.primary)
+      if (!isSameText(after.primary, before.primary)) await makePrimary(call, after, before.primary)
     }
     return {
       Identity,

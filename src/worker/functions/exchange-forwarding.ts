@@ -5,9 +5,9 @@ import { defineFunction } from '../catalogue.ts'
 import type { JsonObject } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
-import { noRecipient, Refused } from './failure.ts'
-import { isSame, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { FunctionRefused, noRecipient } from './failure.ts'
+import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
 const forwarding = z.object({
   Identity: z.string(),
@@ -35,7 +35,7 @@ export const setExchangeForwarding = defineFunction({
     const mailbox = await readMailbox(call, Identity)
     const before = textOrNull(withoutSmtp(textOf(mailbox.ForwardingSmtpAddress)))
     const isChange =
-      !isSame(before ?? '', ForwardingSmtpAddress ?? '') ||
+      !isSameText(before ?? '', ForwardingSmtpAddress ?? '') ||
       (mailbox.DeliverToMailboxAndForward === true) !== isKeeping
     if (isChange) {
       const change = { ForwardingSmtpAddress, DeliverToMailboxAndForward: isKeeping }
@@ -54,14 +54,15 @@ export const setExchangeForwarding = defineFunction({
 
 const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'DeliverToMailboxAndForward']
 
-async function readMailbox(caller: Caller, identity: string): Promise<JsonObject> {
+async function readMailbox(caller: ReplicationContext, identity: string): Promise<JsonObject> {
   const { tenant, signal } = caller
   const options = { signal, select: FORWARDING }
   const mailbox = await lookAgain(caller, async () => {
     const found = await runOrNone(() =>
       tenant.exchange.run('Get-Mailbox', { Identity: identity }, options),
     )
-    if (found.length > 1) throw new Refused(`"${identity}" names ${found.length} mailboxes.`)
+    if (found.length > 1)
+      throw new FunctionRefused(`"${identity}" names ${found.length} mailboxes.`)
     return found[0] ?? null
   })
   return mailbox ?? Promise.reject(noRecipient(identity))

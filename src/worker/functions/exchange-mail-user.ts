@@ -7,9 +7,9 @@ import type { JsonObject } from '../m365/api.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
-import { isNotFound, NotFound, noRecipient, Refused } from './failure.ts'
-import { expected, isSame, name, optional, recipientId } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { FunctionRefused, isNotFound, NotFound, noRecipient } from './failure.ts'
+import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
@@ -37,11 +37,11 @@ export const setExchangeMailUserGuids = defineFunction({
     const { Identity, ExchangeGuid, ArchiveGuid } = call.params
     const recipient = await readRecipient(call, Identity)
     const isStamped =
-      isSame(recipient.exchangeGuid, ExchangeGuid) &&
-      (ArchiveGuid === null || isSame(recipient.archiveGuid, ArchiveGuid))
+      isSameText(recipient.exchangeGuid, ExchangeGuid) &&
+      (ArchiveGuid === null || isSameText(recipient.archiveGuid, ArchiveGuid))
     if (!isStamped) {
       if (recipient.kind === 'Mailbox') {
-        throw new Refused(
+        throw new FunctionRefused(
           `"${Identity}" has a mailbox already, ${recipient.exchangeGuid}: it got an Exchange licence too early. ` +
             'Take the licence away and clear the mailbox (Set-User -PermanentlyClearPreviousMailboxInfo) before trying again.',
         )
@@ -69,7 +69,7 @@ export const testExchangeAttributeMatch = defineFunction({
     const found = await lookAgain(call, () => findShown(call, Identity))
     if (found === null) throw noRecipient(Identity)
     // Exchange says nothing of a property that there is not, and "it has no value" would then be true of a misspelt name.
-    if (!Object.keys(found).some((key) => isSame(key, AttributeName)))
+    if (!Object.keys(found).some((key) => isSameText(key, AttributeName)))
       throw new NotFound(`Exchange shows no attribute "${AttributeName}" of "${Identity}".`)
     const current: Json = valueAt(found, [AttributeName])
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
@@ -88,12 +88,16 @@ export const testExchangeAttributeMatch = defineFunction({
 })
 
 /** With all its attributes, as a mail user or as the mailbox it has become. */
-async function findShown({ tenant, signal }: Caller, identity: string): Promise<JsonObject | null> {
+async function findShown(
+  { tenant, signal }: ReplicationContext,
+  identity: string,
+): Promise<JsonObject | null> {
   for (const cmdlet of ['Get-MailUser', 'Get-Mailbox']) {
     const found = await runOrNone(() =>
       tenant.exchange.run(cmdlet, { Identity: identity }, { signal }),
     )
-    if (found.length > 1) throw new Refused(`"${identity}" names ${found.length} recipients.`)
+    if (found.length > 1)
+      throw new FunctionRefused(`"${identity}" names ${found.length} recipients.`)
     if (found[0]) return found[0]
   }
   return null
@@ -114,7 +118,11 @@ const MEMBER_NAMES = ['PrimarySmtpAddress', 'Alias', 'Identity', 'ExternalDirect
 export const testExchangeGroupMembership = defineFunction({
   name: 'Test-ExchangeGroupMembership',
   description: 'Asks whether somebody is a direct member of a distribution group.',
-  parameters: z.strictObject({ GroupIdentity: name, MemberIdentity: name, Expected: expected }),
+  parameters: z.strictObject({
+    GroupIdentity: nameParameter,
+    MemberIdentity: nameParameter,
+    Expected: expected,
+  }),
   result: tested,
   permissions,
   isIdempotent: true,
@@ -135,7 +143,7 @@ export const testExchangeGroupMembership = defineFunction({
           : error
       })
     const isMember = members.some((member) =>
-      MEMBER_NAMES.some((property) => isSame(textOf(member[property]), MemberIdentity)),
+      MEMBER_NAMES.some((property) => isSameText(textOf(member[property]), MemberIdentity)),
     )
     return {
       complete: isMember === Expected,

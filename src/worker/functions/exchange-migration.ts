@@ -2,23 +2,25 @@
 // it is given, so a job that is run again finds the batch it made instead of making a second. Exchange keeps about a hundred
 // batches at a time, each with up to 2,000 mailboxes.
 import { z } from 'zod'
-import { type Call, defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, type JsonObject } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
-import { NotFound, Refused } from './failure.ts'
-import { address, isSame, listOf, name, optional } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { FunctionRefused, NotFound } from './failure.ts'
+import { address, isSameText, listParameter, nameParameter, optional } from './parameters.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
 const MAILBOXES_MAX = 2_000
 
 const newBatch = z.strictObject({
-  Name: name.max(64),
-  SourceEndpoint: name.describe('The migration endpoint that points at the source tenant.'),
-  TargetDeliveryDomain: name.describe(
+  Name: nameParameter.max(64),
+  SourceEndpoint: nameParameter.describe(
+    'The migration endpoint that points at the source tenant.',
+  ),
+  TargetDeliveryDomain: nameParameter.describe(
     'A domain of this tenant, such as contoso.mail.onmicrosoft.com.',
   ),
-  EmailAddresses: listOf(address).refine((list) => list.length <= MAILBOXES_MAX, {
+  EmailAddresses: listParameter(address).refine((list) => list.length <= MAILBOXES_MAX, {
     error: `a batch holds at most ${MAILBOXES_MAX} mailboxes`,
   }),
   AutoStart: z.boolean().default(true),
@@ -40,7 +42,7 @@ export const newMigrationBatch = defineFunction({
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
   isIdempotent: true,
   undo: 'Remove-MigrationBatch, before it has completed.',
-  run: async (call: Call<NewBatch>): Promise<Batch> => {
+  run: async (call: FunctionCall<NewBatch>): Promise<Batch> => {
     const { Name } = call.params
     const existing = await findBatch(call, Name)
     if (existing) return { Name, Status: textOf(existing.Status), Created: false }
@@ -62,7 +64,7 @@ const isNameTaken = ({ code, message }: ApiError): boolean =>
 
 /** Exchange gives every batch when it does not know the name, so the answer is looked through. */
 async function findBatch(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   batchName: string,
 ): Promise<JsonObject | null> {
   const found = await runOrNone(() =>
@@ -72,9 +74,13 @@ async function findBatch(
 }
 
 const isNamed = (one: JsonObject, wanted: string): boolean =>
-  [one.Identity, one.Name].some((given) => isSame(textOf(given), wanted))
+  [one.Identity, one.Name].some((given) => isSameText(textOf(given), wanted))
 
-function startBatch({ params, tenant, signal }: Call<NewBatch>): Promise<readonly JsonObject[]> {
+function startBatch({
+  params,
+  tenant,
+  signal,
+}: FunctionCall<NewBatch>): Promise<readonly JsonObject[]> {
   const csv = ['EmailAddress', ...params.EmailAddresses, ''].join('\r\n')
   const parameters: JsonObject = {
     Name: params.Name,
@@ -102,7 +108,7 @@ export const removeMigrationBatch = defineFunction({
   name: 'Remove-MigrationBatch',
   description:
     'Stops a migration batch and removes it. Mailboxes that have switched over stay where they are.',
-  parameters: z.strictObject({ Name: name.max(64) }),
+  parameters: z.strictObject({ Name: nameParameter.max(64) }),
   result: removedBatch,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
   isIdempotent: true,
@@ -121,9 +127,9 @@ export const removeMigrationBatch = defineFunction({
 })
 
 const isAtRest = ({ Status }: JsonObject): boolean =>
-  AT_REST.some((one) => isSame(one, textOf(Status)))
+  AT_REST.some((one) => isSameText(one, textOf(Status)))
 
-async function stopBatch(caller: Caller, batchName: string): Promise<void> {
+async function stopBatch(caller: ReplicationContext, batchName: string): Promise<void> {
   const { tenant, signal } = caller
   const parameters = { Identity: batchName, Confirm: false }
   await tenant.exchange.run('Stop-MigrationBatch', parameters, { signal, isIdempotent: true })
@@ -132,7 +138,9 @@ async function stopBatch(caller: Caller, batchName: string): Promise<void> {
     return now === null || isAtRest(now) ? true : null
   })
   if (stopped === null) {
-    throw new Refused(`The batch "${batchName}" is being stopped. Try again in some minutes.`)
+    throw new FunctionRefused(
+      `The batch "${batchName}" is being stopped. Try again in some minutes.`,
+    )
   }
 }
 
@@ -183,7 +191,7 @@ export const testMigrationUser = defineFunction({
     }
     const Status = textOf(user.Status)
     const ErrorSummary = textOrNull(user.ErrorSummary)
-    const is = (list: readonly string[]) => list.some((one) => isSame(one, Status))
+    const is = (list: readonly string[]) => list.some((one) => isSameText(one, Status))
     if (is(FAILED)) {
       const why = ErrorSummary ?? 'Exchange gives no reason; see Get-MigrationUserStatistics'
       throw new MigrationStopped(`The move of "${Identity}" is ${Status}: ${why}.`)
@@ -196,13 +204,13 @@ export const testMigrationUser = defineFunction({
 
 /** Exchange gives every user when it does not know the identity, so the answer is looked through. */
 async function findMigrationUser(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   identity: string,
 ): Promise<JsonObject | null> {
   const found = await runOrNone(() =>
     tenant.exchange.run('Get-MigrationUser', { Identity: identity }, { signal }),
   )
   const isWanted = (one: JsonObject) =>
-    [one.Identity, one.MailboxEmailAddress].some((given) => isSame(textOf(given), identity))
+    [one.Identity, one.MailboxEmailAddress].some((given) => isSameText(textOf(given), identity))
   return found.find(isWanted) ?? null
 }

@@ -3,11 +3,11 @@
 import type { Json } from '../../domain/json.ts'
 import type { JsonObject } from '../m365/api.ts'
 import { textOf } from './entra-directory.ts'
-import { isNotFound, noRecipient, Refused } from './failure.ts'
-import { isSame, withoutSmtp } from './parameters.ts'
-import { type Caller, lookAgain } from './replication.ts'
+import { FunctionRefused, isNotFound, noRecipient } from './failure.ts'
+import { isSameText, withoutSmtp } from './parameters.ts'
+import { lookAgain, type ReplicationContext } from './replication.ts'
 
-export interface Recipient {
+export interface ExchangeRecipient {
   readonly kind: 'MailUser' | 'Mailbox'
   /** Names it and no other, whatever happens to its addresses. */
   readonly guid: string
@@ -28,32 +28,37 @@ const PROPERTIES = [
 
 /** Null when there is none. Exchange takes much for an identity; two that answer to it are one too many. */
 async function findRecipient(
-  { tenant, signal }: Caller,
+  { tenant, signal }: ReplicationContext,
   identity: string,
-): Promise<Recipient | null> {
+): Promise<ExchangeRecipient | null> {
   const found = await runOrNone(() =>
     tenant.exchange.run('Get-Recipient', { Identity: identity }, { signal, select: PROPERTIES }),
   )
   if (found.length > 1) {
-    throw new Refused(`"${identity}" names ${found.length} recipients. Use an address or an id.`)
+    throw new FunctionRefused(
+      `"${identity}" names ${found.length} recipients. Use an address or an id.`,
+    )
   }
   return found[0] ? recipientOf(identity, found[0]) : null
 }
 
 /** Looks again for one that may be too new. */
-export async function readRecipient(caller: Caller, identity: string): Promise<Recipient> {
+export async function readRecipient(
+  caller: ReplicationContext,
+  identity: string,
+): Promise<ExchangeRecipient> {
   const found = await lookAgain(caller, () => findRecipient(caller, identity))
   return found ?? Promise.reject(noRecipient(identity))
 }
 
 export async function readMailUser(
-  caller: Caller,
+  caller: ReplicationContext,
   identity: string,
   otherwise: string,
-): Promise<Recipient> {
+): Promise<ExchangeRecipient> {
   const recipient = await readRecipient(caller, identity)
   if (recipient.kind !== 'MailUser') {
-    throw new Refused(`"${identity}" is a mailbox and not a mail user. ${otherwise}`)
+    throw new FunctionRefused(`"${identity}" is a mailbox and not a mail user. ${otherwise}`)
   }
   return recipient
 }
@@ -72,11 +77,11 @@ export async function runOrNone(
 
 const MAIL_USERS = ['MailUser', 'GuestMailUser']
 
-function recipientOf(identity: string, found: JsonObject): Recipient {
+function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
   const type = textOf(found.RecipientTypeDetails)
-  const isMailUser = MAIL_USERS.some((one) => isSame(one, type))
+  const isMailUser = MAIL_USERS.some((one) => isSameText(one, type))
   if (!isMailUser && !/Mailbox$/i.test(type)) {
-    throw new Refused(`"${identity}" is a ${type} and neither a mail user nor a mailbox.`)
+    throw new FunctionRefused(`"${identity}" is a ${type} and neither a mail user nor a mailbox.`)
   }
   return {
     kind: isMailUser ? 'MailUser' : 'Mailbox',
@@ -95,8 +100,8 @@ export const textsOf = (value: Json | undefined): string[] =>
 
 /** Changes it with the cmdlet of its kind. */
 export async function changeRecipient(
-  { tenant, signal }: Caller,
-  { kind, guid }: Recipient,
+  { tenant, signal }: ReplicationContext,
+  { kind, guid }: ExchangeRecipient,
   change: JsonObject,
 ): Promise<void> {
   await tenant.exchange.run(`Set-${kind}`, { Identity: guid, ...change }, { signal })

@@ -7,7 +7,7 @@ export class NotFound extends Error {
 }
 
 /** The tenant is not as the function needs it, and changing that is not the function's business. Nothing was done. */
-export class Refused extends Error {
+export class FunctionRefused extends Error {
   override readonly name = 'Refused'
 }
 

@@ -2,16 +2,16 @@
 // What was sent cannot be called back, and Microsoft gives no way to ask whether it was, so this is not idempotent: when nobody
 // knows, it fails and says so, and is not sent a second time on its own.
 import { z } from 'zod'
-import { type Call, defineFunction } from '../catalogue.ts'
+import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { pathOf } from '../m365/api.ts'
-import { address, listOf, optional } from './parameters.ts'
+import { address, listParameter, optional } from './parameters.ts'
 
 const SUBJECT_CHARS_MAX = 255
 const BODY_CHARS_MAX = 100_000
 
 const parameters = z
   .strictObject({
-    To: optional(listOf(address)).describe('Whom to write a mail.'),
+    To: optional(listParameter(address)).describe('Whom to write a mail.'),
     From: optional(address).describe('The mailbox that sends it.'),
     WebhookUrl: optional(z.url({ protocol: /^https?$/ })).describe(
       'Where to post instead; its host must be among those that the worker may call.',
@@ -43,7 +43,7 @@ export const sendNotification = defineFunction({
   permissions: { graph: ['Mail.Send'] },
   isIdempotent: false,
   undo: null,
-  run: async (call: Call<Notification>): Promise<z.infer<typeof result>> => {
+  run: async (call: FunctionCall<Notification>): Promise<z.infer<typeof result>> => {
     const { params, tenant, signal, jobId } = call
     const { Subject: subject, Body: body, WebhookUrl: url } = params
     if (url !== null) {

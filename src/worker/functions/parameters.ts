@@ -6,7 +6,7 @@ import { z } from 'zod'
 const NAME_CHARS_MAX = 1_024
 const LIST_ITEMS_MAX = 2_000
 
-export const name = z.string().trim().min(1).max(NAME_CHARS_MAX)
+export const nameParameter = z.string().trim().min(1).max(NAME_CHARS_MAX)
 
 /** Must be given, be it as null or empty. */
 export const orNothing = <Kind extends z.ZodType>(kind: Kind) =>
@@ -20,8 +20,10 @@ export const optional = <Kind extends z.ZodType>(kind: Kind) =>
     .transform((value) => (value === '' || value === undefined ? null : value))
 
 export const objectId = z.guid().describe('The object id.')
-export const userId = name.describe('The object id or the user principal name.')
-export const recipientId = name.describe('Anything that names one recipient: address, id or alias.')
+export const userId = nameParameter.describe('The object id or the user principal name.')
+export const recipientId = nameParameter.describe(
+  'Anything that names one recipient: address, id or alias.',
+)
 
 const ADDRESS = /^[^\s@<>"(),:;]+@[^\s@<>"(),:;]+$/
 const MISFIT_ADDRESS = 'is no mail address such as kim@contoso.com'
@@ -51,7 +53,7 @@ export const proxyAddress = z
   .regex(PROXY, 'is neither a mail address nor one with its kind before it, such as x500:/o=…')
 
 /** One may stand alone. */
-export const listOf = <Kind extends z.ZodType>(kind: Kind) =>
+export const listParameter = <Kind extends z.ZodType>(kind: Kind) =>
   z
     .union([kind, z.array(kind).min(1).max(LIST_ITEMS_MAX)])
     .transform((value) => (Array.isArray(value) ? value : [value]))
@@ -62,7 +64,7 @@ export const expected = z
   .describe('False waits for, or asks for, the opposite.')
 
 /** Text is compared without regard to upper and lower case, as the directory and PowerShell do. */
-export const isSame = (one: string, other: string): boolean =>
+export const isSameText = (one: string, other: string): boolean =>
   one.toLowerCase() === other.toLowerCase()
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

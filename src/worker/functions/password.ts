@@ -1,7 +1,7 @@
 // Passwords that functions set. A password goes into the vault before it is set, so that none is ever lost, and under a name that
 // belongs to the account, so that a job that is run again sets the same one. Results hold the vault's reference, never the text.
 import { createHash, randomInt } from 'node:crypto'
-import type { Caller } from './replication.ts'
+import type { ReplicationContext } from './replication.ts'
 
 const LENGTH = 20
 /** Without those that people confuse when they read one aloud. Entra wants three of the four classes; each is there. */
@@ -36,7 +36,7 @@ export interface KeptPassword {
 const READABLE_CHARS_MAX = 60
 
 /** Letters, digits and hyphens, as Key Vault wants; readable, and by its digest of this account in this tenant only. */
-function secretName({ tenant }: Caller, upn: string): string {
+function secretName({ tenant }: ReplicationContext, upn: string): string {
   const account = upn.toLowerCase()
   const digest = createHash('sha256').update(`${tenant.id}\n${account}`).digest('hex').slice(0, 16)
   const readable = account.replaceAll(/[^a-z0-9]+/g, '-').slice(0, READABLE_CHARS_MAX)
@@ -44,12 +44,12 @@ function secretName({ tenant }: Caller, upn: string): string {
 }
 
 /** The reference of the password that was made for the account, or null when none ever was. */
-export const findPassword = (caller: Caller, upn: string): Promise<string | null> =>
+export const findPassword = (caller: ReplicationContext, upn: string): Promise<string | null> =>
   caller.tenant.secrets.find(secretName(caller, upn), caller.signal)
 
 /** The password to set: the one given, else the one made earlier, else a new one. It is in the vault when this returns. */
 export async function passwordFor(
-  caller: Caller,
+  caller: ReplicationContext,
   upn: string,
   given: string | null,
 ): Promise<KeptPassword> {

@@ -1,11 +1,11 @@
 // What was written a moment ago is not yet everywhere: a user just created can be unknown to the next server that is asked.
 // These functions look again a few times, a little later each time, and then say what they see. They wait on the job's clock and
 // end with its signal.
-import type { Call } from '../catalogue.ts'
+import type { FunctionCall } from '../catalogue.ts'
 import { ApiError } from '../m365/api.ts'
 
 /** What of a call is needed to ask the tenant something. */
-export type Caller = Pick<Call<unknown>, 'tenant' | 'signal' | 'clock'>
+export type ReplicationContext = Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
 
 /**
  * Together 14 s. Entra is usually done after a few; longer would make every misspelt name of a wave hold a slot, and whatever
@@ -15,7 +15,7 @@ export const LOOK_AGAIN_AFTER_SEC: readonly number[] = [2, 4, 8]
 
 /** What it looks for, or null when it does not show up. */
 export async function lookAgain<Found>(
-  { clock, signal }: Pick<Caller, 'clock' | 'signal'>,
+  { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
   look: () => Promise<Found | null>,
 ): Promise<Found | null> {
   for (const waitSec of LOOK_AGAIN_AFTER_SEC) {
@@ -29,7 +29,7 @@ export async function lookAgain<Found>(
 
 /** Does it again while it fails for coming too early; the last failure is thrown. */
 export async function oncePossible<Done>(
-  caller: Pick<Caller, 'clock' | 'signal'>,
+  caller: Pick<ReplicationContext, 'clock' | 'signal'>,
   act: () => Promise<Done>,
   isTooEarly: (error: ApiError) => boolean,
 ): Promise<Done> {
@@ -52,7 +52,7 @@ export async function oncePossible<Done>(
  * failure, and it was not an earlier try of ours whose answer was lost.
  */
 export async function changeOnce(
-  { clock, signal }: Pick<Caller, 'clock' | 'signal'>,
+  { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
   change: () => Promise<unknown>,
   isAlready: (error: ApiError) => boolean,
 ): Promise<boolean> {

@@ -20,7 +20,7 @@ export interface RetryPolicy {
 }
 
 /** What the service gave as its reason. */
-export interface Refusal {
+export interface ServiceRefusal {
   readonly code: string
   readonly message: string
   readonly details: readonly ErrorDetail[]
@@ -30,7 +30,7 @@ export interface Refusal {
  * `throttled`, `again`: not done, may be sent again; the first closes the gate. `unsure`: it may have been done.
  * `unauthorised`: the token was not accepted. `final`: the answer is no.
  */
-export type Verdict = 'throttled' | 'again' | 'unsure' | 'unauthorised' | 'final'
+export type RetryDecision = 'throttled' | 'again' | 'unsure' | 'unauthorised' | 'final'
 
 export interface ClientOptions {
   /** Whom sentences name. */
@@ -44,9 +44,9 @@ export interface ClientOptions {
   /** How long one request may take, on the real clock: servers do not run faster because a demonstration does. */
   readonly timeoutMs: number
   /** What the body of an answer that is no success says. */
-  readRefusal(answer: HttpAnswer, body: Json): Refusal
+  readRefusal(answer: HttpAnswer, body: Json): ServiceRefusal
   /** Where the service means something else by a status than others do; null where it does not. */
-  verdictOf?(status: number, refusal: Refusal): Verdict | null
+  verdictOf?(status: number, refusal: ServiceRefusal): RetryDecision | null
   /** Told whenever the gate closes, and for how long. */
   readonly onThrottled?: (service: string, sec: number) => void
   /** From 0 up to 1, for the jitter. */
@@ -74,7 +74,7 @@ const JITTER = 0.3
 /** How an attempt ended without an answer to give back. */
 interface Setback {
   readonly failure: ApiFailure
-  readonly verdict: Verdict
+  readonly verdict: RetryDecision
   readonly waitMs: number | null
 }
 
@@ -218,7 +218,7 @@ export class ApiClient {
   }
 }
 
-function verdictOfStatus(status: number): Verdict {
+function verdictOfStatus(status: number): RetryDecision {
   if (status === 429 || status === 503) return 'throttled'
   if (status === 401) return 'unauthorised'
   if (status === 408 || status === 500 || status === 502 || status === 504) return 'unsure'

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../domain/json.ts'
 import { ApiError, type Exchange, type ExchangeOptions, type JsonObject } from './api.ts'
-import { ApiClient, type ClientOptions, type Refusal, type Verdict } from './client.ts'
+import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
 import { objectOf, queryText } from './graph.ts'
 import type { HttpAnswer } from './http.ts'
 import { Gate, LaneLimit } from './limits.ts'
@@ -124,7 +124,7 @@ function partsOf(text: string): { readonly code: string; readonly message: strin
 
 const REASON_CHARS_MAX = 300
 
-function readRefusal({ status, headers, text }: HttpAnswer, body: Json): Refusal {
+function readRefusal({ status, headers, text }: HttpAnswer, body: Json): ServiceRefusal {
   const error = objectOf(valueIn(objectOf(body), 'error'))
   const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
   const details = valueIn(error, 'details')
@@ -145,7 +145,7 @@ const BUSY =
   /ServerBusy|MicroDelay|Backoff|too many concurrent|maximum number of concurrent requests/i
 const WRITE_FAILED = 'UnableToWriteToAadException'
 
-function verdictOf(status: number, { code, message }: Refusal): Verdict | null {
+function verdictOf(status: number, { code, message }: ServiceRefusal): RetryDecision | null {
   if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'throttled'
   if (code === WRITE_FAILED) return 'unsure'
   // An exception of the cmdlet is an answer, whatever the status: it will not go away.

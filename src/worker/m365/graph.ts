@@ -10,7 +10,7 @@ import {
   type RestApi,
   type RestRequest,
 } from './api.ts'
-import { ApiClient, type ClientOptions, type Refusal, type Verdict } from './client.ts'
+import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
 import type { HttpAnswer } from './http.ts'
 import { Gate, PaceLimit } from './limits.ts'
 
@@ -127,7 +127,7 @@ export const objectOf = (value: Json | undefined): JsonObject =>
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
 /** The shape of errors in OData: Graph's, Key Vault's and many others'. */
-export function readODataRefusal({ text }: HttpAnswer, body: Json): Refusal {
+export function readODataRefusal({ text }: HttpAnswer, body: Json): ServiceRefusal {
   const error = objectOf(objectOf(body).error)
   const details = Array.isArray(error.details) ? error.details.map(objectOf) : []
   return {
@@ -145,7 +145,7 @@ const detailOf = (detail: JsonObject): ErrorDetail => ({
   message: textOf(detail.message),
 })
 
-function verdictOf(status: number, { code }: Refusal): Verdict | null {
+function verdictOf(status: number, { code }: ServiceRefusal): RetryDecision | null {
   // Two changes of one object at the same time: neither this one nor a part of it was done.
   return status === 409 && code === 'Directory_ConcurrencyViolation' ? 'again' : null
 }

@@ -3,7 +3,7 @@
 // them stops all the others too: usage keeps accruing while a tenant is throttled, and asking early makes it longer.
 import type { Clock } from '../../clock.ts'
 
-export interface Pace {
+export interface RequestPace {
   readonly perSec: number
   /** How many may go at once after a rest. */
   readonly burst: number
@@ -16,7 +16,7 @@ export class PaceLimit {
   readonly #burstMs: number
   #freeAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(clock: Clock, { perSec, burst }: Pace) {
+  constructor(clock: Clock, { perSec, burst }: RequestPace) {
     this.#clock = clock
     this.#msEach = 1_000 / perSec
     this.#burstMs = this.#msEach * burst

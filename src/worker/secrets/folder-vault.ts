@@ -7,7 +7,7 @@ import { chmod, link, mkdir, readFile, rename, stat, unlink, writeFile } from 'n
 import { join } from 'node:path'
 import { MatoolkitError, messageOf } from '../../errors.ts'
 import type { Secrets } from '../m365/api.ts'
-import { referenceOf, requireReference, secretMissing } from './reference.ts'
+import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12
@@ -36,7 +36,7 @@ export async function openFolderVault({ folder, key }: FolderVaultOptions): Prom
   }
   return {
     put: async (name, value) => {
-      const reference = referenceOf(name)
+      const reference = secretReferenceOf(name)
       const path = join(folder, reference)
       // Whole or not at all, also when the machine stops here.
       const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -51,7 +51,7 @@ export async function openFolderVault({ folder, key }: FolderVaultOptions): Prom
       return unsealed(bytes, reference, secret)
     },
     find: async (name) => {
-      const reference = referenceOf(name)
+      const reference = secretReferenceOf(name)
       return (await read(reference)) === null ? null : reference
     },
   }

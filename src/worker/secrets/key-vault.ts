@@ -5,7 +5,7 @@ import { ApiError, type JsonObject, type Secrets } from '../m365/api.ts'
 import { ApiClient, type ClientOptions } from '../m365/client.ts'
 import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
 import { Gate } from '../m365/limits.ts'
-import { referenceOf, requireReference, secretMissing } from './reference.ts'
+import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 export type KeyVaultOptions = Pick<
   ClientOptions,
@@ -38,7 +38,7 @@ export class KeyVault implements Secrets {
   }
 
   async put(name: string, value: string, signal?: AbortSignal): Promise<string> {
-    const reference = referenceOf(name)
+    const reference = secretReferenceOf(name)
     await this.#call('PUT', reference, { value }, signal)
     return reference
   }
@@ -51,7 +51,7 @@ export class KeyVault implements Secrets {
   }
 
   async find(name: string, signal?: AbortSignal): Promise<string | null> {
-    const reference = referenceOf(name)
+    const reference = secretReferenceOf(name)
     return (await this.read(reference, signal)) === null ? null : reference
   }
 

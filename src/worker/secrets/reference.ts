@@ -12,7 +12,7 @@ const PREFIX = 'matoolkit-'
 const NAME = /^[0-9a-zA-Z-]{1,110}$/
 
 /** The reference of a name; a name that a vault would refuse gets the digest of it. */
-export function referenceOf(name: string): string {
+export function secretReferenceOf(name: string): string {
   const fits = NAME.test(name)
   return PREFIX + (fits ? name : createHash('sha256').update(name).digest('hex'))
 }

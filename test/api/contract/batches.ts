@@ -1,7 +1,7 @@
 // Batches, members, phases and steps over HTTP: lists with their filters, and the changes of the seeds.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { holdBatch } from '../../../src/engine/operate.ts'
+import { holdBatch } from '../../../src/engine/batch-actions.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, plainCsv, WAVE_HEADER, wave } from './fixtures.ts'
@@ -52,7 +52,7 @@ export function batchContract(): void {
       await world.batch('one', 2, { startsInMin: 3000 })
       await world.batch('two', people(4).slice(3), { manual: true })
       await world.batch('two', 3, { startsInMin: 2000 })
-      await holdBatch(world.door, { batchId: 3, actor: 'op', reason: 'wait' })
+      await holdBatch(world.engine, { batchId: 3, actor: 'op', reason: 'wait' })
     })
     after(() => api.close())
     const list = (query: string) => api.call<BatchPage>('GET', `/api/batches${query}`)

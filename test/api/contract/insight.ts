@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
-import { holdBatch } from '../../../src/engine/operate.ts'
+import { holdBatch } from '../../../src/engine/batch-actions.ts'
 import { people } from '../../scenarios/world.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { plain, wave } from './fixtures.ts'
@@ -98,7 +98,7 @@ export function insightContract(): void {
       await api.world.clock.advance(3_600_000)
       await api.world.orchestrate()
       assert.deepEqual(await kinds(), ['worker_silent'])
-      await holdBatch(api.world.door, { batchId: 1, actor: 'op', reason: 'wait' })
+      await holdBatch(api.world.engine, { batchId: 1, actor: 'op', reason: 'wait' })
       const { body } = await get<Stuck>('/stuck')
       assert.equal(body.items[0]!.because, 'batch 1 is held by op: wait')
       assert.deepEqual(

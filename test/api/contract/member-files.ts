@@ -1,7 +1,7 @@
 // Member files over HTTP: what a good one may look like, and every way in which one can be wrong, with row and column.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Fault } from '../../../src/api/problem.ts'
+import type { RequestFault } from '../../../src/api/problem.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, wave } from './fixtures.ts'
 
@@ -91,7 +91,7 @@ export function memberFileContract(): void {
     for (const [what, csv, expected] of WRONG) {
       it(`is refused with ${what}`, async () => {
         const { body } = await api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', path, send(csv))
-        const faults = body.faults as Fault[]
+        const faults = body.faults as RequestFault[]
         assert.deepEqual(
           faults.slice(0, expected.length).map((one) => [one.row, one.column]),
           expected.map(([at, column]) => [at, column]),

@@ -2,8 +2,9 @@
 //   draftOf({ phases: { prepare: 'dispatched' }, members: { 1: 'active' }, steps: { 11: '1 prepare/create dispatched job' } })
 // A step reads `member place/name status [wait]`; the member is `-` for a step of the batch itself. Counters are counted from the
 // rows, by the words of the specification and not by the code under test.
+
+import { definitionOf, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft, type EventRecord } from '../../../src/domain/decide/draft.ts'
-import { pendingStep, planOf } from '../../../src/domain/decide/plan.ts'
 import type {
   Batch,
   Member,
@@ -14,8 +15,8 @@ import type {
   Wait,
 } from '../../../src/domain/facts.ts'
 import { jobIdOf } from '../../../src/domain/messages.ts'
-import type { BatchStatus, MemberStatus, PhaseStatus } from '../../../src/domain/moves.ts'
-import { type Runbook, readRunbook } from '../../../src/domain/runbook.ts'
+import { type Runbook, readRunbook } from '../../../src/domain/runbook/read.ts'
+import type { BatchStatus, MemberStatus, PhaseStatus } from '../../../src/domain/transitions.ts'
 
 export const NOW = new Date('2026-03-02T08:00:00Z')
 /** The moment that many seconds from now. */
@@ -196,7 +197,7 @@ function stepOf(id: number, text: StepText, phases: readonly Phase[], runbook: R
   const index = list?.findIndex((one) => one.name === name) ?? -1
   if (index < 0) throw new Error(`the runbook has no ${where}`)
   const bare: Step = {
-    ...pendingStep(planOf(list![index]!, index, 1), {
+    ...pendingStep(definitionOf(list![index]!, index, 1), {
       id,
       kind,
       memberId: member === '-' ? null : Number(member),
@@ -354,10 +355,12 @@ export function recorded(draft: Draft): Recorded {
       ({ jobId, functionName, params, notAfter }) =>
         `${jobId} ${functionName} ${JSON.stringify(params)} until ${sayTime(notAfter)}`,
     ),
-    made: draft.newSteps.map(({ id, kind, plan, originStepId, originAttempt, removalNumber }) => {
-      const of = originStepId === null ? removalNumber : `${originStepId}.${originAttempt}`
-      return `${id} ${kind}/${plan.stepName}${of === null ? '' : ` of ${of}`}`
-    }),
+    made: draft.newSteps.map(
+      ({ id, kind, definition, originStepId, originAttempt, removalNumber }) => {
+        const of = originStepId === null ? removalNumber : `${originStepId}.${originAttempt}`
+        return `${id} ${kind}/${definition.stepName}${of === null ? '' : ` of ${of}`}`
+      },
+    ),
     waits: [...draft.changedWaits].map(({ id, wait }) => `${id} ${sayWait(wait)}`),
   }
   return Object.fromEntries(Object.entries(all).filter(([, lines]) => lines.length > 0))

@@ -2,9 +2,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
-import { checkFuse, close, count, holdBatch, outcomeOf } from '../../../src/domain/decide/finish.ts'
+import {
+  checkFuse,
+  closeFinished,
+  outcomeOf,
+  setHold,
+  updateCounters,
+} from '../../../src/domain/decide/finish.ts'
 import type { MemberCounts } from '../../../src/domain/facts.ts'
-import type { MemberStatus, StepStatus } from '../../../src/domain/moves.ts'
+import type { MemberStatus, StepStatus } from '../../../src/domain/transitions.ts'
 import { at, countersOf, draftOf, type Facts, recount } from './builders.ts'
 import { stepOf, table } from './table.ts'
 
@@ -52,28 +58,28 @@ describe('counting', () => {
 
   it('follows steps and members of every kind, and a second count changes nothing', () => {
     const draft = draftOf(TWO)
-    draft.moveStep(stepOf(draft, 12), 'succeed', 'so')
-    draft.moveStep(stepOf(draft, 31), 'succeed', 'so')
-    draft.moveStep(stepOf(draft, 51), 'cancel', 'so')
-    draft.moveStep(stepOf(draft, 1), 'dispatch', 'so')
-    draft.moveMember(draft.member(2), 'fail', 'so')
-    count(draft)
+    draft.transitionStep(stepOf(draft, 12), 'succeed', 'so')
+    draft.transitionStep(stepOf(draft, 31), 'succeed', 'so')
+    draft.transitionStep(stepOf(draft, 51), 'cancel', 'so')
+    draft.transitionStep(stepOf(draft, 1), 'dispatch', 'so')
+    draft.transitionMember(draft.member(2), 'fail', 'so')
+    updateCounters(draft)
     check(draft)
-    count(draft)
+    updateCounters(draft)
     check(draft)
   })
 
   it('goes on from where the first count ended', () => {
     const draft = draftOf(TWO)
-    draft.moveStep(stepOf(draft, 13), 'dispatch', 'so')
-    count(draft)
-    draft.moveStep(stepOf(draft, 13), 'fail', 'so')
-    draft.moveMember(draft.member(1), 'fail', 'so')
-    draft.moveStep(stepOf(draft, 12), 'cancel', 'so')
-    count(draft)
+    draft.transitionStep(stepOf(draft, 13), 'dispatch', 'so')
+    updateCounters(draft)
+    draft.transitionStep(stepOf(draft, 13), 'fail', 'so')
+    draft.transitionMember(draft.member(1), 'fail', 'so')
+    draft.transitionStep(stepOf(draft, 12), 'cancel', 'so')
+    updateCounters(draft)
     check(draft)
-    draft.moveMember(draft.member(1), 'remove', 'so')
-    count(draft)
+    draft.transitionMember(draft.member(1), 'remove', 'so')
+    updateCounters(draft)
     check(draft)
     assert.deepEqual(draft.phases[0]!.members, {
       ...{ total: 2, passed: 0, failed: 1, stopped: 0, removed: 1 },
@@ -92,7 +98,7 @@ describe('counting', () => {
     const { id: _, ...row } = stepOf(draft, 51)
     draft.newStep({ ...row, removalNumber: 2 })
     draft.batch.membersActive++
-    count(draft)
+    updateCounters(draft)
     check(draft)
     assert.equal(draft.phases[0]!.members.total, 3)
     assert.equal(draft.batch.removalOpen, 2)
@@ -107,8 +113,8 @@ describe('counting', () => {
       steps: { 12: '1 prepare/check dispatched' },
     })
     draft.phases[0]!.steps.dispatched = 1
-    draft.moveStep(stepOf(draft, 12), 'succeed', 'so')
-    count(draft)
+    draft.transitionStep(stepOf(draft, 12), 'succeed', 'so')
+    updateCounters(draft)
     assert.deepEqual(draft.phases[0]!.members, counts({ total: 4, passed: 4 }))
   })
 })
@@ -127,7 +133,7 @@ table('closing', [
   {
     name: 'a phase is completed when somebody passed, whoever failed',
     facts: { phases: { prepare: phase({ total: 5, passed: 1, failed: 4 }), cutover: 'pending' } },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: ['phase prepare complete dispatched→completed: 1 of 5 members passed, 4 failed here'],
     },
@@ -138,7 +144,7 @@ table('closing', [
     facts: {
       phases: { prepare: phase({ total: 5, failed: 1, removed: 4 }), cutover: 'pending' },
     },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: ['phase prepare fail dispatched→failed: 0 of 5 members passed, 1 failed here'],
     },
@@ -148,7 +154,7 @@ table('closing', [
     facts: {
       phases: { prepare: phase({ total: 5, stopped: 3, removed: 2 }), cutover: 'pending' },
     },
-    decide: close,
+    decide: closeFinished,
     records: { events: ['phase prepare empty dispatched→skipped: nobody is left to do it'] },
     also: ({ phases }) => assert.equal(phases[0]!.skippedBecause, 'empty'),
   },
@@ -159,12 +165,12 @@ table('closing', [
       members: { 1: 'active' },
       steps: { 12: '1 prepare/check polling poll+5' },
     },
-    decide: close,
+    decide: closeFinished,
   },
   {
     name: 'a phase stays open until all its steps are written',
     facts: { phases: { prepare: phase({}, { expandedAt: null }) } },
-    decide: close,
+    decide: closeFinished,
   },
   {
     name: 'the batch ends with its last phase',
@@ -172,7 +178,7 @@ table('closing', [
       batch: { membersActive: 147, membersFailed: 3, membersRemoved: 2 },
       phases: { prepare: 'completed', cutover: phase({ total: 150, passed: 147, failed: 3 }) },
     },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: [
         'phase cutover complete dispatched→completed: 147 of 150 members passed, 3 failed here',
@@ -184,7 +190,7 @@ table('closing', [
   {
     name: 'the batch has failed when a phase failed and none completed',
     facts: { phases: { prepare: 'failed', cutover: 'skipped' } },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: [
         'batch fail active→failed: every phase has ended: 0 members through, 0 failed, 0 removed',
@@ -194,7 +200,7 @@ table('closing', [
   {
     name: 'a batch of nobody is completed',
     facts: { phases: { prepare: 'skipped', cutover: 'skipped' } },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: [
         'batch complete active→completed: every phase has ended: 0 members through, 0 failed, 0 removed',
@@ -204,23 +210,23 @@ table('closing', [
   ...(['initOpen', 'rollbackOpen', 'removalOpen'] as const).map((open) => ({
     name: `the batch stays active while something is open: ${open}`,
     facts: { batch: { [open]: 1 }, phases: { prepare: 'completed' as const } },
-    decide: close,
+    decide: closeFinished,
   })),
   {
     name: 'init has ended: the batch is active',
     facts: { batch: 'init_dispatched', phases: { prepare: 'pending' } },
-    decide: close,
+    decide: closeFinished,
     records: { events: ['batch activate init_dispatched→active: every init step is passed'] },
   },
   {
     name: 'init has not ended',
     facts: { batch: { status: 'init_dispatched', initOpen: 1 }, phases: { prepare: 'pending' } },
-    decide: close,
+    decide: closeFinished,
   },
   {
     name: 'a cancelled batch stays so',
     facts: { batch: { status: 'cancelled', rollbackOpen: 1 } },
-    decide: close,
+    decide: closeFinished,
   },
   {
     name: 'a batch that failed in init stays so while its rollback runs',
@@ -228,7 +234,7 @@ table('closing', [
       batch: { status: 'failed', failedInInit: true, rollbackOpen: 1 },
       phases: { prepare: 'cancelled' },
     },
-    decide: close,
+    decide: closeFinished,
   },
 ])
 
@@ -238,7 +244,7 @@ table('reopening', [
   ...(['completed', 'failed', 'skipped'] as const).map((status) => ({
     name: `a phase that is ${status} and gains an open step, and its batch`,
     facts: { ...OPEN_STEP, batch: 'completed' as const, phases: { prepare: status } },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: [
         `phase prepare reopen ${status}→dispatched: it has 1 open steps again`,
@@ -256,7 +262,7 @@ table('reopening', [
   ...(['superseded', 'cancelled'] as const).map((status) => ({
     name: `a phase that is ${status} does not`,
     facts: { ...OPEN_STEP, batch: 'cancelled' as const, phases: { prepare: status } },
-    decide: close,
+    decide: closeFinished,
   })),
   {
     name: 'a phase that was skipped as overdue does not',
@@ -265,12 +271,12 @@ table('reopening', [
       batch: 'completed',
       phases: { prepare: { status: 'skipped', skippedBecause: 'overdue' } },
     },
-    decide: close,
+    decide: closeFinished,
   },
   {
     name: 'a batch whose member leaves after the end',
     facts: { batch: { status: 'completed', removalOpen: 1 }, phases: { prepare: 'completed' } },
-    decide: close,
+    decide: closeFinished,
     records: { events: ['batch reopen completed→active: it has open work again'] },
   },
   {
@@ -279,7 +285,7 @@ table('reopening', [
       batch: 'failed',
       phases: { prepare: { ...phase({ total: 1, passed: 1 }), status: 'failed' } },
     },
-    decide: close,
+    decide: closeFinished,
     records: {
       events: [
         'phase prepare reopen failed→dispatched: a member passed it after all',
@@ -349,8 +355,8 @@ it('a failure that was seen and repaired does not hide the next one from the fus
     members: { 1: 'failed' },
     steps: { 11: '1 prepare/create failed' },
   })
-  draft.moveStep(stepOf(draft, 11), 'reactivate', 'so')
-  count(draft)
+  draft.transitionStep(stepOf(draft, 11), 'reactivate', 'so')
+  updateCounters(draft)
   assert.equal(draft.phases[0]!.fuseAcknowledged, 19)
 })
 
@@ -358,7 +364,7 @@ table('holding', [
   {
     name: 'is told, and asks for the jobs back',
     facts: {},
-    decide: (draft) => holdBatch(draft, 'fuse', 'too hot'),
+    decide: (draft) => setHold(draft, 'fuse', 'too hot'),
     records: { events: ['batch held: too hot'] },
     also: ({ batch, wantsWithdrawal }) => {
       assert.deepEqual([batch.heldBy, batch.heldReason, wantsWithdrawal], ['fuse', 'too hot', true])

@@ -1,10 +1,10 @@
 // Leaving, coming back, moving out; and every refusal.
 import assert from 'node:assert/strict'
 import {
-  isUndoOpen,
+  isCompensationOpen,
   moveMemberOut,
+  readmitMember,
   removeMember,
-  takeBack,
 } from '../../../src/domain/decide/membership.ts'
 import type { Member } from '../../../src/domain/facts.ts'
 import { at, draftOf, type Facts } from './builders.ts'
@@ -106,7 +106,7 @@ table('a member moves to another batch', [
 const back =
   (event: 'rejoin' | 'readd'): Row['decide'] =>
   (draft) =>
-    takeBack(draft, draft.member(1), event, 'is back')
+    readmitMember(draft, draft.member(1), event, 'is back')
 
 table('a member comes back', [
   {
@@ -217,7 +217,7 @@ table('an undo is open', [
     facts: {},
     decide: () => {
       const draft = draftOf(member('failed', { 11: '1 prepare/create failed', 60: line }))
-      assert.equal(isUndoOpen(draft, draft.member(1)), expected)
+      assert.equal(isCompensationOpen(draft, draft.member(1)), expected)
     },
   })),
 ])

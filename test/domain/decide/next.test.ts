@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  advanceBatch,
-  advanceMember,
   firstNotPassed,
   hasBegun,
   isEffective,
   nextOfBatch,
   nextOfMember,
   phaseOrder,
+  queueNextOfBatch,
+  queueNextOfMember,
 } from '../../../src/domain/decide/next.ts'
 import { at, draftOf, type Facts, recorded } from './builders.ts'
 import { table } from './table.ts'
@@ -284,35 +284,35 @@ table('the queue', [
   {
     name: 'takes what comes next',
     facts: fact({ 11: '1 prepare/create pending' }),
-    decide: (draft) => advanceMember(draft, draft.member(1)),
+    decide: (draft) => queueNextOfMember(draft, draft.member(1)),
     records: { waits: ['11 slot'] },
     also: (draft) => assert.deepEqual(draft.steps.get(11)!.wait?.since, at(0)),
   },
   {
     name: 'leaves a step that waits already where it is',
     facts: fact({ 11: '1 prepare/create pending slot' }),
-    decide: (draft) => advanceMember(draft, draft.member(1)),
+    decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
   {
     name: 'does not take a retry before its time',
     facts: fact({ 11: '1 prepare/create pending retry+60' }),
-    decide: (draft) => advanceMember(draft, draft.member(1)),
+    decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
   {
     name: 'does not take what failed',
     facts: fact({ 11: '1 prepare/create failed' }),
-    decide: (draft) => advanceMember(draft, draft.member(1)),
+    decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
   {
     name: 'takes init steps too',
     facts: { batch: 'init_dispatched', steps: { 1: '- init/setup pending' } },
-    decide: (draft) => advanceBatch(draft),
+    decide: (draft) => queueNextOfBatch(draft),
     records: { waits: ['1 slot'] },
   },
 ])
 
 it('nothing is recorded for a member who is through', () => {
   const draft = draftOf(fact({ 11: '1 prepare/create succeeded' }))
-  advanceMember(draft, draft.member(1))
+  queueNextOfMember(draft, draft.member(1))
   assert.deepEqual(recorded(draft), {})
 })

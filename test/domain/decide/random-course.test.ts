@@ -5,7 +5,13 @@ import { it } from 'node:test'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { isEffective, nextOfMember, phaseOrder } from '../../../src/domain/decide/next.ts'
 import { isUnsettled, type Step } from '../../../src/domain/facts.ts'
-import { isBatchEnded, isOpen, isPassed, moved, type Thing } from '../../../src/domain/moves.ts'
+import {
+  type Entity,
+  isBatchEnded,
+  isOpen,
+  isPassed,
+  statusAfter,
+} from '../../../src/domain/transitions.ts'
 import { countersOf, recount } from './builders.ts'
 import {
   Course,
@@ -27,7 +33,7 @@ function check(course: Course, draft: Draft | null, what: string): void {
   for (const steps of draft.stepsOfMember.values())
     assert.ok(steps.filter(isOutOrQueued).length <= 1, `two jobs out or queued, ${what}`)
   for (const { thing, event, from, to } of draft.events)
-    if (from !== null) assert.equal(moved(thing as Thing, event as never, from), to, what)
+    if (from !== null) assert.equal(statusAfter(thing as Entity, event as never, from), to, what)
   for (const { step } of draft.jobs) if (step.kind === 'phase') checkOrder(draft, step, what)
   for (const step of draft.steps.values()) checkWait(step, what)
   for (const member of course.members) {
@@ -48,7 +54,7 @@ function checkOrder(draft: Draft, sent: Step, what: string): void {
   for (const step of draft.siblings(sent.memberId, 'phase')) {
     const isBefore =
       earlier.has(step.phaseId!) ||
-      (step.phaseId === sent.phaseId && step.plan.stepIndex < sent.plan.stepIndex)
+      (step.phaseId === sent.phaseId && step.definition.stepIndex < sent.definition.stepIndex)
     if (isBefore) assert.ok(isPassed(step.status), `step ${sent.id} overtakes ${step.id}, ${what}`)
   }
 }
@@ -62,7 +68,7 @@ function checkWait(step: Step, what: string): void {
   if (step.status === 'pending') assert.notEqual(step.wait?.what, 'job', say)
   assert.equal(step.completedAt === null, isOpen(step.status), say)
   if (step.status !== 'pending') assert.equal(step.retryAfter, null, say)
-  assert.ok(step.retryCount <= step.plan.maxRetries, say)
+  assert.ok(step.retryCount <= step.definition.maxRetries, say)
 }
 
 /** No more faults and no more operators: phases start, workers answer, time goes on. */

@@ -1,12 +1,17 @@
 // A batch whose rows live in memory, and random decisions on it: each in a draft of its own, as in a transaction of its own, and
 // ended as the engine ends it (count, fuse, withdrawal, send, count, close). Made rows get their real ids afterwards.
-import { hold, onPhaseDue, resume } from '../../../src/domain/decide/course.ts'
+
+import { definitionsOfPhase, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft } from '../../../src/domain/decide/draft.ts'
 import { cancelStep } from '../../../src/domain/decide/fail.ts'
-import { checkFuse, close, count } from '../../../src/domain/decide/finish.ts'
-import { moveMemberOut, removeMember, takeBack } from '../../../src/domain/decide/membership.ts'
-import { advanceMember, hasBegun, isEffective } from '../../../src/domain/decide/next.ts'
-import { pendingStep, stepsOfPhase } from '../../../src/domain/decide/plan.ts'
+import { checkFuse, closeFinished, updateCounters } from '../../../src/domain/decide/finish.ts'
+import { hold, onPhaseDue, resume } from '../../../src/domain/decide/lifecycle.ts'
+import {
+  moveMemberOut,
+  readmitMember,
+  removeMember,
+} from '../../../src/domain/decide/membership.ts'
+import { hasBegun, isEffective, queueNextOfMember } from '../../../src/domain/decide/next.ts'
 import {
   acceptLateResult,
   markDone,
@@ -19,7 +24,7 @@ import { onDeadLetter, onResult, onWithdrawn } from '../../../src/domain/decide/
 import { onWake } from '../../../src/domain/decide/wake.ts'
 import type { Batch, Member, Phase, Step } from '../../../src/domain/facts.ts'
 import { isUnsettled } from '../../../src/domain/facts.ts'
-import { isOpen, isPhaseEnded } from '../../../src/domain/moves.ts'
+import { isOpen, isPhaseEnded } from '../../../src/domain/transitions.ts'
 import { seeded } from '../../seeded.ts'
 import { DEMO, draftOf, NOW } from './builders.ts'
 
@@ -70,12 +75,12 @@ export class Course {
       Object.assign(this, before)
       return null
     }
-    count(draft)
+    updateCounters(draft)
     checkFuse(draft)
     if (draft.wantsWithdrawal) callBack(draft, 'a hold', () => this.pick(2) === 0)
     sendQueued(draft, new Map(Object.entries({ w1: slots, w2: slots })))
-    count(draft)
-    close(draft)
+    updateCounters(draft)
+    closeFinished(draft)
     this.members = [...draft.members.values()]
     this.steps = [...draft.steps.values()].map((step) =>
       step.id < 0 ? { ...step, id: this.#nextStepId++ } : step,
@@ -94,7 +99,7 @@ export class Course {
       for (const { id: memberId } of members) {
         const has = draft.siblings(memberId, 'phase').some((step) => step.phaseId === phase.id)
         if (has) continue
-        const rows = stepsOfPhase(draft, phase).map((plan) => ({
+        const rows = definitionsOfPhase(draft, phase).map((plan) => ({
           ...pendingStep(plan, { kind: 'phase', phaseId: phase.id, memberId }),
           id: this.#nextStepId++,
         }))
@@ -123,7 +128,7 @@ const answer: Action = (course, draft) => {
 
 export const succeedAll: Action = (_, draft) => {
   for (const step of jobsOut(draft))
-    onResult(draft, step, { jobId: step.jobId!, ...ANSWERS[0], workerId: step.plan.workerId })
+    onResult(draft, step, { jobId: step.jobId!, ...ANSWERS[0], workerId: step.definition.workerId })
 }
 
 const stray: Action = (course, draft) => {
@@ -169,7 +174,7 @@ export const expandSome: Action = (course, draft) => {
     expandedThrough: through,
     ...(isLast && { expandedAt: draft.now }),
   })
-  for (const member of active) advanceMember(draft, member)
+  for (const member of active) queueNextOfMember(draft, member)
 }
 
 const join: Action = (course, draft) => {
@@ -178,7 +183,7 @@ const join: Action = (course, draft) => {
   draft.addMembers([...draftOf({ members: { [id]: 'active' } }).members.values()])
   draft.changeBatch({ membersActive: draft.batch.membersActive + 1 })
   course.ensureSteps(draft, [draft.member(id)])
-  advanceMember(draft, draft.member(id))
+  queueNextOfMember(draft, draft.member(id))
 }
 
 const forMember =
@@ -209,8 +214,8 @@ const cancel: Action = (_, draft) => {
   callBack(draft, 'cancelled', () => false)
   for (const phase of draft.phases)
     if (!isPhaseEnded(phase.status))
-      draft.movePhase(phase, 'cancel', 'so', { completedAt: draft.now })
-  draft.moveBatch('cancel', 'so', {
+      draft.transitionPhase(phase, 'cancel', 'so', { completedAt: draft.now })
+  draft.transitionBatch('cancel', 'so', {
     endedAt: draft.now,
     ...{ heldAt: null, heldBy: null, heldReason: null },
   })
@@ -231,7 +236,7 @@ const ACTIONS: readonly (readonly [number, string, Action])[] = [
   [3, 'join', join],
   [3, 'remove', forMember((draft, member) => removeMember(draft, member, 'source', 'gone'))],
   [1, 'moveOut', forMember((draft, member) => moveMemberOut(draft, member, 9, 'olga'))],
-  [4, 'comeBack', takenUp((draft, member) => takeBack(draft, member, 'readd', 'back'))],
+  [4, 'comeBack', takenUp((draft, member) => readmitMember(draft, member, 'readd', 'back'))],
   [4, 'retry', takenUp((draft, member) => retryMember(draft, member, 'retry'))],
   [
     3,

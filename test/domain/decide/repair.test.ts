@@ -163,10 +163,14 @@ table('a version that was published since', [
       waits: ['12 slot'],
     },
     also: (draft) => {
-      const planned = ({ plan }: Step) => [plan.runbookVersion, plan.stepName, plan.workerId]
+      const planned = ({ definition }: Step) => [
+        definition.runbookVersion,
+        definition.stepName,
+        definition.workerId,
+      ]
       assert.deepEqual(planned(stepOf(draft, 12)), [2, 'CHECK', 'w3'])
       assert.deepEqual(planned(stepOf(draft, 13)), [1, 'switch', 'w2'])
-      assert.deepEqual([...draft.changedPlans], [stepOf(draft, 12)])
+      assert.deepEqual([...draft.changedDefinitions], [stepOf(draft, 12)])
     },
   },
 ])

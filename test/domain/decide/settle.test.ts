@@ -1,7 +1,7 @@
 // What a job's end means for its step: results of every shape, silence, dead letters, withdrawals.
 import assert from 'node:assert/strict'
+import { definitionOf } from '../../../src/domain/decide/definitions.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
-import { planOf } from '../../../src/domain/decide/plan.ts'
 import { onDeadLetter, onOverdue, onWithdrawn } from '../../../src/domain/decide/settle.ts'
 import type { Json } from '../../../src/domain/json.ts'
 import { at, DEMO, type Facts } from './builders.ts'
@@ -96,14 +96,14 @@ table('a success', [
 ])
 
 const uncapped = {
-  ...planOf(DEMO.phases[0]!.steps[0]!, 0, 1),
+  ...definitionOf(DEMO.phases[0]!.steps[0]!, 0, 1),
   maxRetries: 20,
   retryMaxIntervalSec: null,
 }
 const UNCAPPED: Facts = {
   ...CREATE,
   steps: {
-    11: ['1 prepare/create dispatched job', { attempt: 15, retryCount: 15, plan: uncapped }],
+    11: ['1 prepare/create dispatched job', { attempt: 15, retryCount: 15, definition: uncapped }],
   },
 }
 

@@ -36,7 +36,7 @@ const changesOf = (draft: Draft) => ({
   steps: draft.changedSteps,
   members: draft.changedMembers,
   phases: draft.changedPhases,
-  plans: draft.changedPlans,
+  plans: draft.changedDefinitions,
 })
 
 /** The step of that id, which must be there. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
 import { openSource } from '../../../src/scheduler/sources/source.ts'
-import { makeTokens } from '../../../src/scheduler/sources/token.ts'
+import { makeSourceTokens } from '../../../src/scheduler/sources/token.ts'
 import { type Certificate, selfSigned } from './certificate.ts'
 import {
   describeSource,
@@ -179,7 +179,7 @@ before(() => {
 
 async function startDataverse(): Promise<StartedSource> {
   const tokenServer = await startTokenServer()
-  const tokens = makeTokens(skippingClock(), tokenServer.endpoints)
+  const tokens = makeSourceTokens(skippingClock(), tokenServer.endpoints)
   const server = await startTdsServer({
     certificate,
     signIn: ({ token }) =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { SourceFault } from '../../../src/scheduler/sources/fault.ts'
-import { makeTokens, type TokenRequest } from '../../../src/scheduler/sources/token.ts'
+import { makeSourceTokens, type TokenRequest } from '../../../src/scheduler/sources/token.ts'
 import { CLIENT_SECRET, identityOf, startTokenServer, type TokenServer } from './token-server.ts'
 import { skippingClock } from './under-test.ts'
 
@@ -18,7 +18,7 @@ describe('tokens', () => {
     server = await startTokenServer()
   })
   afterEach(() => server.close())
-  const tokens = (clock = skippingClock()) => makeTokens(clock, server.endpoints)
+  const tokens = (clock = skippingClock()) => makeSourceTokens(clock, server.endpoints)
   const faultOf = (request: TokenRequest, from = tokens()) =>
     from.get(request).then(
       () => assert.fail('it should have failed'),
@@ -45,7 +45,7 @@ describe('tokens', () => {
 
   it('come from the identity endpoint of Container Apps, which says only when they end', async () => {
     const clock = skippingClock()
-    const from = makeTokens(clock, identityOf(server))
+    const from = makeSourceTokens(clock, identityOf(server))
     const request = { from: 'machine', clientId: null, scope: SCOPE } as const
     assert.equal(await from.get(request), 'token-1')
     clock.turnOn(3_000_000)
@@ -126,7 +126,7 @@ describe('tokens', () => {
     assert.match(await faultOf(ENTRA), /^sign_in: .* answered 200: without a reason/)
     const nobody = { ...server.endpoints, entra: 'http://127.0.0.1:1' }
     assert.match(
-      await faultOf(ENTRA, makeTokens(skippingClock(), nobody)),
+      await faultOf(ENTRA, makeSourceTokens(skippingClock(), nobody)),
       /^unreachable: Microsoft Entra ID does not answer: .*(ECONNREFUSED|bad port)/,
     )
   })

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Clock } from '../../../src/clock.ts'
-import type { DataSource } from '../../../src/domain/runbook-model.ts'
-import type { SourceColumn, SourceRow } from '../../../src/domain/source-values.ts'
+import type { SourceColumn, SourceRow } from '../../../src/domain/detection/source-values.ts'
+import type { DataSource } from '../../../src/domain/runbook/model.ts'
 import { type ErrorCode, MatoolkitError } from '../../../src/errors.ts'
 import { nameOf, openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
-import { makeTokens, type Tokens } from '../../../src/scheduler/sources/token.ts'
+import { makeSourceTokens, type Tokens } from '../../../src/scheduler/sources/token.ts'
 
 export const TIMEOUT_MS = 300_000
 export const START = new Date('2026-01-01T00:00:00Z')
@@ -66,7 +66,7 @@ export function settingsOf(parts: TestSettings): SourceSettings {
   return {
     connection: (name) => parts.variables?.[name],
     clock,
-    tokens: parts.tokens ?? makeTokens(clock),
+    tokens: parts.tokens ?? makeSourceTokens(clock),
     folder: parts.folder ?? null,
     timeoutMs: TIMEOUT_MS,
   }

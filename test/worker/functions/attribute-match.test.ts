@@ -2,10 +2,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Json } from '../../../src/domain/json.ts'
-import { isMatch, valueAt, type Wanted } from '../../../src/worker/functions/attribute-match.ts'
+import {
+  type ExpectedAttribute,
+  isMatch,
+  valueAt,
+} from '../../../src/worker/functions/attribute-match.ts'
 
 describe('a match', () => {
-  const CASES: [current: Json, wanted: Wanted, isMultiValue: boolean, isMatching: boolean][] = [
+  const CASES: [
+    current: Json,
+    wanted: ExpectedAttribute,
+    isMultiValue: boolean,
+    isMatching: boolean,
+  ][] = [
     ['Sales', 'sales', false, true],
     ['Sales', 'Sale', false, false],
     [true, 'true', false, true],

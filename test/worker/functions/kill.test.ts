@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Bus, type Send, WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
-import { openPostgresBus } from '../../../src/bus/postgres.ts'
+import { type Bus, type OutgoingMessage, WORKER_RESULTS, workerJobs } from '../../../src/bus/bus.ts'
+import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../../../src/clock.ts'
 import { type Message, readMessage } from '../../../src/domain/messages.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
@@ -91,7 +91,7 @@ const SEED: Seed = {
   ],
 }
 
-const messageOf = (job: (typeof JOBS)[number]): Send => ({
+const messageOf = (job: (typeof JOBS)[number]): OutgoingMessage => ({
   topic: 'worker-jobs',
   messageId: job.jobId,
   type: 'worker-job',
@@ -159,7 +159,7 @@ async function resultsOf(bus: Bus): Promise<Map<string, Message<'worker-result'>
       if (read.ok && read.message.messageType === 'worker-result')
         results.set(read.message.jobId, read.message)
     }
-    if (received.length > 0) await bus.settle(received)
+    if (received.length > 0) await bus.ack(received)
     else await clock.wait(50)
     const { items } = await bus.deadLetters.list(workerJobs(WORKER_ID), 1)
     assert.deepEqual(items, [], 'every job gets an answer')

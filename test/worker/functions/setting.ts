@@ -5,7 +5,6 @@ import { type Config, readConfig } from '../../../src/config.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../../src/sandbox/state.ts'
 import { makeTokens } from '../../../src/sign-in/token.ts'
-import type { Answer } from '../../../src/worker/answers.ts'
 import { catalogueOf } from '../../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { runJob } from '../../../src/worker/job.ts'
@@ -15,6 +14,7 @@ import {
   connectTenant,
   tokenEndpointsOf,
 } from '../../../src/worker/m365/connect.ts'
+import type { CachedResult } from '../../../src/worker/result-cache.ts'
 import { type Params, UNDER_WAY } from './cases.ts'
 import { SEED } from './tenants.ts'
 
@@ -86,7 +86,7 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   readonly tenant: ConnectedTenant
   readonly clock: OfClock
   /** Runs a job as the worker does. */
-  run(functionName: string, params: Params): Promise<Answer>
+  run(functionName: string, params: Params): Promise<CachedResult>
   /** What was done to the tenant, in order, by name. */
   effects(): string[]
 }

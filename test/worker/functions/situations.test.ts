@@ -3,7 +3,7 @@
 // in turn. The tenant's journal says what really happened.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Fault } from '../../../src/sandbox/faults.ts'
+import type { InjectedFault } from '../../../src/sandbox/faults.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { CASES, type Case } from './cases.ts'
 import { type Setting, within } from './setting.ts'
@@ -26,7 +26,7 @@ const callsOf = (name: string, { params }: Case): Promise<number> =>
 async function atEachCall(
   name: string,
   one: Case,
-  fault: Fault['kind'],
+  fault: InjectedFault['kind'],
   tell: (setting: Setting, call: string) => Promise<void>,
 ): Promise<void> {
   const calls = await callsOf(name, one)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { readRunbook } from '../../../src/domain/runbook.ts'
+import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { catalogueOf, parametersSchema, resultSchema } from '../../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 

@@ -1,7 +1,7 @@
 // A worker in a process of its own, to be killed: `node test/worker/functions/worker-process.ts '<its part as JSON>'`. Bus, client,
 // vault and functions are the real ones.
 import { randomUUID } from 'node:crypto'
-import { openPostgresBus } from '../../../src/bus/postgres.ts'
+import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../../../src/clock.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'

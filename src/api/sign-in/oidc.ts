@@ -1,0 +1,152 @@
+// Signing in with an access token of an OpenID Connect issuer: Entra ID in both of its shapes, or any other that follows the
+// standard. `jose` checks signature, algorithm, issuer, audience and times; what it leaves to its caller is checked here: that
+// Entra's audience is one text and not a list, that tenant and version belong to the issuer, that roles are a list of texts, and
+// that the token was given for using this API (its scope), or to an application that is on our list.
+//
+// People are known by tenant and object id (issuer and subject elsewhere). Names and addresses in a token can change hands.
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
+import { MatoolkitError } from '../../errors.ts'
+import { type Actor, type ApiRole, ROLES_KNOWN } from '../actor.ts'
+import { IssuerKeys } from './oidc-keys.ts'
+import { refuseToken, type SignInMethod } from './sign-in.ts'
+
+const CLOCK_TOLERANCE_SEC = 60
+const GUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+/** The algorithms of Entra and of everybody who has left RSA. Never HS256: its key would be our copy of the public one. */
+const ALGORITHMS = ['RS256', 'ES256']
+
+export interface OidcSettings {
+  readonly issuers: readonly string[]
+  readonly audiences: readonly string[]
+  /** What a person's token must have been given for. */
+  readonly scope: string
+  /** Applications that may come without a person. */
+  readonly apps: readonly string[]
+  readonly now: () => Date
+}
+
+interface Issuer {
+  readonly name: string
+  readonly keys: IssuerKeys
+  /** Null for an issuer that is not shaped like Entra ID. */
+  readonly entra: { readonly tenant: string; readonly version: '1.0' | '2.0' } | null
+}
+
+/** Entra's issuers are `https://login…/{tenant}/v2.0` and, for version 1, `https://sts…/{tenant}/`. */
+export function entraOf(issuer: string): Issuer['entra'] {
+  const path = new URL(issuer).pathname
+  const found = new RegExp(`^/(${GUID})/(v2\\.0)?$`, 'i').exec(path)
+  return found && { tenant: found[1]!.toLowerCase(), version: found[2] ? '2.0' : '1.0' }
+}
+
+export function oidcSignIn(settings: OidcSettings): SignInMethod {
+  const issuers = new Map(
+    settings.issuers.map((name): [string, Issuer] => [
+      name,
+      { name, keys: new IssuerKeys(name, settings.now), entra: entraOf(name) },
+    ]),
+  )
+  return {
+    mode: 'oidc',
+    whoIs: async (token) => {
+      const issuer = issuers.get(issuerNamed(token))
+      if (!issuer) return refuseToken('its issuer is not trusted here')
+      const payload = await verified(token, issuer, settings)
+      return actorOf(payload, issuer, settings)
+    },
+  }
+}
+
+/** What the token says of its issuer: only to know whose keys to check it with. */
+function issuerNamed(token: string): string {
+  try {
+    return decodeJwt(token).iss ?? ''
+  } catch (error) {
+    return refuseToken('it is not a JSON web token', error)
+  }
+}
+
+async function verified(
+  token: string,
+  issuer: Issuer,
+  { audiences, now }: OidcSettings,
+): Promise<JWTPayload> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, issuer.keys.find, {
+      algorithms: ALGORITHMS,
+      issuer: issuer.name,
+      audience: [...audiences],
+      clockTolerance: CLOCK_TOLERANCE_SEC,
+      currentDate: now(),
+      requiredClaims: issuer.entra ? ['exp', 'iat', 'nbf', 'tid', 'oid', 'ver'] : ['exp', 'sub'],
+    })
+    const { typ } = protectedHeader
+    if (typ !== undefined && !/^(?:application\/)?(?:at\+)?jwt$/i.test(typ)) {
+      return refuseToken('it is of another kind than access tokens')
+    }
+    return payload
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return refuseToken(whyRefused(error), error)
+    throw error
+  }
+}
+
+/** Said to the caller: enough to find the mistake, nothing about our keys. */
+function whyRefused(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return `its "${error.claim}" does not fit`
+  return 'its signature does not hold'
+}
+
+function actorOf(payload: JWTPayload, issuer: Issuer, settings: OidcSettings): Actor {
+  if (issuer.entra) checkEntra(payload, issuer.entra)
+  const roles = rolesIn(payload)
+  const clientApp =
+    textIn(payload, 'azp') ?? textIn(payload, 'appid') ?? textIn(payload, 'client_id')
+  requirePurpose(payload, roles, clientApp, settings)
+  const id = issuer.entra
+    ? `${payload.tid}/${payload.oid}`.toLowerCase()
+    : `${issuer.name}/${payload.sub}`
+  const names = ['preferred_username', 'upn', 'name'].map((claim) => textIn(payload, claim))
+  return { id, name: names.find((name) => name) ?? id, roles, clientApp: clientApp ?? null }
+}
+
+function checkEntra(
+  { aud, tid, oid, ver }: JWTPayload,
+  { tenant, version }: NonNullable<Issuer['entra']>,
+): void {
+  if (typeof aud !== 'string') refuseToken('its "aud" is a list')
+  if (typeof tid !== 'string' || tid.toLowerCase() !== tenant) refuseToken('its "tid" does not fit')
+  if (ver !== version) refuseToken('its "ver" does not fit its issuer')
+  if (typeof oid !== 'string' || oid === '') refuseToken('its "oid" does not fit')
+}
+
+function rolesIn({ roles = [] }: JWTPayload): ApiRole[] {
+  if (!Array.isArray(roles) || roles.some((role) => typeof role !== 'string')) {
+    return refuseToken('its "roles" is not a list of texts')
+  }
+  return ROLES_KNOWN.filter((role) => roles.includes(role))
+}
+
+/** A person's token must be for this API; an application's only if the application is on the list. */
+function requirePurpose(
+  payload: JWTPayload,
+  roles: readonly ApiRole[],
+  clientApp: string | undefined,
+  { scope, apps }: OidcSettings,
+): void {
+  const given = payload.scp ?? payload.scope
+  const scopes = Array.isArray(given) ? given : typeof given === 'string' ? given.split(' ') : []
+  // Elsewhere than with Entra an application has scopes too, but it is its own subject.
+  const isForApp = payload.idtyp === 'app' || given === undefined || payload.sub === clientApp
+  if (!isForApp && scopes.includes(scope)) return
+  if (isForApp && roles.length > 0 && clientApp !== undefined && apps.includes(clientApp)) return
+  const what =
+    isForApp && roles.length > 0 ? 'to be listed in MATOOLKIT_OIDC_APPS' : `the scope ${scope}`
+  throw new MatoolkitError('NOT_ALLOWED', { what })
+}
+
+function textIn(payload: JWTPayload, claim: string): string | undefined {
+  const value = payload[claim]
+  return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
+}

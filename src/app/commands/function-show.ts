@@ -1,0 +1,119 @@
+// `matoolkit function list` and `show`: the worker's own functions and, when a folder is named, those in it.
+
+import { type Io, printable } from '../../cli/terminal/io.ts'
+import { openShow } from '../../cli/terminal/output.ts'
+import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
+import { fieldsText } from '../../cli/terminal/table.ts'
+import { realClock } from '../../clock.ts'
+import type { Json } from '../../domain/json.ts'
+import { hintFor } from '../../domain/spelling.ts'
+import { EXIT, MatoolkitError } from '../../errors.ts'
+import { parametersSchema, resultSchema, type WorkerFunction } from '../../worker/catalogue.ts'
+import { discoverFunctions } from '../../worker/custom-functions.ts'
+import { functionReferenceOf, type ReferenceField } from '../../worker/function-reference.ts'
+import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
+
+export interface FunctionFlags {
+  readonly folder?: string
+  readonly output?: OutputFormat
+}
+
+const LIST: readonly Column[] = [
+  ['FUNCTION', 'name', 'whole'],
+  ['WHAT IT DOES', 'description'],
+]
+
+export async function listFunctions({ folder, output }: FunctionFlags, io: Io): Promise<void> {
+  const show = openShow(output, io)
+  const rows = (await functionsWith(folder, io)).map((one) => jsonOf(one) as Row)
+  await show.list({ whole: rows as unknown as Json, rows, columns: LIST, empty: '' })
+}
+
+const FUNCTION: readonly Column[] = [
+  ['NAME', 'name'],
+  ['DESCRIPTION', 'description'],
+  ['PERMISSIONS', 'permissions'],
+  ['IDEMPOTENT', 'isIdempotent'],
+  ['UNDO', 'undo'],
+  ['PARAMETERS', 'parameters'],
+  ['RESULT', 'result'],
+]
+
+export async function showFunction(
+  name: string,
+  { folder, output }: FunctionFlags,
+  io: Io,
+): Promise<void> {
+  const show = openShow(output, io)
+  const functions = await functionsWith(folder, io)
+  const found = functions.find((one) => one.name.toLowerCase() === name.toLowerCase())
+  if (!found) {
+    const hint = hintFor(
+      name,
+      functions.map((one) => one.name),
+      'There are',
+    )
+    throw new MatoolkitError('FUNCTION_NOT_FOUND', { name, hint })
+  }
+  if (show.format !== 'table') return show.one(jsonOf(found), FUNCTION)
+  await showPage(found, show, io)
+}
+
+async function functionsWith(folder: string | undefined, io: Io): Promise<WorkerFunction[]> {
+  if (folder === undefined) return [...STANDARD_FUNCTIONS]
+  const standard = STANDARD_FUNCTIONS
+  const found = await discoverFunctions({ folder, standard, clock: realClock() })
+  for (const problem of found.problems) io.err(printable(problem))
+  if (found.problems.length > 0) io.exitCode = EXIT.failed
+  return [...standard, ...found.functions]
+}
+
+const jsonOf = (one: WorkerFunction): Json =>
+  ({
+    name: one.name,
+    description: one.description,
+    parameters: parametersSchema(one),
+    result: resultSchema(one),
+    permissions: one.permissions,
+    isIdempotent: one.isIdempotent,
+    undo: one.undo,
+  }) as unknown as Json
+
+const PARAMETERS: readonly Column[] = [
+  ['PARAMETER', 'name', 'whole'],
+  ['TYPE', 'type'],
+  ['DEFAULT', ({ default: given, isRequired }) => given ?? (isRequired ? 'required' : null)],
+  ['ABOUT', 'about'],
+]
+const RESULT: readonly Column[] = [
+  ['RESULT', 'name', 'whole'],
+  ['TYPE', 'type'],
+  ['ABOUT', 'about'],
+]
+const REST: readonly Column[] = [
+  ['NEEDS', ({ permissions }) => (permissions as string[]).join(', ') || 'nothing'],
+  [
+    'TWICE',
+    ({ isIdempotent }) => (isIdempotent ? 'does no more than once' : 'is never done by itself'),
+  ],
+  ['UNDO', ({ undo }) => undo ?? 'nothing to take back'],
+]
+
+/** For a person: what it takes, what it gives, what it needs. */
+async function showPage(one: WorkerFunction, show: Show, io: Io): Promise<void> {
+  const { name, description, parameters, result, resultType, ...rest } = functionReferenceOf(one)
+  const part = async (
+    fields: readonly ReferenceField[],
+    columns: readonly Column[],
+    empty: string,
+  ) => {
+    const rows = fields as unknown as Row[]
+    await show.list({ whole: null, rows, columns, empty })
+    show.say('')
+  }
+  io.out(fieldsText([[name, printable(description)]], io))
+  show.say('')
+  await part(parameters, PARAMETERS, 'PARAMETER  none')
+  await part(result, RESULT, `RESULT  ${resultType}`)
+  await show.one(rest as unknown as Json, REST)
+}

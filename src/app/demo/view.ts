@@ -1,0 +1,104 @@
+// What the demonstration shows, as text: pure functions from what was read to lines. Every line fits the width it is given; it is
+// cut before it is coloured, so colours never count. Names and reasons come from files and are made printable.
+
+import { printable } from '../../cli/terminal/io.ts'
+import {
+  barOf,
+  countsOf,
+  countText,
+  type NewsItem,
+  newsLine,
+  offsetName,
+  type Paint,
+  type Size,
+  sayDuration,
+  sayOffset,
+  sayTime,
+  stateText,
+} from '../../cli/terminal/progress-text.ts'
+import { cutTo } from '../../cli/terminal/text-width.ts'
+import type { Phase } from '../../domain/facts.ts'
+import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
+
+/** What there is to see at one moment. */
+export interface DemoFrame {
+  readonly progress: Progress
+  readonly tally: Tally
+  readonly now: Date
+  /** The newest last. */
+  readonly news: readonly NewsItem[]
+  /** Seconds of the migration in one second of the person who watches. */
+  readonly clockFactor: number
+  /** Nothing is to be done now, and the clock moves on to the next thing. */
+  readonly isSkipping: boolean
+}
+
+const WIDTH_MIN = 40
+const WIDTH_MAX = 120
+
+/** The whole picture: head, a bar and a line of counts for each phase, totals, and as much of the news as there is room for. */
+export function frameLines(sight: DemoFrame, size: Size, paint: Paint): string[] {
+  const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
+  const { progress, tally, now } = sight
+  const time = `${sayTime(now)}  ${sayOffset(progress.batch.startTime, now)}`
+  const title = cutTo(titleOf(progress), width - time.length - 2)
+  const pace = sight.isSkipping
+    ? 'nothing to do right now: the clock runs ahead'
+    : `${sayDuration(sight.clockFactor * 1_000)} there is 1s here`
+  const above = [
+    `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
+    paint('dim', cutTo(pace, width)),
+    '',
+    ...phasesLines(progress.phases, now, width, paint),
+    '',
+    cutTo(tallyText(tally), width),
+    '',
+  ]
+  const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = room === 0 ? [] : sight.news.slice(-room)
+  return [...above, ...shown.map((item) => newsLine(item, width, paint))]
+}
+
+const NEWS_SHOWN_MAX = 8
+
+const titleOf = (progress: Progress): string =>
+  `${printable(progress.batch.runbookName)} · ${countText(membersOf(progress), 'member')}`
+
+const tallyText = ({ jobs, retries, polls, rollbacksBegun, rolledBack }: Tally): string => {
+  const rollbacks = `${countText(rollbacksBegun, 'rollback')} (${rolledBack} done)`
+  return `${countText(jobs, 'job')} · ${countText(retries, 'retry', 'retries')} · ${countText(polls, 'poll')} · ${rollbacks}`
+}
+
+const NAME_CHARS = 12
+const OFFSET_CHARS = 7
+const STATE_CHARS = 18
+const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
+
+function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: Paint): string[] {
+  return phases.flatMap((phase) => {
+    const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+    const offset = offsetName(phase.offsetMinutes).padEnd(OFFSET_CHARS)
+    const bar = barOf(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
+    const state = cutTo(stateText(phase, now), STATE_CHARS)
+    const counts = cutTo(countsOf(phase), width - INDENT_CHARS)
+    return [
+      `${paint('bold', name)}${offset}${bar}  ${state}`,
+      `${' '.repeat(INDENT_CHARS)}${paint('dim', counts)}`,
+    ]
+  })
+}
+
+/** One line for a log or a pipe. */
+export function statusLine({ progress, tally, now }: DemoFrame): string {
+  const running = progress.phases.filter(({ status }) => status === 'dispatched')
+  const next = progress.phases.find(({ status }) => status === 'pending')
+  const phases = running.map(
+    (phase) => `${phase.name}: ${countsOf(phase)}, ${stateText(phase, now)}`,
+  )
+  const waiting = next ? `${next.name} ${stateText(next, now)}` : 'closing'
+  const what = phases.length > 0 ? phases.join('; ') : waiting
+  return `${clockText(progress, now)}  ${printable(what)} | ${tallyText(tally)}`
+}
+
+const clockText = ({ batch }: Progress, now: Date): string =>
+  `${sayTime(now)} ${sayOffset(batch.startTime, now)}`

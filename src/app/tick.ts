@@ -1,0 +1,70 @@
+// `matoolkit scheduler tick`: opens the database, ticks, says what each tick did.
+import { randomUUID } from 'node:crypto'
+import type { Io } from '../cli/terminal/io.ts'
+import { openShow } from '../cli/terminal/output.ts'
+import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
+import { realClock } from '../clock.ts'
+import { loadConfig } from '../config.ts'
+import { listAskedRunbooks } from '../db/ticks.ts'
+import type { Json } from '../domain/json.ts'
+import { EXIT, MatoolkitError } from '../errors.ts'
+import { sourcesFrom } from '../scheduler/access.ts'
+import { type TickOptions, type TickReport, tick } from '../scheduler/tick.ts'
+import { openRuntime } from './runtime.ts'
+
+export interface TickFlags {
+  readonly runbook?: string
+  readonly output?: OutputFormat
+}
+
+const REPORTS: readonly Column[] = [
+  ['RUNBOOK', 'runbookName', 'whole'],
+  ['TICK', 'outcome'],
+  ['WHAT IT DID', ({ error, counts }) => error ?? didText(counts as Row)],
+]
+
+const didText = (counts: Row): string =>
+  Object.entries(counts)
+    .map(([what, count]) => `${Number(count)} ${what}`)
+    .join(', ') || 'nothing has changed'
+
+export async function tickByHand(
+  { runbook, output }: TickFlags,
+  io: Io,
+  stopping: AbortSignal,
+): Promise<void> {
+  const show = openShow(output, io)
+  const config = loadConfig()
+  const clock = realClock()
+  const { db, engine } = await openRuntime({ config, clock })
+  try {
+    const options: TickOptions = {
+      engine,
+      sources: sourcesFrom(config, clock),
+      intervalMs: config.tickIntervalSec * 1_000,
+      newToken: randomUUID,
+      startedBy: 'command line',
+      evenIfNotDue: true,
+    }
+    const names = runbook === undefined ? await listAskedRunbooks(db) : [runbook]
+    const reports: TickReport[] = []
+    const asked: string[] = []
+    for (const name of names) {
+      if (stopping.aborted) break
+      const report = await tick(options, name, stopping)
+      if (report) reports.push(report)
+      else asked.push(name)
+    }
+    if (reports.some(({ outcome }) => outcome !== 'good')) io.exitCode = EXIT.failed
+    if (stopping.aborted) io.exitCode = EXIT.interrupted
+    const rows = reports as unknown as Row[]
+    const empty = 'No runbook has its automation on.'
+    if (rows.length > 0 || asked.length === 0) {
+      await show.list({ whole: rows as unknown as Json, rows, columns: REPORTS, empty })
+    }
+    // Told last: what the other ticks did must not be lost.
+    if (asked.length > 0) throw new MatoolkitError('TICK_RUNNING', { name: asked.join(', ') })
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,142 @@
+// The dead letters of the postgres transport: what waits for a person, and what the person decided. A decided one keeps its
+// row as a record of who and when; deciding twice is refused, also when two people do it at the same moment.
+import type { Db, Tx } from '../../db/db.ts'
+import { MatoolkitError } from '../../errors.ts'
+import {
+  type DeadLetter,
+  type DeadLetterPage,
+  type DeadLetterSummary,
+  type DeadLetters,
+  type Subscription,
+  TIME_TO_LIVE_MAX_MS,
+  type TimeSource,
+  type Topic,
+} from '../bus.ts'
+import { enqueueRows } from '../outbox.ts'
+import { propertiesOf } from './queue.ts'
+
+const PAGE_MAX = 500
+
+interface SummaryRow {
+  readonly id: number
+  readonly topic: Topic
+  readonly subscription: string
+  readonly message_id: string
+  readonly message_type: string
+  readonly delivery_count: number
+  readonly enqueued_at: Date
+  readonly reason: string
+  readonly description: string
+  readonly dead_lettered_at: Date
+}
+
+interface WholeRow extends SummaryRow {
+  readonly worker_id: string | null
+  readonly body: string
+  readonly original_message_id: string
+  readonly replayed_by: string | null
+  readonly discarded_by: string | null
+}
+
+export function postgresDeadLetters(db: Db, clock: TimeSource): DeadLetters {
+  return {
+    list: (subscription, limit, after) => list(db, subscription, Math.min(limit, PAGE_MAX), after),
+    show: async (id) => wholeOf(await find(db, id)),
+    replay: (id, by) => db.transaction((tx) => replay(tx, id, by, clock.now())),
+    discard: (id, by) => db.transaction((tx) => discard(tx, id, by, clock.now())),
+  }
+}
+
+async function list(
+  db: Db,
+  { topic, name }: Subscription,
+  limit: number,
+  after = '0',
+): Promise<DeadLetterPage> {
+  // Without the body: a page of large ones would be a hundred megabytes.
+  const rows = await db.query<SummaryRow>(
+    `select id, topic, subscription, message_id, message_type, delivery_count, enqueued_at,
+            reason, description, dead_lettered_at
+     from dead_letters
+     where topic = $1 and subscription = $2 and id > $3
+       and replayed_at is null and discarded_at is null
+     order by id limit $4`,
+    [topic, name, rowId(after), limit + 1],
+  )
+  const items = rows.slice(0, limit).map(summaryOf)
+  return { items, next: rows.length > limit ? items.at(-1)!.id : null }
+}
+
+const WHOLE = `id, topic, subscription, message_id, message_type, delivery_count, enqueued_at, reason, description,
+  dead_lettered_at, worker_id, body, original_message_id, replayed_by, discarded_by`
+
+async function find(db: Db | Tx, id: string, lock: '' | 'for update' = ''): Promise<WholeRow> {
+  const [row] = await db.query<WholeRow>(
+    `select ${WHOLE} from dead_letters where id = $1 ${lock}`,
+    [rowId(id)],
+  )
+  if (!row) throw new MatoolkitError('DEAD_LETTER_NOT_FOUND', { id })
+  return row
+}
+
+async function findUndecided(tx: Tx, id: string): Promise<WholeRow> {
+  const row = await find(tx, id, 'for update')
+  const by = row.replayed_by ?? row.discarded_by
+  if (by === null) return row
+  const decision = row.replayed_by === null ? 'discarded' : 'replayed'
+  throw new MatoolkitError('DEAD_LETTER_DECIDED', { id, decision, by })
+}
+
+async function replay(tx: Tx, id: string, by: string, now: Date): Promise<string> {
+  const letter = await findUndecided(tx, id)
+  const { topic, subscription, message_type, worker_id, body, original_message_id } = letter
+  // The same message may lie here several times (a replay failed as well, or it was sent again after ten minutes). Locking
+  // all of them gives each replay a number of its own; a number used twice would be dropped as a duplicate.
+  const same = await tx.query<{ replayed_as: string | null }>(
+    `select replayed_as from dead_letters where topic = $1 and original_message_id = $2
+     order by id for update`,
+    [topic, original_message_id],
+  )
+  const number = same.filter((row) => row.replayed_as !== null).length + 1
+  const messageId = `${original_message_id}-replay-${number}`
+  await tx.query(
+    `update dead_letters set replayed_at = $2, replayed_by = $3, replayed_as = $4 where id = $1`,
+    [letter.id, now, by, messageId],
+  )
+  const expires_at = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
+  const row = { topic, subscription, message_type, worker_id, body, visible_at: now, expires_at }
+  const stored = await enqueueRows(tx, [{ ...row, message_id: messageId }], now)
+  if (stored !== 1)
+    throw new MatoolkitError('DEAD_LETTER_DECIDED', { id, decision: 'replayed', by })
+  return messageId
+}
+
+async function discard(tx: Tx, id: string, by: string, now: Date): Promise<void> {
+  const { id: row } = await findUndecided(tx, id)
+  await tx.query('update dead_letters set discarded_at = $2, discarded_by = $3 where id = $1', [
+    row,
+    now,
+    by,
+  ])
+}
+
+/** Ids come from people: anything that is no row number simply does not exist. */
+const rowId = (id: string): string => (/^\d{1,18}$/.test(id) ? id : '0')
+
+function summaryOf(row: SummaryRow): DeadLetterSummary {
+  return {
+    id: String(row.id),
+    subscription: { topic: row.topic, name: row.subscription },
+    messageId: row.message_id,
+    type: row.message_type,
+    deliveryCount: row.delivery_count,
+    enqueuedAt: row.enqueued_at,
+    reason: row.reason,
+    description: row.description,
+    deadLetteredAt: row.dead_lettered_at,
+  }
+}
+
+function wholeOf(row: WholeRow): DeadLetter {
+  return { ...summaryOf(row), properties: propertiesOf(row), body: row.body }
+}

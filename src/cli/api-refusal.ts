@@ -1,0 +1,80 @@
+// What the API refused, as the command line tells it: the API's own sentence and code, every mistake it listed, and the exit code
+// that belongs to the code, or to the status where the code is one that this version does not know.
+import { ERRORS, EXIT } from '../errors.ts'
+
+/** As the API sends it; see the schema Problem in docs/openapi.json. */
+export interface ApiProblem {
+  readonly status: number
+  readonly code: string
+  readonly detail: string
+  readonly faults?: readonly Fault[]
+  readonly faultCount?: number
+}
+
+interface Fault {
+  readonly path?: string
+  readonly line?: number
+  readonly row?: number
+  readonly column?: string | number
+  readonly code?: string
+  readonly severity?: string
+  readonly message: string
+}
+
+export class ApiRefusal extends Error {
+  override readonly name = 'Refusal'
+  readonly code: string
+  readonly status: number
+  readonly exitCode: number
+  /** The mistakes, a line each. */
+  readonly more: readonly string[]
+
+  constructor({ code, status, detail, faults = [], faultCount = faults.length }: ApiProblem) {
+    super(detail)
+    this.code = code
+    this.status = status
+    this.exitCode = exitOf(code, status)
+    const left = faultCount - faults.length
+    const [first] = faults
+    // The sentence about a request names its first mistake; alone it need not be said twice.
+    const isSaid = faultCount === 1 && first !== undefined && detail.includes(first.message)
+    this.more = [
+      ...(isSaid ? [] : faults.map(lineOf)),
+      ...(left > 0 ? [`… and ${left} more`] : []),
+      ...(status === 401 ? ['Run: matoolkit auth login'] : []),
+    ]
+  }
+}
+
+const EXIT_BY_STATUS: Readonly<Record<number, number>> = {
+  400: EXIT.usage,
+  401: EXIT.notSignedIn,
+  403: EXIT.notAllowed,
+  404: EXIT.notFound,
+  409: EXIT.conflict,
+  412: EXIT.conflict,
+  429: EXIT.unavailable,
+  503: EXIT.unavailable,
+}
+
+const exitOf = (code: string, status: number): number =>
+  code in ERRORS
+    ? ERRORS[code as keyof typeof ERRORS].exit
+    : (EXIT_BY_STATUS[status] ?? EXIT.failed)
+
+function lineOf({ row, line, column, path, code, severity, message }: Fault): string {
+  const parts = [
+    row === undefined ? '' : `row ${row}`,
+    line === undefined ? '' : `line ${line}`,
+    column === undefined ? '' : `column ${column}`,
+    row === undefined && line === undefined && path ? path : '',
+  ]
+  const place = parts.filter(Boolean).join(', ')
+  const kind = [severity, code].filter(Boolean).join(' ')
+  return [place, kind, message].filter(Boolean).join(': ')
+}
+
+export function isProblem(body: unknown): body is ApiProblem {
+  const { code, detail, status } = (body ?? {}) as Partial<ApiProblem>
+  return typeof code === 'string' && typeof detail === 'string' && typeof status === 'number'
+}

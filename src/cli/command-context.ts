@@ -1,0 +1,137 @@
+// What a command of a client works with: the API it talks to, a way to show the answer, and a way to ask whether something is
+// meant. Lists that come in pages are put together here, and texts that people type as flags are read here.
+import { type Clock, realClock } from '../clock.ts'
+import { parseDurationSec } from '../domain/duration.ts'
+import type { Json } from '../domain/json.ts'
+import { MatoolkitError } from '../errors.ts'
+import { AdminApiClient, type Query } from './client.ts'
+import { loadProfile, type Profile } from './profile.ts'
+import { tokenSource } from './sign-in/token-source.ts'
+import type { Io } from './terminal/io.ts'
+import { showFor } from './terminal/output.ts'
+import type { Column, OutputFormat, Row, Show } from './terminal/show.ts'
+
+export type Flags = Readonly<Record<string, string | true | readonly string[] | undefined>>
+
+export interface CommandContext {
+  readonly io: Io
+  readonly clock: Clock
+  readonly profile: Profile
+  readonly client: AdminApiClient
+  readonly show: Show
+  readonly flags: Flags
+}
+
+/** `answers`: a text is the same on a terminal and in a pipe. */
+export function openContext(
+  flags: Flags,
+  io: Io,
+  answers: 'data' | 'text' = 'data',
+): CommandContext {
+  const clock = realClock()
+  const profile = loadProfile(flags as { apiUrl?: string; profile?: string })
+  const apiUrl = profile['api-url'].value!
+  const client = new AdminApiClient({
+    apiUrl,
+    token: tokenSource({ profile, clock }),
+    clock,
+    progress: io.progress,
+    ...(flags.debug && { debug: (line: string) => io.err(line) }),
+  })
+  const given =
+    (flags.output as OutputFormat | undefined) ?? (answers === 'text' ? 'table' : undefined)
+  return { io, clock, profile, client, show: showFor(given, profile, io), flags }
+}
+
+const PAGE_MAX = 500
+const LIMIT_DEFAULT = 100
+
+export interface Paged {
+  readonly path: string
+  readonly query?: Query
+  /** The name of the rows in the answer. */
+  readonly rows: string
+  readonly columns: readonly Column[]
+  readonly empty: string
+}
+
+/** Shows as many rows of a list as were asked for, in the API's own shape, and says when there are more. */
+export async function showPages(call: CommandContext, paged: Paged): Promise<void> {
+  const { whole, rows } = await loadPages(call, paged)
+  await call.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
+  sayMore(call, whole as Row, rows.length)
+}
+
+/** Says in every format that a list has more: a program reads on, and a person sees what it says. */
+export function sayMore({ io }: CommandContext, page: Row, shown: number): void {
+  if (page.next === null || page.next === undefined) return
+  io.err(`${shown} of ${totalOf(page)} are shown; --limit and --all show more.`)
+}
+
+/** Says how much there is besides what the API lists; `where` is where all of it can be seen. */
+export function sayRest({ io }: CommandContext, shown: number, total: number, where: string): void {
+  if (total > shown) io.err(`${shown} of ${total} are shown; ${where}.`)
+}
+
+/** Long lists are not counted to their end, and some not at all. */
+function totalOf({ total, isTotalExact }: Row): string {
+  if (typeof total !== 'number') return 'more'
+  return isTotalExact === false ? `more than ${total}` : String(total)
+}
+
+/** A table is for a person, who has seen enough after a hundred rows. A program would not notice that some are missing. */
+function limitOf({ flags, show }: Pick<CommandContext, 'flags' | 'show'>): number {
+  const given = wholeNumberFlag('--limit', flags.limit)
+  if (flags.all && given !== undefined) throw usage('Give either --limit or --all.')
+  return given ?? (flags.all || show.format !== 'table' ? Number.POSITIVE_INFINITY : LIMIT_DEFAULT)
+}
+
+export async function loadPages(
+  call: CommandContext,
+  { path, query = {}, rows: name }: Pick<Paged, 'path' | 'query' | 'rows'>,
+): Promise<{ whole: Json; rows: Row[] }> {
+  const { client, io } = call
+  const limit = limitOf(call)
+  const rows: Row[] = []
+  let cursor: string | null = null
+  for (;;) {
+    const size = Math.min(PAGE_MAX, limit - rows.length)
+    const { body }: { body: Row } = await client.get<Row>(path, { ...query, limit: size, cursor })
+    rows.push(...(body[name] as Row[]))
+    cursor = body.next as string | null
+    if (cursor === null || rows.length >= limit) {
+      io.progress('')
+      return { whole: { ...body, [name]: rows as unknown as Json }, rows }
+    }
+    io.progress(`${rows.length} of ${totalOf(body)} …`)
+  }
+}
+
+/** A name or id from the command line as a part of a path. */
+export const segment = (text: string): string => encodeURIComponent(text)
+
+export const usage = (reason: string): MatoolkitError => new MatoolkitError('USAGE', { reason })
+
+export function wholeNumberFlag(flag: string, text: Flags[string]): number | undefined {
+  if (text === undefined) return undefined
+  if (typeof text === 'string' && /^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw usage(`${flag} is "${String(text)}", but must be a whole number above 0.`)
+}
+
+/** The id of a batch, member, step: as the API counts them. */
+export function idOf(what: string, text: string | undefined): number {
+  if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw usage(`"${text ?? ''}" is not the id of a ${what}: ids are whole numbers above 0.`)
+}
+
+export function durationMs(flag: string, text: Flags[string]): number | undefined {
+  if (text === undefined) return undefined
+  const seconds = typeof text === 'string' ? parseDurationSec(text) : null
+  if (seconds) return seconds * 1_000
+  throw usage(`${flag} is "${String(text)}", but must be a duration such as 90s, 30m or 8h.`)
+}
+
+export const textFlag = (flags: Flags, name: string): string | undefined => {
+  const value = flags[name]
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,153 @@
+// What `matoolkit auth …` does: signs a person in, says who that is, gives the token away, ends the sign-in.
+import { readClientEnv } from '../../../config.ts'
+import type { Json } from '../../../domain/json.ts'
+import { EXIT, MatoolkitError } from '../../../errors.ts'
+import { ApiRefusal } from '../../api-refusal.ts'
+import type { CommandContext } from '../../command-context.ts'
+import { localTokenFor } from '../../local-api.ts'
+import { revoke, signInByDevice } from '../../sign-in/issuer.ts'
+import { apiUrlOf, findRegistration, requireSafe } from '../../sign-in/registration.ts'
+import {
+  forgetSignIn,
+  keepSignIn,
+  readSignIn,
+  signInKey,
+  whereKept,
+  withSignInLock,
+} from '../../sign-in/store.ts'
+import { tokenSource } from '../../sign-in/token-source.ts'
+import type { Column, Row } from '../../terminal/show.ts'
+
+const STATUS: readonly Column[] = [
+  ['api', 'api'],
+  ['profile', 'profile'],
+  ['signed in', 'isSignedIn'],
+  ['as', 'name'],
+  ['roles', ({ roles }) => (roles as string[] | null)?.join(', ') || null],
+  ['by', 'by'],
+  ['issuer', 'issuer'],
+  ['client id', 'clientId'],
+  ['token until', 'expiresAt'],
+  ['kept in', 'keptIn'],
+  ['but', 'refusal'],
+]
+
+const keyOf = ({ profile }: CommandContext): string => signInKey(profile.name, apiUrlOf(profile))
+
+export async function login(call: CommandContext): Promise<void> {
+  const { io, clock, profile } = call
+  requireSafe(apiUrlOf(profile))
+  requirePerson(apiUrlOf(profile))
+  const registration = await findRegistration({ profile, clock })
+  const granted = await signInByDevice({
+    registration,
+    clock,
+    show: (page, code, complete) => {
+      io.err(`Open ${page} in a browser on any machine and enter the code ${code}`)
+      if (complete) io.err(`or open ${complete}`)
+      io.progress('Waiting until you have signed in …')
+    },
+  })
+  io.progress('')
+  await withSignInLock(clock, () => keepSignIn(keyOf(call), { ...registration, ...granted }))
+  await status(call)
+}
+
+/** What comes first when a token is looked for would hide the sign-in. */
+function requirePerson(url: string): void {
+  const { token: given, clientSecret } = readClientEnv()
+  const name = given ? 'MATOOLKIT_TOKEN' : clientSecret ? 'MATOOLKIT_CLIENT_SECRET' : null
+  if (name) {
+    const reason = `${name} is set, and would be used instead of your sign-in. Remove it first.`
+    throw new MatoolkitError('USAGE', { reason })
+  }
+  if (localTokenFor(url) !== null) throw new MatoolkitError('SIGN_IN_LOCAL', { url })
+}
+
+export async function status(call: CommandContext): Promise<void> {
+  const { client, profile, show, io } = call
+  const found = await whoAmI(call)
+  const { isPersonal, ...means } = await meansOf(call)
+  const kept = isPersonal ? await readSignIn(keyOf(call)) : null
+  const whole: Row = {
+    api: client.apiUrl,
+    profile: profile.name,
+    ...found,
+    ...means,
+    issuer: kept?.issuer ?? null,
+    clientId: kept?.clientId ?? null,
+    expiresAt: kept?.expiresAt ?? null,
+    keptIn: kept && whereKept(),
+  }
+  await show.one(whole as Json, STATUS)
+  if (!found.isSignedIn) {
+    show.say('Sign in with: matoolkit auth login')
+    io.exitCode = EXIT.notSignedIn
+  } else if (found.refusal !== null) io.exitCode = EXIT.notAllowed
+}
+
+interface Me {
+  /** Whether the API knows who it is; it may let them do nothing all the same. */
+  readonly isSignedIn: boolean
+  readonly id: string | null
+  readonly name: string | null
+  readonly roles: string[] | null
+  readonly refusal: string | null
+}
+
+/** In the words of the API, which decides. Only what is about signing in is an answer; anything else is an error. */
+async function whoAmI({ client }: CommandContext): Promise<Me> {
+  try {
+    const { body } = await client.get<{ id: string; name: string; roles: string[] }>('/api/me')
+    return { isSignedIn: true, ...body, refusal: null }
+  } catch (error) {
+    const status = error instanceof ApiRefusal ? error.status : null
+    const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'
+    if (status !== 401 && status !== 403 && !hasEnded) throw error
+    const { code, message } = error as ApiRefusal | MatoolkitError
+    // Who has not tried has nothing to be told.
+    const refusal = code === 'NOT_SIGNED_IN' ? null : message
+    return { isSignedIn: status === 403, id: null, name: null, roles: null, refusal }
+  }
+}
+
+/** Where the token comes from, in the order of token-source.ts. */
+async function meansOf(call: CommandContext): Promise<{ by: string | null; isPersonal: boolean }> {
+  const { token: given, clientSecret } = readClientEnv()
+  if (given) return { by: 'MATOOLKIT_TOKEN', isPersonal: false }
+  if (localTokenFor(call.client.apiUrl) !== null) {
+    return { by: 'matoolkit up on this machine', isPersonal: false }
+  }
+  if (clientSecret) return { by: 'an application, MATOOLKIT_CLIENT_SECRET', isPersonal: false }
+  const kept = await readSignIn(keyOf(call))
+  return { by: kept && 'matoolkit auth login', isPersonal: true }
+}
+
+export async function logout(call: CommandContext): Promise<void> {
+  const { io, show, client, clock } = call
+  const key = keyOf(call)
+  const kept = await readSignIn(key)
+  const whole = { api: client.apiUrl, wasSignedIn: kept !== null, isEndedAtIssuer: false }
+  if (kept) {
+    // Forgotten here first: that must not depend on the network.
+    await withSignInLock(clock, () => forgetSignIn(key))
+    const { issuer, refreshToken } = kept
+    const ended = refreshToken === null ? false : await revoke(kept, refreshToken).catch(() => null)
+    whole.isEndedAtIssuer = ended === true
+    if (ended === null) {
+      io.err(`warning: ${issuer} did not answer; there the sign-in lasts until it runs out`)
+    }
+  }
+  await show.one(whole, [
+    ['api', 'api'],
+    ['signed out', ({ wasSignedIn }) => (wasSignedIn ? 'yes' : 'nobody was signed in')],
+    ['at the issuer', ({ isEndedAtIssuer }) => (isEndedAtIssuer ? 'ended too' : null)],
+  ])
+}
+
+export async function token({ io, clock, profile, show }: CommandContext): Promise<void> {
+  const found = await tokenSource({ profile, clock })(false)
+  if (found === null) throw new MatoolkitError('SIGN_IN_NEEDED', { url: apiUrlOf(profile) })
+  if (show.format === 'table') return io.out(found)
+  await show.one({ token: found }, [['token', 'token']])
+}

@@ -1,0 +1,138 @@
+// What a report of a batch is made from, read from the API: how it stands, what failed, its course, and its members page by page,
+// so that a batch of 200,000 is never in memory as a whole unless the report itself is. A batch that still runs changes while it
+// is read; the report then says so.
+
+import type { CommandContext } from '../../command-context.ts'
+import type { Row } from '../../terminal/show.ts'
+import { batchPath } from './lists.ts'
+
+export interface ReportBatch {
+  readonly id: number
+  readonly runbookName: string
+  readonly runbookVersion: number
+  readonly status: string
+  readonly batchStartTime: string | null
+  readonly isManual: boolean
+  readonly createdBy: string
+  readonly held: { readonly by: string; readonly reason: string; readonly at: string } | null
+  readonly members: Readonly<Record<'active' | 'failed' | 'removed' | 'total', number>>
+  readonly detectedAt: string
+  readonly activatedAt: string | null
+  readonly endedAt: string | null
+}
+
+export interface ReportPhase {
+  readonly phaseName: string
+  readonly status: string
+  readonly skippedBecause: string | null
+  readonly dueAt: string | null
+  readonly dispatchedAt: string | null
+  readonly completedAt: string | null
+  readonly members: Readonly<Record<'total' | 'passed' | 'failed' | 'stopped' | 'removed', number>>
+}
+
+export interface ReportFailureGroup {
+  readonly pattern: string
+  readonly phaseName: string | null
+  readonly stepName: string
+  readonly count: number
+  readonly firstSeenAt: string
+  readonly lastSeenAt: string
+}
+
+export interface CourseEvent {
+  readonly at: string
+  readonly thing: string
+  readonly event: string
+  readonly phaseName: string | null
+  readonly toStatus: string | null
+  readonly actor: string
+  readonly because: string
+}
+
+export interface ReportMember {
+  readonly memberKey: string
+  readonly status: 'active' | 'failed' | 'removed'
+  readonly joinedAt: string
+  readonly failedAt: string | null
+  readonly leftAt: string | null
+  readonly removedBy: string | null
+  readonly movedToBatchId: number | null
+  readonly failure: {
+    readonly phaseName: string
+    readonly stepName: string
+    readonly error: string | null
+  } | null
+}
+
+/** Everything but the members. */
+export interface ReportHead {
+  readonly madeAt: string
+  readonly madeBy: string
+  readonly api: string
+  readonly batch: ReportBatch
+  readonly phases: readonly ReportPhase[]
+  readonly failures: {
+    readonly count: number
+    readonly groupCount: number
+    readonly groups: readonly ReportFailureGroup[]
+  }
+  readonly course: readonly CourseEvent[]
+  readonly isCourseComplete: boolean
+}
+
+const PAGE = 500
+const COURSE_MAX = 2_000
+
+export async function loadHead(
+  { client, clock }: CommandContext,
+  batchId: number,
+): Promise<ReportHead> {
+  const path = batchPath(String(batchId))
+  const { body: summary } = await client.get<Pick<ReportHead, 'batch' | 'phases'>>(
+    `${path}/summary`,
+  )
+  const { body: me } = await client.get<{ name: string }>('/api/me')
+  const { body: failures } = await client.get<ReportHead['failures']>(`${path}/failures`)
+  const course: CourseEvent[] = []
+  let cursor: string | null = null
+  do {
+    const query = { thing: 'batch,phase', sort: 'oldest', limit: PAGE, cursor }
+    const { body }: { body: Row } = await client.get<Row>(`${path}/events`, query)
+    course.push(...(body.events as unknown as CourseEvent[]))
+    cursor = body.next as string | null
+  } while (cursor !== null && course.length < COURSE_MAX)
+  return {
+    madeAt: clock.now().toISOString(),
+    madeBy: me.name,
+    api: client.apiUrl,
+    batch: summary.batch,
+    phases: summary.phases,
+    failures,
+    course,
+    isCourseComplete: cursor === null,
+  }
+}
+
+/** The members in the order of their keys, a page at a time; of one status if that is given. */
+export async function* memberPages(
+  { client, io }: CommandContext,
+  batchId: number,
+  status?: ReportMember['status'],
+): AsyncGenerator<readonly ReportMember[]> {
+  let read = 0
+  let cursor: string | null = null
+  do {
+    const query = { sort: 'key', limit: PAGE, cursor, status }
+    const { body }: { body: Row } = await client.get<Row>(
+      `${batchPath(String(batchId))}/members`,
+      query,
+    )
+    const members = body.members as unknown as ReportMember[]
+    cursor = body.next as string | null
+    read += members.length
+    io.progress(`Reading members: ${read} of ${Number(body.total)} …`)
+    yield members
+  } while (cursor !== null)
+  io.progress('')
+}

@@ -1,0 +1,278 @@
+// The report of a batch as one HTML page: no script, nothing fetched from anywhere, every text escaped by the way it is put in.
+// Made for people: a headline that says how it went, tables with captions and headings that screen readers announce, colours never
+// alone in what they say, and a layout that prints with its headings repeated on every sheet.
+
+import type {
+  CourseEvent,
+  ReportBatch,
+  ReportFailureGroup,
+  ReportHead,
+  ReportMember,
+  ReportPhase,
+} from './report-data.ts'
+import { type Html, html, htmlText } from './report-markup.ts'
+
+type Pages = (status?: ReportMember['status']) => AsyncIterable<readonly ReportMember[]>
+
+/** A page with more rows is no page that anybody reads; CSV and JSON have all of them. */
+const MEMBERS_LISTED_MAX = 5_000
+const ENDED = ['completed', 'failed', 'cancelled']
+
+export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenerator<string> {
+  const { batch } = head
+  const title = `Batch ${batch.id} of ${batch.runbookName}`
+  yield htmlText(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<header>
+<p class="kicker">Migration report</p>
+<h1>${title}</h1>
+<p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
+${head.batch.held ? html`<p>Held since ${time(head.batch.held.at)} by ${head.batch.held.by}: ${head.batch.held.reason}</p>` : null}
+${ENDED.includes(batch.status) ? null : html`<p>The batch was not at its end when this was made; figures may differ by what happened meanwhile.</p>`}
+</header>
+<main>
+`)
+  yield htmlText(html`${factsOf(head)}${phasesOf(head.phases)}${failuresOf(head.failures)}`)
+  yield* membersOf(batch, members)
+  yield htmlText(html`${courseOf(head)}
+</main>
+<footer><p>Made ${time(head.madeAt)} by ${head.madeBy} from ${head.api} with matoolkit. All times are UTC. This page names people: pass it on with care.</p></footer>
+</body>
+</html>
+`)
+}
+
+/** "Completed: 147 of 150 members passed, 3 failed." */
+function outcomeOf({ status, members }: ReportBatch): string {
+  const { active, failed, removed, total } = members
+  const went = status === 'completed' ? 'passed' : 'active'
+  const rest = [
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+    ...(removed > 0 ? [`${count(removed)} removed`] : []),
+  ]
+  const words = status.replaceAll('_', ' ')
+  const said = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  return `${said}: ${[`${count(active)} of ${count(total)} members ${went}`, ...rest].join(', ')}.`
+}
+
+/** The colour beside the sentence. */
+function moodOf({ status, members }: ReportBatch): string {
+  if (status === 'failed' || status === 'cancelled' || members.failed > 0) return 'bad'
+  return status === 'completed' ? 'good' : 'open'
+}
+
+const count = (number: number): string => number.toLocaleString('en')
+
+const time = (iso: string | null): Html | null =>
+  iso === null
+    ? null
+    : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`
+
+function factsOf({ batch }: ReportHead): Html {
+  const facts: readonly (readonly [string, Html | string | null])[] = [
+    ['Runbook', `${batch.runbookName}, version ${batch.runbookVersion}`],
+    ['Start', time(batch.batchStartTime) ?? 'not set'],
+    ['Kind', batch.isManual ? 'manual' : 'from the data source'],
+    ['Created by', batch.createdBy],
+    ['Detected', time(batch.detectedAt)],
+    ['Active since', time(batch.activatedAt)],
+    ['Ended', time(batch.endedAt)],
+  ]
+  const shown = facts.filter(([, value]) => value !== null)
+  const list = shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)
+  return section('facts', 'The batch', html`<dl>${list}</dl>`)
+}
+
+/** Over numbers. */
+const n = (head: string): Html => html`<th scope="col" class="n">${head}</th>`
+const columns = (...heads: readonly string[]): Html[] =>
+  heads.map((head) => html`<th scope="col">${head}</th>`)
+
+/** A table with a caption; its first column heads the rows. */
+function table(caption: string, heads: readonly Html[], rows: readonly Html[]): Html {
+  return html`<table><caption>${caption}</caption>
+<thead><tr>${heads}</tr></thead>
+<tbody>${rows}</tbody></table>
+`
+}
+
+/** A part of the page. It can be scrolled sideways, so the keyboard must reach it. */
+const section = (id: string, title: string, inside: Html): Html =>
+  html`<section aria-labelledby="${id}" tabindex="0"><h2 id="${id}">${title}</h2>
+${inside}</section>
+`
+
+function phasesOf(phases: readonly ReportPhase[]): Html {
+  if (phases.length === 0) return section('phases', 'Phases', html`<p>The batch has no phases.</p>`)
+  // Phases of manual batches begin by hand.
+  const isTimed = phases.some(({ dueAt }) => dueAt !== null)
+  const heads = [
+    ...columns('Phase', ...(isTimed ? ['Due'] : []), 'Began', 'Ended', 'Status'),
+    ...['Members', 'Passed', 'Failed', 'Stopped earlier', 'Removed'].map(n),
+  ]
+  const rows = phases.map(
+    (phase) => html`<tr><th scope="row">${phase.phaseName}</th>
+${isTimed ? html`<td>${time(phase.dueAt)}</td>` : null}
+<td>${time(phase.dispatchedAt)}</td><td>${time(phase.completedAt)}</td>
+<td>${statusOf(phase)}</td><td class="n">${count(phase.members.total)}</td>
+<td class="n">${count(phase.members.passed)}${bar(phase.members)}</td>
+<td class="n">${count(phase.members.failed)}</td><td class="n">${count(phase.members.stopped)}</td>
+<td class="n">${count(phase.members.removed)}</td></tr>
+`,
+  )
+  const caption = 'Members by phase. Stopped earlier: failed in a former phase.'
+  return section('phases', 'Phases', table(caption, heads, rows))
+}
+
+const statusOf = ({ status, skippedBecause }: ReportPhase): string =>
+  skippedBecause ? `${status} (${skippedBecause})` : status
+
+/** What the number beside it says, for the eye only. */
+function bar({ passed, total }: ReportPhase['members']): Html | null {
+  if (total === 0) return null
+  const percent = Math.floor((passed / total) * 100)
+  return html`<span class="bar" aria-hidden="true"><span style="width:${percent}%"></span></span>`
+}
+
+function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']): Html {
+  const title = 'What failed'
+  if (all === 0) return section('failures', title, html`<p>No step failed for good.</p>`)
+  const row = (
+    group: ReportFailureGroup,
+  ): Html => html`<tr><th scope="row" class="long">${group.pattern}</th>
+<td>${group.phaseName ?? 'init'}</td><td>${group.stepName}</td><td class="n">${count(group.count)}</td>
+<td>${time(group.firstSeenAt)}</td><td>${time(group.lastSeenAt)}</td></tr>
+`
+  const heads = [...columns('Error', 'Phase', 'Step'), n('Times'), ...columns('First', 'Last')]
+  const isWhole = groups.length === groupCount
+  const listed = isWhole
+    ? 'All kinds'
+    : `The ${groups.length} of ${count(groupCount)} kinds most often met`
+  const caption = `${listed} of error, in ${count(all)} failed steps; ids, times and addresses are left out.`
+  return section('failures', title, table(caption, heads, groups.map(row)))
+}
+
+async function* membersOf({ members }: ReportBatch, pages: Pages): AsyncGenerator<string> {
+  let room = MEMBERS_LISTED_MAX
+  for (const { status, title, more, cells } of GROUPS) {
+    const all = members[status]
+    if (all === 0) continue
+    const rows = room > 0 ? await rowsOf(pages(status), room, cells) : []
+    room -= rows.length
+    const isCut = room === 0 && rows.length < all
+    const caption = isCut
+      ? `${count(rows.length)} of ${count(all)} are listed; reports in CSV and JSON have all.`
+      : `All ${count(rows.length)}.`
+    const heads = columns('Member', ...more)
+    yield htmlText(section(status, title, table(caption, heads, rows)))
+  }
+}
+
+async function rowsOf(
+  pages: AsyncIterable<readonly ReportMember[]>,
+  most: number,
+  cells: (member: ReportMember) => Html,
+): Promise<Html[]> {
+  const rows: Html[] = []
+  for await (const page of pages) {
+    const fitting = page.slice(0, most - rows.length)
+    rows.push(
+      ...fitting.map(
+        (member) => html`<tr><th scope="row" class="key">${member.memberKey}</th>
+${cells(member)}</tr>
+`,
+      ),
+    )
+    if (rows.length >= most) break
+  }
+  return rows
+}
+
+/** Whoever needs a look comes first. */
+const GROUPS: readonly {
+  readonly status: ReportMember['status']
+  readonly title: string
+  readonly more: readonly string[]
+  cells(member: ReportMember): Html
+}[] = [
+  {
+    status: 'failed',
+    title: 'Failed members',
+    more: ['Failed', 'Phase', 'Step', 'Error'],
+    cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
+<td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
+  },
+  {
+    status: 'removed',
+    title: 'Removed members',
+    more: ['Joined', 'Left', 'Removed by', 'Moved to batch'],
+    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${removedBy}</td><td>${movedToBatchId}</td>`,
+  },
+  {
+    status: 'active',
+    title: 'Members who did not fail',
+    more: ['Joined'],
+    cells: ({ joinedAt }) => html`<td>${time(joinedAt)}</td>`,
+  },
+]
+
+function courseOf({ course, isCourseComplete }: ReportHead): Html {
+  const row = (one: CourseEvent): Html => html`<tr><th scope="row">${time(one.at)}</th>
+<td>${one.phaseName ?? one.thing}</td><td>${one.event.replaceAll('_', ' ')}</td>
+<td>${one.actor}</td><td class="long">${one.because}</td></tr>
+`
+  const caption = isCourseComplete
+    ? 'What happened to the batch and its phases.'
+    : `What happened to the batch and its phases: the first ${count(course.length)} events.`
+  const heads = columns('When', 'What', 'Event', 'Who', 'Because')
+  return section('course', 'The course', table(caption, heads, course.map(row)))
+}
+
+const STYLE = html`
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #f6f8fa }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b3; --line: #3d444d; --paper: #0d1117; --good: #56d364; --bad: #ff7b72; --wash: #161b22 } }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 75rem; padding: 2rem 1.5rem; color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif }
+h1 { margin: 0; font-size: 1.9rem; overflow-wrap: anywhere }
+h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem }
+.kicker { margin: 0; color: var(--soft) }
+.outcome { font-size: 1.2rem; font-weight: 600; border-left: .3rem solid var(--line); padding-left: .8rem }
+.outcome.good { border-color: var(--good) }
+.outcome.bad { border-color: var(--bad) }
+dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(14rem, 1fr)); gap: .8rem 1.5rem; margin: 0 }
+dt { color: var(--soft); font-size: .85rem }
+dd { margin: 0; overflow-wrap: anywhere }
+section { overflow-x: auto }
+section:focus-visible { outline: 2px solid var(--soft); outline-offset: .3rem }
+table { width: 100%; border-collapse: collapse; font-size: .9rem }
+caption { text-align: left; color: var(--soft); padding: .2rem 0 .5rem }
+th, td { text-align: left; vertical-align: top; padding: .35rem .6rem; border-bottom: 1px solid var(--line); overflow-wrap: break-word }
+thead th { background: var(--wash); white-space: nowrap }
+tbody th { font-weight: 500 }
+th.n, .n { text-align: right; font-variant-numeric: tabular-nums }
+time { white-space: nowrap; font-variant-numeric: tabular-nums }
+.key { overflow-wrap: anywhere; min-width: 12rem }
+.long { overflow-wrap: anywhere; min-width: 16rem }
+.bar { display: block; height: .3rem; margin-top: .2rem; min-width: 4rem; background: var(--line) }
+.bar span { display: block; height: 100%; background: var(--good) }
+footer { margin-top: 3rem; border-top: 1px solid var(--line); color: var(--soft); font-size: .85rem }
+@media print {
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --good: #116329; --bad: #a40e26; --wash: #eee }
+  @page { margin: 15mm }
+  body { max-width: none; padding: 0; font-size: 10pt }
+  section { overflow: visible }
+  thead { display: table-header-group }
+  tr { break-inside: avoid }
+  h2 { break-after: avoid }
+  .bar, thead th { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+}
+`

@@ -1,0 +1,34 @@
+// HTML as a kind of text of its own: whatever is put into the template is escaped unless it is HTML already, so that a name with
+// a "<" in it is shown and never understood.
+import { printable } from '../../terminal/io.ts'
+
+export interface Html {
+  readonly html: string
+}
+
+type Part = string | number | null | undefined | Html | readonly Html[]
+
+export function html(literals: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const texts = parts.map((part, at) => markup(part) + literals[at + 1]!)
+  return { html: [literals[0]!, ...texts].join('') }
+}
+
+export const htmlText = ({ html: text }: Html): string => text
+
+function markup(part: Part): string {
+  if (part === null || part === undefined) return ''
+  if (typeof part === 'string') return escaped(part)
+  if (typeof part === 'number') return String(part)
+  return 'html' in part ? part.html : part.map(htmlText).join('')
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+const escaped = (text: string): string =>
+  printable(text).replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)

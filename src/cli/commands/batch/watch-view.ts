@@ -1,0 +1,158 @@
+// What `matoolkit batch watch` shows, as text: pure functions from the API's answers to lines that fit the width they are given.
+// Bars, news and durations look as in the demonstration, because they come from it.
+
+import type { Phase } from '../../../domain/facts.ts'
+import type { ProgressEvent } from '../../../domain/progress.ts'
+import { printable } from '../../terminal/io.ts'
+import {
+  barOf,
+  countsOf,
+  type NewsItem,
+  newsLine,
+  newsOf,
+  type Paint,
+  type Size,
+  sayDuration,
+  sayOffset,
+  sayTime,
+  stateText,
+} from '../../terminal/progress-text.ts'
+import { counted } from '../../terminal/show.ts'
+import { cutTo } from '../../terminal/text-width.ts'
+import { BATCH_ENDED } from './lists.ts'
+
+/** The parts of GET /api/batches/{id}/summary that are shown. */
+export interface Summary {
+  readonly batch: {
+    readonly id: number
+    readonly runbookName: string
+    readonly status: string
+    readonly batchStartTime: string | null
+    readonly held: { readonly by: string; readonly reason: string } | null
+    readonly members: Readonly<Record<'active' | 'failed' | 'removed' | 'total', number>>
+  }
+  readonly phases: readonly ShownPhase[]
+  readonly throughput: { readonly stepsPerMin: number }
+  readonly estimate: { readonly endsAt: string | null; readonly because: string }
+  readonly undecided: Readonly<Record<string, number>>
+}
+
+type Times = 'dueAt' | 'dispatchedAt' | 'completedAt'
+export type ShownPhase = Omit<
+  Phase,
+  Times | 'name' | 'index' | 'expandedThrough' | 'expandedAt' | 'fuseAcknowledged'
+> & { readonly phaseName: string } & Readonly<Record<Times, string | null>>
+
+/** The parts of an event that are shown. */
+export interface ShownEvent {
+  readonly id: number
+  readonly at: string
+  readonly thing: string
+  readonly event: string
+  readonly because: string
+  readonly memberKey: string | null
+  readonly phaseName: string | null
+  readonly stepName: string | null
+}
+
+export interface WatchFrame {
+  readonly summary: Summary
+  readonly news: readonly NewsItem[]
+  readonly now: Date
+  /** Why the picture is not the newest; null when it is. */
+  readonly trouble: string | null
+}
+
+/** Whole keys, unlike in the demonstration: two domains may have the same name, and a key is what other commands take. */
+export const newsFrom = ({ at, ...event }: ShownEvent): NewsItem | null => {
+  const happening: ProgressEvent = { ...event, at: new Date(at), stepKind: null }
+  return newsOf(happening, (key) => key)
+}
+
+const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
+
+const phaseOf = ({ phaseName, ...phase }: ShownPhase, index: number): Phase => {
+  const dispatchedAt = dateOf(phase.dispatchedAt)
+  return {
+    ...phase,
+    name: phaseName,
+    index,
+    dueAt: dateOf(phase.dueAt),
+    dispatchedAt,
+    completedAt: dateOf(phase.completedAt),
+    expandedThrough: 0,
+    expandedAt: dispatchedAt,
+    fuseAcknowledged: 0,
+  }
+}
+
+const WIDTH_MIN = 40
+const WIDTH_MAX = 140
+const NAME_CHARS = 16
+const STATE_CHARS = 18
+const NEWS_SHOWN_MAX = 12
+
+/** The whole picture: head, a bar and a line of counts for each phase, pace and end, and as much of the news as there is room. */
+export function watchLines(sight: WatchFrame, size: Size, paint: Paint): string[] {
+  const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
+  const { summary, now, trouble } = sight
+  const { batch } = summary
+  const time = `${sayTime(now)}  ${sayOffset(dateOf(batch.batchStartTime), now)}`.trimEnd()
+  const title = cutTo(titleOf(summary), width - time.length - 2)
+  const state = batch.held ? paint('yellow', cutTo(heldText(summary), width)) : batch.status
+  const above = [
+    `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
+    trouble === null ? state : paint('red', cutTo(trouble, width)),
+    '',
+    ...summary.phases.flatMap((phase, index) =>
+      phaseLines(phaseOf(phase, index), now, width, paint),
+    ),
+    '',
+    cutTo(outlookText(summary, now), width),
+    '',
+  ]
+  const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = room === 0 ? [] : sight.news.slice(-room)
+  return [...above, ...shown.map((item) => newsLine(item, width, paint))]
+}
+
+const titleOf = ({ batch }: Summary): string =>
+  `Batch ${batch.id} of ${printable(batch.runbookName)} · ${counted(batch.members.total, 'member')}`
+
+const heldText = ({ batch }: Summary): string =>
+  printable(`held by ${batch.held?.by}: ${batch.held?.reason}`)
+
+function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): string[] {
+  const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
+  const bar = barOf(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
+  const state = cutTo(stateText(phase, now), STATE_CHARS)
+  const counts = cutTo(countsOf(phase), width - NAME_CHARS)
+  return [
+    `${paint('bold', name)}${bar}  ${state}`,
+    `${' '.repeat(NAME_CHARS)}${paint('dim', counts)}`,
+  ]
+}
+
+function outlookText({ batch, throughput, estimate, undecided }: Summary, now: Date): string {
+  const { active, failed, removed } = batch.members
+  const waiting = Object.values(undecided).reduce((sum, some) => sum + some, 0)
+  const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
+  const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
+  return [
+    `${active} active, ${failed} failed, ${removed} removed`,
+    ...(perMin > 0 ? [`${perMin} steps/min`] : []),
+    ...(ends === null ? [] : [`ends in ${sayDuration(+ends - +now)}`]),
+    ...(waiting > 0 ? [`${counted(waiting, 'change')} to decide`] : []),
+  ].join(' · ')
+}
+
+/** One line for a log or a pipe. */
+export function watchLine({ summary, now }: WatchFrame): string {
+  const running = summary.phases
+    .map(phaseOf)
+    .filter(({ status }) => status === 'dispatched')
+    .map((phase) => `${phase.name}: ${countsOf(phase)}`)
+  const { batch } = summary
+  const state = batch.held ? heldText(summary) : batch.status
+  return printable([state, ...running, outlookText(summary, now)].join(' | '))
+}

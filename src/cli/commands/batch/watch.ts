@@ -1,0 +1,215 @@
+// `matoolkit batch watch`: follows a batch until it ends. On a terminal a picture that is redrawn, also when the window changes its
+// size; elsewhere a line when something has changed, and with another format every event and every new state as data. Whoever
+// stops watching stops nothing else.
+
+import type { Json } from '../../../domain/json.ts'
+import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
+import { type CommandContext, durationMs } from '../../command-context.ts'
+import { listenFor } from '../../event-stream.ts'
+import { interruptible } from '../../terminal/interrupt.ts'
+import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
+import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
+import type { Column, Row } from '../../terminal/show.ts'
+import { BATCH_ENDED, batchPath } from './lists.ts'
+import {
+  newsFrom,
+  type ShownEvent,
+  type Summary,
+  type WatchFrame,
+  watchLine,
+  watchLines,
+} from './watch-view.ts'
+
+const LOOK_EVERY_MS = 2_000
+const EVENTS_AT_ONCE = 50
+const NEWS_KEPT_MAX = 100
+/** A log wraps by itself; only a runaway text is cut. */
+const PLAIN_WIDTH = 200
+/** With two seconds between looks, a server that is away for longer than a restart takes. */
+const TROUBLES_MAX = 60
+
+export interface Watched {
+  readonly terminal: Terminal | null
+  readonly interrupted: AbortSignal
+  /** Called with a function that draws again, for whoever hears of a new size. */
+  onResize(draw: () => void): void
+}
+
+export async function watchBatch(call: CommandContext, [id]: readonly string[]): Promise<void> {
+  const { io, show } = call
+  let redraw = () => {}
+  const resized = () => redraw()
+  process.stdout.on('resize', resized)
+  try {
+    await interruptible((interrupted) =>
+      follow(call, id!, {
+        terminal: io.width === null || show.format !== 'table' ? null : process.stdout,
+        interrupted,
+        onResize: (draw) => {
+          redraw = draw
+        },
+      }),
+    )
+  } finally {
+    process.stdout.off('resize', resized)
+  }
+}
+
+/** Looks, shows and waits, until the batch has ended, time is up or somebody interrupts. */
+export async function follow(call: CommandContext, id: string, watched: Watched): Promise<void> {
+  const { clock, flags, io } = call
+  const limitMs = durationMs('--timeout', flags.timeout) ?? Number.POSITIVE_INFINITY
+  const startedMs = +clock.now()
+  const watch = new Watch(call, id, watched.terminal && openScreen(watched.terminal))
+  watched.onResize(() => watch.draw())
+  const over = new AbortController()
+  try {
+    await watch.listen(AbortSignal.any([over.signal, watched.interrupted]))
+    while (!watched.interrupted.aborted) {
+      const status = await watch.look(watched.interrupted)
+      await watch.tell()
+      if (BATCH_ENDED.includes(status)) {
+        if (status !== 'completed') io.exitCode = EXIT.failed
+        return
+      }
+      if (+clock.now() - startedMs >= limitMs) {
+        const seconds = Math.round(limitMs / 1_000)
+        const command = `matoolkit batch summary ${id}`
+        throw new MatoolkitError('WAIT_TIMED_OUT', {
+          seconds,
+          what: `the end of batch ${id}`,
+          command,
+        })
+      }
+      await clock.wait(LOOK_EVERY_MS, watched.interrupted)
+    }
+  } finally {
+    over.abort()
+    watch.end()
+  }
+  io.exitCode = EXIT.interrupted
+  io.err(`You stopped watching; batch ${id} goes on by itself.`)
+}
+
+/** What happened, or how the batch stands, as a record. */
+const ENTRY: readonly Column[] = [
+  ['AT', 'at'],
+  ['WHAT', ({ event }) => (event ? whatOf(event as Row) : 'batch')],
+  ['TO', 'event.toStatus'],
+  ['STATUS', 'summary.batch.status'],
+  ['MEMBER', 'event.memberKey'],
+  ['PHASE', 'event.phaseName'],
+  ['STEP', 'event.stepName'],
+  ['BECAUSE', 'event.because'],
+  ['ACTIVE', 'summary.batch.members.active'],
+  ['FAILED', 'summary.batch.members.failed'],
+  ['REMOVED', 'summary.batch.members.removed'],
+]
+
+const whatOf = ({ thing, event }: Row): string => `${String(thing)} ${String(event)}`
+
+class Watch {
+  readonly #call: CommandContext
+  readonly #path: string
+  readonly #screen: Screen | null
+  #sight: WatchFrame | null = null
+  #news: NewsItem[] = []
+  #fresh: ShownEvent[] = []
+  #lastEventId: number | null = null
+  #lastLine = ''
+  #troubles = 0
+
+  constructor(call: CommandContext, id: string, screen: Screen | null) {
+    this.#call = call
+    this.#path = batchPath(id)
+    this.#screen = screen
+  }
+
+  /** Reads what is new and returns the status of the batch. A server that is away for a while is waited for. */
+  async look(signal: AbortSignal): Promise<string> {
+    const { client, clock } = this.#call
+    try {
+      const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
+      if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
+      this.#troubles = 0
+      this.#sight = { summary: body, news: this.#news, now: clock.now(), trouble: null }
+      return body.batch.status
+    } catch (error) {
+      this.#troubles += 1
+      const isAway = error instanceof MatoolkitError && error.code === 'API_UNREACHABLE'
+      if (!isAway || this.#sight === null || this.#troubles > TROUBLES_MAX) {
+        if (signal.aborted) return ''
+        throw error
+      }
+      this.#sight = { ...this.#sight, now: clock.now(), trouble: messageOf(error) }
+      return ''
+    }
+  }
+
+  /** Reads the newest events once: at the start for the past, at the end for what the stream had not brought yet. */
+  async #catchUp(): Promise<void> {
+    const query = { limit: EVENTS_AT_ONCE, sort: 'newest' }
+    const path = `${this.#path}/events`
+    const { body } = await this.#call.client.get<{ events: ShownEvent[] }>(path, query)
+    const isFirst = this.#lastEventId === null
+    for (const event of body.events.toReversed()) this.#note(event, isFirst)
+    this.#lastEventId ??= 0
+  }
+
+  #note(event: ShownEvent, isPast: boolean): void {
+    if (event.id <= (this.#lastEventId ?? 0)) return
+    this.#lastEventId = event.id
+    const item = newsFrom(event)
+    if (item) this.#news = [...this.#news, item].slice(-NEWS_KEPT_MAX)
+    // A log tells what happens from now on; the past is in `matoolkit events`.
+    if (!isPast && this.#screen === null) this.#fresh.push(event)
+  }
+
+  /** Follows the events in the background. */
+  async listen(signal: AbortSignal): Promise<void> {
+    await this.#catchUp()
+    const { client, clock } = this.#call
+    const query = { batchId: this.#path.split('/').at(-1) }
+    const after = this.#lastEventId ?? 0
+    void listenFor<ShownEvent>({ client, clock, query, after, signal }, (event) =>
+      this.#note(event, false),
+    )
+  }
+
+  /** The picture as it is now; nothing where there is none. */
+  draw(): void {
+    if (this.#sight === null || this.#screen === null) return
+    const { width, height } = this.#screen
+    this.#screen.draw(watchLines(this.#sight, { width, height }, this.#call.io.paint))
+  }
+
+  /** Draws, or says what is new. */
+  async tell(): Promise<void> {
+    if (this.#screen) return this.draw()
+    if (this.#sight === null) return
+    const { io, show } = this.#call
+    const fresh = this.#fresh
+    this.#fresh = []
+    const line = this.#sight.trouble ?? watchLine(this.#sight)
+    const isNew = line !== this.#lastLine
+    this.#lastLine = line
+    if (show.format === 'table') {
+      const news = fresh.map(newsFrom).filter((item) => item !== null)
+      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
+      if (isNew) io.out(line)
+      return
+    }
+    for (const event of fresh) {
+      await show.entry({ at: event.at, event: event as unknown as Json }, ENTRY)
+    }
+    const { trouble, summary, now } = this.#sight
+    if (isNew && trouble !== null) io.err(trouble)
+    else if (isNew) {
+      await show.entry({ at: now.toISOString(), summary: summary as unknown as Json }, ENTRY)
+    }
+  }
+
+  end(): void {
+    this.#screen?.end()
+  }
+}

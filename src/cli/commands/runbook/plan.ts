@@ -1,0 +1,113 @@
+// `matoolkit runbook plan` and `ticks`: what a runbook will do, to whom and when, and what its data source has said.
+import type { Json } from '../../../domain/json.ts'
+import {
+  type CommandContext,
+  type Flags,
+  idOf,
+  segment,
+  showPages,
+  textFlag,
+} from '../../command-context.ts'
+import { readTextFile } from '../../files.ts'
+import type { Column, Row } from '../../terminal/show.ts'
+
+interface PlannedStep {
+  readonly name: string
+  readonly workerId: string
+  readonly examples: readonly {
+    readonly functionName: string
+    readonly params: Json
+    readonly missing: readonly string[]
+  }[]
+}
+
+interface Plan {
+  readonly runbookName: string
+  readonly startTime: string | null
+  readonly memberCount: number | null
+  readonly init: readonly PlannedStep[]
+  readonly phases: readonly {
+    readonly name: string
+    readonly dueAt: string | null
+    readonly isOverdue: boolean
+    readonly steps: readonly PlannedStep[]
+  }[]
+  readonly onRemoval: readonly PlannedStep[]
+}
+
+const STEPS: readonly Column[] = [
+  ['PHASE', 'phase'],
+  ['DUE', 'dueAt'],
+  ['STEP', 'step'],
+  ['WORKER', 'workerId', 'spare'],
+  ['FUNCTION', 'functionName'],
+  ['MISSING', 'missing'],
+  ['PARAMETERS', 'params'],
+]
+
+export async function runPlan(
+  { client, show, io }: CommandContext,
+  [name]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const file = textFlag(flags, 'file')
+  const batch = textFlag(flags, 'batch')
+  const startTime = textFlag(flags, 'start')
+  const body: Json = {
+    ...(file !== undefined && { yamlContent: await readTextFile(file) }),
+    ...(batch !== undefined && { batchId: idOf('batch', batch) }),
+    ...(startTime !== undefined && { startTime }),
+  }
+  const path = `/api/runbooks/${segment(name!)}/plan`
+  const { body: plan } = await client.post<Plan>(path, { body })
+  const rows = rowsOf(plan)
+  await show.list({
+    whole: plan as unknown as Json,
+    rows,
+    columns: STEPS,
+    empty: 'It has no steps.',
+  })
+  for (const { name: phase, isOverdue } of plan.phases) {
+    if (isOverdue) io.err(`warning: phase ${phase} would begin at once`)
+  }
+}
+
+function rowsOf({ init, phases, onRemoval }: Plan): Row[] {
+  const rows = (phase: string, dueAt: string | null, steps: readonly PlannedStep[]): Row[] =>
+    steps.map(({ name: step, workerId, examples: [example] }) => ({
+      ...{ phase, dueAt, step, workerId },
+      functionName: example?.functionName ?? null,
+      missing: example?.missing.join(', ') || null,
+      params: example?.params ?? null,
+    }))
+  return [
+    ...rows('init', null, init),
+    ...phases.flatMap(({ name, dueAt, steps }) => rows(name, dueAt, steps)),
+    ...rows('removal', null, onRemoval),
+  ]
+}
+
+const TICKS: readonly Column[] = [
+  ['ID', 'id', 'spare'],
+  ['STARTED', 'startedAt'],
+  ['BY', 'startedBy', 'spare'],
+  ['OUTCOME', 'outcome'],
+  ['ROWS', 'rowCount'],
+  ['GROUPS', 'groupCount', 'spare'],
+  [
+    'WHAT IT DID',
+    ({ counts }) =>
+      Object.entries(counts as Row)
+        .map(([what, count]) => `${Number(count)} ${what}`)
+        .join(', '),
+  ],
+  ['ERROR', 'error'],
+]
+
+export const runListTicks = (call: CommandContext, [name]: readonly string[]): Promise<void> =>
+  showPages(call, {
+    path: `/api/runbooks/${segment(name!)}/ticks`,
+    rows: 'ticks',
+    columns: TICKS,
+    empty: 'Its data source was not asked yet.',
+  })

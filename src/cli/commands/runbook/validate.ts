@@ -1,0 +1,121 @@
+// `matoolkit runbook validate`: every problem of every file at once, for a person or as JSON.
+import { parse } from 'csv-parse/sync'
+import type { Json } from '../../../domain/json.ts'
+import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
+import { type RunbookProblem, readRunbook } from '../../../domain/runbook/read.ts'
+import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
+import { readStart } from '../../files.ts'
+import { type Io, printable } from '../../terminal/io.ts'
+import { makeShow, type OutputFormat } from '../../terminal/show.ts'
+import { tableText } from '../../terminal/table.ts'
+
+export interface ValidateOptions {
+  readonly files: readonly string[]
+  readonly members?: string
+  readonly output?: OutputFormat
+}
+
+interface Report {
+  readonly file: string
+  readonly valid: boolean
+  readonly errors: number
+  readonly warnings: number
+  readonly problems: readonly RunbookProblem[]
+}
+
+/** More than any header; the rest of a member file is not looked at here. */
+const HEADER_BYTES_MAX = 262_144
+
+export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
+  const columns = options.members === undefined ? undefined : await readHeader(options.members)
+  const reports: Report[] = []
+  for (const file of options.files) {
+    // One byte over the limit is enough to be told that the file is too large, whatever its size.
+    const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
+    const { problems } = readRunbook(bytes, columns ? { columns } : {})
+    const errors = problems.filter(({ severity }) => severity === 'error').length
+    reports.push({
+      file,
+      valid: errors === 0,
+      errors,
+      warnings: problems.length - errors,
+      problems,
+    })
+  }
+  const valid = reports.every((report) => report.valid)
+  const { output = 'table' } = options
+  if (output === 'table') printReports(reports, io)
+  else await showProblems(output, valid, reports, io)
+  io.exitCode = valid ? EXIT.ok : EXIT.failed
+}
+
+async function showProblems(
+  output: OutputFormat,
+  valid: boolean,
+  reports: readonly Report[],
+  io: Io,
+): Promise<void> {
+  const rows = reports.flatMap(({ file, problems }) =>
+    problems.map(({ line, column, severity, code, message }) => ({
+      ...{ file, line, column, severity, code, message },
+    })),
+  )
+  const names = ['file', 'line', 'column', 'severity', 'code', 'message']
+  await makeShow(output, io).list({
+    whole: { valid, files: reports as unknown as Json },
+    rows,
+    columns: names.map((name) => [name.toUpperCase(), name]),
+    empty: '',
+  })
+}
+
+function printReports(reports: readonly Report[], io: Io): void {
+  for (const { file, problems } of reports) {
+    for (const problem of problems) io.out(problemLine(file, problem, io))
+  }
+  const [first, ...more] = reports
+  if (first && more.length === 0) {
+    const style = first.valid ? 'green' : 'red'
+    io.out(`${printable(first.file)}: ${io.paint(style, verdict(first))}`)
+  } else {
+    const rows = reports.map((report) => [printable(report.file), verdict(report)])
+    io.out(tableText([['FILE', 'RESULT'], ...rows]))
+  }
+}
+
+function problemLine(file: string, problem: RunbookProblem, io: Io): string {
+  const { line, column, severity, code, text, message } = problem
+  const place = io.paint('bold', printable(`${file}:${line}:${column}:`))
+  const kind = io.paint(severity === 'error' ? 'red' : 'yellow', severity)
+  const quoted = text === '' ? '' : ` \`${printable(text)}\``
+  return `${place} ${kind} ${code}${quoted} ${printable(message)}`
+}
+
+function verdict({ valid, errors, warnings }: Report): string {
+  const count = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
+  if (!valid) return `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  return warnings === 0 ? 'valid' : `valid, ${count(warnings, 'warning')}`
+}
+
+/** The column names of a member file. */
+async function readHeader(file: string): Promise<string[]> {
+  const bytes = await readStart(file, HEADER_BYTES_MAX)
+  const refuse = (reason: string, cause?: unknown) =>
+    new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
+  let header: string[] | undefined
+  try {
+    // `stream` lets the last character be cut in two by the limit.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    ;[header] = parse(text, { to: 1, trim: true, relax_column_count: true })
+  } catch (error) {
+    throw refuse(messageOf(error), error)
+  }
+  if (!header) throw refuse('it is empty')
+  const seen = new Set<string>()
+  for (const [index, name] of header.entries()) {
+    if (name === '') throw refuse(`column ${index + 1} has no name`)
+    if (seen.has(name.toLowerCase())) throw refuse(`the column "${name}" stands there twice`)
+    seen.add(name.toLowerCase())
+  }
+  return header
+}

@@ -1,0 +1,52 @@
+// `matoolkit step …`: one step, what was sent for it and what came back.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import { idOf } from '../command-context.ts'
+import type { Io } from '../terminal/io.ts'
+import { type Column, type Row, showPart } from '../terminal/show.ts'
+import { addVerb } from './verb.ts'
+
+const STEP: readonly Column[] = [
+  ['step', 'step.id'],
+  ['name', 'step.stepName'],
+  ['kind', 'step.kind'],
+  ['batch', 'step.batchId'],
+  ['phase', 'step.phaseName'],
+  ['member', 'step.memberKey'],
+  ['status', 'step.status'],
+  ['waits for', 'step.waitsFor'],
+  ['until', 'step.wakeAt'],
+  ['worker', 'step.workerId'],
+  ['function', 'step.functionName'],
+  ['parameters', 'step.params'],
+  ['result', 'step.result'],
+  ['error', 'step.errorMessage'],
+  ['late result', 'step.lateResult'],
+  ['sent', 'step.dispatchedAt'],
+  ['ended', 'step.completedAt'],
+]
+const ATTEMPTS: readonly Column[] = [
+  ['TRY', 'attempt'],
+  ['POLL', 'poll'],
+  ['SENT', 'sentAt'],
+  ['SETTLED', 'settledAt', 'spare'],
+  ['OUTCOME', 'outcome'],
+  ['MS', 'durationMs'],
+  ['ERROR', 'error'],
+]
+
+export function addStep(program: Command, io: Io): void {
+  const noun = program.command('step').description('look at one step')
+  addVerb(noun, io, {
+    name: 'show',
+    about: 'what was sent for a step, what came back, and every attempt',
+    args: [['<step-id>', 'the id of the step']],
+    examples: ['step show 90210', 'step show 90210 --output json'],
+    run: async ({ client, show }, [id]) => {
+      const { body } = await client.get<Row>(`/api/steps/${idOf('step', id)}`)
+      await show.one(body as Json, STEP)
+      const rows = body.attempts as unknown as Row[]
+      if (show.format === 'table') await showPart(show, 'Attempts', rows, ATTEMPTS)
+    },
+  })
+}

@@ -1,0 +1,147 @@
+// Where sign-ins are kept: in one file of the person's own folder, sealed with a key that only the keyring of the system holds;
+// where there is no keyring the file is plain, readable by its owner only, and whoever signs in is told so. One key instead of
+// the tokens in the keyring, because tokens of Entra ID are longer than some keyrings take.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Clock } from '../../clock.ts'
+import { homeFolder, inHome, readJsonFile, removeFile, writeJsonFile } from '../home.ts'
+import type { GrantedToken } from './issuer.ts'
+import { findKeyring, type Keyring } from './keyring.ts'
+import type { Registration } from './registration.ts'
+
+export type StoredSignIn = Registration & GrantedToken
+
+type SignIns = Readonly<Record<string, StoredSignIn>>
+/** The file: plain or sealed. */
+type Kept = { readonly plain: SignIns } | { readonly sealed: string }
+
+const FILE = 'sign-ins.json'
+const LOCK = 'sign-ins.lock'
+const KEY_BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+const file = (): string => inHome(FILE)
+
+/** Each home has a key of its own. */
+const keyring = (): Keyring | null =>
+  findKeyring(createHash('sha256').update(homeFolder()).digest('hex').slice(0, 16))
+
+/** What a profile and an API have to do with each other: a token is never sent to another API than it was got for. */
+export const signInKey = (profile: string, apiUrl: string): string => `${profile} ${apiUrl}`
+
+export async function readSignIn(key: string): Promise<StoredSignIn | null> {
+  const all = await readAll()
+  return Object.hasOwn(all, key) ? all[key]! : null
+}
+
+export async function keepSignIn(key: string, signIn: StoredSignIn): Promise<void> {
+  await writeAll({ ...(await readAll()), [key]: signIn })
+}
+
+export async function forgetSignIn(key: string): Promise<void> {
+  const { [key]: gone, ...others } = await readAll()
+  if (!gone) return
+  if (Object.keys(others).length > 0) return writeAll(others)
+  removeFile(file())
+  await keyring()?.remove()
+}
+
+/** Where sign-ins are kept, in words; null when there are none. */
+export function whereKept(): string | null {
+  const kept = readJsonFile(file()) as Kept | undefined
+  if (!kept) return null
+  return 'sealed' in kept
+    ? `${file()}, sealed with a key in ${keyring()?.name ?? 'a keyring'}`
+    : `${file()}, which only you can read: this machine has no keyring`
+}
+
+/** What cannot be opened, because the keyring has lost the key or is locked, is as good as gone: one signs in again. */
+async function readAll(): Promise<SignIns> {
+  const kept = readJsonFile(file()) as Partial<Record<string, unknown>> | undefined
+  if (typeof kept?.sealed === 'string') {
+    const key = await keyring()?.read()
+    return (key && unseal(kept.sealed, key)) || {}
+  }
+  return typeof kept?.plain === 'object' && kept.plain !== null ? (kept.plain as SignIns) : {}
+}
+
+async function writeAll(signIns: SignIns): Promise<void> {
+  const key = await keyFor(keyring())
+  const kept: Kept = key ? { sealed: seal(signIns, key) } : { plain: signIns }
+  writeJsonFile(file(), kept)
+}
+
+async function keyFor(ring: Keyring | null): Promise<string | null> {
+  const known = await ring?.read()
+  if (known && Buffer.from(known, 'base64url').length === KEY_BYTES) return known
+  const made = randomBytes(KEY_BYTES).toString('base64url')
+  return (await ring?.write(made)) ? made : null
+}
+
+function seal(signIns: SignIns, key: string): string {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce)
+  const text = Buffer.concat([cipher.update(JSON.stringify(signIns), 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
+}
+
+/** Null for what was sealed with another key, or touched since: nobody is signed in then. */
+function unseal(sealed: string, key: string): SignIns | null {
+  const bytes = Buffer.from(sealed, 'base64url')
+  const tagAt = NONCE_BYTES + TAG_BYTES
+  try {
+    const nonce = bytes.subarray(0, NONCE_BYTES)
+    const opening = createDecipheriv('aes-256-gcm', Buffer.from(key, 'base64url'), nonce)
+    opening.setAuthTag(bytes.subarray(NONCE_BYTES, tagAt))
+    const text = Buffer.concat([opening.update(bytes.subarray(tagAt)), opening.final()])
+    return JSON.parse(text.toString('utf8')) as SignIns
+  } catch {
+    return null
+  }
+}
+
+/** Longer than any request to an issuer lasts. Who holds it longer, on another machine with the same home, has died. */
+const LOCK_HELD_MAX_MS = 120_000
+const LOCK_LOOK_MS = 100
+
+/**
+ * One process at a time: an issuer may give each renewal a new refresh token and take a second use of the old one for theft,
+ * which ends the sign-in.
+ */
+export async function withSignInLock<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  const lock = inHome(LOCK)
+  mkdirSync(homeFolder(), { recursive: true, mode: 0o700 })
+  for (let waitedMs = 0; !take(lock); waitedMs += LOCK_LOOK_MS) {
+    if (waitedMs >= LOCK_HELD_MAX_MS || isLeft(lock)) removeFile(lock)
+    else await clock.wait(LOCK_LOOK_MS)
+  }
+  try {
+    return await work()
+  } finally {
+    removeFile(lock)
+  }
+}
+
+function take(lock: string): boolean {
+  try {
+    writeFileSync(lock, `${hostname()} ${process.pid}`, { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Whether a process of this machine holds it that is no more. */
+function isLeft(lock: string): boolean {
+  try {
+    const [host, pid] = readFileSync(lock, 'utf8').split(' ')
+    if (host !== hostname() || pid === undefined) return false
+    process.kill(Number(pid), 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}

@@ -1,0 +1,161 @@
+// Progress as text, for the watch screen and the demonstration: pure functions from counters and events to lines. Lines are cut
+// before they are coloured, so colours never count. Names and reasons come from files and are made printable.
+import type { Phase } from '../../domain/facts.ts'
+import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
+import { type Io, printable, type Style } from './io.ts'
+import { cutTo } from './text-width.ts'
+
+export type Paint = Io['paint']
+
+export interface NewsItem {
+  readonly at: Date
+  readonly mark: string
+  readonly style: Style
+  readonly text: string
+}
+
+export interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** Members who passed, who failed or left, and those still at it: as far as their steps have come, and the rest. */
+export function barOf(phase: Phase, width: number, paint: Paint): string {
+  const { total, passed, failed, stopped, removed } = phase.members
+  const cells = Math.max(0, width)
+  // Whoever is there has at least one character.
+  const share = (part: number, whole: number) =>
+    part === 0 || whole === 0 ? 0 : Math.max(1, Math.floor((part / whole) * cells))
+  const bad = share(failed + stopped + removed, total)
+  const open = openIn(phase)
+  // Rounded down while anybody is at it: full is full only at the end.
+  const good = Math.min(cells - bad, open === 0 && passed > 0 ? cells : share(passed, total))
+  const steps = stepsIn(phase)
+  const begun = open === 0 ? 0 : share(steps.ended, steps.total) - good - bad
+  const half = Math.max(0, begun)
+  const rest = Math.max(0, cells - good - bad - half)
+  return [
+    paint('green', '█'.repeat(good)),
+    paint('red', '▓'.repeat(bad)),
+    paint('green', '▒'.repeat(half)),
+    paint('dim', '░'.repeat(rest)),
+  ].join('')
+}
+
+export function stateText(phase: Phase, now: Date): string {
+  if (phase.status === 'pending') {
+    return phase.dueAt === null ? 'not started' : `in ${sayDuration(+phase.dueAt - +now)}`
+  }
+  if (phase.status !== 'dispatched') return phase.status
+  const left = secondsLeft(phase, now)
+  if (left !== null) return `~${sayDuration(left * 1_000)} left`
+  const { total, ended } = stepsIn(phase)
+  return ended * 2 < total || total === 0 ? 'running' : `${openIn(phase)} to go`
+}
+
+export function countsOf(phase: Phase): string {
+  const { total, passed, failed, stopped, removed } = phase.members
+  if (total === 0) return phase.status === 'pending' ? 'waits for its time' : 'no members yet'
+  const parts: [number, string][] = [
+    [passed, 'passed'],
+    [failed, 'failed'],
+    [stopped, 'stopped'],
+    [removed, 'removed'],
+    [openIn(phase), 'open'],
+  ]
+  const said = parts.filter(([members]) => members > 0).map(([members, how]) => `${members} ${how}`)
+  const { total: steps, ended } = stepsIn(phase)
+  return [...said, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
+}
+
+export const newsLine = (
+  { at, mark, style, text }: NewsItem,
+  width: number,
+  paint: Paint,
+): string =>
+  `${paint('dim', at.toISOString().slice(11, 16))} ${paint(style, mark)} ${cutTo(text, width - 8)}`
+
+const firstPart = (memberKey: string): string => memberKey.split('@')[0]!
+
+/** What of an event is worth a line, and in which words; null for the everyday ones. */
+export function newsOf(
+  happening: ProgressEvent,
+  nameOf: (memberKey: string) => string = firstPart,
+): NewsItem | null {
+  const found = LINES[`${happening.thing} ${happening.event}`]
+  if (!found) return null
+  const { memberKey, stepName, phaseName, stepKind, because, at } = happening
+  if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null
+  const who = memberKey === null ? '' : `${nameOf(memberKey)}: `
+  const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
+  const words = [what, found.word].filter(Boolean).join(' ')
+  const text = `${who}${words ? `${words}: ` : ''}${because}`
+  return { at, mark: found.mark, style: found.style, text: printable(text) }
+}
+
+interface Line {
+  readonly mark: string
+  readonly style: Style
+  readonly word: string
+  readonly kinds?: readonly string[]
+}
+
+const LINES: Readonly<Record<string, Line>> = {
+  'step fail': { mark: '✗', style: 'red', word: 'failed' },
+  'step time_out': { mark: '✗', style: 'red', word: 'timed out' },
+  'step unresolved': { mark: '✗', style: 'red', word: 'failed' },
+  'step retry': { mark: '↻', style: 'yellow', word: '' },
+  'step rollback_begun': { mark: '↩', style: 'yellow', word: '' },
+  'step undone': { mark: '↩', style: 'green', word: 'rolled back' },
+  'step rollback_incomplete': { mark: '↩', style: 'red', word: '' },
+  'step succeed': { mark: '−', style: 'green', word: 'done', kinds: ['removal'] },
+  'member remove': { mark: '−', style: 'yellow', word: 'left' },
+  'member rejoin': { mark: '+', style: 'green', word: 'back' },
+  'batch members_added': { mark: '+', style: 'green', word: '' },
+  'batch resumed': { mark: '▶', style: 'green', word: 'goes on' },
+  'batch cancel': { mark: '■', style: 'yellow', word: 'cancelled' },
+  'batch held': { mark: '!', style: 'red', word: 'held' },
+  'batch activate': { mark: '▶', style: 'green', word: 'begins' },
+  'batch complete': { mark: '■', style: 'green', word: 'completed' },
+  'batch fail': { mark: '■', style: 'red', word: 'failed' },
+  'phase start': { mark: '▶', style: 'green', word: 'starts' },
+  'phase complete': { mark: '■', style: 'green', word: 'completed' },
+  'phase reopen': { mark: '▶', style: 'yellow', word: 'opens again' },
+  'phase fail': { mark: '■', style: 'red', word: 'failed' },
+  'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
+}
+
+export const countText = (n: number, word: string, many = `${word}s`): string =>
+  `${n.toLocaleString('en')} ${n === 1 ? word : many}`
+
+/** `Fri 01 Mar 2030 20:14`, UTC. */
+export const sayTime = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
+
+/** `T-4d 23h`, `T+14m`, `T-0`. */
+export function sayOffset(startTime: Date | null, now: Date): string {
+  if (startTime === null) return ''
+  const ms = +now - +startTime
+  if (Math.abs(ms) < 60_000) return 'T-0'
+  return `T${ms < 0 ? '-' : '+'}${sayDuration(Math.abs(ms))}`
+}
+
+/** The two largest units: `4d 23h`, `14m`, `30s`. */
+export function sayDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.round(seconds / 60)
+  const parts: [number, string][] = [
+    [Math.floor(minutes / 1_440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'm'],
+  ]
+  const first = parts.findIndex(([n]) => n > 0)
+  const said = parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return said.map(([n, unit]) => `${n}${unit}`).join(' ')
+}
+
+/** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */
+export const offsetName = (offsetMinutes: number): string =>
+  offsetMinutes === 0
+    ? 'T-0'
+    : `T${offsetMinutes > 0 ? '-' : '+'}${sayDuration(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`

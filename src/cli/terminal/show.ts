@@ -1,0 +1,156 @@
+// How answers are shown: as a table that fits the terminal, as the API's own JSON, as YAML, or as CSV with the table's columns in
+// full. Whatever came from elsewhere is made printable; nothing is cut unless a person looks at it, and then it says so.
+import type { Json } from '../../domain/json.ts'
+import { type Io, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
+import { fieldsText, type TableColumn, tableOf } from './table.ts'
+import { wrapped } from './text-width.ts'
+
+export const OUTPUT_FORMATS = ['table', 'json', 'yaml', 'csv'] as const
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
+
+export type Row = Readonly<Record<string, Json>>
+/**
+ * A heading, and where its value stands in a row: a path such as `members.failed`, or how to make it. On a narrow terminal what
+ * is `spare` is left out first, and what is `whole` is never cut.
+ */
+export type Column = readonly [
+  title: string,
+  value: string | ((row: Row) => Json | undefined),
+  room?: 'spare' | 'whole',
+]
+
+export interface Listing {
+  /** The API's answer. */
+  readonly whole: Json
+  readonly rows: readonly Row[]
+  readonly columns: readonly Column[]
+  /** Said instead of an empty table. */
+  readonly empty: string
+}
+
+export interface Show {
+  readonly format: OutputFormat
+  list(listing: Listing): Promise<void>
+  /** One thing, a line for each field; fields without a value are left out of the table. */
+  one(whole: Json, fields: readonly Column[]): Promise<void>
+  /** One of many that come one after the other, while others are still to come: a line, a document, a record. */
+  entry(whole: Json, fields: readonly Column[]): Promise<void>
+  /** A sentence for people: left out where a program reads. */
+  say(text: string, style?: Style): void
+}
+
+export function makeShow(format: OutputFormat, io: Io): Show {
+  const out = (text: string) => io.out(safeFor(io, text))
+  const structured = async (whole: Json) => {
+    if (format === 'json') return out(JSON.stringify(whole, null, 2))
+    out(await yamlText(whole))
+  }
+  const isStructured = format === 'json' || format === 'yaml'
+  let entries = 0
+  return {
+    format,
+    list: async ({ whole, rows, columns, empty }) => {
+      if (isStructured) await structured(whole)
+      else if (format === 'csv') out(await csvText(rows, columns))
+      else if (rows.length === 0) io.out(empty)
+      else showTable(rows, columns, io)
+    },
+    one: async (whole, fields) => {
+      if (isStructured) return structured(whole)
+      if (format === 'csv') return out(await csvText([whole as Row], fields))
+      io.out(recordText(whole as Row, fields, io))
+    },
+    entry: async (whole, fields) => {
+      entries += 1
+      if (format === 'json') out(JSON.stringify(whole))
+      else if (format === 'yaml') out(`---\n${await yamlText(whole)}`)
+      else if (format === 'csv') out(await csvText([whole as Row], fields, entries === 1))
+      else io.out(recordText(whole as Row, fields, io))
+    },
+    say: (text, style) => {
+      if (format !== 'table') return
+      const { width } = io
+      const lines = text.split('\n').flatMap((line) => (width ? wrapped(line, width) : [line]))
+      io.out(style ? io.paint(style, lines.join('\n')) : lines.join('\n'))
+    },
+  }
+}
+
+/** A table under a title of its own; nothing at all without rows. */
+export async function showPart(
+  show: Show,
+  title: string,
+  rows: readonly Row[],
+  columns: readonly Column[],
+): Promise<void> {
+  if (rows.length === 0) return
+  show.say(`\n${title}`)
+  await show.list({ whole: null, rows, columns, empty: '' })
+}
+
+/** `1 batch`, `2 batches`. */
+export const counted = (count: number, word: string, many = `${word}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? word : many}`
+
+function valueAt(row: Row, value: Column[1]): Json {
+  if (typeof value === 'function') return value(row) ?? null
+  return value.split('.').reduce<Json>((at, name) => {
+    const isMap = typeof at === 'object' && at !== null && !Array.isArray(at)
+    return isMap && Object.hasOwn(at, name) ? at[name]! : null
+  }, row as Json)
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/
+
+/** A time for people: milliseconds are for programs. */
+export const timeCell = (text: string): string => text.replace(TIME, '$1 $2Z')
+
+function textOf(value: Json): string {
+  if (value === null) return ''
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+const shown = (value: Json): string => printable(timeCell(textOf(value))).replaceAll(/\s+/g, ' ')
+
+async function yamlText(whole: Json): Promise<string> {
+  const { stringify } = await import('yaml')
+  return stringify(whole, { lineWidth: 0 }).trimEnd()
+}
+
+async function csvText(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  hasHeader = true,
+): Promise<string> {
+  const { csvLine } = await import('../../csv.ts')
+  const header = hasHeader ? [columns.map(([title]) => title)] : []
+  const lines = rows.map((row) => columns.map(([, value]) => textOf(valueAt(row, value))))
+  return withoutLineEnd([...header, ...lines].map(csvLine).join(''))
+}
+
+function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): void {
+  const { text, leftOut } = tableOf(
+    columns.map((column) => tableColumn(rows, column)),
+    io,
+  )
+  io.out(text)
+  if (leftOut.length === 0) return
+  io.err(`No room for ${leftOut.join(', ')}: use a wider window, or --output json.`)
+}
+
+function tableColumn(rows: readonly Row[], [title, value, room]: Column): TableColumn {
+  const values = rows.map((row) => valueAt(row, value))
+  const isAll = (fits: (one: Json) => boolean) => values.every((one) => one === null || fits(one))
+  const isNumber = isAll((one) => typeof one === 'number')
+  const isTime = isAll((one) => typeof one === 'string' && TIME.test(one))
+  const isWhole = isNumber || isTime || room === 'whole'
+  return { title, cells: values.map(shown), isNumber, isWhole, isSpare: room === 'spare' }
+}
+
+const recordText = (whole: Row, fields: readonly Column[], io: Io): string =>
+  fieldsText(
+    fields.map(([title, value]) => [title, shown(valueAt(whole, value))] as const),
+    io,
+  )

@@ -1,0 +1,190 @@
+// Moves, counters and times: the event log is a chain of legal moves that ends at the row, the stored counts are the counted
+// ones, and nothing happened before its time, under a hold, or without somebody and a reason.
+import { TRANSITIONS, type Transition } from '../../domain/transitions.ts'
+import type { Invariant } from './invariants.ts'
+import { STANDING } from './order.ts'
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** The table of moves as rows of (thing, event, from_status, to_status). */
+const LEGAL = Object.entries(TRANSITIONS)
+  .flatMap(([thing, table]) =>
+    Object.entries<Transition>(table).flatMap(([event, { from, to }]) =>
+      from.map((one) => `(${[thing, event, one, to].map(literal).join(', ')})`),
+    ),
+  )
+  .join(', ')
+
+/** Everything that has a status, with the one that its row is made in. */
+const THINGS = `
+  (select 'step' as thing, id, batch_id, status, 'pending' as first from step_executions
+   union all
+   select 'member', id, batch_id, status, 'active' from batch_members
+   union all
+   select 'phase', id, batch_id, status, case when skipped_because = 'overdue' then 'skipped' else 'pending' end
+     from phase_executions
+   union all
+   select 'batch', id, id, status, 'detected' from batches)`
+
+const MOVED = `
+  (select id, batch_id, thing, thing_id, event, from_status, to_status,
+          lag(to_status) over (partition by batch_id, thing, thing_id order by id) as former,
+          lead(id) over (partition by batch_id, thing, thing_id order by id) is null as is_last
+     from (select e.*, case thing when 'step' then step_id when 'member' then batch_member_id
+                                  when 'phase' then phase_id else batch_id end as thing_id
+             from events e where to_status is not null and thing in ('step', 'member', 'phase', 'batch')) as told)`
+
+const LOG: Invariant[] = [
+  {
+    id: 'I7',
+    sentence:
+      'The events of a thing are a chain of legal moves, from its first status to the one it has',
+    sql: `
+      select t.batch_id,
+             format('%s %s is %s; its events say %s: %s to %s after %s', t.thing, t.id, t.status, coalesce(m.event, 'nothing'),
+                    m.from_status, m.to_status, coalesce(m.former, t.first)) as found
+        from ${THINGS} as t
+        left join ${MOVED} as m on m.batch_id = t.batch_id and m.thing = t.thing and m.thing_id = t.id
+       where case
+               when m.id is null then t.status <> t.first
+               else (m.is_last and m.to_status <> t.status)
+                 or (m.from_status is distinct from coalesce(m.former, t.first)
+                     and not (m.former is null and m.from_status = 'none'))
+                 or not exists (select from (values ${LEGAL}) as legal (thing, event, from_status, to_status)
+                                 where (legal.thing, legal.event, legal.from_status, legal.to_status)
+                                     = (m.thing, m.event, m.from_status, m.to_status)) end`,
+  },
+  {
+    id: 'I8',
+    sentence:
+      'What has ended is taken up again by a person or the data source, never by the engine itself',
+    sql: `
+      select batch_id, format('event %s: %s of a %s by %s', id, event, thing, actor) as found
+        from events
+       where actor in ('orchestrator', 'timer')
+         and (thing, event) in (('step', 'reactivate'), ('step', 'redo'), ('step', 'skip'), ('step', 'mark_done'),
+                                ('member', 'retry'), ('member', 'readd'), ('phase', 'restart'), ('batch', 'restart'))`,
+  },
+  {
+    id: 'I9',
+    sentence: 'A step is retried by itself at most max_retries times, and each is told and counted',
+    sql: `
+      select s.batch_id,
+             format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.told, 0)) as found
+        from step_executions s
+        left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(taken_up, 0)) as told
+                     from (select batch_id, step_id, id, event,
+                                  max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as taken_up
+                             from events where thing = 'step' and event in ('retry', 'reactivate', 'redo')) as e
+                    group by batch_id, step_id) as r on r.batch_id = s.batch_id and r.step_id = s.id
+       where s.retry_count > s.max_retries or s.retry_count > coalesce(r.told, 0)`,
+  },
+  {
+    id: 'I28',
+    sentence: 'Every event names who did it and says why',
+    sql: `
+      select batch_id, format('event %s (%s of a %s) has no actor or no sentence', id, event, thing) as found
+        from events where trim(actor) = '' or trim(because) = ''`,
+  },
+]
+
+const COUNTS: Invariant[] = [
+  {
+    id: 'I14',
+    sentence: 'Stored counts are what the rows add up to',
+    sql: `
+      select b.id as batch_id, format('stored for the batch: %s; counted: %s', b.stored, m.counted || s.counted) as found
+        from (select id, array[members_active, members_failed, members_removed, init_open, rollback_open, removal_open] as stored
+                from batches) as b
+       cross join lateral (
+         select array[count(*) filter (where status = 'active'), count(*) filter (where status = 'failed'),
+                      count(*) filter (where status = 'removed')]::int[] as counted
+           from batch_members where batch_id = b.id) as m
+       cross join lateral (
+         select array[count(*) filter (where kind = 'init'), count(*) filter (where kind = 'rollback'),
+                      count(*) filter (where kind = 'removal')]::int[] as counted
+           from step_executions where batch_id = b.id and status in ('pending', 'dispatched', 'polling')) as s
+       where b.stored <> m.counted || s.counted
+      union all
+      select p.batch_id, format('stored for phase %s: %s; counted: %s', p.id, p.stored, s.counted || m.counted)
+        from (select id, batch_id, array[steps_pending, steps_dispatched, steps_polling, steps_succeeded, steps_failed,
+                     steps_poll_timeout, steps_rolled_back, steps_cancelled, steps_skipped,
+                     members_total, members_passed, members_failed, members_stopped, members_removed] as stored
+                from phase_executions) as p
+       cross join lateral (
+         select array[count(*) filter (where status = 'pending'), count(*) filter (where status = 'dispatched'),
+                      count(*) filter (where status = 'polling'), count(*) filter (where status = 'succeeded'),
+                      count(*) filter (where status = 'failed'), count(*) filter (where status = 'poll_timeout'),
+                      count(*) filter (where status = 'rolled_back'), count(*) filter (where status = 'cancelled'),
+                      count(*) filter (where status = 'skipped')]::int[] as counted
+           from step_executions where batch_id = p.batch_id and kind = 'phase' and phase_execution_id = p.id) as s
+       cross join lateral (
+         select array[count(*), count(*) filter (where standing = 'passed'), count(*) filter (where standing = 'failed'),
+                      count(*) filter (where standing = 'stopped'), count(*) filter (where standing = 'removed')]::int[] as counted
+           from ${STANDING} as standings where batch_id = p.batch_id and phase_id = p.id) as m
+       where p.stored <> s.counted || m.counted`,
+  },
+]
+
+const TIMES: Invariant[] = [
+  {
+    id: 'I23',
+    sentence: 'No time is ahead of the clock, and nothing ended before it began',
+    sql: `
+      select batch_id, format('step %s was sent at %s and ended at %s', id, dispatched_at, completed_at) as found
+        from step_executions
+       where greatest(dispatched_at, completed_at, poll_started_at, last_polled_at) > $1::timestamptz
+          or dispatched_at > completed_at
+          or deadline_at < dispatched_at
+      union all
+      select batch_id, format('job %s was sent at %s and settled at %s', job_id, sent_at, settled_at)
+        from attempts where settled_at > $1::timestamptz or sent_at > settled_at
+      union all
+      select batch_id, format('phase %s began at %s and ended at %s', id, dispatched_at, completed_at)
+        from phase_executions where greatest(dispatched_at, completed_at) > $1::timestamptz or dispatched_at > completed_at
+      union all
+      select id, format('the batch was found at %s, went active at %s and ended at %s', detected_at, activated_at, ended_at)
+        from batches where greatest(detected_at, activated_at, ended_at, held_at) > $1::timestamptz
+           or detected_at > activated_at or activated_at > ended_at
+      union all
+      select batch_id, format('event %s is of %s', id, at) from events where at > $1::timestamptz`,
+  },
+  {
+    id: 'I24',
+    sentence: 'A phase starts once, and never before it is due',
+    sql: `
+      select p.batch_id, format('phase %s started at %s, due at %s', p.id, p.dispatched_at, p.due_at) as found
+        from phase_executions p where p.dispatched_at < p.due_at
+      union all
+      select batch_id, format('phase %s started %s times', phase_id, count(*))
+        from events where thing = 'phase' and event = 'start' group by batch_id, phase_id having count(*) > 1`,
+  },
+  {
+    id: 'I26',
+    sentence: 'Nothing is sent from a batch while it is held',
+    sql: `
+      select batch_id, format('event %s: job %s was sent though the batch was held by event %s', id, job_id, held) as found
+        from (select batch_id, id, thing, event, job_id,
+                     max(id) filter (where thing = 'batch' and event = 'held') over so_far as held,
+                     max(id) filter (where thing = 'batch' and event in ('resumed', 'cancel')) over so_far as released
+                from events
+               where (thing = 'batch' and event in ('held', 'resumed', 'cancel'))
+                  or (thing = 'step' and event in ('dispatch', 'repoll'))
+              window so_far as (partition by batch_id order by id)) as e
+       where thing = 'step' and held > coalesce(released, 0)`,
+  },
+  {
+    id: 'I31',
+    sentence: 'A key is active in at most one unfinished batch of a runbook',
+    sql: `
+      select m.batch_id, format('member %s has the key of member %s in batch %s', m.id, other.id, other.batch_id) as found
+        from batch_members m
+        join batches b on b.id = m.batch_id
+        join batch_members other on other.key_folded = m.key_folded and other.id <> m.id and other.status = 'active'
+        join batches ob on ob.id = other.batch_id and ob.runbook_name = b.runbook_name
+       where m.status = 'active' and b.status in ('detected', 'init_dispatched', 'active')
+         and ob.status in ('detected', 'init_dispatched', 'active')`,
+  },
+]
+
+export const TRANSITION_INVARIANTS: readonly Invariant[] = [...LOG, ...COUNTS, ...TIMES]

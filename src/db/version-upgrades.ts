@@ -1,0 +1,76 @@
+// Batches that a version concerns: those that have not taken it up yet, and what a publisher is told about all that are under way.
+import type { PhaseSummary } from '../domain/decide/version-upgrade.ts'
+import type { Batch } from '../domain/facts.ts'
+import { idsParam } from './columns.ts'
+import type { Queryable } from './db.ts'
+
+/**
+ * Batches under way that are not on the active version of their runbook, oldest first. One that `heldBy` holds is left alone: what
+ * it could not do is looked at by a person first, and the batch takes the version with the next change.
+ */
+export async function listOutdatedBatches(
+  db: Queryable,
+  heldBy: string,
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select b.id from batches b join runbooks r on lower(r.name) = b.runbook_name and r.is_active
+      where b.status in ('detected', 'init_dispatched', 'active') and b.runbook_version < r.version
+        and b.held_by is distinct from $1
+      order by b.id limit $2`,
+    [heldBy, limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
+export type UnfinishedBatch = Pick<
+  Batch,
+  'id' | 'status' | 'runbookVersion' | 'isManual' | 'startTime' | 'heldAt' | 'membersActive'
+>
+
+/** Batches of the runbook that are under way, a page at a time, in the order of their ids. */
+export async function listUnfinished(
+  db: Queryable,
+  runbookName: string,
+  after: number,
+  limit: number,
+): Promise<UnfinishedBatch[]> {
+  return db.query<UnfinishedBatch>(
+    `select id, status, runbook_version as "runbookVersion", is_manual as "isManual", batch_start_time as "startTime",
+            held_at as "heldAt", members_active as "membersActive"
+       from batches
+      where runbook_name = lower($1) and status in ('detected', 'init_dispatched', 'active') and id > $2
+      order by id limit $3`,
+    [runbookName, after, limit],
+  )
+}
+
+export type PhaseOfBatch = PhaseSummary & { readonly batchId: number }
+
+export async function listPhasesOf(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<PhaseOfBatch[]> {
+  return db.query<PhaseOfBatch>(
+    `select batch_id as "batchId", phase_name as name, phase_index as index, offset_minutes as "offsetMinutes",
+            runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause"
+       from phase_executions where batch_id = any($1::bigint[]) order by id`,
+    [idsParam(batchIds)],
+  )
+}
+
+/** How many active members of each of these batches have nothing under a name, neither in their data nor from steps or init. */
+export async function countLacking(
+  db: Queryable,
+  batchIds: readonly number[],
+  names: readonly string[],
+): Promise<{ batchId: number; name: string; members: number }[]> {
+  return db.query(
+    `select m.batch_id as "batchId", wanted.name, count(*) as members
+       from batch_members m join batches b on b.id = m.batch_id cross join unnest($2::text[]) as wanted (name)
+      where m.batch_id = any($1::bigint[]) and m.status = 'active'
+        and not m.data_json ? wanted.name and not m.worker_data_json ? wanted.name and not b.outputs_json ? wanted.name
+      group by 1, 2 order by 1, 2`,
+    [idsParam(batchIds), names],
+  )
+}

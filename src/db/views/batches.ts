@@ -1,0 +1,125 @@
+// Batches as lists and pages show them. Members are told from the stored counters, never counted.
+import type { Batch } from '../../domain/facts.ts'
+import type { BatchStatus } from '../../domain/transitions.ts'
+import { Conditions } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+
+export interface BatchLine
+  extends Pick<
+    Batch,
+    | 'id'
+    | 'runbookName'
+    | 'runbookVersion'
+    | 'isManual'
+    | 'currentPhase'
+    | 'failedInInit'
+    | 'initDispatchedAt'
+    | 'activatedAt'
+    | 'endedAt'
+    | 'heldAt'
+    | 'heldBy'
+    | 'heldReason'
+    | 'membersActive'
+    | 'membersFailed'
+    | 'membersRemoved'
+  > {
+  readonly runbookId: number
+  readonly sourceTime: Date | null
+  readonly batchStartTime: Date | null
+  readonly status: BatchStatus
+  readonly createdBy: string
+  readonly detectedAt: Date
+  /** Another number whenever a step has failed, or has not failed any more. */
+  readonly failureMoves: number
+}
+
+export interface BatchFilter {
+  readonly runbook?: string | undefined
+  readonly status?: readonly string[] | undefined
+  readonly isManual?: boolean | undefined
+  readonly isHeld?: boolean | undefined
+  readonly startsFrom?: Date | undefined
+  readonly startsBefore?: Date | undefined
+}
+
+const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName", b.runbook_version as "runbookVersion",
+  b.source_time as "sourceTime", b.batch_start_time as "batchStartTime", b.status, b.failed_in_init as "failedInInit",
+  b.is_manual as "isManual", b.created_by as "createdBy", b.current_phase as "currentPhase", b.detected_at as "detectedAt",
+  b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
+  b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
+  b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved",
+  b.failure_moves as "failureMoves"`
+
+function conditionsOf(filter: BatchFilter): Conditions {
+  const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter
+  const where = new Conditions()
+  if (runbook !== undefined) where.and('b.runbook_name = lower(?)', runbook)
+  if (status !== undefined) where.and('b.status = any(?::text[])', [...status])
+  if (isManual !== undefined) where.and('b.is_manual = ?', isManual)
+  if (isHeld !== undefined) where.and('(b.held_at is not null) = ?', isHeld)
+  if (startsFrom !== undefined) where.and('b.batch_start_time >= ?', startsFrom)
+  if (startsBefore !== undefined) where.and('b.batch_start_time < ?', startsBefore)
+  return where
+}
+
+export const BATCH_SORTS = ['newest', 'oldest', 'start', 'start_latest'] as const
+export type BatchSort = (typeof BATCH_SORTS)[number]
+
+/** Batches without a start time yet (manual ones) come last in either direction. */
+const ORDER: Readonly<Record<BatchSort, string>> = {
+  newest: 'b.id desc',
+  oldest: 'b.id',
+  start: 'b.batch_start_time nulls last, b.id',
+  start_latest: 'b.batch_start_time desc nulls last, b.id desc',
+}
+
+export interface After {
+  readonly value: string | null
+  readonly id: number
+}
+
+function addAfter(where: Conditions, sort: BatchSort, { value, id }: After): void {
+  const [isLater, isBeyond] = sort === 'newest' || sort === 'start_latest' ? ['<', '<'] : ['>', '>']
+  if (sort === 'newest' || sort === 'oldest') where.and(`b.id ${isBeyond} ?`, id)
+  else if (value === null) where.and(`b.batch_start_time is null and b.id ${isBeyond} ?`, id)
+  else {
+    where.and(
+      `b.batch_start_time is null or (b.batch_start_time, b.id) ${isLater} (?::timestamptz, ?)`,
+      value,
+      id,
+    )
+  }
+}
+
+export function listBatches(
+  db: Queryable,
+  filter: BatchFilter,
+  sort: BatchSort,
+  after: After | null,
+  limit: number,
+): Promise<BatchLine[]> {
+  const where = conditionsOf(filter)
+  if (after) addAfter(where, sort, after)
+  return db.query<BatchLine>(
+    `select ${LINE} from batches b where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
+    where.values,
+  )
+}
+
+export async function countBatches(
+  db: Queryable,
+  filter: BatchFilter,
+  most: number,
+): Promise<number> {
+  const where = conditionsOf(filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select from batches b where ${where.text} limit ${where.add(most)}) as counted`,
+    where.values,
+  )
+  return row!.count
+}
+
+export async function findBatchLine(db: Queryable, batchId: number): Promise<BatchLine | null> {
+  const rows = await db.query<BatchLine>(`select ${LINE} from batches b where b.id = $1`, [batchId])
+  return rows[0] ?? null
+}

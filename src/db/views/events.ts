@@ -1,0 +1,123 @@
+// Events as people read them: with the names of what they speak of. Lists go along an index from the newest or the oldest on; the
+// feed reads every event in the order of the ids.
+import type { EventRecord } from '../../domain/decide/draft.ts'
+import { Conditions } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+
+export type EventThing = EventRecord['thing']
+
+export interface EventLine {
+  readonly id: number
+  readonly at: Date
+  readonly batchId: number | null
+  readonly thing: EventThing
+  readonly event: string
+  readonly fromStatus: string | null
+  readonly toStatus: string | null
+  readonly memberId: number | null
+  readonly memberKey: string | null
+  readonly phaseName: string | null
+  readonly stepId: number | null
+  readonly stepName: string | null
+  readonly attempt: number | null
+  readonly jobId: string | null
+  readonly actor: string
+  readonly because: string
+}
+
+const LINE = `e.id, e.at, e.batch_id as "batchId", e.thing, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
+  e.batch_member_id as "memberId", m.member_key as "memberKey", p.phase_name as "phaseName", e.step_id as "stepId",
+  s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, left(e.because, 2000) as because`
+
+const NAMES = `left join batch_members m on m.id = e.batch_member_id
+       left join step_executions s on s.id = e.step_id
+       left join phase_executions p on p.id = coalesce(e.phase_id, s.phase_execution_id)`
+
+export interface EventFilter {
+  readonly batchId?: number | undefined
+  readonly memberId?: number | undefined
+  readonly things?: readonly string[] | undefined
+  readonly after?: number | undefined
+  readonly before?: number | undefined
+  /** The last one, itself included. */
+  readonly upTo?: number | undefined
+}
+
+const COURSE = ['batch', 'phase']
+
+function conditionsOf({ batchId, memberId, things, after, before, upTo }: EventFilter): Conditions {
+  const where = new Conditions()
+  if (batchId !== undefined) where.and('e.batch_id = ?', batchId)
+  if (memberId !== undefined) where.and('e.batch_member_id = ?', memberId)
+  if (things !== undefined) where.and('e.thing = any(?::text[])', [...things])
+  if (things?.every((thing) => COURSE.includes(thing))) where.and(`e.thing in ('batch', 'phase')`)
+  if (after !== undefined) where.and('e.id > ?', after)
+  if (before !== undefined) where.and('e.id < ?', before)
+  if (upTo !== undefined) where.and('e.id <= ?', upTo)
+  return where
+}
+
+export function listEvents(
+  db: Queryable,
+  filter: EventFilter,
+  sort: 'newest' | 'oldest',
+  limit: number,
+): Promise<EventLine[]> {
+  const where = conditionsOf(filter)
+  const order = sort === 'newest' ? 'desc' : 'asc'
+  return db.query<EventLine>(
+    `select ${LINE}
+       from (select * from events e where ${where.text} order by e.id ${order} limit ${where.add(limit)}) as e
+       ${NAMES} order by e.id ${order}`,
+    where.values,
+  )
+}
+
+export async function countEvents(
+  db: Queryable,
+  filter: EventFilter,
+  most: number,
+): Promise<number> {
+  const where = conditionsOf(filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select from events e where ${where.text} limit ${where.add(most)}) as counted`,
+    where.values,
+  )
+  return row!.count
+}
+
+/** Transactions by their numbers: all before `oldest` have ended, and those from `next` on have not begun. */
+export interface Horizon {
+  readonly oldest: number
+  readonly next: number
+}
+
+/** The next events of all batches, and which transactions may still bring ones with lower ids: both as of one moment. */
+export async function readFeed(
+  db: Queryable,
+  after: number,
+  limit: number,
+): Promise<{ readonly events: EventLine[]; readonly horizon: Horizon }> {
+  const rows = await db.query<EventLine & Horizon & { id: number | null }>(
+    `select h.oldest, h.next, ${LINE}
+       from (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as oldest,
+                    pg_snapshot_xmax(pg_current_snapshot())::text::bigint as next) as h
+       left join (select * from events where id > $1 order by id limit $2) as e on true
+       ${NAMES} order by e.id`,
+    [after, limit],
+  )
+  const { oldest, next } = rows[0]!
+  const events = rows.filter(({ id }) => id !== null)
+  return {
+    events: events.map(({ oldest: _, next: __, ...line }) => line),
+    horizon: { oldest, next },
+  }
+}
+
+/** The ids of the newest events, lowest first. */
+export async function listNewestIds(db: Queryable, most: number): Promise<number[]> {
+  const rows = await db.query<{ id: number }>('select id from events order by id desc limit $1', [
+    most,
+  ])
+  return rows.map(({ id }) => id).reverse()
+}

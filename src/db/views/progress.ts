@@ -1,0 +1,59 @@
+// Reading how far things have come, for people who watch: counters and events, never a count of step rows. These statements lock
+// nothing and may run as often as a screen is drawn.
+import { phaseOrder } from '../../domain/decide/next.ts'
+import type { Progress, ProgressEvent } from '../../domain/progress.ts'
+import type { Queryable } from '../db.ts'
+import { loadPhases } from '../facts.ts'
+
+/** Null when there is no such batch. */
+export async function loadProgress(db: Queryable, batchId: number): Promise<Progress | null> {
+  const rows = await db.query<Progress['batch']>(
+    `select id, runbook_name as "runbookName", status, batch_start_time as "startTime", held_reason as "heldReason",
+            members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved"
+       from batches where id = $1`,
+    [batchId],
+  )
+  const batch = rows[0]
+  return batch ? { batch, phases: phaseOrder(await loadPhases(db, batchId)) } : null
+}
+
+/**
+ * The batch's events after the one with this id, in order. On the embedded database, which has one connection, nothing is missed
+ * by going on from the last id. On a server chunks of one batch commit beside each other: there the feed of the API waits for gaps.
+ */
+export async function listProgressEvents(
+  db: Queryable,
+  batchId: number,
+  after: number,
+  limit: number,
+): Promise<ProgressEvent[]> {
+  return db.query<ProgressEvent>(
+    `select e.id, e.at, e.thing, e.event, e.because, m.member_key as "memberKey", p.phase_name as "phaseName",
+            s.step_name as "stepName", s.kind as "stepKind"
+       from events e
+       left join batch_members m on m.id = e.batch_member_id
+       left join phase_executions p on p.id = e.phase_id
+       left join step_executions s on s.id = e.step_id
+      where e.batch_id = $1 and e.id > $2 order by e.id limit $3`,
+    [batchId, after, limit],
+  )
+}
+
+/**
+ * When the next thing falls due, if nothing at all is being done or waits to be done now; null when something is, or nothing is
+ * to come. A clock that is not real may run ahead to that moment.
+ */
+export async function findQuietUntil(db: Queryable): Promise<Date | null> {
+  const rows = await db.query<{ at: Date | null }>(
+    `select case
+              when exists (select from parcels)
+                or exists (select from waits where what in ('slot', 'job'))
+                or exists (select from phase_executions where status = 'dispatched' and expanded_at is null) then null
+              else least(
+                (select min(wake_at) from waits where wake_at is not null),
+                (select min(p.due_at) from phase_executions p join batches b on b.id = p.batch_id
+                  where p.status = 'pending' and b.status = 'active' and b.held_at is null))
+            end as at`,
+  )
+  return rows[0]?.at ?? null
+}

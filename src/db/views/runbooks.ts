@@ -1,0 +1,101 @@
+// Runbooks as lists show them: one line a name, with how its automation stands and how many batches are under way.
+import { Conditions, holds } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+
+export interface RunbookLine {
+  readonly id: number
+  readonly name: string
+  readonly version: number
+  readonly isActive: boolean
+  readonly overdueBehavior: 'ignore' | 'rerun'
+  readonly rerunInit: boolean
+  readonly publishedAt: Date
+  readonly publishedBy: string
+  readonly lastError: string | null
+  readonly lastErrorAt: Date | null
+  readonly isAutomationEnabled: boolean
+  readonly unfinishedBatches: number
+}
+
+export interface RunbookFilter {
+  /** Part of the name. */
+  readonly search?: string | undefined
+  /** Also names without an active version, by their newest. */
+  readonly withInactive?: boolean | undefined
+}
+
+const LINE = `r.id, r.name, r.version, r.is_active as "isActive", r.overdue_behavior as "overdueBehavior", r.rerun_init as "rerunInit",
+  r.created_at as "publishedAt", r.published_by as "publishedBy", r.last_error as "lastError", r.last_error_at as "lastErrorAt",
+  coalesce(s.automation_enabled, false) as "isAutomationEnabled",
+  (select count(*)::int from batches b
+    where b.runbook_name = lower(r.name) and b.status in ('detected', 'init_dispatched', 'active')) as "unfinishedBatches"`
+
+const isShown = ({ withInactive }: RunbookFilter): string =>
+  withInactive
+    ? `not exists (select from runbooks n where lower(n.name) = lower(r.name) and (n.is_active, n.version) > (r.is_active, r.version))`
+    : 'r.is_active'
+
+function conditionsOf(filter: RunbookFilter): Conditions {
+  const where = new Conditions().and(isShown(filter))
+  if (filter.search !== undefined)
+    where.and('lower(r.name) like ?', holds(filter.search.toLowerCase()))
+  return where
+}
+
+/** By name, from the one after `after` on. */
+export function listRunbooks(
+  db: Queryable,
+  filter: RunbookFilter,
+  after: string | null,
+  limit: number,
+): Promise<RunbookLine[]> {
+  const where = conditionsOf(filter)
+  if (after !== null) where.and('lower(r.name) > ?', after)
+  return db.query<RunbookLine>(
+    `select ${LINE} from runbooks r left join runbook_automation_settings s on s.runbook_name = lower(r.name)
+      where ${where.text} order by lower(r.name) limit ${where.add(limit)}`,
+    where.values,
+  )
+}
+
+export async function countRunbooks(db: Queryable, filter: RunbookFilter): Promise<number> {
+  const where = conditionsOf(filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from runbooks r where ${where.text}`,
+    where.values,
+  )
+  return row!.count
+}
+
+/** One version with its text; the active one when none is named. */
+export async function findRunbookLine(
+  db: Queryable,
+  name: string,
+  version: number | null,
+): Promise<(RunbookLine & { readonly yamlContent: string }) | null> {
+  const where = new Conditions().and('lower(r.name) = lower(?)', name)
+  if (version === null) where.and('r.is_active')
+  else where.and('r.version = ?', version)
+  const rows = await db.query<RunbookLine & { yamlContent: string }>(
+    `select ${LINE}, r.yaml_content as "yamlContent"
+       from runbooks r left join runbook_automation_settings s on s.runbook_name = lower(r.name) where ${where.text}`,
+    where.values,
+  )
+  return rows[0] ?? null
+}
+
+/** Newest first, from the one before `before` on. */
+export function listVersions(
+  db: Queryable,
+  name: string,
+  before: number | null,
+  limit: number,
+): Promise<RunbookLine[]> {
+  const where = new Conditions().and('lower(r.name) = lower(?)', name)
+  if (before !== null) where.and('r.version < ?::bigint', before)
+  return db.query<RunbookLine>(
+    `select ${LINE} from runbooks r left join runbook_automation_settings s on s.runbook_name = lower(r.name)
+      where ${where.text} order by r.version desc limit ${where.add(limit)}`,
+    where.values,
+  )
+}

@@ -1,0 +1,211 @@
+// Steps of a batch as lists show them, with the names of their phase and member and what they wait for. A batch of 100,000 members
+// has a million of them, so filters go by an index wherever there is one: steps that are out by the table of waits, steps that
+// went wrong by their error, steps of one member by that member.
+import type { StepKind } from '../../domain/facts.ts'
+import type { Json } from '../../domain/json.ts'
+import type { StepStatus } from '../../domain/transitions.ts'
+import { idsParam } from '../columns.ts'
+import { Conditions, ERROR, holds } from '../conditions.ts'
+import type { Queryable } from '../db.ts'
+
+export interface StepLine {
+  readonly id: number
+  readonly kind: StepKind
+  readonly phaseExecutionId: number | null
+  readonly phaseName: string | null
+  readonly batchMemberId: number | null
+  readonly memberKey: string | null
+  readonly originStepId: number | null
+  readonly runbookVersion: number
+  readonly stepName: string
+  readonly stepIndex: number
+  readonly workerId: string
+  readonly functionName: string | null
+  readonly status: StepStatus
+  readonly attempt: number
+  readonly retryCount: number
+  readonly maxRetries: number
+  readonly retryAfter: Date | null
+  readonly jobId: string | null
+  readonly isPollStep: boolean
+  readonly pollCount: number
+  readonly dispatchedAt: Date | null
+  readonly deadlineAt: Date | null
+  readonly completedAt: Date | null
+  readonly errorMessage: string | null
+  readonly hasLateResult: boolean
+  readonly waitsFor: 'slot' | 'job' | 'retry' | 'poll' | null
+  readonly wakeAt: Date | null
+}
+
+export interface StepFilter {
+  readonly kind?: readonly string[] | undefined
+  readonly status?: readonly string[] | undefined
+  readonly phase?: string | undefined
+  readonly step?: string | undefined
+  readonly worker?: string | undefined
+  readonly memberId?: number | undefined
+  readonly memberKey?: string | undefined
+  readonly error?: string | undefined
+  readonly endedFrom?: Date | undefined
+  readonly endedBefore?: Date | undefined
+}
+
+const OUT = ['dispatched', 'polling']
+const WENT_WRONG = ['failed', 'poll_timeout', 'rolled_back']
+
+function conditionsOf(batchId: number, filter: StepFilter): Conditions {
+  const where = new Conditions(batchId).and('s.batch_id = $1')
+  const { kind, status, phase, step, worker, error, endedFrom, endedBefore } = filter
+  if (kind !== undefined) where.and('s.kind = any(?::text[])', [...kind])
+  if (status !== undefined) where.and('s.status = any(?::text[])', [...status])
+  if (status?.every((one) => OUT.includes(one)))
+    where.and(`s.id in (select step_id from waits where batch_id = $1 and what in ('job', 'poll'))`)
+  if (status?.every((one) => WENT_WRONG.includes(one))) where.and('s.error_message is not null')
+  if (phase !== undefined) {
+    const own =
+      'select id from phase_executions where batch_id = $1 and lower(phase_name) = lower(?)'
+    where.and(`s.phase_execution_id in (${own})`, phase)
+  }
+  if (step !== undefined) where.and('lower(s.step_name) = lower(?)', step)
+  if (worker !== undefined) where.and('s.worker_id = ?', worker)
+  if (error !== undefined) where.and(`${ERROR} like ?`, holds(error.toLowerCase()))
+  if (endedFrom !== undefined) where.and('s.completed_at >= ?', endedFrom)
+  if (endedBefore !== undefined) where.and('s.completed_at < ?', endedBefore)
+  addMember(where, filter)
+  return where
+}
+
+/** Written so that the indexes of a member's steps, which each serve some kinds, are found. */
+function addMember(where: Conditions, { memberId, memberKey }: StepFilter): void {
+  if (memberId === undefined && memberKey === undefined) return
+  const own = 'select id from batch_members where batch_id = $1'
+  const isTheirs = (member: string) =>
+    `(s.kind = 'phase' and s.batch_member_id = (${member})) or (s.kind in ('rollback', 'removal') and s.batch_member_id = (${member}))`
+  if (memberId !== undefined) where.and(isTheirs(`${own} and id = ?`), memberId, memberId)
+  if (memberKey !== undefined) {
+    const folded = memberKey.trim().toLowerCase()
+    where.and(isTheirs(`${own} and key_folded = ?`), folded, folded)
+  }
+}
+
+const LINE = `s.id, s.kind, s.phase_execution_id as "phaseExecutionId", p.phase_name as "phaseName",
+  s.batch_member_id as "batchMemberId", m.member_key as "memberKey", s.origin_step_id as "originStepId",
+  s.runbook_version as "runbookVersion", s.step_name as "stepName", s.step_index as "stepIndex", s.worker_id as "workerId",
+  s.function_name as "functionName", s.status, s.attempt, s.retry_count as "retryCount", s.max_retries as "maxRetries",
+  s.retry_after as "retryAfter", s.job_id as "jobId", s.is_poll_step as "isPollStep", s.poll_count as "pollCount",
+  s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
+  s.error_message as "errorMessage", s.late_result_json is not null as "hasLateResult",
+  w.what as "waitsFor", w.wake_at as "wakeAt"`
+
+export const STEP_SORTS = ['id', 'id_latest'] as const
+export type StepSort = (typeof STEP_SORTS)[number]
+
+export function listSteps(
+  db: Queryable,
+  batchId: number,
+  filter: StepFilter,
+  sort: StepSort,
+  after: number | null,
+  limit: number,
+): Promise<StepLine[]> {
+  const where = conditionsOf(batchId, filter)
+  if (after !== null) where.and(sort === 'id' ? 's.id > ?' : 's.id < ?', after)
+  const order = sort === 'id' ? 's.id' : 's.id desc'
+  return db.query<StepLine>(
+    `select ${LINE}
+       from (select * from step_executions s where ${where.text} order by ${order} limit ${where.add(limit)}) as s
+       left join phase_executions p on p.id = s.phase_execution_id
+       left join batch_members m on m.id = s.batch_member_id
+       left join waits w on w.step_id = s.id
+      order by ${order}`,
+    where.values,
+  )
+}
+
+export async function countSteps(
+  db: Queryable,
+  batchId: number,
+  filter: StepFilter,
+  most: number,
+): Promise<number> {
+  const where = conditionsOf(batchId, filter)
+  const [row] = await db.query<{ count: number }>(
+    `select count(*)::int as count from (select from step_executions s where ${where.text} limit ${where.add(most)}) as counted`,
+    where.values,
+  )
+  return row!.count
+}
+
+/** Init steps of the batch, those of the newest version last. They are few. */
+export function listInitSteps(db: Queryable, batchId: number, most: number): Promise<StepLine[]> {
+  return db.query<StepLine>(
+    `select ${LINE}
+       from step_executions s
+       left join phase_executions p on p.id = s.phase_execution_id
+       left join batch_members m on m.id = s.batch_member_id
+       left join waits w on w.step_id = s.id
+      where s.batch_id = $1 and s.kind = 'init' order by s.runbook_version, s.step_index, s.id limit $2`,
+    [batchId, most],
+  )
+}
+
+export interface StepDetail extends StepLine {
+  readonly batchId: number
+  readonly params: Json
+  readonly result: Json
+  readonly lateResult: Json
+  readonly pollTimeoutAt: Date | null
+}
+
+export async function findStep(db: Queryable, stepId: number): Promise<StepDetail | null> {
+  const rows = await db.query<StepDetail>(
+    `select ${LINE}, s.batch_id as "batchId", s.params_json as params, s.result_json as result,
+            s.late_result_json as "lateResult", s.poll_timeout_at as "pollTimeoutAt"
+       from step_executions s
+       left join phase_executions p on p.id = s.phase_execution_id
+       left join batch_members m on m.id = s.batch_member_id
+       left join waits w on w.step_id = s.id
+      where s.id = $1`,
+    [stepId],
+  )
+  return rows[0] ?? null
+}
+
+export interface AttemptLine {
+  readonly stepId: number
+  readonly jobId: string
+  readonly attempt: number
+  readonly poll: number
+  readonly workerId: string
+  readonly sentAt: Date
+  readonly settledAt: Date
+  readonly outcome: string
+  readonly result: Json
+  readonly error: string | null
+  readonly durationMs: number | null
+}
+
+/** Every job of these steps that was settled, newest first. */
+export function listAttempts(
+  db: Queryable,
+  stepIds: readonly number[],
+  most: number,
+): Promise<AttemptLine[]> {
+  return db.query<AttemptLine>(
+    `select step_id as "stepId", job_id as "jobId", attempt, poll, worker_id as "workerId", sent_at as "sentAt",
+            settled_at as "settledAt", outcome, result_json as result, error_message as error, duration_ms as "durationMs"
+       from attempts where step_id = any($1::bigint[]) order by id desc limit $2`,
+    [idsParam(stepIds), most],
+  )
+}
+
+/** All steps of a member, of every kind, in the order in which they were made. */
+export function listStepsOfMember(
+  db: Queryable,
+  batchId: number,
+  memberId: number,
+  most: number,
+): Promise<StepLine[]> {
+  return listSteps(db, batchId, { memberId }, 'id', null, most)
+}

@@ -1,0 +1,131 @@
+// From the runbook's words to the rows: what a step is to be, and where its words are found again when it is sent.
+import type { Phase, Step, StepDefinition, StepKind } from '../facts.ts'
+import type { Runbook, RunbookStep } from '../runbook/read.ts'
+import type { Draft } from './draft.ts'
+
+export function definitionOf(step: RunbookStep, index: number, version: number): StepDefinition {
+  const { retry, poll } = step
+  return {
+    stepName: step.name,
+    stepIndex: index,
+    runbookVersion: version,
+    workerId: step.workerId,
+    onFailure: step.onFailure,
+    pollIntervalSec: poll?.intervalSec ?? null,
+    pollTimeoutSec: poll?.timeoutSec ?? null,
+    maxRetries: retry?.maxRetries ?? 0,
+    retryIntervalSec: retry?.intervalSec ?? 0,
+    retryBackoff: retry?.backoff ?? 'fixed',
+    retryMaxIntervalSec: retry?.maxIntervalSec ?? null,
+    timeoutSec: step.timeoutSec,
+  }
+}
+
+const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+export const runbookPhaseOf = (runbook: Runbook | undefined, name: string) =>
+  runbook?.phases.find((phase) => sameName(phase.name, name))
+
+/**
+ * The steps that a member gets in a phase. The version that is active wins, matched by the phase's name;
+ * a phase that it no longer has is done as it was written.
+ */
+export function definitionsOfPhase(draft: Draft, phase: Phase): StepDefinition[] {
+  for (const version of [draft.batch.activeVersion, phase.runbookVersion]) {
+    const written = runbookPhaseOf(draft.runbooks.get(version), phase.name)
+    if (written) return written.steps.map((step, index) => definitionOf(step, index, version))
+  }
+  throw new Error(`no published version has a phase named "${phase.name}"`)
+}
+
+const definitions = new WeakMap<readonly RunbookStep[], ReadonlyMap<string, StepDefinition>>()
+
+/** The definition of the named step in a list of the runbook's steps. Cached: a published list never changes. */
+export function definitionNamed(
+  list: readonly RunbookStep[],
+  name: string,
+  version: number,
+): StepDefinition | undefined {
+  let known = definitions.get(list)
+  if (!known) {
+    known = new Map(
+      list.map((step, index) => [step.name.toLowerCase(), definitionOf(step, index, version)]),
+    )
+    definitions.set(list, known)
+  }
+  return known.get(name) ?? known.get(name.toLowerCase())
+}
+
+/** The words of a step: its function and its parameters, as its version of the runbook has them. */
+export function runbookStepOf(draft: Draft, step: Step): RunbookStep | null {
+  return (
+    runbookStepsFor(draft, step, step.definition.runbookVersion)?.[step.definition.stepIndex] ??
+    null
+  )
+}
+
+/** The list of the runbook's steps that a step of this owner stands in. */
+export function runbookStepsFor(
+  draft: Draft,
+  owner: Pick<Step, 'kind' | 'phaseId' | 'originStepId'>,
+  version: number,
+): readonly RunbookStep[] | undefined {
+  const runbook = draft.runbooks.get(version)
+  switch (owner.kind) {
+    case 'init':
+      return runbook?.init
+    case 'phase':
+      return runbookPhaseOf(runbook, draft.phase(owner.phaseId!).name)?.steps
+    case 'removal':
+      return runbook?.onMemberRemoved
+    case 'rollback': {
+      const name = draft.steps.get(owner.originStepId!)?.definition.onFailure
+      return name ? runbook?.rollbacks.get(name.toLowerCase()) : undefined
+    }
+  }
+}
+
+/** A pending row of the given definition, not sent and not waiting. The draft gives it an id. */
+export function pendingStep(
+  definition: StepDefinition,
+  owner: {
+    id?: number
+    kind: StepKind
+    phaseId?: number
+    memberId: number | null
+    originStepId?: number
+    originAttempt?: number
+    removalNumber?: number
+  },
+): Step {
+  // The fields in the order of `stepOf` in db/step-facts.ts: all steps have one shape then, which V8 finds fields in fastest.
+  return {
+    id: owner.id ?? 0,
+    kind: owner.kind,
+    phaseId: owner.phaseId ?? null,
+    memberId: owner.memberId,
+    originStepId: owner.originStepId ?? null,
+    originAttempt: owner.originAttempt ?? null,
+    removalNumber: owner.removalNumber ?? null,
+    definition,
+    status: 'pending',
+    attempt: 0,
+    retryCount: 0,
+    retryAfter: null,
+    functionName: null,
+    params: null,
+    jobId: null,
+    wasTaken: false,
+    dispatchedAt: null,
+    deadlineAt: null,
+    completedAt: null,
+    result: undefined,
+    error: null,
+    pollStartedAt: null,
+    lastPolledAt: null,
+    pollCount: 0,
+    pollTimeoutAt: null,
+    lateResult: undefined,
+    wait: null,
+  }
+}

@@ -1,0 +1,43 @@
+// Taking a step up again: an operator's retry or redo, a member who comes back, an init that is restarted.
+import type { Step } from '../facts.ts'
+import { isPassed } from '../transitions.ts'
+import { definitionNamed, runbookPhaseOf } from './definitions.ts'
+import type { Draft } from './draft.ts'
+
+/** Back to pending, with a fresh count of retries and the words of the version that is active now. */
+export function reopenStep(draft: Draft, step: Step, why: string): void {
+  const definition = currentDefinition(draft, step)
+  if (definition !== step.definition) draft.changedDefinitions.add(step)
+  const fresh = {
+    retryCount: 0,
+    retryAfter: null,
+    completedAt: null,
+    error: null,
+    result: undefined,
+    pollStartedAt: null,
+    pollTimeoutAt: null,
+    lastPolledAt: null,
+    pollCount: 0,
+    lateResult: undefined,
+    definition,
+  }
+  if (step.status === 'pending') {
+    // Its attempt was not sent yet, so the number is still free.
+    if (definition !== step.definition || step.retryCount > 0) draft.changeStep(step, fresh)
+    return
+  }
+  const event = isPassed(step.status) ? 'redo' : 'reactivate'
+  draft.transitionStep(step, event, why, { ...fresh, attempt: step.attempt + 1 })
+}
+
+/** The step as the active version has it, matched by name; as it was when that version has it no more. */
+function currentDefinition(draft: Draft, step: Step): Step['definition'] {
+  const version = draft.batch.activeVersion
+  if (step.definition.runbookVersion === version) return step.definition
+  const runbook = draft.runbooks.get(version)
+  const steps =
+    step.kind === 'phase'
+      ? runbookPhaseOf(runbook, draft.phase(step.phaseId!).name)?.steps
+      : runbook?.init
+  return (steps && definitionNamed(steps, step.definition.stepName, version)) ?? step.definition
+}

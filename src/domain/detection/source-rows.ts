@@ -1,0 +1,188 @@
+// From a row of a data source to a member: its key, its cut-over time, its data. What cannot be used is a reported row with a
+// sentence, never an exception: one bad row must not stop a wave. A result whose columns are wrong is no result at all.
+import { type Json, RESERVED_NAMES } from '../json.ts'
+import type { DataSource } from '../runbook/model.ts'
+import { BATCH_VARIABLES } from '../runbook/variables.ts'
+import { hintFor } from '../spelling.ts'
+import { type InstantOrReason, instantOf, whyNoInstant } from './source-time.ts'
+import type { SourceColumn, SourceRow } from './source-values.ts'
+
+const COLUMNS_MAX = 1_000
+const COLUMN_NAME_CHARS_MAX = 128
+/** batch_members refuses a longer key. */
+const KEY_CHARS_MAX = 512
+/** Of all texts of a row together: what a job carries must fit into a message. */
+const ROW_CHARS_MAX = 262_144
+const VALUES_MAX = 10_000
+const SHOWN_CHARS = 60
+
+const UNUSABLE_NAMES: readonly string[] = [...RESERVED_NAMES, ...BATCH_VARIABLES]
+
+type NeededColumns = Pick<
+  DataSource,
+  'primaryKey' | 'batchTimeColumn' | 'multiValuedColumns' | 'columns'
+>
+
+/** Why a result with these columns cannot be used at all; null when it can. Ends the sentence "Its columns cannot be used: …". */
+export function columnsProblem(
+  columns: readonly SourceColumn[],
+  needed: NeededColumns,
+): string | null {
+  if (columns.length === 0) return 'there are no columns'
+  if (columns.length > COLUMNS_MAX) return `there are more than ${COLUMNS_MAX} columns`
+  const seen = new Set<string>()
+  for (const [index, { name }] of columns.entries()) {
+    if (name.trim() === '') return `column ${index + 1} has no name`
+    if (name.length > COLUMN_NAME_CHARS_MAX)
+      return `column ${index + 1} has a name of ${name.length} characters; ${COLUMN_NAME_CHARS_MAX} are possible`
+    if (UNUSABLE_NAMES.includes(name.toLowerCase())) return `"${name}" is a reserved name`
+    if (seen.has(name.toLowerCase())) return `the column "${name}" stands there twice`
+    seen.add(name.toLowerCase())
+  }
+  return missingColumn(columns, needed)
+}
+
+function missingColumn(columns: readonly SourceColumn[], needed: NeededColumns): string | null {
+  const names = columns.map(({ name }) => name)
+  const missing = [
+    needed.primaryKey,
+    ...(needed.batchTimeColumn === null ? [] : [needed.batchTimeColumn]),
+    ...needed.multiValuedColumns.map(({ name }) => name),
+    ...(needed.columns ?? []),
+  ].find((name) => !names.includes(name))
+  if (missing === undefined) return null
+  return `there is no column "${missing}". ${hintFor(missing, names, 'There are')}`.trimEnd()
+}
+
+export interface SourceMember {
+  /** Trimmed; compared without case. */
+  readonly key: string
+  /** Null when members start as soon as they are found. */
+  readonly time: Date | null
+  readonly data: SourceRow
+}
+
+export interface RowProblem {
+  /** Null when the key itself is the problem. */
+  readonly key: string | null
+  readonly column: string
+  /** Ends the sentence "This row is not used: …". */
+  readonly reason: string
+}
+
+export type MemberOrProblem = { readonly member: SourceMember } | { readonly problem: RowProblem }
+
+/** A function that reads the rows of one result. */
+export function rowReader(
+  source: DataSource,
+  columns: readonly SourceColumn[],
+): (row: SourceRow) => MemberOrProblem {
+  const readTime = timeReader(source, columns)
+  return (row) => {
+    const keyOrReason = keyOf(row[source.primaryKey])
+    const key = 'key' in keyOrReason ? keyOrReason.key : null
+    const problem = (column: string, reason: string) => ({ problem: { key, column, reason } })
+    if ('reason' in keyOrReason) return problem(source.primaryKey, keyOrReason.reason)
+    const time = readTime(row)
+    if (time && 'reason' in time) return problem(source.batchTimeColumn!, time.reason)
+    const data: Record<string, Json> = { ...row }
+    for (const { name, format } of source.multiValuedColumns) {
+      const list = listOf(row[name] ?? null, format)
+      if ('reason' in list) return problem(name, list.reason)
+      data[name] = list.values
+    }
+    const unkept = unkeptColumn(data)
+    if (unkept) return problem(unkept.column, unkept.reason)
+    return { member: { key: keyOrReason.key, time: time?.at ?? null, data } }
+  }
+}
+
+const shown = (value: Json | undefined): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  return `"${text.length > SHOWN_CHARS ? `${text.slice(0, SHOWN_CHARS)}…` : text}"`
+}
+
+function keyOf(value: Json | undefined): { key: string } | { reason: string } {
+  const key = typeof value === 'object' || value === undefined ? '' : String(value).trim()
+  if (typeof value === 'object' && value !== null)
+    return { reason: `${shown(value)} cannot be a key; a key is a text or a number` }
+  if (key === '') return { reason: 'it has no key' }
+  if (key.length > KEY_CHARS_MAX)
+    return { reason: `the key ${shown(key)} is longer than ${KEY_CHARS_MAX} characters` }
+  return { key }
+}
+
+function unkeptColumn(data: SourceRow): { column: string; reason: string } | null {
+  const room = { charsLeft: ROW_CHARS_MAX }
+  for (const [column, value] of Object.entries(data)) {
+    const reason = unkeptValue(value, room)
+    if (reason) return { column, reason }
+  }
+  return null
+}
+
+/** PostgreSQL keeps neither NUL nor half of a surrogate pair in JSON, and one such text would refuse the insert of a whole batch. */
+function unkeptValue(value: Json, room: { charsLeft: number }): string | null {
+  if (typeof value === 'string') {
+    room.charsLeft -= value.length
+    if (room.charsLeft < 0) return `with it the row has more than ${ROW_CHARS_MAX} characters`
+    if (value.includes('\0')) return 'it holds a NUL character'
+    return value.isWellFormed() ? null : 'it holds half of a character (a lone surrogate)'
+  }
+  if (typeof value !== 'object' || value === null) return null
+  for (const [name, part] of Object.entries(value)) {
+    const reason = unkeptValue(name, room) ?? unkeptValue(part, room)
+    if (reason) return reason
+  }
+  return null
+}
+
+type TimeOrReason = { readonly at: Date } | { readonly reason: string }
+
+/** Waves have few distinct times, and time zones are slow to ask: each text is read once. */
+function timeReader(
+  source: DataSource,
+  columns: readonly SourceColumn[],
+): (row: SourceRow) => TimeOrReason | null {
+  const column = source.batchTimeColumn
+  if (column === null) return () => null
+  const isTypedDay = columns.find(({ name }) => name === column)?.type === 'date'
+  const zone = source.timeZone ?? (isTypedDay ? 'UTC' : null)
+  const known = new Map<Json | undefined, InstantOrReason>()
+  return (row) => {
+    const value = row[column]
+    let found = known.get(value)
+    if (!found) {
+      found = instantOf(value, zone)
+      if (known.size >= VALUES_MAX) known.clear()
+      known.set(value, found)
+    }
+    if ('at' in found) return found
+    return { reason: whyNoInstant(found.reason, shown(value), zone) }
+  }
+}
+
+const DELIMITERS = { semicolon_delimited: ';', comma_delimited: ',' } as const
+
+/** The list that a multi-valued column holds. Null and blank are an empty list; a source with real lists needs no splitting. */
+function listOf(
+  value: Json,
+  format: DataSource['multiValuedColumns'][number]['format'],
+): { values: Json[] } | { reason: string } {
+  if (value === null) return { values: [] }
+  if (Array.isArray(value)) return { values: value }
+  if (typeof value === 'object') return { reason: `${shown(value)} is not a list` }
+  const text = String(value)
+  if (text.trim() === '') return { values: [] }
+  if (format !== 'json_array') {
+    const parts = text.split(DELIMITERS[format]).map((part) => part.trim())
+    return { values: parts.filter((part) => part !== '') }
+  }
+  try {
+    const parsed = JSON.parse(text) as Json
+    if (Array.isArray(parsed)) return { values: parsed }
+  } catch {
+    // Said below, with what was there instead.
+  }
+  return { reason: `${shown(value)} is not a JSON array` }
+}

@@ -1,0 +1,151 @@
+// Turns a document without errors into a Runbook. Trusts the checks before it: a value that is not there after all is a bug of
+// ours, and throws.
+import { parseDurationSec, parseOffsetMinutes } from '../duration.ts'
+import type { Json } from '../json.ts'
+import type {
+  DataSource,
+  RetryPolicyDefinition,
+  Runbook,
+  RunbookPhase,
+  RunbookStep,
+  Safeguards,
+} from './model.ts'
+import { DEFAULTS } from './shape.ts'
+import type { MapNode, Node } from './tree.ts'
+
+export function buildRunbook(root: MapNode): Runbook {
+  const retry = retryOf(root)
+  const steps = (node: Node): RunbookStep[] => itemsOf(node).map((item) => stepOf(item, retry))
+  const stepsAt = (key: string): RunbookStep[] => optionally(root, key, steps) ?? []
+  return {
+    name: text(root, 'name'),
+    description: optionalText(root, 'description'),
+    dataSource: dataSourceOf(mapAt(root, 'data_source')),
+    retry,
+    safeguards: safeguardsOf(root),
+    init: stepsAt('init'),
+    phases: itemsOf(at(root, 'phases')).map((node) => phaseOf(node, steps)),
+    onMemberRemoved: stepsAt('on_member_removed'),
+    rollbacks: new Map(
+      entriesAt(root, 'rollbacks').map(([name, node]) => [name.toLowerCase(), steps(node)]),
+    ),
+  }
+}
+
+function dataSourceOf(map: MapNode): DataSource {
+  return {
+    type: text(map, 'type') as DataSource['type'],
+    connection: optionalText(map, 'connection'),
+    warehouseId: optionalText(map, 'warehouse_id'),
+    path: optionalText(map, 'path'),
+    query: optionalText(map, 'query'),
+    primaryKey: text(map, 'primary_key'),
+    batchTimeColumn: optionalText(map, 'batch_time_column'),
+    timeZone: optionalText(map, 'time_zone'),
+    columns: optionally(map, 'columns', (list) => listOf(list).map(textValue)),
+    multiValuedColumns: (optionally(map, 'multi_valued_columns', itemsOf) ?? []).map((column) => ({
+      name: text(column, 'name'),
+      format: text(column, 'format') as DataSource['multiValuedColumns'][number]['format'],
+    })),
+  }
+}
+
+function safeguardsOf(root: MapNode): Safeguards {
+  const map = optionally(root, 'safeguards', mapOf)
+  const value = <T>(key: string, otherwise: T): T =>
+    ((map && optionally(map, key, scalarValue)) as T | null) ?? otherwise
+  return {
+    maxRemovalPercent: value<number>('max_removal_percent', DEFAULTS.maxRemovalPercent),
+    removalsAfterStart: value<Safeguards['removalsAfterStart']>(
+      'removals_after_start',
+      DEFAULTS.removalsAfterStart,
+    ),
+    maxFailedPercent: value<number>('max_failed_percent', DEFAULTS.maxFailedPercent),
+  }
+}
+
+const phaseOf = (map: MapNode, steps: (node: Node) => RunbookStep[]): RunbookPhase => ({
+  name: text(map, 'name'),
+  offsetMinutes: parseOffsetMinutes(text(map, 'offset'))!,
+  steps: steps(at(map, 'steps')),
+})
+
+function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): RunbookStep {
+  return {
+    name: text(map, 'name'),
+    workerId: text(map, 'worker_id'),
+    function: text(map, 'function'),
+    params: Object.fromEntries(entriesAt(map, 'params').map(([key, node]) => [key, jsonOf(node)])),
+    outputParams: Object.fromEntries(
+      entriesAt(map, 'output_params').map(([variable, field]) => [variable, textValue(field)]),
+    ),
+    onFailure: optionalText(map, 'on_failure')?.toLowerCase() ?? null,
+    poll: optionally(map, 'poll', (node) => ({
+      intervalSec: durationSec(mapOf(node), 'interval')!,
+      timeoutSec: durationSec(mapOf(node), 'timeout')!,
+    })),
+    retry: retryOf(map) ?? globalRetry,
+    timeoutSec: durationSec(map, 'timeout') ?? DEFAULTS.timeoutSec,
+  }
+}
+
+/** A step's retry replaces the global one whole, so `max_retries: 0` on a step turns retries off for it. */
+function retryOf(parent: MapNode): RetryPolicyDefinition | null {
+  const map = optionally(parent, 'retry', mapOf)
+  if (!map) return null
+  return {
+    maxRetries: scalarValue(at(map, 'max_retries')) as number,
+    intervalSec: durationSec(map, 'interval') ?? 0,
+    backoff: (optionalText(map, 'backoff') ?? DEFAULTS.backoff) as RetryPolicyDefinition['backoff'],
+    maxIntervalSec: durationSec(map, 'max_interval'),
+  }
+}
+
+// --- Reading nodes that are known to be there -----------------------------------------------------
+
+function at(map: MapNode, key: string): Node {
+  const entry = map.entries.get(key)
+  if (!entry) throw new Error(`the checks let a document without "${key}" pass`)
+  return entry.value
+}
+
+function mapOf(node: Node): MapNode {
+  if (node.kind !== 'map') throw new Error(`the checks let a ${node.kind} pass for a map`)
+  return node
+}
+
+function listOf(node: Node): readonly Node[] {
+  if (node.kind !== 'list') throw new Error(`the checks let a ${node.kind} pass for a list`)
+  return node.items
+}
+
+function scalarValue(node: Node): Json {
+  if (node.kind !== 'scalar') throw new Error(`the checks let a ${node.kind} pass for a value`)
+  return node.value
+}
+
+export function jsonOf(node: Node): Json {
+  if (node.kind === 'scalar') return node.value
+  if (node.kind === 'list') return node.items.map(jsonOf)
+  return Object.fromEntries(
+    Array.from(node.entries.values(), ({ key, value }) => [key, jsonOf(value)]),
+  )
+}
+
+const itemsOf = (node: Node): MapNode[] => listOf(node).map(mapOf)
+const mapAt = (map: MapNode, key: string): MapNode => mapOf(at(map, key))
+const textValue = (node: Node): string => String(scalarValue(node))
+const text = (map: MapNode, key: string): string => textValue(at(map, key))
+
+const optionally = <T>(map: MapNode, key: string, read: (node: Node) => T): T | null =>
+  map.entries.has(key) ? read(at(map, key)) : null
+
+const optionalText = (map: MapNode, key: string): string | null => optionally(map, key, textValue)
+
+const durationSec = (map: MapNode, key: string): number | null =>
+  optionally(map, key, (node) => parseDurationSec(textValue(node)))
+
+function entriesAt(map: MapNode, key: string): [string, Node][] {
+  const inner = optionally(map, key, mapOf)
+  return inner ? Array.from(inner.entries.values(), (entry) => [entry.key, entry.value]) : []
+}

@@ -1,0 +1,77 @@
+// What a valid runbook says, in the words of the rest of the program: seconds and minutes instead of "15m" and "T-5d", defaults
+// filled in, the retry of each step settled. Only runbook-build.ts makes these, from documents without errors.
+import type { Json } from '../json.ts'
+import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
+
+export interface RetryPolicyDefinition {
+  /** Attempts after the first one; 0 = none. */
+  readonly maxRetries: number
+  readonly intervalSec: number
+  readonly backoff: (typeof BACKOFFS)[number]
+  readonly maxIntervalSec: number | null
+}
+
+export interface RunbookStep {
+  readonly name: string
+  readonly workerId: string
+  /** A template. */
+  readonly function: string
+  /** Texts inside are templates. */
+  readonly params: Record<string, Json>
+  /** Variable: field of the result. */
+  readonly outputParams: Record<string, string>
+  /** A key of `rollbacks`, so lower-cased. */
+  readonly onFailure: string | null
+  readonly poll: { readonly intervalSec: number; readonly timeoutSec: number } | null
+  /** The step's own, else the runbook's; null or maxRetries 0 = none. */
+  readonly retry: RetryPolicyDefinition | null
+  /** The deadline of one job. */
+  readonly timeoutSec: number
+}
+
+export interface RunbookPhase {
+  readonly name: string
+  /** Before the batch's start time: T-5d = 7200, T+7d = -10080. */
+  readonly offsetMinutes: number
+  readonly steps: readonly RunbookStep[]
+}
+
+export interface DataSource {
+  readonly type: (typeof SOURCE_TYPES)[number]
+  /** Names of environment variables, never their values. `connection` is null for csv, `warehouseId` for all but databricks. */
+  readonly connection: string | null
+  readonly warehouseId: string | null
+  /** Null for all but csv. */
+  readonly path: string | null
+  /** Null for csv. */
+  readonly query: string | null
+  readonly primaryKey: string
+  /** Null means immediate: members start as soon as they are found. */
+  readonly batchTimeColumn: string | null
+  readonly timeZone: string | null
+  readonly columns: readonly string[] | null
+  readonly multiValuedColumns: readonly {
+    readonly name: string
+    readonly format: (typeof MULTI_VALUED_FORMATS)[number]
+  }[]
+}
+
+export interface Safeguards {
+  readonly maxRemovalPercent: number
+  readonly removalsAfterStart: (typeof REMOVALS_AFTER_START)[number]
+  readonly maxFailedPercent: number
+}
+
+export interface Runbook {
+  readonly name: string
+  readonly description: string | null
+  readonly dataSource: DataSource
+  readonly retry: RetryPolicyDefinition | null
+  readonly safeguards: Safeguards
+  readonly init: readonly RunbookStep[]
+  /** In the order of the file. */
+  readonly phases: readonly RunbookPhase[]
+  readonly onMemberRemoved: readonly RunbookStep[]
+  /** By lower-cased name. */
+  readonly rollbacks: ReadonlyMap<string, readonly RunbookStep[]>
+}

@@ -1,0 +1,97 @@
+// Finds the steps, phases and rollbacks of a document that may still have errors, so that the rules about them can be checked in the
+// same run as the structure. What has the wrong type is left out; the structural check has reported it.
+import { parseOffsetMinutes } from '../duration.ts'
+import type { Entry, MapNode, Node, ScalarNode } from './tree.ts'
+
+export interface StepOutline {
+  readonly node: MapNode
+  readonly path: string
+  readonly name: string
+}
+
+export interface PhaseOutline {
+  readonly node: MapNode
+  readonly path: string
+  readonly name: string
+  readonly offsetMinutes: number
+  readonly steps: readonly StepOutline[]
+}
+
+export interface RollbackOutline {
+  readonly entry: Entry
+  readonly path: string
+  readonly steps: readonly StepOutline[]
+}
+
+export interface Outline {
+  readonly dataSource: MapNode | null
+  readonly init: readonly StepOutline[]
+  readonly phases: readonly PhaseOutline[]
+  readonly removal: readonly StepOutline[]
+  readonly rollbacks: readonly RollbackOutline[]
+}
+
+export function outlineOf(root: MapNode): Outline {
+  return {
+    dataSource: mapAt(root, 'data_source'),
+    init: stepsOf(nodeAt(root, 'init'), 'init'),
+    phases: mapsOf(nodeAt(root, 'phases'), 'phases').map(({ node, path }) => ({
+      node,
+      path,
+      name: textAt(node, 'name') ?? '',
+      offsetMinutes: parseOffsetMinutes(textAt(node, 'offset') ?? '') ?? 0,
+      steps: stepsOf(nodeAt(node, 'steps'), `${path}.steps`),
+    })),
+    removal: stepsOf(nodeAt(root, 'on_member_removed'), 'on_member_removed'),
+    rollbacks: entriesAt(root, 'rollbacks').map((entry) => {
+      const path = `rollbacks.${entry.key}`
+      return { entry, path, steps: stepsOf(entry.value, path) }
+    }),
+  }
+}
+
+const stepsOf = (node: Node | null, path: string): StepOutline[] =>
+  mapsOf(node, path).map((step) => ({ ...step, name: textAt(step.node, 'name') ?? '' }))
+
+export function mapsOf(node: Node | null, path: string): { node: MapNode; path: string }[] {
+  if (node?.kind !== 'list') return []
+  return node.items.flatMap((item, index) =>
+    item.kind === 'map' ? [{ node: item, path: `${path}[${index}]` }] : [],
+  )
+}
+
+export const nodeAt = (map: MapNode | null, key: string): Node | null =>
+  map?.entries.get(key)?.value ?? null
+
+export function mapAt(map: MapNode | null, key: string): MapNode | null {
+  const node = nodeAt(map, key)
+  return node?.kind === 'map' ? node : null
+}
+
+export function scalarAt(map: MapNode | null, key: string): ScalarNode | null {
+  const node = nodeAt(map, key)
+  return node?.kind === 'scalar' && node.value !== null ? node : null
+}
+
+export function textAt(map: MapNode | null, key: string): string | null {
+  const value = scalarAt(map, key)?.value
+  return typeof value === 'string' ? value : null
+}
+
+export const entriesAt = (map: MapNode | null, key: string): Entry[] => [
+  ...(mapAt(map, key)?.entries.values() ?? []),
+]
+
+/** The scalar texts of a list, such as the declared columns. */
+export function textsAt(
+  map: MapNode | null,
+  key: string,
+): { node: ScalarNode; text: string; path: string }[] {
+  const list = nodeAt(map, key)
+  if (list?.kind !== 'list') return []
+  return list.items.flatMap((node, index) =>
+    node.kind === 'scalar' && typeof node.value === 'string'
+      ? [{ node, text: node.value, path: `${key}[${index}]` }]
+      : [],
+  )
+}

@@ -1,0 +1,214 @@
+// Every problem that reading a runbook can find, in one table: a stable code, its severity and the sentence. A sentence says what
+// is wrong and what to do; `{name}` stands for a detail given where the problem is found. docs/runbook.md lists the same table,
+// kept equal by a test.
+
+export interface RunbookProblem {
+  code: ProblemCode
+  severity: 'error' | 'warning'
+  line: number
+  column: number
+  /** The offending text as it stands in the file, first line only. */
+  text: string
+  message: string
+  /** Where in the document, such as `phases[0].steps[1].retry`. */
+  path: string
+}
+
+const table = <
+  T extends Record<string, { severity: RunbookProblem['severity']; sentence: string }>,
+>(
+  rows: T,
+): T => rows
+
+const error = (sentence: string) => ({ severity: 'error' as const, sentence })
+const warning = (sentence: string) => ({ severity: 'warning' as const, sentence })
+
+export const PROBLEMS = table({
+  // The file.
+  TOO_LARGE: error('The file has more than {max} bytes. Split the runbook.'),
+  NOT_UTF8: error('The file is not UTF-8: {reason}. Save it as UTF-8.'),
+  CONTROL_CHARACTER: error(
+    'There is {character} here, which a runbook cannot hold. Remove it, and save the file as UTF-8.',
+  ),
+  EMPTY_DOCUMENT: error('The file holds no runbook. Start with "name:" and "data_source:".'),
+  SEVERAL_DOCUMENTS: error('A second document starts here. Keep one runbook a file.'),
+  TOO_DEEP: error('This is nested more than {max} levels deep. Flatten it.'),
+  TOO_MANY_NODES: error(
+    'The file has more than {max} keys, values and comments. Split the runbook.',
+  ),
+  TOO_MANY_PROBLEMS: error(
+    'There are more than {max} problems. Fix those listed, then check again.',
+  ),
+  YAML_SYNTAX: error('This is not valid YAML: {reason}. Fix it; nothing else was checked yet.'),
+  YAML_TAG: error('The tag {tag} is not known. Remove it; write text in quotes.'),
+  YAML_ALIAS: error(
+    'Aliases are not supported in runbooks. Write the value out; nothing else was checked yet.',
+  ),
+  YAML_DIRECTIVE: error('Directives such as %YAML are not supported. Remove this line.'),
+  DUPLICATE_KEY: error(
+    'The key "{key}" stands here twice, first in line {first}. Remove or rename one.',
+  ),
+  RESERVED_NAME: error('"{name}" is a reserved name. Choose another one.'),
+  // Keys and their types.
+  UNKNOWN_KEY: error('"{key}" is no key of {place}. {hint}'),
+  MISSING_KEY: error('{place} needs the key "{key}". Add it.'),
+  EMPTY_VALUE: error('"{key}" has no value. Give it {expected}, or remove the key.'),
+  EMPTY_LIST: error('"{key}" is empty. Add at least one entry.'),
+  WRONG_TYPE: error('This is {found}, but {expected} is needed here. {hint}'),
+  UNKNOWN_VALUE: error('"{value}" is not possible here. {hint}'),
+  CONFLICTING_KEYS: error('"{key}" cannot be used {condition}. Remove it.'),
+  // Single values.
+  BAD_NAME: error(
+    '"{value}" cannot be a name. Use letters, digits, "-" and "_", at most 63, first a letter or digit.',
+  ),
+  BAD_WORKER_ID: error(
+    '"{value}" cannot be a worker id. Use letters, digits, "-", "_" and ".", at most 63; templates are not possible.',
+  ),
+  BAD_FUNCTION: error(
+    '"{value}" cannot be a function. Write a name such as New-EntraUser, or a template such as "{{Action}}".',
+  ),
+  BAD_VARIABLE: error(
+    '"{value}" cannot be a variable or column. Use up to 128 characters without braces or blanks around.',
+  ),
+  BAD_DURATION: error(
+    '"{value}" is no duration of 1s to {max}. Write a whole number and a unit: 30s, 15m, 4h, 7d.',
+  ),
+  BAD_OFFSET: error(
+    '"{value}" is no offset. Write T-0, or a whole number and a unit before or after it: T-5d, T-4h, T-30m, T+7d, at most 365d.',
+  ),
+  BAD_NUMBER: error('{value} is out of range. Give a whole number from {min} to {max}.'),
+  NUMBER_NOT_EXACT: error('{value} cannot be kept exactly as a number. Put it in quotes.'),
+  BAD_CONNECTION: error(
+    '"{value}" is no allowed environment variable. Name one that starts with {prefixes}; the value itself never stands in a runbook.',
+  ),
+  BAD_PATH: error(
+    '"{value}" is not a relative path. Use forward slashes, without ".." and without a drive or leading slash.',
+  ),
+  BAD_TIME_ZONE: error('"{value}" is no IANA time zone. Use a name such as Europe/Berlin or UTC.'),
+  // Rules between values.
+  DUPLICATE_NAME: error(
+    'The {kind} "{name}" exists already in line {first}; upper and lower case count as the same. Rename one.',
+  ),
+  UNKNOWN_ROLLBACK: error('No rollback is called "{name}". {hint}'),
+  UNKNOWN_COLUMN: error('{source} no column "{name}". {hint}'),
+  POLL_TIMEOUT_SHORT: error(
+    'The poll timeout {timeout} is shorter than the interval {interval}. Raise it.',
+  ),
+  RETRY_INTERVAL_SHORT: error(
+    'The max_interval {max} is shorter than the interval {interval}. Raise it.',
+  ),
+  // Templates and variables.
+  TEMPLATE_NOT_QUOTED: error(
+    'YAML reads bare braces as a map. Put the template in quotes: "{{Name}}".',
+  ),
+  TEMPLATE_SYNTAX: error(
+    'The template "{piece}" {reason}. Write {{Name}}, or \\{{ for plain braces.',
+  ),
+  TEMPLATE_IN_KEY: error('Keys are not templates. Use the template in the value, not in the key.'),
+  TOO_MANY_VARIABLES: error('This step uses more than {max} variables. Split the step.'),
+  UNKNOWN_VARIABLE: error('Nothing provides {{{name}}} {place}. {hint}'),
+  MEMBER_DATA_IN_INIT: error(
+    'Init steps run once for a batch and see no member data, so {{{name}}} is unknown {place}. {hint}',
+  ),
+  // Warnings: the runbook can be used.
+  VARIABLE_NOT_ALWAYS_SET: warning(
+    '{{{name}}} is only known after {provider}. A member who leaves earlier makes this step fail; use a column if you can.',
+  ),
+  SHADOWED_VARIABLE: warning('The output "{name}" hides the {other} of the same name. Rename it.'),
+  STRAY_BRACES: warning('"}}" closes nothing and is sent as text. Remove it, or open with "{{".'),
+  UNUSED_ROLLBACK: warning('No on_failure names this rollback. Remove it, or use it.'),
+  NO_EFFECT: warning('"{key}" has no effect {condition}. Remove it.'),
+  NOT_A_BOOLEAN: warning(
+    '{value} is the text "{value}" here. Write {meant}, or quote it if you mean text.',
+  ),
+  UNKNOWN_FUNCTION: warning('{worker} has no function "{function}". {hint}'),
+  UNKNOWN_PARAMETER: warning('{function} has no parameter "{name}". {hint}'),
+  MISSING_PARAMETER: warning('{function} needs the parameter "{name}". Add it to params.'),
+  LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
+})
+
+export type ProblemCode = keyof typeof PROBLEMS
+export type ProblemDetails = Readonly<Record<string, string | number>>
+
+type Details = ProblemDetails | (() => ProblemDetails)
+
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** A runbook with more problems than this is not worth reading to the end; it also bounds what hostile input can make us write. */
+export const PROBLEMS_MAX = 500
+const TEXT_MAX = 80
+
+/** Collects problems and gives each its line, column and offending text. */
+export interface Findings {
+  readonly problems: readonly RunbookProblem[]
+  readonly hasErrors: boolean
+  /** Details given as a function are only worked out when the problem is kept: finding near names costs time. */
+  add(code: ProblemCode, at: Span, path: string, details?: Details): void
+  lineOf(offset: number): number
+}
+
+export function findingsIn(source: string): Findings {
+  const lineStarts = lineStartsOf(source)
+  const problems: RunbookProblem[] = []
+  let hasErrors = false
+
+  function add(code: ProblemCode, at: Span, path: string, details: Details = {}): void {
+    if (problems.length === PROBLEMS_MAX) keep('TOO_MANY_PROBLEMS', at, path, { max: PROBLEMS_MAX })
+    if (problems.length > PROBLEMS_MAX) return
+    keep(code, at, path, typeof details === 'function' ? details() : details)
+  }
+
+  function keep(code: ProblemCode, at: Span, path: string, details: ProblemDetails): void {
+    const { severity, sentence } = PROBLEMS[code]
+    hasErrors ||= severity === 'error'
+    const line = lineAt(lineStarts, at.start)
+    const column = at.start - lineStarts[line - 1]! + 1
+    const text = excerpt(source, at)
+    problems.push({ code, severity, line, column, text, message: fill(sentence, details), path })
+  }
+
+  return {
+    problems,
+    add,
+    lineOf: (offset) => lineAt(lineStarts, offset),
+    get hasErrors() {
+      return hasErrors
+    },
+  }
+}
+
+const fill = (sentence: string, details: ProblemDetails): string =>
+  sentence
+    .replaceAll(/\{([a-z]+)\}/g, (whole, name: string) =>
+      Object.hasOwn(details, name) ? shorten(String(details[name])) : whole,
+    )
+    .trimEnd()
+
+const shorten = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
+
+function excerpt(source: string, { start, end }: Span): string {
+  const piece = source.slice(start, Math.min(end, start + TEXT_MAX + 1))
+  const [line = ''] = piece.split(/\r?\n/, 1)
+  return line.length > TEXT_MAX ? `${line.slice(0, TEXT_MAX)}…` : line.trimEnd()
+}
+
+function lineStartsOf(source: string): number[] {
+  const starts = [0]
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1))
+    starts.push(at + 1)
+  return starts
+}
+
+function lineAt(starts: readonly number[], offset: number): number {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (starts[middle]! <= offset) low = middle
+    else high = middle - 1
+  }
+  return low + 1
+}

@@ -1,0 +1,206 @@
+// Rules between the values of a runbook: names that must be unique, rollbacks that must exist, keys that belong to one kind of data
+// source, durations that must fit each other. Steps are checked alike wherever they stand.
+import { parseDurationSec } from '../duration.ts'
+import { hintFor } from '../spelling.ts'
+import {
+  mapAt,
+  mapsOf,
+  nodeAt,
+  type Outline,
+  type StepOutline,
+  scalarAt,
+  textAt,
+  textsAt,
+} from './outline.ts'
+import type { Findings, Span } from './problems.ts'
+import type { MapNode } from './tree.ts'
+
+export function checkRules(
+  root: MapNode,
+  outline: Outline,
+  findings: Findings,
+  fileColumns: readonly string[] | undefined,
+): void {
+  if (outline.dataSource) {
+    checkSourceKeys(outline.dataSource, findings)
+    checkColumns(outline.dataSource, findings, fileColumns)
+  }
+  checkNames(outline, findings)
+  checkRollbackUse(outline, findings)
+  checkRetry(root, '', findings)
+  for (const step of allSteps(outline)) {
+    checkRetry(step.node, step.path, findings)
+    checkPoll(step, findings)
+  }
+}
+
+const allSteps = ({ init, phases, removal, rollbacks }: Outline): StepOutline[] => [
+  ...init,
+  ...phases.flatMap(({ steps }) => steps),
+  ...removal,
+  ...rollbacks.flatMap(({ steps }) => steps),
+]
+
+// --- Data source ---------------------------------------------------------------------------------
+
+/** Which keys each type of source needs and refuses. */
+const SOURCE_KEYS: Record<string, { needs: string[]; refuses: string[] }> = {
+  csv: { needs: ['path'], refuses: ['query', 'connection', 'warehouse_id'] },
+  databricks: { needs: ['connection', 'query', 'warehouse_id'], refuses: ['path'] },
+  dataverse: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
+  postgres: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
+  sqlserver: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
+}
+
+function checkSourceKeys(source: MapNode, findings: Findings): void {
+  const missing = (key: string, place: string) =>
+    findings.add('MISSING_KEY', source, 'data_source', { place, key })
+  const refuse = (key: string, condition: string) => {
+    const entry = source.entries.get(key)
+    if (entry)
+      findings.add('CONFLICTING_KEYS', entry.keySpan, `data_source.${key}`, { key, condition })
+  }
+  const type = textAt(source, 'type') ?? ''
+  const keys = Object.hasOwn(SOURCE_KEYS, type) ? SOURCE_KEYS[type]! : { needs: [], refuses: [] }
+  for (const key of keys.needs) {
+    if (!source.entries.has(key)) missing(key, `A data_source of type ${type}`)
+  }
+  for (const key of keys.refuses) refuse(key, `in a data_source of type ${type}`)
+  if (source.entries.has('batch_time_column'))
+    refuse('batch_time', 'together with batch_time_column')
+  else if (!source.entries.has('batch_time')) {
+    missing('batch_time_column', 'Without "batch_time: immediate", data_source')
+  }
+}
+
+function checkColumns(
+  source: MapNode,
+  findings: Findings,
+  fileColumns: readonly string[] | undefined,
+): void {
+  const declared = textsAt(source, 'columns')
+  const multiValued = mapsOf(nodeAt(source, 'multi_valued_columns'), 'multi_valued_columns')
+  checkUnique(
+    'column',
+    declared.map(({ node, text, path }) => [text, node, path]),
+    findings,
+  )
+  const multiValuedNames = multiValued.flatMap(({ node, path }) => {
+    const name = scalarAt(node, 'name')
+    return name ? [[String(name.value), name, `${path}.name`] as const] : []
+  })
+  checkUnique('multi-valued column', multiValuedNames, findings)
+
+  const known = fileColumns ?? (declared.length > 0 ? declared.map(({ text }) => text) : null)
+  if (!known) return
+  const knownSet = new Set(known)
+  const expectColumn = (name: string, at: Span, path: string) => {
+    if (knownSet.has(name)) return
+    const holder = fileColumns ? 'The member file has' : '"columns" names'
+    findings.add('UNKNOWN_COLUMN', at, `data_source.${path}`, () => ({
+      source: holder,
+      name,
+      hint: hintFor(name, known, 'There are'),
+    }))
+  }
+  if (fileColumns) for (const { node, text, path } of declared) expectColumn(text, node, path)
+  for (const [name, node, path] of multiValuedNames) expectColumn(name, node, path)
+  // A member file for a batch made by hand carries no cut-over times; phases of such a batch are started by a person.
+  const timesNeeded = !fileColumns || textAt(source, 'type') === 'csv'
+  for (const key of timesNeeded ? ['primary_key', 'batch_time_column'] : ['primary_key']) {
+    const column = scalarAt(source, key)
+    if (column) expectColumn(String(column.value), column, key)
+  }
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+type Named = readonly [name: string, at: Span, path: string]
+
+function checkNames({ init, phases, removal, rollbacks }: Outline, findings: Findings): void {
+  checkUnique('phase', phases.flatMap(nameOf), findings)
+  checkUnique('init step', init.flatMap(nameOf), findings)
+  checkUnique('removal step', removal.flatMap(nameOf), findings)
+  const rollbackNames = rollbacks.map(
+    ({ entry, path }) => [entry.key, entry.keySpan, path] as const,
+  )
+  checkUnique('rollback', rollbackNames, findings)
+  for (const { steps } of [...phases, ...rollbacks]) {
+    checkUnique('step', steps.flatMap(nameOf), findings)
+  }
+}
+
+function nameOf({ node, path }: { node: MapNode; path: string }): Named[] {
+  const name = scalarAt(node, 'name')
+  return name ? [[String(name.value), name, `${path}.name`]] : []
+}
+
+function checkUnique(kind: string, names: readonly Named[], findings: Findings): void {
+  const seen = new Map<string, Span>()
+  for (const [name, at, path] of names) {
+    const former = seen.get(name.toLowerCase())
+    if (!former) seen.set(name.toLowerCase(), at)
+    else
+      findings.add('DUPLICATE_NAME', at, path, { kind, name, first: findings.lineOf(former.start) })
+  }
+}
+
+function checkRollbackUse({ init, phases, rollbacks }: Outline, findings: Findings): void {
+  const names = rollbacks.map(({ entry }) => entry.key)
+  const known = new Set(names.map((name) => name.toLowerCase()))
+  const used = new Set<string>()
+  for (const { node, path } of [...init, ...phases.flatMap(({ steps }) => steps)]) {
+    const value = scalarAt(node, 'on_failure')
+    if (!value) continue
+    const name = String(value.value)
+    used.add(name.toLowerCase())
+    if (known.has(name.toLowerCase())) continue
+    findings.add('UNKNOWN_ROLLBACK', value, `${path}.on_failure`, () => ({
+      name,
+      hint: hintFor(name, names, 'There are') || 'Add it under "rollbacks".',
+    }))
+  }
+  for (const { entry, path } of rollbacks) {
+    if (!used.has(entry.key.toLowerCase())) findings.add('UNUSED_ROLLBACK', entry.keySpan, path)
+  }
+}
+
+// --- Retry and poll ------------------------------------------------------------------------------
+
+function checkRetry(parent: MapNode, parentPath: string, findings: Findings): void {
+  const retry = mapAt(parent, 'retry')
+  if (!retry) return
+  const path = parentPath === '' ? 'retry' : `${parentPath}.retry`
+  const isOff = scalarAt(retry, 'max_retries')?.value === 0
+  if (!isOff && !retry.entries.has('interval')) {
+    findings.add('MISSING_KEY', retry, path, {
+      place: 'A retry with max_retries above 0',
+      key: 'interval',
+    })
+  }
+  const limit = retry.entries.get('max_interval')
+  if (!limit) return
+  if (textAt(retry, 'backoff') !== 'exponential') {
+    const details = { key: 'max_interval', condition: 'without "backoff: exponential"' }
+    findings.add('NO_EFFECT', limit.keySpan, `${path}.max_interval`, details)
+  }
+  const interval = textAt(retry, 'interval') ?? ''
+  const max = textAt(retry, 'max_interval') ?? ''
+  if (isShorter(max, interval)) {
+    findings.add('RETRY_INTERVAL_SHORT', limit.value, `${path}.max_interval`, { max, interval })
+  }
+}
+
+function checkPoll({ node, path }: StepOutline, findings: Findings): void {
+  const poll = mapAt(node, 'poll')
+  const timeoutNode = scalarAt(poll, 'timeout')
+  const interval = textAt(poll, 'interval') ?? ''
+  const timeout = textAt(poll, 'timeout') ?? ''
+  if (!timeoutNode || !isShorter(timeout, interval)) return
+  findings.add('POLL_TIMEOUT_SHORT', timeoutNode, `${path}.poll.timeout`, { timeout, interval })
+}
+
+function isShorter(a: string, b: string): boolean {
+  const [secondsA, secondsB] = [parseDurationSec(a), parseDurationSec(b)]
+  return secondsA !== null && secondsB !== null && secondsA < secondsB
+}

@@ -1,0 +1,207 @@
+// Checks a document against the table of keys: unknown and missing keys, wrong types, values that cannot be. Goes on after every
+// problem, so that an author sees all of them at once.
+
+import { hintFor } from '../spelling.ts'
+import type { Findings, Span } from './problems.ts'
+import { RUNBOOK_SHAPE, type Shape, type ShapeFault, type TextFormat } from './shape.ts'
+import type { Entry, ListNode, MapNode, Node, ScalarNode } from './tree.ts'
+
+type Of<Is extends Shape['is']> = Extract<Shape, { is: Is }>
+
+/** Keys of the author's own, for notes; they are never read. */
+const OWN_KEY_PREFIX = 'x-'
+
+/** Where a value stands: its path, and the key at which an empty value is reported. */
+interface Place {
+  readonly path: string
+  readonly key: string
+  readonly keySpan: Span
+}
+
+export function checkStructure(root: Node, findings: Findings): void {
+  new StructureCheck(findings).check(root, RUNBOOK_SHAPE, { path: '', key: '', keySpan: root })
+}
+
+class StructureCheck {
+  readonly #findings: Findings
+
+  constructor(findings: Findings) {
+    this.#findings = findings
+  }
+
+  check(node: Node, shape: Shape, at: Place): void {
+    if (shape.is === 'json') this.#json(node, at)
+    else if (node.kind === 'scalar' && node.value === null) this.#empty(at, expectedOf(shape))
+    else if (shape.is === 'map' && node.kind === 'map') this.#map(node, shape, at)
+    else if (shape.is === 'named' && node.kind === 'map') this.#named(node, shape, at)
+    else if (shape.is === 'list' && node.kind === 'list') this.#list(node, shape, at)
+    else if (shape.is === 'integer' && node.kind === 'scalar') this.#integer(node, shape, at)
+    else if (shape.is === 'choice' && node.kind === 'scalar') this.#choice(node, shape, at)
+    else if (shape.is === 'text' && node.kind === 'scalar') this.#text(node, shape, at)
+    else this.#wrongType(node, shape, at)
+  }
+
+  #map(node: MapNode, shape: Of<'map'>, at: Place): void {
+    const { keys, called } = shape
+    for (const entry of node.entries.values()) {
+      const field = Object.hasOwn(keys, entry.key) ? keys[entry.key] : undefined
+      if (field) this.check(entry.value, field.shape, placeOf(entry, at.path))
+      else if (!entry.key.startsWith(OWN_KEY_PREFIX)) this.#unknownKey(entry, shape, at)
+    }
+    for (const [key, { required }] of Object.entries(keys)) {
+      if (!required || node.entries.has(key)) continue
+      this.#findings.add('MISSING_KEY', node, at.path, { place: capital(called), key })
+    }
+  }
+
+  #unknownKey(entry: Entry, { keys, called }: Of<'map'>, at: Place): void {
+    const { key, keySpan } = entry
+    const { path } = placeOf(entry, at.path)
+    if (key === 'on_failure' && called === 'an undo step') {
+      const condition = 'on rollback and removal steps'
+      this.#findings.add('CONFLICTING_KEYS', keySpan, path, { key, condition })
+    } else {
+      this.#findings.add('UNKNOWN_KEY', keySpan, path, () => ({
+        key,
+        place: called,
+        hint: hintFor(key, Object.keys(keys), 'Possible'),
+      }))
+    }
+  }
+
+  #named(node: MapNode, { key: format, item }: Of<'named'>, at: Place): void {
+    for (const entry of node.entries.values()) {
+      const place = placeOf(entry, at.path)
+      this.#format(entry.key, format, entry.keySpan, { ...place, key: 'A key' })
+      this.check(entry.value, item, place)
+    }
+  }
+
+  #list(node: ListNode, { item, min }: Of<'list'>, at: Place): void {
+    if (node.items.length < min) {
+      this.#findings.add('EMPTY_LIST', at.keySpan, at.path, { key: at.key })
+    }
+    for (const [index, child] of node.items.entries()) {
+      const place = `[${index}]`
+      this.check(child, item, { path: at.path + place, key: at.key + place, keySpan: child })
+    }
+  }
+
+  #integer(node: ScalarNode, shape: Of<'integer'>, at: Place): void {
+    const { value, source } = node
+    const { min, max } = shape
+    if (typeof value !== 'number') this.#wrongType(node, shape, at)
+    else if (!Number.isInteger(value) || value < min || value > max) {
+      this.#findings.add('BAD_NUMBER', node, at.path, { value: source, min, max })
+    }
+  }
+
+  #choice(node: ScalarNode, { of }: Of<'choice'>, at: Place): void {
+    const value = String(node.value)
+    if (of.includes(value)) return
+    this.#findings.add('UNKNOWN_VALUE', node, at.path, {
+      value,
+      hint: hintFor(value, of, 'Possible'),
+    })
+  }
+
+  #text(node: ScalarNode, shape: Of<'text'>, at: Place): void {
+    const { value, source } = node
+    if (typeof value === 'string') this.#format(value, shape.format, node, at)
+    else {
+      // A duration without its unit is a number to YAML; the format's own sentence helps more than "this is no text".
+      const fault = shape.format.pattern === undefined ? null : shape.format.check(source)
+      if (fault) this.#fault(fault, node, at.path, source)
+      else this.#wrongType(node, shape, at)
+    }
+  }
+
+  #format(text: string, format: TextFormat, span: Span, at: Place): void {
+    if (text.trim() === '') this.#empty(at, format.expected)
+    else {
+      const fault = format.check(text)
+      if (fault) this.#fault(fault, span, at.path, text)
+    }
+  }
+
+  #json(node: Node, at: Place): void {
+    if (node.kind === 'list') {
+      for (const [index, item] of node.items.entries()) {
+        this.#json(item, { ...at, path: `${at.path}[${index}]` })
+      }
+    } else if (node.kind === 'map') {
+      for (const entry of node.entries.values()) this.#json(entry.value, placeOf(entry, at.path))
+    } else this.#bareWord(node, at.path)
+  }
+
+  /** Two traps of YAML: words that were booleans in its older version, and zeros that vanish from numbers. */
+  #bareWord(node: ScalarNode, path: string): void {
+    const { source, value } = node
+    const meant = MEANT_BOOLEANS.get(source.toLowerCase())
+    if (meant) this.#findings.add('NOT_A_BOOLEAN', node, path, { value: source, meant })
+    if (typeof value === 'number' && /^[-+]?0[0-9]/.test(source)) {
+      this.#findings.add('LEADING_ZERO', node, path, { value: source, number: value })
+    }
+  }
+
+  #wrongType(node: Node, shape: Shape, at: Place): void {
+    const details = {
+      found: foundOf(node),
+      expected: expectedOf(shape),
+      hint: typeHint(node, shape),
+    }
+    this.#findings.add('WRONG_TYPE', node, at.path, details)
+  }
+
+  #empty({ key, keySpan, path }: Place, expected: string): void {
+    this.#findings.add('EMPTY_VALUE', keySpan, path, { key, expected })
+  }
+
+  #fault({ code, details }: ShapeFault, at: Span, path: string, value: string): void {
+    this.#findings.add(code, at, path, { value, ...details })
+  }
+}
+
+const MEANT_BOOLEANS = new Map([
+  ['yes', 'true'],
+  ['on', 'true'],
+  ['no', 'false'],
+  ['off', 'false'],
+])
+
+const placeOf = ({ key, keySpan }: Entry, parent: string): Place => ({
+  path: parent === '' ? key : `${parent}.${key}`,
+  key,
+  keySpan,
+})
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+function expectedOf(shape: Shape): string {
+  switch (shape.is) {
+    case 'text':
+      return shape.format.expected
+    case 'integer':
+      return `a whole number from ${shape.min} to ${shape.max}`
+    case 'choice':
+      return `one of ${shape.of.join(', ')}`
+    case 'list':
+      return 'a list'
+    default:
+      return 'a map of keys and values'
+  }
+}
+
+function foundOf(node: Node): string {
+  if (node.kind !== 'scalar') return node.kind === 'list' ? 'a list' : 'a map'
+  if (typeof node.value === 'string') return 'text'
+  return typeof node.value === 'number' ? 'a number' : 'a boolean'
+}
+
+function typeHint(node: Node, shape: Shape): string {
+  if (node.kind !== 'scalar') return ''
+  if (shape.is === 'text') return `Put it in quotes: "${node.source}".`
+  if (shape.is === 'list') return 'Start each entry on its own line with "- ".'
+  const isQuoted = typeof node.value === 'string' && /^[0-9]+$/.test(node.value)
+  return shape.is === 'integer' && isQuoted ? 'Remove the quotes.' : ''
+}

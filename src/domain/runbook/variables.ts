@@ -1,0 +1,276 @@
+// Follows every variable to where it comes from. A step sees the batch's own variables, the outputs of init steps, the outputs of
+// steps that run before it (phases in order of time, then of the file) and the columns of the data source. Where the columns are
+// not known, a name that nothing else provides is taken for a column. Rollbacks are checked for the earliest step that uses them.
+
+import { hintFor } from '../spelling.ts'
+import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
+import {
+  entriesAt,
+  mapsOf,
+  nodeAt,
+  type Outline,
+  type RollbackOutline,
+  type StepOutline,
+  textAt,
+  textsAt,
+} from './outline.ts'
+import type { Findings } from './problems.ts'
+import type { MapNode, Node, ScalarNode } from './tree.ts'
+
+export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
+
+/** Bounds how far a step's parameters can grow when its variables are put in. */
+export const VARIABLES_PER_STEP_MAX = 1_000
+
+interface Use {
+  readonly name: string
+  readonly node: ScalarNode
+  readonly path: string
+}
+
+/** Who provides a variable: the first step in running order that has it as an output. */
+interface Provider {
+  readonly index: number
+  readonly place: string
+}
+type Outputs = ReadonlyMap<string, Provider>
+
+interface Scene {
+  readonly findings: Findings
+  /** Null when nobody told which columns there are. */
+  readonly columns: ReadonlySet<string> | null
+  readonly init: Outputs
+  readonly phases: Outputs
+}
+
+export function checkVariables(
+  outline: Outline,
+  findings: Findings,
+  fileColumns: readonly string[] | undefined,
+): void {
+  const declared = textsAt(outline.dataSource, 'columns').map(({ text }) => text)
+  const columns = fileColumns ?? (declared.length > 0 ? declared : null)
+  const phaseSteps = inRunningOrder(outline)
+  const scene: Scene = {
+    findings,
+    columns: columns && new Set(columns),
+    init: outputsOf(outline.init, () => 'init'),
+    phases: outputsOf(phaseSteps, ({ phase }) => `phase "${phase}"`),
+  }
+  checkOutputs(outline, scene)
+  for (const [index, step] of outline.init.entries()) {
+    checkInitUses(usesOf(step, findings), index, 'here', scene)
+  }
+  for (const [index, step] of phaseSteps.entries()) {
+    checkPhaseUses(usesOf(step, findings), index, 'here', scene)
+  }
+  checkRemoval(outline.removal, scene)
+  const initUsers = firstUsers(outline.init)
+  const phaseUsers = firstUsers(phaseSteps)
+  for (const rollback of outline.rollbacks) checkRollback(rollback, initUsers, phaseUsers, scene)
+}
+
+type PhaseStep = StepOutline & { readonly phase: string }
+
+/** Phases by due time, then by their place in the file, as they will run. */
+const inRunningOrder = ({ phases }: Outline): PhaseStep[] =>
+  phases
+    .toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
+    .flatMap(({ name, steps }) => steps.map((step) => ({ ...step, phase: name })))
+
+function outputsOf<S extends StepOutline>(
+  steps: readonly S[],
+  place: (step: S) => string,
+): Outputs {
+  const outputs = new Map<string, Provider>()
+  for (const [index, step] of steps.entries()) {
+    for (const { key } of entriesAt(step.node, 'output_params')) {
+      if (outputs.has(key)) continue
+      outputs.set(key, { index, place: `step "${step.name}" of ${place(step)}` })
+    }
+  }
+  return outputs
+}
+
+// --- Templates of a step -------------------------------------------------------------------------
+
+const REASONS: Record<TemplateFault, string> = {
+  unclosed: 'is not closed with }}',
+  empty: 'has no name',
+  'brace-in-name': 'has a brace in its name or is not closed with }}',
+}
+
+/** The variables that a step uses, each use on its own; faults of the templates are reported on the way. */
+function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
+  const uses: Use[] = []
+
+  function read(value: Node, valuePath: string): void {
+    if (value.kind === 'list') {
+      for (const [index, item] of value.items.entries()) read(item, `${valuePath}[${index}]`)
+    } else if (value.kind === 'map') {
+      for (const { key, keySpan, value: inner } of value.entries.values()) {
+        if (key.includes('{{')) findings.add('TEMPLATE_IN_KEY', keySpan, `${valuePath}.${key}`)
+        read(inner, `${valuePath}.${key}`)
+      }
+    } else if (typeof value.value === 'string') readText(value, value.value, valuePath)
+  }
+
+  function readText(scalar: ScalarNode, text: string, textPath: string): void {
+    if (!text.includes('{{') && !text.includes('}}')) return
+    const { parts, faults } = scanTemplate(text)
+    for (const { fault, text: piece } of faults) {
+      findings.add('TEMPLATE_SYNTAX', scalar, textPath, { piece, reason: REASONS[fault] })
+    }
+    if (faults.length === 0 && hasStrayBraces(parts)) findings.add('STRAY_BRACES', scalar, textPath)
+    for (const part of parts) {
+      if (typeof part === 'object' && !isSecretName(part.name))
+        uses.push({ name: part.name, node: scalar, path: textPath })
+    }
+  }
+
+  for (const key of ['function', 'params']) {
+    const value = nodeAt(node, key)
+    if (value) read(value, `${path}.${key}`)
+  }
+  if (uses.length > VARIABLES_PER_STEP_MAX) {
+    findings.add('TOO_MANY_VARIABLES', node, path, { max: VARIABLES_PER_STEP_MAX })
+  }
+  return uses
+}
+
+/** True when a `}}` has no brace to close: `{Name}}`. A text of JSON, whose braces balance, is fine. */
+function hasStrayBraces(parts: ReturnType<typeof scanTemplate>['parts']): boolean {
+  let open = 0
+  for (const part of parts) {
+    if (typeof part !== 'string') continue
+    for (let at = 0; at < part.length; at++) {
+      if (part[at] === '{') open++
+      else if (part[at] === '}' && --open < 0) return true
+    }
+  }
+  return false
+}
+
+// --- Who provides what ---------------------------------------------------------------------------
+
+const isBatchVariable = (name: string): boolean =>
+  (BATCH_VARIABLES as readonly string[]).includes(name)
+
+const isBefore = (outputs: Outputs, name: string, index: number): boolean =>
+  (outputs.get(name)?.index ?? Number.POSITIVE_INFINITY) < index
+
+const namesBefore = (outputs: Outputs, index: number): string[] =>
+  Array.from(outputs)
+    .filter(([, provider]) => provider.index < index)
+    .map(([name]) => name)
+
+function checkInitUses(uses: readonly Use[], index: number, place: string, scene: Scene): void {
+  for (const { name, node, path } of uses) {
+    if (isBatchVariable(name) || isBefore(scene.init, name, index)) continue
+    scene.findings.add('MEMBER_DATA_IN_INIT', node, path, () => {
+      const known = [...BATCH_VARIABLES, ...namesBefore(scene.init, index)]
+      return { name, place, hint: hintFor(name, known, 'Known here') }
+    })
+  }
+}
+
+function checkPhaseUses(uses: readonly Use[], index: number, place: string, scene: Scene): void {
+  const { columns, findings, init, phases } = scene
+  if (!columns) return
+  for (const { name, node, path } of uses) {
+    if (isBatchVariable(name) || columns.has(name) || init.has(name)) continue
+    if (isBefore(phases, name, index)) continue
+    findings.add('UNKNOWN_VARIABLE', node, path, () => {
+      const later = phases.get(name)
+      if (later)
+        return { name, place, hint: `It comes from ${later.place}, which has not run by then.` }
+      const known = [...columns, ...init.keys(), ...namesBefore(phases, index), ...BATCH_VARIABLES]
+      return { name, place, hint: hintFor(name, known, 'Known here') }
+    })
+  }
+}
+
+const AFTER_ALL = Number.POSITIVE_INFINITY
+
+/** A member can leave at any time, so outputs of phase steps may be missing when its removal steps run. */
+function checkRemoval(steps: readonly StepOutline[], scene: Scene): void {
+  const { columns, findings, init, phases } = scene
+  for (const uses of usesInSequence(steps, findings)) {
+    checkPhaseUses(uses, AFTER_ALL, 'here', scene)
+    for (const { name, node, path } of uses) {
+      const provider = phases.get(name)
+      if (!provider || columns?.has(name) || init.has(name)) continue
+      findings.add('VARIABLE_NOT_ALWAYS_SET', node, path, { name, provider: provider.place })
+    }
+  }
+}
+
+/** For each rollback, by lower-cased name, the first step in running order that names it. */
+function firstUsers(steps: readonly StepOutline[]): Map<string, { index: number; name: string }> {
+  const users = new Map<string, { index: number; name: string }>()
+  for (const [index, { node, name }] of steps.entries()) {
+    const rollback = textAt(node, 'on_failure')?.toLowerCase()
+    if (rollback !== undefined && !users.has(rollback)) users.set(rollback, { index, name })
+  }
+  return users
+}
+
+/** What the earliest user can provide, every later one can too. */
+function checkRollback(
+  { entry, steps }: RollbackOutline,
+  initUsers: ReturnType<typeof firstUsers>,
+  phaseUsers: ReturnType<typeof firstUsers>,
+  scene: Scene,
+): void {
+  const initUser = initUsers.get(entry.key.toLowerCase())
+  const phaseUser = phaseUsers.get(entry.key.toLowerCase())
+  for (const uses of usesInSequence(steps, scene.findings)) {
+    if (initUser) {
+      checkInitUses(uses, initUser.index, `when init step "${initUser.name}" fails`, scene)
+    }
+    if (phaseUser) {
+      checkPhaseUses(uses, phaseUser.index, `when step "${phaseUser.name}" fails`, scene)
+    }
+    if (!initUser && !phaseUser) checkPhaseUses(uses, AFTER_ALL, 'here', scene)
+  }
+}
+
+/** The uses of each step of a rollback or removal, without what earlier steps of the same sequence provide. */
+function* usesInSequence(steps: readonly StepOutline[], findings: Findings): Generator<Use[]> {
+  const provided = new Set<string>()
+  for (const step of steps) {
+    yield usesOf(step, findings).filter(({ name }) => !provided.has(name))
+    for (const { key } of entriesAt(step.node, 'output_params')) provided.add(key)
+  }
+}
+
+// --- Outputs that hide something -----------------------------------------------------------------
+
+function checkOutputs(
+  { dataSource, init, phases, removal, rollbacks }: Outline,
+  scene: Scene,
+): void {
+  const columns = new Set([...(scene.columns ?? []), ...columnsNamedIn(dataSource)])
+  const memberSteps = [...phases, ...rollbacks].flatMap(({ steps }) => steps)
+  for (const { node, path } of [...init, ...memberSteps, ...removal]) {
+    const isInit = path.startsWith('init[')
+    for (const { key: name, keySpan } of entriesAt(node, 'output_params')) {
+      const outputPath = `${path}.output_params.${name}`
+      const other = columns.has(name)
+        ? 'column'
+        : !isInit && scene.init.has(name)
+          ? 'init output'
+          : ''
+      if (isBatchVariable(name)) scene.findings.add('RESERVED_NAME', keySpan, outputPath, { name })
+      else if (other) scene.findings.add('SHADOWED_VARIABLE', keySpan, outputPath, { name, other })
+    }
+  }
+}
+
+/** Columns that the data source names elsewhere exist, declared or not. */
+const columnsNamedIn = (source: MapNode | null): string[] => [
+  ...['primary_key', 'batch_time_column'].flatMap((key) => textAt(source, key) ?? []),
+  ...mapsOf(nodeAt(source, 'multi_valued_columns'), '').flatMap(
+    ({ node }) => textAt(node, 'name') ?? [],
+  ),
+]

@@ -1,0 +1,116 @@
+// What operators decide about a whole batch. A refusal is an error with its reason; nothing is changed then.
+import { cancelSteps, recountBatch } from '../db/steps.ts'
+import { postponeWaits } from '../db/waits.ts'
+import { cancelStep } from '../domain/decide/fail.ts'
+import {
+  type Advance,
+  advanceManual,
+  hold,
+  reschedule,
+  restart,
+  resume,
+} from '../domain/decide/lifecycle.ts'
+import type { Refusal } from '../domain/decide/membership.ts'
+import { isBatchEnded, isOpen, isPhaseEnded } from '../domain/transitions.ts'
+import { MatoolkitError } from '../errors.ts'
+import {
+  type BatchTransaction,
+  begin,
+  changeBatch,
+  commit,
+  type Engine,
+  loadBatchSteps,
+  upgradeVersion,
+  withdrawJobs,
+} from './engine.ts'
+import { isOutdated } from './version-upgrade.ts'
+
+export interface Order {
+  readonly batchId: number
+  readonly actor: string
+  readonly reason: string
+}
+
+export const requireAccepted = (refusal: Refusal): void => {
+  if (refusal !== null) throw new MatoolkitError('REFUSED', { reason: `${refusal}.` })
+}
+
+/** Nothing new is sent; the jobs that no worker has taken are called back. */
+export function holdBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+  return changeBatch(engine, batchId, actor, async ({ draft }) =>
+    requireAccepted(hold(draft, reason)),
+  )
+}
+
+export function resumeBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+  return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
+    const { heldAt } = draft.batch
+    requireAccepted(resume(draft, reason))
+    await postponeWaits(tx, batchId, heldAt!, draft.now)
+  })
+}
+
+export function restartBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+  return changeBatch(engine, batchId, actor, async (batchTx) => {
+    await loadBatchSteps(batchTx)
+    requireAccepted(restart(batchTx.draft, reason))
+    // What the failure of init stopped is done late, in the new version's words: nothing is left out for being overdue.
+    if (isOutdated(batchTx.draft.batch))
+      await upgradeVersion(batchTx, { overdueBehavior: 'rerun', rerunInit: false })
+  })
+}
+
+export function rescheduleBatch(engine: Engine, order: Order & { startTime: Date }): Promise<void> {
+  return changeBatch(engine, order.batchId, order.actor, async ({ draft }) =>
+    requireAccepted(reschedule(draft, order.startTime, order.reason)),
+  )
+}
+
+export function advanceBatch(
+  engine: Engine,
+  order: Omit<Order, 'reason'> & Advance,
+): Promise<void> {
+  return changeBatch(engine, order.batchId, order.actor, async (batchTx) => {
+    await loadBatchSteps(batchTx)
+    requireAccepted(advanceManual(batchTx.draft, order))
+  })
+}
+
+/**
+ * The end of the batch: open init and phase steps and open phases are cancelled at once, whatever their number; untaken jobs are
+ * called back; a rollback or removal that has begun runs to its end. Late results are recorded only.
+ */
+export async function cancelBatch(
+  engine: Engine,
+  { batchId, actor, reason }: Order,
+): Promise<void> {
+  await engine.db.transaction(async (tx) => {
+    const batchTx = await begin(engine, tx, batchId, actor)
+    const { draft } = batchTx
+    if (isBatchEnded(draft.batch.status))
+      requireAccepted(`batch ${batchId} is ${draft.batch.status} already`)
+    // An undo that was held goes on with the time it had left; before its steps are among the facts.
+    if (draft.batch.heldAt !== null) {
+      await postponeWaits(tx, batchId, draft.batch.heldAt, draft.now)
+      draft.changeBatch({ heldAt: null, heldBy: null, heldReason: null })
+    }
+    await withdrawJobs(batchTx, `the batch was cancelled: ${reason}`)
+    for (const phase of draft.phases) {
+      if (!isPhaseEnded(phase.status))
+        draft.transitionPhase(phase, 'cancel', reason, { completedAt: draft.now })
+    }
+    draft.transitionBatch('cancel', reason, { endedAt: draft.now })
+    cancelLoaded(batchTx, reason)
+    await commit(batchTx)
+    await cancelSteps(tx, batchId, draft.now, actor, reason)
+    await recountBatch(tx, batchId)
+  })
+}
+
+/** The steps whose jobs came back are in the draft; the rest of the batch is cancelled by one statement. */
+function cancelLoaded({ draft }: BatchTransaction, reason: string): void {
+  for (const step of draft.steps.values()) {
+    const isDoing = step.kind === 'init' || step.kind === 'phase'
+    if (isDoing && isOpen(step.status)) cancelStep(draft, step, reason)
+  }
+}

@@ -1,0 +1,235 @@
+// What operators and the scheduler decide about members: leaving, coming back, moving, and repairing what failed.
+// Many members are done in chunks, a transaction each; who cannot be helped now is named with the reason, the others go on.
+import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
+import { loadOwners } from '../db/facts.ts'
+import { type Refusal, readmitMember, removeMember } from '../domain/decide/membership.ts'
+import { effectiveSteps } from '../domain/decide/next.ts'
+import {
+  acceptLateResult,
+  markDone,
+  redoMember,
+  retryMember,
+  setVariable,
+  skipStep,
+} from '../domain/decide/repair.ts'
+import type { Member, Step } from '../domain/facts.ts'
+import type { Json } from '../domain/json.ts'
+import { MatoolkitError } from '../errors.ts'
+import { type Order, requireAccepted } from './batch-actions.ts'
+import {
+  type BatchTransaction,
+  changeBatch,
+  type Engine,
+  loadMembersWithSteps,
+  withdrawJobs,
+} from './engine.ts'
+import { ensureSteps } from './expand.ts'
+
+const MEMBERS_PER_CHUNK = 500
+
+export interface MembersOutcome {
+  readonly done: number[]
+  readonly refused: { readonly memberId: number; readonly reason: string }[]
+}
+
+export interface MembersOrder extends Order {
+  readonly memberIds: readonly number[]
+}
+
+type Decide = (batchTx: BatchTransaction, member: Member) => Refusal
+type Refused = MembersOutcome['refused'][number]
+
+/** Brings what all of a chunk need, and says who cannot be helped whatever the decision. */
+type Prepare = (
+  batchTx: BatchTransaction,
+  memberIds: readonly number[],
+) => Promise<readonly Refused[]>
+
+/** Ends the transaction, so that nothing of what was prepared for those who are refused is kept. */
+class SomeRefused extends Error {
+  readonly refused: readonly Refused[]
+
+  constructor(refused: readonly Refused[]) {
+    super('some members were refused')
+    this.refused = refused
+  }
+}
+
+/** Runs a decision for each member, in chunks. */
+async function eachMember(
+  engine: Engine,
+  order: MembersOrder,
+  prepare: Prepare,
+  decide: Decide,
+): Promise<MembersOutcome> {
+  const outcome: MembersOutcome = { done: [], refused: [] }
+  const memberIds = [...new Set(order.memberIds)]
+  for (let start = 0; start < memberIds.length; start += MEMBERS_PER_CHUNK) {
+    let chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
+    // Members do not depend on each other, so the second round is the last: it has only those whom nothing refuses.
+    while (chunk.length > 0) {
+      const refused = await helpAll(engine, order, chunk, prepare, decide)
+      if (refused.length === 0) outcome.done.push(...chunk)
+      outcome.refused.push(...refused)
+      const left = new Set(refused.map(({ memberId }) => memberId))
+      chunk = refused.length === 0 ? [] : chunk.filter((id) => !left.has(id))
+    }
+  }
+  return outcome
+}
+
+/** All of them in one transaction, or none: then those who stood in the way are returned. */
+async function helpAll(
+  engine: Engine,
+  { batchId, actor }: MembersOrder,
+  memberIds: readonly number[],
+  prepare: Prepare,
+  decide: Decide,
+): Promise<readonly Refused[]> {
+  try {
+    await changeBatch(engine, batchId, actor, async (batchTx) => {
+      await requireMembers(batchTx, memberIds)
+      const unfit = await prepare(batchTx, memberIds)
+      if (unfit.length > 0) throw new SomeRefused(unfit)
+      const refused = memberIds.flatMap((memberId) => {
+        const reason = decide(batchTx, batchTx.draft.member(memberId))
+        return reason === null ? [] : [{ memberId, reason }]
+      })
+      if (refused.length > 0) throw new SomeRefused(refused)
+    })
+    return []
+  } catch (error) {
+    if (error instanceof SomeRefused) return error.refused
+    throw error
+  }
+}
+
+/** All of them, or MEMBER_NOT_FOUND. */
+export async function requireMembers(
+  { tx, draft }: BatchTransaction,
+  memberIds: readonly number[],
+): Promise<void> {
+  const memberId = await findMissingMember(tx, draft.batch.id, memberIds)
+  if (memberId !== null)
+    throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId: draft.batch.id, memberId })
+}
+
+/** They leave the batch. `by` is `source` when the data source dropped them. */
+export function removeMembers(
+  engine: Engine,
+  order: MembersOrder & { by?: string },
+): Promise<MembersOutcome> {
+  const by = order.by ?? order.actor
+  return eachMember(
+    engine,
+    order,
+    async (batchTx, ids) => {
+      await loadMembersWithSteps(batchTx, ids)
+      await withdrawJobs(batchTx, 'the member left', ids)
+      return []
+    },
+    ({ draft }, member) => removeMember(draft, member, by, order.reason),
+  )
+}
+
+/** All steps that the members should have by now, unless they are in another batch: nobody is active in two at once. */
+const withAllSteps: Prepare = async (batchTx, ids) => {
+  const { tx, draft } = batchTx
+  await lockMembership(tx, draft.batch.runbookName)
+  const elsewhere = await findMembersElsewhere(tx, draft.batch.id, ids)
+  if (elsewhere.length === 0) await ensureSteps(batchTx, ids)
+  return elsewhere.map(({ memberId, batchId }) => ({
+    memberId,
+    reason: `member ${memberId} is active in batch ${batchId}`,
+  }))
+}
+
+/** Back again: by the data source, or by a person. */
+export function readmitMembers(
+  engine: Engine,
+  order: MembersOrder & { event: 'rejoin' | 'readd' },
+): Promise<MembersOutcome> {
+  return eachMember(engine, order, withAllSteps, ({ draft }, member) =>
+    readmitMember(draft, member, order.event, order.reason),
+  )
+}
+
+export function retryMembers(
+  engine: Engine,
+  order: MembersOrder & { fromStepName?: string },
+): Promise<MembersOutcome> {
+  return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
+    if (order.fromStepName === undefined) return retryMember(draft, member, order.reason)
+    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
+    if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
+    return retryMember(draft, member, order.reason, from.id)
+  })
+}
+
+export function redoMembers(
+  engine: Engine,
+  order: MembersOrder & { fromStepName: string },
+): Promise<MembersOutcome> {
+  return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
+    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
+    if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
+    return redoMember(draft, member, from.id, order.reason)
+  })
+}
+
+const stepNamed = (steps: readonly Step[], name: string): Step | undefined =>
+  steps.find((step) => step.definition.stepName.toLowerCase() === name.toLowerCase())
+
+export function setMemberVariable(
+  engine: Engine,
+  order: MembersOrder & { name: string; value: Json },
+): Promise<MembersOutcome> {
+  return eachMember(
+    engine,
+    order,
+    async (batchTx, ids) => {
+      await loadMembersWithSteps(batchTx, ids)
+      return []
+    },
+    ({ draft }, member) => {
+      setVariable(draft, member, order.name, order.value, order.reason)
+      return null
+    },
+  )
+}
+
+export interface StepOrder {
+  readonly stepId: number
+  readonly actor: string
+  readonly reason: string
+}
+
+async function onStep(
+  engine: Engine,
+  order: StepOrder,
+  decide: (batchTx: BatchTransaction, step: Step) => Refusal,
+): Promise<void> {
+  const [owner] = await loadOwners(engine.db, [order.stepId])
+  if (!owner) throw new MatoolkitError('STEP_NOT_FOUND', { stepId: order.stepId })
+  const { batchId, memberId } = owner
+  if (memberId === null)
+    requireAccepted(`step ${order.stepId} belongs to the batch, not to a member`)
+  await changeBatch(engine, batchId, order.actor, async (batchTx) => {
+    // Whoever failed here may be active elsewhere by now, and what is settled by hand brings members back.
+    const [unfit] = await withAllSteps(batchTx, [memberId!])
+    requireAccepted(unfit?.reason ?? null)
+    requireAccepted(decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
+  })
+}
+
+export const skip = (engine: Engine, order: StepOrder): Promise<void> =>
+  onStep(engine, order, ({ draft }, step) => skipStep(draft, step, order.reason))
+
+export const markStepDone = (
+  engine: Engine,
+  order: StepOrder & { outputs?: Readonly<Record<string, Json>> },
+): Promise<void> =>
+  onStep(engine, order, ({ draft }, step) => markDone(draft, step, order.reason, order.outputs))
+
+export const acceptLate = (engine: Engine, order: StepOrder): Promise<void> =>
+  onStep(engine, order, ({ draft }, step) => acceptLateResult(draft, step, order.reason))

@@ -1,0 +1,144 @@
+// What ticks left for a person, over HTTP: removals, moves and latecomers decided once and as they were seen; ticks and issues.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import {
+  batchesOf,
+  type Programme,
+  range,
+  row,
+  startProgramme,
+  wave,
+} from '../../scenarios/programme.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+
+interface Page {
+  held: { id: number; kind: string; memberKey: string }[]
+  undecided: { removal: number; move: number; join: number }
+  next: string | null
+}
+
+const reason = 'because'
+
+export function heldContract(): void {
+  describe('what ticks left for a person', () => {
+    let api: ApiUnderTest
+    let world: Programme
+    before(async () => {
+      api = await openApiUnderTest()
+      world = await startProgramme(api.world)
+      await world.tick([...wave(40, ...range(1, 10)), row(90, 'no time')])
+    })
+    after(() => api.close())
+    const list = (query = '') => api.call<Page>('GET', `/api/held${query}`)
+    const idsOf = async (kind: string) =>
+      (await list(`?kind=${kind}`)).body.held.map(({ id }) => id)
+    const decide = (verb: string, reviewIds: readonly number[], more = {}) =>
+      api.call('POST', `/api/held/${verb}`, { body: { reviewIds, reason, ...more } })
+
+    it('removals are listed in pages, tried, confirmed or dismissed', async () => {
+      await world.tick(wave(40, ...range(6, 10)))
+      await world.tick()
+      const first = await list('?limit=2&runbook=wave&batchId=1')
+      assert.deepEqual([first.body.held.length, first.body.undecided.removal], [2, 5])
+      const rest = await list(`?limit=10&cursor=${first.body.next}`)
+      assert.equal(rest.body.held.length, 3)
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/held?cursor=x')
+      const [one, two, ...others] = await idsOf('removal')
+      const dry = await decide('confirm-removals', [one!, two!], { dryRun: true })
+      assert.deepEqual([dry.body.isDryRun, dry.body.doneCount], [true, 2])
+      assert.equal((await list()).body.undecided.removal, 5)
+      assert.equal((await decide('confirm-removals', [one!, two!])).body.doneCount, 2)
+      assert.equal((await decide('dismiss', others)).body.doneCount, 3)
+      assert.equal((await list()).body.undecided.removal, 0)
+      assert.equal((await list('?withDismissed=true')).body.held.length, 3)
+    })
+
+    it('moves are decided all at once', async () => {
+      await world.tick(wave(64, ...range(1, 10)))
+      const moves = await idsOf('move')
+      assert.ok(moves.length > 3)
+      await api.refused(409, 'REFUSED', 'POST', '/api/held/dismiss', {
+        body: { reviewIds: moves, reason },
+      })
+      const kept = await decide('decide-moves', moves, { choice: 'reschedule' })
+      assert.equal(kept.body.doneCount, moves.length, kept.text)
+    })
+
+    it('latecomers are admitted', async () => {
+      await world.tickUntil(66, 6)
+      await world.tick(wave(64, ...range(1, 12)))
+      const late = await idsOf('join')
+      assert.ok(late.length >= 2)
+      await world.publish(`
+name: wave
+data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_time_column: When, time_zone: UTC }
+phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, function: switch }] }]
+`)
+      await world.batch('wave', [{ key: 'user12@contoso.example', data: {} }], { manual: true })
+      await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/held/admit', {
+        body: { reviewIds: late.slice(-1), reason },
+      })
+      assert.equal((await decide('admit', late.slice(0, 1))).body.doneCount, 1)
+      assert.match((await batchesOf(world)).join(), /user11/)
+    })
+
+    it('is decided only as it was seen', async () => {
+      const [join] = await idsOf('join')
+      for (const verb of ['confirm-removals', 'dismiss', 'admit', 'decide-moves']) {
+        const path = `/api/held/${verb}`
+        const body = { reason, ...(verb === 'decide-moves' && { choice: 'keep' }) }
+        await api.refused(409, 'HELD_CHANGED', 'POST', path, {
+          body: { ...body, reviewIds: [999] },
+        })
+        await api.refused(400, 'REQUEST_INVALID', 'POST', path, {
+          body: { ...body, reviewIds: [] },
+        })
+      }
+      for (const verb of ['confirm-removals', 'decide-moves']) {
+        const body = {
+          reviewIds: [join],
+          reason,
+          ...(verb === 'decide-moves' && { choice: 'keep' }),
+        }
+        await api.refused(409, 'REFUSED', 'POST', `/api/held/${verb}`, { body })
+      }
+    })
+
+    it('ticks and what they could not use are listed in pages', async () => {
+      interface Ticks {
+        ticks: { id: number; outcome: string }[]
+        issues: { kind: string; memberKey: string | null; reason: string }[]
+        next: string | null
+      }
+      const path = '/api/runbooks/WAVE'
+      const first = await api.call<Ticks>('GET', `${path}/ticks?limit=1`)
+      const second = await api.call<Ticks>('GET', `${path}/ticks?limit=1&cursor=${first.body.next}`)
+      assert.ok(second.body.ticks[0]!.id < first.body.ticks[0]!.id)
+      await world.tick([...wave(64, ...range(1, 12)), row(90, 'no time'), row(91, '')])
+      const issues = await api.call<Ticks>('GET', `${path}/issues?limit=1`)
+      assert.equal(issues.body.issues.length, 1)
+      assert.notEqual(issues.body.next, null)
+      for (const part of ['ticks', 'issues']) {
+        await api.refused(404, 'RUNBOOK_NOT_FOUND', 'GET', `/api/runbooks/none/${part}`)
+        await api.refused(400, 'CURSOR_INVALID', 'GET', `${path}/${part}?cursor=x`)
+      }
+    })
+  })
+
+  it('an admission is refused when its batch takes nobody any more', async () => {
+    const api = await openApiUnderTest()
+    try {
+      const world = await startProgramme(api.world)
+      await world.tick(wave(1, 1))
+      await world.tickUntil(3)
+      await world.tick(wave(1, 1, 2))
+      await world.db.query(`update batches set status = 'cancelled'`)
+      const { body } = await api.call<Page>('GET', '/api/held?kind=join')
+      await api.refused(409, 'REFUSED', 'POST', '/api/held/admit', {
+        body: { reviewIds: [body.held[0]!.id], reason },
+      })
+    } finally {
+      await api.close()
+    }
+  })
+}

@@ -1,0 +1,75 @@
+// The demonstration from end to end, as `npm start` runs it, in a process of its own and in its fast setting.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+
+const root = join(import.meta.dirname, '../../..')
+
+interface Ran {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs `matoolkit demo`, and interrupts it as soon as it has said `until`. */
+function runDemo(args: readonly string[], until?: RegExp): Promise<Ran> {
+  const child = spawn(process.execPath, ['src/main.ts', 'demo', ...args], { cwd: root })
+  const { promise, resolve } = Promise.withResolvers<Ran>()
+  let [out, err] = ['', '']
+  let isInterrupted = false
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    if (isInterrupted || !until?.test(out)) return
+    isInterrupted = true
+    // Twice, as it comes when npm has started it.
+    child.kill('SIGINT')
+    child.kill('SIGINT')
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  child.on('close', (code) => resolve({ code, out, err }))
+  return promise
+}
+
+describe('the demonstration', () => {
+  it('ends as it should: everybody accounted for, every feature seen', async () => {
+    const { code, out, err } = await runDemo(['--fast'])
+    assert.equal(code, 0, `${out}\n${err}`)
+    assert.equal(err, '')
+    const [, shown] = /```\n(Completed: [\s\S]*?)```/.exec(
+      readFileSync(`${root}/README.md`, 'utf8'),
+    )!
+    assert.match(shown!, /9 of 201 members failed[\s\S]*191 through, 9 failed, 1 removed\n$/)
+    assert.ok(out.includes(shown!), `README.md shows another end than this:\n${out.slice(-2_000)}`)
+    assert.match(out, /^rollbacks +9, all steps succeeded in 9$/m)
+    assert.match(out, /^jobs sent +5,\d{3}, of them \d{3} polls$/m)
+    for (const seen of [
+      /▶ phase pre-stage starts: due at 2030-02-15T20:00:00.000Z/,
+      /↻ ada\.claas: create-account: retry 4 of 4 in \d+ s: .* not made here/,
+      /✗ ada\.claas: create-account failed: "ada\.claas@contoso\.onmicrosoft\.com" belongs to an account/,
+      /✗ finn\.berg: check-scope timed out: not complete after 86400 s of polling/,
+      /✗ ada\.dorn: wait-until-copied failed: .*TargetUserMissingX500/,
+      /↩ ada\.dorn: wait-until-copied rolled back/,
+      /\+ 1 member was added/,
+      /− ben\.adler: left: no longer in the member list/,
+      /− ben\.adler: free-licence done/,
+      /cutover: \d+ passed/,
+      /^requests +1\d,\d{3} to the tenants; of them$/m,
+      /^ +\d+ refused as too many$/m,
+      /^ +\d answers lost on the way back$/m,
+    ]) {
+      assert.match(out, seen)
+    }
+    assert.ok(!out.includes('\u001b'), 'no colours and no cursor movements without a terminal')
+  })
+
+  it('ends at once and cleanly when it is interrupted', async () => {
+    const { code, out, err } = await runDemo(['--fast'], /phase pre-stage starts/)
+    assert.deepEqual([code, err], [1, ''])
+    assert.match(out, /\nStopped: 0 of 4 phases completed, [\d,]+ jobs? sent,\n/)
+    assert.ok(out.endsWith('nothing is left behind.\n'), out)
+  })
+})

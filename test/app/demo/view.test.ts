@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type DemoFrame, frameLines, statusLine } from '../../../src/app/demo/view.ts'
+import {
+  barOf,
+  countsOf,
+  newsLine,
+  newsOf,
+  offsetName,
+  sayDuration,
+  sayOffset,
+  sayTime,
+  stateText,
+} from '../../../src/cli/terminal/progress-text.ts'
+import {
+  EMPTY_TALLY,
+  type ProgressEvent,
+  secondsLeft,
+  tallyEvents,
+} from '../../../src/domain/progress.ts'
+import { at, phase, progress, T0 } from './phases.ts'
+
+const plain = (_style: string, text: string) => text
+const marked = (style: string, text: string) => (text === '' ? '' : `<${style}>${text}</${style}>`)
+
+const running = phase({
+  status: 'dispatched',
+  members: { total: 200, passed: 100, failed: 4 },
+  steps: { pending: 50, dispatched: 20, polling: 26, succeeded: 300, rolled_back: 4 },
+})
+
+describe('words of the demonstration', () => {
+  const DURATIONS: [ms: number, said: string][] = [
+    [0, '0s'],
+    [59_400, '59s'],
+    [90_000, '2m'],
+    [60 * 60_000, '1h'],
+    [61 * 60_000, '1h 1m'],
+    [26 * 3_600_000, '1d 2h'],
+    [24 * 3_600_000 + 60_000, '1d'],
+    [-5, '0s'],
+  ]
+  for (const [ms, said] of DURATIONS) {
+    it(`${ms} ms is ${said}`, () => assert.equal(sayDuration(ms), said))
+  }
+
+  const OFFSETS: [minutes: number, said: string][] = [
+    [7_200, 'T-5d'],
+    [0, 'T-0'],
+    [-1_440, 'T+1d'],
+    [-90, 'T+1h30m'],
+  ]
+  for (const [minutes, said] of OFFSETS) {
+    it(`an offset of ${minutes} minutes is ${said}`, () => assert.equal(offsetName(minutes), said))
+  }
+
+  it('says the time, and how far from the cut-over it is', () => {
+    assert.equal(sayTime(T0), 'Fri 01 Mar 2030 20:00')
+    assert.equal(sayOffset(T0, at(0)), 'T-0')
+    assert.equal(sayOffset(T0, at(-119)), 'T-1h 59m')
+    assert.equal(sayOffset(T0, at(14)), 'T+14m')
+    assert.equal(sayOffset(null, at(14)), '')
+  })
+})
+
+describe('a phase', () => {
+  const PHASES: [what: string, of: Parameters<typeof phase>[0], state: string, counts: string][] = [
+    ['that waits', { dueAt: at(90) }, 'in 1h 20m', 'waits for its time'],
+    ['of a manual batch', { dueAt: null }, 'not started', 'waits for its time'],
+    ['just started', { status: 'dispatched' }, 'running', 'no members yet'],
+    [
+      'at its beginning',
+      { status: 'dispatched', members: { total: 9 }, steps: { pending: 9 } },
+      'running',
+      '9 open · 0 of 9 steps',
+    ],
+    [
+      'at its end',
+      {
+        status: 'dispatched',
+        members: { total: 100, passed: 98 },
+        steps: { succeeded: 98, polling: 2 },
+      },
+      '2 to go',
+      '98 passed · 2 open · 98 of 100 steps',
+    ],
+    [
+      'that is over',
+      {
+        status: 'completed',
+        members: { total: 9, passed: 5, failed: 2, stopped: 1, removed: 1 },
+        steps: { succeeded: 9 },
+      },
+      'completed',
+      '5 passed · 2 failed · 1 stopped · 1 removed',
+    ],
+  ]
+  for (const [what, of, state, counts] of PHASES) {
+    it(`${what}: ${state}`, () => {
+      assert.deepEqual([stateText(phase(of), at(10)), countsOf(phase(of))], [state, counts])
+    })
+  }
+
+  it('is estimated by the steps that have ended, and not when few have or few are left', () => {
+    assert.equal(stateText(running, at(10)), '~3m left')
+    assert.equal(secondsLeft(running, at(10)), (600 / 304) * 96)
+    const few = { succeeded: 4, pending: 96 }
+    assert.equal(secondsLeft(phase({ status: 'dispatched', steps: few }), at(10)), null)
+    const last = { succeeded: 96, pending: 4 }
+    assert.equal(secondsLeft(phase({ status: 'dispatched', steps: last }), at(10)), null)
+  })
+
+  const BARS: [what: string, of: Parameters<typeof phase>[0], bar: string][] = [
+    ['nothing', {}, '<dim>░░░░░░░░░░</dim>'],
+    [
+      'everybody through',
+      { members: { total: 7, passed: 7 }, steps: { succeeded: 7 } },
+      '<green>██████████</green>',
+    ],
+    [
+      'one of a thousand failed',
+      { members: { total: 1_000, passed: 999, failed: 1 }, steps: { succeeded: 999, failed: 1 } },
+      '<green>█████████</green><red>▓</red>',
+    ],
+    [
+      'half way with the first of two steps, nobody through',
+      { members: { total: 10 }, steps: { succeeded: 10, pending: 10 } },
+      '<green>▒▒▒▒▒</green><dim>░░░░░</dim>',
+    ],
+    [
+      'some through, one failed, the others at it',
+      { members: { total: 10, passed: 3, failed: 1 }, steps: { succeeded: 10, pending: 10 } },
+      '<green>███</green><red>▓</red><green>▒</green><dim>░░░░░</dim>',
+    ],
+  ]
+  for (const [what, of, bar] of BARS) {
+    it(`bar: ${what}`, () => assert.equal(barOf(phase(of), 10, marked), bar))
+  }
+})
+
+const sight = (news = 20): DemoFrame => ({
+  progress: progress([
+    phase({ name: 'prepare', offsetMinutes: 7_200, status: 'completed' }),
+    running,
+    phase({ name: 'a-very-long-name-of-a-phase', offsetMinutes: -1_440, dueAt: at(1_440) }),
+  ]),
+  tally: { jobs: 1_234, retries: 1, polls: 7, rollbacksBegun: 4, rolledBack: 3 },
+  now: at(14),
+  news: Array.from({ length: news }, (_, index) => ({
+    at: at(index),
+    mark: '✗',
+    style: 'red' as const,
+    text: `user${index}: switch-address failed: ${'a long reason '.repeat(12)}`,
+  })),
+  clockFactor: 60,
+  isSkipping: false,
+})
+
+describe('the picture', () => {
+  it('shows head, phases, totals and the newest news', () => {
+    const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
+    assert.deepEqual(lines.slice(0, 8), [
+      'full-migration · 200 members                        Fri 01 Mar 2030 20:14  T+14m',
+      '1m there is 1s here',
+      '',
+      'prepare     T-5d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  completed',
+      '                   no members yet',
+      'cutover     T-0    ████████████████████▓▒▒▒▒▒▒▒▒▒▒░░░░░░░░░░  ~4m left',
+      '                   100 passed · 4 failed · 96 open · 304 of 400 steps',
+      'a-very-lon… T+1d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  in 23h 46m',
+    ])
+    assert.equal(lines[10], '1,234 jobs · 1 retry · 7 polls · 4 rollbacks (3 done)')
+    assert.match(lines[12]!, /^20:00 ✗ user0: switch-address failed: a long reason .*…$/)
+  })
+
+  it('says when the clock runs ahead', () => {
+    const lines = frameLines({ ...sight(), isSkipping: true }, { width: 80, height: 24 }, plain)
+    assert.equal(lines[1], 'nothing to do right now: the clock runs ahead')
+  })
+
+  for (const [width, height] of [
+    [60, 24],
+    [80, 24],
+    [120, 50],
+    [300, 50],
+    [80, 15],
+    [80, 5],
+  ] as const) {
+    it(`fits ${width} columns and ${height} rows`, () => {
+      const lines = frameLines(sight(), { width, height }, plain)
+      assert.ok(Math.max(...lines.map((line) => line.length)) < width)
+      if (height > 12) assert.ok(lines.length < height, String(lines.length))
+    })
+  }
+
+  it('is one line without a terminal', () => {
+    assert.equal(
+      statusLine(sight()),
+      'Fri 01 Mar 2030 20:14 T+14m  cutover: 100 passed · 4 failed · 96 open · 304 of 400 steps, ~4m left | 1,234 jobs · 1 retry · 7 polls · 4 rollbacks (3 done)',
+    )
+  })
+})
+
+const happening = (of: Partial<ProgressEvent>): ProgressEvent => ({
+  id: 1,
+  at: T0,
+  thing: 'step',
+  event: 'fail',
+  because: 'no licence left (Obstacle)',
+  memberKey: 'ada.adler@contoso.example',
+  phaseName: null,
+  stepName: 'switch-address',
+  stepKind: 'phase',
+  ...of,
+})
+
+describe('news', () => {
+  const nobody = { memberKey: null, stepName: null, stepKind: null }
+  const NEWS: [of: Partial<ProgressEvent>, line: string | null][] = [
+    [{}, '20:00 ✗ ada.adler: switch-address failed: no licence left (Obstacle)'],
+    [
+      { event: 'retry', because: 'retry 1 of 2 in 30 s: busy' },
+      '20:00 ↻ ada.adler: switch-address: retry 1 of 2 in 30 s: busy',
+    ],
+    [
+      { event: 'undone', because: 'every step of its rollback succeeded' },
+      '20:00 ↩ ada.adler: switch-address rolled back: every step of its rollback succeeded',
+    ],
+    [
+      { ...nobody, thing: 'phase', event: 'start', phaseName: 'cutover', because: 'due' },
+      '20:00 ▶ phase cutover starts: due',
+    ],
+    [
+      { ...nobody, thing: 'batch', event: 'members_added', because: '1 member was added' },
+      '20:00 + 1 member was added',
+    ],
+    [
+      { thing: 'member', event: 'remove', stepName: null, because: 'not in the list' },
+      '20:00 − ada.adler: left: not in the list',
+    ],
+    [
+      { event: 'succeed', stepKind: 'removal', stepName: 'clean-up', because: 'it worked' },
+      '20:00 − ada.adler: clean-up done: it worked',
+    ],
+    [{ event: 'succeed' }, null],
+    [{ event: 'dispatch' }, null],
+    [{ because: 'bad\u001b[2J' }, '20:00 ✗ ada.adler: switch-address failed: bad\\u001b[2J'],
+  ]
+  for (const [of, line] of NEWS) {
+    it(line ?? `nothing of ${of.event}`, () => {
+      const item = newsOf(happening(of))
+      assert.equal(item && newsLine(item, 100, plain), line)
+    })
+  }
+
+  it('adds up jobs, retries, polls and rollbacks of steps only', () => {
+    const events = ['dispatch', 'repoll', 'repoll', 'retry', 'rollback_begun', 'undone', 'succeed']
+    const all = events.map((event) => happening({ event }))
+    const tally = tallyEvents(EMPTY_TALLY, [...all, happening({ thing: 'member', event: 'retry' })])
+    assert.deepEqual(tally, { jobs: 3, retries: 1, polls: 2, rollbacksBegun: 1, rolledBack: 1 })
+    assert.equal(tallyEvents(tally, all).jobs, 6)
+  })
+})

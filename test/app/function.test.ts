@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { addFunction } from '../../src/app/commands/function.ts'
+import { run } from '../../src/cli/program.ts'
+import { WIDE } from '../cli/against-api.ts'
+import { recordingIo } from '../cli/recording-io.ts'
+
+const folder = join(import.meta.dirname, '../../examples/custom-functions')
+
+async function say(...args: string[]) {
+  const io = recordingIo({ width: WIDE })
+  const code = await run(['function', ...args], io, [addFunction])
+  return { code, out: io.outText(), err: io.errText() }
+}
+
+describe('matoolkit function', () => {
+  it('lists the functions, and those of a folder', async () => {
+    const { code, out } = await say('list')
+    assert.equal(code, 0)
+    assert.match(out, /^FUNCTION +WHAT IT DOES\nNew-EntraUser +Creates/)
+    assert.doesNotMatch(out, /Set-BadgeNumber/)
+    assert.match((await say('list', '--folder', folder)).out, /^Set-BadgeNumber +Writes/m)
+  })
+
+  it('says which modules of a folder cannot be used, and fails', async () => {
+    const { code, out, err } = await say('list', '--folder', join(folder, 'none'))
+    assert.equal(code, 1)
+    assert.match(err, /cannot be read/)
+    assert.match(out, /New-EntraUser/)
+  })
+
+  it('shows one function, whatever the case', async () => {
+    const { out } = await say('show', 'SET-badgenumber', '--folder', folder)
+    assert.equal(
+      out,
+      `Set-BadgeNumber  Writes the number of a badge into extensionAttribute7 of a user.
+
+PARAMETER  TYPE          DEFAULT   ABOUT
+UserId     text          required  The object id or the user principal name.
+Number     whole number  required
+
+RESULT  true or false
+
+NEEDS  Microsoft Graph: User.ReadWrite.All
+TWICE  does no more than once
+UNDO   Set-BadgeNumber with the number from before.
+`,
+    )
+  })
+
+  it('gives JSON with the schemas', async () => {
+    const { out } = await say('show', 'Test-BadgePrinted', '--folder', folder, '--output', 'json')
+    const shown = JSON.parse(out) as Record<string, unknown>
+    assert.deepEqual(Object.keys(shown), [
+      ...['name', 'description', 'parameters', 'result', 'permissions', 'isIdempotent', 'undo'],
+    ])
+    assert.equal(
+      (JSON.parse((await say('list', '--output', 'json')).out) as unknown[]).length > 20,
+      true,
+    )
+  })
+
+  it('guesses at a name that is not there', async () => {
+    const { code, err } = await say('show', 'New-EntrUser')
+    assert.equal(code, 5)
+    assert.match(err, /There is no function "New-EntrUser"\. Did you mean "New-EntraUser"\?/)
+  })
+})

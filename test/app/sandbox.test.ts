@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import {
+  addSandbox,
+  type SandboxFlags,
+  startSandbox,
+  workerSettings,
+} from '../../src/app/commands/sandbox.ts'
+import { run } from '../../src/cli/program.ts'
+import { readConfig } from '../../src/config.ts'
+import { EXIT } from '../../src/errors.ts'
+import { recordingIo } from '../cli/recording-io.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-sandbox-'))
+after(() => rmSync(folder, { recursive: true }))
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const start = (flags: Partial<SandboxFlags> = {}) => {
+  const io = recordingIo()
+  return startSandbox({ port: 0, host: '127.0.0.1', ...flags }, io).then((sandbox) => ({
+    sandbox,
+    io,
+  }))
+}
+
+describe('matoolkit sandbox', () => {
+  it('says where it is and what to sign in with', async () => {
+    const { sandbox, io } = await start()
+    await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
+    const [source] = sandbox.state().tenants
+    assert.match(io.outText(), new RegExp(sandbox.url))
+    assert.match(
+      io.outText(),
+      new RegExp(`contoso\\.example +${source!.id} +\\S+ +sandbox-secret +3 +1`),
+    )
+    assert.equal((await fetch(`${sandbox.url}/_sandbox/state`)).status, 200)
+  })
+
+  it('shows settings that a worker understands', async () => {
+    const { sandbox, io } = await start()
+    await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
+    const settings = workerSettings(sandbox)
+    assert.ok('config' in readConfig(settings))
+    for (const [name, value] of Object.entries(settings))
+      assert.ok(io.outText().includes(`  ${name}=${value}\n`))
+  })
+
+  it('is filled from CSV or JSON, and goes wrong by rates or a file', async () => {
+    const csv = file('people.csv', 'UserPrincipalName\nada@tailspin.example\n')
+    const json = file('state.json', '{ "tenants": [{ "domains": ["tailspin.example"] }] }')
+    const faults = file('faults.json', '{ "script": [{ "on": "*", "fault": "slow" }] }')
+    for (const flags of [
+      { seed: csv, faults: 'throttle=0.5' },
+      { seed: json, faults },
+    ]) {
+      const { sandbox } = await start(flags)
+      await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
+      assert.equal(sandbox.state().tenants[0]!.domains[0], 'tailspin.example')
+      const set = (await (await fetch(`${sandbox.url}/_sandbox/faults`)).json()) as {
+        script: unknown[]
+        rates: object
+      }
+      assert.ok(set.script.length > 0 || Object.keys(set.rates).length > 0)
+    }
+  })
+
+  const WRONG: readonly [name: string, flags: () => Partial<SandboxFlags>, code: string][] = [
+    ['a file that is not there', () => ({ seed: 'gone.json' }), 'FILE_UNREADABLE'],
+    [
+      'a seed that does not fit',
+      () => ({ seed: file('wrong.json', '{}') }),
+      'SANDBOX_SEED_INVALID',
+    ],
+    ['a seed that is no JSON', () => ({ seed: file('no.json', '{') }), 'SANDBOX_SEED_INVALID'],
+    ['rates that do not fit', () => ({ faults: 'hail=1' }), 'SANDBOX_FAULTS_INVALID'],
+    [
+      'faults that do not fit',
+      () => ({ faults: file('bad.json', '{ "script": 1 }') }),
+      'SANDBOX_FAULTS_INVALID',
+    ],
+    [
+      'faults that are no JSON',
+      () => ({ faults: file('none.json', '{') }),
+      'SANDBOX_FAULTS_INVALID',
+    ],
+  ]
+  for (const [name, flags, code] of WRONG) {
+    it(`refuses ${name}`, async () => {
+      await assert.rejects(start(flags()), { code })
+    })
+  }
+
+  it('refuses a port that is taken', async () => {
+    const { sandbox } = await start()
+    await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
+    await assert.rejects(start({ port: Number(new URL(sandbox.url).port) }), {
+      code: 'PORT_UNUSABLE',
+    })
+  })
+
+  it('refuses a port that is none', async () => {
+    const io = recordingIo()
+    assert.equal(await run(['sandbox', '--port', 'x'], io, [addSandbox]), EXIT.usage)
+    assert.match(io.errText(), /from 0 to 65535/)
+  })
+})

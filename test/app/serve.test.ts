@@ -1,0 +1,181 @@
+// The roles in processes of their own: they start, say where they are, and stop in good order when the platform asks.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { type OutgoingMessage, WORKER_RESULTS } from '../../src/bus/bus.ts'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
+import { realClock } from '../../src/clock.ts'
+import { readMessage } from '../../src/domain/messages.ts'
+import { EXIT } from '../../src/errors.ts'
+import { plain } from '../api/contract/fixtures.ts'
+import { start } from '../cli/processes.ts'
+import { openEmptyPostgres, openTestPostgres } from '../databases.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-serve-'))
+after(() => rmSync(folder, { recursive: true }))
+
+interface Ready {
+  readonly isReady: boolean
+  readonly checks: readonly { readonly name: string }[]
+}
+
+describe('matoolkit serve', () => {
+  it('brings the schema up, is ready, and stops on SIGTERM', async () => {
+    const test = await openEmptyPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    const served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
+      DATABASE_URL: test.url!,
+      MATOOLKIT_API_PORT: '0',
+      MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
+      MATOOLKIT_SOURCE_FOLDER: folder,
+    })
+    const [, url] = await served.saying(/"url":"(http:[^"]+)"/)
+    const ready = (await (await fetch(`${url}/api/ready`)).json()) as Ready
+    assert.equal(ready.isReady, true)
+    assert.deepEqual(
+      ready.checks.map(({ name }) => name),
+      ['server', 'database', 'schema', 'bus', 'clock'],
+    )
+    await previews(url!, join(folder, 'api-token'))
+    served.kill('SIGTERM')
+    const { code, out, err } = await served.ended
+    assert.deepEqual([code, err], [EXIT.ok, ''])
+    assert.match(out, /"why":"SIGTERM"[\s\S]*"msg":"Stopped\."/)
+  })
+
+  it('as a worker ends its job and sends the answer before it stops', async () => {
+    const test = await openTestPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
+    await bus.publish([JOB])
+    writeFileSync(join(folder, 'wait.ts'), WAIT_FOR_STOP)
+    const worker = start(['serve', '--roles', 'worker'], {
+      DATABASE_URL: test.url!,
+      MATOOLKIT_WORKER_ID: 'w1',
+      MATOOLKIT_HEALTH_PORT: '0',
+      MATOOLKIT_FUNCTIONS_FOLDER: folder,
+      MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
+    })
+    await worker.saying(/the job is running/)
+    worker.kill('SIGTERM')
+    const { code, out } = await worker.ended
+    assert.equal(code, EXIT.ok, out)
+    // The worker has announced itself on the same topic.
+    const answer = (await bus.receive(WORKER_RESULTS, 10)).find(
+      ({ type }) => type !== 'worker-hello',
+    )
+    const read = readMessage('worker-result', answer!.body)
+    assert.ok(read.ok, answer!.body)
+    assert.deepEqual([read.message.status, read.message.result], ['Success', true])
+    await bus.close()
+  })
+
+  it('refuses roles that there are not, and to be reached by others without a sign-in', async () => {
+    const roles = await start(['serve', '--roles', 'api,wroker']).ended
+    assert.equal(roles.code, EXIT.usage)
+    assert.match(roles.err, /--roles is "api,wroker", but must be a list of/)
+    const test = await openTestPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    const env = { DATABASE_URL: test.url!, MATOOLKIT_API_HOST: '0.0.0.0' }
+    const exposed = await start(['serve', '--roles', 'api'], env).ended
+    assert.match(exposed.err, /\(API_EXPOSED\)/)
+    assert.equal(exposed.code, EXIT.usage)
+  })
+})
+
+describe('matoolkit up', () => {
+  it('runs everything in the current folder, leaves a note of where, and finds its data again', async () => {
+    const cwd = mkdtempSync(join(folder, 'up-'))
+    const env = { MATOOLKIT_API_PORT: '0', MATOOLKIT_HOME: join(cwd, 'home') }
+    for (const _ of ['first', 'second']) {
+      const up = start(['up', '--sandbox'], env, cwd)
+      const [, url] = await up.saying(/matoolkit is up: (\S+)/)
+      const note = JSON.parse(readFileSync(join(cwd, 'home/local.json'), 'utf8')) as LocalNote
+      assert.equal(note.url, url)
+      const token = readFileSync(note.tokenFile, 'utf8')
+      const me = await fetch(`${url}/api/me`, { headers: { authorization: `Bearer ${token}` } })
+      assert.equal(me.status, 200)
+      await up.saying(/contoso-worker[\s\S]*ready for jobs/)
+      up.kill('SIGINT')
+      assert.equal((await up.ended).code, EXIT.ok)
+    }
+  })
+})
+
+/** The API asks the scheduler's sources: a runbook is published and its query tried. */
+async function previews(url: string, tokenFile: string): Promise<void> {
+  writeFileSync(join(folder, 'people.csv'), PEOPLE)
+  writeFileSync(join(folder, 'plain.yaml'), plain())
+  const token = readFileSync(tokenFile, 'utf8')
+  const env = { MATOOLKIT_API_URL: url, MATOOLKIT_TOKEN: token, MATOOLKIT_OUTPUT: 'table' }
+  const published = await start(['runbook', 'publish', join(folder, 'plain.yaml')], env).ended
+  assert.equal(published.code, EXIT.ok, published.err)
+  const { code, out, err } = await start(['query', 'preview', 'plain'], env).ended
+  assert.equal(code, EXIT.ok, err)
+  assert.match(out, /^3 rows in \d+\.\d s, 1 with problems\.\n/)
+  assert.match(out, /\nBatches\nSTART +MEMBERS\n2090-03-01 20:00:00Z +2\n/)
+  assert.match(out, /\nProblems\nMEMBER +COLUMN +PROBLEM\ncy@x\.example +When +/)
+  assert.match(out, /\nWhat the next tick would do\nWHAT +HOW MANY\nnew batches +1\n/)
+  const json = await start(['query', 'preview', 'plain', '-o', 'json'], env).ended
+  assert.equal((JSON.parse(json.out) as { rowCount: number }).rowCount, 3)
+  const piped = await start(['query', 'preview', 'plain'], { ...env, MATOOLKIT_OUTPUT: '' }).ended
+  assert.equal((JSON.parse(piped.out) as { rowCount: number }).rowCount, 3)
+  const csv = await start(['query', 'preview', 'plain', '-o', 'csv'], env).ended
+  assert.match(csv.out, /^Upn,When\r\nada@x\.example,/)
+  const yaml = await start(['query', 'preview', 'plain', '-o', 'yaml'], env).ended
+  assert.match(yaml.out, /^rowCount: 3\n/)
+}
+
+const PEOPLE = `Upn,When
+ada@x.example,2090-03-01T20:00:00Z
+bob@x.example,2090-03-01T20:00:00Z
+cy@x.example,soon
+`
+
+interface LocalNote {
+  readonly url: string
+  readonly tokenFile: string
+}
+
+const JOB: OutgoingMessage = {
+  topic: 'worker-jobs',
+  messageId: 'j1',
+  type: 'worker-job',
+  workerId: 'w1',
+  body: {
+    jobId: 'j1',
+    batchId: 7,
+    workerId: 'w1',
+    functionName: 'Wait-Stop',
+    parameters: {},
+    correlationData: {
+      stepExecutionId: 3,
+      isInitStep: false,
+      runbookName: 'contoso',
+      runbookVersion: 2,
+    },
+    notAfter: '2100-01-01T00:00:00Z',
+  },
+}
+
+const WAIT_FOR_STOP = `
+export default ({ defineFunction, z }) => [
+  defineFunction({
+    name: 'Wait-Stop',
+    description: 'Ends when the process is asked to stop.',
+    parameters: z.strictObject({}),
+    result: z.boolean(),
+    permissions: {},
+    isIdempotent: true,
+    undo: null,
+    run: () =>
+      new Promise((resolve) => {
+        process.once('SIGTERM', () => resolve(true))
+        console.log('the job is running')
+      }),
+  }),
+]
+`

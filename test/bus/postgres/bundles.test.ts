@@ -1,0 +1,303 @@
+// Messages that are sent together are one row and stay so for as long as nobody wants a part of them. What happens to parts is told
+// here by the table; that nobody sees a difference is the contract's matter (contract-course.ts).
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import {
+  EXPIRED,
+  ORCHESTRATOR_EVENTS,
+  type OutgoingMessage,
+  workerJobs,
+} from '../../../src/bus/bus.ts'
+import { enqueueRows, type OutboxRow, withdraw } from '../../../src/bus/outbox.ts'
+import { BUNDLE_MAX, BUNDLE_STRIDE, packBundles } from '../../../src/bus/postgres/bundles.ts'
+import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
+import { sweepBus } from '../../../src/bus/postgres/sweep.ts'
+import { migrate, migrationsOnDisk } from '../../../src/db/migrate.ts'
+import { openPostgres } from '../../../src/db/postgres.ts'
+import { DATABASES, openTestPostgres, type TestDatabase } from '../../databases.ts'
+import { DAY, drain, event, idsOf, job, MINUTE, SECOND } from '../under-test.ts'
+
+const START = new Date('2026-03-01T10:00:00.000Z')
+const W1 = workerJobs('w1')
+const jobs = (count: number): OutgoingMessage[] => Array.from({ length: count }, () => job('w1'))
+const idsSent = (sent: readonly OutgoingMessage[]) => sent.map(({ messageId }) => messageId)
+
+function row(message_id: string, body: string, rest: Partial<OutboxRow> = {}): OutboxRow {
+  const envelope = {
+    topic: 'worker-results',
+    subscription: 'orchestrator',
+    worker_id: null,
+  } as const
+  const times = { visible_at: START, expires_at: new Date(+START + DAY) }
+  return { ...envelope, ...times, message_type: 'worker-result', message_id, body, ...rest }
+}
+
+describe('packing', () => {
+  const sizesOf = (rows: readonly OutboxRow[]) => packBundles(rows).map(({ ids }) => ids.length)
+
+  it('puts together what shares its envelope, in the order in which it came', () => {
+    const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
+      row(id, '{}', i % 2 ? { message_type: 'x' } : {}),
+    )
+    assert.deepEqual(
+      packBundles(rows).map(({ ids }) => ids),
+      [
+        ['a', 'c'],
+        ['b', 'd'],
+      ],
+    )
+    const later = { visible_at: new Date(+START + 1) }
+    assert.deepEqual(sizesOf([row('a', '{}'), row('b', '{}', later), row('c', '{}')]), [2, 1])
+  })
+
+  it('fills a parcel with as many messages and bytes as it may hold', () => {
+    const many = Array.from({ length: 2 * BUNDLE_MAX + 1 }, (_, i) => row(`${i}`, '{}'))
+    assert.deepEqual(sizesOf(many), [BUNDLE_MAX, BUNDLE_MAX, 1])
+    const large = 'ä'.repeat(50_000)
+    assert.deepEqual(sizesOf([1, 2, 3].map((i) => row(`${i}`, large))), [2, 1])
+    assert.ok(BUNDLE_MAX < BUNDLE_STRIDE, 'every message of a parcel has a number')
+  })
+
+  it('sends a body with a line break alone, and what comes after it with the others', () => {
+    assert.deepEqual(
+      packBundles([row('a', '1'), row('b', '2\n3'), row('c', '4')]).map(({ ids }) => ids),
+      [['a', 'c'], ['b']],
+    )
+  })
+})
+
+for (const database of DATABASES) {
+  describe(`parcels on ${database.kind}`, () => {
+    let test: TestDatabase
+    let bus: PostgresBus
+    let nowMs = +START
+    const clock = { now: () => new Date(nowMs) }
+    before(async () => {
+      test = await database.open()
+      bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
+    })
+    beforeEach(() => test.db.query('delete from parcels'))
+    after(() => test.close())
+
+    /** How many messages each row has, in the order of the queue. */
+    const sizes = async () => {
+      const rows = await test.db.query<{ size: number }>('select size from parcels order by id')
+      return rows.map(({ size }) => size)
+    }
+
+    it('stores, leases and settles what was sent together as one row', async () => {
+      const sent = jobs(300)
+      await bus.publish(sent)
+      assert.deepEqual(await sizes(), [300])
+      const taken = await bus.receive(W1, 500)
+      assert.deepEqual(idsOf(taken), idsSent(sent).sort())
+      assert.deepEqual(await bus.renew(taken), [])
+      assert.deepEqual(await sizes(), [300])
+      assert.deepEqual(await bus.ack(taken), [])
+      assert.deepEqual(await sizes(), [])
+    })
+
+    it('takes several parcels up to what is wanted, and leaves the one that does not fit whole', async () => {
+      for (const count of [30, 40, 50]) await bus.publish(jobs(count))
+      assert.equal((await bus.receive(W1, 100)).length, 70)
+      assert.equal((await bus.receive(W1, 100)).length, 50)
+      assert.deepEqual(await sizes(), [30, 40, 50])
+    })
+
+    it('opens the parcel when somebody wants less, and tells the others', async () => {
+      await bus.publish(jobs(20))
+      const heard = Promise.withResolvers<void>()
+      const stop = await bus.listen(W1, heard.resolve)
+      const first = await bus.receive(W1, 8)
+      await heard.promise
+      await stop()
+      const second = await bus.receive(W1, 100)
+      assert.deepEqual([first.length, second.length], [8, 12])
+      assert.deepEqual(await sizes(), Array(20).fill(1))
+      assert.deepEqual(await bus.ack([...first, ...second]), [])
+      assert.deepEqual(await sizes(), [])
+    })
+
+    it('keeps what is left when a part is settled, put aside or given back', async () => {
+      const sent = jobs(10)
+      await bus.publish(sent)
+      const taken = await bus.receive(W1, 10)
+      assert.deepEqual(await bus.ack(taken.slice(0, 4)), [])
+      assert.deepEqual(await sizes(), Array(6).fill(1))
+      await bus.deadLetter(taken.slice(4, 5), 'Odd', 'for the test')
+      await bus.abandon(taken.slice(5, 7))
+      const letters = await bus.deadLetters.list(W1, 10)
+      assert.equal(letters.items.at(-1)?.messageId, taken[4]!.messageId)
+      const again = await bus.receive(W1, 10)
+      assert.deepEqual(idsOf(again), idsOf(taken.slice(5, 7)))
+      assert.deepEqual(await bus.ack([...taken.slice(7), ...again]), [])
+      assert.deepEqual(await sizes(), [])
+    })
+
+    it('settles one that is named twice once, and not another in its stead', async () => {
+      await bus.publish(jobs(2))
+      const taken = await bus.receive(W1, 2)
+      assert.deepEqual(await bus.ack([taken[0]!, taken[0]!]), [])
+      assert.deepEqual(await sizes(), [1])
+    })
+
+    it('settles all of a parcel that was opened after it was taken', async () => {
+      await bus.publish(jobs(10))
+      const taken = await bus.receive(W1, 10)
+      await bus.renew(taken.slice(3))
+      assert.equal((await sizes()).length, 10)
+      assert.deepEqual(await bus.ack(taken), [])
+      assert.deepEqual(await sizes(), [])
+    })
+
+    it('leaves a parcel to its new holder, whole or in parts', async () => {
+      await bus.publish(jobs(10))
+      const slow = await bus.receive(W1, 10)
+      nowMs += MINUTE
+      const holder = await bus.receive(W1, 10)
+      assert.equal(holder.length, 10)
+      for (const part of [slow, slow.slice(0, 3)]) {
+        assert.deepEqual(idsOf(await bus.ack(part)), idsOf(part))
+        assert.deepEqual(idsOf(await bus.renew(part)), idsOf(part))
+        await bus.abandon(part)
+        await bus.deadLetter(part, 'Odd', 'too late')
+      }
+      assert.deepEqual(await sizes(), [10])
+      assert.deepEqual(await bus.ack(holder), [])
+    })
+
+    it('calls single messages back out of a parcel, and none that somebody holds', async () => {
+      const [sent, held] = [jobs(10), jobs(5)]
+      await bus.publish(held)
+      await bus.receive(W1, 5)
+      await bus.publish(sent)
+      const wanted = [...idsSent(sent).slice(0, 3), ...idsSent(held)]
+      const back = await bus.withdraw('worker-jobs', wanted)
+      assert.deepEqual(back.sort(), idsSent(sent).slice(0, 3).sort())
+      assert.deepEqual(idsOf(await bus.receive(W1, 20)), idsSent(sent).slice(3).sort())
+    })
+
+    it('brings any text back as it was, alone or among others', async () => {
+      const bodies = [
+        '',
+        ' ',
+        '\n',
+        'a\nb',
+        '\u001e',
+        '\u001e\u001f',
+        '"{\\}',
+        "'",
+        'ä€😀',
+        'null',
+        '\t',
+      ]
+      const rows = bodies.map((body, i) => row(`odd-${database.kind}-${i}`, body))
+      await test.db.transaction((tx) => enqueueRows(tx, rows, clock.now()))
+      const alone = row(`alone-${database.kind}`, '')
+      await test.db.transaction((tx) => enqueueRows(tx, [alone], clock.now()))
+      const taken = await drain(bus, { topic: 'worker-results', name: 'orchestrator' })
+      const got = new Map(taken.map(({ messageId, body }) => [messageId, body]))
+      for (const { message_id, body } of [...rows, alone]) assert.equal(got.get(message_id), body)
+      const shown = await test.db.query<{ body: string }>(
+        'select body from messages order by message_id',
+      )
+      assert.deepEqual(shown.map(({ body }) => body).sort(), [...bodies, ''].sort())
+    })
+
+    it('puts every message of an expired parcel aside, whether somebody looks or not', async () => {
+      for (const look of [
+        () => bus.receive(ORCHESTRATOR_EVENTS, 3),
+        () => sweepBus(test.db, clock.now()),
+      ]) {
+        const expiresAt = new Date(nowMs + SECOND)
+        const sent = Array.from({ length: 7 }, () => event(undefined, { expiresAt }))
+        await bus.publish(sent)
+        nowMs += MINUTE
+        await look()
+        const { items } = await bus.deadLetters.list(ORCHESTRATOR_EVENTS, 100)
+        const expired = items.filter(({ reason }) => reason === EXPIRED)
+        const ids = new Set(expired.map(({ messageId }) => messageId))
+        for (const id of idsSent(sent)) assert.ok(ids.has(id), `${id} is in the dead letters`)
+        assert.deepEqual(await sizes(), [])
+      }
+    })
+
+    it('shows a message under the number that it has when its parcel is opened', async () => {
+      await bus.publish(jobs(4))
+      const shown = () => test.db.query('select id, message_id, body from messages order by id')
+      const before = await shown()
+      await bus.receive(W1, 1)
+      assert.deepEqual(await shown(), before)
+    })
+  })
+
+  it(`keeps what was under way when parcels came, on ${database.kind}`, async () => {
+    const test = await database.openEmpty()
+    try {
+      const all = migrationsOnDisk()
+      const at = all.findIndex(({ file }) => file.startsWith('013'))
+      await migrate(test.db, START, all.slice(0, at))
+      for (const [id, token] of [
+        ['waiting', null],
+        ['held', randomUUID()],
+      ])
+        await test.db.query(
+          `insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at,
+                                 delivery_count, leased_until, lease_token)
+           values ('worker-jobs', 'worker-w1', $1, 'worker-job', 'w1', $1, $2, $2, $3, $4, $5, $6)`,
+          [id, START, new Date(+START + 10 * MINUTE), token ? 1 : 0, token && START, token],
+        )
+      await migrate(test.db, START)
+      const bus = openPostgresBus({
+        db: test.db,
+        clock: { now: () => START },
+        newToken: randomUUID,
+      })
+      await bus.publish(jobs(3))
+      const taken = await bus.receive(W1, 10)
+      assert.equal(taken.length, 5)
+      assert.deepEqual(
+        taken
+          .slice(0, 2)
+          .map(({ messageId, body, deliveryCount }) => [messageId, body, deliveryCount]),
+        [
+          ['waiting', 'waiting', 1],
+          ['held', 'held', 2],
+        ],
+      )
+      assert.deepEqual(await bus.ack(taken), [])
+    } finally {
+      await test.close()
+    }
+  })
+}
+
+it('two who call back out of one parcel at the same time each get their own', async () => {
+  const test = await openTestPostgres()
+  const second = await openPostgres({ url: test.url! })
+  try {
+    const clock = { now: () => START }
+    const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
+    for (let round = 0; round < 10; round += 1) {
+      const sent = jobs(20)
+      await bus.publish(sent)
+      const ids = idsSent(sent)
+      const halves = [ids.slice(0, 8), ids.slice(8, 16)]
+      const [one, two, taken] = await Promise.all([
+        test.db.transaction((tx) => withdraw(tx, 'worker-jobs', halves[0]!)),
+        second.transaction((tx) => withdraw(tx, 'worker-jobs', halves[1]!)),
+        bus.receive(W1, 2),
+      ])
+      const rest = await drain(bus, W1)
+      assert.ok(one.every((id) => halves[0]!.includes(id)))
+      assert.ok(two.every((id) => halves[1]!.includes(id)))
+      assert.deepEqual([...one, ...two, ...idsOf(taken), ...idsOf(rest)].sort(), ids.sort())
+      assert.ok(one.length + two.length >= 14, 'what nobody took came back')
+      await bus.ack([...taken, ...rest])
+    }
+  } finally {
+    await second.close()
+    await test.close()
+  }
+})

@@ -1,0 +1,125 @@
+// The keyring, played by programs of the same name that keep what they are told in a file: what is asked of them, and that no
+// secret ever stands among the arguments.
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { after, beforeEach, describe, it } from 'node:test'
+import { findKeyring } from '../../../src/cli/sign-in/keyring.ts'
+import { forgetSignIn, keepSignIn, readSignIn, whereKept } from '../../../src/cli/sign-in/store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-keyring-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** `args` and `kept` are files beside the programs. */
+const SECRET_TOOL = `#!/bin/sh
+cd "$(dirname "$0")" && echo "$@" >> args
+case "$1" in
+  store) cat > kept ;;
+  lookup) cat kept ;;
+  clear) rm -f kept ;;
+esac
+`
+const SECURITY = `#!/bin/sh
+cd "$(dirname "$0")" && echo "$@" >> args
+case "$1" in
+  -i) sed 's/.* -w //' > kept ;;
+  find-generic-password) cat kept ;;
+  delete-generic-password) rm -f kept ;;
+esac
+`
+const path = process.env.PATH!
+let bin: string
+beforeEach(() => {
+  bin = mkdtempSync(join(folder, 'bin-'))
+  process.env.PATH = `${bin}${delimiter}${path}`
+  process.env.MATOOLKIT_HOME = mkdtempSync(join(folder, 'home-'))
+})
+const install = (name: string, script: string): void => {
+  writeFileSync(join(bin, name), script)
+  chmodSync(join(bin, name), 0o755)
+}
+const argsSeen = () => readFileSync(join(bin, 'args'), 'utf8')
+
+const SIGN_IN = {
+  issuer: 'https://issuer.example',
+  clientId: 'cli',
+  scope: 'access_as_user',
+  accessToken: 'an-access-token',
+  expiresAt: '2030-01-01T00:00:00.000Z',
+  refreshToken: 'a-refresh-token',
+}
+
+describe('a keyring', () => {
+  for (const [platform, name, script] of [
+    ['linux', 'secret-tool', SECRET_TOOL],
+    ['darwin', 'security', SECURITY],
+  ] as const) {
+    it(`of ${platform} keeps, gives and forgets a secret, never as an argument`, async () => {
+      const keyring = findKeyring('home', platform)!
+      assert.deepEqual([await keyring.write('s3cret'), await keyring.read()], [false, null])
+      install(name, script)
+      assert.equal(await keyring.write('s3cret'), true)
+      assert.equal(await keyring.read(), 's3cret')
+      await keyring.remove()
+      assert.equal(await keyring.read(), null)
+      assert.ok(!argsSeen().includes('s3cret'), argsSeen())
+    })
+  }
+
+  it('that is not there keeps nobody waiting', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
+    const before = timers().length
+    assert.equal(await findKeyring('home', 'linux')!.read(), null)
+    assert.equal(timers().length, before)
+  })
+
+  it('that fails is none', async () => {
+    install('secret-tool', '#!/bin/sh\necho "Cannot autolaunch D-Bus" >&2\nexit 1\n')
+    assert.equal(await findKeyring('home', 'linux')!.write('s3cret'), false)
+    assert.equal(findKeyring('home', 'win32'), null)
+    assert.throws(() => findKeyring('a; rm -rf b'), RangeError)
+  })
+})
+
+describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, () => {
+  const text = () => readFileSync(join(process.env.MATOOLKIT_HOME!, 'sign-ins.json'), 'utf8')
+
+  it('are sealed, and cannot be read without it or after they were touched', async () => {
+    install('secret-tool', SECRET_TOOL)
+    await keepSignIn('a', SIGN_IN)
+    assert.match(whereKept()!, /sealed with a key in the keyring of this system$/)
+    assert.ok(!text().includes('token'))
+    assert.deepEqual(await readSignIn('a'), SIGN_IN)
+    const { sealed } = JSON.parse(text()) as { sealed: string }
+    const last = sealed.at(-1) === 'A' ? 'Q' : 'A'
+    const touched = JSON.stringify({ sealed: `${sealed.slice(0, -1)}${last}` })
+    writeFileSync(join(process.env.MATOOLKIT_HOME!, 'sign-ins.json'), touched)
+    assert.equal(await readSignIn('a'), null)
+    writeFileSync(join(process.env.MATOOLKIT_HOME!, 'sign-ins.json'), JSON.stringify({ sealed }))
+    rmSync(join(bin, 'kept'))
+    assert.equal(await readSignIn('a'), null)
+  })
+
+  it('share one key, which goes with the last of them', async () => {
+    install('secret-tool', SECRET_TOOL)
+    await keepSignIn('a', SIGN_IN)
+    await keepSignIn('b', { ...SIGN_IN, clientId: 'other' })
+    assert.equal(argsSeen().match(/^store/gm)!.length, 1)
+    await forgetSignIn('a')
+    assert.equal((await readSignIn('b'))!.clientId, 'other')
+    await forgetSignIn('b')
+    assert.ok(!existsSync(join(bin, 'kept')))
+    assert.equal(whereKept(), null)
+  })
+
+  it('that were plain are sealed at the next change', async () => {
+    await keepSignIn('a', SIGN_IN)
+    assert.match(whereKept()!, /which only you can read: this machine has no keyring$/)
+    assert.ok(text().includes('a-refresh-token'))
+    install('secret-tool', SECRET_TOOL)
+    await keepSignIn('b', SIGN_IN)
+    assert.ok(!text().includes('a-refresh-token'))
+    assert.deepEqual(await readSignIn('a'), SIGN_IN)
+  })
+})

@@ -1,0 +1,109 @@
+// Immediate runbooks as a table: who starts, in which batch, and who does not.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { SourceContents } from '../../../src/domain/detection/compare.ts'
+import { immediateChanges, slotOf } from '../../../src/domain/detection/immediate.ts'
+import type { PastMembership } from '../../../src/domain/detection/joiners.ts'
+import { found, type Known, known, many, NOW, past, said } from './facts.ts'
+
+const AT = NOW + 7 * 60_000 + 1
+const SLOT = NOW + 5 * 60_000
+
+interface Facts {
+  readonly known?: Known
+  readonly past?: Record<string, Partial<PastMembership>>
+  readonly absent?: Record<number, 1 | 2>
+}
+
+const starts = (source: SourceContents, facts: Facts) => {
+  const { batches, members } = facts.known ?? known()
+  const ended = [...past(facts.past ?? {}).past].map(([key, [row]]) => [key, row!] as const)
+  return immediateChanges(source, {
+    batches,
+    members,
+    past: new Map(ended),
+    absences: new Map(
+      Object.entries(facts.absent ?? {}).map(([id, missed]) => [Number(id), missed]),
+    ),
+    reviews: [],
+    maxPercent: 20,
+    nowMs: AT,
+  })
+}
+
+const slot = { timesMs: [SLOT] }
+const TABLE: [what: string, source: SourceContents, facts: Facts, plan: string[]][] = [
+  ['everybody new', found('a@1 b@1'), {}, ['new T0 a b']],
+  ['nobody', found(''), {}, []],
+  [
+    'a batch of these five minutes',
+    found('a@1 b@1'),
+    { known: known({ ...slot, who: 'a' }) },
+    ['join 1 b'],
+  ],
+  [
+    'that batch is over already',
+    found('a@1 b@1'),
+    { known: known({ ...slot, isEnded: true }) },
+    [],
+  ],
+  [
+    'in an unfinished batch, whatever its state',
+    found('a@1 b@1 c@1'),
+    { known: known({ who: 'a b:failed c:anna' }) },
+    [],
+  ],
+  [
+    'changed data of those who are there',
+    found('a@1! b@1! c@1!'),
+    { known: known({ who: 'a b:failed c:anna' }) },
+    ['refresh a', 'refresh b'],
+  ],
+  [
+    'in a manual batch: not touched',
+    found('a@1!'),
+    { known: known({ who: 'a', timesMs: [] }) },
+    [],
+  ],
+  ['done before, unchanged', found('a@1'), { past: { a: {} } }, []],
+  ['done before, and the row changed', found('a@1!'), { past: { a: {} } }, ['new T0 a']],
+  [
+    'removed by a person, and the row changed',
+    found('a@1!'),
+    { past: { a: { status: 'removed', removedBy: 'anna' } } },
+    [],
+  ],
+  [
+    'gone for two ticks and back',
+    found('a@1'),
+    { past: { a: {} }, absent: { 900: 2 } },
+    ['new T0 a'],
+  ],
+  ['gone for one tick and back', found('a@1'), { past: { a: {} }, absent: { 900: 1 } }, []],
+  ['gone now', found('z@1'), { past: { a: {} } }, ['new T0 z', 'missing 900']],
+  ['unusable: not gone', found('z@1', ['a']), { past: { a: {} } }, ['new T0 z']],
+]
+
+describe('immediate', () => {
+  for (const [what, source, facts, expected] of TABLE) {
+    it(what, () => assert.deepEqual(said(starts(source, facts)), expected))
+  }
+
+  it('an empty result counts for nobody', () => {
+    const plan = starts(found(''), { past: { a: {} }, absent: { 900: 1 } })
+    assert.deepEqual(said(plan), ['missing 900', 'say many_absent'])
+  })
+
+  it('many who are missing at once are not gone', () => {
+    const all = Object.fromEntries(
+      Array.from({ length: 10 }, (_, n) => [`u${n}`, { memberId: 900 + n }] as const),
+    )
+    const plan = starts(found(many(4, 9, (n) => `u${n}@1`)), { past: all })
+    assert.deepEqual(said(plan), ['say many_absent'])
+  })
+
+  it('begins in the five minutes in which the tick began', () => {
+    assert.equal(slotOf(AT), SLOT)
+    assert.equal(starts(found('a@1'), {}).batches[0]!.timeMs, SLOT)
+  })
+})

@@ -1,0 +1,56 @@
+// When a runbook's functions and parameters are not warned of, and that a broken announcement harms nobody.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type FunctionCatalogue, readRunbook } from '../../../src/domain/runbook/read.ts'
+import { VALID } from './cases.ts'
+
+const closed = (...names: string[]) => ({
+  properties: Object.fromEntries(names.map((name) => [name, {}])),
+  additionalProperties: false,
+})
+const worker = (
+  workerId: string,
+  functions: Record<string, unknown> | null,
+): FunctionCatalogue => ({
+  workerId,
+  functions:
+    functions && Object.entries(functions).map(([name, parameters]) => ({ name, parameters })),
+})
+
+const warnings = (catalogues: readonly FunctionCatalogue[], source = VALID) =>
+  readRunbook(source, { catalogues }).problems.map(({ code }) => code)
+
+describe('catalogues of workers', () => {
+  const SILENT: [why: string, catalogues: FunctionCatalogue[]][] = [
+    ['nobody is known', []],
+    ['the worker does not tell', [worker('worker-1', null), worker('other', { Other: {} })]],
+    ['the worker has it, in any case', [worker('WORKER-1', { 'do-it': closed('a') })]],
+    ['an unknown worker may be like the known ones', [worker('other', { 'Do-It': closed('A') })]],
+    ['the function takes anything', [worker('worker-1', { 'Do-It': { properties: {} } })]],
+    [
+      'one of several has these parameters',
+      [worker('a', { 'Do-It': closed('B') }), worker('b', { 'Do-It': closed('A') })],
+    ],
+    ['the schema is none', [worker('worker-1', { 'Do-It': 'junk' })]],
+    ['the schema is half junk', [worker('worker-1', { 'Do-It': { properties: 5 } })]],
+  ]
+  for (const [why, catalogues] of SILENT) {
+    it(`nothing is said when ${why}`, () => {
+      assert.deepEqual(warnings(catalogues), [])
+    })
+  }
+
+  it('a function that a template names is known only later', () => {
+    const source = VALID.replace('function: Do-It', 'function: "{{Name}}"')
+    assert.deepEqual(warnings([worker('worker-1', {})], source), [])
+  })
+
+  it('a warning leaves the runbook usable', () => {
+    const { runbook, problems } = readRunbook(VALID, { catalogues: [worker('worker-1', {})] })
+    assert.ok(runbook)
+    assert.deepEqual(
+      problems.map(({ code, severity }) => [code, severity]),
+      [['UNKNOWN_FUNCTION', 'warning']],
+    )
+  })
+})

@@ -1,0 +1,104 @@
+// The reference, the schema and the examples agree with the program.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { expectedText } from '../../../scripts/docs.ts'
+import { RUNBOOK_DOCUMENTS } from '../../../scripts/docs-runbook.ts'
+import { readRunbook } from '../../../src/domain/runbook/read.ts'
+import { runbookSchema } from '../../../src/domain/runbook/schema.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const examples = globSync('examples/*.yaml', { cwd: root }).sort()
+
+describe('generated documents about runbooks', () => {
+  for (const document of RUNBOOK_DOCUMENTS) {
+    it(`${document.file}, ${document.section ?? 'whole'}`, () => {
+      const text = read(document.file)
+      const hint = 'run: node scripts/run.mjs scripts/docs-runbook.ts --write'
+      assert.ok(text === expectedText(document, text), hint)
+    })
+  }
+})
+
+describe('examples', () => {
+  it('are found', () => assert.equal(examples.length, 4))
+
+  for (const file of examples) {
+    it(`${file} is valid without a warning`, () => {
+      assert.deepEqual(readRunbook(read(file)).problems, [])
+    })
+
+    it(`${file} points at the schema`, () => {
+      const [first] = read(file).split('\n')
+      assert.equal(first, '# yaml-language-server: $schema=../docs/runbook.schema.json')
+    })
+  }
+
+  it('the people of the full migration fit its runbook', () => {
+    const csv = read('examples/full-migration.csv')
+    const [header = '', ...rows] = csv.trimEnd().split('\n')
+    const { runbook, problems } = readRunbook(read('examples/full-migration.yaml'), {
+      columns: header.split(','),
+    })
+    assert.deepEqual(problems, [])
+    assert.deepEqual(runbook?.dataSource.columns, header.split(','))
+    assert.equal(rows.length, 200)
+    assert.equal(new Set(rows.map((row) => row.split(',')[0])).size, 200)
+    assert.ok(csv.length < 60_000)
+  })
+})
+
+describe('the reference', () => {
+  const blocks = [...read('docs/runbook.md').matchAll(/```yaml\n([\s\S]*?)```/g)].map(
+    ([, yaml]) => yaml!,
+  )
+
+  it('has examples', () => assert.ok(blocks.length >= 2))
+
+  for (const [index, yaml] of blocks.entries()) {
+    it(`example ${index + 1} is valid without a warning`, () => {
+      assert.deepEqual(readRunbook(yaml).problems, [])
+    })
+  }
+})
+
+describe('the JSON Schema', () => {
+  const schema = z.fromJSONSchema(runbookSchema() as Parameters<typeof z.fromJSONSchema>[0])
+
+  for (const file of examples) {
+    it(`accepts ${file}`, () => {
+      const { success, error } = schema.safeParse(parse(read(file)))
+      assert.ok(success, String(error))
+    })
+  }
+
+  // What the schema says about a single value is what the reader says about it.
+  const REFUSED: [from: string, to: string][] = [
+    ['name: sample-migration', 'name: two words'],
+    ['offset: T-5d', 'offset: T-5'],
+    ['interval: 30s', 'interval: 30'],
+    ['max_retries: 2', 'max_retries: -1'],
+    ['type: csv', 'type: excel'],
+    ['worker_id: demo-worker', 'worker_id: "{{x}}"'],
+    ['phases:', 'phasen:'],
+    ['rollbacks:', 'rollbacks: []\nx-rest:'],
+    ['function: Demo-Succeed', 'x-function: Demo-Succeed'],
+  ]
+  for (const [from, to] of REFUSED) {
+    it(`refuses ${JSON.stringify(to)}, as the reader does`, () => {
+      const changed = read('test/fixtures/sample-migration.yaml').replace(from, to)
+      assert.equal(readRunbook(changed).runbook, null)
+      assert.equal(schema.safeParse(parse(changed)).success, false)
+    })
+  }
+
+  it('leaves keys that start with x- to the author, as the reader does', () => {
+    const changed = `${read('test/fixtures/sample-migration.yaml')}\nx-owner: {any: [thing]}\n`
+    assert.ok(readRunbook(changed).runbook)
+    assert.ok(schema.safeParse(parse(changed)).success)
+  })
+})

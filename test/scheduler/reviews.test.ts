@@ -1,0 +1,144 @@
+// Lists of what is held, and persons who decide while ticks run, on a real server.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { countReviews, listReviews } from '../../src/db/reviews.ts'
+import {
+  admitLatecomers,
+  confirmRemovals,
+  decideMoves,
+  dismissReviews,
+} from '../../src/engine/reviews.ts'
+import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { openTestPostgres } from '../databases.ts'
+import {
+  batchesOf,
+  heldOf,
+  type Programme,
+  programme,
+  range,
+  reviewIds,
+  startProgramme,
+  TICK_SEC,
+  wave,
+} from '../scenarios/programme.ts'
+import { story } from '../scenarios/world.ts'
+
+const WHO = { actor: 'operator', reason: 'checked' }
+const NEVER = new AbortController().signal
+
+it('lists what is held by runbook, batch and kind, a page at a time, with its counts', () =>
+  programme(async (world) => {
+    await world.tick([...wave(40, ...range(1, 10)), ...wave(60, ...range(11, 13))])
+    await world.tick([...wave(40, ...range(6, 10)), ...wave(90, ...range(11, 13))])
+    await world.tick()
+    assert.deepEqual(await countReviews(world.db, { runbookName: 'WAVE' }), {
+      ...{ removal: 5, move: 3 },
+      join: 0,
+    })
+    assert.deepEqual(await countReviews(world.db, { batchId: 2 }), { removal: 0, move: 3, join: 0 })
+    const page = await listReviews(world.db, { runbookName: 'wave', kind: 'removal', limit: 3 })
+    const rest = await listReviews(world.db, { batchId: 1, limit: 10, after: page.at(-1)!.id })
+    assert.deepEqual(
+      [...page, ...rest].map(({ key, kind }) => `${kind} ${key.split('@')[0]}`),
+      range(1, 5).map((number) => `removal user${number}`),
+    )
+    assert.match(
+      page[0]!.reason,
+      /^5 of 10 members would leave batch 1 within 24 hours, more than 20 %$/,
+    )
+    await dismissReviews(world.engine, { ...WHO, reviewIds: [page[0]!.id] })
+    assert.equal((await listReviews(world.db, { batchId: 1, limit: 10 })).length, 4)
+    const all = await listReviews(world.db, { batchId: 1, limit: 10, withDismissed: true })
+    assert.deepEqual([all[0]!.dismissedBy, all.length], ['operator', 5])
+  }))
+
+it('refuses what does not fit: nothing named, another kind, several waves at once', () =>
+  programme(async (world) => {
+    await world.tick([...wave(40, 1, 2), ...wave(60, 3, 4), ...wave(80, 5)])
+    await world.tick([...wave(100, 1, 2, 3, 4), ...wave(80, 5)])
+    const moves = await reviewIds(world, 'move')
+    const refused = { code: 'REFUSED' }
+    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: [] }), refused)
+    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: moves }), refused)
+    await assert.rejects(admitLatecomers(world.engine, { ...WHO, reviewIds: moves }), refused)
+    await assert.rejects(
+      decideMoves(world.engine, { ...WHO, reviewIds: moves, choice: 'move' }),
+      /several batches/,
+    )
+    await assert.rejects(dismissReviews(world.engine, { ...WHO, reviewIds: [999] }), {
+      code: 'HELD_CHANGED',
+    })
+    assert.equal((await heldOf(world)).length, 4)
+  }))
+
+/** A person and a tick at the same moment, each on a connection of its own. */
+async function race(tell: (world: Programme, person: Programme['engine']) => Promise<void>) {
+  const test = await openTestPostgres()
+  const other = await openPostgres({ url: test.url! })
+  try {
+    await story({ database: test }, async (base) => {
+      const world = await startProgramme(base)
+      await tell(world, { ...world.engine, db: other })
+    })
+  } finally {
+    await other.close()
+  }
+}
+
+const tickNow = async (world: Programme): Promise<void> => {
+  await world.pass(TICK_SEC)
+  await tickWhatIsDue(world.options, NEVER)
+}
+
+const codeOf = (error: unknown): string => (error as { code: string }).code
+
+it('who comes back in the moment of the confirmation is removed or not, never half', () =>
+  race(async (world, person) => {
+    for (let round = 0; round < 5; round += 1) {
+      const all = wave(40, ...range(1, 10))
+      await world.tick(all)
+      await world.tick()
+      await world.tick(wave(40, ...range(6, 10)))
+      await world.tick()
+      const heldNow = await reviewIds(world, 'removal')
+      assert.equal(heldNow.length, 5)
+      world.rows = all
+      await world.pass(TICK_SEC)
+      const [confirmed] = await Promise.all([
+        confirmRemovals(person, { ...WHO, reviewIds: heldNow }).then(
+          ({ done }) => done.length,
+          codeOf,
+        ),
+        tickWhatIsDue(world.options, NEVER),
+      ])
+      await world.settle()
+      assert.ok(confirmed === 5 || confirmed === 'HELD_CHANGED', String(confirmed))
+      assert.deepEqual(await heldOf(world), [])
+      // A day later, so that the next round is not held over this one.
+      await world.tick()
+      await world.tick()
+      assert.deepEqual(await batchesOf(world), [
+        `40h active: ${range(1, 10)
+          .map((number) => `user${number}`)
+          .join(', ')}`,
+      ])
+    }
+  }))
+
+it('a wave that is moved by a person while a tick runs is moved once', () =>
+  race(async (world, person) => {
+    await world.tick(wave(40, ...range(1, 20)))
+    await world.tick(wave(64, ...range(1, 20)))
+    const moves = await reviewIds(world, 'move')
+    await Promise.all([
+      decideMoves(person, { ...WHO, reviewIds: moves, choice: 'move' }),
+      tickNow(world),
+    ])
+    await world.tick()
+    await world.tick()
+    const [old, fresh] = await batchesOf(world)
+    assert.match(old!, /^40h \w+: user1 removed to 2,/)
+    assert.match(fresh!, /^64h active: user1, .* user20$/)
+    assert.deepEqual(await heldOf(world), [])
+  }))
