@@ -24,7 +24,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'errors', render: renderErrors },
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
-  { file: 'docs/moves.md', section: 'moves', render: renderMoves },
+  { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'fates', render: renderFates },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
@@ -115,20 +115,22 @@ function renderEndpoints(): string {
   return markdownTable(['Method', 'Path', 'Who', 'What'], rows)
 }
 
-function renderMoves(): string {
+function renderTransitions(): string {
   return (Object.keys(TRANSITIONS) as Entity[])
-    .map((thing) => {
-      const title = thing[0]!.toUpperCase() + thing.slice(1)
-      const moves = Object.entries<Transition>(TRANSITIONS[thing])
-      return `## ${title}\n\n${movesPicture(moves)}\n\n${movesTable(moves)}`
+    .map((entity) => {
+      const title = entity[0]!.toUpperCase() + entity.slice(1)
+      const transitions = Object.entries<Transition>(TRANSITIONS[entity])
+      return `## ${title}\n\n${stateDiagram(transitions)}\n\n${transitionTable(transitions)}`
     })
     .join('\n\n')
 }
 
-/** One arrow per pair of states, however many events take it. `[*]` is before the thing exists. */
-function movesPicture(moves: readonly [string, Transition][]): string {
+/** One arrow per pair of statuses, labelled with every event that takes it. `[*]` is before the entity exists. */
+function stateDiagram(transitions: readonly [string, Transition][]): string {
   const arrows = Map.groupBy(
-    moves.flatMap(([event, { from, to }]) => from.map((one) => ({ event, from: one, to }))),
+    transitions.flatMap(([event, { from, to }]) =>
+      from.map((status) => ({ event, from: status, to })),
+    ),
     ({ from, to }) => `${from === 'none' ? '[*]' : from} --> ${to}`,
   )
   const lines = [...arrows].map(
@@ -137,10 +139,10 @@ function movesPicture(moves: readonly [string, Transition][]): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
 }
 
-function movesTable(moves: readonly [string, Transition][]): string {
-  const rows = moves.map(([event, { from, to }]) => [
+function transitionTable(transitions: readonly [string, Transition][]): string {
+  const rows = transitions.map(([event, { from, to }]) => [
     `\`${event}\``,
-    from.map((one) => (one === 'none' ? '–' : one)).join(', '),
+    from.map((status) => (status === 'none' ? '–' : status)).join(', '),
     to,
   ])
   return markdownTable(['Event', 'From', 'To'], rows)

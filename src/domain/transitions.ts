@@ -1,5 +1,5 @@
 // Every legal move of every thing that has a status, once. Types, terminal sets, SQL guards, CHECK constraints and the picture
-// in docs/moves.md come from here or are tested against it. A move that is not in the table is refused.
+// in docs/transitions.md come from here or are tested against it. A move that is not in the table is refused.
 
 export interface Transition {
   /** `none` is the state of a thing that does not exist yet. */
