@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly onIdle: () => void
 }
 
-export interface Served {
+export interface ServeHandle {
   /** Where the API is; null without that role. */
   readonly url: string | null
   readonly log: Log
@@ -49,7 +49,7 @@ interface Shared extends Omit<Runtime, 'clockReport'> {
 /** So much of the grace is kept for closing the database. */
 const CLOSING_SEC = 2
 
-export async function openServe(options: ServeOptions): Promise<Served> {
+export async function openServe(options: ServeOptions): Promise<ServeHandle> {
   const shared = await openShared(options)
   const started: Service[] = []
   try {

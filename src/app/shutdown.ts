@@ -3,7 +3,7 @@
 
 import type { Io } from '../cli/terminal/io.ts'
 import { EXIT } from '../errors.ts'
-import type { Served } from './serve.ts'
+import type { ServeHandle } from './serve.ts'
 
 /** npm and terminals send a Ctrl-C twice within milliseconds; a person needs longer. */
 const SECOND_SIGNAL_AFTER_MS = 500
@@ -34,7 +34,7 @@ export function listenForStop(nowMs: () => number): StopRequest {
 
 /** Serves until asked to stop, and ends the process: a socket that a library forgot must not keep it alive until it is killed. */
 export async function runUntilStopped(
-  { log, stop }: Served,
+  { log, stop }: ServeHandle,
   stopping: StopRequest,
   io: Io,
 ): Promise<never> {

@@ -1,18 +1,18 @@
 // `matoolkit up`: all roles in one process on the embedded database and the loopback, and if asked a sandbox with a worker for
 // each of its tenants. Leaves a note in the person's own folder of where the API is, so that other commands find it.
 import { resolve } from 'node:path'
-import { noteLocalApi } from '../cli/local-api.ts'
+import { saveLocalApi } from '../cli/local-api.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { UpFlags } from './commands/up.ts'
-import { openServe, type Served } from './serve.ts'
+import { openServe, type ServeHandle } from './serve.ts'
 import { logTo } from './serve-log.ts'
 
 const WORKER_ID = 'local-worker'
 
-export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<Served> {
+export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<ServeHandle> {
   const given = loadConfig()
   const config: Config = {
     ...given,
@@ -34,7 +34,7 @@ export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<
       onIdle: () => {},
     })
     const url = served.url!
-    noteLocalApi({ url, tokenFile: resolve(config.apiTokenFile) })
+    saveLocalApi({ url, tokenFile: resolve(config.apiTokenFile) })
     introduce(url, config, sandbox, io)
     return {
       ...served,

@@ -46,7 +46,7 @@ export function openContext(
 const PAGE_MAX = 500
 const LIMIT_DEFAULT = 100
 
-export interface Paged {
+export interface PagedList {
   readonly path: string
   readonly query?: Query
   /** The name of the rows in the answer. */
@@ -56,10 +56,10 @@ export interface Paged {
 }
 
 /** Shows as many rows of a list as were asked for, in the API's own shape, and says when there are more. */
-export async function showPages(call: CommandContext, paged: Paged): Promise<void> {
-  const { whole, rows } = await loadPages(call, paged)
-  await call.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
-  sayMore(call, whole as Row, rows.length)
+export async function showPages(context: CommandContext, paged: PagedList): Promise<void> {
+  const { whole, rows } = await loadPages(context, paged)
+  await context.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
+  sayMore(context, whole as Row, rows.length)
 }
 
 /** Says in every format that a list has more: a program reads on, and a person sees what it says. */
@@ -82,16 +82,16 @@ function totalOf({ total, isTotalExact }: Row): string {
 /** A table is for a person, who has seen enough after a hundred rows. A program would not notice that some are missing. */
 function limitOf({ flags, show }: Pick<CommandContext, 'flags' | 'show'>): number {
   const given = wholeNumberFlag('--limit', flags.limit)
-  if (flags.all && given !== undefined) throw usage('Give either --limit or --all.')
+  if (flags.all && given !== undefined) throw usageError('Give either --limit or --all.')
   return given ?? (flags.all || show.format !== 'table' ? Number.POSITIVE_INFINITY : LIMIT_DEFAULT)
 }
 
 export async function loadPages(
-  call: CommandContext,
-  { path, query = {}, rows: name }: Pick<Paged, 'path' | 'query' | 'rows'>,
+  context: CommandContext,
+  { path, query = {}, rows: name }: Pick<PagedList, 'path' | 'query' | 'rows'>,
 ): Promise<{ whole: Json; rows: Row[] }> {
-  const { client, io } = call
-  const limit = limitOf(call)
+  const { client, io } = context
+  const limit = limitOf(context)
   const rows: Row[] = []
   let cursor: string | null = null
   for (;;) {
@@ -108,27 +108,28 @@ export async function loadPages(
 }
 
 /** A name or id from the command line as a part of a path. */
-export const segment = (text: string): string => encodeURIComponent(text)
+export const pathSegment = (text: string): string => encodeURIComponent(text)
 
-export const usage = (reason: string): MatoolkitError => new MatoolkitError('USAGE', { reason })
+export const usageError = (reason: string): MatoolkitError =>
+  new MatoolkitError('USAGE', { reason })
 
 export function wholeNumberFlag(flag: string, text: Flags[string]): number | undefined {
   if (text === undefined) return undefined
   if (typeof text === 'string' && /^[1-9]\d{0,8}$/.test(text)) return Number(text)
-  throw usage(`${flag} is "${String(text)}", but must be a whole number above 0.`)
+  throw usageError(`${flag} is "${String(text)}", but must be a whole number above 0.`)
 }
 
 /** The id of a batch, member, step: as the API counts them. */
 export function idOf(what: string, text: string | undefined): number {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw usage(`"${text ?? ''}" is not the id of a ${what}: ids are whole numbers above 0.`)
+  throw usageError(`"${text ?? ''}" is not the id of a ${what}: ids are whole numbers above 0.`)
 }
 
 export function durationMs(flag: string, text: Flags[string]): number | undefined {
   if (text === undefined) return undefined
   const seconds = typeof text === 'string' ? parseDurationSec(text) : null
   if (seconds) return seconds * 1_000
-  throw usage(`${flag} is "${String(text)}", but must be a duration such as 90s, 30m or 8h.`)
+  throw usageError(`${flag} is "${String(text)}", but must be a duration such as 90s, 30m or 8h.`)
 }
 
 export const textFlag = (flags: Flags, name: string): string | undefined => {

@@ -5,7 +5,7 @@ import type { AdminApiClient, Query } from './client.ts'
 
 const COME_BACK_MS = 2_000
 
-export interface Listening {
+export interface EventStreamOptions {
   readonly client: AdminApiClient
   readonly clock: Clock
   readonly query: Query
@@ -15,8 +15,8 @@ export interface Listening {
 }
 
 /** Calls `heard` with every event until `signal` aborts. What breaks is taken up again; nothing is ever thrown. */
-export async function listenFor<Event extends { readonly id: number }>(
-  { client, clock, query, after, signal }: Listening,
+export async function followEvents<Event extends { readonly id: number }>(
+  { client, clock, query, after, signal }: EventStreamOptions,
   heard: (event: Event) => void,
 ): Promise<void> {
   let last = after

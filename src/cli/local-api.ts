@@ -10,7 +10,7 @@ export interface LocalApi {
 
 const NOTE = 'local.json'
 
-export const noteLocalApi = (local: LocalApi): void => writeJsonFile(inHome(NOTE), local)
+export const saveLocalApi = (local: LocalApi): void => writeJsonFile(inHome(NOTE), local)
 
 export function findLocalApi(): LocalApi | null {
   const found = readJsonFile(inHome(NOTE)) as Partial<LocalApi> | undefined

@@ -19,13 +19,13 @@ export const PROFILE_KEYS = {
 } as const
 export type ProfileKey = keyof typeof PROFILE_KEYS
 
-export interface Known {
+export interface ProfileValue {
   readonly value: string | null
   /** In words: a flag, a variable, the file, or how it was found. */
   readonly from: string
 }
 
-export type Profile = Readonly<Record<ProfileKey, Known>> & { readonly name: string }
+export type Profile = Readonly<Record<ProfileKey, ProfileValue>> & { readonly name: string }
 
 export interface ProfileFlags {
   readonly apiUrl?: string
@@ -83,7 +83,7 @@ function checked(name: string, setting: Setting<string | null>, found: (string |
   return { value: name === 'api-url' ? value.replace(/\/+$/, '') : value, from }
 }
 
-function byItself(name: string): Known {
+function byItself(name: string): ProfileValue {
   if (name !== 'api-url') return { value: null, from: 'not set' }
   const local = findLocalApi()
   return local

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { addFunction } from '../../src/app/commands/function.ts'
+import { addFunctionCommands } from '../../src/app/commands/function.ts'
 import { run } from '../../src/cli/program.ts'
 import { WIDE } from '../cli/against-api.ts'
 import { recordingIo } from '../cli/recording-io.ts'
@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../examples/custom-functions')
 
 async function say(...args: string[]) {
   const io = recordingIo({ width: WIDE })
-  const code = await run(['function', ...args], io, [addFunction])
+  const code = await run(['function', ...args], io, [addFunctionCommands])
   return { code, out: io.outText(), err: io.errText() }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import {
-  addSandbox,
+  addSandboxCommands,
   type SandboxFlags,
   startSandbox,
   workerSettings,
@@ -108,7 +108,7 @@ describe('matoolkit sandbox', () => {
 
   it('refuses a port that is none', async () => {
     const io = recordingIo()
-    assert.equal(await run(['sandbox', '--port', 'x'], io, [addSandbox]), EXIT.usage)
+    assert.equal(await run(['sandbox', '--port', 'x'], io, [addSandboxCommands]), EXIT.usage)
     assert.match(io.errText(), /from 0 to 65535/)
   })
 })

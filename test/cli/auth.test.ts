@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { openContext } from '../../src/cli/command-context.ts'
-import { addAuth } from '../../src/cli/commands/auth/auth.ts'
-import { login } from '../../src/cli/commands/auth/verbs.ts'
+import { addAuthCommands } from '../../src/cli/commands/auth/auth.ts'
+import { runLogin } from '../../src/cli/commands/auth/verbs.ts'
 import { loadProfile } from '../../src/cli/profile.ts'
 import { run } from '../../src/cli/program.ts'
 import { readSignIn, signInKey } from '../../src/cli/sign-in/store.ts'
@@ -80,13 +80,13 @@ async function signIn(
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
   })
-  await login({ ...openContext({ output }, io), clock })
+  await runLogin({ ...openContext({ output }, io), clock })
   return io
 }
 
 async function say(...args: string[]) {
   const io = recordingIo({ width: WIDE })
-  const exit = await run(['auth', ...args], io, [addAuth])
+  const exit = await run(['auth', ...args], io, [addAuthCommands])
   return { exit, out: io.outText(), err: io.errText() }
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Command } from 'commander'
 import { NOUNS } from '../../src/app/commands/nouns.ts'
-import { placesOf } from '../../src/cli/commands/completion.ts'
+import { completionNodes } from '../../src/cli/commands/completion.ts'
 import { COMPLETION_SHELLS, type Shell } from '../../src/cli/commands/completion-shells.ts'
 import { EXIT } from '../../src/errors.ts'
 import { say } from './against-api.ts'
@@ -113,7 +113,7 @@ describe('completion', () => {
       'it\'s `$(odd)`: \\ "really"',
     )
     program.command('noun').description('a noun').command('verb').description('its verb')
-    const places = placesOf(program)
+    const places = completionNodes(program)
     assert.deepEqual(
       places.map(({ path }) => path.join(' ')),
       ['', 'noun', 'noun verb'],

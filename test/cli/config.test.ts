@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { localTokenFor, noteLocalApi } from '../../src/cli/local-api.ts'
+import { localTokenFor, saveLocalApi } from '../../src/cli/local-api.ts'
 import { EXIT } from '../../src/errors.ts'
 import { say, setEnv, WIDE } from './against-api.ts'
 
@@ -84,7 +84,7 @@ describe('matoolkit config', () => {
   it('finds the API that runs on this machine, and sends its token nowhere else', async () => {
     const tokenFile = join(home, 'api-token')
     writeFileSync(tokenFile, 'secret\n')
-    noteLocalApi({ url: 'http://127.0.0.1:7001', tokenFile })
+    saveLocalApi({ url: 'http://127.0.0.1:7001', tokenFile })
     await config('unset', 'api-url')
     assert.match((await config('show')).out, /127\.0\.0\.1:7001 +matoolkit up on this machine/)
     assert.equal(localTokenFor('http://127.0.0.1:7001'), 'secret')

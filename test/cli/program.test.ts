@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addRunbook } from '../../src/cli/commands/runbook/runbook.ts'
+import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
 import { run } from '../../src/cli/program.ts'
 import { printable } from '../../src/cli/terminal/io.ts'
 import { tableText } from '../../src/cli/terminal/table.ts'
@@ -9,7 +9,7 @@ import { recordingIo } from './recording-io.ts'
 
 async function runWith(...args: string[]) {
   const io = recordingIo()
-  const exit = await run(args, io, [addRunbook])
+  const exit = await run(args, io, [addRunbookCommands])
   return { exit, out: io.outText(), err: io.errText() }
 }
 

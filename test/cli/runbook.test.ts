@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { addRunbook } from '../../src/cli/commands/runbook/runbook.ts'
+import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
 import { run } from '../../src/cli/program.ts'
 import { EXIT } from '../../src/errors.ts'
 import { recordingIo } from './recording-io.ts'
@@ -28,7 +28,7 @@ function file(name: string, contents: string | Uint8Array): string {
 }
 
 async function validate(args: string[], io = recordingIo()) {
-  const exit = await run(['runbook', 'validate', ...args], io, [addRunbook])
+  const exit = await run(['runbook', 'validate', ...args], io, [addRunbookCommands])
   return { exit, out: io.outText(), err: io.errText() }
 }
 
@@ -172,7 +172,7 @@ describe('runbook validate', () => {
 describe('runbook schema', () => {
   it('prints the committed schema', async () => {
     const io = recordingIo()
-    assert.equal(await run(['runbook', 'schema'], io, [addRunbook]), EXIT.ok)
+    assert.equal(await run(['runbook', 'schema'], io, [addRunbookCommands]), EXIT.ok)
     assert.equal(io.outText(), readFileSync(join(root, 'docs/runbook.schema.json'), 'utf8'))
   })
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AdminApiClient } from '../../src/cli/client.ts'
 import { type CommandContext, openContext } from '../../src/cli/command-context.ts'
-import { sayFailed, waitForRest } from '../../src/cli/commands/batch/wait.ts'
+import { failOnFailedPhase, waitUntilIdle } from '../../src/cli/commands/batch/wait.ts'
 import type { Row } from '../../src/cli/terminal/show.ts'
 import { type Clock, virtualClock } from '../../src/clock.ts'
 import { EXIT, MatoolkitError } from '../../src/errors.ts'
@@ -19,8 +19,8 @@ const RESTING = page('active', [
   ['cutover', 'pending'],
 ])
 
-/** A call whose API gives these pages, the last one from then on. `asked` is told before each. */
-function callWith(pages: readonly Row[], flags = {}, asked: (times: number) => void = () => {}) {
+/** A context whose API returns these pages, the last one from then on. `asked` is told before each. */
+function contextWith(pages: readonly Row[], flags = {}, asked: (times: number) => void = () => {}) {
   let nowMs = 0
   let times = 0
   const clock: Clock = {
@@ -37,13 +37,13 @@ function callWith(pages: readonly Row[], flags = {}, asked: (times: number) => v
   }
   const io = recordingIo()
   const client = { get } as unknown as AdminApiClient
-  const call: CommandContext = {
+  const context: CommandContext = {
     ...openContext({ output: 'json', ...flags }, io),
     clock,
     client,
     io,
   }
-  return { call, io }
+  return { context, io }
 }
 
 const refusalOf = async (promise: Promise<unknown>): Promise<MatoolkitError> => {
@@ -57,16 +57,18 @@ const refusalOf = async (promise: Promise<unknown>): Promise<MatoolkitError> => 
 
 describe('--wait', () => {
   it('ends when nothing runs any more', async () => {
-    const { call } = callWith([RUNNING, RUNNING, RESTING])
-    assert.equal(await waitForRest(call, '7'), RESTING)
+    const { context } = contextWith([RUNNING, RUNNING, RESTING])
+    assert.equal(await waitUntilIdle(context, '7'), RESTING)
   })
 
   it('ends with an error when the batch is held, or time is up', async () => {
     const held = page('active', [['prepare', 'dispatched']], { held: { reason: 'too slow' } })
-    const disappointed = await refusalOf(waitForRest(callWith([RUNNING, held]).call, '7'))
+    const disappointed = await refusalOf(waitUntilIdle(contextWith([RUNNING, held]).context, '7'))
     assert.equal(disappointed.code, 'WAIT_DISAPPOINTED')
     assert.match(disappointed.message, /^Batch 7 is held: too slow\./)
-    const late = await refusalOf(waitForRest(callWith([RUNNING], { timeout: '30s' }).call, '7'))
+    const late = await refusalOf(
+      waitUntilIdle(contextWith([RUNNING], { timeout: '30s' }).context, '7'),
+    )
     assert.deepEqual([late.code, late.exitCode], ['WAIT_TIMED_OUT', EXIT.timedOut])
   })
 
@@ -74,7 +76,9 @@ describe('--wait', () => {
     const interrupt = (times: number) => {
       if (times === 2) process.emit('SIGINT', 'SIGINT')
     }
-    const stopped = await refusalOf(waitForRest(callWith([RUNNING], {}, interrupt).call, '7'))
+    const stopped = await refusalOf(
+      waitUntilIdle(contextWith([RUNNING], {}, interrupt).context, '7'),
+    )
     assert.deepEqual([stopped.code, stopped.exitCode], ['WAIT_STOPPED', EXIT.interrupted])
     assert.match(stopped.message, /^You stopped waiting; batch 7 goes on by itself\./)
     assert.equal(process.listenerCount('SIGINT'), 0)
@@ -96,8 +100,8 @@ describe('--wait', () => {
   ]
   for (const [what, rest, exit] of ENDS) {
     it(`tells scripts of ${what} by exit code ${exit}`, () => {
-      const { call, io } = callWith([])
-      sayFailed(call, rest)
+      const { context, io } = contextWith([])
+      failOnFailedPhase(context, rest)
       assert.equal(io.exitCode, exit)
     })
   }

@@ -9,7 +9,7 @@ interface DemoFlags {
   readonly plain?: true
 }
 
-export function addDemo(program: Command, io: Io): void {
+export function addDemoCommands(program: Command, io: Io): void {
   program
     .command('demo')
     .description('watch an example migration from its first step to its last, in memory')

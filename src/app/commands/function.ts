@@ -4,7 +4,7 @@ import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { FunctionFlags } from './function-show.ts'
 
-export function addFunction(program: Command, io: Io): void {
+export function addFunctionCommands(program: Command, io: Io): void {
   const noun = program.command('function').description('see what workers can do')
   const folder = () =>
     new Option('--folder <path>', 'with the functions of your own in this folder')

@@ -2,44 +2,44 @@
 // databases and web servers. To add one: write src/cli/<noun>.ts with a function like `addRunbook`, and a line here.
 import type { AddCommands } from '../../cli/program.ts'
 
-export interface Noun {
+export interface NounLoader {
   /** What the noun's own file says of it; a test compares the two. */
   readonly about: string
   load(): Promise<AddCommands>
 }
 
-export const NOUNS: Readonly<Record<string, Noun>> = {
+export const NOUNS: Readonly<Record<string, NounLoader>> = {
   demo: {
     about: 'watch an example migration from its first step to its last, in memory',
-    load: async () => (await import('./demo.ts')).addDemo,
+    load: async () => (await import('./demo.ts')).addDemoCommands,
   },
   up: {
     about: 'run everything on this machine: database, scheduler, orchestrator, worker and API',
-    load: async () => (await import('./up.ts')).addUp,
+    load: async () => (await import('./up.ts')).addUpCommands,
   },
   serve: {
     about: 'run some or all roles of matoolkit in this process, until it is stopped',
-    load: async () => (await import('./serve.ts')).addServe,
+    load: async () => (await import('./serve.ts')).addServeCommands,
   },
   runbook: {
     about: 'check, publish and look at runbooks',
-    load: async () => (await import('../../cli/commands/runbook/runbook.ts')).addRunbook,
+    load: async () => (await import('../../cli/commands/runbook/runbook.ts')).addRunbookCommands,
   },
   automation: {
     about: 'let queries of runbooks run by themselves',
-    load: async () => (await import('../../cli/commands/automation.ts')).addAutomation,
+    load: async () => (await import('../../cli/commands/automation.ts')).addAutomationCommands,
   },
   query: {
     about: 'try the queries of runbooks',
-    load: async () => (await import('../../cli/commands/query.ts')).addQuery,
+    load: async () => (await import('../../cli/commands/query.ts')).addQueryCommands,
   },
   template: {
     about: 'get templates of member files',
-    load: async () => (await import('../../cli/commands/query.ts')).addTemplate,
+    load: async () => (await import('../../cli/commands/query.ts')).addTemplateCommands,
   },
   batch: {
     about: 'look after batches and their members',
-    load: async () => (await import('../../cli/commands/batch/batch.ts')).addBatch,
+    load: async () => (await import('../../cli/commands/batch/batch.ts')).addBatchCommands,
   },
   member: {
     about: 'look at one person',
@@ -47,11 +47,11 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   },
   step: {
     about: 'look at one step',
-    load: async () => (await import('../../cli/commands/step.ts')).addStep,
+    load: async () => (await import('../../cli/commands/step.ts')).addStepCommands,
   },
   failures: {
     about: 'what failed and why, errors of one kind taken together',
-    load: async () => (await import('../../cli/commands/insight.ts')).addFailuresCommands,
+    load: async () => (await import('../../cli/commands/insight.ts')).addFailureCommands,
   },
   stuck: {
     about: 'what does not go on, and why',
@@ -59,27 +59,27 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   },
   events: {
     about: 'what happened in a batch, newest first',
-    load: async () => (await import('../../cli/commands/insight.ts')).addEventsCommands,
+    load: async () => (await import('../../cli/commands/insight.ts')).addEventCommands,
   },
   removals: {
     about: 'decide about removals that are held',
-    load: async () => (await import('../../cli/commands/review.ts')).addRemovals,
+    load: async () => (await import('../../cli/commands/review.ts')).addRemovalCommands,
   },
   latecomers: {
     about: 'decide about members who came too late',
-    load: async () => (await import('../../cli/commands/review.ts')).addLatecomers,
+    load: async () => (await import('../../cli/commands/review.ts')).addLatecomerCommands,
   },
   moves: {
     about: 'decide about members who stand in another wave',
-    load: async () => (await import('../../cli/commands/review.ts')).addMoves,
+    load: async () => (await import('../../cli/commands/review.ts')).addMoveCommands,
   },
   'source-issues': {
     about: 'rows of a data source that could not be used, and changes that were not made',
-    load: async () => (await import('../../cli/commands/insight.ts')).addSourceIssuesCommands,
+    load: async () => (await import('../../cli/commands/insight.ts')).addSourceIssueCommands,
   },
   deadletters: {
     about: 'look after messages nobody could handle',
-    load: async () => (await import('../../cli/commands/dead-letters.ts')).addDeadLetters,
+    load: async () => (await import('../../cli/commands/dead-letters.ts')).addDeadLetterCommands,
   },
   worker: {
     about: 'see who works',
@@ -87,35 +87,36 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   },
   auth: {
     about: 'sign in to the API, and see as whom',
-    load: async () => (await import('../../cli/commands/auth/auth.ts')).addAuth,
+    load: async () => (await import('../../cli/commands/auth/auth.ts')).addAuthCommands,
   },
   audit: {
     about: 'see who did what',
-    load: async () => (await import('../../cli/commands/audit.ts')).addAudit,
+    load: async () => (await import('../../cli/commands/audit.ts')).addAuditCommands,
   },
   config: {
     about: 'choose the API and the way to sign in',
-    load: async () => (await import('../../cli/commands/config.ts')).addConfig,
+    load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   doctor: {
     about: 'check everything between this machine and a migration, and say what to do',
-    load: async () => (await import('../../cli/commands/doctor.ts')).addDoctor,
+    load: async () => (await import('../../cli/commands/doctor.ts')).addDoctorCommands,
   },
   function: {
     about: 'see what workers can do',
-    load: async () => (await import('./function.ts')).addFunction,
+    load: async () => (await import('./function.ts')).addFunctionCommands,
   },
   scheduler: {
     about: 'ask data sources who moves and when',
-    load: async () => (await import('./scheduler.ts')).addScheduler,
+    load: async () => (await import('./scheduler.ts')).addSchedulerCommands,
   },
   sandbox: {
     about: 'run a small Microsoft 365 on this machine, to rehearse against',
-    load: async () => (await import('./sandbox.ts')).addSandbox,
+    load: async () => (await import('./sandbox.ts')).addSandboxCommands,
   },
   completion: {
     about: 'let your shell complete what you type',
-    load: async () => (await import('../../cli/commands/completion.ts')).completionOf(allCommands),
+    load: async () =>
+      (await import('../../cli/commands/completion.ts')).addCompletionCommands(allCommands),
   },
 }
 

@@ -21,7 +21,7 @@ export interface SandboxFlags {
 
 const PORT_DEFAULT = 4365
 
-export function addSandbox(program: Command, io: Io): void {
+export function addSandboxCommands(program: Command, io: Io): void {
   program
     .command('sandbox')
     .description('run a small Microsoft 365 on this machine, to rehearse against')

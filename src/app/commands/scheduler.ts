@@ -5,7 +5,7 @@ import { interruptible } from '../../cli/terminal/interrupt.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { TickFlags } from '../tick.ts'
 
-export function addScheduler(program: Command, io: Io): void {
+export function addSchedulerCommands(program: Command, io: Io): void {
   const scheduler = program.command('scheduler').description('ask data sources who moves and when')
 
   scheduler

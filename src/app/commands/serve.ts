@@ -8,7 +8,7 @@ interface ServeFlags {
   readonly roles?: string
 }
 
-export function addServe(program: Command, io: Io): void {
+export function addServeCommands(program: Command, io: Io): void {
   program
     .command('serve')
     .description('run some or all roles of matoolkit in this process, until it is stopped')

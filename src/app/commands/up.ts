@@ -6,7 +6,7 @@ export interface UpFlags {
   readonly sandbox?: true
 }
 
-export function addUp(program: Command, io: Io): void {
+export function addUpCommands(program: Command, io: Io): void {
   program
     .command('up')
     .description(

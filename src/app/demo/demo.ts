@@ -35,8 +35,8 @@ import type { Tenant } from '../../worker/m365/api.ts'
 import { Worker } from '../../worker/worker.ts'
 import { type MemberRow, type MemberRowProblem, readMembers } from './members.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
-import { type DemoTenants, type Mover, openDemoTenants, TROUBLED_COUNT } from './tenants.ts'
-import { Watch } from './watch.ts'
+import { type DemoTenants, type DemoUser, openDemoTenants, TROUBLED_COUNT } from './tenants.ts'
+import { DemoWatcher } from './watch.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../../examples')
 const RUNBOOK_FILE = join(EXAMPLES, 'full-migration.yaml')
@@ -80,7 +80,7 @@ const FAST: Pace = {
   limitMs: 600_000,
 }
 
-export interface DemoOptions {
+export interface RunDemoOptions {
   readonly screen: Screen | null
   readonly interrupted: AbortSignal
   /** When it has ended well the tenants are still there to be looked at, until somebody interrupts. */
@@ -107,7 +107,7 @@ export function openDemo(io: Io, { isFast = false } = {}): Promise<Demo> {
   return openSystem(readSample(), isFast ? FAST : WATCHED, io)
 }
 
-export async function runDemo(demo: Demo, options: DemoOptions, io: Io): Promise<void> {
+export async function runDemo(demo: Demo, options: RunDemoOptions, io: Io): Promise<void> {
   const watch = watchOf(demo, options, io)
   try {
     for (const service of demo.services) service.start()
@@ -285,7 +285,7 @@ async function createSampleBatch(engine: Engine, sample: Sample, io: Io): Promis
   return batchId
 }
 
-const moverOf = ({ data }: MemberRow): Mover => data as unknown as Mover
+const moverOf = ({ data }: MemberRow): DemoUser => data as unknown as DemoUser
 
 function servicesOf(
   engine: Engine,
@@ -357,21 +357,21 @@ function beatsOf(engine: Engine, batchId: number, { startTime, members }: Sample
   ]
 }
 
-function watchOf({ db, batchId }: Demo, { screen }: DemoOptions, io: Io): Watch {
+function watchOf({ db, batchId }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {
   const source = {
     progress: async () => (await loadProgress(db, batchId))!,
-    happenings: (after: number, limit: number) => listProgressEvents(db, batchId, after, limit),
+    events: (after: number, limit: number) => listProgressEvents(db, batchId, after, limit),
   }
-  return new Watch(source, io, screen)
+  return new DemoWatcher(source, io, screen)
 }
 
 /** Looks, shows and moves the clock on until the batch has ended, is stuck, or somebody stops it. */
-async function follow(demo: Demo, watch: Watch, interrupted: AbortSignal): Promise<void> {
+async function follow(demo: Demo, watch: DemoWatcher, interrupted: AbortSignal): Promise<void> {
   const { pace, clock } = demo
   const own = realClock()
   const beganMs = +own.now()
   while (!interrupted.aborted) {
-    const progress = await watch.look()
+    const progress = await watch.refresh()
     const isSkipping = await moveOn(demo, progress)
     const realMs = +own.now() - beganMs
     watch.show(clock.now(), realMs, pace.clockFactor, isSkipping)
@@ -395,18 +395,23 @@ async function moveOn({ db, clock, beats, pace }: Demo, progress: Progress): Pro
   return skipMs > 0
 }
 
-async function sayEnding(demo: Demo, watch: Watch, { screen }: DemoOptions, io: Io): Promise<void> {
+async function sayEnding(
+  demo: Demo,
+  watch: DemoWatcher,
+  { screen }: RunDemoOptions,
+  io: Io,
+): Promise<void> {
   const { db, clock, batchId, beganAt, errors, membersExpected, tenants } = demo
   const virtualMs = +clock.now() - +beganAt
   const broken = await findBroken(db, clock.now(), batchId)
   const ending = {
-    progress: await watch.look(),
+    progress: await watch.refresh(),
     tally: watch.tally,
     failures: watch.failures,
     membersExpected,
     failuresExpected: TROUBLED_COUNT,
     leaversExpected: 1,
-    endured: tenants.endured(),
+    faultReport: tenants.faultReport(),
     invariantsChecked: INVARIANTS.length,
     invariantsBroken: broken.map(({ id, sentence, found }) => `${id} ${sentence}: ${found}`),
     errors,
@@ -420,7 +425,7 @@ async function sayEnding(demo: Demo, watch: Watch, { screen }: DemoOptions, io: 
 
 const SUMMARY_WIDTH = 120
 
-function sayInterrupted({ progress, tally }: Watch, io: Io): void {
+function sayInterrupted({ progress, tally }: DemoWatcher, io: Io): void {
   io.out('')
   for (const line of interruptedLines(progress, tally)) io.out(line)
   io.exitCode = EXIT.failed

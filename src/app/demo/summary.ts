@@ -4,16 +4,16 @@
 
 import {
   countText,
+  durationText,
   type NewsItem,
-  offsetName,
   type Paint,
-  sayDuration,
+  phaseOffsetText,
 } from '../../cli/terminal/progress-text.ts'
 import { tableText } from '../../cli/terminal/table.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 
-export interface InjectedTrouble {
+export interface FaultReport {
   readonly requests: number
   /** By what went wrong on purpose. */
   readonly faults: ReadonlyMap<string, number>
@@ -21,7 +21,7 @@ export interface InjectedTrouble {
   readonly repeated: readonly string[]
 }
 
-export interface Ending {
+export interface DemoOutcome {
   readonly progress: Progress
   readonly tally: Tally
   /** One line for each member who failed. */
@@ -30,7 +30,7 @@ export interface Ending {
   readonly failuresExpected: number
   readonly leaversExpected: number
   /** What the tenants went through. */
-  readonly endured: InjectedTrouble
+  readonly faultReport: FaultReport
   readonly invariantsChecked: number
   readonly invariantsBroken: readonly string[]
   /** What the loops reported: on a good run nothing. */
@@ -40,7 +40,7 @@ export interface Ending {
 }
 
 /** Everything that is not as it should be; none when the story ended well. */
-export function unexpectedOutcomes(ending: Ending): string[] {
+export function unexpectedOutcomes(ending: DemoOutcome): string[] {
   const { progress, tally, membersExpected, leaversExpected } = ending
   const { batch } = progress
   const checks: [ok: boolean, otherwise: string][] = [
@@ -64,13 +64,13 @@ export function unexpectedOutcomes(ending: Ending): string[] {
   ]
   return [
     ...checks.filter(([ok]) => !ok).map(([, otherwise]) => otherwise),
-    ...ending.endured.repeated.map((effect) => `Done more than once: ${effect}.`),
+    ...ending.faultReport.repeated.map((effect) => `Done more than once: ${effect}.`),
     ...ending.invariantsBroken.map((found) => `An invariant is broken: ${found}`),
     ...ending.errors.map((error) => `Unexpected error: ${error}`),
   ]
 }
 
-export function summaryLines(ending: Ending, width: number, paint: Paint): string[] {
+export function summaryLines(ending: DemoOutcome, width: number, paint: Paint): string[] {
   const wrong = unexpectedOutcomes(ending)
   const { batch } = ending.progress
   const members = membersOf(ending.progress)
@@ -102,7 +102,7 @@ const FIRST_NUMBER = 3
 function phaseTable({ phases }: Progress): string {
   const rows = phases.map(({ name, offsetMinutes, status, members }) => [
     name,
-    offsetName(offsetMinutes),
+    phaseOffsetText(offsetMinutes),
     status,
     ...[members.total, members.passed, members.failed, members.stopped, members.removed].map(
       String,
@@ -116,8 +116,8 @@ function phaseTable({ phases }: Progress): string {
   return tableText([HEADER, ...aligned])
 }
 
-function totals(ending: Ending): string {
-  const { progress, tally, invariantsChecked, realMs, virtualMs, endured } = ending
+function totals(ending: DemoOutcome): string {
+  const { progress, tally, invariantsChecked, realMs, virtualMs, faultReport } = ending
   const { batch } = progress
   const number = (n: number) => n.toLocaleString('en')
   return tableText([
@@ -128,9 +128,9 @@ function totals(ending: Ending): string {
     ['jobs sent', `${number(tally.jobs)}, of them ${number(tally.polls)} polls`],
     ['retries', number(tally.retries)],
     ['rollbacks', `${tally.rollbacksBegun}, all steps succeeded in ${tally.rolledBack}`],
-    ...troubles(endured),
+    ...troubles(faultReport),
     ['invariants', `${countText(invariantsChecked, 'rule')} of the tables checked`],
-    ['time', `${sayDuration(virtualMs)} there, ${sayDuration(realMs)} here`],
+    ['time', `${durationText(virtualMs)} there, ${durationText(realMs)} here`],
   ])
 }
 
@@ -143,7 +143,7 @@ const FAULT_WORDS: Readonly<Record<string, string>> = {
 }
 
 /** Rows of the table of totals: how many requests, and what went wrong with them, each in a row of its own. */
-function troubles({ requests, faults }: InjectedTrouble): string[][] {
+function troubles({ requests, faults }: FaultReport): string[][] {
   const said = [...faults].map(([kind, times]) => ['', `${times} ${FAULT_WORDS[kind] ?? kind}`])
   const all = `${requests.toLocaleString('en')} to the tenants${said.length > 0 ? '; of them' : ''}`
   return [['requests', all], ...said.sort()]

@@ -10,10 +10,10 @@ import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/stat
 import { makeTokens } from '../../sign-in/token.ts'
 import type { Secrets, Tenant } from '../../worker/m365/api.ts'
 import { connectTenant, tokenEndpointsOf } from '../../worker/m365/connect.ts'
-import type { InjectedTrouble } from './summary.ts'
+import type { FaultReport } from './summary.ts'
 
 /** Somebody who moves, as the member file has them. */
-export interface Mover {
+export interface DemoUser {
   readonly UserPrincipalName: string
   readonly SourceObjectId: string
   readonly DisplayName: string
@@ -59,7 +59,7 @@ type UserSeed = NonNullable<TenantSeed['users']>[number]
 const isTroubled = (how: keyof typeof TROUBLED, row: number): boolean =>
   (TROUBLED[how] as readonly number[]).includes(row)
 
-function sourceUser(mover: Mover, row: number): UserSeed {
+function sourceUser(mover: DemoUser, row: number): UserSeed {
   const { UserPrincipalName: upn } = mover
   return {
     id: mover.SourceObjectId,
@@ -80,7 +80,7 @@ function sourceUser(mover: Mover, row: number): UserSeed {
   }
 }
 
-function sourceTenant(movers: readonly Mover[]): TenantSeed {
+function sourceTenant(movers: readonly DemoUser[]): TenantSeed {
   const inScope = movers.filter((_, row) => !isTroubled('outOfScope', row))
   return {
     domains: ['fabrikam.example', 'fabrikam.onmicrosoft.com'],
@@ -96,7 +96,7 @@ function sourceTenant(movers: readonly Mover[]): TenantSeed {
   }
 }
 
-function targetTenant(movers: readonly Mover[]): TenantSeed {
+function targetTenant(movers: readonly DemoUser[]): TenantSeed {
   const namesakes = movers.filter((_, row) => isTroubled('namesakes', row))
   return {
     domains: ['contoso.example', 'contoso.onmicrosoft.com'],
@@ -123,12 +123,12 @@ export interface DemoTenants {
   readonly url: string
   readonly target: Tenant
   readonly source: Tenant
-  endured(): InjectedTrouble
+  faultReport(): FaultReport
   close(): Promise<void>
 }
 
 export async function openDemoTenants(
-  movers: readonly Mover[],
+  movers: readonly DemoUser[],
   clock: Clock,
 ): Promise<DemoTenants> {
   const sandbox = await openSandbox({
@@ -144,7 +144,7 @@ export async function openDemoTenants(
     url: sandbox.url,
     target: target!,
     source: source!,
-    endured: () => ({
+    faultReport: () => ({
       requests: sandbox.journal.requestsMade,
       faults: faultsIn(sandbox.journal.requests),
       repeated: repeatedIn(sandbox.journal.effects),

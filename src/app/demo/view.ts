@@ -3,18 +3,18 @@
 
 import { printable } from '../../cli/terminal/io.ts'
 import {
-  barOf,
-  countsOf,
+  countsText,
   countText,
+  durationText,
   type NewsItem,
   newsLine,
-  offsetName,
+  offsetText,
   type Paint,
+  phaseOffsetText,
+  progressBar,
   type Size,
-  sayDuration,
-  sayOffset,
-  sayTime,
   stateText,
+  timeText,
 } from '../../cli/terminal/progress-text.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import type { Phase } from '../../domain/facts.ts'
@@ -40,11 +40,11 @@ const WIDTH_MAX = 120
 export function frameLines(sight: DemoFrame, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
   const { progress, tally, now } = sight
-  const time = `${sayTime(now)}  ${sayOffset(progress.batch.startTime, now)}`
+  const time = `${timeText(now)}  ${offsetText(progress.batch.startTime, now)}`
   const title = cutTo(titleOf(progress), width - time.length - 2)
   const pace = sight.isSkipping
     ? 'nothing to do right now: the clock runs ahead'
-    : `${sayDuration(sight.clockFactor * 1_000)} there is 1s here`
+    : `${durationText(sight.clockFactor * 1_000)} there is 1s here`
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
     paint('dim', cutTo(pace, width)),
@@ -77,10 +77,10 @@ const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
 function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: Paint): string[] {
   return phases.flatMap((phase) => {
     const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
-    const offset = offsetName(phase.offsetMinutes).padEnd(OFFSET_CHARS)
-    const bar = barOf(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
+    const offset = phaseOffsetText(phase.offsetMinutes).padEnd(OFFSET_CHARS)
+    const bar = progressBar(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
     const state = cutTo(stateText(phase, now), STATE_CHARS)
-    const counts = cutTo(countsOf(phase), width - INDENT_CHARS)
+    const counts = cutTo(countsText(phase), width - INDENT_CHARS)
     return [
       `${paint('bold', name)}${offset}${bar}  ${state}`,
       `${' '.repeat(INDENT_CHARS)}${paint('dim', counts)}`,
@@ -93,7 +93,7 @@ export function statusLine({ progress, tally, now }: DemoFrame): string {
   const running = progress.phases.filter(({ status }) => status === 'dispatched')
   const next = progress.phases.find(({ status }) => status === 'pending')
   const phases = running.map(
-    (phase) => `${phase.name}: ${countsOf(phase)}, ${stateText(phase, now)}`,
+    (phase) => `${phase.name}: ${countsText(phase)}, ${stateText(phase, now)}`,
   )
   const waiting = next ? `${next.name} ${stateText(next, now)}` : 'closing'
   const what = phases.length > 0 ? phases.join('; ') : waiting
@@ -101,4 +101,4 @@ export function statusLine({ progress, tally, now }: DemoFrame): string {
 }
 
 const clockText = ({ batch }: Progress, now: Date): string =>
-  `${sayTime(now)} ${sayOffset(batch.startTime, now)}`
+  `${timeText(now)} ${offsetText(batch.startTime, now)}`

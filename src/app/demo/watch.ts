@@ -16,7 +16,7 @@ import { frameLines, statusLine } from './view.ts'
 export interface ProgressSource {
   progress(): Promise<Progress>
   /** The events after this one, in order. Fewer than the limit when those were all. */
-  happenings(after: number, limit: number): Promise<ProgressEvent[]>
+  events(after: number, limit: number): Promise<ProgressEvent[]>
 }
 
 const HAPPENINGS_PER_READ = 1_000
@@ -27,7 +27,7 @@ const LINE_EVERY_MS = 1_000
 /** A log wraps by itself; only a runaway text is cut. */
 const PLAIN_WIDTH = 200
 
-export class Watch {
+export class DemoWatcher {
   readonly #source: ProgressSource
   readonly #io: Io
   readonly #screen: Screen | null
@@ -48,11 +48,11 @@ export class Watch {
   }
 
   /** Reads what is new. */
-  async look(): Promise<Progress> {
+  async refresh(): Promise<Progress> {
     const progress = await this.#source.progress()
     this.progress = progress
     for (;;) {
-      const happenings = await this.#source.happenings(this.#after, HAPPENINGS_PER_READ)
+      const happenings = await this.#source.events(this.#after, HAPPENINGS_PER_READ)
       this.#after = happenings.at(-1)?.id ?? this.#after
       this.tally = tallyEvents(this.tally, happenings)
       this.#note(happenings)

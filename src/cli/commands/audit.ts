@@ -3,7 +3,13 @@
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
-import { type CommandContext, type Flags, showPages, textFlag, usage } from '../command-context.ts'
+import {
+  type CommandContext,
+  type Flags,
+  showPages,
+  textFlag,
+  usageError,
+} from '../command-context.ts'
 import { readTextFile } from '../files.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
@@ -29,7 +35,7 @@ const VERDICT: readonly Column[] = [
 ]
 const FILTERS = ['actor', 'action', 'subject', 'from', 'before'] as const
 
-export function addAudit(program: Command, io: Io): void {
+export function addAuditCommands(program: Command, io: Io): void {
   const noun = program.command('audit').description('see who did what')
   addVerb(noun, io, {
     name: 'list',
@@ -43,8 +49,8 @@ export function addAudit(program: Command, io: Io): void {
       ...PAGED,
     ],
     examples: ['audit list --subject "batch 7"', 'audit list --all --output csv > audit.csv'],
-    run: (call, _, flags) =>
-      showPages(call, {
+    run: (context, _, flags) =>
+      showPages(context, {
         path: '/api/audit',
         query: Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
         rows: 'entries',
@@ -69,11 +75,11 @@ Exit code: 0 the chain holds, 1 it is broken.`,
   })
 }
 
-async function verify(call: CommandContext, _: readonly string[], flags: Flags): Promise<void> {
+async function verify(context: CommandContext, _: readonly string[], flags: Flags): Promise<void> {
   const known = await knownHead(flags)
-  const { body } = await call.client.get<Row>('/api/audit/verification', known)
-  await call.show.one(body as Json, VERDICT)
-  if (body.broken) call.io.exitCode = EXIT.failed
+  const { body } = await context.client.get<Row>('/api/audit/verification', known)
+  await context.show.one(body as Json, VERDICT)
+  if (body.broken) context.io.exitCode = EXIT.failed
 }
 
 /** The head of an earlier check. Half of one is refused: a check without it would seem to have been made with it. */
@@ -81,11 +87,11 @@ async function knownHead(flags: Flags): Promise<{ sealed?: string; hash?: string
   const file = textFlag(flags, 'against')
   const [sealed, hash] = [textFlag(flags, 'sealed'), textFlag(flags, 'hash')]
   if (file !== undefined) {
-    if (sealed ?? hash) throw usage('Give either --against, or --sealed and --hash.')
+    if (sealed ?? hash) throw usageError('Give either --against, or --sealed and --hash.')
     return headIn(file, await readTextFile(file))
   }
   if ((sealed === undefined) !== (hash === undefined)) {
-    throw usage('--sealed and --hash belong together: both are the head of an earlier check.')
+    throw usageError('--sealed and --hash belong together: both are the head of an earlier check.')
   }
   return sealed === undefined || hash === undefined ? {} : { sealed, hash }
 }

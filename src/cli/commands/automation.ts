@@ -1,7 +1,7 @@
 // `matoolkit automation …`: the switch that lets a runbook's query run by itself.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
-import { type CommandContext, segment, textFlag } from '../command-context.ts'
+import { type CommandContext, pathSegment, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { addVerb } from './verb.ts'
@@ -18,9 +18,9 @@ const RUNBOOK = ['<runbook>', 'the name of the runbook'] as const
 const REASON = ['--reason <text>', 'why; kept in the audit'] as const
 
 const pathOf = (name: string | undefined): string =>
-  `/api/runbooks/${segment(name ?? '')}/automation`
+  `/api/runbooks/${pathSegment(name ?? '')}/automation`
 
-export function addAutomation(program: Command, io: Io): void {
+export function addAutomationCommands(program: Command, io: Io): void {
   const noun = program
     .command('automation')
     .description('let queries of runbooks run by themselves')
@@ -42,7 +42,7 @@ export function addAutomation(program: Command, io: Io): void {
       args: [RUNBOOK],
       options: [REASON],
       examples: [`automation ${verb} user-migration`],
-      run: (call, [name], flags) => turn(call, name, enabled, textFlag(flags, 'reason')),
+      run: (context, [name], flags) => turn(context, name, enabled, textFlag(flags, 'reason')),
     })
   }
 }

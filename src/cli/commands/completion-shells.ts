@@ -2,7 +2,7 @@
 // takes a value takes the next word, a word that names a command leads into it, and what may follow there is offered. Where a
 // value may be anything, files are.
 
-export interface Place {
+export interface CompletionNode {
   /** The words that lead here; none for the program itself. */
   readonly path: readonly string[]
   readonly words: readonly { readonly name: string; readonly about: string }[]
@@ -21,7 +21,9 @@ interface FlagWords {
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
-export const COMPLETION_SHELLS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = {
+export const COMPLETION_SHELLS: Readonly<
+  Record<Shell, (places: readonly CompletionNode[]) => string>
+> = {
   bash,
   zsh,
   fish,
@@ -31,10 +33,11 @@ export const COMPLETION_SHELLS: Readonly<Record<Shell, (places: readonly Place[]
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const namesOf = (flags: readonly FlagWords[]): string[] => flags.flatMap(({ names }) => names)
-const takingOf = ({ flags }: Place): string[] => namesOf(flags.filter((one) => one.takesValue))
+const takingOf = ({ flags }: CompletionNode): string[] =>
+  namesOf(flags.filter((one) => one.takesValue))
 
 /** A function of the shell that says which values a flag at a place has; bash and zsh write it alike. */
-const valuesFunction = (places: readonly Place[]): string => `_matoolkit_values() {
+const valuesFunction = (places: readonly CompletionNode[]): string => `_matoolkit_values() {
   values=''
   case "$1" in
 ${valueBranches(places).join('\n')}
@@ -42,7 +45,7 @@ ${valueBranches(places).join('\n')}
 }`
 
 /** Branches of a `case` over a flag with the words before it, for flags whose values are known. */
-const valueBranches = (places: readonly Place[]): string[] =>
+const valueBranches = (places: readonly CompletionNode[]): string[] =>
   places.flatMap(({ path, flags }) =>
     flags
       .filter(({ values }) => values.length > 0)
@@ -52,7 +55,7 @@ const valueBranches = (places: readonly Place[]): string[] =>
       }),
   )
 
-function bash(places: readonly Place[]): string {
+function bash(places: readonly CompletionNode[]): string {
   const branches = places.map((place) => {
     const words = [...place.words.map(({ name }) => name), ...place.values]
     const flags = place.flags.map(({ names }) => names[0]!)
@@ -98,7 +101,7 @@ _matoolkit() {
 complete -o default -F _matoolkit matoolkit`
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(places: readonly CompletionNode[]): string {
   const described = (name: string, about: string) =>
     quoted(`${name.replaceAll(':', '\\:')}:${about}`)
   const branches = places.map((place) => {
@@ -163,7 +166,7 @@ else
 fi`
 }
 
-function fish(places: readonly Place[]): string {
+function fish(places: readonly CompletionNode[]): string {
   const text = (raw: string) => `'${raw.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = places.flatMap(({ path, words, values, flags }) => {
     const exactly = text(['__matoolkit_at', ...path].join(' '))

@@ -3,12 +3,12 @@
 import { Argument, Command } from 'commander'
 import type { AddCommands } from '../program.ts'
 import type { Io } from '../terminal/io.ts'
-import { COMPLETION_SHELLS, type Place, type Shell } from './completion-shells.ts'
+import { COMPLETION_SHELLS, type CompletionNode, type Shell } from './completion-shells.ts'
 
 const SHELLS = Object.keys(COMPLETION_SHELLS) as Shell[]
 
 /** `allCommands` loads every noun there is: only this command needs them all. */
-export const completionOf =
+export const addCompletionCommands =
   (allCommands: () => Promise<readonly AddCommands[]>): AddCommands =>
   (program, io) => {
     program
@@ -18,7 +18,7 @@ export const completionOf =
       .addHelpText('after', HELP)
       .action(async (shell: Shell) => {
         const whole = wholeProgram(program, await allCommands(), io)
-        io.out(COMPLETION_SHELLS[shell](placesOf(whole)))
+        io.out(COMPLETION_SHELLS[shell](completionNodes(whole)))
       })
   }
 
@@ -30,7 +30,7 @@ function wholeProgram(program: Command, commands: readonly AddCommands[], io: Io
 }
 
 /** Every command with what may follow it, from the program itself on. */
-export function placesOf(command: Command, path: readonly string[] = []): Place[] {
+export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
   const flags = command.options.map(({ long, short, description, argChoices, required }) => ({
     names: [long, short].filter((name) => typeof name === 'string'),
     about: description,
@@ -43,13 +43,13 @@ export function placesOf(command: Command, path: readonly string[] = []): Place[
     takesValue: false,
     values: [],
   }
-  const place: Place = {
+  const place: CompletionNode = {
     path,
     words: command.commands.map((one) => ({ name: one.name(), about: one.description() })),
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
     flags: [...flags, help],
   }
-  return [place, ...command.commands.flatMap((one) => placesOf(one, [...path, one.name()]))]
+  return [place, ...command.commands.flatMap((one) => completionNodes(one, [...path, one.name()]))]
 }
 
 const HELP = `

@@ -15,7 +15,7 @@ const KEYS = 'api-url, issuer, tenant-id, client-id, api-scope, output'
 const KEY = ['<key>', `one of ${KEYS}`] as const
 
 /** Needs no API, so it is no verb of a client: it must work when the API's address is what is wrong. */
-export function addConfig(program: Command, io: Io): void {
+export function addConfigCommands(program: Command, io: Io): void {
   const noun = program.command('config').description('choose the API and the way to sign in')
   const profile = () => new Option('--profile <name>', 'of this profile')
   noun

@@ -5,14 +5,14 @@ import {
   type CommandContext,
   type Flags,
   loadPages,
+  pathSegment,
   sayMore,
-  segment,
   textFlag,
 } from '../command-context.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
-import { reasonFrom } from './batch/actions.ts'
+import { askReason } from './batch/actions.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
 
 const LETTERS: readonly Column[] = [
@@ -26,9 +26,9 @@ const LETTERS: readonly Column[] = [
   ['ABOUT', 'description'],
 ]
 const ID = ['<id>', 'its id, as listed'] as const
-const pathOf = (id: string | undefined): string => `/api/dead-letters/${segment(id ?? '')}`
+const pathOf = (id: string | undefined): string => `/api/dead-letters/${pathSegment(id ?? '')}`
 
-export function addDeadLetters(program: Command, io: Io): void {
+export function addDeadLetterCommands(program: Command, io: Io): void {
   const noun = program.command('deadletters').description('look after messages nobody could handle')
   addVerb(noun, io, {
     name: 'list',
@@ -59,11 +59,11 @@ export function addDeadLetters(program: Command, io: Io): void {
       args: [ID],
       options: CHANGE,
       examples: [`deadletters ${verb} 17 --reason "the worker is fixed"`],
-      run: async (call, [id]) => {
-        await confirm(call, { what: `Dead letter ${id} ${words}.`, members: 0 })
-        const body = { reason: await reasonFrom(call) }
-        const done = await call.client.post(`${pathOf(id)}/${verb}`, { body })
-        await call.show.one(done.body, [
+      run: async (context, [id]) => {
+        await confirm(context, { what: `Dead letter ${id} ${words}.`, members: 0 })
+        const body = { reason: await askReason(context) }
+        const done = await context.client.post(`${pathOf(id)}/${verb}`, { body })
+        await context.show.one(done.body, [
           ['dead letter', 'id'],
           ['sent as', 'sentAs'],
         ])
@@ -74,20 +74,20 @@ export function addDeadLetters(program: Command, io: Io): void {
 
 /** Of one subscription, or of all there are: the two of the orchestrator and one of each worker. */
 async function listLetters(
-  call: CommandContext,
+  context: CommandContext,
   _: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const rows: Row[] = []
   let next: Json = null
-  for (const query of await subscriptions(call, flags)) {
-    const page = await loadPages(call, { path: '/api/dead-letters', query, rows: 'deadLetters' })
+  for (const query of await subscriptions(context, flags)) {
+    const page = await loadPages(context, { path: '/api/dead-letters', query, rows: 'deadLetters' })
     rows.push(...page.rows)
     next ??= (page.whole as Row).next ?? null
   }
   const whole: Json = { deadLetters: rows as unknown as Json, next }
-  await call.show.list({ whole, rows, columns: LETTERS, empty: 'There are no dead letters.' })
-  sayMore(call, whole as Row, rows.length)
+  await context.show.list({ whole, rows, columns: LETTERS, empty: 'There are no dead letters.' })
+  sayMore(context, whole as Row, rows.length)
 }
 
 async function subscriptions(

@@ -24,18 +24,18 @@ const CHECKS: readonly Column[] = [
 ]
 const NODE_MIN = 24
 
-export function addDoctor(program: Command, io: Io): void {
+export function addDoctorCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'doctor',
     about: 'check everything between this machine and a migration, and say what to do',
     more: 'Exit code: 0 nothing has failed (warnings are allowed), 1 something has.',
     examples: ['doctor', 'doctor --output json'],
-    run: async (call) => {
-      const checks = await examine(call, process.versions.node)
+    run: async (context) => {
+      const checks = await examine(context, process.versions.node)
       const isOk = checks.every(({ state }) => state !== 'failed')
       const rows = checks as unknown as Row[]
       const whole: Json = { isOk, checks: rows as unknown as Json }
-      const { show, io: own } = call
+      const { show, io: own } = context
       // On a terminal the advice stands below in full: in a column it would be cut.
       const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
       await show.list({ whole, rows, columns, empty: '' })
@@ -47,17 +47,17 @@ export function addDoctor(program: Command, io: Io): void {
   })
 }
 
-export async function examine(call: CommandContext, nodeVersion: string): Promise<Check[]> {
-  const api = await apiChecks(call)
+export async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {
+  const api = await apiChecks(context)
   const isThere = api.every(({ state }) => state !== 'failed')
   return [
     runtimeCheck(nodeVersion),
     ok(
       'configuration',
-      `profile ${call.profile.name}, ${call.client.apiUrl} (${call.profile['api-url'].from})`,
+      `profile ${context.profile.name}, ${context.client.apiUrl} (${context.profile['api-url'].from})`,
     ),
     ...api,
-    ...(isThere ? [...(await serverChecks(call)), ...(await signedInChecks(call))] : []),
+    ...(isThere ? [...(await serverChecks(context)), ...(await signedInChecks(context))] : []),
   ]
 }
 
@@ -116,12 +116,16 @@ interface Me {
   readonly roles: readonly string[]
 }
 
-async function signedInChecks(call: CommandContext): Promise<Check[]> {
-  const { client } = call
+async function signedInChecks(context: CommandContext): Promise<Check[]> {
+  const { client } = context
   try {
     const { body } = await client.get<Me>('/api/me')
     const about = `${body.name}, ${body.roles.join(' and ') || 'no role'}`
-    return [ok('sign-in', about), ...(await workerChecks(call)), ...(await sourceChecks(call))]
+    return [
+      ok('sign-in', about),
+      ...(await workerChecks(context)),
+      ...(await sourceChecks(context)),
+    ]
   } catch (error) {
     return [bad('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
   }

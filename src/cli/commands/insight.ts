@@ -5,13 +5,13 @@ import type { Json } from '../../domain/json.ts'
 import {
   type CommandContext,
   type Flags,
+  pathSegment,
   sayRest,
-  segment,
   showPages,
   textFlag,
 } from '../command-context.ts'
 import { type Io, printable } from '../terminal/io.ts'
-import { type Column, type Row, showPart } from '../terminal/show.ts'
+import { type Column, type Row, showSection } from '../terminal/show.ts'
 import { batchPath, findMemberId, memberPath } from './batch/lists.ts'
 import { addVerb, PAGED } from './verb.ts'
 
@@ -53,14 +53,14 @@ const EVENTS: readonly Column[] = [
 ]
 
 /** A noun that is a command by itself. */
-export function addFailuresCommands(program: Command, io: Io): void {
+export function addFailureCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'failures',
     about: 'what failed and why, errors of one kind taken together',
     args: [BATCH],
     examples: ['failures 7', 'failures 7 --output json'],
-    run: async (call, [id]) => {
-      const { client, show } = call
+    run: async (context, [id]) => {
+      const { client, show } = context
       const { body } = await client.get<Row>(`${batchPath(id)}/failures`)
       const rows = rowsIn(body, 'groups')
       await show.list({
@@ -70,7 +70,7 @@ export function addFailuresCommands(program: Command, io: Io): void {
         empty: 'Nothing has failed.',
       })
       const all = `batch steps ${id} --status failed,poll_timeout --all has every one`
-      sayRest(call, rows.length, Number(body.groupCount), `the largest groups; ${all}`)
+      sayRest(context, rows.length, Number(body.groupCount), `the largest groups; ${all}`)
       if (rows.length === 0) return
       const isInit = rows.every(({ phaseName }) => phaseName === null)
       const again = isInit ? `batch restart ${id}` : `batch retry ${id} --failed-step <step>`
@@ -91,12 +91,13 @@ export function addStuckCommands(program: Command, io: Io): void {
       const rows = rowsIn(body, 'items')
       await show.list({ whole: body as Json, rows, columns: STUCK, empty: 'Nothing is stuck.' })
       const waiting = rowsIn(body, 'waiting')
-      if (show.format === 'table') await showPart(show, 'What open steps wait for', waiting, WAITS)
+      if (show.format === 'table')
+        await showSection(show, 'What open steps wait for', waiting, WAITS)
     },
   })
 }
 
-export function addEventsCommands(program: Command, io: Io): void {
+export function addEventCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'events',
     about: 'what happened in a batch, newest first',
@@ -113,13 +114,13 @@ export function addEventsCommands(program: Command, io: Io): void {
 }
 
 async function listEvents(
-  call: CommandContext,
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
-  const memberId = member && (await findMemberId(call, id, member))
-  await showPages(call, {
+  const memberId = member && (await findMemberId(context, id, member))
+  await showPages(context, {
     path: `${batchPath(id)}/events`,
     query: {
       memberId,
@@ -173,24 +174,24 @@ const VALUES: readonly Column[] = [
 /** As many of somebody's events as the API tells at once. */
 const EVENTS_MAX = 500
 
-async function showMember(call: CommandContext, [id, member]: readonly string[]): Promise<void> {
-  const { client, show } = call
-  const { body } = await client.get<Row>(await memberPath(call, id, member))
+async function showMember(context: CommandContext, [id, member]: readonly string[]): Promise<void> {
+  const { client, show } = context
+  const { body } = await client.get<Row>(await memberPath(context, id, member))
   await show.one(body as Json, MEMBER)
   const events = rowsIn(body, 'events')
   if (events.length === EVENTS_MAX) {
     const who = String((body.member as Row).id)
-    call.io.err(
+    context.io.err(
       `The newest ${EVENTS_MAX} events are shown; events ${id} --member ${who} --all has every one.`,
     )
   }
   if (show.format !== 'table') return
   const { data, outputs } = body.member as Row
-  await showPart(show, 'Data', valuesOf(data as Row), VALUES)
-  await showPart(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
-  await showPart(show, 'Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
+  await showSection(show, 'Data', valuesOf(data as Row), VALUES)
+  await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)
+  await showSection(show, 'Steps', rowsIn(body, 'steps'), MEMBER_STEPS)
   const columns = EVENTS.filter(([title]) => title !== 'MEMBER')
-  await showPart(show, 'What happened, newest first', events, columns)
+  await showSection(show, 'What happened, newest first', events, columns)
 }
 
 const valuesOf = (map: Row): Row[] => Object.entries(map).map(([name, value]) => ({ name, value }))
@@ -230,26 +231,26 @@ const ISSUES: readonly Column[] = [
   ['ISSUE', 'reason'],
 ]
 
-export function addSourceIssuesCommands(program: Command, io: Io): void {
+export function addSourceIssueCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'source-issues',
     about: 'rows of a data source that could not be used, and changes that were not made',
     args: [['<runbook>', 'the name of the runbook']],
     options: PAGED,
     examples: ['source-issues user-migration', 'source-issues user-migration --all -o csv'],
-    run: async (call, [name]) => {
-      const path = `/api/runbooks/${segment(name!)}`
-      await showPages(call, {
+    run: async (context, [name]) => {
+      const path = `/api/runbooks/${pathSegment(name!)}`
+      await showPages(context, {
         path: `${path}/issues`,
         rows: 'issues',
         columns: ISSUES,
         empty: 'The last good tick left nothing unused.',
       })
-      const { body } = await call.client.get<{ ticks: Row[] }>(`${path}/ticks`, { limit: 1 })
+      const { body } = await context.client.get<{ ticks: Row[] }>(`${path}/ticks`, { limit: 1 })
       const [last] = body.ticks
-      if (!last) call.io.err('warning: the data source was not asked yet')
+      if (!last) context.io.err('warning: the data source was not asked yet')
       else if (last.outcome === 'failed') {
-        call.io.err(printable(`warning: the last tick failed: ${String(last.error)}`))
+        context.io.err(printable(`warning: the last tick failed: ${String(last.error)}`))
       }
     },
   })

@@ -1,13 +1,13 @@
 // `matoolkit query …` and `matoolkit template …`: where a runbook's members come from, tried before it is used.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
-import { type CommandContext, sayRest, segment, textFlag } from '../command-context.ts'
+import { type CommandContext, pathSegment, sayRest, textFlag } from '../command-context.ts'
 import { readTextFile, writeNewFile } from '../files.ts'
 import { type Io, safeFor, withoutLineEnd } from '../terminal/io.ts'
-import { type Column, type Row, showPart } from '../terminal/show.ts'
+import { type Column, type Row, showSection } from '../terminal/show.ts'
 import { addVerb } from './verb.ts'
 
-export function addQuery(program: Command, io: Io): void {
+export function addQueryCommands(program: Command, io: Io): void {
   const noun = program.command('query').description('try the queries of runbooks')
   addVerb(noun, io, {
     name: 'preview',
@@ -37,27 +37,27 @@ interface Preview {
 
 const SAMPLE_SHOWN = 5
 
-async function preview(call: CommandContext, [name]: readonly string[]): Promise<void> {
-  const { client, show } = call
-  const file = textFlag(call.flags, 'file')
+async function preview(context: CommandContext, [name]: readonly string[]): Promise<void> {
+  const { client, show } = context
+  const file = textFlag(context.flags, 'file')
   const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
-  const path = `/api/runbooks/${segment(name ?? '')}/query/preview`
+  const path = `/api/runbooks/${pathSegment(name ?? '')}/query/preview`
   const { body: found } = await client.post<Preview>(path, { body })
   const columns = found.columns.map((one): Column => [one.name, (row) => row[one.name]])
   if (show.format !== 'table') {
     const whole = found as unknown as Json
     await show.list({ whole, rows: found.sample, columns, empty: '' })
-    sayRest(call, found.sample.length, found.rowCount, 'a preview reads no more')
+    sayRest(context, found.sample.length, found.rowCount, 'a preview reads no more')
     return
   }
   const seconds = (found.durationMs / 1_000).toFixed(1)
   show.say(`${found.rowCount} rows in ${seconds} s, ${found.problemCount} with problems.`)
-  await showPart(show, 'First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
-  await showPart(show, 'Batches', found.batchGroups, GROUPS)
-  sayRest(call, found.batchGroups.length, found.groupCount, 'a preview lists no more')
-  await showPart(show, 'Problems', found.problems, PROBLEMS)
-  sayRest(call, found.problems.length, found.problemCount, 'a preview lists no more')
-  await showPart(show, 'What the next tick would do', doings(found.nextTick), DOINGS)
+  await showSection(show, 'First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
+  await showSection(show, 'Batches', found.batchGroups, GROUPS)
+  sayRest(context, found.batchGroups.length, found.groupCount, 'a preview lists no more')
+  await showSection(show, 'Problems', found.problems, PROBLEMS)
+  sayRest(context, found.problems.length, found.problemCount, 'a preview lists no more')
+  await showSection(show, 'What the next tick would do', doings(found.nextTick), DOINGS)
 }
 
 const GROUPS: readonly Column[] = [
@@ -89,7 +89,7 @@ function doings(nextTick: Preview['nextTick']): Row[] {
 const wordsOf = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-export function addTemplate(program: Command, io: Io): void {
+export function addTemplateCommands(program: Command, io: Io): void {
   const noun = program.command('template').description('get templates of member files')
   addVerb(noun, io, {
     name: 'download',
@@ -101,7 +101,7 @@ export function addTemplate(program: Command, io: Io): void {
     ],
     examples: ['template download user-migration', 'template download user-migration --file -'],
     run: async ({ client, show, io: own }, [name], flags) => {
-      const { text } = await client.get(`/api/runbooks/${segment(name ?? '')}/template`)
+      const { text } = await client.get(`/api/runbooks/${pathSegment(name ?? '')}/template`)
       const file = textFlag(flags, 'file') ?? `${name}_template.csv`
       if (file === '-') return own.out(safeFor(own, withoutLineEnd(text)))
       await writeNewFile(file, text, flags.force === true)

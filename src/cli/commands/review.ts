@@ -14,7 +14,7 @@ import {
 import { confirm } from '../terminal/confirm.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
-import { reasonFrom } from './batch/actions.ts'
+import { askReason } from './batch/actions.ts'
 import { type RefusedMembers, sayRefused } from './batch/member-actions.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED } from './verb.ts'
 
@@ -49,8 +49,8 @@ function addList(noun: Command, io: Io, name: string, kind: Kind, what: string):
     about: `list ${what} that wait for a person`,
     options: [...OF, ...PAGED],
     examples: [`${name} list`, `${name} list --runbook user-migration --output csv`],
-    run: (call, _, flags) =>
-      showPages(call, {
+    run: (context, _, flags) =>
+      showPages(context, {
         path: '/api/held',
         query: queryOf(kind, flags),
         rows: 'held',
@@ -70,16 +70,16 @@ interface Decision {
 
 const decide =
   ({ kind, path, words, fields }: Decision) =>
-  async (call: CommandContext, given: readonly string[], flags: Flags): Promise<void> => {
-    const reviewIds = await idsFrom(call, given, kind, flags)
+  async (context: CommandContext, given: readonly string[], flags: Flags): Promise<void> => {
+    const reviewIds = await idsFrom(context, given, kind, flags)
     const dryRun = flags.dryRun === true
     if (!dryRun)
-      await confirm(call, { what: `${reviewIds.length} ${words}.`, members: reviewIds.length })
-    const body: Json = { reviewIds, reason: await reasonFrom(call), dryRun, ...fields?.(flags) }
-    const { body: done } = await call.client.post<RefusedMembers>(`/api/held/${path}`, { body })
-    await call.show.one(done as unknown as Json, DECIDED)
-    sayRefused(call, done)
-    if (done.refusedCount > 0) call.io.exitCode = EXIT.failed
+      await confirm(context, { what: `${reviewIds.length} ${words}.`, members: reviewIds.length })
+    const body: Json = { reviewIds, reason: await askReason(context), dryRun, ...fields?.(flags) }
+    const { body: done } = await context.client.post<RefusedMembers>(`/api/held/${path}`, { body })
+    await context.show.one(done as unknown as Json, DECIDED)
+    sayRefused(context, done)
+    if (done.refusedCount > 0) context.io.exitCode = EXIT.failed
   }
 
 const DECIDED: readonly Column[] = [
@@ -90,7 +90,7 @@ const DECIDED: readonly Column[] = [
 
 /** Those that are named, or all of a runbook or batch. Nothing named is never everything. */
 async function idsFrom(
-  call: CommandContext,
+  context: CommandContext,
   given: readonly string[],
   kind: Kind,
   flags: Flags,
@@ -102,12 +102,12 @@ async function idsFrom(
     const reason = 'Name the ids, or --all with --runbook or --batch.'
     throw new MatoolkitError('USAGE', { reason })
   }
-  const { rows } = await loadPages(call, { path: '/api/held', query, rows: 'held' })
+  const { rows } = await loadPages(context, { path: '/api/held', query, rows: 'held' })
   if (rows.length > 0) return rows.map(({ id }) => Number(id))
   throw new MatoolkitError('REFUSED', { reason: 'Nothing is held there.' })
 }
 
-export function addRemovals(program: Command, io: Io): void {
+export function addRemovalCommands(program: Command, io: Io): void {
   const noun = program.command('removals').description('decide about removals that are held')
   addList(noun, io, 'removals', 'removal', 'removals')
   addVerb(noun, io, {
@@ -132,7 +132,7 @@ export function addRemovals(program: Command, io: Io): void {
   })
 }
 
-export function addLatecomers(program: Command, io: Io): void {
+export function addLatecomerCommands(program: Command, io: Io): void {
   const noun = program.command('latecomers').description('decide about members who came too late')
   addList(noun, io, 'latecomers', 'join', 'latecomers')
   addVerb(noun, io, {
@@ -153,7 +153,7 @@ export function addLatecomers(program: Command, io: Io): void {
   })
 }
 
-export function addMoves(program: Command, io: Io): void {
+export function addMoveCommands(program: Command, io: Io): void {
   const noun = program
     .command('moves')
     .description('decide about members who stand in another wave')
@@ -164,7 +164,7 @@ export function addMoves(program: Command, io: Io): void {
     args: [['<choice>', 'reschedule, move or keep'], ...WHICH],
     options: [ALL, ...OF, ...CHANGE, DRY_RUN],
     examples: ['moves decide move 44 45 --reason "new date agreed"'],
-    run: async (call, [choice, ...ids], flags) => {
+    run: async (context, [choice, ...ids], flags) => {
       if (!['reschedule', 'move', 'keep'].includes(choice!)) {
         const reason = `"${choice}" is no choice: say reschedule, move or keep.`
         throw new MatoolkitError('USAGE', { reason })
@@ -175,7 +175,7 @@ export function addMoves(program: Command, io: Io): void {
         path: 'decide-moves',
         words,
         fields: () => ({ choice: choice! }),
-      })(call, ids, flags)
+      })(context, ids, flags)
     },
   })
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { idOf } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, showPart } from '../terminal/show.ts'
+import { type Column, type Row, showSection } from '../terminal/show.ts'
 import { addVerb } from './verb.ts'
 
 const STEP: readonly Column[] = [
@@ -35,7 +35,7 @@ const ATTEMPTS: readonly Column[] = [
   ['ERROR', 'error'],
 ]
 
-export function addStep(program: Command, io: Io): void {
+export function addStepCommands(program: Command, io: Io): void {
   const noun = program.command('step').description('look at one step')
   addVerb(noun, io, {
     name: 'show',
@@ -46,7 +46,7 @@ export function addStep(program: Command, io: Io): void {
       const { body } = await client.get<Row>(`/api/steps/${idOf('step', id)}`)
       await show.one(body as Json, STEP)
       const rows = body.attempts as unknown as Row[]
-      if (show.format === 'table') await showPart(show, 'Attempts', rows, ATTEMPTS)
+      if (show.format === 'table') await showSection(show, 'Attempts', rows, ATTEMPTS)
     },
   })
 }

@@ -6,7 +6,7 @@ import type { Io } from '../terminal/io.ts'
 import { OUTPUT_FORMATS } from '../terminal/show.ts'
 
 export type RunCommand = (
-  call: CommandContext,
+  context: CommandContext,
   args: readonly string[],
   flags: Flags,
 ) => Promise<void>

@@ -112,7 +112,7 @@ export interface DeviceSignIn {
 }
 
 /** Returns when the person has signed in. Throws SIGN_IN_FAILED when they refuse, or take too long. */
-export async function signInByDevice({
+export async function signInWithDeviceCode({
   registration,
   clock,
   show,

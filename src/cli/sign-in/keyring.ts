@@ -20,7 +20,7 @@ const TIMEOUT_MS = 60_000
 /** Letters, digits, "-" and "_" only: they need no quotes anywhere. */
 const WORD = /^[\w-]+$/
 
-export function findKeyring(
+export function openKeyring(
   account: string,
   platform: NodeJS.Platform = process.platform,
 ): Keyring | null {

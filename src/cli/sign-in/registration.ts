@@ -21,7 +21,7 @@ export interface SignInOptions {
 export const apiUrlOf = (profile: Profile): string => profile['api-url'].value!
 
 /** A token is not sent where others can read it on its way. */
-export function requireSafe(apiUrl: string): void {
+export function requireHttps(apiUrl: string): void {
   if (CLIENT_SETTINGS.issuer.read(apiUrl) === undefined) {
     throw new MatoolkitError('API_NOT_SECURE', { url: apiUrl })
   }

@@ -8,14 +8,14 @@ import type { GrantedToken } from './issuer.ts'
 import {
   apiUrlOf,
   applicationRegistration,
-  requireSafe,
+  requireHttps,
   type SignInOptions,
 } from './registration.ts'
 import {
-  forgetSignIn,
-  keepSignIn,
   readSignIn,
+  removeSignIn,
   type StoredSignIn,
+  saveSignIn,
   signInKey,
   withSignInLock,
 } from './store.ts'
@@ -35,7 +35,7 @@ export function renewingToken(
   let known: GrantedToken | null = null
   return async (isRefused) => {
     if (known && !isRefused && isFresh(known, clock)) return known.accessToken
-    requireSafe(apiUrlOf(profile))
+    requireHttps(apiUrlOf(profile))
     known =
       secret === undefined
         ? await personToken(options, isRefused)
@@ -77,11 +77,11 @@ async function renewKept(
   try {
     const granted = await refreshSignIn({ issuer, clientId, scope }, refreshToken, clock)
     const renewed = { ...kept, ...granted }
-    await keepSignIn(key, renewed)
+    await saveSignIn(key, renewed)
     return renewed
   } catch (error) {
     const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'
-    if (hasEnded) await forgetSignIn(key)
+    if (hasEnded) await removeSignIn(key)
     throw error
   }
 }

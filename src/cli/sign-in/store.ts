@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import type { Clock } from '../../clock.ts'
 import { homeFolder, inHome, readJsonFile, removeFile, writeJsonFile } from '../home.ts'
 import type { GrantedToken } from './issuer.ts'
-import { findKeyring, type Keyring } from './keyring.ts'
+import { type Keyring, openKeyring } from './keyring.ts'
 import type { Registration } from './registration.ts'
 
 export type StoredSignIn = Registration & GrantedToken
@@ -26,7 +26,7 @@ const file = (): string => inHome(FILE)
 
 /** Each home has a key of its own. */
 const keyring = (): Keyring | null =>
-  findKeyring(createHash('sha256').update(homeFolder()).digest('hex').slice(0, 16))
+  openKeyring(createHash('sha256').update(homeFolder()).digest('hex').slice(0, 16))
 
 /** What a profile and an API have to do with each other: a token is never sent to another API than it was got for. */
 export const signInKey = (profile: string, apiUrl: string): string => `${profile} ${apiUrl}`
@@ -36,11 +36,11 @@ export async function readSignIn(key: string): Promise<StoredSignIn | null> {
   return Object.hasOwn(all, key) ? all[key]! : null
 }
 
-export async function keepSignIn(key: string, signIn: StoredSignIn): Promise<void> {
+export async function saveSignIn(key: string, signIn: StoredSignIn): Promise<void> {
   await writeAll({ ...(await readAll()), [key]: signIn })
 }
 
-export async function forgetSignIn(key: string): Promise<void> {
+export async function removeSignIn(key: string): Promise<void> {
   const { [key]: gone, ...others } = await readAll()
   if (!gone) return
   if (Object.keys(others).length > 0) return writeAll(others)
@@ -49,7 +49,7 @@ export async function forgetSignIn(key: string): Promise<void> {
 }
 
 /** Where sign-ins are kept, in words; null when there are none. */
-export function whereKept(): string | null {
+export function storageText(): string | null {
   const kept = readJsonFile(file()) as Kept | undefined
   if (!kept) return null
   return 'sealed' in kept

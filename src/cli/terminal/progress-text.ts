@@ -20,7 +20,7 @@ export interface Size {
 }
 
 /** Members who passed, who failed or left, and those still at it: as far as their steps have come, and the rest. */
-export function barOf(phase: Phase, width: number, paint: Paint): string {
+export function progressBar(phase: Phase, width: number, paint: Paint): string {
   const { total, passed, failed, stopped, removed } = phase.members
   const cells = Math.max(0, width)
   // Whoever is there has at least one character.
@@ -44,16 +44,16 @@ export function barOf(phase: Phase, width: number, paint: Paint): string {
 
 export function stateText(phase: Phase, now: Date): string {
   if (phase.status === 'pending') {
-    return phase.dueAt === null ? 'not started' : `in ${sayDuration(+phase.dueAt - +now)}`
+    return phase.dueAt === null ? 'not started' : `in ${durationText(+phase.dueAt - +now)}`
   }
   if (phase.status !== 'dispatched') return phase.status
   const left = secondsLeft(phase, now)
-  if (left !== null) return `~${sayDuration(left * 1_000)} left`
+  if (left !== null) return `~${durationText(left * 1_000)} left`
   const { total, ended } = stepsIn(phase)
   return ended * 2 < total || total === 0 ? 'running' : `${openIn(phase)} to go`
 }
 
-export function countsOf(phase: Phase): string {
+export function countsText(phase: Phase): string {
   const { total, passed, failed, stopped, removed } = phase.members
   if (total === 0) return phase.status === 'pending' ? 'waits for its time' : 'no members yet'
   const parts: [number, string][] = [
@@ -129,18 +129,18 @@ export const countText = (n: number, word: string, many = `${word}s`): string =>
   `${n.toLocaleString('en')} ${n === 1 ? word : many}`
 
 /** `Fri 01 Mar 2030 20:14`, UTC. */
-export const sayTime = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
+export const timeText = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
 
 /** `T-4d 23h`, `T+14m`, `T-0`. */
-export function sayOffset(startTime: Date | null, now: Date): string {
+export function offsetText(startTime: Date | null, now: Date): string {
   if (startTime === null) return ''
   const ms = +now - +startTime
   if (Math.abs(ms) < 60_000) return 'T-0'
-  return `T${ms < 0 ? '-' : '+'}${sayDuration(Math.abs(ms))}`
+  return `T${ms < 0 ? '-' : '+'}${durationText(Math.abs(ms))}`
 }
 
 /** The two largest units: `4d 23h`, `14m`, `30s`. */
-export function sayDuration(ms: number): string {
+export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds}s`
   const minutes = Math.round(seconds / 60)
@@ -155,7 +155,7 @@ export function sayDuration(ms: number): string {
 }
 
 /** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */
-export const offsetName = (offsetMinutes: number): string =>
+export const phaseOffsetText = (offsetMinutes: number): string =>
   offsetMinutes === 0
     ? 'T-0'
-    : `T${offsetMinutes > 0 ? '-' : '+'}${sayDuration(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`
+    : `T${offsetMinutes > 0 ? '-' : '+'}${durationText(Math.abs(offsetMinutes) * 60_000).replaceAll(' ', '')}`

@@ -77,7 +77,7 @@ export function makeShow(format: OutputFormat, io: Io): Show {
 }
 
 /** A table under a title of its own; nothing at all without rows. */
-export async function showPart(
+export async function showSection(
   show: Show,
   title: string,
   rows: readonly Row[],
@@ -89,7 +89,7 @@ export async function showPart(
 }
 
 /** `1 batch`, `2 batches`. */
-export const counted = (count: number, word: string, many = `${word}s`): string =>
+export const countText = (count: number, word: string, many = `${word}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? word : many}`
 
 function valueAt(row: Row, value: Column[1]): Json {
@@ -131,13 +131,13 @@ async function csvText(
 }
 
 function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): void {
-  const { text, leftOut } = tableOf(
+  const { text, omitted } = tableOf(
     columns.map((column) => tableColumn(rows, column)),
     io,
   )
   io.out(text)
-  if (leftOut.length === 0) return
-  io.err(`No room for ${leftOut.join(', ')}: use a wider window, or --output json.`)
+  if (omitted.length === 0) return
+  io.err(`No room for ${omitted.join(', ')}: use a wider window, or --output json.`)
 }
 
 function tableColumn(rows: readonly Row[], [title, value, room]: Column): TableColumn {

@@ -18,7 +18,7 @@ export interface TableColumn {
 export interface Table {
   readonly text: string
   /** The titles of columns that have something in them and are not shown. */
-  readonly leftOut: readonly string[]
+  readonly omitted: readonly string[]
 }
 
 interface Layout {
@@ -38,13 +38,13 @@ export function tableOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 
   const { width, paint } = io
   const natural = { columns, widths: columns.map(naturalWidth) }
   if (width === null || widthOf(natural.widths) <= width) {
-    return { text: linesOf(natural, paint).join('\n'), leftOut: [] }
+    return { text: linesOf(natural, paint).join('\n'), omitted: [] }
   }
   const filled = columns.filter(({ cells }) => cells.some((cell) => cell !== ''))
   const layout = layoutFor(filled, width)
-  if (!layout) return { text: blocksOf(filled, io), leftOut: [] }
+  if (!layout) return { text: blocksOf(filled, io), omitted: [] }
   const left = filled.filter((column) => !layout.columns.includes(column))
-  return { text: linesOf(layout, paint).join('\n'), leftOut: left.map(({ title }) => title) }
+  return { text: linesOf(layout, paint).join('\n'), omitted: left.map(({ title }) => title) }
 }
 
 const naturalWidth = ({ title, cells }: TableColumn): number =>

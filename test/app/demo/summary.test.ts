@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  type Ending,
+  type DemoOutcome,
   interruptedLines,
   summaryLines,
   unexpectedOutcomes,
@@ -22,14 +22,14 @@ const PHASES = [
 ]
 const TALLY = { jobs: 1_373, retries: 57, polls: 305, rollbacksBegun: 9, rolledBack: 9 }
 
-const ending = (of: Partial<Ending> = {}): Ending => ({
+const ending = (of: Partial<DemoOutcome> = {}): DemoOutcome => ({
   progress: progress(PHASES, BATCH),
   tally: TALLY,
   failures: [{ at: T0, mark: '✗', style: 'red', text: 'ada.hahn: switch-address failed: no' }],
   membersExpected: 201,
   failuresExpected: 9,
   leaversExpected: 1,
-  endured: {
+  faultReport: {
     requests: 11_301,
     faults: new Map([
       ['throttle', 9],
@@ -76,7 +76,7 @@ Where to go from here:`
     assert.ok(Math.max(...lines.map((line) => line.length)) <= 70)
   })
 
-  const WRONG: [what: string, of: Partial<Ending>, says: RegExp][] = [
+  const WRONG: [what: string, of: Partial<DemoOutcome>, says: RegExp][] = [
     ['not completed', { progress: progress(PHASES, { ...BATCH, status: 'failed' }) }, /is failed/],
     ['held', { progress: progress(PHASES, { ...BATCH, heldReason: 'fuse' }) }, /held: fuse/],
     ['somebody missing', { membersExpected: 202 }, /201 members are accounted for, 202 took part/],
@@ -91,7 +91,7 @@ Where to go from here:`
     ['a rollback that did not end', { tally: { ...TALLY, rolledBack: 8 } }, /but 8 were rolled/],
     [
       'what was done twice',
-      { endured: { requests: 1, faults: new Map(), repeated: ['user created 2 times: ada'] } },
+      { faultReport: { requests: 1, faults: new Map(), repeated: ['user created 2 times: ada'] } },
       /more than once: user created 2 times: ada/,
     ],
     ['an invariant', { invariantsBroken: ['I4 order: step 7'] }, /broken: I4 order: step 7/],

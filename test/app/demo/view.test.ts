@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type DemoFrame, frameLines, statusLine } from '../../../src/app/demo/view.ts'
 import {
-  barOf,
-  countsOf,
+  countsText,
+  durationText,
   newsLine,
   newsOf,
-  offsetName,
-  sayDuration,
-  sayOffset,
-  sayTime,
+  offsetText,
+  phaseOffsetText,
+  progressBar,
   stateText,
+  timeText,
 } from '../../../src/cli/terminal/progress-text.ts'
 import {
   EMPTY_TALLY,
@@ -41,7 +41,7 @@ describe('words of the demonstration', () => {
     [-5, '0s'],
   ]
   for (const [ms, said] of DURATIONS) {
-    it(`${ms} ms is ${said}`, () => assert.equal(sayDuration(ms), said))
+    it(`${ms} ms is ${said}`, () => assert.equal(durationText(ms), said))
   }
 
   const OFFSETS: [minutes: number, said: string][] = [
@@ -51,15 +51,16 @@ describe('words of the demonstration', () => {
     [-90, 'T+1h30m'],
   ]
   for (const [minutes, said] of OFFSETS) {
-    it(`an offset of ${minutes} minutes is ${said}`, () => assert.equal(offsetName(minutes), said))
+    it(`an offset of ${minutes} minutes is ${said}`, () =>
+      assert.equal(phaseOffsetText(minutes), said))
   }
 
   it('says the time, and how far from the cut-over it is', () => {
-    assert.equal(sayTime(T0), 'Fri 01 Mar 2030 20:00')
-    assert.equal(sayOffset(T0, at(0)), 'T-0')
-    assert.equal(sayOffset(T0, at(-119)), 'T-1h 59m')
-    assert.equal(sayOffset(T0, at(14)), 'T+14m')
-    assert.equal(sayOffset(null, at(14)), '')
+    assert.equal(timeText(T0), 'Fri 01 Mar 2030 20:00')
+    assert.equal(offsetText(T0, at(0)), 'T-0')
+    assert.equal(offsetText(T0, at(-119)), 'T-1h 59m')
+    assert.equal(offsetText(T0, at(14)), 'T+14m')
+    assert.equal(offsetText(null, at(14)), '')
   })
 })
 
@@ -97,7 +98,7 @@ describe('a phase', () => {
   ]
   for (const [what, of, state, counts] of PHASES) {
     it(`${what}: ${state}`, () => {
-      assert.deepEqual([stateText(phase(of), at(10)), countsOf(phase(of))], [state, counts])
+      assert.deepEqual([stateText(phase(of), at(10)), countsText(phase(of))], [state, counts])
     })
   }
 
@@ -134,7 +135,7 @@ describe('a phase', () => {
     ],
   ]
   for (const [what, of, bar] of BARS) {
-    it(`bar: ${what}`, () => assert.equal(barOf(phase(of), 10, marked), bar))
+    it(`bar: ${what}`, () => assert.equal(progressBar(phase(of), 10, marked), bar))
   }
 })
 

@@ -5,8 +5,13 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, beforeEach, describe, it } from 'node:test'
-import { findKeyring } from '../../../src/cli/sign-in/keyring.ts'
-import { forgetSignIn, keepSignIn, readSignIn, whereKept } from '../../../src/cli/sign-in/store.ts'
+import { openKeyring } from '../../../src/cli/sign-in/keyring.ts'
+import {
+  readSignIn,
+  removeSignIn,
+  saveSignIn,
+  storageText,
+} from '../../../src/cli/sign-in/store.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-keyring-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -56,7 +61,7 @@ describe('a keyring', () => {
     ['darwin', 'security', SECURITY],
   ] as const) {
     it(`of ${platform} keeps, gives and forgets a secret, never as an argument`, async () => {
-      const keyring = findKeyring('home', platform)!
+      const keyring = openKeyring('home', platform)!
       assert.deepEqual([await keyring.write('s3cret'), await keyring.read()], [false, null])
       install(name, script)
       assert.equal(await keyring.write('s3cret'), true)
@@ -70,15 +75,15 @@ describe('a keyring', () => {
   it('that is not there keeps nobody waiting', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
     const before = timers().length
-    assert.equal(await findKeyring('home', 'linux')!.read(), null)
+    assert.equal(await openKeyring('home', 'linux')!.read(), null)
     assert.equal(timers().length, before)
   })
 
   it('that fails is none', async () => {
     install('secret-tool', '#!/bin/sh\necho "Cannot autolaunch D-Bus" >&2\nexit 1\n')
-    assert.equal(await findKeyring('home', 'linux')!.write('s3cret'), false)
-    assert.equal(findKeyring('home', 'win32'), null)
-    assert.throws(() => findKeyring('a; rm -rf b'), RangeError)
+    assert.equal(await openKeyring('home', 'linux')!.write('s3cret'), false)
+    assert.equal(openKeyring('home', 'win32'), null)
+    assert.throws(() => openKeyring('a; rm -rf b'), RangeError)
   })
 })
 
@@ -87,8 +92,8 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
 
   it('are sealed, and cannot be read without it or after they were touched', async () => {
     install('secret-tool', SECRET_TOOL)
-    await keepSignIn('a', SIGN_IN)
-    assert.match(whereKept()!, /sealed with a key in the keyring of this system$/)
+    await saveSignIn('a', SIGN_IN)
+    assert.match(storageText()!, /sealed with a key in the keyring of this system$/)
     assert.ok(!text().includes('token'))
     assert.deepEqual(await readSignIn('a'), SIGN_IN)
     const { sealed } = JSON.parse(text()) as { sealed: string }
@@ -103,22 +108,22 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
 
   it('share one key, which goes with the last of them', async () => {
     install('secret-tool', SECRET_TOOL)
-    await keepSignIn('a', SIGN_IN)
-    await keepSignIn('b', { ...SIGN_IN, clientId: 'other' })
+    await saveSignIn('a', SIGN_IN)
+    await saveSignIn('b', { ...SIGN_IN, clientId: 'other' })
     assert.equal(argsSeen().match(/^store/gm)!.length, 1)
-    await forgetSignIn('a')
+    await removeSignIn('a')
     assert.equal((await readSignIn('b'))!.clientId, 'other')
-    await forgetSignIn('b')
+    await removeSignIn('b')
     assert.ok(!existsSync(join(bin, 'kept')))
-    assert.equal(whereKept(), null)
+    assert.equal(storageText(), null)
   })
 
   it('that were plain are sealed at the next change', async () => {
-    await keepSignIn('a', SIGN_IN)
-    assert.match(whereKept()!, /which only you can read: this machine has no keyring$/)
+    await saveSignIn('a', SIGN_IN)
+    assert.match(storageText()!, /which only you can read: this machine has no keyring$/)
     assert.ok(text().includes('a-refresh-token'))
     install('secret-tool', SECRET_TOOL)
-    await keepSignIn('b', SIGN_IN)
+    await saveSignIn('b', SIGN_IN)
     assert.ok(!text().includes('a-refresh-token'))
     assert.deepEqual(await readSignIn('a'), SIGN_IN)
   })

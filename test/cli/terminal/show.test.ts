@@ -89,9 +89,9 @@ describe('answers', () => {
 describe('questions', () => {
   const ask = async (members: number, options: RecordingOptions, yes?: true) => {
     const io = recordingIo(options)
-    const call = openContext({ output: 'table', ...(yes && { yes }) }, io)
+    const context = openContext({ output: 'table', ...(yes && { yes }) }, io)
     try {
-      await confirm(call, { what: 'It ends.', members })
+      await confirm(context, { what: 'It ends.', members })
       return 'done'
     } catch (error) {
       return (error as { code: string }).code

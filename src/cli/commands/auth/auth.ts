@@ -8,7 +8,7 @@ const later =
   async (...given) =>
     pick(await import('./verbs.ts'))(...given)
 
-export function addAuth(program: Command, io: Io): void {
+export function addAuthCommands(program: Command, io: Io): void {
   const noun = program.command('auth').description('sign in to the API, and see as whom')
   addVerb(noun, io, {
     name: 'login',
@@ -18,20 +18,20 @@ export function addAuth(program: Command, io: Io): void {
       'auth login',
       'auth login --api-url https://matoolkit.contoso.example --profile contoso',
     ],
-    run: later((verbs) => verbs.login),
+    run: later((verbs) => verbs.runLogin),
   })
   addVerb(noun, io, {
     name: 'status',
     about: 'say who is signed in, with which roles, until when, and where that is kept',
     more: 'Exit code: 0 signed in and let in by the API, 3 not signed in, 4 signed in but without a role there.',
     examples: ['auth status', 'auth status --output json'],
-    run: later((verbs) => verbs.status),
+    run: later((verbs) => verbs.runAuthStatus),
   })
   addVerb(noun, io, {
     name: 'logout',
     about: 'end the sign-in, here and at the issuer where it can be told',
     examples: ['auth logout', 'auth logout --profile contoso'],
-    run: later((verbs) => verbs.logout),
+    run: later((verbs) => verbs.runLogout),
   })
   addVerb(noun, io, {
     name: 'token',
@@ -39,7 +39,7 @@ export function addAuth(program: Command, io: Io): void {
     isText: true,
     more: TOKEN_MORE,
     examples: ['auth token', 'auth token --profile contoso'],
-    run: later((verbs) => verbs.token),
+    run: later((verbs) => verbs.runPrintToken),
   })
 }
 

@@ -5,14 +5,14 @@ import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { ApiRefusal } from '../../api-refusal.ts'
 import type { CommandContext } from '../../command-context.ts'
 import { localTokenFor } from '../../local-api.ts'
-import { revoke, signInByDevice } from '../../sign-in/issuer.ts'
-import { apiUrlOf, findRegistration, requireSafe } from '../../sign-in/registration.ts'
+import { revoke, signInWithDeviceCode } from '../../sign-in/issuer.ts'
+import { apiUrlOf, findRegistration, requireHttps } from '../../sign-in/registration.ts'
 import {
-  forgetSignIn,
-  keepSignIn,
   readSignIn,
+  removeSignIn,
+  saveSignIn,
   signInKey,
-  whereKept,
+  storageText,
   withSignInLock,
 } from '../../sign-in/store.ts'
 import { tokenSource } from '../../sign-in/token-source.ts'
@@ -34,12 +34,12 @@ const STATUS: readonly Column[] = [
 
 const keyOf = ({ profile }: CommandContext): string => signInKey(profile.name, apiUrlOf(profile))
 
-export async function login(call: CommandContext): Promise<void> {
-  const { io, clock, profile } = call
-  requireSafe(apiUrlOf(profile))
+export async function runLogin(context: CommandContext): Promise<void> {
+  const { io, clock, profile } = context
+  requireHttps(apiUrlOf(profile))
   requirePerson(apiUrlOf(profile))
   const registration = await findRegistration({ profile, clock })
-  const granted = await signInByDevice({
+  const granted = await signInWithDeviceCode({
     registration,
     clock,
     show: (page, code, complete) => {
@@ -49,8 +49,8 @@ export async function login(call: CommandContext): Promise<void> {
     },
   })
   io.progress('')
-  await withSignInLock(clock, () => keepSignIn(keyOf(call), { ...registration, ...granted }))
-  await status(call)
+  await withSignInLock(clock, () => saveSignIn(keyOf(context), { ...registration, ...granted }))
+  await runAuthStatus(context)
 }
 
 /** What comes first when a token is looked for would hide the sign-in. */
@@ -64,11 +64,11 @@ function requirePerson(url: string): void {
   if (localTokenFor(url) !== null) throw new MatoolkitError('SIGN_IN_LOCAL', { url })
 }
 
-export async function status(call: CommandContext): Promise<void> {
-  const { client, profile, show, io } = call
-  const found = await whoAmI(call)
-  const { isPersonal, ...means } = await meansOf(call)
-  const kept = isPersonal ? await readSignIn(keyOf(call)) : null
+export async function runAuthStatus(context: CommandContext): Promise<void> {
+  const { client, profile, show, io } = context
+  const found = await whoAmI(context)
+  const { isPersonal, ...means } = await meansOf(context)
+  const kept = isPersonal ? await readSignIn(keyOf(context)) : null
   const whole: Row = {
     api: client.apiUrl,
     profile: profile.name,
@@ -77,7 +77,7 @@ export async function status(call: CommandContext): Promise<void> {
     issuer: kept?.issuer ?? null,
     clientId: kept?.clientId ?? null,
     expiresAt: kept?.expiresAt ?? null,
-    keptIn: kept && whereKept(),
+    keptIn: kept && storageText(),
   }
   await show.one(whole as Json, STATUS)
   if (!found.isSignedIn) {
@@ -112,25 +112,27 @@ async function whoAmI({ client }: CommandContext): Promise<Me> {
 }
 
 /** Where the token comes from, in the order of token-source.ts. */
-async function meansOf(call: CommandContext): Promise<{ by: string | null; isPersonal: boolean }> {
+async function meansOf(
+  context: CommandContext,
+): Promise<{ by: string | null; isPersonal: boolean }> {
   const { token: given, clientSecret } = readClientEnv()
   if (given) return { by: 'MATOOLKIT_TOKEN', isPersonal: false }
-  if (localTokenFor(call.client.apiUrl) !== null) {
+  if (localTokenFor(context.client.apiUrl) !== null) {
     return { by: 'matoolkit up on this machine', isPersonal: false }
   }
   if (clientSecret) return { by: 'an application, MATOOLKIT_CLIENT_SECRET', isPersonal: false }
-  const kept = await readSignIn(keyOf(call))
+  const kept = await readSignIn(keyOf(context))
   return { by: kept && 'matoolkit auth login', isPersonal: true }
 }
 
-export async function logout(call: CommandContext): Promise<void> {
-  const { io, show, client, clock } = call
-  const key = keyOf(call)
+export async function runLogout(context: CommandContext): Promise<void> {
+  const { io, show, client, clock } = context
+  const key = keyOf(context)
   const kept = await readSignIn(key)
   const whole = { api: client.apiUrl, wasSignedIn: kept !== null, isEndedAtIssuer: false }
   if (kept) {
     // Forgotten here first: that must not depend on the network.
-    await withSignInLock(clock, () => forgetSignIn(key))
+    await withSignInLock(clock, () => removeSignIn(key))
     const { issuer, refreshToken } = kept
     const ended = refreshToken === null ? false : await revoke(kept, refreshToken).catch(() => null)
     whole.isEndedAtIssuer = ended === true
@@ -145,7 +147,7 @@ export async function logout(call: CommandContext): Promise<void> {
   ])
 }
 
-export async function token({ io, clock, profile, show }: CommandContext): Promise<void> {
+export async function runPrintToken({ io, clock, profile, show }: CommandContext): Promise<void> {
   const found = await tokenSource({ profile, clock })(false)
   if (found === null) throw new MatoolkitError('SIGN_IN_NEEDED', { url: apiUrlOf(profile) })
   if (show.format === 'table') return io.out(found)

@@ -7,12 +7,12 @@ import { type CommandContext, type Flags, idOf, sayRest, textFlag } from '../../
 import { readBytes } from '../../files.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { printable } from '../../terminal/io.ts'
-import { type Column, counted, type Row, timeCell } from '../../terminal/show.ts'
+import { type Column, countText, type Row, timeCell } from '../../terminal/show.ts'
 import { batchPath, memberPath, showBatch } from './lists.ts'
-import { sayFailed, waitForRest } from './wait.ts'
+import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
 
 /** Why: from the flag, else from the person; a script must give it. */
-export async function reasonFrom({ io, flags }: CommandContext): Promise<string> {
+export async function askReason({ io, flags }: CommandContext): Promise<string> {
   const given = textFlag(flags, 'reason') ?? (io.canAsk ? await io.ask('Reason: ') : '')
   if (given.trim() !== '') return given
   throw new MatoolkitError('USAGE', { reason: 'This needs a reason: --reason <text>.' })
@@ -48,32 +48,33 @@ function sayWarnings({ io }: CommandContext, body: Row): void {
 }
 
 export async function runCreate(
-  call: CommandContext,
+  context: CommandContext,
   [runbook, file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const form = await formOf(file!, { runbookName: runbook, reason: textFlag(flags, 'reason') })
   const query = { dryRun: flags.dryRun === true }
-  const { body } = await call.client.post<Row>('/api/batches', { form, query, isKeyed: true })
-  sayWarnings(call, body)
-  await call.show.one(body as Json, CREATED)
-  if (!flags.dryRun) call.show.say(`Begin it with: matoolkit batch advance ${Number(body.batchId)}`)
+  const { body } = await context.client.post<Row>('/api/batches', { form, query, isKeyed: true })
+  sayWarnings(context, body)
+  await context.show.one(body as Json, CREATED)
+  if (!flags.dryRun)
+    context.show.say(`Begin it with: matoolkit batch advance ${Number(body.batchId)}`)
 }
 
 export async function runAddMembers(
-  call: CommandContext,
+  context: CommandContext,
   [id, file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const form = await formOf(file!, { reason: textFlag(flags, 'reason') })
   const query = { dryRun: flags.dryRun === true }
   const path = `${batchPath(id)}/members`
-  const { body } = await call.client.post<Row>(path, { form, query, isKeyed: true })
-  sayWarnings(call, body)
-  await call.show.one(body as Json, ADDED)
+  const { body } = await context.client.post<Row>(path, { form, query, isKeyed: true })
+  sayWarnings(context, body)
+  await context.show.one(body as Json, ADDED)
   const skipped = body.skipped as unknown as Row[]
-  for (const { reason } of skipped) call.show.say(printable(`  skipped: ${String(reason)}`))
-  sayRest(call, skipped.length, Number(body.skippedCount), 'batch members shows who is in it')
+  for (const { reason } of skipped) context.show.say(printable(`  skipped: ${String(reason)}`))
+  sayRest(context, skipped.length, Number(body.skippedCount), 'batch members shows who is in it')
 }
 
 /** The members of a batch that something concerns. */
@@ -82,35 +83,35 @@ const membersIn = (batch: Row): number => Number((batch.members as Row).active)
 const named = (batch: Row): string => `batch ${Number(batch.id)} of "${String(batch.runbookName)}"`
 
 export async function runRemoveMember(
-  call: CommandContext,
+  context: CommandContext,
   [id, member]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const path = await memberPath(call, id, member)
-  const { body: story } = await call.client.get<{ member: Row }>(path)
+  const path = await memberPath(context, id, member)
+  const { body: story } = await context.client.get<{ member: Row }>(path)
   const who = `${String(story.member.memberKey)} (member ${Number(story.member.id)})`
   const what = `${who} is removed from batch ${id}: open steps are cancelled and removal steps run.`
-  await confirm(call, { what, members: 1 })
+  await confirm(context, { what, members: 1 })
   const query = { reason: textFlag(flags, 'reason') }
-  const { body } = await call.client.delete(path, { query })
-  await call.show.one(body, [
+  const { body } = await context.client.delete(path, { query })
+  await context.show.one(body, [
     ['batch', 'batchId'],
     ['member', 'memberId'],
     ['status', 'status'],
   ])
 }
 
-async function showChanged(call: CommandContext, body: Row): Promise<void> {
-  await showBatch(call, body)
-  if (body.isDryRun) call.show.say('This was a dry run: nothing was done.')
+async function showChanged(context: CommandContext, body: Row): Promise<void> {
+  await showBatch(context, body)
+  if (body.isDryRun) context.show.say('This was a dry run: nothing was done.')
 }
 
 export async function runAdvance(
-  call: CommandContext,
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { client } = call
+  const { client } = context
   const path = batchPath(id)
   const { body, etag } = await client.get<Row>(path)
   const next = textFlag(flags, 'phase') ?? (body.nextPhase as string | null)
@@ -122,8 +123,8 @@ export async function runAdvance(
   const dryRun = flags.dryRun === true
   const begins =
     next === 'init' ? `The init of ${named(batch)}` : `Phase "${next}" of ${named(batch)}`
-  const what = `${begins} begins for ${counted(membersIn(batch), 'member')}.`
-  if (!dryRun) await confirm(call, { what, members: membersIn(batch) })
+  const what = `${begins} begins for ${countText(membersIn(batch), 'member')}.`
+  if (!dryRun) await confirm(context, { what, members: membersIn(batch) })
   const reason = textFlag(flags, 'reason')
   const done = await client.post<Row>(`${path}/advance`, {
     body: {
@@ -134,14 +135,14 @@ export async function runAdvance(
     },
     ifMatch: flags.yes ? null : etag,
   })
-  if (!flags.wait || dryRun) return showChanged(call, done.body)
-  await showRest(call, id!)
+  if (!flags.wait || dryRun) return showChanged(context, done.body)
+  await showRest(context, id!)
 }
 
-async function showRest(call: CommandContext, id: string): Promise<void> {
-  const rest = await waitForRest(call, id)
-  await showChanged(call, rest)
-  sayFailed(call, rest)
+async function showRest(context: CommandContext, id: string): Promise<void> {
+  const rest = await waitUntilIdle(context, id)
+  await showChanged(context, rest)
+  failOnFailedPhase(context, rest)
 }
 
 /** A decision about the whole batch. `warns` says what it means for its members, where that cannot be taken back. */
@@ -151,59 +152,63 @@ interface Decision {
   readonly fields?: (flags: Flags) => Record<string, Json>
 }
 
-export const decideBatch =
+export const batchAction =
   ({ verb, warns, fields }: Decision) =>
-  async (call: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
+  async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
     const path = batchPath(id)
     let ifMatch: string | null = null
     if (warns && !flags.dryRun) {
-      const seen = await call.client.get<Row>(path)
+      const seen = await context.client.get<Row>(path)
       const batch = seen.body.batch as Row
-      await confirm(call, { what: warns(batch), members: membersIn(batch) })
+      await confirm(context, { what: warns(batch), members: membersIn(batch) })
       if (!flags.yes) ifMatch = seen.etag
     }
-    const reason = await reasonFrom(call)
+    const reason = await askReason(context)
     const body: Json = { reason, dryRun: flags.dryRun === true, ...fields?.(flags) }
-    const done = await call.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
+    const done = await context.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
     const overdue = (done.body.overdue ?? []) as unknown as Row[]
     for (const { phaseName, dueAt } of overdue) {
-      call.io.err(
+      context.io.err(
         `warning: phase ${String(phaseName)}, due at ${timeCell(String(dueAt))}, begins at once`,
       )
     }
-    if (!flags.wait || flags.dryRun) return showChanged(call, done.body)
-    await showRest(call, id!)
+    if (!flags.wait || flags.dryRun) return showChanged(context, done.body)
+    await showRest(context, id!)
   }
 
-export const runCancel = decideBatch({
+export const runCancel = batchAction({
   verb: 'cancel',
   warns: (batch) =>
     `${capital(named(batch))} ends for its ${membersIn(batch)} active members. It cannot be taken up again.`,
 })
-export const runHold = decideBatch({ verb: 'hold' })
-export const runResume = decideBatch({ verb: 'resume' })
-export const runRestart = decideBatch({ verb: 'restart' })
-export const runReschedule = (call: CommandContext, [id, start]: readonly string[], flags: Flags) =>
-  decideBatch({
+export const runHold = batchAction({ verb: 'hold' })
+export const runResume = batchAction({ verb: 'resume' })
+export const runRestart = batchAction({ verb: 'restart' })
+export const runReschedule = (
+  context: CommandContext,
+  [id, start]: readonly string[],
+  flags: Flags,
+) =>
+  batchAction({
     verb: 'reschedule',
     fields: () => ({ startTime: start!, allowOverdue: flags.allowOverdue === true }),
-  })(call, [id!], flags)
+  })(context, [id!], flags)
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export async function runClone(
-  call: CommandContext,
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const statuses = textFlag(flags, 'members')?.split(',')
   const body: Json = {
-    reason: await reasonFrom(call),
+    reason: await askReason(context),
     dryRun: flags.dryRun === true,
     ...(statuses && { statuses }),
   }
-  const done = await call.client.post(`${batchPath(id)}/clone`, { body, isKeyed: true })
-  await call.show.one(done.body, CREATED)
+  const done = await context.client.post(`${batchPath(id)}/clone`, { body, isKeyed: true })
+  await context.show.one(done.body, CREATED)
 }
 
 const STEP_FIELDS: readonly Column[] = [
@@ -217,18 +222,22 @@ const STEP_FIELDS: readonly Column[] = [
 ]
 
 /** A decision about one step, named by its id. */
-export const decideStep =
+export const stepAction =
   (verb: 'skip' | 'done' | 'accept-late') =>
-  async (call: CommandContext, [stepId]: readonly string[], flags: Flags): Promise<void> => {
+  async (context: CommandContext, [stepId]: readonly string[], flags: Flags): Promise<void> => {
     const path = `/api/steps/${idOf('step', stepId)}`
-    const { body: seen, etag } = await call.client.get<Row>(path)
+    const { body: seen, etag } = await context.client.get<Row>(path)
     const { stepName, memberKey, status } = seen.step as Row
     const what = `Step "${String(stepName)}" of ${String(memberKey ?? 'the batch')}, ${String(status)}: ${STEP_WORDS[verb]}.`
-    if (!flags.dryRun) await confirm(call, { what, members: 1 })
+    if (!flags.dryRun) await confirm(context, { what, members: 1 })
     const outputs = verb === 'done' ? { outputs: outputsFrom(flags) } : {}
-    const body: Json = { reason: await reasonFrom(call), dryRun: flags.dryRun === true, ...outputs }
-    const done = await call.client.post(`${path}/${verb}`, { body, ifMatch: etag })
-    await call.show.one(done.body, STEP_FIELDS)
+    const body: Json = {
+      reason: await askReason(context),
+      dryRun: flags.dryRun === true,
+      ...outputs,
+    }
+    const done = await context.client.post(`${path}/${verb}`, { body, ifMatch: etag })
+    await context.show.one(done.body, STEP_FIELDS)
   }
 
 const STEP_WORDS = {

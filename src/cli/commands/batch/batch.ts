@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import type { Io } from '../../terminal/io.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED, type Verb, WAITING } from '../verb.ts'
 import {
-  decideStep,
   runAddMembers,
   runAdvance,
   runCancel,
@@ -14,6 +13,7 @@ import {
   runReschedule,
   runRestart,
   runResume,
+  stepAction,
 } from './actions.ts'
 import {
   runGetBatch,
@@ -125,7 +125,7 @@ Exit code: 0 the batch was completed, 1 it failed or was cancelled, 8 time was u
     'batch watch 7 --timeout 8h > watch.log',
     'batch watch 7 --timeout 8h --output json',
   ],
-  run: async (call, args) => (await import('./watch.ts')).watchBatch(call, args),
+  run: async (context, args) => (await import('./watch.ts')).runWatch(context, args),
 }
 
 const REPORTING: Verb = {
@@ -145,7 +145,7 @@ const REPORTING: Verb = {
   ],
   more: 'The file names people: only you can read it until you say otherwise.',
   examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
-  run: async (...given) => (await import('./report.ts')).reportBatch(...given),
+  run: async (...given) => (await import('./report.ts')).runReport(...given),
 }
 
 const CHANGING: readonly Verb[] = [
@@ -296,7 +296,7 @@ const HELPING: readonly Verb[] = [
     args: [STEP],
     options: [...CHANGE, DRY_RUN],
     examples: ['batch skip 90210 --reason "has no archive"'],
-    run: decideStep('skip'),
+    run: stepAction('skip'),
   },
   {
     name: 'mark-done',
@@ -304,7 +304,7 @@ const HELPING: readonly Verb[] = [
     args: [STEP],
     options: [['--outputs <list>', 'what it would have put out: Name=value,…'], ...CHANGE, DRY_RUN],
     examples: ['batch mark-done 90210 --outputs UserId=4711 --reason "made in the portal"'],
-    run: decideStep('done'),
+    run: stepAction('done'),
   },
   {
     name: 'accept-late',
@@ -312,11 +312,11 @@ const HELPING: readonly Verb[] = [
     args: [STEP],
     options: [...CHANGE, DRY_RUN],
     examples: ['batch accept-late 90210 --reason "the mailbox is there"'],
-    run: decideStep('accept-late'),
+    run: stepAction('accept-late'),
   },
 ]
 
-export function addBatch(program: Command, io: Io): void {
+export function addBatchCommands(program: Command, io: Io): void {
   const noun = program.command('batch').description('look after batches and their members')
   const verbs = [...LOOKING, WATCHING, REPORTING, ...CHANGING, ...OPERATING, ...HELPING]
   for (const verb of verbs) addVerb(noun, io, verb)

@@ -69,11 +69,11 @@ const failedAt = (failure: Row | null): string | null =>
   failure && `${String(failure.phaseName)} / ${String(failure.stepName)}`
 
 export const runListBatches = (
-  call: CommandContext,
+  context: CommandContext,
   _: readonly string[],
   flags: Flags,
 ): Promise<void> =>
-  showPages(call, {
+  showPages(context, {
     path: '/api/batches',
     query: {
       runbook: textFlag(flags, 'runbook'),
@@ -143,12 +143,12 @@ export async function showBatch({ show }: CommandContext, body: Row): Promise<vo
   await show.list({ whole: null, rows, columns: PHASES, empty: 'It has no phases.' })
 }
 
-export async function runGetBatch(call: CommandContext, [id]: readonly string[]): Promise<void> {
-  await showBatch(call, (await call.client.get<Row>(batchPath(id))).body)
+export async function runGetBatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
+  await showBatch(context, (await context.client.get<Row>(batchPath(id))).body)
 }
 
-export async function runSummary(call: CommandContext, [id]: readonly string[]): Promise<void> {
-  await showBatch(call, (await call.client.get<Row>(`${batchPath(id)}/summary`)).body)
+export async function runSummary(context: CommandContext, [id]: readonly string[]): Promise<void> {
+  await showBatch(context, (await context.client.get<Row>(`${batchPath(id)}/summary`)).body)
 }
 
 export async function runListPhases(
@@ -161,11 +161,11 @@ export async function runListPhases(
 }
 
 export const runListMembers = (
-  call: CommandContext,
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> =>
-  showPages(call, {
+  showPages(context, {
     path: `${batchPath(id)}/members`,
     query: {
       status: textFlag(flags, 'status'),
@@ -181,12 +181,12 @@ export const runListMembers = (
   })
 
 export async function runListSteps(
-  call: CommandContext,
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
-  await showPages(call, {
+  await showPages(context, {
     path: `${batchPath(id)}/steps`,
     query: {
       kind: textFlag(flags, 'kind'),
@@ -194,7 +194,7 @@ export async function runListSteps(
       phase: textFlag(flags, 'phase'),
       step: textFlag(flags, 'step'),
       worker: textFlag(flags, 'worker'),
-      memberId: member && (await findMemberId(call, id, member)),
+      memberId: member && (await findMemberId(context, id, member)),
       error: textFlag(flags, 'error'),
     },
     rows: 'steps',
@@ -208,14 +208,14 @@ export async function runListSteps(
  * number is the id of one and the key of another nobody is guessed at. Throws MEMBER_NOT_FOUND.
  */
 export async function findMemberId(
-  call: CommandContext,
+  context: CommandContext,
   batchId: string | undefined,
   member: string | undefined,
 ): Promise<number> {
   const [, kind, given = ''] = /^(?:(id|key):)?(.*)$/s.exec(member ?? '')!
   if (kind === 'id') return idOf('member', given)
   const isNumber = /^[1-9]\d*$/.test(given) && kind !== 'key'
-  const found = await memberWithKey(call, batchId, given)
+  const found = await memberWithKey(context, batchId, given)
   if (!isNumber) {
     if (found !== null) return found
     const details = { batchId: idOf('batch', batchId), memberId: given }
@@ -224,7 +224,7 @@ export async function findMemberId(
   const id = idOf('member', given)
   if (found === null || found === id) return id
   const path = `${batchPath(batchId)}/members/${id}`
-  const { status } = await call.client.get(path, {}, { accepts: [404] })
+  const { status } = await context.client.get(path, {}, { accepts: [404] })
   if (status === 404) return found
   const reason = `${given} is the id of one member of batch ${batchId} and the key of another: say id:${given} or key:${given}.`
   throw new MatoolkitError('USAGE', { reason })
@@ -244,7 +244,8 @@ async function memberWithKey(
 }
 
 export const memberPath = async (
-  call: CommandContext,
+  context: CommandContext,
   batchId: string | undefined,
   member: string | undefined,
-): Promise<string> => `${batchPath(batchId)}/members/${await findMemberId(call, batchId, member)}`
+): Promise<string> =>
+  `${batchPath(batchId)}/members/${await findMemberId(context, batchId, member)}`

@@ -6,9 +6,9 @@ import { type CommandContext, type Flags, sayRest, textFlag } from '../../comman
 import { confirm } from '../../terminal/confirm.ts'
 import { printable } from '../../terminal/io.ts'
 import type { Column, Row } from '../../terminal/show.ts'
-import { reasonFrom } from './actions.ts'
+import { askReason } from './actions.ts'
 import { batchPath, findMemberId } from './lists.ts'
-import { sayFailed, waitForRest } from './wait.ts'
+import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
 
 /** For whom it was not done, and why; the API lists the first of them. */
 export interface RefusedMembers {
@@ -35,12 +35,12 @@ const OUTCOME: readonly Column[] = [
 
 /** Who is meant. An empty selection is a mistake, never everybody. */
 async function selectionFrom(
-  call: CommandContext,
+  context: CommandContext,
   id: string,
   flags: Flags,
 ): Promise<Record<string, Json>> {
   const members = flags.member as readonly string[] | undefined
-  const ids = members && (await Promise.all(members.map((one) => findMemberId(call, id, one))))
+  const ids = members && (await Promise.all(members.map((one) => findMemberId(context, id, one))))
   const filters = {
     ids,
     failedPhase: textFlag(flags, 'failedPhase'),
@@ -62,53 +62,57 @@ interface MembersVerb {
   readonly fields: (flags: Flags) => Record<string, Json>
 }
 
-export const forMembers =
+export const memberAction =
   ({ verb, words, fields }: MembersVerb) =>
-  async (call: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
+  async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
     const path = `${batchPath(id)}/members/${verb}`
-    const select = await selectionFrom(call, id!, flags)
-    const reason = textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await reasonFrom(call))
+    const select = await selectionFrom(context, id!, flags)
+    const reason =
+      textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await askReason(context))
     const request = { select, reason, ...fields(flags) }
-    const { client, show, io } = call
+    const { client, show, io } = context
     const tried = await client.post<Outcome>(path, { body: { ...request, dryRun: true } })
     const { selectedCount: members, selected } = tried.body
-    if (flags.dryRun) return tell(call, tried.body)
+    if (flags.dryRun) return tell(context, tried.body)
     if (members === 0) {
       const nobody = `Batch ${id} has no members who fit that.`
       throw new MatoolkitError('REFUSED', { reason: nobody })
     }
     const names = selected.slice(0, 3).map(({ memberKey }) => memberKey)
     const more = members > names.length ? ` and ${members - names.length} more` : ''
-    await confirm(call, { what: `${names.join(', ')}${more} ${words}.`, members })
+    await confirm(context, { what: `${names.join(', ')}${more} ${words}.`, members })
     const body = { ...request, expectedCount: members }
     const done = await client.post<Outcome>(path, { body })
-    await tell(call, done.body)
+    await tell(context, done.body)
     const { refusedCount, triedCount } = done.body
     if (refusedCount > 0 || triedCount < members) io.exitCode = EXIT.failed
     if (!flags.wait) return
-    const rest = await waitForRest(call, id!)
+    const rest = await waitUntilIdle(context, id!)
     show.say(`Batch ${id} is ${String((rest.batch as Row).status)}.`)
-    sayFailed(call, rest)
+    failOnFailedPhase(context, rest)
   }
 
-async function tell(call: CommandContext, outcome: Outcome): Promise<void> {
-  await call.show.one(outcome as unknown as Json, OUTCOME)
-  sayRefused(call, outcome)
+async function tell(context: CommandContext, outcome: Outcome): Promise<void> {
+  await context.show.one(outcome as unknown as Json, OUTCOME)
+  sayRefused(context, outcome)
 }
 
-export function sayRefused(call: CommandContext, { refused, refusedCount }: RefusedMembers): void {
+export function sayRefused(
+  context: CommandContext,
+  { refused, refusedCount }: RefusedMembers,
+): void {
   for (const { memberId, reason } of refused) {
-    call.show.say(printable(`  refused member ${memberId}: ${reason}`))
+    context.show.say(printable(`  refused member ${memberId}: ${reason}`))
   }
-  sayRest(call, refused.length, refusedCount, 'correct these and try again for the others')
+  sayRest(context, refused.length, refusedCount, 'correct these and try again for the others')
 }
 
-export const runRetry = forMembers({
+export const runRetry = memberAction({
   verb: 'retry',
   words: 'try again',
   fields: (flags) => fromStep(flags),
 })
-export const runRedo = forMembers({
+export const runRedo = memberAction({
   verb: 'redo',
   words: 'do that step and all later ones again',
   fields: (flags) => {
@@ -118,7 +122,7 @@ export const runRedo = forMembers({
     })
   },
 })
-export const runSetVariable = forMembers({
+export const runSetVariable = memberAction({
   verb: 'variable',
   words: 'get that variable',
   fields: (flags) => {

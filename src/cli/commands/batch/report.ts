@@ -13,8 +13,10 @@ import { loadHead, memberPages, type ReportHead, type ReportMember } from './rep
 import { htmlReport } from './report-html.ts'
 
 /** The members as they come; of one status if that is named. */
-export type Members = (status?: ReportMember['status']) => AsyncIterable<readonly ReportMember[]>
-type Write = (head: ReportHead, members: Members) => AsyncIterable<string>
+export type MemberPages = (
+  status?: ReportMember['status'],
+) => AsyncIterable<readonly ReportMember[]>
+type Write = (head: ReportHead, members: MemberPages) => AsyncIterable<string>
 
 const WRITERS = { html: htmlReport, csv: csvReport, json: jsonReport } satisfies Record<
   string,
@@ -22,8 +24,8 @@ const WRITERS = { html: htmlReport, csv: csvReport, json: jsonReport } satisfies
 >
 type ReportFormat = keyof typeof WRITERS
 
-export async function reportBatch(
-  call: CommandContext,
+export async function runReport(
+  context: CommandContext,
   [id]: readonly string[],
   flags: Flags,
 ): Promise<void> {
@@ -34,16 +36,16 @@ export async function reportBatch(
   if (file !== '-' && !flags.force && existsSync(file)) {
     throw new MatoolkitError('FILE_EXISTS', { file })
   }
-  const head = await loadHead(call, batchId)
-  const text = WRITERS[format](head, (status) => memberPages(call, batchId, status))
+  const head = await loadHead(context, batchId)
+  const text = WRITERS[format](head, (status) => memberPages(context, batchId, status))
   if (file === '-') {
     let whole = ''
     for await (const part of text) whole += part
-    return call.io.out(safeFor(call.io, withoutLineEnd(whole)))
+    return context.io.out(safeFor(context.io, withoutLineEnd(whole)))
   }
   await writeWhole(file, text)
   const { status, members } = head.batch
-  await call.show.one({ file, format, batchId, status, members }, [
+  await context.show.one({ file, format, batchId, status, members }, [
     ['file', 'file'],
     ['batch', 'batchId'],
     ['status', 'status'],
@@ -89,7 +91,7 @@ const CSV_COLUMNS: readonly (readonly [
   ['movedToBatch', ({ movedToBatchId }) => movedToBatchId],
 ]
 
-async function* csvReport(_: ReportHead, members: Members): AsyncGenerator<string> {
+async function* csvReport(_: ReportHead, members: MemberPages): AsyncGenerator<string> {
   yield csvLine(CSV_COLUMNS.map(([name]) => name))
   for await (const page of members()) {
     yield page
@@ -101,7 +103,7 @@ async function* csvReport(_: ReportHead, members: Members): AsyncGenerator<strin
 }
 
 /** The head, and in its last field the members, a line each. */
-async function* jsonReport(head: ReportHead, members: Members): AsyncGenerator<string> {
+async function* jsonReport(head: ReportHead, members: MemberPages): AsyncGenerator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "members": [`
   let separator = '\n    '
   for await (const page of members()) {

@@ -9,15 +9,15 @@ import { BATCH_ENDED, batchPath, membersText } from './lists.ts'
 const LOOK_EVERY_MS = 2_000
 
 /** The page of the batch at rest. Throws WAIT_TIMED_OUT, WAIT_DISAPPOINTED, or WAIT_STOPPED after a Ctrl-C. */
-export const waitForRest = (call: CommandContext, batchId: string): Promise<Row> =>
+export const waitUntilIdle = (context: CommandContext, batchId: string): Promise<Row> =>
   interruptible(async (interrupted) => {
     const command = `matoolkit batch get ${batchId}`
-    const body = await lookUntilRest(call, batchId, interrupted, command).catch((error) => {
+    const body = await lookUntilRest(context, batchId, interrupted, command).catch((error) => {
       // A request that was cut off by it is no failure of the server.
       if (interrupted.aborted) return null
       throw error
     })
-    call.io.progress('')
+    context.io.progress('')
     if (body) return body
     throw new MatoolkitError('WAIT_STOPPED', { batchId, command })
   })
@@ -66,7 +66,7 @@ function phaseText({ batch, phases }: Row): string {
 }
 
 /** After a wait: scripts are told by the exit code when the batch, or a phase of it as it stands now, has failed. */
-export function sayFailed({ io }: CommandContext, { batch, phases }: Row): void {
+export function failOnFailedPhase({ io }: CommandContext, { batch, phases }: Row): void {
   // A newer version may have given a phase another row; the newest one counts.
   const newest = new Map((phases as unknown as Row[]).map((one) => [one.phaseName, one.status]))
   const hasFailed = (batch as Row).status === 'failed' || [...newest.values()].includes('failed')

@@ -5,19 +5,19 @@ import type { Phase } from '../../../domain/facts.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { printable } from '../../terminal/io.ts'
 import {
-  barOf,
-  countsOf,
+  countsText,
+  durationText,
   type NewsItem,
   newsLine,
   newsOf,
+  offsetText,
   type Paint,
+  progressBar,
   type Size,
-  sayDuration,
-  sayOffset,
-  sayTime,
   stateText,
+  timeText,
 } from '../../terminal/progress-text.ts'
-import { counted } from '../../terminal/show.ts'
+import { countText } from '../../terminal/show.ts'
 import { cutTo } from '../../terminal/text-width.ts'
 import { BATCH_ENDED } from './lists.ts'
 
@@ -97,7 +97,7 @@ export function watchLines(sight: WatchFrame, size: Size, paint: Paint): string[
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
   const { summary, now, trouble } = sight
   const { batch } = summary
-  const time = `${sayTime(now)}  ${sayOffset(dateOf(batch.batchStartTime), now)}`.trimEnd()
+  const time = `${timeText(now)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
   const title = cutTo(titleOf(summary), width - time.length - 2)
   const state = batch.held ? paint('yellow', cutTo(heldText(summary), width)) : batch.status
   const above = [
@@ -117,16 +117,16 @@ export function watchLines(sight: WatchFrame, size: Size, paint: Paint): string[
 }
 
 const titleOf = ({ batch }: Summary): string =>
-  `Batch ${batch.id} of ${printable(batch.runbookName)} · ${counted(batch.members.total, 'member')}`
+  `Batch ${batch.id} of ${printable(batch.runbookName)} · ${countText(batch.members.total, 'member')}`
 
 const heldText = ({ batch }: Summary): string =>
   printable(`held by ${batch.held?.by}: ${batch.held?.reason}`)
 
 function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): string[] {
   const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
-  const bar = barOf(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
+  const bar = progressBar(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
   const state = cutTo(stateText(phase, now), STATE_CHARS)
-  const counts = cutTo(countsOf(phase), width - NAME_CHARS)
+  const counts = cutTo(countsText(phase), width - NAME_CHARS)
   return [
     `${paint('bold', name)}${bar}  ${state}`,
     `${' '.repeat(NAME_CHARS)}${paint('dim', counts)}`,
@@ -141,8 +141,8 @@ function outlookText({ batch, throughput, estimate, undecided }: Summary, now: D
   return [
     `${active} active, ${failed} failed, ${removed} removed`,
     ...(perMin > 0 ? [`${perMin} steps/min`] : []),
-    ...(ends === null ? [] : [`ends in ${sayDuration(+ends - +now)}`]),
-    ...(waiting > 0 ? [`${counted(waiting, 'change')} to decide`] : []),
+    ...(ends === null ? [] : [`ends in ${durationText(+ends - +now)}`]),
+    ...(waiting > 0 ? [`${countText(waiting, 'change')} to decide`] : []),
   ].join(' · ')
 }
 
@@ -151,7 +151,7 @@ export function watchLine({ summary, now }: WatchFrame): string {
   const running = summary.phases
     .map(phaseOf)
     .filter(({ status }) => status === 'dispatched')
-    .map((phase) => `${phase.name}: ${countsOf(phase)}`)
+    .map((phase) => `${phase.name}: ${countsText(phase)}`)
   const { batch } = summary
   const state = batch.held ? heldText(summary) : batch.status
   return printable([state, ...running, outlookText(summary, now)].join(' | '))

@@ -5,7 +5,7 @@
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
 import { type CommandContext, durationMs } from '../../command-context.ts'
-import { listenFor } from '../../event-stream.ts'
+import { followEvents } from '../../event-stream.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
@@ -28,21 +28,21 @@ const PLAIN_WIDTH = 200
 /** With two seconds between looks, a server that is away for longer than a restart takes. */
 const TROUBLES_MAX = 60
 
-export interface Watched {
+export interface WatchOptions {
   readonly terminal: Terminal | null
   readonly interrupted: AbortSignal
   /** Called with a function that draws again, for whoever hears of a new size. */
   onResize(draw: () => void): void
 }
 
-export async function watchBatch(call: CommandContext, [id]: readonly string[]): Promise<void> {
-  const { io, show } = call
+export async function runWatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
+  const { io, show } = context
   let redraw = () => {}
   const resized = () => redraw()
   process.stdout.on('resize', resized)
   try {
     await interruptible((interrupted) =>
-      follow(call, id!, {
+      followBatch(context, id!, {
         terminal: io.width === null || show.format !== 'table' ? null : process.stdout,
         interrupted,
         onResize: (draw) => {
@@ -56,11 +56,15 @@ export async function watchBatch(call: CommandContext, [id]: readonly string[]):
 }
 
 /** Looks, shows and waits, until the batch has ended, time is up or somebody interrupts. */
-export async function follow(call: CommandContext, id: string, watched: Watched): Promise<void> {
-  const { clock, flags, io } = call
+export async function followBatch(
+  context: CommandContext,
+  id: string,
+  watched: WatchOptions,
+): Promise<void> {
+  const { clock, flags, io } = context
   const limitMs = durationMs('--timeout', flags.timeout) ?? Number.POSITIVE_INFINITY
   const startedMs = +clock.now()
-  const watch = new Watch(call, id, watched.terminal && openScreen(watched.terminal))
+  const watch = new Watch(context, id, watched.terminal && openScreen(watched.terminal))
   watched.onResize(() => watch.draw())
   const over = new AbortController()
   try {
@@ -109,7 +113,7 @@ const ENTRY: readonly Column[] = [
 const whatOf = ({ thing, event }: Row): string => `${String(thing)} ${String(event)}`
 
 class Watch {
-  readonly #call: CommandContext
+  readonly #context: CommandContext
   readonly #path: string
   readonly #screen: Screen | null
   #sight: WatchFrame | null = null
@@ -119,15 +123,15 @@ class Watch {
   #lastLine = ''
   #troubles = 0
 
-  constructor(call: CommandContext, id: string, screen: Screen | null) {
-    this.#call = call
+  constructor(context: CommandContext, id: string, screen: Screen | null) {
+    this.#context = context
     this.#path = batchPath(id)
     this.#screen = screen
   }
 
   /** Reads what is new and returns the status of the batch. A server that is away for a while is waited for. */
   async look(signal: AbortSignal): Promise<string> {
-    const { client, clock } = this.#call
+    const { client, clock } = this.#context
     try {
       const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
       if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
@@ -150,7 +154,7 @@ class Watch {
   async #catchUp(): Promise<void> {
     const query = { limit: EVENTS_AT_ONCE, sort: 'newest' }
     const path = `${this.#path}/events`
-    const { body } = await this.#call.client.get<{ events: ShownEvent[] }>(path, query)
+    const { body } = await this.#context.client.get<{ events: ShownEvent[] }>(path, query)
     const isFirst = this.#lastEventId === null
     for (const event of body.events.toReversed()) this.#note(event, isFirst)
     this.#lastEventId ??= 0
@@ -168,10 +172,10 @@ class Watch {
   /** Follows the events in the background. */
   async listen(signal: AbortSignal): Promise<void> {
     await this.#catchUp()
-    const { client, clock } = this.#call
+    const { client, clock } = this.#context
     const query = { batchId: this.#path.split('/').at(-1) }
     const after = this.#lastEventId ?? 0
-    void listenFor<ShownEvent>({ client, clock, query, after, signal }, (event) =>
+    void followEvents<ShownEvent>({ client, clock, query, after, signal }, (event) =>
       this.#note(event, false),
     )
   }
@@ -180,14 +184,14 @@ class Watch {
   draw(): void {
     if (this.#sight === null || this.#screen === null) return
     const { width, height } = this.#screen
-    this.#screen.draw(watchLines(this.#sight, { width, height }, this.#call.io.paint))
+    this.#screen.draw(watchLines(this.#sight, { width, height }, this.#context.io.paint))
   }
 
   /** Draws, or says what is new. */
   async tell(): Promise<void> {
     if (this.#screen) return this.draw()
     if (this.#sight === null) return
-    const { io, show } = this.#call
+    const { io, show } = this.#context
     const fresh = this.#fresh
     this.#fresh = []
     const line = this.#sight.trouble ?? watchLine(this.#sight)

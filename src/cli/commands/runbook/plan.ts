@@ -4,7 +4,7 @@ import {
   type CommandContext,
   type Flags,
   idOf,
-  segment,
+  pathSegment,
   showPages,
   textFlag,
 } from '../../command-context.ts'
@@ -58,7 +58,7 @@ export async function runPlan(
     ...(batch !== undefined && { batchId: idOf('batch', batch) }),
     ...(startTime !== undefined && { startTime }),
   }
-  const path = `/api/runbooks/${segment(name!)}/plan`
+  const path = `/api/runbooks/${pathSegment(name!)}/plan`
   const { body: plan } = await client.post<Plan>(path, { body })
   const rows = rowsOf(plan)
   await show.list({
@@ -104,9 +104,9 @@ const TICKS: readonly Column[] = [
   ['ERROR', 'error'],
 ]
 
-export const runListTicks = (call: CommandContext, [name]: readonly string[]): Promise<void> =>
-  showPages(call, {
-    path: `/api/runbooks/${segment(name!)}/ticks`,
+export const runListTicks = (context: CommandContext, [name]: readonly string[]): Promise<void> =>
+  showPages(context, {
+    path: `/api/runbooks/${pathSegment(name!)}/ticks`,
     rows: 'ticks',
     columns: TICKS,
     empty: 'Its data source was not asked yet.',

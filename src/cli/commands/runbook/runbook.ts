@@ -14,7 +14,7 @@ const later =
 
 const NAME = ['<name>', 'the name of the runbook'] as const
 
-export function addRunbook(program: Command, io: Io): void {
+export function addRunbookCommands(program: Command, io: Io): void {
   const runbook = program.command('runbook').description('check, publish and look at runbooks')
 
   addFileVerbs(runbook, io)
@@ -98,7 +98,7 @@ function addVersionVerbs(runbook: Command, io: Io): void {
     args: [NAME],
     options: PAGED,
     examples: ['runbook ticks user-migration --limit 10'],
-    run: async (call, args) => (await import('./plan.ts')).runListTicks(call, args),
+    run: async (context, args) => (await import('./plan.ts')).runListTicks(context, args),
   })
   addVerb(runbook, io, {
     name: 'delete',

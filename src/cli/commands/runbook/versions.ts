@@ -4,16 +4,16 @@ import {
   type CommandContext,
   type Flags,
   idOf,
+  pathSegment,
   sayRest,
-  segment,
   showPages,
   textFlag,
-  usage,
+  usageError,
 } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
 import { confirm } from '../../terminal/confirm.ts'
 import { printable, safeFor, withoutLineEnd } from '../../terminal/io.ts'
-import { type Column, counted, type Row } from '../../terminal/show.ts'
+import { type Column, countText, type Row } from '../../terminal/show.ts'
 import { changesBetween, withContext } from '../../terminal/text-diff.ts'
 
 const LIST: readonly Column[] = [
@@ -35,14 +35,14 @@ const VERSIONS: readonly Column[] = [
 ]
 
 const versionPath = (name: string, version: string): string =>
-  `/api/runbooks/${segment(name)}/versions/${idOf('version', version)}`
+  `/api/runbooks/${pathSegment(name)}/versions/${idOf('version', version)}`
 
 export const runListRunbooks = (
-  call: CommandContext,
+  context: CommandContext,
   _: readonly string[],
   flags: Flags,
 ): Promise<void> =>
-  showPages(call, {
+  showPages(context, {
     path: '/api/runbooks',
     query: {
       search: textFlag(flags, 'search'),
@@ -59,15 +59,18 @@ export async function runGetRunbook(
   [name, version]: readonly string[],
 ): Promise<void> {
   const path =
-    version === undefined ? `/api/runbooks/${segment(name!)}` : versionPath(name!, version)
+    version === undefined ? `/api/runbooks/${pathSegment(name!)}` : versionPath(name!, version)
   const { body } = await client.get<Row>(path)
   if (show.format === 'table') return io.out(safeFor(io, withoutLineEnd(String(body.yamlContent))))
   await show.one(body as Json, [...VERSIONS, ['YAML', 'yamlContent']])
 }
 
-export const runListVersions = (call: CommandContext, [name]: readonly string[]): Promise<void> =>
-  showPages(call, {
-    path: `/api/runbooks/${segment(name!)}/versions`,
+export const runListVersions = (
+  context: CommandContext,
+  [name]: readonly string[],
+): Promise<void> =>
+  showPages(context, {
+    path: `/api/runbooks/${pathSegment(name!)}/versions`,
     rows: 'versions',
     columns: VERSIONS,
     empty: 'There are no versions.',
@@ -88,11 +91,11 @@ interface Published {
 }
 
 export async function runPublish(
-  call: CommandContext,
+  context: CommandContext,
   [file]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { client } = call
+  const { client } = context
   const reason = textFlag(flags, 'reason')
   const request = {
     yamlContent: await readTextFile(file!),
@@ -102,15 +105,15 @@ export async function runPublish(
   }
   const body = { ...request, dryRun: true }
   const { body: tried } = await client.post<Published>('/api/runbooks', { body })
-  await sayImpact(call, tried)
-  if (flags.dryRun) return tellPublished(call, tried)
+  await sayImpact(context, tried)
+  if (flags.dryRun) return tellPublished(context, tried)
   const { batches, membersActive } = tried.impact
   if (batches > 0 && tried.isNew) {
-    const what = `Version ${tried.version} of "${tried.name}" changes ${counted(batches, 'batch', 'batches')} under way.`
-    await confirm(call, { what, members: membersActive })
+    const what = `Version ${tried.version} of "${tried.name}" changes ${countText(batches, 'batch', 'batches')} under way.`
+    await confirm(context, { what, members: membersActive })
   }
   const done = await client.post<Published>('/api/runbooks', { body: request, isKeyed: true })
-  await tellPublished(call, done.body)
+  await tellPublished(context, done.body)
 }
 
 async function tellPublished({ show, flags }: CommandContext, published: Published): Promise<void> {
@@ -134,17 +137,17 @@ const PUBLISHED: readonly Column[] = [
   ['BATCHES', 'impact.batches'],
 ]
 
-async function sayImpact(call: CommandContext, { warnings, impact }: Published): Promise<void> {
-  const { io, show } = call
+async function sayImpact(context: CommandContext, { warnings, impact }: Published): Promise<void> {
+  const { io, show } = context
   const lines = warnings.map(({ line, message }) => (line ? `line ${line}: ${message}` : message))
   const all = [...lines, ...impact.warnings, ...impact.listed.flatMap(lackingLines)]
   for (const line of all) io.err(printable(`warning: ${line}`))
   if (show.format !== 'table' || impact.batches === 0) return
-  const batches = counted(impact.batches, 'batch', 'batches')
-  show.say(`Under way: ${batches} with ${counted(impact.membersActive, 'active member')}.`)
+  const batches = countText(impact.batches, 'batch', 'batches')
+  show.say(`Under way: ${batches} with ${countText(impact.membersActive, 'active member')}.`)
   await show.list({ whole: null, rows: impact.listed, columns: IMPACT, empty: '' })
   sayRest(
-    call,
+    context,
     impact.listed.length,
     impact.batches,
     '--output json counts all by what becomes of them',
@@ -155,7 +158,7 @@ async function sayImpact(call: CommandContext, { warnings, impact }: Published):
 const lackingLines = ({ batchId, lacking }: Row): string[] =>
   (lacking as unknown as { variable: string; members: number }[]).map(
     ({ variable, members }) =>
-      `batch ${Number(batchId)}: nothing provides "${variable}" for ${counted(members, 'member')}; steps that use it would fail`,
+      `batch ${Number(batchId)}: nothing provides "${variable}" for ${countText(members, 'member')}; steps that use it would fail`,
   )
 
 const IMPACT: readonly Column[] = [
@@ -174,16 +177,16 @@ const IMPACT: readonly Column[] = [
 ]
 
 export async function runDeleteVersion(
-  call: CommandContext,
+  context: CommandContext,
   [name, version]: readonly string[],
   flags: Flags,
 ): Promise<void> {
-  const { client, show } = call
+  const { client, show } = context
   const path = versionPath(name!, version!)
   const { body, etag } = await client.get<Row>(path)
   const batches = Number(body.unfinishedBatches)
-  const what = `Version ${version} of "${name}" is taken out of use; ${counted(batches, 'batch', 'batches')} under way may finish.`
-  await confirm(call, { what, members: 0 })
+  const what = `Version ${version} of "${name}" is taken out of use; ${countText(batches, 'batch', 'batches')} under way may finish.`
+  await confirm(context, { what, members: 0 })
   const query = { reason: textFlag(flags, 'reason') }
   const done = await client.delete(path, { query, ifMatch: flags.yes ? null : etag })
   await show.one(done.body, [
@@ -200,13 +203,14 @@ export async function runDiff(
 ): Promise<void> {
   const textOf = async (version: string | undefined) => {
     const path =
-      version === undefined ? `/api/runbooks/${segment(name!)}` : versionPath(name!, version)
+      version === undefined ? `/api/runbooks/${pathSegment(name!)}` : versionPath(name!, version)
     return (await client.get<Row>(path)).body
   }
   const file = textFlag(flags, 'file')
-  if (file !== undefined && to !== undefined) throw usage('Give either a second version or --file.')
+  if (file !== undefined && to !== undefined)
+    throw usageError('Give either a second version or --file.')
   if (file === undefined && from === undefined) {
-    throw usage(
+    throw usageError(
       'Name a version to compare the one in use with, two versions, or a file: --file <yaml>.',
     )
   }
