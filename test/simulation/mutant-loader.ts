@@ -1,21 +1,18 @@
 // Loads the simulation with one mistake in the program: every module that is reached from `?mutant=name` is loaded a second time
-// under that name, and the text of one of them is changed on the way. The program itself has no switches for tests. A mistake
-// whose place is not found exactly once is refused: whoever moves that code moves the mistake with it.
+// under that name, and one function of one of them is changed on the way. The program itself has no switches for tests. A
+// mistake whose place is not found exactly once fails (place.ts).
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { editPlace, fileOf, type Place } from './place.ts'
 
-export interface Mutant {
+export interface Mutant extends Place {
   readonly name: string
-  /** Relative to the project. */
-  readonly file: string
-  readonly find: string
-  readonly replace: string
 }
 
 /** One of the bug bank. */
 export interface BankedMutant extends Mutant {
-  /** The first seed that found it when all of them were last tried, from 1 on; null when it was not looked for since the stories changed. */
+  /** The first seed from 1 on that found it in the last full search; null when it was not searched for since the stories changed. */
   readonly foundBy: number | null
 }
 
@@ -43,19 +40,19 @@ function register(): void {
     load: (url, context, next) => {
       const loaded = next(url, context)
       const mutant = mutants.get(mutantOf(url.startsWith('file:') ? url : undefined) ?? '')
-      if (!mutant || new URL(url).pathname !== new URL(mutant.file, root).pathname) return loaded
+      if (!mutant || new URL(url).pathname !== new URL(fileOf(mutant), root).pathname) return loaded
       changed.add(mutant.name)
       return { ...loaded, source: mutate(String(loaded.source), mutant) }
     },
   })
 }
 
-export function mutate(text: string, { name, file, find, replace }: Mutant): string {
-  const places = text.split(find).length - 1
-  if (places !== 1) {
-    throw new Error(`mutant "${name}": its text stands ${places} times in ${file}, not once`)
+export function mutate(source: string, mutant: Mutant): string {
+  try {
+    return editPlace(source, mutant)
+  } catch (error) {
+    throw new Error(`mutant "${mutant.name}": ${(error as Error).message}`)
   }
-  return text.replace(find, () => replace)
 }
 
 /** The module of the simulation, over a program with this mistake. */
@@ -66,6 +63,6 @@ export async function loadWithMutant<T>(mutant: Mutant, module: string): Promise
   url.searchParams.set('mutant', mutant.name)
   const loaded = (await import(url.href)) as T
   if (!changed.has(mutant.name))
-    throw new Error(`mutant "${mutant.name}": ${mutant.file} is not reached by the simulation`)
+    throw new Error(`mutant "${mutant.name}": the simulation does not load ${fileOf(mutant)}`)
   return loaded
 }

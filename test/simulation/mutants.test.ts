@@ -6,6 +6,7 @@ import { it } from 'node:test'
 import { workOff } from './crew.ts'
 import { mutate } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
+import { fileOf } from './place.ts'
 
 const OTHER_SEEDS = 150
 const THREADS = 2
@@ -18,7 +19,7 @@ it('knows at least 15 mistakes, each under a name of its own', () => {
 
 for (const mutant of MUTANTS) {
   it(`can still be made: ${mutant.name}`, () => {
-    const text = readFileSync(new URL(`../../${mutant.file}`, import.meta.url), 'utf8')
+    const text = readFileSync(new URL(`../../${fileOf(mutant)}`, import.meta.url), 'utf8')
     assert.notEqual(mutate(text, mutant), text)
   })
 }

@@ -4,24 +4,27 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestPostgres } from '../databases.ts'
 import { loadWithMutant, type Mutant } from './mutant-loader.ts'
+import { remove, replace } from './place.ts'
 import * as race from './race.ts'
 
 const OLD_COUNTS: Mutant = {
   name: 'phases closed by the counters that were loaded',
-  file: 'src/db/counts.ts',
-  find: '  for (const phase of phases) setCounts(phase, standing.get(phase.id)!)\n',
-  replace:
-    '  for (const phase of phases) setCounts(phase, valuesOf(standing.has(phase.id) ? phase : phase))\n',
+  in: 'addToCounts',
+  edits: [
+    replace(
+      'setCounts($phase, $standing.get($phase.id)!)',
+      'setCounts($phase, valuesOf($standing.has($phase.id) ? $phase : $phase))',
+    ),
+  ],
 }
 
 const NO_LOCK: Mutant = {
   name: 'no batch lock',
-  file: 'src/db/facts.ts',
-  find: `  await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
-  const rows = await tx.query<Batch>(\`select ${'$'}{BATCH} from batches where id = $1 for update\`, [
-`,
-  replace: `  const rows = await tx.query<Batch>(\`select ${'$'}{BATCH} from batches where id = $1\`, [
-`,
+  in: 'lockBatch',
+  edits: [
+    remove(`await $tx.query('select pg_advisory_xact_lock($1)', [$$key])`),
+    remove('for update'),
+  ],
 }
 
 async function racedWith(
