@@ -140,3 +140,7 @@ export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'
 
 /** Whether anything can have been done for it. A job that came back untaken did nothing. */
 export const wasBegun = (step: Step): boolean => step.wasTaken || isUnsettled(step)
+
+/** Its members' steps are still being written, in chunks. */
+export const isBeingExpanded = ({ status, expandedAt }: Phase): boolean =>
+  status === 'dispatched' && expandedAt === null

@@ -1,4 +1,5 @@
 // What operators decide about a whole batch. A refusal is an error with its reason; nothing is changed then.
+import { hasUndecidedMoves } from '../db/reviews.ts'
 import { cancelSteps, recountBatch } from '../db/steps.ts'
 import { postponeWaits } from '../db/waits.ts'
 import { cancelStep } from '../domain/decide/fail.ts'
@@ -11,19 +12,15 @@ import {
   resume,
 } from '../domain/decide/lifecycle.ts'
 import type { Refusal } from '../domain/decide/membership.ts'
+import { HELD_BY_SOURCE } from '../domain/detection/scheduled.ts'
 import { isBatchEnded, isOpen, isPhaseEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
-import {
-  type BatchTransaction,
-  begin,
-  changeBatch,
-  commit,
-  type Engine,
-  loadBatchSteps,
-  upgradeVersion,
-  withdrawJobs,
-} from './engine.ts'
-import { isOutdated } from './version-upgrade.ts'
+import { commit } from './commit.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
+import { loadBatchSteps } from './loading.ts'
+import { begin, changeBatch } from './locking.ts'
+import { isOutdated, upgradeBatch } from './version-upgrade.ts'
+import { withdrawJobs } from './withdraw.ts'
 
 export interface Order {
   readonly batchId: number
@@ -56,7 +53,7 @@ export function restartBatch(engine: Engine, { batchId, actor, reason }: Order):
     requireAccepted(restart(batchTx.draft, reason))
     // What the failure of init stopped is done late, in the new version's words: nothing is left out for being overdue.
     if (isOutdated(batchTx.draft.batch))
-      await upgradeVersion(batchTx, { overdueBehavior: 'rerun', rerunInit: false })
+      await upgradeBatch(batchTx, { overdueBehavior: 'rerun', rerunInit: false })
   })
 }
 
@@ -113,4 +110,15 @@ function cancelLoaded({ draft }: BatchTransaction, reason: string): void {
     const isDoing = step.kind === 'init' || step.kind === 'phase'
     if (isDoing && isOpen(step.status)) cancelStep(draft, step, reason)
   }
+}
+
+/** Resumes a batch that detection held, once no move of its members waits for a decision. Other holds stay. */
+export function releaseBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+  return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
+    const { heldAt, heldBy } = draft.batch
+    if (heldAt === null || heldBy !== HELD_BY_SOURCE) return
+    if (await hasUndecidedMoves(tx, batchId)) return
+    resume(draft, reason)
+    await postponeWaits(tx, batchId, heldAt, draft.now)
+  })
 }

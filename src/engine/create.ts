@@ -22,7 +22,9 @@ import { foldKey } from '../domain/member-key.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
-import { begin, changeBatch, commit, type Engine } from './engine.ts'
+import { commit } from './commit.ts'
+import type { Engine } from './engine.ts'
+import { begin, changeBatch } from './locking.ts'
 
 const MEMBERS_PER_STATEMENT = 1_000
 const KEYS_NAMED_MAX = 5

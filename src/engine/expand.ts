@@ -6,13 +6,10 @@ import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { definitionsOfPhase, pendingStep } from '../domain/decide/definitions.ts'
 import { hasBegun, isEffective, queueNextOfMember } from '../domain/decide/next.ts'
 import type { Phase, StepDefinition } from '../domain/facts.ts'
-import {
-  type BatchTransaction,
-  type Engine,
-  loadMembersWithSteps,
-  refreshExpansionMarks,
-} from './engine.ts'
-import { changeMembers, requireExclusive } from './shared-lock.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
+import { requireExclusive } from './engine.ts'
+import { loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
+import { changeMembers } from './locking.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
 const MEMBERS_PER_CHUNK = 500

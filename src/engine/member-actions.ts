@@ -16,14 +16,11 @@ import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type Order, requireAccepted } from './batch-actions.ts'
-import {
-  type BatchTransaction,
-  changeBatch,
-  type Engine,
-  loadMembersWithSteps,
-  withdrawJobs,
-} from './engine.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureSteps } from './expand.ts'
+import { loadMembersWithSteps } from './loading.ts'
+import { changeBatch } from './locking.ts'
+import { withdrawJobs } from './withdraw.ts'
 
 const MEMBERS_PER_CHUNK = 500
 

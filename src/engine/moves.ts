@@ -23,15 +23,12 @@ import { isUnsettled, type Member, type Step, wasBegun } from '../domain/facts.t
 import { foldKey } from '../domain/member-key.ts'
 import { isPassed } from '../domain/transitions.ts'
 import { type Order, requireAccepted } from './batch-actions.ts'
+import { commit } from './commit.ts'
 import { createBatchIn } from './create.ts'
-import {
-  type BatchTransaction,
-  begin,
-  commit,
-  type Engine,
-  loadMembersWithSteps,
-} from './engine.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureSteps } from './expand.ts'
+import { loadMembersWithSteps } from './loading.ts'
+import { begin } from './locking.ts'
 import { type MembersOrder, type MembersOutcome, requireMembers } from './member-actions.ts'
 
 const MEMBERS_PER_CHUNK = 500

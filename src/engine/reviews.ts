@@ -25,12 +25,12 @@ import type { EventRecord } from '../domain/decide/draft.ts'
 import { reschedule } from '../domain/decide/lifecycle.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
-import { requireAccepted } from './batch-actions.ts'
+import { releaseBatch, requireAccepted } from './batch-actions.ts'
 import { addMembers, createBatch, dataHash, type GivenMember } from './create.ts'
-import { changeBatch, type Engine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { fencedEngine } from './engine.ts'
+import { changeBatch } from './locking.ts'
 import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
-import { fencedEngine } from './membership-fence.ts'
-import { releaseBatch } from './membership-release.ts'
 import { moveMembers } from './moves.ts'
 
 /** In one transaction, so that what was seen and what is done are the same. */
@@ -176,7 +176,11 @@ export async function decideMoves(engine: Engine, order: MoveDecision): Promise<
   const outcome = await carryOutChoice(engine, items, order)
   const target = await findBatchByTime(engine.db, runbookName, toTime!)
   for (const id of new Set([batchId!, ...(target ? [target.id] : [])]))
-    await releaseBatch(engine, id, order.actor, `${order.choice}: ${order.reason}`)
+    await releaseBatch(engine, {
+      batchId: id,
+      actor: order.actor,
+      reason: `${order.choice}: ${order.reason}`,
+    })
   return outcome
 }
 

@@ -1,68 +1,61 @@
-// The window: at most so many unsettled jobs per worker, shared fairly between the batches that wait for it.
-// Only here does a transaction take slots that it did not free itself, and it holds the worker's row while it does.
-import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
-import { findWorkerLimit, lockWorker, recordServed } from '../db/workers.ts'
-import { shareSlots } from '../domain/decide/window.ts'
-import { begin, commit, type Engine, loadBatchSteps, loadMembersWithSteps } from './engine.ts'
-import { orHoldBatch } from './poison.ts'
-import { beginShared, commitShared, requireExclusive, sharedElseExclusive } from './shared-lock.ts'
+// Slots that a transaction may use: those its jobs have just freed, and those it was given. A batch reuses its freed slots at once,
+// within its fair share while other batches wait for the same worker.
+import { countOutstanding, findContended, listBatchesWaiting, listQueued } from '../db/waits.ts'
+import { findWorkerLimit } from '../db/workers.ts'
+import { sendQueued } from '../domain/decide/send.ts'
+import { slotsToReuse } from '../domain/decide/window.ts'
+import type { BatchTransaction } from './engine.ts'
+import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 
-/** Steps sent in one transaction. */
-const STEPS_PER_CHUNK = 500
+/** Sends queued steps while their workers have free slots: first the loaded members' steps, then others of the batch. */
+export async function sendIntoFreeSlots(batchTx: BatchTransaction): Promise<void> {
+  await addFreedSlots(batchTx)
+  sendQueued(batchTx.draft, batchTx.freeSlots)
+  await useRemainingSlots(batchTx)
+}
 
-/** Sends what the worker's window has room for. Returns how many steps it looked at; 0 when there is nothing to do. */
-export async function fillWorker(engine: Engine, workerId: string, actor: string): Promise<number> {
-  if (await isFull(engine, workerId)) return 0
-  let looked = 0
-  for (const batchId of await listBatchesWaiting(engine.db, workerId)) {
-    await orHoldBatch(engine, batchId, actor, async () => {
-      looked += await fillFromBatch(engine, workerId, batchId, actor)
-    })
+async function addFreedSlots(batchTx: BatchTransaction): Promise<void> {
+  const { tx, draft, freeSlots } = batchTx
+  if (draft.attempts.length === 0) return
+  const freed = new Map<string, number>()
+  for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
+  const contended = await findContended(tx, [...freed.keys()], draft.batch.id)
+  for (const [workerId, slots] of freed) {
+    const usable = contended.has(workerId) ? await fairShare(batchTx, workerId, slots) : slots
+    freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + usable)
   }
-  return looked
+}
+
+async function fairShare(
+  { tx, draft, engine }: BatchTransaction,
+  workerId: string,
+  freed: number,
+): Promise<number> {
+  const waiting = await listBatchesWaiting(tx, workerId)
+  const rivals = waiting.filter((batchId) => batchId !== draft.batch.id).length
+  // Includes the jobs that have just ended: their rows go when this transaction writes.
+  const outstanding = (await countOutstanding(tx, workerId)).get(draft.batch.id) ?? 0
+  const limit = (await findWorkerLimit(tx, workerId)) ?? engine.maxOutstanding
+  return slotsToReuse(limit, rivals, outstanding - freed, freed)
 }
 
 /**
- * A look without a lock. Freed slots are mostly used again by whoever freed them, so after nearly every chunk there is nothing to
- * fill, and a transaction that holds the worker's row to find that out keeps others waiting.
+ * Slots that the loaded members leave over (their last step for now has ended) go to waiting members of the same batch. Filling them
+ * in a transaction of their own cost a third more transactions on a batch larger than the worker's limit.
  */
-async function isFull(engine: Engine, workerId: string): Promise<boolean> {
-  const limit = (await findWorkerLimit(engine.db, workerId)) ?? engine.maxOutstanding
-  let out = 0
-  for (const jobs of (await countOutstanding(engine.db, workerId)).values()) out += jobs
-  return out >= limit
-}
-
-async function fillFromBatch(
-  engine: Engine,
-  workerId: string,
-  batchId: number,
-  actor: string,
-): Promise<number> {
-  return sharedElseExclusive(engine, async (tx, isAlone) => {
-    const worker = await lockWorker(tx, workerId)
-    // Never seen and not configured: its jobs would wait for nobody. The steps stay pending, and `stuck` says so.
-    if (!worker) return 0
-    const waiting = await listBatchesWaiting(tx, workerId)
-    const outstanding = await countOutstanding(tx, workerId)
-    const limit = worker.maxOutstanding ?? engine.maxOutstanding
-    const share = shareSlots(limit, waiting, outstanding, worker.lastServed).get(batchId) ?? 0
-    if (share === 0) return 0
-    // The batch before the waits: whoever has the batch alone may be deleting them.
-    const batchTx = await (isAlone ? begin : beginShared)(engine, tx, batchId, actor)
-    const lock = isAlone ? 'none' : 'take'
-    const most = Math.min(share, STEPS_PER_CHUNK)
-    const queued = await listQueued(tx, workerId, batchId, most, lock)
-    const members = queued.flatMap(({ memberId }) => memberId ?? [])
-    if (members.length < queued.length) {
-      requireExclusive(batchTx)
-      await loadBatchSteps(batchTx)
-    }
-    // Whom somebody beside us is at is left to the next look.
-    await loadMembersWithSteps(batchTx, members, { isOptional: true })
-    batchTx.freeSlots.set(workerId, queued.length)
-    if (waiting.length > 1 && queued.length > 0) await recordServed(tx, workerId, batchId)
-    await (isAlone ? commit : commitShared)(batchTx)
-    return queued.length
-  })
+async function useRemainingSlots(batchTx: BatchTransaction): Promise<void> {
+  const { tx, draft, freeSlots, isExclusive } = batchTx
+  if (draft.batch.heldAt !== null) return
+  for (const [workerId, left] of freeSlots) {
+    if (left <= 0) continue
+    const lock = isExclusive ? 'none' : 'take'
+    const queued = await listQueued(tx, workerId, draft.batch.id, left, lock)
+    const fresh = queued.filter(({ stepId }) => !draft.steps.has(stepId))
+    if (fresh.length === 0) continue
+    const memberIds = fresh.flatMap(({ memberId }) => memberId ?? [])
+    // Optional: another sharer may have one of these locked and want one of ours, a deadlock.
+    await loadMembersWithSteps(batchTx, memberIds, { isOptional: true })
+    if (fresh.some(({ memberId }) => memberId === null)) await loadBatchSteps(batchTx)
+    sendQueued(draft, freeSlots)
+  }
 }

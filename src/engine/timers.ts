@@ -10,16 +10,12 @@ import { onPhaseDue } from '../domain/decide/lifecycle.ts'
 import { onDeadLetter } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { parseJobId } from '../domain/messages.ts'
-import {
-  type BatchTransaction,
-  changeBatch,
-  type Engine,
-  loadBatchSteps,
-  loadMembersWithSteps,
-} from './engine.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
 import { expandPhase } from './expand.ts'
-import { orHoldBatch } from './poison.ts'
-import { fillWorker } from './slots.ts'
+import { fillWorker } from './fill-worker.ts'
+import { orHoldBatch } from './hold-on-failure.ts'
+import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
+import { changeBatch } from './locking.ts'
 
 const BATCHES_PER_LOOK = 100
 const PHASES_PER_LOOK = 100

@@ -15,8 +15,13 @@ import {
 } from '../db/ticks.ts'
 import type { IssueList } from '../domain/detection/rows.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type AppliedChanges, applyChanges, failureText, recordTick } from '../engine/membership.ts'
-import { fencedEngine } from '../engine/membership-fence.ts'
+import { fencedEngine } from '../engine/engine.ts'
+import {
+  type AppliedChanges,
+  applyChanges,
+  failureText,
+  recordTick,
+} from '../engine/tick-changes.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../errors.ts'
 import { type Detection, detect } from './detection.ts'
 import type { SourceAccess } from './reading.ts'

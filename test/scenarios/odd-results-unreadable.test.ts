@@ -20,7 +20,7 @@ async function begin(world: World): Promise<number> {
 const events: Envelope = { topic: 'orchestrator-events' }
 const result = (body: Record<string, Json>) => ({ jobId: 'step-1', status: 'Success', ...body })
 const nowhere = (what: string) =>
-  `UnknownSubject: Nothing in this database is what ${what} speaks of.`
+  `UnknownSubject: No batch, member or step in this database matches ${what}.`
 
 const LETTERS: { what: string; body: Json; envelope?: Envelope; said: string | RegExp }[] = [
   { what: 'no JSON', body: '{"jobId":', said: 'Unreadable: The body (9 characters) is not JSON.' },

@@ -11,7 +11,7 @@ import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { expandPhase } from '../../src/engine/expand.ts'
-import { orHoldBatch } from '../../src/engine/poison.ts'
+import { orHoldBatch } from '../../src/engine/hold-on-failure.ts'
 import {
   expandPhases,
   fillWorkers,

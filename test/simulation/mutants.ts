@@ -53,7 +53,9 @@ export const MUTANTS: readonly BankedMutant[] = [
           $$rest
           return $result
         })`,
-        `let sends: ReturnType<typeof jobMessages> = []
+        `const { enqueueNew, withdraw } = await import('../bus/outbox.ts')
+        const { jobMessages } = await import('./commit.ts')
+        let sends: ReturnType<typeof jobMessages> = []
         const done = await $engine.db.transaction(async ($tx) => {
           const $batchTx = await begin($$args)
           $$rest
@@ -94,7 +96,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'a phase is closed beside others, and so not written',
+    name: 'a phase closes under the shared lock, and so is not written',
     in: 'commitShared',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
     foundBy: 1,

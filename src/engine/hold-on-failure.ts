@@ -8,7 +8,8 @@ import type { EventRecord } from '../domain/decide/draft.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { messageOf } from '../errors.ts'
-import { changeBatch, type Engine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { changeBatch } from './locking.ts'
 
 const REASON_CHARS_MAX = 300
 

@@ -11,11 +11,12 @@ import type { FoundRow, Issue, KnownMember, MemberWithRow } from '../domain/dete
 import { HELD_BY_SOURCE, type TickChanges } from '../domain/detection/scheduled.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { releaseBatch } from './batch-actions.ts'
 import { addMembers, createBatch, type GivenMember } from './create.ts'
-import { changeBatch, type Engine } from './engine.ts'
+import type { Engine } from './engine.ts'
+import { fencedEngine } from './engine.ts'
+import { changeBatch } from './locking.ts'
 import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
-import { fencedEngine } from './membership-fence.ts'
-import { releaseBatch } from './membership-release.ts'
 import { moveMembers } from './moves.ts'
 
 const ACTOR = 'scheduler'
@@ -89,7 +90,7 @@ export async function applyChanges<Row extends FoundRow>(
   await comeAndGo(engine, changes, done, step)
   for (const batchId of changes.resumes) {
     await step(`resuming batch ${batchId}`, () =>
-      releaseBatch(engine, batchId, ACTOR, 'the source has it as before'),
+      releaseBatch(engine, { batchId, actor: ACTOR, reason: 'the source has it as before' }),
     )
   }
   return done

@@ -1,0 +1,171 @@
+// Loading: the batch with its phases, then members, steps and their definitions, into the draft. Statements go to the connection in
+// the order of the code, so that whatever is read after a lock is read under it.
+import { copyCounts } from '../db/counts.ts'
+import type { Tx } from '../db/db.ts'
+import { loadMembers, loadPhases } from '../db/facts.ts'
+import { loadMarks } from '../db/phases.ts'
+import {
+  definitionIn,
+  type LoadedSteps,
+  loadStepsOfBatch,
+  loadStepsOfMembers,
+  type ShortStep,
+  type StepRow,
+  type StepsToLoad,
+  stepOf,
+} from '../db/step-facts.ts'
+import { definitionNamed, pendingStep, runbookStepsFor } from '../domain/decide/definitions.ts'
+import { Draft } from '../domain/decide/draft.ts'
+import { type Batch, isBeingExpanded, type Step, type StepDefinition } from '../domain/facts.ts'
+import type { Runbook } from '../domain/runbook/read.ts'
+import { MatoolkitError } from '../errors.ts'
+import type { BatchTransaction, Engine } from './engine.ts'
+
+/** The batch that `locking` is about to lock, its phases and its versions of the runbook. */
+export async function loadBatch(
+  engine: Engine,
+  tx: Tx,
+  locking: Promise<Batch | null>,
+  batchId: number,
+  actor: string,
+  isExclusive: boolean,
+): Promise<BatchTransaction> {
+  const [batch, phases] = await Promise.all([locking, loadPhases(tx, batchId)])
+  if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  const versions = new Set([
+    batch.runbookVersion,
+    batch.activeVersion,
+    ...phases.map((phase) => phase.runbookVersion),
+  ])
+  const runbooks = new Map<number, Runbook>()
+  for (const version of versions) {
+    runbooks.set(version, await engine.runbooks.get(tx, batch.runbookName, version))
+  }
+  const { random } = engine
+  const draft = new Draft({ now: engine.clock.now(), actor, batch, phases, runbooks, random })
+  const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounts(phase)]))
+  return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }
+}
+
+interface LoadOptions extends Omit<StepsToLoad, 'onlyNext'> {
+  /** Steps that this transaction inserted. */
+  readonly newIds?: ReadonlySet<number>
+  /** Skip members that another transaction has locked, rather than wait for them. */
+  readonly isOptional?: boolean
+}
+
+/** Loads members with their steps. Under a shared lock the members are locked first. */
+export async function loadMembersWithSteps(
+  batchTx: BatchTransaction,
+  memberIds: readonly number[],
+  options: LoadOptions = {},
+): Promise<void> {
+  const { tx, draft, isExclusive } = batchTx
+  const missing = options.newIds ? memberIds : memberIds.filter((id) => !draft.members.has(id))
+  if (missing.length === 0) return
+  const lock = isExclusive ? 'none' : options.isOptional ? 'skip' : 'wait'
+  // Ending, failing or stopping a member needs all of its steps, and the exclusive lock.
+  const stepsToLoad = { ...options, onlyNext: !isExclusive && options.newIds === undefined }
+  const locking = loadMembers(tx, missing, lock)
+  const ids = lock === 'skip' ? (await locking).map(({ id }) => id) : missing
+  const [members, steps] = await Promise.all([
+    locking,
+    loadStepsOfMembers(tx, draft.batch.id, ids, stepsToLoad),
+    !isExclusive && refreshExpansionMarks(tx, draft),
+  ])
+  draft.addMembers(members)
+  await addSteps(batchTx, steps, options.newIds)
+}
+
+/** Loads the init steps and the rollback of init. */
+export async function loadBatchSteps(batchTx: BatchTransaction): Promise<void> {
+  const rows = await loadStepsOfBatch(batchTx.tx, batchTx.draft.batch.id)
+  await addSteps(batchTx, { rows, short: [] })
+}
+
+/** Reads again how far phases are expanded: a transaction that shares the batch may have gone further, but not past locked members. */
+export async function refreshExpansionMarks(tx: Tx, draft: Draft): Promise<void> {
+  const expanding = draft.phases.filter(isBeingExpanded)
+  if (expanding.length === 0) return
+  const marks = await loadMarks(tx, draft.batch.id)
+  for (const phase of expanding) phase.expandedThrough = marks.get(phase.id)!
+}
+
+async function addSteps(
+  { engine, tx, draft }: BatchTransaction,
+  loaded: LoadedSteps,
+  newIds: ReadonlySet<number> = new Set(),
+): Promise<void> {
+  const { rows, short } = loaded
+  for (const version of versionsOf(loaded)) {
+    if (draft.runbooks.has(version)) continue
+    const runbook = await engine.runbooks.get(tx, draft.batch.runbookName, version)
+    draft.runbooks.set(version, runbook)
+  }
+  const listFor = listsOf(draft)
+  const steps: Step[] = []
+  for (const row of rows) {
+    const definition = definitionIn(row) ?? definitionOfPhaseStep(listFor(row), row.stepName, row)
+    steps.push(stepOf(row, definition))
+  }
+  for (const row of short) {
+    const list = listFor(row)
+    const name = list?.[row.place]?.name ?? `at place ${row.place}`
+    steps.push(stepInShort(row, definitionOfPhaseStep(list, name, row)))
+  }
+  // By id: a decision must not depend on the order in which the database finds rows.
+  steps.sort((a, b) => a.id - b.id)
+  for (const step of steps) draft.addStep(step, newIds.has(step.id))
+}
+
+function stepInShort(
+  { id, phaseId, memberId, wait, job }: ShortStep,
+  definition: StepDefinition,
+): Step {
+  const step = pendingStep(definition, { id, kind: 'phase', phaseId, memberId })
+  step.wait = wait
+  if (job === null) return step
+  step.status = 'dispatched'
+  step.attempt = job.attempt
+  step.retryCount = job.retryCount
+  step.wasTaken = job.wasTaken
+  step.jobId = job.jobId
+  step.deadlineAt = job.deadlineAt
+  return step
+}
+
+function versionsOf({ rows, short }: LoadedSteps): ReadonlySet<number> {
+  const versions = new Set<number>()
+  for (const { runbookVersion } of rows) versions.add(runbookVersion)
+  for (const { runbookVersion } of short) versions.add(runbookVersion)
+  return versions
+}
+
+type PhaseStep = Pick<StepRow, 'id' | 'phaseId' | 'runbookVersion'>
+type StepList = ReturnType<typeof runbookStepsFor>
+
+/** The runbook's list of a phase step. Steps come phase by phase, so the last list is mostly the next one too. */
+function listsOf(draft: Draft): (step: PhaseStep) => StepList {
+  let last: { phaseId: number | null; runbookVersion: number; list: StepList } | undefined
+  return ({ phaseId, runbookVersion }) => {
+    if (last?.phaseId !== phaseId || last.runbookVersion !== runbookVersion) {
+      const list = runbookStepsFor(
+        draft,
+        { kind: 'phase', phaseId, originStepId: null },
+        runbookVersion,
+      )
+      last = { phaseId, runbookVersion, list }
+    }
+    return last.list
+  }
+}
+
+function definitionOfPhaseStep(
+  list: StepList,
+  stepName: string,
+  { id, runbookVersion }: PhaseStep,
+): StepDefinition {
+  const definition = list && definitionNamed(list, stepName, runbookVersion)
+  if (definition) return definition
+  throw new Error(`version ${runbookVersion} has no phase step "${stepName}" (step ${id})`)
+}

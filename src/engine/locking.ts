@@ -1,0 +1,92 @@
+// One transaction on one batch: lock, load, work, commit. The lock is exclusive, or shared by transactions that change nothing but
+// members of their own: with one exclusive lock for all, a batch of 100,000 used half of the machine.
+//
+// A shared lock is safe because (ARCHITECTURE.md, "The batch is locked first, exclusive or shared"):
+// - whatever changes the batch, its phases or its membership takes the exclusive lock, so these stand still for a sharer;
+// - sharers lock their members before they read the steps, so no two have the same member;
+// - sharers add to the counters last and see the sums; if a phase must open or close or the fuse blows, they roll back and repeat
+//   exclusively;
+// - `expanded_through` passes a member only while its writer has locked that member, and is read after locking (loading.ts).
+import type { Tx } from '../db/db.ts'
+import { lockBatch, shareBatch } from '../db/facts.ts'
+import { keepQueryPlans } from '../db/query-plans.ts'
+import { commit, commitShared } from './commit.ts'
+import { type BatchTransaction, type Engine, NeedsExclusiveLock } from './engine.ts'
+import { loadBatch } from './loading.ts'
+import { isOutdated, upgradeBatch } from './version-upgrade.ts'
+
+/** Runs one change of one batch under its exclusive lock. Returns the result of `work` once everything is committed. */
+export async function changeBatch<T>(
+  engine: Engine,
+  batchId: number,
+  actor: string,
+  work: (batchTx: BatchTransaction) => Promise<T>,
+): Promise<T> {
+  return engine.db.transaction(async (tx) => {
+    const batchTx = await begin(engine, tx, batchId, actor)
+    const result = await work(batchTx)
+    await commit(batchTx)
+    return result
+  })
+}
+
+/**
+ * Runs one change of the members that `work` loads with `loadMembersWithSteps`, under the shared lock if it can. `work` may run
+ * twice: it must change nothing but its transaction.
+ */
+export async function changeMembers<T>(
+  engine: Engine,
+  batchId: number,
+  actor: string,
+  work: (batchTx: BatchTransaction) => Promise<T>,
+): Promise<T> {
+  return sharedElseExclusive(engine, async (tx, isExclusive) => {
+    const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)
+    const result = await work(batchTx)
+    await (isExclusive ? commit : commitShared)(batchTx)
+    return result
+  })
+}
+
+/** Runs `work` with shared locks, and again from the start with exclusive ones when it needs them. */
+export async function sharedElseExclusive<T>(
+  engine: Engine,
+  work: (tx: Tx, isExclusive: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await engine.db.transaction((tx) => work(tx, false))
+  } catch (error) {
+    if (!(error instanceof NeedsExclusiveLock)) throw error
+    return engine.db.transaction((tx) => work(tx, true))
+  }
+}
+
+/**
+ * Locks the batch exclusively, loads it, and upgrades it to the active version. For transactions over two batches; else use
+ * `changeBatch`. Must end in `commit` or an error: the upgrade has already written rows.
+ */
+export async function begin(
+  engine: Engine,
+  tx: Tx,
+  batchId: number,
+  actor: string,
+): Promise<BatchTransaction> {
+  const batchTx = await loadBatch(engine, tx, lockBatch(tx, batchId), batchId, actor, true)
+  if (isOutdated(batchTx.draft.batch)) await upgradeBatch(batchTx)
+  return batchTx
+}
+
+/** Shares the batch's lock. Must end in `commitShared`, and touch rows by their keys only. */
+export async function beginShared(
+  engine: Engine,
+  tx: Tx,
+  batchId: number,
+  actor: string,
+): Promise<BatchTransaction> {
+  const [, batchTx] = await Promise.all([
+    keepQueryPlans(tx),
+    loadBatch(engine, tx, shareBatch(tx, batchId), batchId, actor, false),
+  ])
+  if (isOutdated(batchTx.draft.batch)) throw new NeedsExclusiveLock()
+  return batchTx
+}

@@ -1,0 +1,38 @@
+// Withdrawing jobs that no worker has taken: of a batch that is held or cancelled, or of members who leave.
+import { withdraw } from '../bus/outbox.ts'
+import { listOutstandingJobs } from '../db/waits.ts'
+import { onWithdrawn } from '../domain/decide/settle.ts'
+import { isUnsettled } from '../domain/facts.ts'
+import type { BatchTransaction } from './engine.ts'
+import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
+
+/** Of the whole batch, or of these members. Bounded by the workers' limits on outstanding jobs. */
+export async function withdrawJobs(
+  batchTx: BatchTransaction,
+  why: string,
+  memberIds?: readonly number[],
+): Promise<void> {
+  const { tx, draft, engine } = batchTx
+  if (!engine.canWithdraw) return
+  // A job that this transaction has settled is still in the table: its deadline passed, say, and that blew the fuse.
+  const outstanding = (await listOutstandingJobs(tx, draft.batch.id, memberIds)).filter(
+    ({ stepId }) => {
+      const step = draft.steps.get(stepId)
+      return step === undefined || isUnsettled(step)
+    },
+  )
+  if (outstanding.length === 0) return
+  const withdrawnIds = new Set(
+    await withdraw(
+      tx,
+      'worker-jobs',
+      outstanding.map(({ jobId }) => jobId),
+    ),
+  )
+  const withdrawn = outstanding.filter(({ jobId }) => withdrawnIds.has(jobId))
+  if (withdrawn.length === 0) return
+  const members = withdrawn.flatMap(({ memberId }) => (memberId === null ? [] : [memberId]))
+  await loadMembersWithSteps(batchTx, members, { stepIds: withdrawn.map(({ stepId }) => stepId) })
+  if (members.length < withdrawn.length) await loadBatchSteps(batchTx)
+  for (const { stepId } of withdrawn) onWithdrawn(draft, draft.steps.get(stepId)!, why)
+}
