@@ -270,7 +270,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'a phase that a new version replaces is not taken away',
-    in: 'takePhases',
+    in: 'upgradePhases',
     edits: [replace('if (!$supersedes) continue', 'if (!$supersedes || version > 0) continue')],
     foundBy: 5,
   },
