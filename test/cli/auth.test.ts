@@ -291,8 +291,8 @@ describe('the program', () => {
     }
     const { code, err } = await start(['batch', 'list'], env).ended
     assert.equal(code, EXIT.ok, err)
-    assert.match(err, /src\/cli\/auth-store\.ts/)
-    assert.doesNotMatch(err, /auth-issuer|oauth4webapi/)
+    assert.match(err, /src\/cli\/sign-in\/store\.ts/)
+    assert.doesNotMatch(err, /sign-in\/issuer|oauth4webapi/)
   })
 
   it('says who is signed in and prints the token, in a process of its own', async () => {

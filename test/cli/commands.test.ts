@@ -48,9 +48,9 @@ describe('the table of nouns', () => {
     assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
     const ours = stderr.match(/src\/\S+/g)!.sort()
     assert.deepEqual(ours, [
-      'src/cli/terminal/io.ts',
       'src/app/commands/nouns.ts',
       'src/cli/program.ts',
+      'src/cli/terminal/io.ts',
       'src/errors-api.ts',
       'src/errors-cli.ts',
       'src/errors.ts',
