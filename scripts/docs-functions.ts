@@ -1,4 +1,4 @@
-// The generated part of docs/functions.md: every function of the worker, from its definition.
+// The generated part of docs/functions.md: every worker function, from its definition.
 // `node scripts/run.mjs scripts/docs-functions.ts --write` writes it, test/worker/function-docs.test.ts compares it.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,17 +26,18 @@ function renderFunctions(): string {
   return STANDARD_FUNCTIONS.map(renderFunction).join('\n\n')
 }
 
-function renderFunction(one: WorkerFunction): string {
-  const { name, description, parameters, result, resultType, ...rest } = functionReferenceOf(one)
+function renderFunction(definition: WorkerFunction): string {
+  const { name, description, parameters, result, resultType, ...rest } =
+    functionReferenceOf(definition)
   const takes = markdownTable(['Parameter', 'Type', 'Default', 'Meaning'], parameters.map(takesRow))
   const gives =
     result.length > 0
       ? markdownTable(['Result', 'Type', 'Meaning'], result.map(givesRow))
       : `Result: ${resultType}.`
-  const undo = rest.undo ?? 'nothing to take back'
-  const twice = rest.isIdempotent ? 'yes' : 'no: a job that may have run is not run again'
+  const undo = rest.undo ?? 'nothing to undo'
+  const twice = rest.isIdempotent ? 'yes' : 'no: the worker does not repeat a job that may have run'
   const facts = [
-    `Needs: ${rest.permissions.map((one) => `\`${one}\``).join(', ') || 'nothing'}`,
+    `Needs: ${rest.permissions.map((role) => `\`${role}\``).join(', ') || 'nothing'}`,
     `May run twice: ${twice}`,
     `Undo: ${undo}`,
   ]

@@ -1,19 +1,19 @@
-// Two functions of your own, to begin with: one that does something and one that waits for something. Copy this file into the
-// folder that MATOOLKIT_FUNCTIONS_FOLDER names. docs/custom-functions.md explains every part.
+// Two custom functions to start from: one that changes something and one that waits for something. Copy this file into the
+// folder set in MATOOLKIT_FUNCTIONS_FOLDER. docs/custom-functions.md explains every part.
 import type { MakeFunctions } from '../../src/worker/custom-functions.ts'
 
-// Imports of types cost nothing at run time; everything else comes in the kit, so the file may lie anywhere.
+// Type imports vanish at run time; everything else comes from the kit, so the file may live anywhere.
 const make: MakeFunctions = ({ defineFunction, pathOf, z }) => {
-  const userId = z.string().min(1).describe('The object id or the user principal name.')
+  const userId = z.string().min(1).describe('Object id or user principal name.')
 
   const setBadgeNumber = defineFunction({
     name: 'Set-BadgeNumber',
-    description: 'Writes the number of a badge into extensionAttribute7 of a user.',
+    description: 'Writes a badge number to extensionAttribute7 of a user.',
     parameters: z.strictObject({ UserId: userId, Number: z.int().min(1) }),
     result: z.boolean(),
     permissions: { graph: ['User.ReadWrite.All'] },
     isIdempotent: true,
-    undo: 'Set-BadgeNumber with the number from before.',
+    undo: 'Set-BadgeNumber with the previous number.',
     run: async ({ params, tenant, signal }) => {
       await tenant.graph.call({
         method: 'PATCH',
@@ -27,7 +27,7 @@ const make: MakeFunctions = ({ defineFunction, pathOf, z }) => {
 
   const testBadgePrinted = defineFunction({
     name: 'Test-BadgePrinted',
-    description: 'Is complete when the badge of a user was printed: for a step with `poll`.',
+    description: 'Tests whether the badge of a user is printed, for a step with `poll`.',
     parameters: z.strictObject({ UserId: userId }),
     result: z.object({ complete: z.boolean(), data: z.object({ PrintedAt: z.string() }) }),
     permissions: { graph: ['User.Read.All'] },

@@ -2,12 +2,10 @@
 // document is committed as docs/openapi.json, and a test keeps the two equal.
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Json } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { problemSchema } from './problem.ts'
 import { type Route, TAGS } from './route.ts'
-
-export type OpenApiObject = { [key: string]: Json }
 
 /** Refusals that need no mention in each route. */
 function commonErrors(route: Route): ErrorCode[] {
@@ -33,9 +31,9 @@ function commonErrors(route: Route): ErrorCode[] {
 export const errorsOf = (route: Route): ReadonlySet<ErrorCode> =>
   new Set([...route.errors, ...commonErrors(route)])
 
-export function openApiDocument(routes: readonly Route[]): OpenApiObject {
-  const components: OpenApiObject = {}
-  const paths: Record<string, OpenApiObject> = {}
+export function openApiDocument(routes: readonly Route[]): JsonObject {
+  const components: Record<string, Json> = {}
+  const paths: Record<string, Record<string, Json>> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, components)
@@ -62,7 +60,7 @@ export function openApiDocument(routes: readonly Route[]): OpenApiObject {
   }
 }
 
-function operationOf(route: Route, components: OpenApiObject): OpenApiObject {
+function operationOf(route: Route, components: Record<string, Json>): JsonObject {
   const { operation, summary, about, tag, rule, creates, comparesState } = route
   const said = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
   const parameters = [
@@ -83,7 +81,7 @@ function operationOf(route: Route, components: OpenApiObject): OpenApiObject {
   }
 }
 
-const headerOf = (name: string, description: string): OpenApiObject => ({
+const headerOf = (name: string, description: string): JsonObject => ({
   name,
   in: 'header',
   required: false,
@@ -94,10 +92,10 @@ const headerOf = (name: string, description: string): OpenApiObject => ({
 function parametersOf(
   schema: z.ZodType,
   place: 'path' | 'query',
-  components: OpenApiObject,
-): OpenApiObject[] {
+  components: Record<string, Json>,
+): JsonObject[] {
   const { properties = {}, required = [] } = schemaOf(schema, 'input', components) as {
-    properties?: Record<string, OpenApiObject>
+    properties?: Record<string, JsonObject>
     required?: string[]
   }
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
@@ -109,7 +107,7 @@ function parametersOf(
   }))
 }
 
-function bodyOf(route: Route, components: OpenApiObject): OpenApiObject {
+function bodyOf(route: Route, components: Record<string, Json>): JsonObject {
   const type = route.takes === 'upload' ? 'multipart/form-data' : 'application/json'
   return {
     required: !route.body.safeParse({}).success,
@@ -117,8 +115,8 @@ function bodyOf(route: Route, components: OpenApiObject): OpenApiObject {
   }
 }
 
-function responsesOf(route: Route, components: OpenApiObject): OpenApiObject {
-  const responses: OpenApiObject = {}
+function responsesOf(route: Route, components: Record<string, Json>): JsonObject {
+  const responses: Record<string, Json> = {}
   for (const [status, schema] of Object.entries(route.answers)) {
     const type = route.gives ?? 'application/json'
     responses[status] = {
@@ -140,8 +138,8 @@ function responsesOf(route: Route, components: OpenApiObject): OpenApiObject {
 function schemaOf(
   schema: z.ZodType,
   io: 'input' | 'output',
-  components: OpenApiObject,
-): OpenApiObject {
+  components: Record<string, Json>,
+): JsonObject {
   const made = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
@@ -150,10 +148,10 @@ function schemaOf(
         Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
       }
     },
-  }) as OpenApiObject
-  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as OpenApiObject
-  for (const [name, definition] of Object.entries($defs as OpenApiObject)) {
-    const { id: __, ...inner } = definition as OpenApiObject
+  }) as JsonObject
+  const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as JsonObject
+  for (const [name, definition] of Object.entries($defs as JsonObject)) {
+    const { id: __, ...inner } = definition as JsonObject
     components[name] ??= inner
   }
   if (typeof id !== 'string') return rest

@@ -3,6 +3,8 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
+export type JsonObject = { readonly [key: string]: Json }
+
 /** Names that mean something to JavaScript objects. As keys of our own maps they are refused, wherever they come from. */
 export const RESERVED_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype']
 

@@ -1,7 +1,7 @@
 // From a request to an answer: which API is meant, who calls, what goes wrong on purpose, what the tenant says, and the shape that
 // API gives to it. Time passes only while a slow answer is waited for; everything a request changes, it changes in one go.
-import type { Json } from '../domain/json.ts'
-import type { CallIds, JsonObject, SandboxCall, SandboxResponse } from './call.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
+import type { CallIds, SandboxCall, SandboxResponse } from './call.ts'
 import { controlAnswer } from './control.ts'
 import { cmdletNameOf, invokeCommand } from './exchange/cmdlets.ts'
 import type { Faults, InjectedFault } from './faults.ts'

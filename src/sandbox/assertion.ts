@@ -1,6 +1,7 @@
 // Client assertions: an application proves who it is by a JWT that it signed with its certificate's key, or by a token of an
 // issuer that it trusts. Signature, audience, times and names are checked as Entra does; a sandbox that let anything in would
 // prove nothing about the sign-in of a worker.
+
 import {
   constants,
   createHash,
@@ -9,7 +10,7 @@ import {
   verify,
   X509Certificate,
 } from 'node:crypto'
-import type { JsonObject } from './call.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { Application } from './state.ts'
 
 /** Why an assertion is not accepted: the number after AADSTS, and its sentence. */

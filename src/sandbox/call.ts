@@ -1,12 +1,10 @@
 // One request to the tenant, signed in: what was asked, who asked, and the way to say that something was changed.
-import type { Json } from '../domain/json.ts'
+import type { Json, JsonObject } from '../domain/json.ts'
 import type { Effect } from './journal.ts'
 import { provisionMail } from './mail.ts'
 import type { Application, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
-
-export type JsonObject = { readonly [key: string]: Json }
 
 export interface SandboxCall {
   readonly world: World

@@ -1,4 +1,4 @@
-// A function as people read about it: on the command line, and in docs/functions.md. Everything comes from its definition.
+// The reference entry of a function, for the command line and docs/functions.md. Everything comes from its definition.
 import { parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
 
 export interface ReferenceField {
@@ -6,7 +6,7 @@ export interface ReferenceField {
   /** In words: "text", "true or false", "list of text". */
   readonly type: string
   readonly isRequired: boolean
-  /** As written in a runbook; null when there is none. */
+  /** As written in a runbook; null without a default. */
   readonly default: string | null
   readonly about: string
 }
@@ -15,30 +15,30 @@ export interface FunctionReference {
   readonly name: string
   readonly description: string
   readonly parameters: readonly ReferenceField[]
-  /** The fields of the result; none when it is not an object. */
+  /** The fields of the result; empty when it is not an object. */
   readonly result: readonly ReferenceField[]
   readonly resultType: string
-  /** In words. */
+  /** In words, such as "Microsoft Graph: User.Read.All". */
   readonly permissions: readonly string[]
   readonly isIdempotent: boolean
   readonly undo: string | null
 }
 
-export function functionReferenceOf(one: WorkerFunction): FunctionReference {
-  const result = resultSchema(one) as Schema
-  const { graph = [], exchange = [] } = one.permissions
+export function functionReferenceOf(definition: WorkerFunction): FunctionReference {
+  const result = resultSchema(definition) as Schema
+  const { graph = [], exchange = [] } = definition.permissions
   return {
-    name: one.name,
-    description: one.description,
-    parameters: fieldsOf(parametersSchema(one) as Schema, ''),
+    name: definition.name,
+    description: definition.description,
+    parameters: fieldsOf(parametersSchema(definition) as Schema, ''),
     result: fieldsOf(result, ''),
     resultType: typeOf(result),
     permissions: [
       ...graph.map((role) => `Microsoft Graph: ${role}`),
       ...exchange.map((role) => `Exchange: ${role}`),
     ],
-    isIdempotent: one.isIdempotent,
-    undo: one.undo,
+    isIdempotent: definition.isIdempotent,
+    undo: definition.undo,
   }
 }
 
@@ -56,7 +56,7 @@ interface Schema {
   readonly format?: string
 }
 
-/** Fields of fields too, as `data.Match`. */
+/** Flattens nested fields, as in `data.Match`. */
 function fieldsOf({ properties = {}, required = [] }: Schema, prefix: string): ReferenceField[] {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = prefix + key
@@ -84,7 +84,7 @@ function typeOf(schema: Schema): string {
   const { type, anyOf, items } = schema
   if (schema.enum) return schema.enum.map(String).join(' or ')
   if (anyOf) {
-    // Empty text stands for "not given" and needs no word of its own.
+    // Empty text means "not given" and is not shown.
     const words = anyOf.filter((one) => one.const !== '').map(typeOf)
     return [...new Set(words)].join(' or ')
   }

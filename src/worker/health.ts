@@ -1,6 +1,5 @@
-// Two questions that a platform asks: `/live`, is this process worth keeping, and `/ready`, can it do its work. A worker is live as
-// long as it answers; it is ready while its last look for jobs succeeded. Nothing else is served, and nothing is told that a
-// stranger could use.
+// The health endpoints of a worker: `/live` (keep this process) and `/ready` (it can do its work). A worker is live while it
+// responds and ready while its last receive succeeded. Responses reveal nothing a stranger could use.
 import { createServer, type Server } from 'node:http'
 import { MatoolkitError, messageOf } from '../errors.ts'
 
@@ -10,9 +9,9 @@ export interface HealthServer {
 }
 
 export interface HealthOptions {
-  /** 0 takes any that is free. */
+  /** 0 picks a free port. */
   readonly port: number
-  /** Null when ready, else why not. */
+  /** Null when ready, otherwise the reason. */
   whyNotReady(): string | null
 }
 
@@ -42,7 +41,11 @@ function listen(server: Server, port: number): Promise<void> {
     server.once('error', (error) =>
       reject(
         new MatoolkitError('PORT_UNUSABLE', {
-          ...{ port, purpose: 'the health of the worker', setting: 'MATOOLKIT_HEALTH_PORT' },
+          ...{
+            port,
+            purpose: 'the health endpoints of the worker',
+            setting: 'MATOOLKIT_HEALTH_PORT',
+          },
           reason: messageOf(error),
         }),
       ),

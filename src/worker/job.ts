@@ -1,7 +1,7 @@
-// One job from its message to its answer. Whatever happens to a function, the answer says so: a success, or a failure with its
-// reason. Two ends have no answer. A job whose deadline passed before it began is not begun. One that was stopped because the
-// worker stops says nothing, because nobody knows how far it came: it is given back, to be run again. When it comes back, or comes
-// from a worker that died, a function that is not idempotent is not run again: its job fails as of unknown outcome.
+// One job, from message to result. Whatever a function does, the job ends with a success or a failure and its reason, except in
+// two cases: a job whose deadline passed before it began is dead-lettered, and a job aborted by a stopping worker is abandoned,
+// because nobody knows how far it came. On redelivery a function that is not idempotent fails with `OutcomeUnknown` instead of
+// running again.
 import type { ReceivedMessage } from '../bus/bus.ts'
 import { EXPIRED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
@@ -11,21 +11,21 @@ import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
+import { fitParameters } from './fit-parameters.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
-import { fitParameters } from './parameters.ts'
-import type { CachedResult } from './result-cache.ts'
+import type { JobResult } from './result-cache.ts'
 import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
   readonly parameters: { readonly [key: string]: Json }
   readonly notAfter: Date | null
-  /** It was given to a worker before, which may have run it. */
+  /** Delivered before: another worker may have run it. */
   readonly isRepeated: boolean
-  /** As it came, known to us or not: the sender finds its step by it. */
+  /** Echoed unchanged: the sender finds its step by it. */
   readonly correlation: { readonly [key: string]: Json } | null
 }
 
-/** Why a message is put aside: a word for machines and a sentence for people. */
+/** Why a message is dead-lettered: a code for machines and a sentence for people. */
 export interface RefusedJob {
   readonly reason: string
   readonly description: string
@@ -36,11 +36,14 @@ export function readJob(received: ReceivedMessage, workerId: string): Job | Refu
   if (!read.ok) return { reason: 'Unreadable', description: read.reason }
   const { message } = read
   if (message.messageType !== 'worker-job') {
-    return { reason: 'WrongTopic', description: `A ${message.messageType} came to a worker.` }
+    return {
+      reason: 'WrongTopic',
+      description: `A worker received a ${message.messageType} message.`,
+    }
   }
   if (message.workerId.toLowerCase() !== workerId.toLowerCase()) {
-    // A subscription without its filter gets everybody's jobs.
-    const description = `The job is for worker ${message.workerId}, this is ${workerId}. Check the subscription's filter.`
+    // A subscription without its filter receives every worker's jobs.
+    const description = `Worker ${workerId} received a job for worker ${message.workerId}. Check the filter of its subscription.`
     return { reason: 'WrongWorker', description }
   }
   const { jobId, batchId, functionName, parameters } = message
@@ -51,38 +54,38 @@ export function readJob(received: ReceivedMessage, workerId: string): Job | Refu
 }
 
 /**
- * A job past its deadline is not begun and goes where the bus puts one that nobody took in time. A Failure would use up a retry
- * of a poll that never asked.
+ * A job past its deadline is not started; it is dead-lettered like one that expired on the bus. A Failure would cost a poll
+ * one of its retries although it never ran.
  */
-export function whyTooLate({ notAfter }: Job, now: Date): RefusedJob | null {
+export function refuseExpired({ notAfter }: Job, now: Date): RefusedJob | null {
   if (notAfter === null || notAfter > now) return null
-  const description = `Its deadline ${notAfter.toISOString()} had passed before it was begun.`
+  const description = `Deadline ${notAfter.toISOString()} passed before the job started.`
   return { reason: EXPIRED, description }
 }
 
-/** `readMessage` keeps the fields it knows; whoever sent more gets more back. */
+/** `readMessage` drops fields it does not know; a sender gets all of its own back. */
 function correlationIn(body: string): Job['correlation'] {
   const fields = Object.entries(JSON.parse(body) as { [key: string]: Json })
   const found = fields.find(([name]) => name.toLowerCase() === 'correlationdata')?.[1]
   return typeof found === 'object' && found !== null && !Array.isArray(found) ? found : null
 }
 
-export interface JobSetting {
+export interface JobContext {
   readonly workerId: string
   readonly catalogue: Catalogue
   readonly clock: Clock
   readonly tenant: Tenant
-  /** The worker gives up what it runs. */
-  readonly givingUp: AbortSignal
+  /** Aborts when the worker stops and no longer waits for running jobs. */
+  readonly stopping: AbortSignal
 }
 
-type Outcome = { readonly result: Json } | { readonly failure: NonNullable<CachedResult['error']> }
+type Outcome = { readonly result: Json } | { readonly failure: NonNullable<JobResult['error']> }
 
-/** Runs the job's function. Null when the job was stopped with the worker and must be given back. */
-export async function runJob(job: Job, setting: JobSetting): Promise<CachedResult | null> {
-  const { clock, workerId } = setting
+/** Runs the job's function. Null when the worker stopped meanwhile: the job must be abandoned. */
+export async function runJob(job: Job, context: JobContext): Promise<JobResult | null> {
+  const { clock, workerId } = context
   const startedAt = clock.now()
-  const outcome = await outcomeOf(job, setting)
+  const outcome = await outcomeOf(job, context)
   if (outcome === null) return null
   const isSuccess = 'result' in outcome
   const result = isSuccess ? outcome.result : null
@@ -102,20 +105,23 @@ export async function runJob(job: Job, setting: JobSetting): Promise<CachedResul
   }
 }
 
-async function outcomeOf(job: Job, setting: JobSetting): Promise<Outcome | null> {
-  const { catalogue, workerId } = setting
+async function outcomeOf(job: Job, context: JobContext): Promise<Outcome | null> {
+  const { catalogue, workerId } = context
   const found = catalogue.get(job.functionName.toLowerCase())
   if (!found) {
     const names = [...catalogue.values()].map(({ name }) => name)
     const hint = hintFor(job.functionName, names, 'It has')
-    return fail('UnknownFunction', `${workerId} has no function ${job.functionName}. ${hint}`)
+    return fail(
+      'UnknownFunction',
+      `Worker ${workerId} has no function "${job.functionName}". ${hint}`,
+    )
   }
   if (job.isRepeated && !found.isIdempotent) return fail('OutcomeUnknown', OUTCOME_UNKNOWN)
-  return attempt(found, job, setting)
+  return attempt(found, job, context)
 }
 
 const OUTCOME_UNKNOWN =
-  'A worker was given this job before and did not answer, and the function is not one that may be run twice. Look in the tenant what was done, then retry the step or mark it as done.'
+  'An earlier delivery of this job ended without a result, and the function must not run twice. Check in the tenant what was done, then retry the step or mark it as done.'
 
 class DeadlineReached extends Error {
   override readonly name = 'DeadlineReached'
@@ -126,23 +132,23 @@ class WorkerStops extends Error {
 }
 
 async function attempt(
-  one: WorkerFunction,
+  definition: WorkerFunction,
   job: Job,
-  setting: JobSetting,
+  context: JobContext,
 ): Promise<Outcome | null> {
-  const { clock, givingUp, tenant } = setting
+  const { clock, stopping, tenant } = context
   const abort = new AbortController()
   const ended = new AbortController()
-  const stop = () => abort.abort(new WorkerStops('the worker stops'))
-  if (givingUp.aborted) stop()
-  givingUp.addEventListener('abort', stop)
+  const stop = () => abort.abort(new WorkerStops('the worker is stopping'))
+  if (stopping.aborted) stop()
+  stopping.addEventListener('abort', stop)
   if (job.notAfter) void abortAt(job.notAfter, clock, abort, ended.signal)
   const { secrets, hide } = watchedSecrets(tenant.secrets)
   try {
     const outcome = await runFunction(
-      one,
+      definition,
       job,
-      { ...setting, tenant: withSecrets(tenant, secrets) },
+      { ...context, tenant: withSecrets(tenant, secrets) },
       abort.signal,
     )
     return hideIn(outcome, hide)
@@ -153,31 +159,37 @@ async function attempt(
     return hideIn(failureOf(error), hide)
   } finally {
     ended.abort()
-    givingUp.removeEventListener('abort', stop)
+    stopping.removeEventListener('abort', stop)
   }
 }
 
-/** The tenant of this job: the same, with a vault that is watched. */
+/** The worker's tenant, with a vault that remembers what this job read. */
 const withSecrets = (tenant: Tenant, secrets: Secrets): Tenant =>
   Object.create(tenant, { secrets: { value: secrets, enumerable: true } }) as Tenant
 
 async function runFunction(
-  one: WorkerFunction,
+  definition: WorkerFunction,
   { jobId, parameters }: Job,
-  { clock, tenant }: JobSetting,
+  { clock, tenant }: JobContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const given = { ...parameters }
-  const known = holdsMark(given) ? await resolveSecrets(given, tenant.secrets, signal) : given
-  const fitted = fitParameters(one, known as Job['parameters'])
+  const resolved = holdsMark(given) ? await resolveSecrets(given, tenant.secrets, signal) : given
+  const fitted = fitParameters(definition, resolved as Job['parameters'])
   if ('misfits' in fitted)
-    return fail('UnfitParameters', `The parameters do not fit ${one.name}: ${fitted.misfits}`)
-  // A function that ignores its signal and succeeds has succeeded: what happened counts, not what should have.
-  const result: unknown = await one.run({ params: fitted.params, tenant, signal, jobId, clock })
-  return asJson(result, one.name)
+    return fail('UnfitParameters', `Parameters do not fit ${definition.name}: ${fitted.misfits}`)
+  // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
+  const result: unknown = await definition.run({
+    params: fitted.params,
+    tenant,
+    signal,
+    jobId,
+    clock,
+  })
+  return asJson(result, definition.name)
 }
 
-/** What JSON makes of it, which is what travels. A function of a customer may return anything, a cycle included. */
+/** The result as it travels. A custom function may return anything, even a cycle. */
 function asJson(result: unknown, name: string): Outcome {
   let text: string | undefined
   try {
@@ -185,14 +197,14 @@ function asJson(result: unknown, name: string): Outcome {
   } catch (error) {
     return fail(
       'UnusableResult',
-      `${name} has run, but its result is no JSON (${messageOf(error).split('\n')[0]}). Look in the tenant what was done, and correct the function.`,
+      `${name} ran, but its result is not JSON (${messageOf(error).split('\n')[0]}). Check in the tenant what was done, and correct the function.`,
     )
   }
   const bytes = text === undefined ? 0 : Buffer.byteLength(text)
   if (bytes > RESULT_BYTES_MAX)
     return fail(
       'ResultTooLarge',
-      `The result has ${bytes} bytes; a message carries ${RESULT_BYTES_MAX}. The function must return less.`,
+      `The result of ${name} has ${bytes} bytes; the limit is ${RESULT_BYTES_MAX}. Return less from the function.`,
     )
   return { result: text === undefined ? null : (JSON.parse(text) as Json) }
 }
@@ -222,7 +234,7 @@ async function abortAt(
 }
 
 const MESSAGE_CHARS_MAX = 2_000
-/** A message holds 256 KB; this leaves room for its envelope. */
+/** A message holds 256 KB; the rest is for its envelope. */
 const RESULT_BYTES_MAX = 200_000
 
 function fail(type: string, message: string): Outcome {

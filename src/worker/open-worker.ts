@@ -1,6 +1,5 @@
-// Opens a worker from the settings, in the order in which it can go wrong, with a line for each step: settings, vault, sign-in,
-// functions, health, and only then jobs. Whatever fails ends the start with a coded error: a platform starts it again, and a
-// worker that takes jobs it cannot do would fail them one by one.
+// Opens a worker from the settings: vault, sign-in, functions, health, and only then jobs. Any failure ends the start with a
+// coded error: a platform restarts the process, whereas a half-open worker would fail its jobs one by one.
 import { readFile } from 'node:fs/promises'
 import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
@@ -26,16 +25,16 @@ export interface OpenWorkerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly version: string
-  /** Called once when the idle time is over; without it the worker never tires. */
+  /** Called once when the idle time is over; without it the worker never exits on its own. */
   readonly onIdle?: () => void
-  /** Whether to answer the platform's questions on the health port: not where the API does it. */
+  /** Whether to serve the health port; false where the API does. */
   readonly hasHealth: boolean
 }
 
-/** A certificate that ends within this time is warned of at each start. */
+/** Warn at start about a certificate that expires within this time. */
 const CERTIFICATE_WARNING_MS = 30 * 24 * 3_600_000
-/** What is left of the platform's grace for sending the last answers. */
-const LAST_WORDS_SEC = 5
+/** The part of the shutdown grace kept for sending the last results. */
+const SEND_GRACE_SEC = 5
 
 export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
   const { config, bus, clock, log, version, onIdle } = options
@@ -47,7 +46,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
   }
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const vault = await openVault(config, clock, tokens)
-  log.info({ workerId, vault: vault.where }, 'The worker has a vault.')
+  log.info({ workerId, vault: vault.where }, 'Opened the vault')
   const tenant = await openTenant(options, tokens, vault)
   const functions = await openFunctions(options)
   const worker = new Worker({
@@ -59,22 +58,20 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
     ...(tenant ? { tenant } : {}),
     maxParallelism: config.maxParallelism,
     pollMs: config.workerPollSec * 1_000,
-    drainMs: (config.shutdownGraceSec - LAST_WORDS_SEC) * 1_000,
+    drainMs: (config.shutdownGraceSec - SEND_GRACE_SEC) * 1_000,
     ...(onIdle && config.idleExitSec > 0
       ? { idleExit: { afterMs: config.idleExitSec * 1_000, onIdle } }
       : {}),
-    onAnswer: ({ jobId, batchId, functionName, status, durationMs, error }) =>
+    onResult: ({ jobId, batchId, functionName, status, durationMs, error }) =>
       log.info(
         { workerId, jobId, batchId, functionName, status, durationMs, failure: error?.type },
-        'A job has ended.',
+        'Job finished',
       ),
-    onError: (error) => log.error({ err: error, workerId }, 'The worker met an error and goes on.'),
+    onError: (error) =>
+      log.error({ err: error, workerId }, 'Worker error; the worker keeps running'),
   })
   const health = await openHealthOf(worker, options)
-  log.info(
-    { workerId, slots: config.maxParallelism, functions: functions.length },
-    'The worker is ready for jobs.',
-  )
+  log.info({ workerId, slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
   return {
     name: worker.name,
     start: () => worker.start(),
@@ -90,9 +87,9 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
 
 interface Vault {
   readonly secrets: Secrets
-  /** For the log. */
+  /** Where it is, for the log. */
   readonly where: string
-  /** The vault that may hold the certificate too. */
+  /** Set when it may also hold the certificate. */
   readonly keyVault: KeyVault | null
 }
 
@@ -101,7 +98,7 @@ async function openVault(config: Config, clock: Clock, tokens: Tokens): Promise<
   if (keyVaultUrl === null) {
     const key = secretsKey === null ? null : Buffer.from(secretsKey, 'base64')
     const secrets = await openFolderVault({ folder: secretsFolder, key })
-    return { secrets, where: 'a folder of this machine', keyVault: null }
+    return { secrets, where: 'local folder', keyVault: null }
   }
   const request = {
     from: 'machine',
@@ -126,13 +123,13 @@ async function openTenant(
 ): Promise<Tenant | null> {
   const { tenantId } = config
   if (tenantId === null) {
-    log.warn('The worker is connected to no tenant: functions that need one will fail.')
+    log.warn('No tenant configured: functions that need one will fail')
     return null
   }
   const credential = await openCredential(config, clock, log, vault)
   const { secrets } = vault
-  const onThrottled = (service: string, sec: number) =>
-    log.warn({ service, sec }, 'A service says that it is asked too much: all its calls wait.')
+  const onThrottled = (service: string, seconds: number) =>
+    log.warn({ service, seconds }, 'Throttled: pausing all calls to the service')
   const tenant = connectTenant({ config, credential, tokens, secrets, clock, onThrottled })
   try {
     await tenant.signIn()
@@ -140,7 +137,7 @@ async function openTenant(
     const reason = messageOf(error)
     throw new MatoolkitError('WORKER_SIGN_IN_FAILED', { tenantId, reason }, { cause: error })
   }
-  log.info({ tenantId, signIn: config.signIn }, 'The worker has signed in to its tenant.')
+  log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')
   return tenant
 }
 
@@ -156,7 +153,7 @@ async function openCredential(
     const certificate = await openCertificate(config, vault)
     const { endsAt } = certificate
     if (+endsAt - +clock.now() < CERTIFICATE_WARNING_MS)
-      log.warn({ endsAt }, 'The certificate of the worker ends soon, or has ended: renew it.')
+      log.warn({ endsAt }, 'The worker certificate expires within 30 days or has expired: renew it')
     return { certificate }
   }
   if (appSecret === null) {
@@ -164,7 +161,7 @@ async function openCredential(
       problems: 'MATOOLKIT_SIGN_IN is "secret" and MATOOLKIT_APP_SECRET is not set.',
     })
   }
-  log.warn('The worker signs in with a client secret. That is for tests: use a certificate.')
+  log.warn('Signing in with a client secret, which is for tests: use a certificate')
   return { secret: appSecret }
 }
 
@@ -189,10 +186,10 @@ async function openCertificate(config: Config, { keyVault }: Vault): Promise<Sig
   }
 }
 
-/** The secret of a certificate is PEM as it is, or PFX in base64. */
+/** Key Vault stores a certificate's secret as PEM, or as PFX in base64. */
 async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> {
   const found = await keyVault.read(name)
-  if (found === null) throw new Error('there is nothing under that name')
+  if (found === null) throw new Error('the vault has no secret of that name')
   const isPem = found.contentType === 'application/x-pem-file'
   return Buffer.from(found.value, isPem ? 'utf8' : 'base64')
 }
@@ -205,8 +202,8 @@ async function openFunctions({
   const { functionsFolder: folder } = config
   if (folder === null) return STANDARD_FUNCTIONS
   const found = await discoverFunctions({ folder, standard: STANDARD_FUNCTIONS, clock })
-  for (const problem of found.problems) log.error({ problem }, 'A custom function is left out.')
-  log.info({ functions: found.functions.map(({ name }) => name) }, 'Custom functions were found.')
+  for (const problem of found.problems) log.error({ problem }, 'Skipped a custom function')
+  log.info({ functions: found.functions.map(({ name }) => name) }, 'Loaded custom functions')
   return [...STANDARD_FUNCTIONS, ...found.functions]
 }
 

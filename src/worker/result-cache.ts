@@ -1,36 +1,36 @@
-// The worker's memory of what it answered. A job that is delivered again is answered again from here and not run again; after a
-// kill the memory is gone, and the functions' idempotence protects. Bounded twice, by number and by size, oldest first out.
+// Recent results by job id. A job delivered again gets its result from here instead of a second run. The cache is lost when the
+// process dies; idempotent functions cover that. Bounded by count and by size, oldest out first.
 import type { Body } from '../domain/messages.ts'
 
-export type CachedResult = Body<'worker-result'>
+export type JobResult = Body<'worker-result'>
 
-const ANSWERS_MAX = 10_000
-/** Text of 2 bytes a character: 64 MB at most. */
+const RESULTS_MAX = 10_000
+/** At 2 bytes a character: 64 MB at most. */
 const CHARS_MAX = 32_000_000
 
 export class ResultCache {
-  readonly #kept = new Map<string, { answer: CachedResult; chars: number }>()
+  readonly #byJobId = new Map<string, { result: JobResult; chars: number }>()
   readonly #max: number
   readonly #charsMax: number
   #chars = 0
 
-  constructor({ max = ANSWERS_MAX, charsMax = CHARS_MAX } = {}) {
+  constructor({ max = RESULTS_MAX, charsMax = CHARS_MAX } = {}) {
     this.#max = max
     this.#charsMax = charsMax
   }
 
-  get(jobId: string): CachedResult | null {
-    return this.#kept.get(jobId)?.answer ?? null
+  get(jobId: string): JobResult | null {
+    return this.#byJobId.get(jobId)?.result ?? null
   }
 
-  keep(answer: CachedResult): void {
-    if (this.#kept.has(answer.jobId)) return
-    const chars = JSON.stringify(answer).length
-    this.#kept.set(answer.jobId, { answer, chars })
+  keep(result: JobResult): void {
+    if (this.#byJobId.has(result.jobId)) return
+    const chars = JSON.stringify(result).length
+    this.#byJobId.set(result.jobId, { result, chars })
     this.#chars += chars
-    for (const [jobId, oldest] of this.#kept) {
-      if (this.#kept.size <= this.#max && this.#chars <= this.#charsMax) return
-      this.#kept.delete(jobId)
+    for (const [jobId, oldest] of this.#byJobId) {
+      if (this.#byJobId.size <= this.#max && this.#chars <= this.#charsMax) return
+      this.#byJobId.delete(jobId)
       this.#chars -= oldest.chars
     }
   }

@@ -1,9 +1,9 @@
-// Webhooks: posts to hosts that the worker's settings list, and to no other. A runbook or a member's data may choose the address,
-// so it is a way out of the network unless it is watched: no redirects, no credentials in the address, https except to this
-// machine, and a listed name that leads to the metadata service of the machine is refused when it is looked up.
+// Webhooks: posts to the hosts listed in the settings and to no other. A runbook or member data may choose the address, so this
+// guards the way out of the network: no redirects, no credentials in the URL, https except on this machine, and no listed name
+// that resolves to the metadata service.
 import { lookup as lookupHost } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { ApiError, type RestAnswer, type Webhooks } from './m365/api.ts'
+import { ApiError, type RestResponse, type Webhooks } from './m365/api.ts'
 import { ApiClient, type ClientOptions } from './m365/client.ts'
 import { readODataRefusal } from './m365/graph.ts'
 import { Gate } from './m365/limits.ts'
@@ -15,7 +15,7 @@ export type WebhookOptions = Pick<ClientOptions, 'clock' | 'policy' | 'random' |
 
 const TIMEOUT_MS = 30_000
 
-/** Where machines ask for their own tokens. No receiver of notifications lives there. */
+/** Metadata services, where machines get their tokens. No webhook lives there. */
 const FORBIDDEN = new BlockList()
 FORBIDDEN.addSubnet('169.254.0.0', 16, 'ipv4')
 FORBIDDEN.addSubnet('fe80::', 10, 'ipv6')
@@ -36,7 +36,7 @@ export function openWebhooks({ hosts, ...options }: WebhookOptions): Webhooks {
     readRefusal: readODataRefusal,
   })
   return {
-    post: async (address, body, { signal }): Promise<RestAnswer> => {
+    post: async (address, body, { signal }): Promise<RestResponse> => {
       const url = requireListed(address, listed)
       return client.call({
         method: 'POST',
@@ -46,7 +46,7 @@ export function openWebhooks({ hosts, ...options }: WebhookOptions): Webhooks {
         signal,
         isIdempotent: false,
         pace: async () => undefined,
-        lookup: carefulLookup,
+        lookup: guardedLookup,
       })
     },
   }
@@ -58,27 +58,27 @@ function requireListed(address: string, listed: ReadonlySet<string>): URL {
     new ApiError({
       status: null,
       code: 'HostNotAllowed',
-      message: `The webhook is not called: ${reason}. Correct the address, or list its host in MATOOLKIT_WEBHOOK_HOSTS.`,
+      message: `Refused to call the webhook: ${reason}. Correct the URL, or list its host in MATOOLKIT_WEBHOOK_HOSTS.`,
     })
-  if (!url) throw refuse('its address cannot be read')
-  if (!listed.has(url.host)) throw refuse(`the host "${url.host}" is not allowed`)
+  if (!url) throw refuse('its URL is not valid')
+  if (!listed.has(url.host)) throw refuse(`host "${url.host}" is not listed`)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const isOwn = ['localhost', '127.0.0.1', '::1'].includes(host)
   if (url.protocol !== 'https:' && !(isOwn && url.protocol === 'http:'))
-    throw refuse('its address must begin with https://')
-  if (url.username || url.password) throw refuse('its address holds a user or a password')
-  if (isIP(host) && isForbidden(host)) throw refuse(`the address ${host} is never allowed`)
+    throw refuse('its URL must begin with https://')
+  if (url.username || url.password) throw refuse('its URL contains a user or a password')
+  if (isIP(host) && isForbidden(host)) throw refuse(`address ${host} is never allowed`)
   return url
 }
 
-/** Looks a host up as Node does, but gives no address that is never allowed: names can be pointed anywhere, at any time. */
-const carefulLookup: LookupFunction = (host, options, callback) => {
+/** Node's lookup without forbidden addresses: a name can point anywhere, at any time. */
+const guardedLookup: LookupFunction = (host, options, callback) => {
   lookupHost(host, { ...options, all: true }, (error, found) => {
     const allowed = (found ?? []).filter(({ address }) => !isForbidden(address))
     const [first] = allowed
     if (error) callback(error, '', 0)
     else if (!first)
-      callback(new Error(`"${host}" leads to an address that is never allowed`), '', 0)
+      callback(new Error(`"${host}" resolves to an address that is never allowed`), '', 0)
     else if (options.all) callback(null, allowed)
     else callback(null, first.address, first.family)
   })

@@ -1,19 +1,17 @@
-// The worker: takes jobs for its id from the bus, never more than it has free slots, runs their functions, sends the answers and
-// then settles. It has neither database nor engine; everything it knows comes with the job.
-//
-// Leases are renewed while a job is in hand. A job that is delivered again while it runs is run once, under its newest lease;
-// one that was answered is answered again from memory. When the bus does not answer, answers wait here and are sent when it
-// does. At a stop no job is begun, running ones may end, and what then still runs is stopped and given back.
+// The worker: receives jobs for its id, at most one per free slot, runs their functions, sends the results, then acks. It has
+// neither database nor engine; a job carries everything the worker needs.
+// It renews leases while jobs are open. A job delivered again while it runs is run once, under its newest lease; a finished one
+// is answered from the result cache. While the bus is down, results wait in memory. On stop no job begins, running jobs drain,
+// and the rest are aborted and abandoned.
 import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
-import { type Job, readJob, runJob, whyTooLate } from './job.ts'
-import type { Tenant } from './m365/api.ts'
-import { NO_TENANT } from './m365/no-tenant.ts'
-import { type CachedResult, ResultCache } from './result-cache.ts'
+import { type Job, readJob, refuseExpired, runJob } from './job.ts'
+import { NO_TENANT, type Tenant } from './m365/api.ts'
+import { type JobResult, ResultCache } from './result-cache.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -21,20 +19,20 @@ export interface WorkerOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly functions: readonly WorkerFunction[]
-  /** Without it, functions that need a tenant fail and say so. */
+  /** Without a tenant, functions that need one fail with `NoTenant`. */
   readonly tenant?: Tenant
-  /** Jobs at the same time. */
+  /** Slots: jobs run at the same time. */
   readonly maxParallelism: number
-  /** How long running jobs may go on when the worker is asked to stop. */
+  /** How long running jobs may drain on stop. */
   readonly drainMs?: number
-  /** How many answers are remembered. */
-  readonly answersMax?: number
-  /** How often it looks for jobs when no hint comes. */
+  /** Size of the result cache. */
+  readonly cachedResultsMax?: number
+  /** Polling interval when no notification arrives. */
   readonly pollMs?: number
-  /** Told once when for so long no job came, none ran and nothing was left to send. */
+  /** Called once after `afterMs` without a job arriving, running or waiting to be sent. */
   readonly idleExit?: { readonly afterMs: number; onIdle(): void }
-  /** Told of every job that was run. */
-  readonly onAnswer?: (answer: CachedResult) => void
+  /** Called with the result of every job that ran. */
+  readonly onResult?: (result: JobResult) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -43,23 +41,23 @@ const SEND_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
 const RENEWALS_A_LEASE = 3
 const HELLO_INTERVAL_MS = 60_000
-/** Longer than the longest pause between two looks, the pause after errors included. */
+/** Longer than the longest pause between two receives, error backoff included. */
 const UNREADY_AFTER_MS = 90_000
-/** Less than the 30 s that a platform gives before it kills. */
+/** Below the 30 s that a platform allows before it kills the process. */
 const DRAIN_MS = 25_000
 
-/** What no bus would ever carry, however often it is tried. */
+/** Errors that no retry can cure: the bus will never carry such a message. */
 const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
   'MESSAGE_TOO_LARGE',
   'MESSAGE_BODY_INVALID',
   'MESSAGE_ID_INVALID',
 ])
 
-/** A job that was taken and is not settled. */
-interface InHand {
-  /** The newest delivery: only its lease can settle. */
+/** A received job that is not acked yet. */
+interface LeasedJob {
+  /** The newest delivery: only its lease can ack. */
   received: ReceivedMessage
-  /** Resolves when its function has ended. */
+  /** Resolves when its function ends. */
   ended: Promise<void>
 }
 
@@ -67,17 +65,17 @@ export class Worker implements Service {
   readonly name: string
   readonly #options: WorkerOptions
   readonly #catalogue: Catalogue
-  readonly #answers: ResultCache
-  readonly #inHand = new Map<string, InHand>()
-  #unsent: CachedResult[] = []
-  readonly #taking: Loop
-  readonly #sending: Loop
-  readonly #others: readonly Loop[]
-  #givingUp = new AbortController()
-  /** When there was last something to do; null once idleness was told. */
+  readonly #results: ResultCache
+  readonly #leased = new Map<string, LeasedJob>()
+  #unsent: JobResult[] = []
+  readonly #receiveLoop: Loop
+  readonly #sendLoop: Loop
+  readonly #otherLoops: readonly Loop[]
+  #stopJobs = new AbortController()
+  /** When the worker was last busy; null once `onIdle` has been called. */
   #busyAt: Date | null = null
-  /** When it last looked for jobs and the bus answered; null before the first time, and once it is told to stop. */
-  #lookedAt: Date | null = null
+  /** When the bus last answered a receive; null before the first one and after stop. */
+  #receivedAt: Date | null = null
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
@@ -86,40 +84,42 @@ export class Worker implements Service {
     this.name = `worker ${workerId}`
     this.#options = options
     this.#catalogue = catalogueOf(options.functions)
-    this.#answers = new ResultCache(options.answersMax ? { max: options.answersMax } : {})
+    this.#results = new ResultCache(
+      options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
+    )
     const loop = (
       name: string,
       intervalMs: number,
       runOnce: (now: Date, stopping: AbortSignal) => Promise<unknown>,
     ) => everyLoop({ name: `${this.name} ${name}`, clock, intervalMs, runOnce, onError })
-    this.#taking = loop('jobs', options.pollMs ?? POLL_MS, async (_now, stopping) => {
+    this.#receiveLoop = loop('jobs', options.pollMs ?? POLL_MS, async (_now, stopping) => {
       while (!stopping.aborted && (await this.takeJobs(stopping)) > 0);
-      this.#lookedAt = clock.now()
-      this.noticeIdle(clock.now())
+      this.#receivedAt = clock.now()
+      this.checkIdle(clock.now())
     })
-    this.#sending = loop('answers', SEND_INTERVAL_MS, () => this.sendAnswers())
-    this.#others = [
+    this.#sendLoop = loop('results', SEND_INTERVAL_MS, () => this.sendResults())
+    this.#otherLoops = [
       loop('leases', options.bus.leaseMs / RENEWALS_A_LEASE, () => this.renewLeases()),
-      loop('hello', HELLO_INTERVAL_MS, (now) => this.sayHello(now)),
+      loop('hello', HELLO_INTERVAL_MS, (now) => this.sendHello(now)),
     ]
   }
 
   start(): void {
     const { bus, workerId, onError } = this.#options
-    this.#givingUp = new AbortController()
+    this.#stopJobs = new AbortController()
     this.#busyAt = this.#options.clock.now()
-    for (const loop of [...this.#others, this.#sending, this.#taking]) loop.start()
-    // Without hints the worker is a second slower and otherwise the same, so failing to get them is only reported.
-    this.#unlisten = bus.listen?.(workerJobs(workerId), this.#taking.nudge).catch((error) => {
+    for (const loop of [...this.#otherLoops, this.#sendLoop, this.#receiveLoop]) loop.start()
+    // Without notifications the worker only polls a second later, so a failure to listen is reported and no more.
+    this.#unlisten = bus.listen?.(workerJobs(workerId), this.#receiveLoop.nudge).catch((error) => {
       onError(error)
       return undefined
     })
   }
 
-  /** Takes as many jobs as there are free slots, and begins them. Returns how many came. */
+  /** Receives and starts as many jobs as there are free slots. Returns how many came. */
   async takeJobs(stopping?: AbortSignal): Promise<number> {
     const { bus, workerId, maxParallelism } = this.#options
-    const free = maxParallelism - this.#inHand.size
+    const free = maxParallelism - this.#leased.size
     if (free <= 0) return 0
     const received = await bus.receive(workerJobs(workerId), free)
     if (stopping?.aborted) {
@@ -131,123 +131,123 @@ export class Worker implements Service {
     return received.length
   }
 
-  /** Only after a look that found nothing: while the bus does not answer, nobody knows whether there is work. */
-  noticeIdle(now: Date): void {
+  /** Called only after a successful receive: while the bus is down, nobody knows whether there is work. */
+  checkIdle(now: Date): void {
     const { idleExit } = this.#options
     if (!idleExit || this.#busyAt === null) return
-    if (this.#inHand.size > 0 || this.#unsent.length > 0) this.#busyAt = now
+    if (this.#leased.size > 0 || this.#unsent.length > 0) this.#busyAt = now
     if (+now - +this.#busyAt < idleExit.afterMs) return
     this.#busyAt = null
     idleExit.onIdle()
   }
 
-  /** Null when it takes jobs, else why not. */
+  /** Null when it takes jobs, otherwise the reason. */
   whyNotReady(now: Date): string | null {
-    if (this.#lookedAt === null) return 'not started'
-    return +now - +this.#lookedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
+    if (this.#receivedAt === null) return 'not started'
+    return +now - +this.#receivedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }
 
   async #take(received: ReceivedMessage): Promise<void> {
     const { bus, workerId, clock } = this.#options
     const job = readJob(received, workerId)
     if ('reason' in job) return bus.deadLetter([received], job.reason, job.description)
-    const inHand = this.#inHand.get(job.jobId)
-    if (inHand) {
-      inHand.received = received
+    const leased = this.#leased.get(job.jobId)
+    if (leased) {
+      leased.received = received
       return
     }
-    const known = this.#answers.get(job.jobId)
-    const late = known ? null : whyTooLate(job, clock.now())
+    const cached = this.#results.get(job.jobId)
+    const late = cached ? null : refuseExpired(job, clock.now())
     if (late) return bus.deadLetter([received], late.reason, late.description)
-    const taken: InHand = { received, ended: Promise.resolve() }
-    this.#inHand.set(job.jobId, taken)
-    if (known) this.#queue(known)
-    else taken.ended = this.#run(job)
+    const leasedJob: LeasedJob = { received, ended: Promise.resolve() }
+    this.#leased.set(job.jobId, leasedJob)
+    if (cached) this.#queue(cached)
+    else leasedJob.ended = this.#run(job)
   }
 
-  /** Never rejects: what a function throws is in its answer. */
+  /** Never rejects: what a function throws becomes its result. */
   async #run(job: Job): Promise<void> {
-    const { workerId, clock, tenant = NO_TENANT, onAnswer, onError } = this.#options
-    const setting = {
+    const { workerId, clock, tenant = NO_TENANT, onResult, onError } = this.#options
+    const context = {
       workerId,
       catalogue: this.#catalogue,
       clock,
       tenant,
-      givingUp: this.#givingUp.signal,
+      stopping: this.#stopJobs.signal,
     }
     try {
-      const answer = await runJob(job, setting)
-      if (answer === null) return await this.#giveBack(job.jobId)
-      this.#answers.keep(answer)
-      this.#queue(answer)
-      onAnswer?.(answer)
+      const result = await runJob(job, context)
+      if (result === null) return await this.#abandon(job.jobId)
+      this.#results.keep(result)
+      this.#queue(result)
+      onResult?.(result)
     } catch (error) {
       onError(error)
-      this.#inHand.delete(job.jobId)
+      this.#leased.delete(job.jobId)
     }
   }
 
-  #queue(answer: CachedResult): void {
-    this.#unsent.push(answer)
-    this.#sending.nudge()
+  #queue(result: JobResult): void {
+    this.#unsent.push(result)
+    this.#sendLoop.nudge()
   }
 
-  async #giveBack(jobId: string): Promise<void> {
-    const inHand = this.#inHand.get(jobId)
-    this.#inHand.delete(jobId)
-    if (inHand) await this.#options.bus.abandon([inHand.received])
+  async #abandon(jobId: string): Promise<void> {
+    const leased = this.#leased.get(jobId)
+    this.#leased.delete(jobId)
+    if (leased) await this.#options.bus.abandon([leased.received])
   }
 
-  /** Sends what was answered, all of it at once, and settles. When that fails the answers stay and are tried again. */
-  async sendAnswers(): Promise<void> {
-    const answers = this.#unsent
-    if (answers.length === 0) return
+  /** Sends all waiting results at once and acks their jobs. If sending fails, the results stay and are sent again. */
+  async sendResults(): Promise<void> {
+    const results = this.#unsent
+    if (results.length === 0) return
     this.#unsent = []
     try {
-      await this.#publish(answers)
+      await this.#publish(results)
     } catch (error) {
-      this.#unsent.unshift(...answers)
+      this.#unsent.unshift(...results)
       throw error
     }
-    const settled = answers.flatMap(({ jobId }) => this.#inHand.get(jobId)?.received ?? [])
-    for (const { jobId } of answers) this.#inHand.delete(jobId)
-    this.#taking.nudge()
-    // Those whose lease was lost come again and are answered from memory.
-    if (settled.length > 0) await this.#options.bus.ack(settled)
+    const finished = results.flatMap(({ jobId }) => this.#leased.get(jobId)?.received ?? [])
+    for (const { jobId } of results) this.#leased.delete(jobId)
+    this.#receiveLoop.nudge()
+    // Jobs whose lease was lost come again and are answered from the cache.
+    if (finished.length > 0) await this.#options.bus.ack(finished)
   }
 
-  /** Together, or in halves when one among them can never be sent: its job is put aside with the reason. */
-  async #publish(answers: readonly CachedResult[]): Promise<void> {
+  /** Publishes all at once, or in halves when one of them is unsendable: that job is dead-lettered with the reason. */
+  async #publish(results: readonly JobResult[]): Promise<void> {
     const { bus } = this.#options
     try {
-      await bus.publish(answers.map(messageOfAnswer))
+      await bus.publish(results.map(resultMessage))
     } catch (error) {
       if (!(error instanceof MatoolkitError && UNSENDABLE.has(error.code))) throw error
-      if (answers.length > 1) {
-        const half = Math.ceil(answers.length / 2)
-        await this.#publish(answers.slice(0, half))
-        return this.#publish(answers.slice(half))
+      if (results.length > 1) {
+        const half = Math.ceil(results.length / 2)
+        await this.#publish(results.slice(0, half))
+        return this.#publish(results.slice(half))
       }
-      const { jobId } = answers[0]!
-      const inHand = this.#inHand.get(jobId)
-      if (inHand) await bus.deadLetter([inHand.received], 'Unanswerable', error.message)
-      this.#inHand.delete(jobId)
+      const { jobId } = results[0]!
+      const leased = this.#leased.get(jobId)
+      if (leased) await bus.deadLetter([leased.received], 'Unanswerable', error.message)
+      this.#leased.delete(jobId)
     }
   }
 
   async renewLeases(): Promise<void> {
-    const held = [...this.#inHand.values()].map(({ received }) => received)
-    // A lost lease changes nothing here: the job goes on, comes again, and is recognised.
-    if (held.length > 0) await this.#options.bus.renew(held)
+    const messages = [...this.#leased.values()].map(({ received }) => received)
+    // A lost lease changes nothing: the job keeps running, is delivered again, and is recognised.
+    if (messages.length > 0) await this.#options.bus.renew(messages)
   }
 
-  /** Says who it is and what it can do. The orchestrator sends nothing to a worker that it has never heard of. */
-  async sayHello(now: Date): Promise<void> {
+  /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */
+  async sendHello(now: Date): Promise<void> {
     const { bus, workerId, version, maxParallelism } = this.#options
-    const functions = [...this.#catalogue.values()].map((one) => ({
-      name: one.name,
-      description: one.description,
-      parameters: parametersSchema(one),
+    const functions = [...this.#catalogue.values()].map((fn) => ({
+      name: fn.name,
+      description: fn.description,
+      parameters: parametersSchema(fn),
     }))
     await bus.publish([
       {
@@ -259,38 +259,38 @@ export class Worker implements Service {
     ])
   }
 
-  /** Resolves when no function runs any more. */
+  /** Resolves when no function is running. */
   async idle(): Promise<void> {
-    await Promise.all([...this.#inHand.values()].map(({ ended }) => ended))
+    await Promise.all([...this.#leased.values()].map(({ ended }) => ended))
   }
 
   async stop(giveUp?: AbortSignal): Promise<void> {
     const { clock, onError, drainMs = DRAIN_MS } = this.#options
-    await this.#taking.stop(giveUp)
-    this.#lookedAt = null
+    await this.#receiveLoop.stop(giveUp)
+    this.#receivedAt = null
     const ended = new AbortController()
     const idle = this.idle().then(() => ended.abort())
     await clock.wait(drainMs, AbortSignal.any([ended.signal, ...(giveUp ? [giveUp] : [])]))
-    this.#givingUp.abort()
+    this.#stopJobs.abort()
     await Promise.race([idle, ...(giveUp ? [aborted(giveUp)] : [])])
     if (!ended.signal.aborted) {
-      // Its leases end by themselves: giving away what still runs would have two workers do the same thing.
+      // Its leases run out: abandoning a job that still runs would let two workers run it at once.
       throw new MatoolkitError('SERVICE_STILL_RUNNING', { name: this.name })
     }
-    await this.#sending.stop(giveUp)
-    await this.sendAnswers().catch(onError)
-    await Promise.all(this.#others.map((loop) => loop.stop(giveUp)))
+    await this.#sendLoop.stop(giveUp)
+    await this.sendResults().catch(onError)
+    await Promise.all(this.#otherLoops.map((loop) => loop.stop(giveUp)))
     const stopListening = await this.#unlisten
     this.#unlisten = undefined
     await stopListening?.()
   }
 }
 
-const messageOfAnswer = (answer: CachedResult): OutgoingMessage => ({
+const resultMessage = (result: JobResult): OutgoingMessage => ({
   topic: 'worker-results',
-  messageId: messageIdOf.workerResult(answer.jobId),
+  messageId: messageIdOf.workerResult(result.jobId),
   type: 'worker-result',
-  body: answer,
+  body: result,
 })
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -26,7 +26,7 @@ describe('matoolkit function', () => {
   it('says which modules of a folder cannot be used, and fails', async () => {
     const { code, out, err } = await say('list', '--folder', join(folder, 'none'))
     assert.equal(code, 1)
-    assert.match(err, /cannot be read/)
+    assert.match(err, /Cannot read the folder/)
     assert.match(out, /New-EntraUser/)
   })
 
@@ -34,17 +34,17 @@ describe('matoolkit function', () => {
     const { out } = await say('show', 'SET-badgenumber', '--folder', folder)
     assert.equal(
       out,
-      `Set-BadgeNumber  Writes the number of a badge into extensionAttribute7 of a user.
+      `Set-BadgeNumber  Writes a badge number to extensionAttribute7 of a user.
 
 PARAMETER  TYPE          DEFAULT   ABOUT
-UserId     text          required  The object id or the user principal name.
+UserId     text          required  Object id or user principal name.
 Number     whole number  required
 
 RESULT  true or false
 
 NEEDS  Microsoft Graph: User.ReadWrite.All
 TWICE  does no more than once
-UNDO   Set-BadgeNumber with the number from before.
+UNDO   Set-BadgeNumber with the previous number.
 `,
     )
   })

@@ -1,4 +1,4 @@
-// Functions of the customer's own: found, held to the contract, and harmless to the others when they are broken.
+// Custom functions: discovery, the contract, and isolation of broken modules.
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { virtualClock } from '../../src/clock.ts'
 import { discoverFunctions } from '../../src/worker/custom-functions.ts'
 import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import type { RestRequest, Tenant } from '../../src/worker/m365/api.ts'
-import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
+import { NO_TENANT } from '../../src/worker/m365/api.ts'
 
 const root = join(import.meta.dirname, '../..')
 const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
@@ -32,7 +32,7 @@ describe('custom functions', () => {
     return { names: functions.map(({ name }) => name), problems, functions }
   }
 
-  it('are found in modules, and only there', async () => {
+  it('are loaded from modules only', async () => {
     const { names, problems } = await discover({
       'b.ts': good('Do-B'),
       'a.mjs': good('Do-A'),
@@ -45,34 +45,42 @@ describe('custom functions', () => {
   })
 
   const BROKEN: [what: string, text: string, says: RegExp][] = [
+    ['throws on import', "throw new Error('no luck\\nhere')", /cannot be loaded: no luck\.$/],
+    ['throws something unreadable', 'throw Object.create(null)', /cannot be loaded/],
+    ['is not code', 'export const = 5', /cannot be loaded/],
+    ['imports a missing package', "import 'nowhere-to-be-found'", /cannot be loaded: .*nowhere/],
+    ['exports nothing', 'export {}', /its default export is not a function/],
+    ['is CommonJS', 'module.exports = 5', /its default export is not a function/],
+    ['throws when called', 'export default () => { throw 5 }', /cannot be loaded: 5/],
     [
-      'throws when it is loaded',
-      "throw new Error('no luck\\nhere')",
-      /cannot be loaded: no luck\.$/,
+      'returns nothing',
+      'export default () => {}',
+      /export 1 is not a function definition: .*defineFunction/,
     ],
-    ['throws nothing readable', 'throw Object.create(null)', /cannot be loaded/],
-    ['is no code', 'export const = 5', /cannot be loaded/],
-    ['imports what is not there', "import 'nowhere-to-be-found'", /cannot be loaded: .*nowhere/],
-    ['exports nothing', 'export {}', /its default export is no function/],
-    ['is of another kind', 'module.exports = 5', /its default export is no function/],
-    ['throws when it is asked', 'export default () => { throw 5 }', /cannot be loaded: 5/],
-    ['gives nothing', 'export default () => {}', /number 1 is no function: .*defineFunction/],
-    ['gives junk', 'export default () => [5]', /number 1 is no function: .*defineFunction/],
-    ['gives half', "export default () => ({ name: 'Do-X' })", /it has no description/],
     [
-      'throws when it is looked at',
+      'returns junk',
+      'export default () => [5]',
+      /export 1 is not a function definition: .*defineFunction/,
+    ],
+    [
+      'returns half a definition',
+      "export default () => ({ name: 'Do-X' })",
+      /it has no description/,
+    ],
+    [
+      'throws on property access',
       "export default () => ({ get name() { throw new Error('boo') } })",
-      /number 1 is no function: .*boo/,
+      /export 1 is not a function definition: .*boo/,
     ],
-    ['has a name that is taken', good('new-ENTRAUSER'), /the name new-ENTRAUSER is taken/],
+    ['has a name in use', good('new-ENTRAUSER'), /already named "new-ENTRAUSER"/],
     [
-      'has parameters that are no schema',
+      'has parameters that are not a schema',
       good('Do-X').replace(/z\.strictObject.*\}\)/, '{}'),
-      /no schema/,
+      /not a schema/,
     ],
   ]
   for (const [what, text, says] of BROKEN) {
-    it(`a module that ${what} is reported and harms no other`, async () => {
+    it(`reports a module that ${what} and loads the others`, async () => {
       const { names, problems } = await discover({ 'a.ts': text, 'b.ts': good('Do-B') })
       assert.deepEqual(names, ['Do-B'])
       assert.equal(problems.length, 1, problems.join('\n'))
@@ -81,27 +89,27 @@ describe('custom functions', () => {
     })
   }
 
-  it('a module that never finishes loading is left out', async () => {
+  it('skips a module that never finishes loading', async () => {
     const running = discover({ 'a.mjs': 'await new Promise(() => {})', 'b.ts': good('Do-B') })
     while (clock.nextWakeAt() === null) await new Promise<void>((done) => setImmediate(done))
     await clock.advance(30_000)
     const { names, problems } = await running
     assert.deepEqual(names, ['Do-B'])
-    assert.match(problems[0]!, /not loaded within 30 s/)
+    assert.match(problems[0]!, /did not load within 30 s/)
   })
 
-  it('need a folder that can be read', async () => {
+  it('reports a folder that cannot be read', async () => {
     const { problems } = await discover({}, join(folder, 'none'))
-    assert.match(problems[0]!, /cannot be read/)
+    assert.match(problems[0]!, /Cannot read the folder/)
   })
 
-  it('the one that the documentation shows is one', async () => {
+  it('accepts the function shown in the documentation', async () => {
     const text = await readFile(join(root, 'docs/custom-functions.md'), 'utf8')
     const [, code] = text.match(/```ts\n([\s\S]*?)```/)!
     assert.deepEqual((await discover({ 'office.ts': code! })).names, ['Set-Office'])
   })
 
-  it('the template in examples is one, and does what it says', async () => {
+  it('accepts and runs the template in examples', async () => {
     const at = join(root, 'examples/custom-functions')
     assert.equal(typeof makeBadges, 'function')
     const { names, problems, functions } = await discover({}, at)

@@ -18,9 +18,9 @@ describe('docs/functions.md', () => {
   }
 })
 
-describe('every function of the worker', () => {
+describe('every worker function', () => {
   for (const one of STANDARD_FUNCTIONS) {
-    it(`${one.name} says who must allow it and how to take it back`, () => {
+    it(`${one.name} documents its permissions and how to undo it`, () => {
       assert.match(one.name, /^[A-Z][a-z]+-[A-Z]\w+$/)
       assert.match(one.description, /\.$/)
       const { graph = [], exchange = [] } = one.permissions

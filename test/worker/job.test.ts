@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
 import { catalogueOf } from '../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
-import { readJob, whyTooLate } from '../../src/worker/job.ts'
-import type { CachedResult } from '../../src/worker/result-cache.ts'
+import { readJob, refuseExpired } from '../../src/worker/job.ts'
+import type { JobResult } from '../../src/worker/result-cache.ts'
 import { ResultCache } from '../../src/worker/result-cache.ts'
 
 function received(body: unknown, type: string | null = 'worker-job'): ReceivedMessage {
@@ -31,7 +31,7 @@ const JOB = {
 }
 
 describe('reading a job', () => {
-  it('keeps the correlation as it came, with fields that only the sender knows', () => {
+  it('keeps the correlation data unchanged, unknown fields included', () => {
     const job = readJob(received(JOB), 'w1')
     assert.ok(!('reason' in job))
     assert.deepEqual(job.correlation, JOB.correlationData)
@@ -48,17 +48,27 @@ describe('reading a job', () => {
     )
     assert.ok(!('reason' in job))
     assert.deepEqual([job.jobId, job.notAfter, job.correlation], ['step-1', null, null])
-    assert.equal(whyTooLate(job, new Date('2999-01-01')), null)
+    assert.equal(refuseExpired(job, new Date('2999-01-01')), null)
   })
 
   const REFUSED: [what: string, message: ReceivedMessage, reason: string, says: RegExp][] = [
-    ['no JSON', received('{'), 'Unreadable', /not JSON/],
-    ['no function', received({ ...JOB, functionName: '' }), 'Unreadable', /functionName/],
-    ['another message', received({ batchId: 1 }, 'batch-init'), 'WrongTopic', /batch-init/],
-    ['another worker’s', received({ ...JOB, workerId: 'w2' }), 'WrongWorker', /w2, this is w1/],
+    ['a body that is not JSON', received('{'), 'Unreadable', /not JSON/],
+    [
+      'a job without a function',
+      received({ ...JOB, functionName: '' }),
+      'Unreadable',
+      /functionName/,
+    ],
+    ['another type of message', received({ batchId: 1 }, 'batch-init'), 'WrongTopic', /batch-init/],
+    [
+      'a job of another worker',
+      received({ ...JOB, workerId: 'w2' }),
+      'WrongWorker',
+      /Worker w1 received a job for worker w2/,
+    ],
   ]
   for (const [what, message, reason, says] of REFUSED) {
-    it(`puts aside: ${what}`, () => {
+    it(`refuses ${what}`, () => {
       const job = readJob(message, 'w1')
       assert.ok('reason' in job)
       assert.equal(job.reason, reason)
@@ -66,18 +76,21 @@ describe('reading a job', () => {
     })
   }
 
-  it('is too late at its deadline and not a moment before', () => {
+  it('expires exactly at the deadline', () => {
     const job = readJob(received(JOB), 'w1')
     assert.ok(!('reason' in job))
-    assert.equal(whyTooLate(job, new Date('2026-03-01T09:59:59.999Z')), null)
-    assert.equal(whyTooLate(job, new Date('2026-03-01T10:00:00Z'))?.reason, 'TTLExpiredException')
+    assert.equal(refuseExpired(job, new Date('2026-03-01T09:59:59.999Z')), null)
+    assert.equal(
+      refuseExpired(job, new Date('2026-03-01T10:00:00Z'))?.reason,
+      'TTLExpiredException',
+    )
   })
 })
 
-describe('the memory of answers', () => {
-  const answer = (jobId: string, result = '') => ({ jobId, result }) as CachedResult
+describe('the result cache', () => {
+  const answer = (jobId: string, result = '') => ({ jobId, result }) as JobResult
 
-  it('forgets the oldest when there are too many, or when they are too large', () => {
+  it('drops the oldest results when it is full by count or by size', () => {
     const few = new ResultCache({ max: 2 })
     for (const jobId of ['a', 'b', 'b', 'c']) few.keep(answer(jobId))
     assert.deepEqual(
@@ -92,7 +105,7 @@ describe('the memory of answers', () => {
 })
 
 describe('the catalogue', () => {
-  it('refuses two functions of one name', () => {
+  it('refuses two functions with the same name', () => {
     const [one] = STANDARD_FUNCTIONS
     assert.throws(() => catalogueOf([one!, one!]), /same name/)
   })

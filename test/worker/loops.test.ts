@@ -1,4 +1,4 @@
-// The worker's loops on a virtual clock and a bus of the simplest kind: what happens by itself, and when.
+// The worker's loops on a virtual clock and a minimal bus: what runs on its own, and when.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
@@ -17,7 +17,7 @@ const START = new Date('2026-03-01T10:00:00Z')
 const work = defineFunction({
   ...TOUCHES_NOTHING,
   name: 'Work',
-  description: 'Works for a minute and a half.',
+  description: 'Runs for 90 s.',
   parameters: z.looseObject({}),
   run: async ({ clock, signal }) => {
     await clock.wait(90_000, signal)
@@ -94,8 +94,8 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
   return { clock, waiting, calls, worker, errors, state, hint: () => hint() }
 }
 
-describe('the worker by itself', () => {
-  it('says hello at start and every minute', async () => {
+describe('the loops of a worker', () => {
+  it('sends a hello at start and every minute', async () => {
     const { clock, calls, worker } = setUp()
     worker.start()
     await clock.advance(150_000)
@@ -103,7 +103,7 @@ describe('the worker by itself', () => {
     await worker.stop()
   })
 
-  it('takes, renews, answers, settles, and goes on with the next', async () => {
+  it('receives, renews, sends the result, acks, then starts the next job', async () => {
     const { clock, calls, worker, waiting, errors } = setUp()
     waiting.push(message('step-1'), message('step-2'))
     worker.start()
@@ -122,7 +122,7 @@ describe('the worker by itself', () => {
     await worker.stop()
   })
 
-  it('looks at once when it hears that something came', async () => {
+  it('receives at once on a notification', async () => {
     const { clock, calls, worker, waiting, hint } = setUp()
     worker.start()
     await clock.advance(500)
@@ -133,7 +133,7 @@ describe('the worker by itself', () => {
     await worker.stop()
   })
 
-  it('ends with nothing left running: what was not done is given back', async () => {
+  it('abandons unfinished jobs on stop and leaves nothing running', async () => {
     const { clock, calls, worker, waiting } = setUp()
     waiting.push(message('step-1'))
     worker.start()
@@ -145,7 +145,7 @@ describe('the worker by itself', () => {
     assert.equal(clock.nextWakeAt(), null)
   })
 
-  it('says once that it is idle, counted from the end of the last job', async () => {
+  it('reports idleness once, counted from the end of the last job', async () => {
     const { clock, calls, worker, waiting } = setUp({ idleAfterMs: 60_000 })
     waiting.push(message('step-1'))
     worker.start()
@@ -157,7 +157,7 @@ describe('the worker by itself', () => {
     await worker.stop()
   })
 
-  it('is not idle while a job runs, nor while the bus does not answer', async () => {
+  it('is not idle while a job runs or the bus is down', async () => {
     const { clock, calls, worker, waiting, state } = setUp({ idleAfterMs: 30_000 })
     waiting.push(message('step-1'))
     worker.start()

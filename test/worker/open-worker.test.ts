@@ -1,4 +1,4 @@
-// A worker from its settings: the order of its start, what stops it, how it tells its health, and that it ends with nothing open.
+// Opening a worker from its settings: the order of the start, what prevents it, the health endpoints, and a clean end.
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -90,7 +90,7 @@ describe('opening a worker', () => {
     return `${error.code} ${error.message}`
   }
 
-  it('goes through vault, sign-in and functions before it takes a job', async () => {
+  it('opens vault, sign-in and functions before it receives a job', async () => {
     await writeFile(
       join(folder, 'own.mjs'),
       `export default ({ defineFunction, z }) => defineFunction({ name: 'Do-Own', description: 'x', parameters: z.object({}), result: z.null(), permissions: {}, isIdempotent: true, undo: null, run: async () => null })`,
@@ -101,12 +101,12 @@ describe('opening a worker', () => {
       MATOOLKIT_FUNCTIONS_FOLDER: folder,
     })
     assert.deepEqual(lines, [
-      'info: The worker has a vault.',
-      'warn: The worker signs in with a client secret. That is for tests: use a certificate.',
-      'info: The worker has signed in to its tenant.',
-      'error: A custom function is left out.',
-      'info: Custom functions were found.',
-      'info: The worker is ready for jobs.',
+      'info: Opened the vault',
+      'warn: Signing in with a client secret, which is for tests: use a certificate',
+      'info: Signed in to the tenant',
+      'error: Skipped a custom function',
+      'info: Loaded custom functions',
+      'info: Worker ready',
     ])
     const scopes = [
       'https://graph.microsoft.com/.default',
@@ -123,12 +123,12 @@ describe('opening a worker', () => {
     assert.ok(names.includes('New-EntraUser') && names.includes('Do-Own'), names.join())
   })
 
-  it('works without a tenant, and warns', async () => {
+  it('starts without a tenant and warns', async () => {
     const { lines } = await open({ MATOOLKIT_WORKER_ID: 'w1' })
-    assert.ok(lines.some((line) => line.startsWith('warn: The worker is connected to no tenant')))
+    assert.ok(lines.some((line) => line.startsWith('warn: No tenant configured')))
   })
 
-  it('does not start with what cannot work', async () => {
+  it('refuses settings that cannot work', async () => {
     const certificate = { ...TENANT, MATOOLKIT_SIGN_IN: 'certificate' }
     const bad = join(folder, 'bad.pem')
     await writeFile(bad, 'hunter2')
@@ -151,7 +151,7 @@ describe('opening a worker', () => {
     }
   })
 
-  it('gets its certificate from the Key Vault with the identity of the machine', async () => {
+  it('reads its certificate from Key Vault with the managed identity', async () => {
     const own = rsaCertificate()
     vault = await startService(drivenClock(), () => ({
       status: 200,
@@ -161,7 +161,7 @@ describe('opening a worker', () => {
       },
     }))
     const { identity } = identityOf(tokens)
-    // This sign-in service knows no certificates; that it was asked with one shows that one was read.
+    // This sign-in service knows no certificates; a request with one proves that it was read.
     const said = await failure({
       ...TENANT,
       MATOOLKIT_SIGN_IN: 'certificate',
@@ -174,8 +174,8 @@ describe('opening a worker', () => {
   })
 })
 
-describe('the health of a worker', () => {
-  it('tells live and ready apart, and nothing else', async () => {
+describe('the health endpoints of a worker', () => {
+  it('distinguish live from ready and serve nothing else', async () => {
     let reason: string | null = 'not started'
     const health = await openHealth({ port: 0, whyNotReady: () => reason })
     const ask = async (path: string) => {

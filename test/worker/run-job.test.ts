@@ -1,14 +1,13 @@
-// What becomes of a job: the answer for every way a function can end, parameters by signature, and secrets that stay secret.
+// Running a job: the result for every way a function can end, parameter conversion, and secrets that stay secret.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { catalogueOf, defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
+import { fitParameters } from '../../src/worker/fit-parameters.ts'
 import { type Job, runJob } from '../../src/worker/job.ts'
-import { ApiError, type Secrets, type Tenant } from '../../src/worker/m365/api.ts'
-import { NO_TENANT } from '../../src/worker/m365/no-tenant.ts'
-import { fitParameters } from '../../src/worker/parameters.ts'
+import { ApiError, NO_TENANT, type Secrets, type Tenant } from '../../src/worker/m365/api.ts'
 import { secretMissing } from '../../src/worker/secrets/reference.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
@@ -55,15 +54,15 @@ async function answerOf(
     catalogue: catalogueOf([one]),
     clock: virtualClock(START),
     tenant: TENANT,
-    givingUp: new AbortController().signal,
+    stopping: new AbortController().signal,
   })
   assert.ok(answer)
   assert.deepEqual(answer.correlationData, { stepExecutionId: 1 })
   return answer
 }
 
-describe('the answer to a job', () => {
-  it('holds what JSON makes of the result', async () => {
+describe('the result of a job', () => {
+  it('holds the JSON form of what the function returns', async () => {
     const odd = { when: START, none: undefined, list: [undefined] }
     assert.deepEqual((await answerOf(async () => odd)).result, {
       when: START.toISOString(),
@@ -72,40 +71,40 @@ describe('the answer to a job', () => {
     assert.equal((await answerOf(async () => undefined)).result, null)
   })
 
-  it('is a failure when the result is a cycle or no JSON: the function ran, and is not run again', async () => {
+  it('is a failure when the return value is not JSON', async () => {
     const cycle: Record<string, unknown> = {}
     cycle.self = cycle
     for (const result of [cycle, { big: 1n }]) {
       const { status, error } = await answerOf(async () => result)
       assert.deepEqual([status, error?.type], ['Failure', 'UnusableResult'])
-      assert.match(error!.message, /^Do-It has run, but its result is no JSON/)
+      assert.match(error!.message, /^Do-It ran, but its result is not JSON/)
     }
   })
 
-  it('carries what is known of a call that failed', async () => {
+  it('carries the details of a failed call', async () => {
     const { error } = await answerOf(async () => {
       throw new ApiError({
         status: 429,
         code: 'TooManyRequests',
-        message: 'Microsoft Graph answered 429 (request id a-1)',
+        message: 'Microsoft Graph returned 429 (request id a-1)',
         isThrottled: true,
         attempts: 5,
       })
     })
     assert.deepEqual(error, {
-      message: 'Microsoft Graph answered 429 (request id a-1)',
+      message: 'Microsoft Graph returned 429 (request id a-1)',
       type: 'TooManyRequests',
       isThrottled: true,
       attempts: 5,
     })
   })
 
-  it('is of unknown outcome when the job may have run before and may not run twice', async () => {
+  it('is OutcomeUnknown for a redelivered job that must not run twice', async () => {
     let runs = 0
     const run = async () => ++runs
     const { error } = await answerOf(run, { isRepeated: true, isIdempotent: false })
     assert.deepEqual([error?.type, runs], ['OutcomeUnknown', 0])
-    assert.match(error!.message, /Look in the tenant what was done/)
+    assert.match(error!.message, /Check in the tenant what was done/)
     await answerOf(run, { isRepeated: true })
     await answerOf(run, { isIdempotent: false })
     assert.equal(runs, 2)
@@ -115,7 +114,7 @@ describe('the answer to a job', () => {
 describe('secrets of a job', () => {
   const marked = { Text: { $secret: ['Bearer ', { ref: 'matoolkit-hook' }] }, Data: '{{secret:x}}' }
 
-  it('get their values where the runbook wrote them, and nowhere else', async () => {
+  it('are resolved where the runbook wrote them and nowhere else', async () => {
     let got: Record<string, Json> = {}
     const { status } = await answerOf(
       async (params) => {
@@ -127,7 +126,7 @@ describe('secrets of a job', () => {
     assert.deepEqual(got, { Text: 'Bearer hunter2', Data: '{{secret:x}}' })
   })
 
-  it('never leave with the answer, neither used ones nor made ones', async () => {
+  it('never leave with the result, neither read nor created ones', async () => {
     const told = await answerOf(
       async (params, { secrets }) => {
         const made = 'Xy9"made & now'
@@ -159,15 +158,15 @@ describe('secrets of a job', () => {
     assert.equal(error?.message, 'Bearer [secret matoolkit-hook] is too weak')
   })
 
-  it('that are not there fail the job', async () => {
+  it('fail the job when missing', async () => {
     const parameters = { Text: { $secret: [{ ref: 'matoolkit-gone' }] } }
     const { error } = await answerOf(async () => true, { parameters })
     assert.equal(error?.type, 'SecretNotFound')
-    assert.match(error!.message, /no secret "matoolkit-gone" in the worker's vault/)
+    assert.match(error!.message, /The worker's vault has no secret "matoolkit-gone"/)
   })
 })
 
-describe('parameters by signature', () => {
+describe('fitting parameters', () => {
   const one = defineFunction({
     ...TOUCHES_NOTHING,
     name: 'Take',
@@ -203,7 +202,7 @@ describe('parameters by signature', () => {
     [{ Text: null, Flag: null }, {}],
   ]
   for (const [given, params] of FITS) {
-    it(`takes ${JSON.stringify(given)}`, () => {
+    it(`accepts ${JSON.stringify(given)}`, () => {
       assert.deepEqual(fitParameters(one, given), { params: { Needed: 'x', ...params } })
     })
   }

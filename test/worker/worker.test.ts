@@ -1,5 +1,5 @@
 // The worker on the real bus of both databases. Functions wait at gates that the tests open, time is a virtual clock, and the
-// loops are not started except where starting and stopping is the subject.
+// loops run only in tests about starting and stopping.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
@@ -26,14 +26,14 @@ import { DATABASES, type TestDatabase } from '../databases.ts'
 const START = new Date('2026-03-01T10:00:00.000Z')
 const HOUR = 3_600_000
 
-/** A function that runs until its gate is opened, and says who is inside. */
+/** A function that runs until its gate opens and reports who is inside. */
 function gated() {
   const gates = new Map<string, PromiseWithResolvers<Json>>()
   const ran: string[] = []
   const one = defineFunction({
     ...TOUCHES_NOTHING,
     name: 'Wait-Gate',
-    description: 'Waits until the test lets it go.',
+    description: 'Waits until the test opens its gate.',
     parameters: z.strictObject({ Name: z.string() }),
     run: async ({ params, signal, jobId }) => {
       ran.push(jobId)
@@ -49,7 +49,7 @@ function gated() {
 const echo = defineFunction({
   ...TOUCHES_NOTHING,
   name: 'Get-Echo',
-  description: 'Gives back what it got.',
+  description: 'Returns its parameters.',
   parameters: z.looseObject({}),
   run: async ({ params }) => params as { [key: string]: Json },
 })
@@ -105,7 +105,7 @@ for (const database of DATABASES) {
     })
     beforeEach(async () => {
       errors = []
-      // Whatever the test before left leased is free again, and is put away.
+      // Expires the leases of the previous test and acks its messages.
       await clock.advance(2 * LEASE_MS)
       for (const left of [workerJobs('w1'), WORKER_RESULTS]) await bus.ack(await drain(bus, left))
     })
@@ -137,13 +137,13 @@ for (const database of DATABASES) {
         return read.message
       })
 
-    it('answers with everything the job said, correlation intact, and settles', async () => {
+    it('sends a result with the job data and correlation intact, then acks', async () => {
       const worker = workerWith({})
       const jobId = fresh()
       await bus.publish([jobOf(jobId, { function: 'get-ECHO', parameters: { A: [1, null] } })])
       assert.equal(await worker.takeJobs(), 1)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const [message, ...more] = await answers()
       assert.deepEqual([message?.messageId, more.length], [`result-${jobId}`, 0])
       assert.deepEqual(JSON.parse(message!.body), {
@@ -168,7 +168,7 @@ for (const database of DATABASES) {
       assert.equal(await isWaiting(), 0)
     })
 
-    it('runs as many at a time as it has slots, and takes no more than are free', async () => {
+    it('runs one job per slot and receives no more than are free', async () => {
       const { one, gates } = gated()
       const worker = workerWith({ functions: [one], maxParallelism: 3 })
       const ids = [fresh(), fresh(), fresh(), fresh(), fresh()]
@@ -179,23 +179,23 @@ for (const database of DATABASES) {
       const [first] = gates.keys()
       gates.get(first!)!.resolve(true)
       await clock.advance(0)
-      // The slot is free when the answer is out, not before.
+      // The slot is free once the result is sent, not before.
       assert.equal(await worker.takeJobs(), 0)
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.equal(await worker.takeJobs(), 1)
       assert.equal(gates.size, 3)
       for (const gate of gates.values()) gate.resolve(true)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.equal(await worker.takeJobs(), 1)
       for (const gate of gates.values()) gate.resolve(true)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const done = (await answers()).map(({ messageId }) => messageId).sort()
       assert.deepEqual(done, ids.map((id) => `result-${id}`).sort())
     })
 
-    it('answers a job that comes again from memory, and does not run it again', async () => {
+    it('answers a redelivered job from the cache without running it again', async () => {
       const { one, gates, ran } = gated()
       const worker = workerWith({ functions: [one] })
       const jobId = fresh()
@@ -203,21 +203,21 @@ for (const database of DATABASES) {
       await worker.takeJobs()
       gates.get(jobId)!.resolve({ done: 1 })
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const [first] = resultsOf(await answers())
-      // As after the ten minutes in which the bus would have dropped it.
+      // As if the ten minutes of duplicate detection on the bus were over.
       await clock.advance(11 * 60_000)
       await bus.publish([jobOf(jobId)])
       assert.equal(await worker.takeJobs(), 1)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.deepEqual(resultsOf(await answers()), [first])
       assert.deepEqual(ran, [jobId])
     })
 
-    it('remembers a bounded number of answers', async () => {
+    it('caches a bounded number of results', async () => {
       const { one, gates, ran } = gated()
-      const worker = workerWith({ functions: [one], answersMax: 1 })
+      const worker = workerWith({ functions: [one], cachedResultsMax: 1 })
       const [a, b] = [fresh(), fresh()]
       for (const jobId of [a, b, a]) {
         await clock.advance(11 * 60_000)
@@ -225,12 +225,12 @@ for (const database of DATABASES) {
         await worker.takeJobs()
         gates.get(jobId)?.resolve(true)
         await worker.idle()
-        await worker.sendAnswers()
+        await worker.sendResults()
       }
       assert.deepEqual(ran, [a, b, a])
     })
 
-    it('renews leases while a job runs; one whose lease was lost comes again and is run once', async () => {
+    it('renews leases while a job runs, and runs a job once although its lease was lost', async () => {
       const { one, gates, ran } = gated()
       const worker = workerWith({ functions: [one] })
       const jobId = fresh()
@@ -245,14 +245,14 @@ for (const database of DATABASES) {
       assert.equal(await worker.takeJobs(), 1)
       gates.get(jobId)!.resolve(true)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.deepEqual(ran, [jobId])
       assert.equal((await answers()).length, 1)
       await clock.advance(2 * LEASE_MS)
       assert.equal(await isWaiting(), 0, 'settled under the newest lease')
     })
 
-    it('does not begin a job past its deadline: it goes to the dead letters as expired', async () => {
+    it('dead-letters a job past its deadline as expired', async () => {
       const { one, ran } = gated()
       const worker = workerWith({ functions: [one] })
       const jobId = fresh()
@@ -263,10 +263,10 @@ for (const database of DATABASES) {
       const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
       const letter = items.find(({ messageId }) => messageId === jobId)
       assert.equal(letter?.reason, EXPIRED)
-      assert.match(letter!.description, /deadline .* had passed before it was begun/)
+      assert.match(letter!.description, /Deadline .* passed before the job started/)
     })
 
-    it('aborts a job that reaches its deadline, and says so', async () => {
+    it('aborts a job at its deadline and reports it', async () => {
       const { one } = gated()
       const worker = workerWith({ functions: [one] })
       const notAfter = new Date(+clock.now() + 30_000)
@@ -274,7 +274,7 @@ for (const database of DATABASES) {
       await worker.takeJobs()
       await clock.advance(30_000)
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const [result] = resultsOf(await answers())
       assert.equal(result?.status, 'Failure')
       assert.deepEqual(result?.error, {
@@ -286,7 +286,7 @@ for (const database of DATABASES) {
       assert.equal(result?.durationMs, 30_000)
     })
 
-    it('reports what a function did although it was to stop', async () => {
+    it('reports the success of a function that ignores its abort', async () => {
       const { promise, resolve } = Promise.withResolvers<Json>()
       const deaf = defineFunction({
         ...TOUCHES_NOTHING,
@@ -301,7 +301,7 @@ for (const database of DATABASES) {
       await clock.advance(60_000)
       resolve('done')
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const [result] = resultsOf(await answers())
       assert.deepEqual([result?.status, result?.result], ['Success', 'done'])
     })
@@ -320,7 +320,7 @@ for (const database of DATABASES) {
         /do not fit Wait-Gate: Name: .*expected string/,
       ],
       [
-        'a parameter nobody knows',
+        'an unknown parameter',
         { parameters: { Name: 'a', Secret: 'hunter2' } },
         'UnfitParameters',
         /do not fit Wait-Gate: Secret: unknown/,
@@ -329,7 +329,7 @@ for (const database of DATABASES) {
       ['a function that throws a text', { function: 'Throw-Text' }, 'Error', /^just words$/],
       ['a result too large', { function: 'Get-Much' }, 'ResultTooLarge', /300002 bytes/],
     ]
-    it('answers every failure with its reason and the correlation', async () => {
+    it('sends every failure with its reason and correlation', async () => {
       const failing = (name: string, run: () => Promise<Json>) =>
         defineFunction({
           ...TOUCHES_NOTHING,
@@ -353,7 +353,7 @@ for (const database of DATABASES) {
       await bus.publish(FAILURES.map(([, job], index) => jobOf(ids[index]!, job)))
       await worker.takeJobs()
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       const results = new Map(resultsOf(await answers()).map((one) => [one.jobId, one]))
       for (const [index, [name, , type, message]] of FAILURES.entries()) {
         const result = results.get(ids[index]!)
@@ -366,9 +366,9 @@ for (const database of DATABASES) {
       }
     })
 
-    it('says hello at start and every minute, with what it can do', async () => {
+    it('sends a hello with its functions at start and every minute', async () => {
       const worker = workerWith({ functions: [gated().one], maxParallelism: 4 })
-      await worker.sayHello(clock.now())
+      await worker.sendHello(clock.now())
       const [message] = await answers()
       const read = readMessage('worker-hello', message!.body)
       assert.ok(read.ok)
@@ -379,7 +379,7 @@ for (const database of DATABASES) {
       assert.deepEqual(functions[0]?.parameters.properties, { Name: { type: 'string' } })
     })
 
-    it('finishes what it runs when it is stopped, and gives back nothing', async () => {
+    it('finishes running jobs on stop and abandons nothing', async () => {
       const { one, gates } = gated()
       const worker = workerWith({ functions: [one] })
       const jobId = fresh()
@@ -396,7 +396,7 @@ for (const database of DATABASES) {
       assert.deepEqual(errors, [])
     })
 
-    it('stops what takes too long and gives it back at once, unanswered', async () => {
+    it('aborts slow jobs on stop and abandons them without a result', async () => {
       const { one } = gated()
       const worker = workerWith({ functions: [one], drainMs: 5_000 })
       const jobId = fresh()
@@ -410,7 +410,7 @@ for (const database of DATABASES) {
       assert.deepEqual([again?.messageId, again?.deliveryCount], [jobId, 2])
     })
 
-    it('keeps the lease of a function that does not stop, and says that it still runs', async () => {
+    it('keeps the lease of a function that does not stop and reports that it still runs', async () => {
       const deaf = defineFunction({
         ...TOUCHES_NOTHING,
         name: 'Wait-Gate',
@@ -428,7 +428,7 @@ for (const database of DATABASES) {
       assert.equal(await isWaiting(), 0)
     })
 
-    it('puts aside what is no job of its own, with the reason', async () => {
+    it('dead-letters messages that are not its jobs, with the reason', async () => {
       const worker = workerWith({})
       const foreign = fresh()
       const job = jobOf(foreign) as Extract<OutgoingMessage, { type: 'worker-job' }>
@@ -439,7 +439,7 @@ for (const database of DATABASES) {
       assert.deepEqual(await answers(), [])
     })
 
-    it('keeps answers that the bus does not take, and sends them when it does', async () => {
+    it('keeps results while the bus is down and sends them afterwards', async () => {
       let isDown = true
       const worker = workerWith({
         bus: {
@@ -453,13 +453,13 @@ for (const database of DATABASES) {
       await bus.publish([jobOf(fresh(), { function: 'Get-Echo' })])
       await worker.takeJobs()
       await worker.idle()
-      await assert.rejects(worker.sendAnswers(), /bus down/)
+      await assert.rejects(worker.sendResults(), /bus down/)
       isDown = false
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.equal((await answers()).length, 1)
     })
 
-    it('lets one answer that can never be sent harm only itself', async () => {
+    it('dead-letters only the job whose result cannot be sent', async () => {
       const poison = fresh()
       const worker = workerWith({
         maxParallelism: 3,
@@ -479,7 +479,7 @@ for (const database of DATABASES) {
       await bus.publish(ids.map((id) => jobOf(id, { function: 'Get-Echo' })))
       await worker.takeJobs()
       await worker.idle()
-      await worker.sendAnswers()
+      await worker.sendResults()
       assert.equal((await answers()).length, 2)
       const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
       assert.equal(items.find(({ messageId }) => messageId === poison)?.reason, 'Unanswerable')

@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import { isSchemaCurrent } from '../../db/migrate.ts'
 import { isBusThere, loadWorkFigures } from '../../db/views/metrics.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import { ROLES_KNOWN } from '../actor.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
 import { type Meter, processLines, workLines } from '../metrics.ts'
-import { type OpenApiObject, openApiDocument } from '../openapi.ts'
+import { openApiDocument } from '../openapi.ts'
 import { type Route, read, type Services } from '../route.ts'
 import { json, nullableText } from '../shapes.ts'
 
@@ -139,7 +140,7 @@ const me = () =>
     }),
   })
 
-const openApi = (document: () => OpenApiObject) =>
+const openApi = (document: () => JsonObject) =>
   read({
     method: 'GET',
     path: '/api/openapi.json',

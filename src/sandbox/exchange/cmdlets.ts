@@ -1,8 +1,8 @@
 // Exchange's cmdlets as the sandbox has them: their parameters, the role that allows them and their rules in a sentence. The table
 // in docs/sandbox.md is made from this one. The answer of a cmdlet is paged, and its errors wrapped, as the REST endpoint of
 // Microsoft's PowerShell module does.
-import type { Json } from '../../domain/json.ts'
-import { type JsonObject, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
 import * as migration from './migration.ts'
 import { Parameters, refuseParameter } from './parameters.ts'

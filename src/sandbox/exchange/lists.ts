@@ -1,6 +1,7 @@
 // Distribution lists and mail-enabled security groups, which only Exchange can change.
+import type { JsonObject } from '../../domain/json.ts'
 import { isSameAddress, primaryOf } from '../addresses.ts'
-import { did, type JsonObject, type SandboxCall } from '../call.ts'
+import { did, type SandboxCall } from '../call.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { Group } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'

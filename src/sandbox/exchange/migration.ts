@@ -1,8 +1,10 @@
 // Migration batches and their users, as cmdlets see them. Two traps are kept: a batch checks little when it is made and its users
 // show later why they cannot move; and Get-MigrationUser gives everybody when it does not know the name.
+
 import { parse } from 'csv-parse/sync'
+import type { JsonObject } from '../../domain/json.ts'
 import { isAddress, isSameAddress } from '../addresses.ts'
-import { did, type JsonObject, type SandboxCall } from '../call.ts'
+import { did, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
 import { batchStatus, startMoves } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'

@@ -1,8 +1,8 @@
 // The parameters of a cmdlet as they come over REST: which are known, in any casing, and how lists are changed. An unknown
 // parameter is refused as PowerShell refuses it, and so is a value that does not fit.
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress, isProxy, proxyOf, withAddress, withoutAddress } from '../addresses.ts'
-import type { JsonObject, SandboxCall } from '../call.ts'
+import type { SandboxCall } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { CmdletRefusal } from '../refusal.ts'
 

@@ -1,7 +1,7 @@
 // Mail users and mailboxes: read and changed. A mail user has its mailbox elsewhere; once it has one here it is found by
 // Get-Mailbox only. SMTP addresses need an accepted domain and belong to one recipient.
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import {
   bareOf,
   domainOf,
@@ -11,7 +11,7 @@ import {
   withAddress,
   withoutAddress,
 } from '../addresses.ts'
-import { didTo, type JsonObject, type SandboxCall, settleMail } from '../call.ts'
+import { didTo, type SandboxCall, settleMail } from '../call.ts'
 import { NO_GUID } from '../identity.ts'
 import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
 import type { Recipient, User } from '../state.ts'

@@ -1,16 +1,8 @@
 // People of other tenants: an invitation for a new guest or for somebody who is here already, and the conversion that makes an
 // external user an internal one.
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { domainOf, isAddress, isSameAddress } from '../addresses.ts'
-import {
-  created,
-  didTo,
-  type JsonObject,
-  ok,
-  type SandboxCall,
-  type SandboxResponse,
-  settleMail,
-} from '../call.ts'
+import { created, didTo, ok, type SandboxCall, type SandboxResponse, settleMail } from '../call.ts'
 import { guidOf } from '../identity.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'

@@ -1,13 +1,7 @@
 // Groups and who is in them. Graph writes only the kinds it owns: lists of Exchange and dynamic groups refuse. Removing somebody
 // who is no member reads exactly as if the group did not exist.
-import {
-  did,
-  type JsonObject,
-  NO_CONTENT,
-  ok,
-  type SandboxCall,
-  type SandboxResponse,
-} from '../call.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { did, NO_CONTENT, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { Group, User } from '../state.ts'

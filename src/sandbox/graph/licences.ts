@@ -1,13 +1,6 @@
 // Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
-import type { Json } from '../../domain/json.ts'
-import {
-  didTo,
-  type JsonObject,
-  ok,
-  type SandboxCall,
-  type SandboxResponse,
-  settleMail,
-} from '../call.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { didTo, ok, type SandboxCall, type SandboxResponse, settleMail } from '../call.ts'
 import { isGuid } from '../identity.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest } from '../refusal.ts'

@@ -1,7 +1,7 @@
 // The query options of Microsoft Graph, as far as they are needed: $select, $filter with eq, startswith and any, $top, $count and
 // paging by @odata.nextLink. What is not understood is refused, never ignored: a filter that is left out finds too much.
-import type { Json } from '../../domain/json.ts'
-import { type JsonObject, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { GraphRefusal } from '../refusal.ts'
 
 export interface PropertyKind {

@@ -1,7 +1,6 @@
 // A user as Microsoft Graph shows it: which properties there are, which come unasked, which may be written and what values fit.
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress } from '../addresses.ts'
-import type { JsonObject } from '../call.ts'
 import { hashOf } from '../identity.ts'
 import { badRequest, type GraphRefusal, objectConflict } from '../refusal.ts'
 import type { User } from '../state.ts'

@@ -1,12 +1,11 @@
 // Users: made, read, changed, deleted and restored; their manager, their sessions, and mail sent in their name.
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress, withAddress } from '../addresses.ts'
 import {
   created,
   did,
   didTo,
-  type JsonObject,
   NO_CONTENT,
   ok,
   type SandboxCall,

@@ -1,5 +1,5 @@
-// Whether an attribute has a value, the same for Entra and Exchange: without regard to upper and lower case; a list matches when it
-// holds the value; an address matches with or without `smtp:` before it. Wanting nothing matches what is absent or empty.
+// Compares an attribute with an expected value, for Entra and Exchange alike: without case; a list matches when it contains the
+// value; an address matches with or without `smtp:`. Null or empty matches an absent or empty attribute.
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
 import { expected, isSameText, nameParameter, withoutSmtp } from './parameters.ts'
@@ -8,11 +8,11 @@ export const matchParameters = {
   AttributeName: nameParameter,
   ExpectedValue: z
     .union([z.string(), z.number(), z.boolean(), z.null()])
-    .describe('Null or empty asks for an attribute without value.'),
+    .describe('Null or empty tests for an attribute without a value.'),
   IsMultiValue: z
     .boolean()
     .default(false)
-    .describe('The attribute is a list that must hold the value.'),
+    .describe('The attribute is a list that must contain the value.'),
   Expected: expected,
 }
 
@@ -31,26 +31,32 @@ export const matchResult = <Id extends string>(id: Id) =>
 
 export type ExpectedAttribute = string | number | boolean | null
 
-export function isMatch(current: Json, wanted: ExpectedAttribute, isMultiValue: boolean): boolean {
-  if (!isMultiValue || !Array.isArray(current)) return isOne(current, wanted)
-  return wanted === null || wanted === ''
+export function isMatch(
+  current: Json,
+  expectedValue: ExpectedAttribute,
+  isMultiValue: boolean,
+): boolean {
+  if (!isMultiValue || !Array.isArray(current)) return isSameValue(current, expectedValue)
+  return expectedValue === null || expectedValue === ''
     ? current.length === 0
-    : current.some((one) => isOne(one, wanted))
+    : current.some((item) => isSameValue(item, expectedValue))
 }
 
-function isOne(current: Json, wanted: ExpectedAttribute): boolean {
-  if (current === null || current === '') return wanted === null || wanted === ''
-  if (wanted === null) return false
+function isSameValue(current: Json, expectedValue: ExpectedAttribute): boolean {
+  if (current === null || current === '') return expectedValue === null || expectedValue === ''
+  if (expectedValue === null) return false
   const text = typeof current === 'object' ? JSON.stringify(current) : String(current)
-  return isSameText(text, String(wanted)) || isSameText(withoutSmtp(text), String(wanted))
+  return (
+    isSameText(text, String(expectedValue)) || isSameText(withoutSmtp(text), String(expectedValue))
+  )
 }
 
-/** The value at a dotted path such as `onPremisesExtensionAttributes.extensionAttribute1`; names without regard to case. */
+/** The value at a path such as `onPremisesExtensionAttributes.extensionAttribute1`; names match without case. */
 export function valueAt(object: Json, path: readonly string[]): Json {
   let value: Json = object
   for (const step of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-    const key = Object.keys(value).find((one) => isSameText(one, step))
+    const key = Object.keys(value).find((name) => isSameText(name, step))
     value = key === undefined ? null : value[key]!
   }
   return value

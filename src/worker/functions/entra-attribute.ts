@@ -1,17 +1,17 @@
-// Attributes of a user, and their manager. What may be written is a list of names: those that people have in a directory. Names to
-// sign in by, passwords and whether somebody may sign in have functions of their own, which know what else must be minded.
+// A user's attributes and manager. Only listed attributes can be written: ordinary directory data. Sign-in names, passwords and
+// account state have their own functions, which know their side effects.
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import { type JsonObject, pathOf } from '../m365/api.ts'
+import { pathOf } from '../m365/api.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { changeUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { isNotFound, noUser, orNotFound } from './failure.ts'
 import { isSameText, nameParameter, userId } from './parameters.ts'
 import type { ReplicationContext } from './replication.ts'
 
-/** The 15 that every tenant has; they stand inside this one. */
+/** Holds the 15 extension attributes of every tenant. */
 const EXTENSIONS = 'onPremisesExtensionAttributes'
 
 const WRITABLE: readonly string[] = [
@@ -23,14 +23,14 @@ const WRITABLE: readonly string[] = [
   ...['streetAddress', 'surname', 'usageLocation', 'userType'],
   ...Array.from({ length: 15 }, (_, index) => `${EXTENSIONS}.extensionAttribute${index + 1}`),
 ]
-/** Directory extensions, which bear the id of the app that defined them. */
+/** Directory extensions, named after the app that defined them. */
 const CUSTOM = /^extension_[0-9a-f]{32}_\w+$/i
 
 const attributeName = nameParameter
   .transform((given) => WRITABLE.find((known) => isSameText(known, given)) ?? given)
   .refine((known) => WRITABLE.includes(known) || CUSTOM.test(known), {
     error: ({ input }) =>
-      `"${String(input)}" is none that this function writes: ${WRITABLE.slice(0, -15).join(', ')}, ${EXTENSIONS}.extensionAttribute1 to 15 and extension_…`,
+      `"${String(input)}" is not an attribute this function writes: ${WRITABLE.slice(0, -15).join(', ')}, ${EXTENSIONS}.extensionAttribute1 to 15 and extension_…`,
   })
 
 const attributeValue = z
@@ -47,13 +47,13 @@ const set = z.object({
 
 export const setEntraUserAttribute = defineFunction({
   name: 'Set-EntraUserAttribute',
-  description: 'Sets one attribute of a user, or empties it.',
+  description: 'Sets or clears one attribute of a user.',
   parameters: z.strictObject({
     UserId: userId,
     AttributeName: attributeName.describe(
       'Such as department, usageLocation, mail or onPremisesExtensionAttributes.extensionAttribute1.',
     ),
-    Value: attributeValue.describe('Null or empty empties the attribute.'),
+    Value: attributeValue.describe('Null or empty clears the attribute.'),
   }),
   result: set,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -78,7 +78,7 @@ export const setEntraUserAttribute = defineFunction({
 
 export const testEntraAttributeMatch = defineFunction({
   name: 'Test-EntraAttributeMatch',
-  description: 'Asks whether an attribute of a user has a value.',
+  description: 'Tests whether an attribute of a user has a value.',
   parameters: z.strictObject({ UserId: userId, ...matchParameters }),
   result: matchResult('UserId'),
   permissions: { graph: ['User.Read.All'] },
@@ -87,7 +87,7 @@ export const testEntraAttributeMatch = defineFunction({
   run: async (call) => {
     const { UserId, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
     const path = AttributeName.split('.')
-    // What is inside another attribute comes only with the whole of it.
+    // Graph returns nested attributes only with their parent.
     const user = await readUser(call, UserId, [path[0]!])
     const current: Json = valueAt(user, path)
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
@@ -140,7 +140,7 @@ export const setManagerOfEntraUser = defineFunction({
   },
 })
 
-/** Null for whoever has none. */
+/** Null for a user without a manager. */
 async function managerOf(
   { tenant, signal }: ReplicationContext,
   id: string,

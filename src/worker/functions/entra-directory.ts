@@ -1,12 +1,12 @@
-// Users of the directory, as the Entra functions find them: by object id or user principal name, looked for again when they may
-// be too new to be seen. What is not there is said by its name and with what to check.
-import type { Json } from '../../domain/json.ts'
-import { type JsonObject, pathOf } from '../m365/api.ts'
+// Directory lookups for the Entra functions, by object id or user principal name, with retries for users too new to be visible.
+// A missing user is reported by name, with what to check.
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { pathOf } from '../m365/api.ts'
 import { isNotFound, noUser, orNotFound } from './failure.ts'
 import { isGuid } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
-/** At once: null when there is none. */
+/** Looks once; null when there is no such user. */
 export async function findUser(
   { tenant, signal }: ReplicationContext,
   userId: string,
@@ -26,17 +26,17 @@ export async function findUser(
   }
 }
 
-/** Looks again for somebody who may be too new. */
+/** Retries for a user who may be too new to be visible. */
 export async function readUser(
   caller: ReplicationContext,
   userId: string,
   select: readonly string[],
 ): Promise<JsonObject> {
-  const found = await lookAgain(caller, () => findUser(caller, userId, select))
+  const found = await retryUntilFound(caller, () => findUser(caller, userId, select))
   return found ?? Promise.reject(noUser(userId))
 }
 
-/** The reference to a user wants an object id. One that was given is taken at its word. */
+/** References to users need an object id. A given one is used unchecked. */
 export async function objectIdOf(caller: ReplicationContext, userId: string): Promise<string> {
   return isGuid(userId) ? userId : textOf((await readUser(caller, userId, ['id'])).id)
 }
@@ -53,6 +53,6 @@ export async function changeUser(
   )
 }
 
-/** A property that is a text, or nothing. */
+/** A text property, or '' for anything else. */
 export const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 export const textOrNull = (value: Json | undefined): string | null => textOf(value) || null

@@ -1,12 +1,14 @@
-// Membership in Entra groups. Graph tells "already a member" only by the text of a 400, and gives the same 404 for "no member" and
-// "no such group", so these functions ask once more where an answer could mean two things.
+// Membership in Entra groups. Graph reports "already a member" only in the text of a 400 and returns the same 404 for "not a
+// member" and "no such group", so these functions ask again where a response is ambiguous.
+
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { ApiError, pathOf } from '../m365/api.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { isNotFound, NotFound, noGroup, noUser, orNotFound } from './failure.ts'
 import { expected, isSameText, objectId, userId } from './parameters.ts'
-import { changeOnce, oncePossible, type ReplicationContext } from './replication.ts'
+import { changeOnce, type ReplicationContext, retryWhileTooEarly } from './replication.ts'
 
 const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
 type Membership = z.infer<typeof membership>
@@ -15,13 +17,13 @@ const parameters = z.strictObject({ GroupId: objectId, UserId: userId })
 const isAlreadyMember = ({ status, message }: ApiError): boolean =>
   status === 400 && /added object references already exist/i.test(message)
 
-/** Group or user was made a moment ago and is not known everywhere yet. */
+/** Group or user is too new to be known everywhere. */
 const isTooEarly = ({ status, message }: ApiError): boolean =>
   status === 404 || (status === 400 && /referenced (?:don't|do not) exist/i.test(message))
 
 export const addEntraGroupMember = defineFunction({
   name: 'Add-EntraGroupMember',
-  description: 'Makes a user a member of a group. Not for dynamic groups and distribution lists.',
+  description: 'Adds a user to a group. Does not support dynamic groups or distribution lists.',
   parameters,
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
@@ -38,24 +40,26 @@ export const addEntraGroupMember = defineFunction({
         body: { '@odata.id': graph.urlOf(pathOf`/directoryObjects/${id}`) },
         signal: call.signal,
       })
-    const addInTime = () => oncePossible(call, add, isTooEarly)
+    const addWhenVisible = () => retryWhileTooEarly(call, add, isTooEarly)
     try {
-      const isChange = await changeOnce(call, addInTime, isAlreadyMember)
+      const isChange = await changeOnce(call, addWhenVisible, isAlreadyMember)
       return { GroupId, UserId: id, Changed: isChange }
     } catch (error) {
       if (!(error instanceof ApiError && isTooEarly(error))) throw error
-      throw new NotFound(`The tenant has no group "${GroupId}" or no user "${UserId}".`)
+      throw new NotFound(
+        `The tenant has no group "${GroupId}" or no user "${UserId}". Check both ids.`,
+      )
     }
   },
 })
 
-/** Or there is no such group: then it has no members either, and is asked for by itself. */
+/** Also true when the group does not exist, so the group is checked separately. */
 const isNoMember = ({ status, message }: ApiError): boolean =>
   status === 404 || (status === 400 && /removed object references do not exist/i.test(message))
 
 export const removeEntraGroupMember = defineFunction({
   name: 'Remove-EntraGroupMember',
-  description: 'Takes a user out of a group.',
+  description: 'Removes a user from a group.',
   parameters,
   result: membership,
   permissions: { graph: ['GroupMember.ReadWrite.All', 'User.Read.All'] },
@@ -67,7 +71,7 @@ export const removeEntraGroupMember = defineFunction({
     const remove = () =>
       call.tenant.graph.call({
         method: 'DELETE',
-        // Without the last part it would delete the user.
+        // Without `$ref` this would delete the user.
         path: pathOf`/groups/${GroupId}/members/${id}/$ref`,
         isIdempotent: false,
         signal: call.signal,
@@ -92,12 +96,12 @@ const tested = z.object({
   data: z.object({ IsMember: z.boolean(), GroupId: z.string(), UserId: z.string() }),
 })
 
-/** Microsoft's price of the question. */
+/** Microsoft's price for this call. */
 const CHECK_UNITS = 4
 
 export const testEntraGroupMembership = defineFunction({
   name: 'Test-EntraGroupMembership',
-  description: 'Asks whether a user is a member of a group, directly or by way of other groups.',
+  description: 'Tests whether a user is a member of a group, directly or through other groups.',
   parameters: parameters.extend({ Expected: expected }),
   result: tested,
   permissions: { graph: ['User.ReadBasic.All', 'GroupMember.Read.All'] },
@@ -105,7 +109,7 @@ export const testEntraGroupMembership = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { GroupId, UserId, Expected } = call.params
-    const ask = () =>
+    const check = () =>
       call.tenant.graph.call({
         method: 'POST',
         path: pathOf`/users/${UserId}/checkMemberGroups`,
@@ -114,10 +118,13 @@ export const testEntraGroupMembership = defineFunction({
         units: CHECK_UNITS,
         signal: call.signal,
       })
-    const { body } = await orNotFound(() => oncePossible(call, ask, isNotFound), noUser(UserId))
+    const { body } = await orNotFound(
+      () => retryWhileTooEarly(call, check, isNotFound),
+      noUser(UserId),
+    )
     const groups = (body as JsonObject).value
     const isMember = Array.isArray(groups) && groups.some((id) => isSameText(String(id), GroupId))
-    // A group that does not exist has no members, and "not a member" would then be true of a misspelt id.
+    // A missing group has no members; without this check a misspelt id would pass as "not a member".
     if (!isMember) await requireGroup(call, GroupId)
     return { complete: isMember === Expected, data: { IsMember: isMember, GroupId, UserId } }
   },

@@ -1,14 +1,16 @@
-// Guests: an account of the tenant is invited to be used from another one, and a guest becomes an account of the tenant for good.
-// Both can be run again: who was invited is not invited again, and who was converted to the wanted name is left as they are.
+// Guests: invite an internal user to sign in from another tenant, and convert a guest to an internal user. Both can be
+// repeated: an invited user is not invited again, and a user converted to the right name is left alone.
+
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
-import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { ApiError, pathOf } from '../m365/api.ts'
 import { findUser, readUser, textOf, textOrNull } from './entra-directory.ts'
 import { password } from './entra-user.ts'
 import { FunctionRefused } from './failure.ts'
 import { address, isSameText, optional, userId } from './parameters.ts'
 import { passwordFor } from './password.ts'
-import { lookAgain } from './replication.ts'
+import { retryUntilFound } from './replication.ts'
 
 const MESSAGE_CHARS_MAX = 10_000
 
@@ -23,10 +25,13 @@ const invitation = z.strictObject({
 type Invitation = z.infer<typeof invitation>
 
 const invited = z.object({
-  Id: z.string().nullable().describe('Of the invitation; null when it was sent earlier.'),
+  Id: z.string().nullable().describe('Id of the invitation; null when it was sent earlier.'),
   InvitedUserEmailAddress: z.string(),
   InvitedUserDisplayName: z.string().nullable(),
-  InviteRedeemUrl: z.string().nullable().describe('Only known to the run that invited.'),
+  InviteRedeemUrl: z
+    .string()
+    .nullable()
+    .describe('Known only to the run that sent the invitation.'),
   Status: z.string(),
   InvitedUserId: z.string(),
   InvitedUserType: z.string(),
@@ -39,7 +44,7 @@ const GUEST = ['id', 'displayName', 'mail', 'userType', 'externalUserState']
 export const newEntraB2bInvitation = defineFunction({
   name: 'New-EntraB2BInvitation',
   description:
-    'Invites an existing internal user to sign in with an account of another tenant. Id, groups and mailbox stay theirs.',
+    'Invites an internal user to sign in with an account of another tenant. The user keeps id, groups and mailbox.',
   parameters: invitation,
   result: invited,
   permissions: { graph: ['User.Invite.All', 'User.Read.All'] },
@@ -51,8 +56,8 @@ export const newEntraB2bInvitation = defineFunction({
     const mail = textOf(user.mail)
     if (!isSameText(mail, InvitedUserEmailAddress)) {
       throw new FunctionRefused(
-        `The mail address of "${UserId}" is ${mail ? `"${mail}"` : 'empty'}, and Entra invites an existing user only when it is ` +
-          `the invited one, "${InvitedUserEmailAddress}". Set it first: Set-EntraUserAttribute with mail.`,
+        `Entra invites an existing user only at their own mail address. That of "${UserId}" is ${mail ? `"${mail}"` : 'empty'}, ` +
+          `not "${InvitedUserEmailAddress}". Set it first: Set-EntraUserAttribute with mail.`,
       )
     }
     if (user.externalUserState) return alreadyInvited(call.params, user)
@@ -61,7 +66,7 @@ export const newEntraB2bInvitation = defineFunction({
       return await invite(call, id)
     } catch (error) {
       if (!(error instanceof ApiError && error.isOutcomeUnknown)) throw error
-      const now = await lookAgain(call, async () => {
+      const now = await retryUntilFound(call, async () => {
         const found = await findUser(call, id, GUEST)
         return found?.externalUserState ? found : null
       })
@@ -77,7 +82,7 @@ function alreadyInvited(params: Invitation, user: JsonObject): Invited {
     InvitedUserEmailAddress: params.InvitedUserEmailAddress,
     InvitedUserDisplayName: textOrNull(user.displayName),
     InviteRedeemUrl: null,
-    // The words of an invitation for the words of a user.
+    // A user's state in the terms of an invitation.
     Status: user.externalUserState === 'Accepted' ? 'Completed' : textOf(user.externalUserState),
     InvitedUserId: textOf(user.id),
     InvitedUserType: textOrNull(user.userType) ?? params.InvitedUserType,
@@ -133,7 +138,7 @@ const converted = z.object({
   Mail: z.string().nullable(),
   PreviousUserType: z.string().nullable(),
   ConvertedToInternalUserDateTime: z.string().nullable(),
-  PasswordSecret: z.string().nullable().describe('Where the vault keeps the password.'),
+  PasswordSecret: z.string().nullable().describe('Reference of the password in the vault.'),
   Changed: z.boolean(),
 })
 
@@ -144,24 +149,25 @@ const EXTERNAL = [
 
 export const convertEntraB2bToInternal = defineFunction({
   name: 'Convert-EntraB2BToInternal',
-  description: 'Makes a guest an internal member of the tenant, with a name and password of it.',
+  description:
+    'Converts a guest to an internal member of the tenant with its own name and password.',
   parameters: conversion,
   result: converted,
   permissions: { graph: ['User-ConvertToInternal.ReadWrite.All', 'User.Read.All'] },
   isIdempotent: true,
-  undo: 'New-EntraB2BInvitation, as long as the guest account still exists.',
+  undo: 'New-EntraB2BInvitation, while the guest account still exists.',
   run: async (call: FunctionCall<Conversion>): Promise<z.infer<typeof converted>> => {
     const { params } = call
     const user = await readUser(call, params.UserId, EXTERNAL)
     const id = textOf(user.id)
-    // Whoever is synchronised from an Active Directory has name and password there, and Entra refuses others.
+    // A user synchronised from Active Directory has name and password there; Entra refuses others.
     const isSynced = user.onPremisesSyncEnabled === true
     const kept = isSynced
       ? null
       : await passwordFor(call, params.NewUserPrincipalName, params.Password)
     const outcome = await convert(call, id, kept?.value ?? null)
     if (outcome === null && !isSynced) await requireName(call, id)
-    // A guest before and internal now, though the answer says "already": an answer was lost on the way.
+    // A guest before, internal now, and "already internal": an earlier response was lost.
     const isChange = outcome !== null || Boolean(user.externalUserState)
     return {
       UserId: id,
@@ -171,7 +177,7 @@ export const convertEntraB2bToInternal = defineFunction({
       Mail: textOrNull(outcome?.mail ?? user.mail),
       PreviousUserType: textOrNull(user.userType),
       ConvertedToInternalUserDateTime: textOrNull(outcome?.convertedToInternalUserDateTime),
-      // One that was made for nothing was never set.
+      // A password created in vain was never set.
       PasswordSecret: kept && (isChange || !kept.isNew) ? kept.reference : null,
       Changed: isChange,
     }
@@ -183,11 +189,11 @@ async function requireName(call: FunctionCall<Conversion>, id: string): Promise<
   const now = textOf((await readUser(call, id, ['userPrincipalName'])).userPrincipalName)
   if (isSameText(now, NewUserPrincipalName)) return
   throw new FunctionRefused(
-    `"${UserId}" is an internal user already, named "${now}" and not "${NewUserPrincipalName}". Rename with Set-EntraUserUPN.`,
+    `"${UserId}" is already an internal user, named "${now}" instead of "${NewUserPrincipalName}". Rename it with Set-EntraUserUPN.`,
   )
 }
 
-/** Null when the user was internal already. */
+/** Null when the user was already internal. */
 async function convert(
   { params, tenant, signal }: FunctionCall<Conversion>,
   id: string,
@@ -209,7 +215,7 @@ async function convert(
               },
               ...(params.Mail === null ? {} : { mail: params.Mail }),
             },
-      // The second time it says that the user is internal already.
+      // A second call says that the user is already internal.
       isIdempotent: true,
       signal,
     })

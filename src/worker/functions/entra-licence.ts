@@ -1,9 +1,9 @@
-// Licences of a user, by the SKU's id or its part number such as SPE_E3. A licence with Exchange in it makes a mailbox: for a
-// mailbox that is to be moved, stamp the ExchangeGuid before (Set-ExchangeMailUserGuids), or an empty one is made in its place.
+// A user's licences, by SKU id or part number such as SPE_E3. A licence with Exchange creates a mailbox: before a mailbox move,
+// stamp the ExchangeGuid (Set-ExchangeMailUserGuids), or Exchange creates an empty mailbox instead.
 import { z } from 'zod'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { ApiError, pathOf } from '../m365/api.ts'
 import { changeUser, readUser, textOf } from './entra-directory.ts'
 import { FunctionRefused, NotFound } from './failure.ts'
 import {
@@ -17,7 +17,7 @@ import {
 } from './parameters.ts'
 import type { ReplicationContext } from './replication.ts'
 
-const sku = nameParameter.describe('The id of the SKU, or its part number such as SPE_E3.')
+const sku = nameParameter.describe('SKU id, or part number such as SPE_E3.')
 const LICENSED = ['id', 'assignedLicenses', 'usageLocation']
 const SKUS_UNITS = 3
 
@@ -26,17 +26,16 @@ type Licensed = z.infer<typeof licensed>
 
 export const addEntraUserLicense = defineFunction({
   name: 'Add-EntraUserLicense',
-  description:
-    'Assigns a licence to a user. One that the user has, with the same plans, is left as it is.',
+  description: 'Assigns a licence to a user. Leaves one with the same plans unchanged.',
   parameters: z.strictObject({
     UserId: userId,
     SkuId: sku,
     DisabledPlans: optional(listParameter(objectId)).describe(
-      'Ids of the service plans to leave out.',
+      'Ids of the service plans to disable.',
     ),
-    UsageLocation: optional(z.string().regex(/^[A-Z]{2}$/, 'is no country such as US')).describe(
-      'The country, set when the user has none: no licence is assigned without it.',
-    ),
+    UsageLocation: optional(
+      z.string().regex(/^[A-Z]{2}$/, 'is not a country code such as US'),
+    ).describe('Country code to set when the user has none; licences require one.'),
   }),
   result: licensed,
   permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.ReadWrite.All'] },
@@ -48,12 +47,13 @@ export const addEntraUserLicense = defineFunction({
     const user = await readUser(call, UserId, LICENSED)
     const id = textOf(user.id)
     const plans = DisabledPlans ?? []
-    const held = licencesOf(user).find(({ skuId }) => isSameText(skuId, SkuId))
-    if (held && isSameSet(held.disabledPlans, plans)) return { UserId: id, SkuId, Changed: false }
+    const assigned = licencesOf(user).find(({ skuId }) => isSameText(skuId, SkuId))
+    if (assigned && isSameSet(assigned.disabledPlans, plans))
+      return { UserId: id, SkuId, Changed: false }
     if (!user.usageLocation) {
       if (UsageLocation === null) {
         throw new FunctionRefused(
-          `"${UserId}" has no usage location, and Microsoft assigns no licence without one. Give UsageLocation, such as US.`,
+          `"${UserId}" has no usage location, which a licence requires. Set the parameter UsageLocation, such as US.`,
         )
       }
       await changeUser(call, id, { usageLocation: UsageLocation })
@@ -66,7 +66,7 @@ export const addEntraUserLicense = defineFunction({
 export const removeEntraUserLicense = defineFunction({
   name: 'Remove-EntraUserLicense',
   description:
-    'Takes a licence from a user. What it gave, such as a mailbox, is deleted after 30 days.',
+    'Removes a licence from a user. Microsoft deletes its data, such as a mailbox, after 30 days.',
   parameters: z.strictObject({ UserId: userId, SkuId: sku }),
   result: licensed,
   permissions: { graph: ['LicenseAssignment.ReadWrite.All', 'User.Read.All'] },
@@ -76,17 +76,17 @@ export const removeEntraUserLicense = defineFunction({
     const SkuId = await skuIdOf(call, call.params.SkuId)
     const user = await readUser(call, call.params.UserId, LICENSED)
     const id = textOf(user.id)
-    const isHeld = licencesOf(user).some(({ skuId }) => isSameText(skuId, SkuId))
-    if (isHeld) await take(call, id, SkuId)
-    return { UserId: id, SkuId, Changed: isHeld }
+    const isAssigned = licencesOf(user).some(({ skuId }) => isSameText(skuId, SkuId))
+    if (isAssigned) await removeLicence(call, id, SkuId)
+    return { UserId: id, SkuId, Changed: isAssigned }
   },
 })
 
-async function take(caller: ReplicationContext, id: string, skuId: string): Promise<void> {
+async function removeLicence(caller: ReplicationContext, id: string, skuId: string): Promise<void> {
   try {
     await assign(caller, id, { removeLicenses: [skuId] })
   } catch (error) {
-    // It was there a moment ago: the first answer was lost, and the second says that it is gone.
+    // The licence was there a moment ago: the first response was lost, and the second says that it is gone.
     if (
       !(error instanceof ApiError && /does not have a corresponding license/i.test(error.message))
     )
@@ -94,7 +94,7 @@ async function take(caller: ReplicationContext, id: string, skuId: string): Prom
   }
 }
 
-/** Both lists must be there, even if empty. Giving the same again changes nothing. */
+/** Graph requires both lists, even if empty. Repeating the call changes nothing. */
 async function assign(
   { tenant, signal }: ReplicationContext,
   id: string,
@@ -113,13 +113,13 @@ async function skuIdOf({ tenant, signal }: ReplicationContext, given: string): P
   if (isGuid(given)) return given
   const partNumbers: string[] = []
   const path = '/subscribedSkus'
-  for await (const one of tenant.graph.list({ path, signal, units: SKUS_UNITS })) {
-    const partNumber = textOf(one.skuPartNumber)
-    if (isSameText(partNumber, given)) return textOf(one.skuId)
+  for await (const subscribed of tenant.graph.list({ path, signal, units: SKUS_UNITS })) {
+    const partNumber = textOf(subscribed.skuPartNumber)
+    if (isSameText(partNumber, given)) return textOf(subscribed.skuId)
     partNumbers.push(partNumber)
   }
   throw new NotFound(
-    `The tenant has no licences "${given}". It has: ${partNumbers.sort().join(', ') || 'none'}.`,
+    `The tenant has no licence "${given}". Use one of: ${partNumbers.sort().join(', ') || '(none)'}.`,
   )
 }
 

@@ -1,9 +1,11 @@
-// Accounts in Entra: made, renamed, switched off and on, signed out, deleted. Each looks first and says in `Changed` whether there
-// was anything to do. An account that exists already is taken for the one to be made only if this worker's vault knows it:
-// a namesake in the target tenant must never become somebody else's mailbox.
+// Entra accounts: create, rename, enable, disable, sign out, delete. Each function looks first and reports in `Changed` whether
+// it did anything. New-EntraUser adopts an existing account only if this worker's vault knows it: a namesake in the target
+// tenant must never receive somebody else's mailbox.
+
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
-import { ApiError, type JsonObject, pathOf } from '../m365/api.ts'
+import { ApiError, pathOf } from '../m365/api.ts'
 import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
 import { FunctionRefused, isNotFound, noUser } from './failure.ts'
 import {
@@ -16,13 +18,13 @@ import {
   userId,
 } from './parameters.ts'
 import { findPassword, passwordFor } from './password.ts'
-import { lookAgain } from './replication.ts'
+import { retryUntilFound } from './replication.ts'
 
 const NICKNAME_CHARS_MAX = 64
 const PASSWORD_CHARS_MAX = 256
 
 export const password = optional(z.string().min(8).max(PASSWORD_CHARS_MAX)).describe(
-  'Best as {{secret:…}}. Made and kept in the vault when not given.',
+  'Preferably {{secret:…}}. If missing, one is created and stored in the vault.',
 )
 
 const newUser = z.strictObject({
@@ -30,14 +32,14 @@ const newUser = z.strictObject({
   UserPrincipalName: address,
   MailNickname: nameParameter
     .max(NICKNAME_CHARS_MAX)
-    .regex(/^[^\s@()\\[\]";:<>,]+$/, 'is no mail nickname'),
+    .regex(/^[^\s@()\\[\]";:<>,]+$/, 'is not a mail nickname'),
   Password: password,
   AccountEnabled: z.boolean().default(true),
   ForceChangePasswordNextSignIn: z.boolean().default(true),
   AllowExisting: z
     .boolean()
     .default(false)
-    .describe('Take an account with this UPN that was made elsewhere for the one wanted.'),
+    .describe('Use an existing account with this UPN even if something else created it.'),
 })
 type NewUser = z.infer<typeof newUser>
 
@@ -46,8 +48,8 @@ const createdUser = z.object({
   DisplayName: z.string(),
   UserPrincipalName: z.string(),
   MailNickname: z.string(),
-  Created: z.boolean().describe('False when the account was there already.'),
-  PasswordSecret: z.string().nullable().describe('Where the vault keeps the password.'),
+  Created: z.boolean().describe('False when the account already existed.'),
+  PasswordSecret: z.string().nullable().describe('Reference of the password in the vault.'),
 })
 type CreatedUser = z.infer<typeof createdUser>
 
@@ -56,7 +58,7 @@ const IDENTITY = ['id', 'displayName', 'userPrincipalName', 'mailNickname']
 export const newEntraUser = defineFunction({
   name: 'New-EntraUser',
   description:
-    'Creates an account. One that an earlier run created is found and returned; one that somebody else created is refused.',
+    'Creates an account. Returns an account that an earlier run created; refuses one created elsewhere.',
   parameters: newUser,
   result: createdUser,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -67,17 +69,17 @@ export const newEntraUser = defineFunction({
     const existing = await findUser(call, UserPrincipalName, IDENTITY)
     if (existing) {
       const known = await findPassword(call, UserPrincipalName)
-      return taken(call.params, existing, known)
+      return adopted(call.params, existing, known)
     }
     const { value, reference } = await passwordFor(call, UserPrincipalName, Password)
     try {
       return await created(call, value, reference)
     } catch (error) {
       if (!(error instanceof ApiError && (error.isOutcomeUnknown || isUpnTaken(error)))) throw error
-      // A moment ago there was none: what is there now came from this request, or from one that died with an earlier worker.
-      const found = await lookAgain(call, () => findUser(call, UserPrincipalName, IDENTITY))
+      // It did not exist a moment ago: this request created it, or one of a worker that died.
+      const found = await retryUntilFound(call, () => findUser(call, UserPrincipalName, IDENTITY))
       if (found === null) throw error
-      return { ...taken(call.params, found, reference), Created: true }
+      return { ...adopted(call.params, found, reference), Created: true }
     }
   },
 })
@@ -105,28 +107,28 @@ async function created(
   })
   const made = body as JsonObject
   const id = textOf(made.id)
-  // The next step will ask for it. If it does not show up in time it exists all the same.
-  await lookAgain(call, () => findUser(call, id, ['id']))
+  // The next step needs it. If it stays invisible, it exists all the same.
+  await retryUntilFound(call, () => findUser(call, id, ['id']))
   return {
     Id: id,
     DisplayName: textOf(made.displayName),
     UserPrincipalName: textOf(made.userPrincipalName),
-    // Not among the properties that Graph returns of its own accord.
+    // Graph does not return it by default.
     MailNickname: params.MailNickname,
     Created: true,
     PasswordSecret: reference,
   }
 }
 
-function taken(params: NewUser, found: JsonObject, passwordSecret: string | null): CreatedUser {
+function adopted(params: NewUser, found: JsonObject, passwordSecret: string | null): CreatedUser {
   const nickname = textOf(found.mailNickname)
   const displayName = textOf(found.displayName)
   const isAlike =
     isSameText(nickname, params.MailNickname) && isSameText(displayName, params.DisplayName.trim())
   if (!params.AllowExisting && !(passwordSecret !== null && isAlike)) {
     throw new FunctionRefused(
-      `"${params.UserPrincipalName}" belongs to an account that was not made here (${displayName}, ${nickname}). ` +
-        'If it is the right person, set AllowExisting, or mark the step as done; otherwise choose another UPN.',
+      `"${params.UserPrincipalName}" belongs to an account created elsewhere (${displayName}, ${nickname}). ` +
+        'If it is the right person, set AllowExisting or mark the step as done; otherwise choose another UPN.',
     )
   }
   return {
@@ -155,7 +157,7 @@ const renamed = z.object({
 
 export const setEntraUserUpn = defineFunction({
   name: 'Set-EntraUserUPN',
-  description: 'Gives a user another user principal name.',
+  description: 'Changes the user principal name of a user.',
   parameters: z.strictObject({ UserId: userId, NewUserPrincipalName: address }),
   result: renamed,
   permissions: { graph: ['User.ReadWrite.All'] },
@@ -164,12 +166,12 @@ export const setEntraUserUpn = defineFunction({
   run: async (call): Promise<z.infer<typeof renamed>> => {
     const { UserId, NewUserPrincipalName } = call.params
     const user =
-      (await lookAgain(call, () => findUser(call, UserId, ['id', UPN]))) ??
+      (await retryUntilFound(call, () => findUser(call, UserId, ['id', UPN]))) ??
       (await renamedEarlier(call, UserId, NewUserPrincipalName))
     const id = textOf(user.id)
     const before = textOf(user.userPrincipalName)
     const isChange = before !== NewUserPrincipalName
-    // By its id: under its old name it cannot be found a second time.
+    // By id: a repeated request would not find the old name.
     if (isChange) await changeUser(call, id, { userPrincipalName: NewUserPrincipalName })
     return {
       UserId: id,
@@ -180,7 +182,10 @@ export const setEntraUserUpn = defineFunction({
   },
 })
 
-/** After a rename the old name finds nobody. Whoever has the new name is the same person if the old one is among the addresses. */
+/**
+ * After a rename the old name finds nobody. The user with the new name is the same person if the old name is among the
+ * addresses.
+ */
 async function renamedEarlier(
   call: FunctionCall<unknown>,
   oldName: string,
@@ -191,10 +196,10 @@ async function renamedEarlier(
   if (user === null) throw noUser(oldName)
   const proxies = Array.isArray(user.proxyAddresses) ? user.proxyAddresses.map(textOf) : []
   const addresses = [textOf(user.mail), ...proxies.map((text) => text.replace(/^smtp:/i, ''))]
-  if (addresses.some((one) => isSameText(one, oldName))) return user
+  if (addresses.some((address) => isSameText(address, oldName))) return user
   throw new FunctionRefused(
-    `The tenant has no user "${oldName}", but one named "${newName}", and nothing says that they are the same person. ` +
-      'Give the object id as UserId, or mark the step as done.',
+    `The tenant has no user "${oldName}". It has "${newName}", but nothing shows that they are the same person. ` +
+      'Use the object id as UserId, or mark the step as done.',
   )
 }
 
@@ -209,8 +214,8 @@ const switchUser = (verb: 'Enable' | 'Disable') => {
   return defineFunction({
     name: `${verb}-EntraUser`,
     description: isEnabled
-      ? 'Lets a user sign in again.'
-      : 'Keeps a user from signing in. Sessions that are open stay so until Revoke-EntraUserSessions.',
+      ? 'Allows a user to sign in.'
+      : 'Blocks a user from signing in. Open sessions last until Revoke-EntraUserSessions.',
     parameters: z.strictObject({ UserId: userId }),
     result: switched,
     permissions: { graph: ['User.EnableDisableAccount.All', 'User.Read.All'] },
@@ -232,8 +237,7 @@ const signedOut = z.object({ UserId: z.string(), Revoked: z.boolean() })
 
 export const revokeEntraUserSessions = defineFunction({
   name: 'Revoke-EntraUserSessions',
-  description:
-    'Makes every sign-in of the user invalid; whoever may still sign in has to do so again.',
+  description: 'Revokes all sessions of a user, who must then sign in again.',
   parameters: z.strictObject({ UserId: userId }),
   result: signedOut,
   permissions: { graph: ['User.RevokeSessions.All'] },
@@ -245,7 +249,7 @@ export const revokeEntraUserSessions = defineFunction({
     const { body } = await tenant.graph.call({
       method: 'POST',
       path: pathOf`/users/${id}/revokeSignInSessions`,
-      // Signing somebody out twice signs them out.
+      // Revoking twice has the effect of revoking once.
       isIdempotent: true,
       signal,
     })
@@ -258,37 +262,37 @@ const removed = z.object({ UserId: z.string(), Changed: z.boolean() })
 export const removeEntraUser = defineFunction({
   name: 'Remove-EntraUser',
   description:
-    'Deletes an account; for 30 days it can be restored. Only by object id: a name may have passed to somebody else.',
+    'Deletes an account, which can be restored for 30 days. Takes only the object id: a name may belong to somebody else by now.',
   parameters: z.strictObject({
     UserId: objectId,
     UserPrincipalName: optional(address).describe(
-      'When given, the account must bear this name, or nothing is deleted.',
+      'If given, deletes the account only if it has this name.',
     ),
   }),
   result: removed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
-  undo: 'An administrator restores it from the deleted users within 30 days.',
+  undo: 'Restore the account from the deleted users within 30 days.',
   run: async (call): Promise<z.infer<typeof removed>> => {
     const { tenant, signal, params } = call
     const { UserId, UserPrincipalName } = params
-    const user = await lookAgain(call, async () => {
+    const user = await retryUntilFound(call, async () => {
       const found = await findUser(call, UserId, ['id', UPN])
       return found ?? (await findDeleted(call, UserId))
     })
     if (user === null) throw noUser(UserId)
     if (user === DELETED) return { UserId, Changed: false }
-    const bears = textOf(user.userPrincipalName)
-    if (UserPrincipalName !== null && !isSameText(bears, UserPrincipalName)) {
+    const currentName = textOf(user.userPrincipalName)
+    if (UserPrincipalName !== null && !isSameText(currentName, UserPrincipalName)) {
       throw new FunctionRefused(
-        `The account ${UserId} is "${bears}" and not "${UserPrincipalName}"; it was not deleted.`,
+        `Account ${UserId} is named "${currentName}", not "${UserPrincipalName}". It was not deleted: check both parameters.`,
       )
     }
     try {
       await tenant.graph.call({ method: 'DELETE', path: pathOf`/users/${UserId}`, signal })
     } catch (error) {
       if (!isNotFound(error)) throw error
-      // Its first answer was lost, and the second says that it is gone.
+      // The first response was lost; the second says that the account is gone.
       if ((await findDeleted(call, UserId)) === null) throw noUser(UserId)
     }
     return { UserId, Changed: true }

@@ -1,6 +1,6 @@
-// Mail addresses of a recipient: further ones, the primary one, and where mail for a mail user goes. The primary address is set by
-// writing the whole list with one `SMTP:` in it, which is the documented form, and is then read back: Exchange has other ways to
-// choose a primary address, and a wrong one is how mail gets lost.
+// A recipient's mail addresses: secondary, primary, and a mail user's external address. The primary address is set by writing
+// the whole list with one `SMTP:` entry, the documented form, and is then read back: Exchange has other ways to choose a
+// primary address, and a wrong one loses mail.
 import { z } from 'zod'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { changeOfList } from '../m365/api.ts'
@@ -12,7 +12,7 @@ import {
 } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
 import { isSameText, proxyAddress, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
@@ -24,17 +24,17 @@ const withAddress = z.object({
 type WithAddress = z.infer<typeof withAddress>
 
 const KIND = /^[a-z0-9]+:/i
-/** As a further address: `smtp:` in lower case unless it is of another kind. */
+/** As a secondary address: lower-case `smtp:` unless it has another prefix. */
 const asSecondary = (address: string): string =>
   KIND.test(address) && !/^smtp:/i.test(address) ? address : `smtp:${withoutSmtp(address)}`
 
-const holds = ({ addresses }: ExchangeRecipient, address: string): boolean =>
-  addresses.some((one) => isSameText(one, asSecondary(address)))
+const hasAddress = ({ addresses }: ExchangeRecipient, address: string): boolean =>
+  addresses.some((existing) => isSameText(existing, asSecondary(address)))
 
 export const addExchangeSecondaryEmail = defineFunction({
   name: 'Add-ExchangeSecondaryEmail',
   description:
-    'Gives a mail user or mailbox a further address: a mail address, or another kind such as x500:/o=….',
+    'Adds a secondary address to a mail user or mailbox: a mail address or a prefixed one such as x500:/o=….',
   parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
   result: withAddress,
   permissions,
@@ -43,7 +43,7 @@ export const addExchangeSecondaryEmail = defineFunction({
   run: async (call): Promise<WithAddress> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
-    const isChange = !holds(recipient, EmailAddress)
+    const isChange = !hasAddress(recipient, EmailAddress)
     if (isChange) {
       const add = changeOfList({ add: [asSecondary(EmailAddress)] })
       await changeRecipient(call, recipient, { EmailAddresses: add })
@@ -55,7 +55,7 @@ export const addExchangeSecondaryEmail = defineFunction({
 export const removeExchangeSecondaryEmail = defineFunction({
   name: 'Remove-ExchangeSecondaryEmail',
   description:
-    'Takes a further address from a mail user or mailbox. The primary address is refused.',
+    'Removes a secondary address from a mail user or mailbox. Refuses the primary address.',
   parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
   result: withAddress,
   permissions,
@@ -66,10 +66,10 @@ export const removeExchangeSecondaryEmail = defineFunction({
     const recipient = await readRecipient(call, Identity)
     if (isSameText(recipient.primary, withoutSmtp(EmailAddress))) {
       throw new FunctionRefused(
-        `"${EmailAddress}" is the primary address of "${Identity}". Choose another first: Set-ExchangePrimaryEmail.`,
+        `"${EmailAddress}" is the primary address of "${Identity}". Set another primary address first: Set-ExchangePrimaryEmail.`,
       )
     }
-    const isChange = holds(recipient, EmailAddress)
+    const isChange = hasAddress(recipient, EmailAddress)
     if (isChange) {
       const remove = changeOfList({ remove: [asSecondary(EmailAddress)] })
       await changeRecipient(call, recipient, { EmailAddresses: remove })
@@ -87,8 +87,7 @@ const withPrimary = z.object({
 
 export const setExchangePrimaryEmail = defineFunction({
   name: 'Set-ExchangePrimaryEmail',
-  description:
-    'Makes an address the primary one. The former primary address stays as a further one.',
+  description: 'Sets the primary address. The former one becomes a secondary address.',
   parameters: z.strictObject({ Identity: recipientId, NewPrimaryEmail: smtpAddress }),
   result: withPrimary,
   permissions,
@@ -109,7 +108,7 @@ export const setExchangePrimaryEmail = defineFunction({
   },
 })
 
-/** All addresses as they are, but for which of them is in capitals. */
+/** All addresses, with the primary one in capitals. */
 const withPrimaryFirst = (addresses: readonly string[], primary: string): string[] => [
   `SMTP:${primary}`,
   ...addresses.filter((one) => !isSameText(one, `smtp:${primary}`)).map(asSecondary),
@@ -122,13 +121,13 @@ async function makePrimary(
 ): Promise<void> {
   const EmailAddresses = withPrimaryFirst(recipient.addresses, primary)
   await changeRecipient(caller, recipient, { EmailAddresses })
-  const shown = await lookAgain(caller, async () => {
+  const shown = await retryUntilFound(caller, async () => {
     const now = await readRecipient(caller, recipient.guid)
     return isSameText(now.primary, primary) ? now : null
   })
   if (shown === null) {
     throw new FunctionRefused(
-      `Exchange took "${primary}" for "${recipient.identity}" and does not show it as the primary address. Look there before going on.`,
+      `Exchange accepted "${primary}" for "${recipient.identity}" but does not show it as the primary address. Check the recipient in Exchange, then retry the step.`,
     )
   }
 }
@@ -142,7 +141,7 @@ const withExternal = z.object({
 
 export const setExchangeExternalAddress = defineFunction({
   name: 'Set-ExchangeExternalAddress',
-  description: 'Sets where mail for a mail user goes. Its primary address stays what it was.',
+  description: 'Sets the external address of a mail user. Keeps its primary address.',
   parameters: z.strictObject({ Identity: recipientId, ExternalEmailAddress: smtpAddress }),
   result: withExternal,
   permissions,
@@ -152,12 +151,12 @@ export const setExchangeExternalAddress = defineFunction({
     call: FunctionCall<{ Identity: string; ExternalEmailAddress: string }>,
   ): Promise<z.infer<typeof withExternal>> => {
     const { Identity, ExternalEmailAddress } = call.params
-    const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding for it.')
+    const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding instead.')
     const isChange = !isSameText(before.external, ExternalEmailAddress)
     if (isChange) {
       await changeRecipient(call, before, { ExternalEmailAddress })
       const after = await readRecipient(call, before.guid)
-      // Exchange likes to make the external address the primary one.
+      // Exchange may have made the external address the primary one.
       if (!isSameText(after.primary, before.primary)) await makePrimary(call, after, before.primary)
     }
     return {

@@ -1,13 +1,13 @@
-// Mail that arrives in a mailbox and goes on to another address. Only mailboxes forward; a mail user has its external address for
-// that (Set-ExchangeExternalAddress).
+// Mailbox forwarding. Only mailboxes forward; a mail user has its external address instead (Set-ExchangeExternalAddress).
+
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import type { JsonObject } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, noRecipient } from './failure.ts'
 import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const forwarding = z.object({
   Identity: z.string(),
@@ -19,11 +19,11 @@ const forwarding = z.object({
 
 export const setExchangeForwarding = defineFunction({
   name: 'Set-ExchangeForwarding',
-  description: 'Sends mail that arrives in a mailbox on to another address, or stops doing so.',
+  description: 'Starts or stops forwarding the mail of a mailbox to another address.',
   parameters: z.strictObject({
     Identity: recipientId,
-    ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty ends forwarding.'),
-    DeliverToMailboxAndForward: z.boolean().default(false).describe('Keep a copy here too.'),
+    ForwardingSmtpAddress: orNothing(smtpAddress).describe('Null or empty stops forwarding.'),
+    DeliverToMailboxAndForward: z.boolean().default(false).describe('Keep a copy in the mailbox.'),
   }),
   result: forwarding,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] },
@@ -57,12 +57,14 @@ const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'DeliverToMailboxAndForward
 async function readMailbox(caller: ReplicationContext, identity: string): Promise<JsonObject> {
   const { tenant, signal } = caller
   const options = { signal, select: FORWARDING }
-  const mailbox = await lookAgain(caller, async () => {
+  const mailbox = await retryUntilFound(caller, async () => {
     const found = await runOrNone(() =>
       tenant.exchange.run('Get-Mailbox', { Identity: identity }, options),
     )
     if (found.length > 1)
-      throw new FunctionRefused(`"${identity}" names ${found.length} mailboxes.`)
+      throw new FunctionRefused(
+        `"${identity}" matches ${found.length} mailboxes. Use an address or an id.`,
+      )
     return found[0] ?? null
   })
   return mailbox ?? Promise.reject(noRecipient(identity))

@@ -1,15 +1,13 @@
-// What makes a mail user ready to receive a mailbox from another tenant, and the questions asked on the way: its GUIDs, its
-// attributes, its distribution groups.
+// Prepares a mail user for a mailbox move from another tenant, and tests its attributes and distribution groups.
 import { z } from 'zod'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
-import type { JsonObject } from '../m365/api.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, isNotFound, NotFound, noRecipient } from './failure.ts'
 import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
@@ -23,11 +21,11 @@ const stamped = z.object({
 export const setExchangeMailUserGuids = defineFunction({
   name: 'Set-ExchangeMailUserGuids',
   description:
-    'Stamps the GUIDs of the source mailbox on a mail user, both at once. To be done before an Exchange licence is assigned.',
+    'Stamps the GUIDs of the source mailbox on a mail user. Run it before assigning an Exchange licence.',
   parameters: z.strictObject({
     Identity: recipientId,
     ExchangeGuid: z.guid(),
-    ArchiveGuid: optional(z.guid()).describe('When the source has an archive.'),
+    ArchiveGuid: optional(z.guid()).describe('Set it when the source has an archive.'),
   }),
   result: stamped,
   permissions,
@@ -42,8 +40,8 @@ export const setExchangeMailUserGuids = defineFunction({
     if (!isStamped) {
       if (recipient.kind === 'Mailbox') {
         throw new FunctionRefused(
-          `"${Identity}" has a mailbox already, ${recipient.exchangeGuid}: it got an Exchange licence too early. ` +
-            'Take the licence away and clear the mailbox (Set-User -PermanentlyClearPreviousMailboxInfo) before trying again.',
+          `"${Identity}" already has a mailbox, ${recipient.exchangeGuid}: it received an Exchange licence too early. ` +
+            'Remove the licence, clear the mailbox (Set-User -PermanentlyClearPreviousMailboxInfo), then retry the step.',
         )
       }
       await changeRecipient(call, recipient, {
@@ -57,8 +55,7 @@ export const setExchangeMailUserGuids = defineFunction({
 
 export const testExchangeAttributeMatch = defineFunction({
   name: 'Test-ExchangeAttributeMatch',
-  description:
-    'Asks whether an attribute of a mail user, or of the mailbox it has become, has a value.',
+  description: 'Tests whether an attribute of a mail user or mailbox has a value.',
   parameters: z.strictObject({ Identity: recipientId, ...matchParameters }),
   result: matchResult('Identity'),
   permissions,
@@ -66,11 +63,13 @@ export const testExchangeAttributeMatch = defineFunction({
   undo: null,
   run: async (call) => {
     const { Identity, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
-    const found = await lookAgain(call, () => findShown(call, Identity))
+    const found = await retryUntilFound(call, () => findAttributes(call, Identity))
     if (found === null) throw noRecipient(Identity)
-    // Exchange says nothing of a property that there is not, and "it has no value" would then be true of a misspelt name.
+    // Exchange silently omits unknown properties; without this check a misspelt name would pass as "no value".
     if (!Object.keys(found).some((key) => isSameText(key, AttributeName)))
-      throw new NotFound(`Exchange shows no attribute "${AttributeName}" of "${Identity}".`)
+      throw new NotFound(
+        `Exchange shows no attribute "${AttributeName}" of "${Identity}". Check its spelling.`,
+      )
     const current: Json = valueAt(found, [AttributeName])
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
     return {
@@ -87,8 +86,8 @@ export const testExchangeAttributeMatch = defineFunction({
   },
 })
 
-/** With all its attributes, as a mail user or as the mailbox it has become. */
-async function findShown(
+/** All attributes of a mail user, or of the mailbox it has become. */
+async function findAttributes(
   { tenant, signal }: ReplicationContext,
   identity: string,
 ): Promise<JsonObject | null> {
@@ -97,7 +96,9 @@ async function findShown(
       tenant.exchange.run(cmdlet, { Identity: identity }, { signal }),
     )
     if (found.length > 1)
-      throw new FunctionRefused(`"${identity}" names ${found.length} recipients.`)
+      throw new FunctionRefused(
+        `"${identity}" matches ${found.length} recipients. Use an address or an id.`,
+      )
     if (found[0]) return found[0]
   }
   return null
@@ -112,12 +113,12 @@ const tested = z.object({
   }),
 })
 
-/** A member is recognised by any of these. */
+/** Any of these identifies a member. */
 const MEMBER_NAMES = ['PrimarySmtpAddress', 'Alias', 'Identity', 'ExternalDirectoryObjectId']
 
 export const testExchangeGroupMembership = defineFunction({
   name: 'Test-ExchangeGroupMembership',
-  description: 'Asks whether somebody is a direct member of a distribution group.',
+  description: 'Tests whether a recipient is a direct member of a distribution group.',
   parameters: z.strictObject({
     GroupIdentity: nameParameter,
     MemberIdentity: nameParameter,

@@ -1,32 +1,35 @@
-// Moves of mailboxes from another tenant: a batch that is made and removed, and how far one mailbox has come. A batch bears the name
-// it is given, so a job that is run again finds the batch it made instead of making a second. Exchange keeps about a hundred
-// batches at a time, each with up to 2,000 mailboxes.
+// Mailbox moves from another tenant: create and remove a migration batch, and test the progress of one mailbox. A batch has the
+// given name, so a repeated job finds its batch instead of creating a second one. Exchange keeps about a hundred batches at a
+// time, each with up to 2,000 mailboxes.
+
 import { z } from 'zod'
+import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
-import { ApiError, type JsonObject } from '../m365/api.ts'
+import { ApiError } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, NotFound } from './failure.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const MAILBOXES_MAX = 2_000
 
 const newBatch = z.strictObject({
   Name: nameParameter.max(64),
-  SourceEndpoint: nameParameter.describe(
-    'The migration endpoint that points at the source tenant.',
-  ),
+  SourceEndpoint: nameParameter.describe('Migration endpoint of the source tenant.'),
   TargetDeliveryDomain: nameParameter.describe(
-    'A domain of this tenant, such as contoso.mail.onmicrosoft.com.',
+    'Domain of this tenant, such as contoso.mail.onmicrosoft.com.',
   ),
   EmailAddresses: listParameter(address).refine((list) => list.length <= MAILBOXES_MAX, {
     error: `a batch holds at most ${MAILBOXES_MAX} mailboxes`,
   }),
   AutoStart: z.boolean().default(true),
-  AutoComplete: z.boolean().default(false).describe('Switch over as soon as a mailbox is synced.'),
+  AutoComplete: z
+    .boolean()
+    .default(false)
+    .describe('Complete each mailbox move as soon as it is synced.'),
   CompleteAfter: optional(z.iso.datetime({ offset: true })).describe(
-    'Switch over not before this.',
+    'Complete mailbox moves no earlier than this.',
   ),
 })
 type NewBatch = z.infer<typeof newBatch>
@@ -36,7 +39,7 @@ type Batch = z.infer<typeof batch>
 
 export const newMigrationBatch = defineFunction({
   name: 'New-MigrationBatch',
-  description: 'Starts to move mailboxes from the source tenant, as one migration batch.',
+  description: 'Starts mailbox moves from the source tenant, as one migration batch.',
   parameters: newBatch,
   result: batch,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
@@ -52,7 +55,7 @@ export const newMigrationBatch = defineFunction({
     } catch (error) {
       if (!(error instanceof ApiError && (error.isOutcomeUnknown || isNameTaken(error))))
         throw error
-      const found = await lookAgain(call, () => findBatch(call, Name))
+      const found = await retryUntilFound(call, () => findBatch(call, Name))
       if (found === null) throw error
       return { Name, Status: textOf(found.Status), Created: true }
     }
@@ -62,7 +65,7 @@ export const newMigrationBatch = defineFunction({
 const isNameTaken = ({ code, message }: ApiError): boolean =>
   /AlreadyExists/i.test(code) || /already exists/i.test(message)
 
-/** Exchange gives every batch when it does not know the name, so the answer is looked through. */
+/** Exchange returns every batch when it does not know the name, hence the filter. */
 async function findBatch(
   { tenant, signal }: ReplicationContext,
   batchName: string,
@@ -70,11 +73,11 @@ async function findBatch(
   const found = await runOrNone(() =>
     tenant.exchange.run('Get-MigrationBatch', { Identity: batchName }, { signal }),
   )
-  return found.find((one) => isNamed(one, batchName)) ?? null
+  return found.find((candidate) => isNamed(candidate, batchName)) ?? null
 }
 
-const isNamed = (one: JsonObject, wanted: string): boolean =>
-  [one.Identity, one.Name].some((given) => isSameText(textOf(given), wanted))
+const isNamed = (batch: JsonObject, name: string): boolean =>
+  [batch.Identity, batch.Name].some((given) => isSameText(textOf(given), name))
 
 function startBatch({
   params,
@@ -101,45 +104,44 @@ function startBatch({
 
 const removedBatch = z.object({ Name: z.string(), Changed: z.boolean() })
 
-/** A batch that is at rest; any other is stopped first. */
-const AT_REST = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Failed', 'Corrupted']
+/** Statuses in which a batch can be removed; any other batch is stopped first. */
+const REMOVABLE = ['Created', 'Stopped', 'Completed', 'CompletedWithErrors', 'Failed', 'Corrupted']
 
 export const removeMigrationBatch = defineFunction({
   name: 'Remove-MigrationBatch',
-  description:
-    'Stops a migration batch and removes it. Mailboxes that have switched over stay where they are.',
+  description: 'Stops and removes a migration batch. Completed mailbox moves stay in place.',
   parameters: z.strictObject({ Name: nameParameter.max(64) }),
   result: removedBatch,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
   isIdempotent: true,
-  undo: 'New-MigrationBatch; copying begins anew.',
+  undo: 'New-MigrationBatch; copying starts over.',
   run: async (call): Promise<z.infer<typeof removedBatch>> => {
     const { Name } = call.params
     const batch = await findBatch(call, Name)
     if (batch === null) return { Name, Changed: false }
-    if (!isAtRest(batch)) await stopBatch(call, Name)
+    if (!isRemovable(batch)) await stopBatch(call, Name)
     const parameters = { Identity: Name, Confirm: false }
     const options = { signal: call.signal, isIdempotent: true }
-    // Gone already: the answer of the first time was lost.
+    // Already gone: an earlier response was lost.
     await runOrNone(() => call.tenant.exchange.run('Remove-MigrationBatch', parameters, options))
     return { Name, Changed: true }
   },
 })
 
-const isAtRest = ({ Status }: JsonObject): boolean =>
-  AT_REST.some((one) => isSameText(one, textOf(Status)))
+const isRemovable = ({ Status }: JsonObject): boolean =>
+  REMOVABLE.some((one) => isSameText(one, textOf(Status)))
 
 async function stopBatch(caller: ReplicationContext, batchName: string): Promise<void> {
   const { tenant, signal } = caller
   const parameters = { Identity: batchName, Confirm: false }
   await tenant.exchange.run('Stop-MigrationBatch', parameters, { signal, isIdempotent: true })
-  const stopped = await lookAgain(caller, async () => {
+  const stopped = await retryUntilFound(caller, async () => {
     const now = await findBatch(caller, batchName)
-    return now === null || isAtRest(now) ? true : null
+    return now === null || isRemovable(now) ? true : null
   })
   if (stopped === null) {
     throw new FunctionRefused(
-      `The batch "${batchName}" is being stopped. Try again in some minutes.`,
+      `Migration batch "${batchName}" is still stopping. Retry the step in a few minutes.`,
     )
   }
 }
@@ -161,7 +163,7 @@ const FAILED = [
   ...['Stopped', 'IncrementalStopped', 'Stopping', 'Removing'],
 ]
 
-/** The mailbox will not arrive unless somebody does something. */
+/** The mailbox move needs a person to continue. */
 class MigrationStopped extends Error {
   override readonly name = 'MigrationStopped'
 }
@@ -169,13 +171,13 @@ class MigrationStopped extends Error {
 export const testMigrationUser = defineFunction({
   name: 'Test-MigrationUser',
   description:
-    'Asks how far the move of a mailbox has come, for a step with poll. Fails when the move has failed or was stopped.',
+    'Tests the progress of a mailbox move, for a step with poll. Fails when the mailbox move failed or was stopped.',
   parameters: z.strictObject({
-    Identity: address.describe('The address of the mailbox in this tenant.'),
+    Identity: address.describe('Address of the mailbox in this tenant.'),
     WaitFor: z
       .enum(['Synced', 'Completed'])
       .default('Completed')
-      .describe('Synced: copied and kept up to date. Completed: switched over.'),
+      .describe('Synced: copied and kept up to date. Completed: mail arrives here.'),
   }),
   result: progress,
   permissions: { exchange: ['Exchange.ManageAsApp', 'Exchange Administrator'] },
@@ -183,18 +185,18 @@ export const testMigrationUser = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof progress>> => {
     const { Identity, WaitFor } = call.params
-    const user = await lookAgain(call, () => findMigrationUser(call, Identity))
+    const user = await retryUntilFound(call, () => findMigrationUser(call, Identity))
     if (user === null) {
       throw new NotFound(
-        `No migration batch holds "${Identity}". Check the address, and that New-MigrationBatch has run.`,
+        `No migration batch contains "${Identity}". Check the address, and that New-MigrationBatch has run.`,
       )
     }
     const Status = textOf(user.Status)
     const ErrorSummary = textOrNull(user.ErrorSummary)
     const is = (list: readonly string[]) => list.some((one) => isSameText(one, Status))
     if (is(FAILED)) {
-      const why = ErrorSummary ?? 'Exchange gives no reason; see Get-MigrationUserStatistics'
-      throw new MigrationStopped(`The move of "${Identity}" is ${Status}: ${why}.`)
+      const why = ErrorSummary ?? 'Exchange gives no reason; run Get-MigrationUserStatistics'
+      throw new MigrationStopped(`The mailbox move of "${Identity}" is ${Status}: ${why}.`)
     }
     const isComplete = is(COMPLETED) || (WaitFor === 'Synced' && is(SYNCED))
     const data = { Identity, Status, BatchId: textOrNull(user.BatchId), ErrorSummary }
@@ -202,7 +204,7 @@ export const testMigrationUser = defineFunction({
   },
 })
 
-/** Exchange gives every user when it does not know the identity, so the answer is looked through. */
+/** Exchange returns every user when it does not know the identity, hence the filter. */
 async function findMigrationUser(
   { tenant, signal }: ReplicationContext,
   identity: string,
@@ -210,7 +212,7 @@ async function findMigrationUser(
   const found = await runOrNone(() =>
     tenant.exchange.run('Get-MigrationUser', { Identity: identity }, { signal }),
   )
-  const isWanted = (one: JsonObject) =>
-    [one.Identity, one.MailboxEmailAddress].some((given) => isSameText(textOf(given), identity))
-  return found.find(isWanted) ?? null
+  const isSameUser = (user: JsonObject) =>
+    [user.Identity, user.MailboxEmailAddress].some((given) => isSameText(textOf(given), identity))
+  return found.find(isSameUser) ?? null
 }

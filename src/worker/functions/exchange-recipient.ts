@@ -1,21 +1,20 @@
-// Recipients of Exchange as the functions see them: a mail user, which has its mailbox elsewhere, or a mailbox. A person is the
-// former before the move and the latter after it, so functions ask first and use the cmdlet that fits.
-import type { Json } from '../../domain/json.ts'
-import type { JsonObject } from '../m365/api.ts'
+// Exchange recipients: a mail user, whose mailbox is elsewhere, or a mailbox. A person is the former before the mailbox move
+// and the latter after it, so functions look first and use the matching cmdlet.
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { textOf } from './entra-directory.ts'
 import { FunctionRefused, isNotFound, noRecipient } from './failure.ts'
 import { isSameText, withoutSmtp } from './parameters.ts'
-import { lookAgain, type ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 export interface ExchangeRecipient {
   readonly kind: 'MailUser' | 'Mailbox'
-  /** Names it and no other, whatever happens to its addresses. */
+  /** Identifies the recipient even when its addresses change. */
   readonly guid: string
   readonly identity: string
-  /** Each with its kind before it; the one in capitals is the primary: `SMTP:kim@contoso.com`. */
+  /** Each with its prefix; the primary one is in capitals: `SMTP:kim@contoso.com`. */
   readonly addresses: readonly string[]
   readonly primary: string
-  /** Where mail for a mail user goes; empty for a mailbox. */
+  /** External address of a mail user; empty for a mailbox. */
   readonly external: string
   readonly exchangeGuid: string
   readonly archiveGuid: string
@@ -26,7 +25,7 @@ const PROPERTIES = [
   ...['ExternalEmailAddress', 'ExchangeGuid', 'ArchiveGuid'],
 ]
 
-/** Null when there is none. Exchange takes much for an identity; two that answer to it are one too many. */
+/** Null when there is none. Exchange matches loosely: more than one match is refused. */
 async function findRecipient(
   { tenant, signal }: ReplicationContext,
   identity: string,
@@ -36,34 +35,34 @@ async function findRecipient(
   )
   if (found.length > 1) {
     throw new FunctionRefused(
-      `"${identity}" names ${found.length} recipients. Use an address or an id.`,
+      `"${identity}" matches ${found.length} recipients. Use an address or an id.`,
     )
   }
   return found[0] ? recipientOf(identity, found[0]) : null
 }
 
-/** Looks again for one that may be too new. */
+/** Retries for a recipient that may be too new to be visible. */
 export async function readRecipient(
   caller: ReplicationContext,
   identity: string,
 ): Promise<ExchangeRecipient> {
-  const found = await lookAgain(caller, () => findRecipient(caller, identity))
+  const found = await retryUntilFound(caller, () => findRecipient(caller, identity))
   return found ?? Promise.reject(noRecipient(identity))
 }
 
 export async function readMailUser(
   caller: ReplicationContext,
   identity: string,
-  otherwise: string,
+  hint: string,
 ): Promise<ExchangeRecipient> {
   const recipient = await readRecipient(caller, identity)
   if (recipient.kind !== 'MailUser') {
-    throw new FunctionRefused(`"${identity}" is a mailbox and not a mail user. ${otherwise}`)
+    throw new FunctionRefused(`"${identity}" is a mailbox, not a mail user. ${hint}`)
   }
   return recipient
 }
 
-/** What a cmdlet finds; nothing when it says that there is none. */
+/** What a cmdlet finds; empty on a 404. */
 export async function runOrNone(
   run: () => Promise<readonly JsonObject[]>,
 ): Promise<readonly JsonObject[]> {
@@ -81,7 +80,7 @@ function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
   const type = textOf(found.RecipientTypeDetails)
   const isMailUser = MAIL_USERS.some((one) => isSameText(one, type))
   if (!isMailUser && !/Mailbox$/i.test(type)) {
-    throw new FunctionRefused(`"${identity}" is a ${type} and neither a mail user nor a mailbox.`)
+    throw new FunctionRefused(`"${identity}" is a ${type}. Use a mail user or a mailbox.`)
   }
   return {
     kind: isMailUser ? 'MailUser' : 'Mailbox',
@@ -98,7 +97,7 @@ function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
 export const textsOf = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.map(textOf) : []
 
-/** Changes it with the cmdlet of its kind. */
+/** Changes the recipient with the cmdlet of its kind. */
 export async function changeRecipient(
   { tenant, signal }: ReplicationContext,
   { kind, guid }: ExchangeRecipient,

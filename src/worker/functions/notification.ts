@@ -1,6 +1,6 @@
-// Tells people and other systems: a mail from a mailbox of the tenant, or a post to a webhook that the worker's settings allow.
-// What was sent cannot be called back, and Microsoft gives no way to ask whether it was, so this is not idempotent: when nobody
-// knows, it fails and says so, and is not sent a second time on its own.
+// Notifies people and systems: a mail from a tenant mailbox, or a post to an allowed webhook. A mail cannot be recalled, and
+// Microsoft offers no way to check whether it was sent, so the function is not idempotent: when the outcome is unknown, it
+// fails instead of sending twice.
 import { z } from 'zod'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { pathOf } from '../m365/api.ts'
@@ -11,10 +11,10 @@ const BODY_CHARS_MAX = 100_000
 
 const parameters = z
   .strictObject({
-    To: optional(listParameter(address)).describe('Whom to write a mail.'),
-    From: optional(address).describe('The mailbox that sends it.'),
+    To: optional(listParameter(address)).describe('Recipients of the mail.'),
+    From: optional(address).describe('Mailbox that sends the mail.'),
     WebhookUrl: optional(z.url({ protocol: /^https?$/ })).describe(
-      'Where to post instead; its host must be among those that the worker may call.',
+      'Webhook to post to instead; its host must be listed in MATOOLKIT_WEBHOOK_HOSTS.',
     ),
     Subject: z.string().trim().min(1).max(SUBJECT_CHARS_MAX),
     Body: z.string().max(BODY_CHARS_MAX),
@@ -22,7 +22,7 @@ const parameters = z
     SaveToSentItems: z.boolean().default(true),
   })
   .refine(({ To, From, WebhookUrl }) => (WebhookUrl === null) !== (To === null && From === null), {
-    error: 'give either To and From, for a mail, or WebhookUrl',
+    error: 'set either To and From, for a mail, or WebhookUrl',
   })
   .refine(({ To, From }) => (To === null) === (From === null), {
     error: 'a mail needs both To and From',
@@ -32,12 +32,12 @@ type Notification = z.infer<typeof parameters>
 const result = z.object({
   Channel: z.enum(['mail', 'webhook']),
   Recipients: z.number(),
-  Status: z.number().describe('What the other side answered, as an HTTP status.'),
+  Status: z.number().describe('HTTP status of the response.'),
 })
 
 export const sendNotification = defineFunction({
   name: 'Send-Notification',
-  description: 'Sends a mail from a mailbox of the tenant, or posts subject and body to a webhook.',
+  description: 'Sends a mail from a mailbox of the tenant, or posts to a webhook.',
   parameters,
   result,
   permissions: { graph: ['Mail.Send'] },
@@ -58,7 +58,7 @@ export const sendNotification = defineFunction({
         message: {
           subject,
           body: { contentType: params.ContentType, content: body },
-          toRecipients: to.map((one) => ({ emailAddress: { address: one } })),
+          toRecipients: to.map((recipient) => ({ emailAddress: { address: recipient } })),
         },
         saveToSentItems: params.SaveToSentItems,
       },

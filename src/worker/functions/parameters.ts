@@ -1,38 +1,36 @@
-// The kinds of parameter that the functions share, and what of a value is allowed in. Values come from runbooks and from member
-// data, where an empty cell is an empty text: an optional parameter takes null and nothing for "not given".
+// Parameter kinds shared by the functions. Values come from runbooks and member data, where an empty cell is an empty text:
+// optional parameters take null and empty text as "not given".
 import { z } from 'zod'
 
-/** Nothing that Microsoft 365 names is longer. */
+/** No name in Microsoft 365 is longer. */
 const NAME_CHARS_MAX = 1_024
 const LIST_ITEMS_MAX = 2_000
 
 export const nameParameter = z.string().trim().min(1).max(NAME_CHARS_MAX)
 
-/** Must be given, be it as null or empty. */
+/** Required, but may be null or empty. */
 export const orNothing = <Kind extends z.ZodType>(kind: Kind) =>
   z.union([kind, z.null(), z.literal('')]).transform((value) => (value === '' ? null : value))
 
-/** Null when it was left out, is null, or is empty. */
+/** Null when missing, null or empty. */
 export const optional = <Kind extends z.ZodType>(kind: Kind) =>
   z
     .union([kind, z.null(), z.literal('')])
     .optional()
     .transform((value) => (value === '' || value === undefined ? null : value))
 
-export const objectId = z.guid().describe('The object id.')
-export const userId = nameParameter.describe('The object id or the user principal name.')
-export const recipientId = nameParameter.describe(
-  'Anything that names one recipient: address, id or alias.',
-)
+export const objectId = z.guid().describe('Object id.')
+export const userId = nameParameter.describe('Object id or user principal name.')
+export const recipientId = nameParameter.describe('Address, id or alias of one recipient.')
 
 const ADDRESS = /^[^\s@<>"(),:;]+@[^\s@<>"(),:;]+$/
-const MISFIT_ADDRESS = 'is no mail address such as kim@contoso.com'
+const MISFIT_ADDRESS = 'is not a mail address such as kim@contoso.com'
 
-/** What a UPN and an address have in common. Whether the domain is the tenant's, the tenant says. */
+/** The form shared by UPNs and mail addresses. Whether the tenant owns the domain, the tenant decides. */
 export const address = z.string().trim().max(NAME_CHARS_MAX).regex(ADDRESS, MISFIT_ADDRESS)
 
 const SMTP = /^smtp:/i
-/** An address with or without `smtp:` before it; the prefix is taken off. */
+/** An address with or without the prefix `smtp:`, which is removed. */
 export const smtpAddress = z
   .string()
   .trim()
@@ -44,26 +42,23 @@ export function withoutSmtp(text: string): string {
   return text.replace(SMTP, '')
 }
 
-/** `kim@contoso.com` is an SMTP address; another kind names itself, such as `x500:/o=…`. */
+/** Without a prefix it is an SMTP address; other kinds carry theirs, such as `x500:/o=…`. */
 const PROXY = /^(?:smtp:)?[^\s@<>"(),:;]+@[^\s@<>"(),:;]+$|^(?!smtp:)[a-z0-9]{2,9}:\S.*$/i
 export const proxyAddress = z
   .string()
   .trim()
   .max(NAME_CHARS_MAX)
-  .regex(PROXY, 'is neither a mail address nor one with its kind before it, such as x500:/o=…')
+  .regex(PROXY, 'is neither a mail address nor a prefixed address such as x500:/o=…')
 
-/** One may stand alone. */
+/** A list, or a single value that stands for a list of one. */
 export const listParameter = <Kind extends z.ZodType>(kind: Kind) =>
   z
     .union([kind, z.array(kind).min(1).max(LIST_ITEMS_MAX)])
     .transform((value) => (Array.isArray(value) ? value : [value]))
 
-export const expected = z
-  .boolean()
-  .default(true)
-  .describe('False waits for, or asks for, the opposite.')
+export const expected = z.boolean().default(true).describe('False tests for the opposite.')
 
-/** Text is compared without regard to upper and lower case, as the directory and PowerShell do. */
+/** Compares without case, as the directory and PowerShell do. */
 export const isSameText = (one: string, other: string): boolean =>
   one.toLowerCase() === other.toLowerCase()
 

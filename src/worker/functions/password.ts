@@ -1,10 +1,10 @@
-// Passwords that functions set. A password goes into the vault before it is set, so that none is ever lost, and under a name that
-// belongs to the account, so that a job that is run again sets the same one. Results hold the vault's reference, never the text.
+// Passwords that functions set. A password is stored in the vault before it is set, so none is lost, and under a name derived
+// from the account, so a repeated job sets the same one. Results hold the vault's reference, never the password.
 import { createHash, randomInt } from 'node:crypto'
 import type { ReplicationContext } from './replication.ts'
 
 const LENGTH = 20
-/** Without those that people confuse when they read one aloud. Entra wants three of the four classes; each is there. */
+/** Without characters that people confuse when reading aloud. Entra requires three of the four classes; all are present. */
 const CLASSES: readonly string[] = [
   'ABCDEFGHJKLMNPQRSTUVWXYZ',
   'abcdefghijkmnopqrstuvwxyz',
@@ -26,16 +26,16 @@ export function makePassword(): string {
   return chosen.join('')
 }
 
-export interface KeptPassword {
+export interface StoredPassword {
   readonly value: string
   readonly reference: string
-  /** No earlier run can have set it. */
+  /** Created in this run: no earlier run can have set it. */
   readonly isNew: boolean
 }
 
 const READABLE_CHARS_MAX = 60
 
-/** Letters, digits and hyphens, as Key Vault wants; readable, and by its digest of this account in this tenant only. */
+/** Letters, digits and hyphens, as Key Vault requires; readable, and unique to this account and tenant by its digest. */
 function secretName({ tenant }: ReplicationContext, upn: string): string {
   const account = upn.toLowerCase()
   const digest = createHash('sha256').update(`${tenant.id}\n${account}`).digest('hex').slice(0, 16)
@@ -43,21 +43,21 @@ function secretName({ tenant }: ReplicationContext, upn: string): string {
   return `password-${readable}-${digest}`
 }
 
-/** The reference of the password that was made for the account, or null when none ever was. */
+/** The reference of the account's stored password, or null if there is none. */
 export const findPassword = (caller: ReplicationContext, upn: string): Promise<string | null> =>
   caller.tenant.secrets.find(secretName(caller, upn), caller.signal)
 
-/** The password to set: the one given, else the one made earlier, else a new one. It is in the vault when this returns. */
+/** The password to set: the given one, else the stored one, else a new one. It is in the vault when this returns. */
 export async function passwordFor(
   caller: ReplicationContext,
   upn: string,
   given: string | null,
-): Promise<KeptPassword> {
+): Promise<StoredPassword> {
   const { secrets } = caller.tenant
-  const earlier = given === null ? await findPassword(caller, upn) : null
-  if (earlier !== null) {
-    const value = await secrets.get(earlier, caller.signal)
-    return { value, reference: earlier, isNew: false }
+  const stored = given === null ? await findPassword(caller, upn) : null
+  if (stored !== null) {
+    const value = await secrets.get(stored, caller.signal)
+    return { value, reference: stored, isNew: false }
   }
   const value = given ?? makePassword()
   const reference = await secrets.put(secretName(caller, upn), value, caller.signal)

@@ -1,24 +1,23 @@
-// What was written a moment ago is not yet everywhere: a user just created can be unknown to the next server that is asked.
-// These functions look again a few times, a little later each time, and then say what they see. They wait on the job's clock and
-// end with its signal.
+// Entra and Exchange replicate with a delay: the next server may not know a user created a moment ago. These helpers try a few
+// times with growing pauses, on the job's clock and until its signal aborts.
 import type { FunctionCall } from '../catalogue.ts'
 import { ApiError } from '../m365/api.ts'
 
-/** What of a call is needed to ask the tenant something. */
+/** The part of a function call that a request to the tenant needs. */
 export type ReplicationContext = Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
 
 /**
- * Together 14 s. Entra is usually done after a few; longer would make every misspelt name of a wave hold a slot, and whatever
- * takes longer is what a step's retry is for.
+ * 14 s in total. Entra usually needs a few seconds; longer waits would let every misspelt name of a wave occupy a slot. For
+ * slower cases a step has retries.
  */
-export const LOOK_AGAIN_AFTER_SEC: readonly number[] = [2, 4, 8]
+export const RETRY_DELAYS_SEC: readonly number[] = [2, 4, 8]
 
-/** What it looks for, or null when it does not show up. */
-export async function lookAgain<Found>(
+/** Returns what `look` finds, or null if nothing appears in time. */
+export async function retryUntilFound<Found>(
   { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
   look: () => Promise<Found | null>,
 ): Promise<Found | null> {
-  for (const waitSec of LOOK_AGAIN_AFTER_SEC) {
+  for (const waitSec of RETRY_DELAYS_SEC) {
     const found = await look()
     if (found !== null) return found
     await clock.wait(waitSec * 1_000, signal)
@@ -27,14 +26,14 @@ export async function lookAgain<Found>(
   return look()
 }
 
-/** Does it again while it fails for coming too early; the last failure is thrown. */
-export async function oncePossible<Done>(
+/** Retries `act` while it fails for coming too early; throws the last failure. */
+export async function retryWhileTooEarly<Done>(
   caller: Pick<ReplicationContext, 'clock' | 'signal'>,
   act: () => Promise<Done>,
   isTooEarly: (error: ApiError) => boolean,
 ): Promise<Done> {
   let last: ApiError | undefined
-  const done = await lookAgain(caller, async () => {
+  const done = await retryUntilFound(caller, async () => {
     try {
       return { done: await act() }
     } catch (error) {
@@ -48,25 +47,25 @@ export async function oncePossible<Done>(
 }
 
 /**
- * Does it, and again when nobody knows whether it was done. False when it had been done before: `isAlready` tells that by the
- * failure, and it was not an earlier try of ours whose answer was lost.
+ * Makes a change and repeats it while its outcome is unknown. Returns false when there was nothing to change: `isAlready`
+ * recognises that failure, and no earlier attempt of ours lost its response.
  */
 export async function changeOnce(
   { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
   change: () => Promise<unknown>,
   isAlready: (error: ApiError) => boolean,
 ): Promise<boolean> {
-  let wasLost = false
-  for (let tries = 0; ; tries++) {
+  let wasResponseLost = false
+  for (let attempt = 0; ; attempt++) {
     try {
       await change()
       return true
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      if (isAlready(error)) return wasLost
-      const waitSec = LOOK_AGAIN_AFTER_SEC[tries]
+      if (isAlready(error)) return wasResponseLost
+      const waitSec = RETRY_DELAYS_SEC[attempt]
       if (!error.isOutcomeUnknown || waitSec === undefined) throw error
-      wasLost = true
+      wasResponseLost = true
       await clock.wait(waitSec * 1_000, signal)
       signal.throwIfAborted()
     }

@@ -1,4 +1,4 @@
-// Every function that a worker has of its own. A worker may have more: see docs/custom-functions.md.
+// The standard functions of every worker. To add your own, see docs/custom-functions.md.
 import type { WorkerFunction } from '../catalogue.ts'
 import {
   setEntraUserAttribute,

@@ -1,9 +1,6 @@
-// What a function may use: the tenant's two APIs, a vault for what it makes, and webhooks. Functions see these interfaces and
-// nothing behind them: sign-in, throttling, waiting, repeating and paging are done by whoever implements them, once, for all.
-// An `ApiError` is the only way a call fails, unless its signal aborted: then it throws the signal's reason.
-import type { Json } from '../../domain/json.ts'
-
-export type JsonObject = Readonly<Record<string, Json>>
+// What a function may use: Graph, Exchange, a vault and webhooks. Sign-in, throttling, retries and paging are the
+// implementation's concern. A call fails only with an `ApiError`, or with its signal's reason once that aborted.
+import type { Json, JsonObject } from '../../domain/json.ts'
 
 export interface Tenant {
   /** The tenant's id, a GUID. */
@@ -18,7 +15,7 @@ export interface Tenant {
 
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-  /** Below the version, such as `/users/42`. Make it with `pathOf`, which escapes what is put in. */
+  /** Without the version, such as `/users/42`. Build it with `pathOf`, which escapes inserted values. */
   readonly path: string
   readonly version?: 'v1.0' | 'beta'
   readonly query?: Readonly<Record<string, string>>
@@ -26,41 +23,41 @@ export interface RestRequest {
   readonly headers?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
   /**
-   * Safe to send again when nobody knows whether the first one arrived. Unless said otherwise everything but POST is. A call
-   * that is not, and whose answer was lost, fails with `isOutcomeUnknown`: look before you repeat it.
+   * Safe to send again when the outcome is unknown. Default: everything but POST. If the response to a call that is not
+   * idempotent is lost, it fails with `isOutcomeUnknown`: check before repeating it.
    */
   readonly isIdempotent?: boolean
-  /** Changes nothing, though it is a POST: not counted as a write, and safe to repeat. */
+  /** A POST that changes nothing: not counted as a write, and safe to repeat. */
   readonly isRead?: boolean
-  /** What it costs of the quota, in Microsoft's resource units; 1 unless said otherwise. */
+  /** Cost in Microsoft's resource units; default 1. */
   readonly units?: number
 }
 
-export interface RestAnswer {
+export interface RestResponse {
   readonly status: number
   readonly headers: Headers
-  /** Null when the answer has no body. */
+  /** Null when the response has no body. */
   readonly body: Json
 }
 
 export interface RestApi {
-  call(request: RestRequest): Promise<RestAnswer>
-  /** The items of a list, page after page by `@odata.nextLink`. */
+  call(request: RestRequest): Promise<RestResponse>
+  /** The items of a list, across all pages. */
   list(request: Omit<RestRequest, 'method' | 'body'>): AsyncIterable<JsonObject>
-  /** The address of an object, for the `@odata.id` of a reference. */
+  /** The URL of an object, for the `@odata.id` of a reference. */
   urlOf(path: string): string
 }
 
 export interface ExchangeOptions {
   readonly signal: AbortSignal
-  /** Only these properties of what comes back. */
+  /** Return only these properties. */
   readonly select?: readonly string[]
-  /** As in RestRequest. Unless said otherwise Get-, Test- and Set- cmdlets are, others are not. */
+  /** As in RestRequest. Default: Get-, Test- and Set- cmdlets. */
   readonly isIdempotent?: boolean
 }
 
 export interface Exchange {
-  /** Runs a cmdlet; all pages of what it gives, without the keys that hold an "@". */
+  /** Runs a cmdlet and returns all pages of its output, without keys that contain an "@". */
   run(
     cmdlet: string,
     parameters: JsonObject,
@@ -69,19 +66,19 @@ export interface Exchange {
 }
 
 export interface Secrets {
-  /** Keeps the value and gives the reference under which a result may name it. The same name again replaces the value. */
+  /** Stores the value and returns the reference that a result may contain. Replaces an earlier value of that name. */
   put(name: string, value: string, signal?: AbortSignal): Promise<string>
   get(reference: string, signal?: AbortSignal): Promise<string>
-  /** The reference of what is kept under the name, or null: so that a job that is run again finds what it made. */
+  /** The reference stored under the name, or null: a job that is run again finds what it made. */
   find(name: string, signal?: AbortSignal): Promise<string | null>
 }
 
 export interface Webhooks {
-  /** Only to the hosts that the worker's settings list; anything else is an ApiError with code `HostNotAllowed`. */
-  post(url: string, body: Json, options: { readonly signal: AbortSignal }): Promise<RestAnswer>
+  /** Posts to hosts listed in the worker's settings; any other host is an ApiError with code `HostNotAllowed`. */
+  post(url: string, body: Json, options: { readonly signal: AbortSignal }): Promise<RestResponse>
 }
 
-/** Why a request was refused, as the service details it. */
+/** A detail the service gave about a refusal. */
 export interface ErrorDetail {
   readonly code: string
   readonly target: string | null
@@ -89,9 +86,12 @@ export interface ErrorDetail {
 }
 
 export interface ApiFailure {
-  /** Null when no answer came. */
+  /** Null when no response came. */
   readonly status: number | null
-  /** The service's own word, such as `Request_ResourceNotFound`; for a cmdlet its exception, such as `ManagementObjectNotFoundException`. */
+  /**
+   * The service's own code, such as `Request_ResourceNotFound`; for a cmdlet its exception, such as
+   * `ManagementObjectNotFoundException`.
+   */
   readonly code: string
   readonly message: string
   readonly details?: readonly ErrorDetail[]
@@ -112,7 +112,7 @@ export class ApiError extends Error {
   /** How often the request was sent. */
   readonly attempts: number
   readonly retryAfterSec: number | null
-  /** It may have been done: the connection was lost, or no answer came in time, after a request that is not idempotent was sent. */
+  /** It may have been done: no response came to a sent request that is not idempotent. */
   readonly isOutcomeUnknown: boolean
 
   constructor(failure: ApiFailure, options?: ErrorOptions) {
@@ -128,21 +128,21 @@ export class ApiError extends Error {
   }
 }
 
-/** A path whose inserted values cannot leave their place: pathOf`/users/${userId}/manager/$ref`. */
+/** A path whose inserted values are escaped: pathOf`/users/${userId}/manager/$ref`. */
 export function pathOf(texts: TemplateStringsArray, ...values: readonly string[]): string {
   return String.raw({ raw: texts }, ...values.map(segmentOf))
 }
 
 function segmentOf(value: string): string {
-  // "." and ".." are the two segments that escaping leaves alone and URLs take for directions; nothing would become the parent.
-  if (/^\.{0,2}$/.test(value)) throw new TypeError(`"${value}" cannot be a part of a path`)
+  // Escaping leaves "." and ".." alone, and URLs resolve them; an empty segment would address the parent.
+  if (/^\.{0,2}$/.test(value)) throw new TypeError(`"${value}" cannot be a path segment`)
   return encodeURIComponent(value)
 }
 
-/** A text inside an OData expression, quoted: `userPrincipalName eq ${odataText(upn)}`. */
+/** A quoted text for an OData expression: `userPrincipalName eq ${odataText(upn)}`. */
 export const odataText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** PowerShell's `@{Add=…; Remove=…}` for a property of many values. */
+/** PowerShell's `@{Add=…; Remove=…}` for a multi-valued property. */
 export const changeOfList = (change: {
   readonly add?: readonly string[]
   readonly remove?: readonly string[]
@@ -151,3 +151,34 @@ export const changeOfList = (change: {
   ...(change.add ? { Add: [...change.add] } : {}),
   ...(change.remove ? { Remove: [...change.remove] } : {}),
 })
+
+const refuseCall = (): never => {
+  throw new ApiError({
+    status: null,
+    code: 'NoTenant',
+    message:
+      'This worker has no tenant. Set MATOOLKIT_TENANT_ID and its sign-in, or send the job to a worker that has one.',
+  })
+}
+
+/** The tenant of a worker that has none: every call fails and names the settings to set. */
+export const NO_TENANT: Tenant = {
+  get id() {
+    return refuseCall()
+  },
+  get organization() {
+    return refuseCall()
+  },
+  graph: {
+    call: async () => refuseCall(),
+    list: () => refuseCall(),
+    urlOf: () => refuseCall(),
+  },
+  exchange: { run: async () => refuseCall() },
+  secrets: {
+    put: async () => refuseCall(),
+    get: async () => refuseCall(),
+    find: async () => refuseCall(),
+  },
+  webhooks: { post: async () => refuseCall() },
+}

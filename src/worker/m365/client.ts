@@ -1,25 +1,24 @@
-// Calls to one API of one tenant, all the care included: a token, the limits and the gate before it leaves, a verdict on what
-// came back, and repeating where that is right. Repeated are: what the service says it has not done (too many requests, busy,
-// a concurrent change), as often as the policy allows; what nobody knows to be done, only if it is idempotent; a refused token,
-// once. Everything else fails at once. All waiting is on the clock and ends with the caller's signal.
+// Calls to one API of one tenant: token, rate limits and gate before each request, a retry decision after it. What the service
+// says it has not done (throttled, busy, concurrent change) is retried as often as the policy allows; what it may have done,
+// only if idempotent; a refused token, once. Everything else fails at once. Waiting is on the clock and ends with the caller's
+// signal.
 import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../clock.ts'
 import type { Json } from '../../domain/json.ts'
 import { SignInFault } from '../../sign-in/token.ts'
-import { ApiError, type ApiFailure, type ErrorDetail, type RestAnswer } from './api.ts'
-import { type HttpAnswer, Lost, sendHttp } from './http.ts'
+import { ApiError, type ApiFailure, type ErrorDetail, type RestResponse } from './api.ts'
+import { ConnectionLost, type HttpResponse, sendHttp } from './http.ts'
 import type { Gate, LaneLimit } from './limits.ts'
-import { retryAfterMs } from './retry-after.ts'
 
 export interface RetryPolicy {
-  /** How often a call is sent at most. */
+  /** Maximum number of attempts. */
   readonly attempts: number
   readonly baseSec: number
   readonly maxSec: number
 }
 
-/** What the service gave as its reason. */
+/** The reason the service gave. */
 export interface ServiceRefusal {
   readonly code: string
   readonly message: string
@@ -27,31 +26,31 @@ export interface ServiceRefusal {
 }
 
 /**
- * `throttled`, `again`: not done, may be sent again; the first closes the gate. `unsure`: it may have been done.
- * `unauthorised`: the token was not accepted. `final`: the answer is no.
+ * `throttled`, `again`: not done, safe to retry; `throttled` also closes the gate. `unsure`: it may have been done.
+ * `unauthorised`: the token was refused. `final`: retrying will not help.
  */
 export type RetryDecision = 'throttled' | 'again' | 'unsure' | 'unauthorised' | 'final'
 
 export interface ClientOptions {
-  /** Whom sentences name. */
+  /** The name used in error messages. */
   readonly service: string
   readonly clock: Clock
-  /** A token; another one than `refused`. Null where nobody asks for one. */
+  /** Returns a token other than `refused`. Null where the API needs none. */
   readonly token: ((refused?: string) => Promise<string>) | null
   readonly gate: Gate
   readonly lanes?: LaneLimit
   readonly policy: RetryPolicy
-  /** How long one request may take, on the real clock: servers do not run faster because a demonstration does. */
+  /** Timeout of one request in real time: servers run no faster when a demonstration does. */
   readonly timeoutMs: number
-  /** What the body of an answer that is no success says. */
-  readRefusal(answer: HttpAnswer, body: Json): ServiceRefusal
-  /** Where the service means something else by a status than others do; null where it does not. */
-  verdictOf?(status: number, refusal: ServiceRefusal): RetryDecision | null
-  /** Told whenever the gate closes, and for how long. */
+  /** Reads the reason from an error response. */
+  readRefusal(response: HttpResponse, body: Json): ServiceRefusal
+  /** Overrides the default decision for a status; null keeps it. */
+  decideRetry?(status: number, refusal: ServiceRefusal): RetryDecision | null
+  /** Called whenever the gate closes, with the pause. */
   readonly onThrottled?: (service: string, sec: number) => void
-  /** From 0 up to 1, for the jitter. */
+  /** From 0 to 1, for jitter. */
   random(): number
-  /** Aborts after so many real milliseconds. */
+  /** Aborts after this many real milliseconds. */
   timeout(ms: number): AbortSignal
 }
 
@@ -64,17 +63,17 @@ export interface ClientRequest {
   readonly signal: AbortSignal
   readonly isIdempotent: boolean
   readonly lookup?: LookupFunction
-  /** Waits for the quota of this call. */
+  /** Waits until the quota allows this call. */
   pace(): Promise<unknown>
 }
 
-/** The part that jitter adds at most. */
+/** Jitter adds up to this fraction. */
 const JITTER = 0.3
 
-/** How an attempt ended without an answer to give back. */
-interface Setback {
+/** A failed attempt and what to do about it. */
+interface FailedAttempt {
   readonly failure: ApiFailure
-  readonly verdict: RetryDecision
+  readonly decision: RetryDecision
   readonly waitMs: number | null
 }
 
@@ -85,34 +84,36 @@ export class ApiClient {
     this.#options = options
   }
 
-  async call(request: ClientRequest): Promise<RestAnswer> {
+  async call(request: ClientRequest): Promise<RestResponse> {
     const { policy, clock, gate, service, onThrottled } = this.#options
     const requestId = randomUUID()
     let refused: string | undefined
     for (let attempt = 1; ; attempt++) {
-      const got = await this.#token(request.signal, refused)
-      const token = 'failure' in got ? null : got.token
-      const outcome = 'failure' in got ? got : await this.#attempt(request, token, requestId)
+      const signedIn = await this.#token(request.signal, refused)
+      const token = 'failure' in signedIn ? null : signedIn.token
+      const outcome =
+        'failure' in signedIn ? signedIn : await this.#attempt(request, token, requestId)
       if ('body' in outcome) return outcome
-      const { verdict, failure } = outcome
+      const { decision, failure } = outcome
       const waitMs = outcome.waitMs ?? this.#backoffMs(attempt)
-      if (verdict === 'throttled') {
+      if (decision === 'throttled') {
         gate.closeFor(waitMs)
         onThrottled?.(service, waitMs / 1_000)
       }
-      const isLast = attempt >= policy.attempts || verdict === 'final'
-      const isRefusedAgain = verdict === 'unauthorised' && (refused !== undefined || token === null)
-      const mayBeDone = verdict === 'unsure' && !request.isIdempotent
+      const isLast = attempt >= policy.attempts || decision === 'final'
+      const isRefusedAgain =
+        decision === 'unauthorised' && (refused !== undefined || token === null)
+      const mayBeDone = decision === 'unsure' && !request.isIdempotent
       if (isLast || isRefusedAgain || mayBeDone) throw this.#error(failure, attempt, mayBeDone)
-      if (verdict === 'unauthorised') refused = token ?? undefined
-      else if (verdict !== 'throttled') await clock.wait(waitMs, request.signal)
+      if (decision === 'unauthorised') refused = token ?? undefined
+      else if (decision !== 'throttled') await clock.wait(waitMs, request.signal)
     }
   }
 
   async #token(
     signal: AbortSignal,
     refused: string | undefined,
-  ): Promise<{ readonly token: string | null } | Setback> {
+  ): Promise<{ readonly token: string | null } | FailedAttempt> {
     const { token, service } = this.#options
     if (!token) return { token: null }
     try {
@@ -124,7 +125,7 @@ export class ApiClient {
       const code = isFinal ? 'SignInRefused' : 'SignInUnreachable'
       const message = `No token for ${service}: ${error.message}`
       const failure = { status: null, code, message }
-      return { failure, verdict: isFinal ? 'final' : 'again', waitMs: null }
+      return { failure, decision: isFinal ? 'final' : 'again', waitMs: null }
     }
   }
 
@@ -132,10 +133,10 @@ export class ApiClient {
     request: ClientRequest,
     token: string | null,
     requestId: string,
-  ): Promise<RestAnswer | Setback> {
+  ): Promise<RestResponse | FailedAttempt> {
     const { gate, lanes, timeoutMs, timeout } = this.#options
     const { signal } = request
-    if (lanes && !(await lanes.enter(signal))) throw signal.reason
+    if (lanes && !(await lanes.acquire(signal))) throw signal.reason
     try {
       await request.pace()
       await gate.pass(signal)
@@ -149,58 +150,58 @@ export class ApiClient {
         ...request.headers,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       }
-      const answer = await sendHttp({
+      const response = await sendHttp({
         method: request.method,
         url: request.url,
         headers,
         body,
         signal: AbortSignal.any([signal, timeUp]),
-        isAlone: !request.isIdempotent,
+        isOnNewConnection: !request.isIdempotent,
         ...(request.lookup ? { lookup: request.lookup } : {}),
       }).catch((error: unknown) => {
         signal.throwIfAborted()
         return this.#lost(error, timeUp)
       })
-      return 'failure' in answer ? answer : this.#judge(answer)
+      return 'failure' in response ? response : this.#judge(response)
     } finally {
-      lanes?.leave()
+      lanes?.release()
     }
   }
 
-  #lost(error: unknown, timeUp: AbortSignal): Setback {
+  #lost(error: unknown, timeUp: AbortSignal): FailedAttempt {
     const { service, timeoutMs } = this.#options
-    if (!(error instanceof Lost)) throw error
+    if (!(error instanceof ConnectionLost)) throw error
     const [code, reason] = timeUp.aborted
-      ? ['Timeout', `did not answer within ${timeoutMs / 1_000} s`]
+      ? ['Timeout', `did not respond within ${timeoutMs / 1_000} s`]
       : ['ConnectionLost', `cannot be reached: ${error.message}`]
     const failure = { status: null, code, message: `${service} ${reason}.` }
-    return { failure, verdict: error.wasSent ? 'unsure' : 'again', waitMs: null }
+    return { failure, decision: error.wasSent ? 'unsure' : 'again', waitMs: null }
   }
 
-  #judge(answer: HttpAnswer): RestAnswer | Setback {
-    const { service, clock, readRefusal, verdictOf } = this.#options
-    const { status, headers } = answer
-    const body = bodyOf(answer.text)
+  #judge(response: HttpResponse): RestResponse | FailedAttempt {
+    const { service, clock, readRefusal, decideRetry } = this.#options
+    const { status, headers } = response
+    const body = bodyOf(response.text)
     if (status >= 200 && status < 300) return { status, headers, body }
-    const refusal = readRefusal(answer, body)
-    const verdict = verdictOf?.(status, refusal) ?? verdictOfStatus(status)
+    const refusal = readRefusal(response, body)
+    const decision = decideRetry?.(status, refusal) ?? decideByStatus(status)
     const waitMs = retryAfterMs(headers, clock.now())
     const requestId = headers.get('request-id') ?? headers.get('x-ms-request-id')
     const named = requestId ? ` (request id ${requestId})` : ''
     const failure: ApiFailure = {
       ...refusal,
       status,
-      message: `${service} answered ${status} ${refusal.code}: ${refusal.message}${named}`,
+      message: `${service} returned ${status} ${refusal.code}: ${refusal.message}${named}`,
       requestId,
-      isThrottled: verdict === 'throttled',
+      isThrottled: decision === 'throttled',
       retryAfterSec: waitMs === null ? null : waitMs / 1_000,
     }
-    return { failure, verdict, waitMs }
+    return { failure, decision, waitMs }
   }
 
   #error(failure: ApiFailure, attempts: number, isOutcomeUnknown: boolean): ApiError {
     const unknown = isOutcomeUnknown
-      ? ' It may have been done all the same: look in the tenant before it is repeated.'
+      ? ' It may have been done all the same: check in the tenant before repeating it.'
       : ''
     return new ApiError({
       ...failure,
@@ -210,7 +211,7 @@ export class ApiClient {
     })
   }
 
-  /** The pause after the n-th attempt, when the service names none. */
+  /** The pause after the n-th attempt when the service names none. */
   #backoffMs(attempt: number): number {
     const { policy, random } = this.#options
     const sec = Math.min(policy.baseSec * 2 ** (attempt - 1), policy.maxSec)
@@ -218,14 +219,14 @@ export class ApiClient {
   }
 }
 
-function verdictOfStatus(status: number): RetryDecision {
+function decideByStatus(status: number): RetryDecision {
   if (status === 429 || status === 503) return 'throttled'
   if (status === 401) return 'unauthorised'
   if (status === 408 || status === 500 || status === 502 || status === 504) return 'unsure'
   return 'final'
 }
 
-/** Null for nothing, the text itself for what is no JSON. */
+/** Null for an empty body, the text itself if it is not JSON. */
 function bodyOf(text: string): Json {
   if (text.trim() === '') return null
   try {
@@ -235,7 +236,7 @@ function bodyOf(text: string): Json {
   }
 }
 
-/** A token that is slow to come must not keep a job that is over. */
+/** A slow token must not keep an aborted job waiting. */
 async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   const aborted = Promise.withResolvers<never>()
@@ -246,4 +247,23 @@ async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   } finally {
     signal.removeEventListener('abort', stop)
   }
+}
+
+/** A longer pause is a mistake: the job would reach its deadline long before. */
+const RETRY_AFTER_MAX_MS = 3_600_000
+
+/**
+ * How long the service asks us to wait: `Retry-After` in seconds, fractions included, or as a date. A date is read against the
+ * service's own `Date` header, so that a machine whose clock is wrong does not return early.
+ */
+function retryAfterMs(headers: Headers, now: Date): number | null {
+  const text = headers.get('retry-after')?.trim()
+  if (!text) return null
+  const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : untilMs(text, headers, now)
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS)
+}
+
+function untilMs(text: string, headers: Headers, now: Date): number {
+  const theirNowMs = Date.parse(headers.get('date') ?? '')
+  return Date.parse(text) - (Number.isNaN(theirNowMs) ? +now : theirNowMs)
 }

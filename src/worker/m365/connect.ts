@@ -1,5 +1,5 @@
-// A tenant as functions see it, put together from the settings: the addresses of its cloud, the sign-in, the quotas. Every worker
-// has one; all its slots share its gates.
+// Builds the tenant that functions see from the settings: the URLs of its cloud, sign-in, quotas. A worker has one, and all its
+// slots share its gates.
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -62,7 +62,7 @@ export const retryPolicyOf = (config: Config): RetryPolicy => ({
   maxSec: config.backoffMaxSec,
 })
 
-/** How the worker signs in, as far as settings say; the certificate is read by whoever opens the worker. */
+/** How the worker signs in. The caller reads the certificate. */
 export type Credential =
   | { readonly certificate: SigningCertificate }
   | { readonly federatedWith: { readonly clientId: string | null } }
@@ -74,25 +74,25 @@ export interface TenantParts {
   readonly tokens: Tokens
   readonly secrets: Secrets
   readonly clock: Clock
-  /** For tests: chance and real time are the machine's unless given. */
+  /** For tests; default: the machine's. */
   readonly random?: () => number
   readonly timeout?: ClientOptions['timeout']
   readonly onThrottled?: NonNullable<ClientOptions['onThrottled']>
 }
 
 export interface ConnectedTenant extends Tenant {
-  /** Gets a token for each API. Throws a SignInFault. */
+  /** Gets a token for each API. Throws SignInFault. */
   signIn(): Promise<void>
 }
 
 export function connectTenant(parts: TenantParts): ConnectedTenant {
   const { config, credential, tokens, clock, secrets } = parts
   const { random = Math.random, timeout = AbortSignal.timeout } = parts
-  const tenantId = needed(config.tenantId, 'MATOOLKIT_TENANT_ID')
-  const clientId = needed(config.appId, 'MATOOLKIT_APP_ID')
-  const organization = needed(config.organization, 'MATOOLKIT_ORGANIZATION')
+  const tenantId = requireSetting(config.tenantId, 'MATOOLKIT_TENANT_ID')
+  const clientId = requireSetting(config.appId, 'MATOOLKIT_APP_ID')
+  const organization = requireSetting(config.organization, 'MATOOLKIT_ORGANIZATION')
   const cloud = CLOUDS[config.cloud]
-  // What a token is for is named after the cloud, also when the service is a sandbox at another address.
+  // The token's audience is the cloud's service, even when a sandbox serves it at another URL.
   const requestFor = (service: string): TokenRequest => ({
     from: 'entra',
     tenantId,
@@ -101,8 +101,8 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     ...credential,
   })
   const { onThrottled } = parts
-  const told = onThrottled ? { onThrottled } : {}
-  const care = { clock, policy: retryPolicyOf(config), random, timeout, ...told }
+  const throttling = onThrottled ? { onThrottled } : {}
+  const shared = { clock, policy: retryPolicyOf(config), random, timeout, ...throttling }
   const forGraph = requestFor(cloud.graph)
   const forExchange = requestFor(cloud.exchange)
   const share = (limit: number) => limit / config.workerReplicas
@@ -110,7 +110,7 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     id: tenantId,
     organization,
     graph: new Graph({
-      ...care,
+      ...shared,
       url: config.graphUrl ?? cloud.graph,
       token: (refused) => tokens.get(forGraph, refused),
       quota: {
@@ -120,14 +120,14 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
       },
     }),
     exchange: new ExchangeOnline({
-      ...care,
+      ...shared,
       url: config.exchangeUrl ?? cloud.exchange,
       token: (refused) => tokens.get(forExchange, refused),
       tenantId,
       lanes: Math.max(1, Math.floor(share(config.exchangeParallelism))),
     }),
     secrets,
-    webhooks: openWebhooks({ ...care, hosts: config.webhookHosts }),
+    webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
     signIn: async () => {
       await tokens.get(forGraph)
       await tokens.get(forExchange)
@@ -135,7 +135,7 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
   }
 }
 
-function needed(value: string | null, name: string): string {
+function requireSetting(value: string | null, name: string): string {
   if (value !== null) return value
   throw new MatoolkitError('WORKER_NOT_CONFIGURED', { problems: `${name} is not set.` })
 }

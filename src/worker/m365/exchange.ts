@@ -1,12 +1,12 @@
-// Exchange Online: cmdlets over the REST endpoint that Microsoft's own PowerShell module uses. It is not an official API, so it
-// stands behind one small interface and nothing else knows of it. Microsoft publishes no quota; what is known is a cap on
-// requests at a time, hence lanes. The true reason of a refusal is hidden in `details`, as `id|.NET type|text`.
+// Exchange Online: cmdlets over the REST endpoint of Microsoft's own PowerShell module. The endpoint is not a public API, so it
+// stays behind one small interface. Microsoft publishes no quota, only a cap on concurrent requests, hence lanes. The real
+// reason of an error is inside `details`, as `id|.NET type|text`.
 import { randomUUID } from 'node:crypto'
-import type { Json } from '../../domain/json.ts'
-import { ApiError, type Exchange, type ExchangeOptions, type JsonObject } from './api.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { ApiError, type Exchange, type ExchangeOptions } from './api.ts'
 import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
 import { objectOf, queryText } from './graph.ts'
-import type { HttpAnswer } from './http.ts'
+import type { HttpResponse } from './http.ts'
 import { Gate, LaneLimit } from './limits.ts'
 
 export type ExchangeOnlineOptions = Pick<
@@ -16,7 +16,7 @@ export type ExchangeOnlineOptions = Pick<
   /** `https://outlook.office365.com`. */
   readonly url: string
   readonly tenantId: string
-  /** Cmdlets at the same time. */
+  /** Concurrent cmdlets. */
   readonly lanes: number
 }
 
@@ -24,7 +24,7 @@ export type ExchangeOnlineOptions = Pick<
 const TIMEOUT_MS = 960_000
 const PAGE_SIZE = 1_000
 const PAGES_MAX = 1_000
-/** The mailbox that every tenant has: the same anchor for all calls reads what the last one wrote, most of the time. */
+/** Every tenant has this mailbox. A constant anchor routes calls to one server, which mostly reads its own writes. */
 const ANCHOR = 'SystemMailbox{bb558c35-97f1-4cb9-8ff7-d53741dc928c}'
 
 export class ExchangeOnline implements Exchange {
@@ -48,7 +48,7 @@ export class ExchangeOnline implements Exchange {
       lanes: new LaneLimit(lanes),
       timeoutMs: TIMEOUT_MS,
       readRefusal,
-      verdictOf,
+      decideRetry,
     })
   }
 
@@ -70,35 +70,35 @@ export class ExchangeOnline implements Exchange {
         isIdempotent: options.isIdempotent ?? /^(?:Get|Test|Set)-/i.test(cmdlet),
         pace: async () => undefined,
       })
-      const answer = objectOf(body)
-      requireNoErrors(answer)
-      for (const item of Array.isArray(answer.value) ? answer.value : [])
-        found.push(withoutNotes(objectOf(item)))
-      const next = answer['@odata.nextLink']
+      const response = objectOf(body)
+      requireNoErrors(response)
+      for (const item of Array.isArray(response.value) ? response.value : [])
+        found.push(withoutAnnotations(objectOf(item)))
+      const next = response['@odata.nextLink']
       if (typeof next !== 'string') return found
       if (page >= PAGES_MAX || new URL(next).origin !== new URL(this.#url).origin)
-        throw refusedNext()
+        throw nextPageRefused()
       url = next
     }
   }
 }
 
-const refusedNext = (): ApiError =>
+const nextPageRefused = (): ApiError =>
   new ApiError({
     status: null,
     code: 'NextPageRefused',
     message:
-      'Exchange Online gave a next page that is not followed: it is at another address, or there were too many before it.',
+      'Exchange Online returned a next page that is not followed: it is on another host, or too many pages came before it.',
   })
 
-/** Keys that hold an "@" say what type the others are of. */
-function withoutNotes(item: JsonObject): JsonObject {
+/** Keys with an "@" only annotate the types of others. */
+function withoutAnnotations(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !name.includes('@')))
 }
 
-/** A cmdlet that failed inside may still answer 200. */
-function requireNoErrors(answer: JsonObject): void {
-  const errors = answer['@adminapi.errors']
+/** A failed cmdlet may still return 200. */
+function requireNoErrors(response: JsonObject): void {
+  const errors = response['@adminapi.errors']
   if (!Array.isArray(errors) || errors.length === 0) return
   const first = errors[0]
   const text = typeof first === 'string' ? first : textIn(objectOf(first), 'message')
@@ -106,7 +106,7 @@ function requireNoErrors(answer: JsonObject): void {
   throw new ApiError({ status: 200, code, message: `Exchange Online: ${message}` })
 }
 
-/** Keys come in more than one casing. */
+/** The casing of keys varies. */
 function textIn(object: JsonObject, key: string): string {
   const value = valueIn(object, key)
   return typeof value === 'string' ? value : ''
@@ -124,7 +124,7 @@ function partsOf(text: string): { readonly code: string; readonly message: strin
 
 const REASON_CHARS_MAX = 300
 
-function readRefusal({ status, headers, text }: HttpAnswer, body: Json): ServiceRefusal {
+function readRefusal({ status, headers, text }: HttpResponse, body: Json): ServiceRefusal {
   const error = objectOf(valueIn(objectOf(body), 'error'))
   const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
   const details = valueIn(error, 'details')
@@ -133,22 +133,22 @@ function readRefusal({ status, headers, text }: HttpAnswer, body: Json): Service
   if (reason.includes('|')) return { ...partsOf(reason), details: [] }
   const named = headers.get('x-exceptiontype')?.split('.').at(-1)
   const code = named || textIn(error, 'code') || 'Unexplained'
-  // The body of this one is often broken bytes.
-  const said = status === 403 ? FORBIDDEN : text.slice(0, REASON_CHARS_MAX)
-  return { code, message: reason || said || 'without a reason.', details: [] }
+  // The body of a 403 is often garbled.
+  const fallback = status === 403 ? FORBIDDEN : text.slice(0, REASON_CHARS_MAX)
+  return { code, message: reason || fallback || 'no reason given.', details: [] }
 }
 
-const FORBIDDEN = 'The cmdlet is unknown, or the app has no role in Exchange that allows it.'
+const FORBIDDEN = 'The cmdlet does not exist, or no Exchange role of the app allows it.'
 
-/** By the name of the exception or, in plain text, the sentence: an old server sends both with 500. */
+/** Old servers send both the exception name and the plain sentence with status 500. */
 const BUSY =
   /ServerBusy|MicroDelay|Backoff|too many concurrent|maximum number of concurrent requests/i
 const WRITE_FAILED = 'UnableToWriteToAadException'
 
-function verdictOf(status: number, { code, message }: ServiceRefusal): RetryDecision | null {
+function decideRetry(status: number, { code, message }: ServiceRefusal): RetryDecision | null {
   if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'throttled'
   if (code === WRITE_FAILED) return 'unsure'
-  // An exception of the cmdlet is an answer, whatever the status: it will not go away.
+  // A cmdlet exception is final whatever the status: a retry would fail the same way.
   if (status === 500 && code.endsWith('Exception')) return 'final'
   return null
 }

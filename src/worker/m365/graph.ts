@@ -1,20 +1,19 @@
-// Microsoft Graph: addresses, quotas and the shape of its refusals. Reads and writes have their own pace, and invitations a third
-// one, as Microsoft documents its limits for one app in one tenant.
+// Microsoft Graph: URLs, quotas and the shape of its errors. Reads, writes and invitations have separate rates, as Microsoft
+// documents its limits per app and tenant.
 import type { Clock } from '../../clock.ts'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import {
   ApiError,
   type ErrorDetail,
-  type JsonObject,
-  type RestAnswer,
   type RestApi,
   type RestRequest,
+  type RestResponse,
 } from './api.ts'
 import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
-import type { HttpAnswer } from './http.ts'
+import type { HttpResponse } from './http.ts'
 import { Gate, PaceLimit } from './limits.ts'
 
-/** Calls a second, all slots of this process together. */
+/** Calls per second, shared by all slots of this process. */
 export interface GraphQuota {
   readonly unitsPerSec: number
   readonly writesPerSec: number
@@ -30,11 +29,11 @@ export type GraphOptions = Pick<
   readonly quota: GraphQuota
 }
 
-/** What Microsoft's own clients allow a request. */
+/** The timeout of Microsoft's own clients. */
 const TIMEOUT_MS = 100_000
 /** 999 items a page: a million objects. */
 const PAGES_MAX = 1_000
-/** After a rest, so many seconds' worth may go at once. */
+/** After a pause, this many seconds' worth of calls may go at once. */
 const BURST_SEC = 4
 
 export class Graph implements RestApi {
@@ -55,24 +54,24 @@ export class Graph implements RestApi {
       gate: new Gate(options.clock),
       timeoutMs: TIMEOUT_MS,
       readRefusal: readODataRefusal,
-      verdictOf,
+      decideRetry,
     })
   }
 
-  call(request: RestRequest): Promise<RestAnswer> {
+  call(request: RestRequest): Promise<RestResponse> {
     const { path, version = 'v1.0', query = {} } = request
     return this.#send(`${this.#url}/${version}${path}${queryText(query)}`, request)
   }
 
   async *list(request: Omit<RestRequest, 'method' | 'body'>): AsyncGenerator<JsonObject> {
-    let answer = await this.call({ ...request, method: 'GET' })
+    let response = await this.call({ ...request, method: 'GET' })
     for (let page = 1; ; page++) {
-      const body = objectOf(answer.body)
+      const body = objectOf(response.body)
       for (const item of Array.isArray(body.value) ? body.value : []) yield objectOf(item)
       const next = body['@odata.nextLink']
       if (typeof next !== 'string') return
-      this.#requireOwn(next, page)
-      answer = await this.#send(next, { ...request, method: 'GET' })
+      this.#requireOwnHost(next, page)
+      response = await this.#send(next, { ...request, method: 'GET' })
     }
   }
 
@@ -80,7 +79,7 @@ export class Graph implements RestApi {
     return `${this.#url}/v1.0${path}`
   }
 
-  #send(url: string, request: RestRequest): Promise<RestAnswer> {
+  #send(url: string, request: RestRequest): Promise<RestResponse> {
     const { method, body = null, headers = {}, signal, units = 1 } = request
     const isRead = request.isRead ?? method === 'GET'
     const isInvitation = request.path === '/invitations'
@@ -99,11 +98,11 @@ export class Graph implements RestApi {
     })
   }
 
-  /** The token goes with the request: never to an address that only an answer named. */
-  #requireOwn(next: string, page: number): void {
+  /** Each request carries the token, so a page link to another host is refused. */
+  #requireOwnHost(next: string, page: number): void {
     if (page < PAGES_MAX && next.startsWith(`${this.#url}/`)) return
-    const message = `Microsoft Graph gave a next page that is not followed: ${
-      page < PAGES_MAX ? 'it is at another address' : `there were ${PAGES_MAX} before it`
+    const message = `Microsoft Graph returned a next page that is not followed: ${
+      page < PAGES_MAX ? 'it is on another host' : `${PAGES_MAX} pages came before it`
     }.`
     throw new ApiError({ status: null, code: 'NextPageRefused', message })
   }
@@ -112,7 +111,7 @@ export class Graph implements RestApi {
 const paceOf = (clock: Clock, perSec: number): PaceLimit =>
   new PaceLimit(clock, { perSec, burst: Math.max(1, perSec * BURST_SEC) })
 
-/** `$` stays readable, as in Microsoft's documentation. */
+/** `$` stays unescaped, as in Microsoft's documentation. */
 export function queryText(query: Readonly<Record<string, string>>): string {
   const parts = Object.entries(query).map(
     ([name, value]) =>
@@ -126,13 +125,13 @@ export const objectOf = (value: Json | undefined): JsonObject =>
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** The shape of errors in OData: Graph's, Key Vault's and many others'. */
-export function readODataRefusal({ text }: HttpAnswer, body: Json): ServiceRefusal {
+/** An OData error, as Graph, Key Vault and others send it. */
+export function readODataRefusal({ text }: HttpResponse, body: Json): ServiceRefusal {
   const error = objectOf(objectOf(body).error)
   const details = Array.isArray(error.details) ? error.details.map(objectOf) : []
   return {
     code: textOf(error.code) || 'Unexplained',
-    message: textOf(error.message) || text.slice(0, REASON_CHARS_MAX) || 'without a reason.',
+    message: textOf(error.message) || text.slice(0, REASON_CHARS_MAX) || 'no reason given.',
     details: details.map(detailOf),
   }
 }
@@ -145,7 +144,7 @@ const detailOf = (detail: JsonObject): ErrorDetail => ({
   message: textOf(detail.message),
 })
 
-function verdictOf(status: number, { code }: ServiceRefusal): RetryDecision | null {
-  // Two changes of one object at the same time: neither this one nor a part of it was done.
+function decideRetry(status: number, { code }: ServiceRefusal): RetryDecision | null {
+  // Two concurrent changes of one object: nothing of this one was done.
   return status === 409 && code === 'Directory_ConcurrencyViolation' ? 'again' : null
 }

@@ -1,6 +1,6 @@
-// One HTTP request, once. No redirects, no repeating, no decompression, and an honest word on what a failure means: whether the
-// request can have reached the server. `node:http` and not `fetch`, because fetch gives up after five minutes without headers
-// (a cmdlet may take fifteen) and does not say whether anything was sent.
+// One HTTP request, sent once: no redirects, no retries, no decompression. A failure says whether the request can have reached
+// the server. `node:http` because fetch gives up after five minutes without headers (a cmdlet may take fifteen) and does not
+// say whether anything was sent.
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
@@ -11,25 +11,25 @@ export interface HttpRequest {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Aborts it at any moment; what it throws then is a Lost, like any other end without an answer. */
+  /** Aborts the request, which then throws ConnectionLost like any other end without a response. */
   readonly signal: AbortSignal
   /**
-   * On a connection of its own. A kept connection that the server is just closing loses the request without a word, and only
-   * what may be repeated can take that lightly.
+   * Opens a new connection. A kept-alive one that the server is closing loses the request silently, which only idempotent
+   * requests can afford.
    */
-  readonly isAlone: boolean
-  /** How a host is looked up, when that matters; Node's own way unless given. */
+  readonly isOnNewConnection: boolean
+  /** Replaces Node's DNS lookup. */
   readonly lookup?: LookupFunction
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** No answer came. `wasSent`: the server may have got the request, or parts of it. */
-export class Lost extends Error {
+/** No response came. `wasSent`: the server may have received the request, or part of it. */
+export class ConnectionLost extends Error {
   override readonly name = 'Lost'
   readonly wasSent: boolean
 
@@ -39,32 +39,32 @@ export class Lost extends Error {
   }
 }
 
-/** A page of a thousand mailboxes has some megabytes. */
-const ANSWER_BYTES_MAX = 32_000_000
+/** A page of a thousand mailboxes takes a few megabytes. */
+const RESPONSE_BYTES_MAX = 32_000_000
 
 const AGENTS = {
   'http:': new HttpAgent({ keepAlive: true }),
   'https:': new HttpsAgent({ keepAlive: true }),
 } as const
 
-export function sendHttp(request: HttpRequest): Promise<HttpAnswer> {
-  const { method, headers, body, signal, isAlone, lookup } = request
+export function sendHttp(request: HttpRequest): Promise<HttpResponse> {
+  const { method, headers, body, signal, isOnNewConnection, lookup } = request
   const url = new URL(request.url)
   const isTls = url.protocol === 'https:'
-  const agent = isAlone ? false : AGENTS[isTls ? 'https:' : 'http:']
+  const agent = isOnNewConnection ? false : AGENTS[isTls ? 'https:' : 'http:']
   const bytes = body === null ? null : Buffer.from(body)
   const sent = {
     ...headers,
-    // Exchange answers some refusals with bytes that it calls gzip and that are not.
+    // Exchange labels some error bodies as gzip that are not.
     'accept-encoding': 'identity',
     ...(bytes ? { 'content-length': String(bytes.length) } : {}),
   }
   return new Promise((resolve, reject) => {
     let isConnected = false
-    const fail = (error: unknown) => reject(new Lost(isConnected, error))
+    const fail = (error: unknown) => reject(new ConnectionLost(isConnected, error))
     const options = { method, headers: sent, agent, signal, ...(lookup ? { lookup } : {}) }
     const outgoing = (isTls ? requestHttps : requestHttp)(url, options, (incoming) =>
-      readAnswer(incoming).then(resolve, fail),
+      readResponse(incoming).then(resolve, fail),
     )
     outgoing.on('socket', (socket) => {
       const connected = () => {
@@ -78,13 +78,13 @@ export function sendHttp(request: HttpRequest): Promise<HttpAnswer> {
   })
 }
 
-async function readAnswer(incoming: IncomingMessage): Promise<HttpAnswer> {
+async function readResponse(incoming: IncomingMessage): Promise<HttpResponse> {
   const parts: Buffer[] = []
   let length = 0
   for await (const part of incoming as AsyncIterable<Buffer>) {
     length += part.length
-    if (length > ANSWER_BYTES_MAX)
-      throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
+    if (length > RESPONSE_BYTES_MAX)
+      throw new Error(`the response has more than ${RESPONSE_BYTES_MAX} bytes`)
     parts.push(part)
   }
   const headers = new Headers()

@@ -1,15 +1,15 @@
-// What keeps a worker within the quotas of an API: a pace for each kind of call, a number of calls at a time, and a gate that
-// closes for everybody when the service says "too many". All slots of a worker pass the same ones, so that a 429 for one of
-// them stops all the others too: usage keeps accruing while a tenant is throttled, and asking early makes it longer.
+// Keeps a worker within an API's quotas: a rate per kind of call, a number of concurrent calls, and a gate that closes for all
+// slots on a 429. Usage keeps accruing while a tenant is throttled, so each early call makes the throttling longer for
+// everyone.
 import type { Clock } from '../../clock.ts'
 
 export interface RequestPace {
   readonly perSec: number
-  /** How many may go at once after a rest. */
+  /** How many may go at once after a pause. */
   readonly burst: number
 }
 
-/** A token bucket, by appointment: whoever asks gets the next free moment, in order, without a timer for the rest. */
+/** A token bucket. Each caller gets the next free moment, in order, with no timer of its own while others wait. */
 export class PaceLimit {
   readonly #clock: Clock
   readonly #msEach: number
@@ -22,16 +22,16 @@ export class PaceLimit {
     this.#burstMs = this.#msEach * burst
   }
 
-  /** Resolves when `count` may be used, or when the signal aborts: ask it which. */
+  /** Resolves when `count` calls may go or the signal aborts; check the signal. */
   async take(count: number, signal: AbortSignal): Promise<void> {
     const nowMs = +this.#clock.now()
-    // A full bucket is one that was free `burst` calls ago.
+    // A full bucket counts as free since `burst` calls ago.
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs - this.#burstMs) + count * this.#msEach
     if (this.#freeAtMs > nowMs) await this.#clock.wait(this.#freeAtMs - nowMs, signal)
   }
 }
 
-/** At most so many at a time, first come first served. */
+/** Limits concurrent calls, first come first served. */
 export class LaneLimit {
   #free: number
   readonly #waiting: (() => void)[] = []
@@ -40,29 +40,29 @@ export class LaneLimit {
     this.#free = lanes
   }
 
-  /** False when the signal aborted first: then nothing was entered and nothing is to be left. */
-  async enter(signal: AbortSignal): Promise<boolean> {
+  /** False when the signal aborted first: then there is nothing to release. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false
     if (this.#free > 0) {
       this.#free -= 1
       return true
     }
     const turn = Promise.withResolvers<boolean>()
-    const come = () => turn.resolve(true)
-    const goAway = () => {
-      const place = this.#waiting.indexOf(come)
-      if (place < 0) return
-      this.#waiting.splice(place, 1)
+    const proceed = () => turn.resolve(true)
+    const giveUp = () => {
+      const index = this.#waiting.indexOf(proceed)
+      if (index < 0) return
+      this.#waiting.splice(index, 1)
       turn.resolve(false)
     }
-    this.#waiting.push(come)
-    signal.addEventListener('abort', goAway, { once: true })
-    const isIn = await turn.promise
-    signal.removeEventListener('abort', goAway)
-    return isIn
+    this.#waiting.push(proceed)
+    signal.addEventListener('abort', giveUp, { once: true })
+    const isAcquired = await turn.promise
+    signal.removeEventListener('abort', giveUp)
+    return isAcquired
   }
 
-  leave(): void {
+  release(): void {
     const next = this.#waiting.shift()
     if (next) next()
     else this.#free += 1
@@ -77,12 +77,12 @@ export class Gate {
     this.#clock = clock
   }
 
-  /** Nobody passes for so long; never shortens what was said before. */
+  /** Closes the gate; never shortens an earlier closing. */
   closeFor(ms: number): void {
     this.#closedUntilMs = Math.max(this.#closedUntilMs, +this.#clock.now() + ms)
   }
 
-  /** Resolves at once when it is open, else when it opens, or when the signal aborts: ask it which. */
+  /** Resolves once the gate is open or the signal aborts; check the signal. */
   async pass(signal: AbortSignal): Promise<void> {
     for (;;) {
       const leftMs = this.#closedUntilMs - +this.#clock.now()

@@ -1,6 +1,6 @@
-// A vault in a folder of this machine: one encrypted file a secret (AES-256-GCM, bound to its name), only for the user who runs
-// the worker. The key comes from a setting or lies beside, made at first use: then whoever can read the folder can read the
-// secrets, and the encryption only keeps them out of backups and searches. For production there is Key Vault.
+// A vault in a local folder: one AES-256-GCM file per secret, bound to its name and readable only by the worker's user. The key
+// comes from a setting or is created in the same folder; then anyone who can read the folder can read the secrets, and
+// encryption only keeps them out of backups and searches. Use Key Vault in production.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, link, mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
@@ -17,11 +17,11 @@ const KEY_FILE = 'key'
 
 export interface FolderVaultOptions {
   readonly folder: string
-  /** 32 bytes; without it the folder holds its own. */
+  /** 32 bytes; null uses the key file in the folder. */
   readonly key: Buffer | null
 }
 
-/** Opens the folder, and makes it if need be. Throws SECRETS_UNUSABLE. */
+/** Opens the folder, creating it if necessary. Throws SECRETS_UNUSABLE. */
 export async function openFolderVault({ folder, key }: FolderVaultOptions): Promise<Secrets> {
   const secret = await prepare(folder, key).catch((error: unknown) => {
     throw new MatoolkitError('SECRETS_UNUSABLE', { folder, reason: messageOf(error) })
@@ -38,7 +38,7 @@ export async function openFolderVault({ folder, key }: FolderVaultOptions): Prom
     put: async (name, value) => {
       const reference = secretReferenceOf(name)
       const path = join(folder, reference)
-      // Whole or not at all, also when the machine stops here.
+      // Written whole or not at all, even across a crash.
       const draft = `${path}.${randomBytes(6).toString('hex')}`
       await writeFile(draft, sealed(value, reference, secret), { mode: OWNER_ONLY, flush: true })
       await rename(draft, path)
@@ -64,13 +64,14 @@ async function prepare(folder: string, given: Buffer | null): Promise<Buffer> {
   if (!existsSync(path)) await makeKey(path)
   await requirePrivate(path)
   const key = await readFile(path)
-  if (key.length !== KEY_BYTES) throw new Error(`the file "${KEY_FILE}" is no key`)
+  if (key.length !== KEY_BYTES)
+    throw new Error(`the file "${KEY_FILE}" does not hold a ${KEY_BYTES}-byte key`)
   return key
 }
 
 /**
- * Of two workers that start together one makes the key and the other reads it. It is written elsewhere and linked into place: a file
- * that is there and not written yet was read as no key, and one of two workers of a fresh machine did not start.
+ * When two workers start together, one creates the key and the other reads it. The key is written to a draft and linked into
+ * place: a worker that read a half-written file rejected the key and did not start.
  */
 async function makeKey(path: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -86,13 +87,11 @@ async function makeKey(path: string): Promise<void> {
 }
 
 async function requirePrivate(path: string): Promise<void> {
-  // Windows has no such bits; its folders of a user are the user's own.
+  // Windows has no mode bits; a user's folder is private there.
   if (process.platform === 'win32') return
   const { mode } = await stat(path)
   if ((mode & 0o077) !== 0)
-    throw new Error(
-      `the file "${KEY_FILE}" can be read by others; take that right away (chmod 600)`,
-    )
+    throw new Error(`other users can read the file "${KEY_FILE}"; run chmod 600 on it`)
 }
 
 function sealed(value: string, reference: string, key: Buffer): Buffer {

@@ -1,7 +1,8 @@
-// Azure Key Vault over REST: secrets for functions, and the worker's own certificate, which is a secret there too. The machine's
-// managed identity asks; it needs the role Key Vault Secrets Officer, or Secrets User when no function makes secrets.
+// Azure Key Vault over REST: secrets for functions, and the worker's certificate, which Key Vault also stores as a secret. The
+// managed identity needs the role Key Vault Secrets Officer, or Secrets User if no function creates secrets.
 
-import { ApiError, type JsonObject, type Secrets } from '../m365/api.ts'
+import type { JsonObject } from '../../domain/json.ts'
+import { ApiError, type Secrets } from '../m365/api.ts'
 import { ApiClient, type ClientOptions } from '../m365/client.ts'
 import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
 import { Gate } from '../m365/limits.ts'
@@ -18,7 +19,7 @@ export type KeyVaultOptions = Pick<
 const API_VERSION = '7.4'
 const TIMEOUT_MS = 20_000
 
-/** What tokens for this vault are asked for: the service, which is the host without the vault's own name. */
+/** The token scope: the service, which is the host without the vault's name. */
 export const keyVaultScope = (url: string): string =>
   `https://${new URL(url).hostname.replace(/^[^.]+\./, '')}/.default`
 
@@ -55,7 +56,7 @@ export class KeyVault implements Secrets {
     return (await this.read(reference, signal)) === null ? null : reference
   }
 
-  /** Any secret by its name in the vault: for the worker itself, not for functions. */
+  /** Reads any secret by its vault name: for the worker itself, not for functions. */
   async read(
     name: string,
     signal?: AbortSignal,

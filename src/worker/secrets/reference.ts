@@ -1,29 +1,29 @@
-// How secrets are named. A reference is the name in the vault, and all of ours begin alike: nothing else in the vault can be had
-// by a reference, so that a runbook that asks for the worker's own certificate asks in vain. Where a runbook writes
-// `{{secret:ref}}` the job carries a marker, `{ "$secret": ["text", { "ref": "…" }] }`, which only the resolving of templates
-// makes and which no value of a member can be (src/domain/template.ts refuses it); here the markers get their values.
+// References to secrets. A reference is a name in the vault with our prefix: nothing else in the vault can be read by one, not
+// even the worker's own certificate. For `{{secret:ref}}` in a runbook the job carries a marker, `{ "$secret": ["text", {
+// "ref": "…" }] }`, which only template resolution makes (src/domain/template.ts refuses it in member data). Here markers get
+// their values.
 import { createHash } from 'node:crypto'
-import type { Json } from '../../domain/json.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { SECRET_MARK, type SecretPart } from '../../domain/template.ts'
-import { ApiError, type JsonObject, type Secrets } from '../m365/api.ts'
+import { ApiError, type Secrets } from '../m365/api.ts'
 
 const PREFIX = 'matoolkit-'
-/** What Key Vault allows, less the prefix. */
+/** Key Vault's limit, less the prefix. */
 const NAME = /^[0-9a-zA-Z-]{1,110}$/
 
-/** The reference of a name; a name that a vault would refuse gets the digest of it. */
+/** The reference for a name; a name the vault would refuse is hashed. */
 export function secretReferenceOf(name: string): string {
   const fits = NAME.test(name)
   return PREFIX + (fits ? name : createHash('sha256').update(name).digest('hex'))
 }
 
-/** Throws unless the reference is one that this worker may use. */
+/** Throws unless the worker may use the reference. */
 export function requireReference(reference: string): void {
   if (reference.startsWith(PREFIX) && NAME.test(reference.slice(PREFIX.length))) return
   throw new ApiError({
     status: null,
     code: 'SecretRefused',
-    message: `"${reference.slice(0, 130)}" cannot be the name of a secret. Names begin with "${PREFIX}" and have letters, digits and hyphens only.`,
+    message: `"${reference.slice(0, 130)}" is not a secret name. Use a name that begins with "${PREFIX}" and contains only letters, digits and hyphens.`,
   })
 }
 
@@ -31,10 +31,10 @@ export const secretMissing = (reference: string): ApiError =>
   new ApiError({
     status: 404,
     code: 'SecretNotFound',
-    message: `There is no secret "${reference}" in the worker's vault. Put it there, or correct the reference.`,
+    message: `The worker's vault has no secret "${reference}". Add it, or correct the reference.`,
   })
 
-/** Puts values where the runbook wrote references. The rest of the parameters is left as it is. */
+/** Replaces markers by their values and leaves other parameters unchanged. */
 export async function resolveSecrets(
   value: Json,
   secrets: Pick<Secrets, 'get'>,
@@ -70,12 +70,12 @@ const isPart = (part: Json): boolean =>
     !Array.isArray(part) &&
     typeof part.ref === 'string')
 
-/** Shorter ones would cut holes into every sentence. */
+/** Hiding shorter values would mangle ordinary text. */
 const HIDDEN_CHARS_MIN = 4
 
 /**
- * A vault for one job, which remembers every value that went through it, so that none of them leaves with the answer: a service
- * that quotes a password in its refusal is all it takes.
+ * A vault for one job that remembers every value read or stored, so that none leaves with the result: a service may quote a
+ * password in its error.
  */
 export function watchedSecrets(secrets: Secrets): {
   readonly secrets: Secrets
@@ -84,7 +84,7 @@ export function watchedSecrets(secrets: Secrets): {
   const seen = new Map<string, string>()
   const remember = (value: string, reference: string) => {
     if (value.length < HIDDEN_CHARS_MIN) return
-    // As it is, inside JSON that was quoted, and inside an address.
+    // Plain, JSON-escaped and URL-encoded.
     for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)])
       seen.set(form, `[secret ${reference}]`)
   }
@@ -101,16 +101,16 @@ export function watchedSecrets(secrets: Secrets): {
       },
       find: (name, signal) => secrets.find(name, signal),
     },
-    hide: (value) => (seen.size === 0 ? value : (hidden(value, [...seen]) as typeof value)),
+    hide: (value) => (seen.size === 0 ? value : (hideSecrets(value, [...seen]) as typeof value)),
   }
 }
 
-function hidden(value: Json, seen: readonly (readonly [string, string])[]): Json {
+function hideSecrets(value: Json, seen: readonly (readonly [string, string])[]): Json {
   if (typeof value === 'string')
     return seen.reduce((text, [secret, instead]) => text.replaceAll(secret, instead), value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item) => hidden(item, seen))
+  if (Array.isArray(value)) return value.map((item) => hideSecrets(item, seen))
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [hidden(key, seen), hidden(item, seen)]),
+    Object.entries(value).map(([key, item]) => [hideSecrets(key, seen), hideSecrets(item, seen)]),
   )
 }

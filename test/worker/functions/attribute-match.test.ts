@@ -1,4 +1,4 @@
-// What counts as the same value, and what is found at a path.
+// Which values match, and reading nested attributes.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Json } from '../../../src/domain/json.ts'
@@ -11,7 +11,7 @@ import {
 describe('a match', () => {
   const CASES: [
     current: Json,
-    wanted: ExpectedAttribute,
+    expectedValue: ExpectedAttribute,
     isMultiValue: boolean,
     isMatching: boolean,
   ][] = [
@@ -37,10 +37,10 @@ describe('a match', () => {
     ['a', 'a', true, true],
     [['a', 'b'], 'a', false, false],
   ]
-  for (const [current, wanted, isMultiValue, isMatching] of CASES) {
+  for (const [current, expectedValue, isMultiValue, isMatching] of CASES) {
     const list = isMultiValue ? ' in a list' : ''
-    it(`${JSON.stringify(current)} is ${isMatching ? '' : 'not '}${JSON.stringify(wanted)}${list}`, () => {
-      assert.equal(isMatch(current, wanted, isMultiValue), isMatching)
+    it(`${JSON.stringify(current)} is ${isMatching ? '' : 'not '}${JSON.stringify(expectedValue)}${list}`, () => {
+      assert.equal(isMatch(current, expectedValue, isMultiValue), isMatching)
     })
   }
 })

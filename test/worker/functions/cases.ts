@@ -1,5 +1,5 @@
-// Every function once: what it is given, what it gives the first time and the second, what it leaves in the tenant, what it
-// refuses. The table is what the tests of situations run over; a function without a row fails them.
+// One row per function: its parameters, its result on the first and second run, its effects in the tenant, what it refuses.
+// situations.test.ts runs over this table; a function without a row fails it.
 import type { Json } from '../../../src/domain/json.ts'
 import {
   ADA,
@@ -20,17 +20,17 @@ export type Params = Readonly<Record<string, Json>>
 
 export interface Case {
   readonly params: Params
-  /** A part of the result. */
+  /** Expected part of the result. */
   readonly gives: Params
-  /** Of the second run with the same parameters: what is different. */
+  /** What differs on a second run with the same parameters. */
   readonly again: Params
-  /** What the first run leaves in the tenant's journal. */
+  /** Effects of the first run in the tenant's journal. */
   readonly effects: readonly string[]
-  /** The second run leaves the same once more. Everywhere else it leaves nothing. */
+  /** The second run has the same effects again. All others have none. */
   readonly isRepeated?: true
-  /** Parameters that do not fit, in place of those above. */
+  /** Unfit parameters, replacing those above. */
   readonly wrong: Params
-  /** Parameters that name what is not there; null when there is nothing to name. */
+  /** Parameters that name something missing; null when there is nothing to name. */
   readonly missing: { readonly params: Params; readonly says: RegExp } | null
 }
 
@@ -268,7 +268,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     again: { Changed: false },
     effects: ['migration batch stopped', 'migration batch removed'],
     wrong: { Name: '' },
-    // What is not there need not be removed.
+    // Removing a missing object is a success.
     missing: null,
   },
   'Test-MigrationUser': {
@@ -319,7 +319,7 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
 }
 
-/** The batch that is under way before any function runs. */
+/** A migration batch in progress before any function runs. */
 export const UNDER_WAY = {
   id: id(700),
   name: 'under way',

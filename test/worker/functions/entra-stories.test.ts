@@ -1,5 +1,4 @@
-// What is particular to the functions on Entra: whom they take for whom, what they refuse for safety's sake, and what they make of
-// answers that could mean two things.
+// Particulars of the Entra functions: identity checks, safety refusals and ambiguous responses.
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { CASES, type Params } from './cases.ts'
@@ -12,25 +11,23 @@ describe('New-EntraUser', () => {
   const { params } = CASES['New-EntraUser']!
   const namesake = { ...params, UserPrincipalName: KIM, DisplayName: "Kim O'Brien" }
 
-  story(
-    'refuses an account that was not made here, however much it looks like the one wanted',
-    (s) =>
-      fails(
-        s,
-        'New-EntraUser',
-        { ...namesake, MailNickname: "kim.o'brien" },
-        'Refused',
-        /belongs to an account that was not made here .* AllowExisting/,
-      ),
+  story('refuses an account created elsewhere, however similar', (s) =>
+    fails(
+      s,
+      'New-EntraUser',
+      { ...namesake, MailNickname: "kim.o'brien" },
+      'Refused',
+      /belongs to an account created elsewhere .* AllowExisting/,
+    ),
   )
 
-  story('takes it when it is told to', async (s) => {
+  story('adopts it with AllowExisting', async (s) => {
     const made = await succeeds(s, 'New-EntraUser', { ...namesake, AllowExisting: true })
     assert.partialDeepStrictEqual(made, { Id: OBRIEN, Created: false, PasswordSecret: null })
     assert.deepEqual(s.effects(), [])
   })
 
-  story('keeps the password in the vault and out of the answer', async (s) => {
+  story('keeps the password in the vault and out of the result', async (s) => {
     const made = await succeeds(s, 'New-EntraUser', params)
     const kept = await s.tenant.secrets.get(made.PasswordSecret as string)
     assert.equal(kept.length, 20)
@@ -48,7 +45,7 @@ describe('New-EntraUser', () => {
   )
 
   story(
-    'succeeds also when the account cannot be read for long',
+    'succeeds although the account stays invisible for long',
     async (s) => {
       const made = await succeeds(s, 'New-EntraUser', params)
       assert.equal(made.Created, true)
@@ -58,7 +55,7 @@ describe('New-EntraUser', () => {
   )
 
   story(
-    'finds what it made when its answer was lost and the directory lags behind',
+    'finds its account after a lost response and replication lag',
     async (s) => {
       s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/users', fault: 'drop-after' }] })
       const made = await succeeds(s, 'New-EntraUser', params)
@@ -67,7 +64,7 @@ describe('New-EntraUser', () => {
     { lagSec: 5 },
   )
 
-  story('says no when the name of a domain is not the tenant’s', (s) =>
+  story('refuses a domain that the tenant does not own', (s) =>
     fails(
       s,
       'New-EntraUser',
@@ -81,7 +78,7 @@ describe('New-EntraUser', () => {
 describe('Set-EntraUserUPN', () => {
   const rename = { UserId: KIM, NewUserPrincipalName: 'kim.new@contoso.example' }
 
-  story('finds whom it has renamed by an address that still bears the old name', async (s) => {
+  story('recognises a renamed user by an address with the old name', async (s) => {
     const first = await succeeds(s, 'Set-EntraUserUPN', rename)
     const second = await succeeds(s, 'Set-EntraUserUPN', rename)
     assert.deepEqual([first.Changed, second.Changed], [true, false])
@@ -89,13 +86,13 @@ describe('Set-EntraUserUPN', () => {
     assert.equal(second.PreviousUserPrincipalName, KIM)
   })
 
-  story('does not take somebody else for whom it was to rename', (s) =>
+  story('does not mistake another user for the renamed one', (s) =>
     fails(
       s,
       'Set-EntraUserUPN',
       { UserId: 'typo@contoso.example', NewUserPrincipalName: 'lead@contoso.example' },
       'Refused',
-      /nothing says that they are the same person/,
+      /nothing shows that they are the same person/,
     ),
   )
 
@@ -110,7 +107,7 @@ describe('Set-EntraUserUPN', () => {
   )
 })
 
-describe('ids that are more than they seem', () => {
+describe('hostile ids', () => {
   for (const userId of [
     '../groups',
     `${ADA}/manager`,
@@ -125,48 +122,45 @@ describe('ids that are more than they seem', () => {
 })
 
 describe('Remove-EntraUser', () => {
-  story('deletes nobody who bears another name than expected', (s) =>
+  story('does not delete an account with another name', (s) =>
     fails(
       s,
       'Remove-EntraUser',
       { UserId: ADA, UserPrincipalName: KIM },
       'Refused',
-      /is "ada@contoso.example" and not/,
+      /is named "ada@contoso.example", not/,
     ),
   )
 
-  story('has nothing to do for whom somebody deleted before', async (s) => {
+  story('does nothing for a deleted account', async (s) => {
     const gone = await succeeds(s, 'Remove-EntraUser', { UserId: GONE })
     assert.deepEqual([gone.Changed, s.effects()], [false, []])
   })
 })
 
 describe('groups', () => {
-  story('a deleted user is no member any more', async (s) => {
+  story('a deleted user is not a member', async (s) => {
     const out = await succeeds(s, 'Remove-EntraGroupMember', { GroupId: NEWCOMERS, UserId: GONE })
     assert.equal(out.Changed, false)
   })
 
-  story('taking somebody out leaves the account alone', async (s) => {
+  story('removing a member keeps the account', async (s) => {
     await succeeds(s, 'Remove-EntraGroupMember', { GroupId: NEWCOMERS, UserId: LEAD })
     assert.deepEqual(s.effects(), ['member removed'])
     assert.equal(userOf(s, LEAD).deletedDateTime, null)
   })
 
-  story(
-    'a new member of a list that Exchange owns is refused as Microsoft refuses it',
-    async (s) => {
-      const list = s.sandbox.state().tenants[0]!.groups[1]!.id
-      const params = { GroupId: list, UserId: ADA }
-      await fails(
-        s,
-        'Add-EntraGroupMember',
-        params,
-        'Authorization_RequestDenied',
-        /distribution list/,
-      )
-    },
-  )
+  story('Microsoft refuses new members of a distribution list', async (s) => {
+    const list = s.sandbox.state().tenants[0]!.groups[1]!.id
+    const params = { GroupId: list, UserId: ADA }
+    await fails(
+      s,
+      'Add-EntraGroupMember',
+      params,
+      'Authorization_RequestDenied',
+      /distribution list/,
+    )
+  })
 })
 
 describe('tests that expect the opposite', () => {
@@ -197,7 +191,7 @@ describe('tests that expect the opposite', () => {
       assert.deepEqual(found.data, usual.data)
     })
 
-  story('do not take what does not exist for what is not so', async (s) => {
+  story('distinguish a missing object from an unmet condition', async (s) => {
     const group = { GroupId: NOBODY, UserId: ADA, Expected: false }
     await fails(s, 'Test-EntraGroupMembership', group, 'NotFound', /has no group/)
     const attribute = {
@@ -211,7 +205,7 @@ describe('tests that expect the opposite', () => {
     await fails(s, 'Test-EntraAttributeMatch', property, 'BadRequest', /nickname/)
   })
 
-  story('look into attributes that hold others', async (s) => {
+  story('read nested attributes', async (s) => {
     const AttributeName = 'onPremisesExtensionAttributes.extensionAttribute7'
     const set = { UserId: ADA, AttributeName, Value: 'wave 1' }
     await succeeds(s, 'Set-EntraUserAttribute', set)
@@ -221,23 +215,23 @@ describe('tests that expect the opposite', () => {
 })
 
 describe('guests', () => {
-  story('an invitation needs the address on the account', (s) =>
+  story('an invitation requires the mail address of the account', (s) =>
     fails(
       s,
       'New-EntraB2BInvitation',
       { UserId: ADA, InvitedUserEmailAddress: 'ada@fabrikam.example' },
       'Refused',
-      /mail address of ".*" is empty.*Set-EntraUserAttribute with mail/,
+      /That of ".*" is empty.*Set-EntraUserAttribute with mail/,
     ),
   )
 
-  story('who has accepted is not invited again', async (s) => {
+  story('a guest who accepted is not invited again', async (s) => {
     const given = { UserId: GUEST, InvitedUserEmailAddress: 'EVE@fabrikam.example' }
     const invited = await succeeds(s, 'New-EntraB2BInvitation', given)
     assert.partialDeepStrictEqual(invited, { Status: 'Completed', Changed: false })
   })
 
-  story('who was invited and lost is found', async (s) => {
+  story('an invitation with a lost response is found', async (s) => {
     s.sandbox.setFaults({ script: [{ on: 'POST /v1.0/invitations', fault: 'drop-after' }] })
     const { params } = CASES['New-EntraB2BInvitation']!
     const invited = await succeeds(s, 'New-EntraB2BInvitation', params)
@@ -245,26 +239,23 @@ describe('guests', () => {
     assert.equal(userOf(s, OUTSIDER).externalUserState, 'PendingAcceptance')
   })
 
-  story(
-    'an internal user of the wanted name is left alone, and no password is said to be set',
-    async (s) => {
-      const given = { UserId: ADA, NewUserPrincipalName: 'ada@contoso.example' }
-      const converted = await succeeds(s, 'Convert-EntraB2BToInternal', given)
-      assert.partialDeepStrictEqual(converted, { Changed: false, PasswordSecret: null })
-    },
-  )
+  story('leaves an internal user with the right name alone and reports no password', async (s) => {
+    const given = { UserId: ADA, NewUserPrincipalName: 'ada@contoso.example' }
+    const converted = await succeeds(s, 'Convert-EntraB2BToInternal', given)
+    assert.partialDeepStrictEqual(converted, { Changed: false, PasswordSecret: null })
+  })
 
-  story('an internal user of another name is refused', (s) =>
+  story('refuses an internal user with another name', (s) =>
     fails(
       s,
       'Convert-EntraB2BToInternal',
       { UserId: ADA, NewUserPrincipalName: 'other@contoso.example' },
       'Refused',
-      /is an internal user already, named "ada@contoso.example"/,
+      /is already an internal user, named "ada@contoso.example"/,
     ),
   )
 
-  story('the password of a converted guest is in the vault only', async (s) => {
+  story('stores the password of a converted guest only in the vault', async (s) => {
     const { params } = CASES['Convert-EntraB2BToInternal']!
     const { sandbox } = s
     sandbox.setFaults({ script: [{ on: 'POST /beta/*', fault: 'drop-after' }] })
@@ -276,17 +267,17 @@ describe('guests', () => {
 })
 
 describe('licences', () => {
-  story('none is assigned to somebody without a country, unless one is given', (s) =>
+  story('require a country on the user or as a parameter', (s) =>
     fails(
       s,
       'Add-EntraUserLicense',
       { UserId: ADA, SkuId: 'AAD_PREMIUM', UsageLocation: '' },
       'Refused',
-      /has no usage location.*Give UsageLocation/,
+      /has no usage location.*Set the parameter UsageLocation/,
     ),
   )
 
-  story('another choice of plans is another licence', async (s) => {
+  story('change when other plans are disabled', async (s) => {
     const plan = '5dbe027f-2339-4123-9542-606e4d348a72'
     const given = { UserId: BOX, SkuId: 'ENTERPRISEPACK', DisabledPlans: plan }
     const first = await succeeds(s, 'Add-EntraUserLicense', given)

@@ -1,5 +1,5 @@
-// What is particular to the functions on Exchange, and to notifications: addresses that must not get lost, mailboxes that come too
-// early or not at all, hosts that are not called.
+// Particulars of the Exchange functions and of notifications: addresses that must survive, mailboxes that appear too early or
+// never, hosts that must not be called.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,7 +13,7 @@ import { ADA, BOX, id, OBRIEN } from './tenants.ts'
 const KIM = "kim.o'brien@contoso.example"
 
 describe('addresses', () => {
-  story('other kinds than SMTP keep their name', async (s) => {
+  story('keep prefixes other than SMTP', async (s) => {
     const given = { Identity: KIM, EmailAddress: 'X500:/o=Old/cn=Kim' }
     assert.equal((await succeeds(s, 'Add-ExchangeSecondaryEmail', given)).Changed, true)
     assert.equal((await succeeds(s, 'Add-ExchangeSecondaryEmail', given)).Changed, false)
@@ -21,7 +21,7 @@ describe('addresses', () => {
     assert.equal(kept.length, 2)
   })
 
-  story('of a mailbox are changed like those of a mail user', async (s) => {
+  story('change on a mailbox as on a mail user', async (s) => {
     const given = { Identity: 'box@contoso.example', NewPrimaryEmail: 'SMTP:post@contoso.example' }
     await succeeds(s, 'Set-ExchangePrimaryEmail', given)
     assert.deepEqual(userOf(s, BOX).proxyAddresses, [
@@ -30,7 +30,7 @@ describe('addresses', () => {
     ])
   })
 
-  story('the primary one is not removed', (s) =>
+  story('cannot be removed when primary', (s) =>
     fails(
       s,
       'Remove-ExchangeSecondaryEmail',
@@ -40,7 +40,7 @@ describe('addresses', () => {
     ),
   )
 
-  story('one that somebody else has is refused as Exchange refuses it', (s) =>
+  story('are refused by Exchange when another recipient has them', (s) =>
     fails(
       s,
       'Add-ExchangeSecondaryEmail',
@@ -50,7 +50,7 @@ describe('addresses', () => {
     ),
   )
 
-  story('where mail goes to does not become the primary address', async (s) => {
+  story('the external address does not become the primary one', async (s) => {
     const toOld = { Identity: KIM, ExternalEmailAddress: 'kim@partner.example' }
     await succeeds(s, 'Set-ExchangeExternalAddress', toOld)
     assert.ok(userOf(s, OBRIEN).proxyAddresses.includes(`SMTP:${KIM}`))
@@ -62,12 +62,12 @@ describe('addresses', () => {
       'Set-ExchangeExternalAddress',
       { Identity: 'box@contoso.example', ExternalEmailAddress: 'x@partner.example' },
       'Refused',
-      /is a mailbox .* Set-ExchangeForwarding/,
+      /is a mailbox, .* Set-ExchangeForwarding/,
     ),
   )
 
   story(
-    'a recipient that Exchange hears of a little later is waited for',
+    'waits for a recipient that appears late in Exchange',
     async (s) => {
       await succeeds(s, 'Set-EntraUserAttribute', {
         ...{ UserId: ADA, AttributeName: 'mail', Value: 'ada@fabrikam.example' },
@@ -80,17 +80,17 @@ describe('addresses', () => {
 })
 
 describe('mailboxes', () => {
-  story('a mailbox that came too early is not stamped over', (s) =>
+  story('refuses to stamp GUIDs on an existing mailbox', (s) =>
     fails(
       s,
       'Set-ExchangeMailUserGuids',
       { Identity: 'box@contoso.example', ExchangeGuid: id(600) },
       'Refused',
-      /has a mailbox already.*licence too early/,
+      /already has a mailbox.*licence too early/,
     ),
   )
 
-  story('forwarding is not taken away by leaving something out', (s) =>
+  story('forwarding does not stop because a parameter is missing', (s) =>
     fails(
       s,
       'Set-ExchangeForwarding',
@@ -100,7 +100,7 @@ describe('mailboxes', () => {
     ),
   )
 
-  story('forwarding is taken away again', async (s) => {
+  story('forwarding stops with null', async (s) => {
     const { params } = CASES['Set-ExchangeForwarding']!
     await succeeds(s, 'Set-ExchangeForwarding', params)
     const off = { Identity: BOX, ForwardingSmtpAddress: '' }
@@ -110,13 +110,13 @@ describe('mailboxes', () => {
     assert.equal(userOf(s, BOX).recipient!.deliverToMailboxAndForward, false)
   })
 
-  story('a move that cannot be made fails with its reason', async (s) => {
+  story('an impossible mailbox move fails with its reason', async (s) => {
     await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
     const asked = { Identity: KIM }
     await fails(s, 'Test-MigrationUser', asked, 'MigrationStopped', /is Failed: .*WithoutLicense/)
   })
 
-  story('a move is copied, then completed', async (s) => {
+  story('a mailbox move is synced, then completed', async (s) => {
     const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
     await succeeds(s, 'Add-EntraUserLicense', license)
     await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
@@ -134,7 +134,7 @@ describe('mailboxes', () => {
 describe('Send-Notification by webhook', () => {
   const params = { Subject: 'It begins', Body: 'Tomorrow' }
 
-  it('posts to a host that the worker may call', async () => {
+  it('posts to a listed host', async () => {
     const got: string[] = []
     const server = createServer((request, response) => {
       request.on('data', (part) => got.push(String(part)))
@@ -166,11 +166,17 @@ describe('Send-Notification by webhook', () => {
     story(
       `does not call ${WebhookUrl}`,
       (s) =>
-        fails(s, 'Send-Notification', { ...params, WebhookUrl }, 'HostNotAllowed', /is not called/),
+        fails(
+          s,
+          'Send-Notification',
+          { ...params, WebhookUrl },
+          'HostNotAllowed',
+          /Refused to call the webhook/,
+        ),
       { env: { MATOOLKIT_WEBHOOK_HOSTS: 'hooks.example' } },
     )
 
-  story('is given one way to send, and all that the way needs', async (s) => {
+  story('requires exactly one channel with all its parameters', async (s) => {
     const both = { ...CASES['Send-Notification']!.params, WebhookUrl: 'https://hooks.example/' }
     await fails(
       s,

@@ -1,5 +1,5 @@
-// Eight slots and one tenant that has had enough: when one of them is told to wait, all of them wait, and only for the API that
-// said so. The sandbox wrote down when each request came.
+// Throttling across eight slots: a 429 for one of them stops all calls to that API, and to that API only. The sandbox records
+// when each request arrives.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { drivenClock } from '../m365/under-test.ts'
@@ -10,14 +10,14 @@ const SLOTS = 8
 const RETRY_AFTER_SEC = 5
 
 describe('eight slots at one gate', () => {
-  it('let no call to Graph leave for 5 s after a 429 with Retry-After 5, and go on with Exchange', () =>
+  it('send nothing to Graph for 5 s after a 429 with Retry-After 5, and keep calling Exchange', () =>
     withinOn(drivenClock(), {}, async ({ sandbox, clock, run }) => {
       const fault = { kind: 'throttle', retryAfterSec: RETRY_AFTER_SEC } as const
       sandbox.setFaults({ script: [{ on: 'PATCH /v1.0/users/*', fault }] })
       const firstRequest = sandbox.journal.requestsMade
       const beganMs = +clock.now()
       const jobs = Array.from({ length: SLOTS }, async (_, slot) => {
-        // Each comes a little later than the one before, so that some are about to send when the gate closes.
+        // Each starts a little later, so that some are about to send when the gate closes.
         await clock.wait(slot * 500)
         return slot % 4 === 3
           ? run('Test-ExchangeGroupMembership', {

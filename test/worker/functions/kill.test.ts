@@ -1,5 +1,5 @@
-// A worker is killed in the middle of its jobs, again and again: each time at the very moment when the tenant has acted and the
-// worker does not know it yet. Another one takes over. In the end the tenant's journal must show everything once.
+// Kills a worker in the middle of its jobs, again and again, each time right after the tenant acted and before the worker
+// knows. Another worker takes over. In the end the tenant's journal must show every effect once.
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -21,14 +21,14 @@ import type { Part } from './worker-process.ts'
 const PEOPLE_EACH = 8
 const SLOTS = 8
 const LEASE_MS = 2_000
-/** Of each kind of effect, this one is the last thing that a worker does. */
+/** The worker dies after the first effect of each of these kinds. */
 const KILLED_AT = 4
 const WORKER_ID = 'mortal'
 
 const upn = (person: number) => `p${person}@contoso.example`
 const foreign = (person: number) => `p${person}@fabrikam.example`
 
-/** What is done to a person of one's own each; nobody meets two of them. */
+/** Each job has its own person; none has two. */
 const DEEDS: Readonly<Record<string, (person: number) => Params>> = {
   'New-EntraUser': (person) => ({
     UserPrincipalName: `new${person}@contoso.example`,
@@ -104,7 +104,7 @@ const messageOf = (job: (typeof JOBS)[number]): OutgoingMessage => ({
   },
 })
 
-/** A worker that is started again whenever it is killed. */
+/** A worker that is restarted whenever it is killed. */
 class Mortal {
   #child: ChildProcess
   #isOver = false
@@ -137,7 +137,7 @@ class Mortal {
   }
 }
 
-/** Kills before the answer has left the sandbox, once for each kind of effect. */
+/** Kills before the response leaves the sandbox, once per kind of effect. */
 function killAtEffects({ journal }: Sandbox, worker: Mortal): void {
   const add = journal.addEffect.bind(journal)
   const seen = new Map<string, number>()
@@ -168,7 +168,7 @@ async function resultsOf(bus: Bus): Promise<Map<string, Message<'worker-result'>
 }
 
 describe('a worker that is killed in the middle of its jobs', () => {
-  it('leaves every effect once, however often that happens', async () => {
+  it('leaves every effect exactly once', async () => {
     const test = await openTestPostgres()
     const clock = realClock()
     const vaultFolder = mkdtempSync(join(tmpdir(), 'matoolkit-vault-'))
@@ -201,7 +201,7 @@ describe('a worker that is killed in the middle of its jobs', () => {
   })
 })
 
-/** Signing somebody out again is the one thing that may be done twice. */
+/** Only revoking sessions may happen twice. */
 const MAY_REPEAT = 'sessions revoked'
 
 function requireOnce(sandbox: Sandbox): void {
@@ -216,7 +216,7 @@ function requireOnce(sandbox: Sandbox): void {
   )
 }
 
-/** All are done; only of a mail may nobody know whether it was sent. */
+/** All succeed; only a mail may have an unknown outcome. */
 function requireAnswers(results: ReadonlyMap<string, Message<'worker-result'>>): void {
   for (const { jobId, functionName } of JOBS) {
     const { status, error } = results.get(jobId)!

@@ -1,9 +1,9 @@
-// Passwords are strong, of one account only, and the same when a job is run again.
+// Passwords are strong, belong to one account, and stay the same when a job is repeated.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { realClock } from '../../../src/clock.ts'
 import { findPassword, makePassword, passwordFor } from '../../../src/worker/functions/password.ts'
-import { NO_TENANT } from '../../../src/worker/m365/no-tenant.ts'
+import { NO_TENANT } from '../../../src/worker/m365/api.ts'
 import { memorySecrets } from './setting.ts'
 
 const { signal } = new AbortController()
@@ -16,7 +16,7 @@ function callerWith(kept: Map<string, string>, id = 'a') {
 }
 
 describe('passwords', () => {
-  it('have twenty characters of all four kinds, and no two are alike', () => {
+  it('have twenty characters of all four classes and are unique', () => {
     const made = Array.from({ length: 200 }, makePassword)
     assert.equal(new Set(made).size, made.length)
     for (const one of made) {
@@ -26,7 +26,7 @@ describe('passwords', () => {
     }
   })
 
-  it('are made once for an account, in whatever letters its name is written', async () => {
+  it('are created once per account, whatever the case of its name', async () => {
     const caller = callerWith(new Map())
     assert.equal(await findPassword(caller, 'kim@a.example'), null)
     const first = await passwordFor(caller, 'kim@a.example', null)
@@ -36,14 +36,14 @@ describe('passwords', () => {
     assert.equal(await findPassword(caller, 'KIM@a.example'), first.reference)
   })
 
-  it('are of one account in one tenant', async () => {
+  it('belong to one account in one tenant', async () => {
     const kept = new Map<string, string>()
     await passwordFor(callerWith(kept, 'a'), 'kim@a.example', null)
     assert.equal(await findPassword(callerWith(kept, 'b'), 'kim@a.example'), null)
     assert.equal(await findPassword(callerWith(kept, 'a'), 'kim.a@example'), null)
   })
 
-  it('that are given replace what was kept', async () => {
+  it('are replaced by a given one', async () => {
     const kept = new Map<string, string>()
     const caller = callerWith(kept)
     const { reference } = await passwordFor(caller, 'kim@a.example', null)
@@ -51,7 +51,7 @@ describe('passwords', () => {
     assert.deepEqual([given.reference, kept.get(reference)], [reference, 'Given-1-Password'])
   })
 
-  it('have names that Key Vault takes', async () => {
+  it('have names that Key Vault accepts', async () => {
     const long = `${"o'brien+ümlaut.".repeat(20)}@a.example`
     const { reference } = await passwordFor(callerWith(new Map()), long, null)
     assert.match(reference, /^[0-9a-zA-Z-]{1,110}$/)

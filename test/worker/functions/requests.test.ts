@@ -1,11 +1,11 @@
-// requests.md says what the functions really send.
+// Keeps requests.md equal to what the functions send.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { REQUESTS_FILE, requestsText } from './requests.ts'
 
 describe('test/worker/functions/requests.md', () => {
-  it('is what the functions send', async () => {
+  it('lists the requests that the functions send', async () => {
     const hint = 'run: node test/worker/functions/requests.ts --write'
     assert.equal(readFileSync(REQUESTS_FILE, 'utf8'), await requestsText(), hint)
   })

@@ -1,5 +1,5 @@
-// Every request that the functions make, as it goes over the wire, written down for a reviewer to hold against Microsoft's
-// documentation. `node test/worker/functions/requests.ts --write` writes requests.md anew; a test keeps it true.
+// Records every request that the functions make, for review against Microsoft's documentation. `node
+// test/worker/functions/requests.ts --write` rewrites requests.md; a test keeps it current.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -19,10 +19,10 @@ interface Made {
   readonly status: number
 }
 
-/** Those that every request has are said once, at the top. */
+/** Headers common to all requests are listed once, at the top. */
 const SHOWN_HEADERS = ['x-cmdletname', 'x-anchormailbox', 'prefer']
 
-/** Stands between the client and the sandbox and writes down what passes. */
+/** A proxy between client and sandbox that records what passes. */
 async function openRecorder(target: string, made: Made[]) {
   const pass = async (request: IncomingMessage, response: ServerResponse) => {
     const parts: Buffer[] = []

@@ -1,5 +1,5 @@
-// A function in its surroundings: the real client over real HTTP to sandbox tenants, jobs run as the worker runs them, and a clock
-// that leaps: whoever waits on it has waited at once, and the time has passed.
+// Runs a function against sandbox tenants: the real client over real HTTP, jobs run as the worker runs them, and a clock whose
+// waits return at once with the time advanced.
 import type { Clock } from '../../../src/clock.ts'
 import { type Config, readConfig } from '../../../src/config.ts'
 import { openSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts'
@@ -14,7 +14,7 @@ import {
   connectTenant,
   tokenEndpointsOf,
 } from '../../../src/worker/m365/connect.ts'
-import type { CachedResult } from '../../../src/worker/result-cache.ts'
+import type { JobResult } from '../../../src/worker/result-cache.ts'
 import { type Params, UNDER_WAY } from './cases.ts'
 import { SEED } from './tenants.ts'
 
@@ -86,8 +86,8 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   readonly tenant: ConnectedTenant
   readonly clock: OfClock
   /** Runs a job as the worker does. */
-  run(functionName: string, params: Params): Promise<CachedResult>
-  /** What was done to the tenant, in order, by name. */
+  run(functionName: string, params: Params): Promise<JobResult>
+  /** Effects on the tenant, in order, by name. */
   effects(): string[]
 }
 
@@ -102,13 +102,13 @@ let jobs = 0
 
 export interface WithinOptions {
   readonly lagSec?: number
-  /** More settings of the worker. */
+  /** Additional worker settings. */
   readonly env?: Record<string, string>
-  /** Puts something between the worker and the two APIs, and gives its address. */
+  /** Puts a proxy between the worker and the two APIs and returns its URL. */
   between?(url: string): Promise<string>
 }
 
-/** Opens a fresh world, already signed in, for one story. */
+/** Opens a fresh sandbox, already signed in, for one test. */
 export const within = <Told>(
   options: WithinOptions,
   tell: (setting: Setting) => Promise<Told>,
@@ -129,7 +129,7 @@ export async function withinOn<Told, OfClock extends Clock>(
     Object.assign(env, { MATOOLKIT_GRAPH_URL: url, MATOOLKIT_EXCHANGE_URL: url })
   }
   const tenant = connect(configFor(sandbox.url, tenantId, env), clock)
-  const { signal: givingUp } = new AbortController()
+  const { signal: stopping } = new AbortController()
   const setting: Setting<OfClock> = {
     sandbox,
     tenant,
@@ -139,7 +139,7 @@ export async function withinOn<Told, OfClock extends Clock>(
         ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
         ...{ notAfter: null, correlation: null, isRepeated: false },
       }
-      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, givingUp }))!
+      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, stopping }))!
     },
     effects: () => sandbox.journal.effects.map(({ what }) => what),
   }

@@ -1,6 +1,6 @@
-// Every function in every situation: it succeeds, it is run again, it is given what does not fit or is not there, the tenant is
-// busy, its token ends, the connection breaks before or after the tenant acted. What goes wrong goes wrong at each of its calls
-// in turn. The tenant's journal says what really happened.
+// Every function in every situation: success, a second run, unfit parameters, missing objects, throttling, an expired token, a
+// connection lost before or after the tenant acted. Each fault hits each of the function's calls in turn; the tenant's journal
+// shows what really happened.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { InjectedFault } from '../../../src/sandbox/faults.ts'
@@ -8,13 +8,13 @@ import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { CASES, type Case } from './cases.ts'
 import { type Setting, within } from './setting.ts'
 
-/** What the tests look for in an answer. */
+/** The parts of a result that the tests check. */
 function requireSuccess(answer: Awaited<ReturnType<Setting['run']>>) {
   assert.equal(answer.status, 'Success', answer.error?.message)
   return answer.result
 }
 
-/** How many calls the function makes when nothing goes wrong. */
+/** How many calls the function makes without faults. */
 const callsOf = (name: string, { params }: Case): Promise<number> =>
   within({}, async ({ run, sandbox }) => {
     const before = sandbox.journal.requestsMade
@@ -22,7 +22,7 @@ const callsOf = (name: string, { params }: Case): Promise<number> =>
     return sandbox.journal.requestsMade - before
   })
 
-/** Tells the story once for each call of the function, with the fault at that call. */
+/** Runs the test once for each call of the function, with the fault at that call. */
 async function atEachCall(
   name: string,
   one: Case,
@@ -53,7 +53,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
   const { params, gives, again, effects, isRepeated } = one
 
   describe(name, () => {
-    it('succeeds, also with what was made a moment ago, and gives what it promises', () =>
+    it('succeeds, with objects created a moment ago too, and returns its declared result', () =>
       within({ lagSec: 3 }, async (setting) => {
         const result = requireSuccess(await setting.run(name, params))
         assert.partialDeepStrictEqual(result, gives)
@@ -72,7 +72,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
         }),
     )
 
-    it('refuses parameters that do not fit before it asks anybody', () =>
+    it('refuses unfit parameters before any call', () =>
       within({}, async (setting) => {
         const before = setting.sandbox.journal.requestsMade
         for (const wrong of [{ ...params, ...one.wrong }, { ...params, Unknown: 1 }, {}]) {
@@ -84,7 +84,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
 
     const { missing } = one
     if (missing)
-      it('names what is not there, and changes nothing', () =>
+      it('names what is missing and changes nothing', () =>
         within({}, async (setting) => {
           const { status, error } = await setting.run(name, { ...params, ...missing.params })
           assert.equal(status, 'Failure')
@@ -92,7 +92,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
           assert.deepEqual(setting.effects(), [])
         }))
 
-    it('waits as long as it is told when the tenant is busy', () =>
+    it('obeys Retry-After when the tenant is busy', () =>
       atEachCall(name, one, 'throttle', async (setting, call) => {
         const before = setting.clock.waitedMs()
         const result = requireSuccess(await setting.run(name, params))
@@ -101,14 +101,14 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
         assert.ok(setting.clock.waitedMs() - before >= 5_000, call)
       }))
 
-    it('goes on with a new token when its token ends', () =>
+    it('continues with a new token when its token expires', () =>
       atEachCall(name, one, 'expired-token', async (setting, call) => {
         const result = requireSuccess(await setting.run(name, params))
         assert.partialDeepStrictEqual(result, gives, call)
         assert.deepEqual(setting.effects(), effects, call)
       }))
 
-    it('does it once when the connection breaks after the tenant acted', () =>
+    it('acts once when the connection breaks after the tenant acted', () =>
       atEachCall(name, one, 'drop-after', async (setting, call) => {
         const { result, error } = await setting.run(name, params)
         if (isIdempotent) assert.partialDeepStrictEqual(result, gives, `${call}: ${error?.message}`)
@@ -118,7 +118,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
         if (!isAllowed) assert.deepEqual(left, effects, call)
       }))
 
-    it('does it once when the connection breaks before the tenant acted, at the latest when it is run again', () =>
+    it('acts once when the connection breaks before the tenant acted, at the latest on the next run', () =>
       atEachCall(name, one, 'drop-before', async (setting, call) => {
         const { status, error } = await setting.run(name, params)
         if (status === 'Failure') {

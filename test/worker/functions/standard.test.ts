@@ -1,5 +1,4 @@
-// The functions as a whole: those the specification names are there, every one says what it needs and how it is undone, and the
-// example runbook uses each of them with parameters that it takes.
+// The set of standard functions: complete, self-describing, and all used by the example runbook with valid parameters.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +37,7 @@ describe('the standard functions', () => {
     })
   }
 
-  it('name functions that exist when they say how to undo', () => {
+  it('name existing functions in their undo', () => {
     for (const { name, undo } of STANDARD_FUNCTIONS) {
       for (const [other] of undo?.matchAll(/\b[A-Z][a-z]+-[A-Z]\w+/g) ?? [])
         assert.ok(catalogue.has(other.toLowerCase()), `${name} is undone by ${other}`)
@@ -65,7 +64,7 @@ describe('examples/full-migration.yaml', () => {
     )
   })
 
-  it('gives each the parameters that it takes and needs', () => {
+  it('gives each function the parameters it takes and needs', () => {
     for (const step of steps) {
       const schema = parametersSchema(catalogue.get(step.function.toLowerCase())!) as {
         properties: object
@@ -85,7 +84,7 @@ describe('examples/full-migration.yaml', () => {
     }
   })
 
-  it('polls with those functions whose result says whether it is complete, and with no other', () => {
+  it('polls exactly the functions whose result has complete', () => {
     for (const step of steps) {
       const result = resultSchema(catalogue.get(step.function.toLowerCase())!)
       const isPollable = Object.hasOwn(result.properties as object, 'complete')

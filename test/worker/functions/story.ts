@@ -1,4 +1,4 @@
-// How the stories about functions are told: in a world of their own each, and with a look at what was left behind.
+// Test helper: each story runs in its own sandbox and checks what it left there.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../../src/domain/json.ts'

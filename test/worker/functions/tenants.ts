@@ -1,8 +1,8 @@
-// The two tenants that the functions are tried on: Contoso, where most of them work, and Fabrikam, from which a mailbox comes.
-// Everybody has a role to play; names with an apostrophe are among them on purpose.
+// The two tenants of the function tests: Contoso, where most functions work, and Fabrikam, the source of mailbox moves. Some
+// names contain an apostrophe on purpose.
 import type { Seed } from '../../../src/sandbox/state.ts'
 
-/** An id that can be told from others at a glance. */
+/** An id that is easy to recognise. */
 export const id = (number: number): string =>
   `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
 

@@ -1,5 +1,5 @@
-// A worker in a process of its own, to be killed: `node test/worker/functions/worker-process.ts '<its part as JSON>'`. Bus, client,
-// vault and functions are the real ones.
+// A worker process made to be killed: `node test/worker/functions/worker-process.ts '<its part as JSON>'`. Bus, client, vault
+// and functions are the real ones.
 import { randomUUID } from 'node:crypto'
 import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../../../src/clock.ts'
@@ -38,7 +38,7 @@ async function run(part: Part): Promise<void> {
 }
 
 if (import.meta.main) {
-  // Whoever started us is gone: so are we.
+  // Exits with its parent.
   process.on('disconnect', () => process.exit(1))
   await run(JSON.parse(process.argv[2]!) as Part)
 }

@@ -1,10 +1,10 @@
-// A tenant from settings: the addresses of the clouds, what tokens are for, and a part of the quota for each replica.
+// Building a tenant from settings: the URLs of the clouds, token audiences, and each replica's share of the quota.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { readConfig } from '../../../src/config.ts'
 import type { TokenRequest } from '../../../src/sign-in/token.ts'
+import { NO_TENANT } from '../../../src/worker/m365/api.ts'
 import { connectTenant, tokenEndpointsOf } from '../../../src/worker/m365/connect.ts'
-import { NO_TENANT } from '../../../src/worker/m365/no-tenant.ts'
 import { drivenClock, type Service, startService } from './under-test.ts'
 
 const IDS = {
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 describe('a tenant from settings', () => {
-  it('asks the sign-in of its cloud for tokens of that cloud', async () => {
+  it('requests the tokens of its cloud from the sign-in of that cloud', async () => {
     const asked: TokenRequest[] = []
     const config = configOf({ MATOOLKIT_CLOUD: 'usgov' })
     const tenant = connectTenant({
@@ -49,7 +49,7 @@ describe('a tenant from settings', () => {
     assert.equal(tokenEndpointsOf(sandbox).entra, 'http://127.0.0.1:4365')
   })
 
-  it('keeps to its part of the quota when there are several', async () => {
+  it('keeps to its share of the quota among several replicas', async () => {
     const clock = drivenClock()
     service = await startService(clock, () => ({ status: 204 }))
     const tenant = connectTenant({

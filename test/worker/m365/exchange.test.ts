@@ -1,8 +1,8 @@
-// Cmdlets over real HTTP, with the bodies that Exchange Online was seen to send.
+// Cmdlets over real HTTP, with bodies observed from Exchange Online.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import type { Json } from '../../../src/domain/json.ts'
-import { ApiError, changeOfList, type JsonObject } from '../../../src/worker/m365/api.ts'
+import type { Json, JsonObject } from '../../../src/domain/json.ts'
+import { ApiError, changeOfList } from '../../../src/worker/m365/api.ts'
 import { ExchangeOnline } from '../../../src/worker/m365/exchange.ts'
 import { drivenClock, type Reply, type Seen, type Service, startService } from './under-test.ts'
 
@@ -56,7 +56,7 @@ const NOT_FOUND =
   "Ex6F9304|Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException|The object 'kim' couldn't be found."
 
 describe('a cmdlet', () => {
-  it('is sent as the module sends it, and gives its objects page by page without their notes', async () => {
+  it('is sent as the PowerShell module sends it and returns all pages without annotations', async () => {
     const item = { 'Guid@odata.type': '#Guid', Guid: 'g-1', Name: 'Kim' }
     const world = await exchangeWith((_, index) => ({
       status: 200,
@@ -90,22 +90,22 @@ describe('a cmdlet', () => {
     assert.deepEqual(second!.body, first!.body)
   })
 
-  it('that succeeds without a word gives nothing', async () => {
+  it('returns nothing when the response is empty', async () => {
     const { outcome } = await exchangeWith(() => ({ status: 204 }))
     assert.deepEqual(await outcome('Set-MailUser'), [])
   })
 
-  it('names the exception and its sentence when it fails, whatever the status', async () => {
+  it('reports the exception and its message, whatever the status', async () => {
     for (const status of [404, 500, 400]) {
       const { outcome, seen } = await exchangeWith(() => refusal(status, NOT_FOUND))
       const error = (await outcome('Get-MailUser')) as ApiError
       assert.deepEqual([error.code, seen.length], ['ManagementObjectNotFoundException', 1])
-      assert.match(error.message, /^Exchange Online answered \d+ Man.*: The object 'kim' couldn't/)
+      assert.match(error.message, /^Exchange Online returned \d+ Man.*: The object 'kim' couldn't/)
       await service!.close()
     }
   })
 
-  it('that fails inside an answer of 200 has failed', async () => {
+  it('fails on an error inside a 200 response', async () => {
     const { outcome } = await exchangeWith(() => ({
       status: 200,
       body: { value: [], '@adminapi.errors': [NOT_FOUND] },
@@ -116,13 +116,16 @@ describe('a cmdlet', () => {
     )
   })
 
-  it('that is unknown or not allowed says so, though the body is broken', async () => {
+  it('reports an unknown or forbidden cmdlet although the body is garbled', async () => {
     const { outcome } = await exchangeWith(() => ({ status: 403, body: '\u0000\u0000' }))
     const error = (await outcome('Get-Everything')) as ApiError
-    assert.match(error.message, /403 .*The cmdlet is unknown, or the app has no role/)
+    assert.match(
+      error.message,
+      /403 .*The cmdlet does not exist, or no Exchange role of the app allows it/,
+    )
   })
 
-  it('is repeated while the server is busy, in its words or by status', async () => {
+  it('is retried while the server is busy, by message or by status', async () => {
     const tired = [
       refusal(500, 'Ex1|Microsoft.Exchange.Data.Storage.ServerBusyException|Server Busy'),
       {
@@ -142,7 +145,7 @@ describe('a cmdlet', () => {
     )
   })
 
-  it('that may have been done is repeated only by its verb, or when it is said', async () => {
+  it('is retried after an unknown outcome only if its verb or the caller allows it', async () => {
     const { outcome, seen, exchange, clock } = await exchangeWith((_, index) =>
       index % 2 === 0 ? 'cut' : { status: 200, body: { value: [] } },
     )
@@ -157,13 +160,13 @@ describe('a cmdlet', () => {
     assert.deepEqual([error.isOutcomeUnknown, seen.length], [true, 5])
   })
 
-  it('runs beside no more than the lanes allow', async () => {
+  it('runs no more concurrently than there are lanes', async () => {
     let inside = 0
     let most = 0
     let second = Promise.withResolvers<void>()
     const { clock, exchange, seen } = await exchangeWith(async () => {
       most = Math.max(most, ++inside)
-      // The first of a pair stays until the second has come, and both a little longer: a third would be seen.
+      // The first of a pair waits for the second, and both linger: a third would be noticed.
       if (inside === 2) second.resolve()
       await second.promise
       for (let turn = 0; turn < 20; turn++) await new Promise<void>((done) => setImmediate(done))

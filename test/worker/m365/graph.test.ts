@@ -1,4 +1,4 @@
-// Calls over real HTTP: what is repeated and what is not, how long everybody waits, and what an error says.
+// Calls over real HTTP: what is retried, how long all slots wait, and what an error says.
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { SignInFault } from '../../../src/sign-in/token.ts'
@@ -52,7 +52,7 @@ async function graphWith(script: Script, options: Partial<GraphOptions> = {}) {
       signal: new AbortController().signal,
       ...request,
     })
-  /** The answer's status, or the error. */
+  /** The status of the response, or the error. */
   const outcome = async (request: Partial<RestRequest> = {}) => {
     const [result] = await clock.drive([call(request)])
     if (result!.status === 'fulfilled') return result!.value.status
@@ -71,7 +71,7 @@ const errorOf = (outcome: ApiError | number): ApiError => {
 const times = (seen: readonly Seen[]) => seen.map(({ atSec }) => atSec)
 
 describe('a call to Microsoft Graph', () => {
-  it('carries what was asked, and gives what came', async () => {
+  it('sends the request and returns the response', async () => {
     const { graph, clock, seen } = await graphWith([{ status: 201, body: { id: '7' } }])
     const signal = new AbortController().signal
     const request = {
@@ -94,7 +94,7 @@ describe('a call to Microsoft Graph', () => {
     assert.match(String(one!.headers['client-request-id']), /^[0-9a-f-]{36}$/)
   })
 
-  it('follows pages, but not to another address', async () => {
+  it('follows pages, but not to another host', async () => {
     const page = (value: number[], next?: string): Reply => ({
       status: 200,
       body: {
@@ -114,10 +114,10 @@ describe('a call to Microsoft Graph', () => {
     })()
     const [result] = await world.clock.drive([reading])
     assert.deepEqual(ids, [1, 2, 3])
-    assert.match(String((result as PromiseRejectedResult).reason), /another address/)
+    assert.match(String((result as PromiseRejectedResult).reason), /another host/)
   })
 
-  it('cannot be led astray by what is put into a path or a filter', () => {
+  it('escapes values in paths and filters', () => {
     assert.equal(pathOf`/users/${'../groups/1?x=1'}`, '/users/..%2Fgroups%2F1%3Fx%3D1')
     for (const value of ['', '.', '..']) assert.throws(() => pathOf`/users/${value}/x`, TypeError)
     assert.equal(odataText("O'Brien' or 1 eq 1"), "'O''Brien'' or 1 eq 1'")
@@ -125,7 +125,7 @@ describe('a call to Microsoft Graph', () => {
 })
 
 describe('throttling', () => {
-  it('waits as long as it is told, in seconds, in fractions, or until a date', async () => {
+  it('obeys Retry-After in seconds, fractions or as a date', async () => {
     for (const [told, sec] of [
       ['5', 5],
       ['0.5', 0.5],
@@ -142,7 +142,7 @@ describe('throttling', () => {
     }
   })
 
-  it('waits longer each time when it is told nothing, and gives up after five attempts', async () => {
+  it('backs off exponentially without Retry-After and gives up after five attempts', async () => {
     const { outcome, seen } = await graphWith(() => busy())
     const error = errorOf(await outcome({ method: 'POST', body: {} }))
     assert.deepEqual(times(seen), [0, 2.3, 6.9, 16.1, 34.5])
@@ -163,7 +163,7 @@ describe('throttling', () => {
     assert.ok(b - a < 130 && c - b < 156.1 && d - c < 156.1, String(times(seen)))
   })
 
-  it('is one gate for all slots: after a 429 with Retry-After 5 nothing leaves for 5 s', async () => {
+  it('stops all slots: after a 429 with Retry-After 5 nothing is sent for 5 s', async () => {
     const told: string[] = []
     const onThrottled = (service: string, sec: number) => told.push(`${service} ${sec}`)
     const { clock, call, seen } = await graphWith((_, index) => (index === 2 ? busy('5') : OK), {
@@ -180,7 +180,7 @@ describe('throttling', () => {
       results.filter(({ status }) => status === 'rejected'),
       [],
     )
-    // Eight were on their way when it came; then nothing, for five seconds.
+    // Eight requests were under way when it came; then nothing for five seconds.
     assert.deepEqual(
       times(seen).filter((sec) => sec > 0 && sec < 5),
       [],
@@ -190,7 +190,7 @@ describe('throttling', () => {
     assert.equal(times(seen).filter((sec) => sec === 5).length, 8)
   })
 
-  it('keeps to its pace, and lets a burst through after a rest', async () => {
+  it('keeps to its rate and allows a burst after a pause', async () => {
     const quota = { unitsPerSec: 1_000, writesPerSec: 1, invitationsPerSec: 1_000 }
     const { clock, call, seen } = await graphWith([], { quota })
     const writes = Array.from({ length: 7 }, () => call({ method: 'PATCH', body: {} }))
@@ -200,7 +200,7 @@ describe('throttling', () => {
     assert.ok(seen.filter(({ method }) => method === 'GET').every(({ atSec }) => atSec === 0))
   })
 
-  it('ends its waiting with the job', async () => {
+  it('stops waiting when the job aborts', async () => {
     const { clock, call, seen } = await graphWith(() => busy('3600'))
     const abort = new AbortController()
     const stopping = clock.wait(10_000).then(() => abort.abort(new Error('the job is over')))
@@ -210,7 +210,7 @@ describe('throttling', () => {
   })
 })
 
-describe('what is repeated', () => {
+describe('retries', () => {
   const done = { status: 504, body: { error: { code: 'GatewayTimeout', message: 'late' } } }
   const lost: [what: string, reply: Reply][] = [
     ['a connection lost after sending', 'cut'],
@@ -218,7 +218,7 @@ describe('what is repeated', () => {
     ['an internal error', { ...done, status: 500 }],
   ]
   for (const [what, reply] of lost) {
-    it(`${what}: only what is idempotent`, async () => {
+    it(`${what}: retries only idempotent calls`, async () => {
       const { outcome, seen } = await graphWith([reply, reply])
       assert.equal(await outcome(), 200)
       assert.equal(await outcome({ method: 'PATCH', body: {} }), 200)
@@ -229,18 +229,18 @@ describe('what is repeated', () => {
       const error = errorOf(await again.outcome({ method: 'POST', body: {} }))
       assert.equal(again.seen.length, 1)
       assert.equal(error.isOutcomeUnknown, true)
-      assert.match(error.message, /It may have been done all the same: look in the tenant/)
+      assert.match(error.message, /It may have been done all the same: check in the tenant/)
     })
   }
 
-  it('whatever was not sent', async () => {
+  it('retries a call that was not sent', async () => {
     const { outcome } = await graphWith([], { url: 'http://127.0.0.1:1' })
     const error = errorOf(await outcome({ method: 'POST', body: {} }))
     assert.deepEqual([error.attempts, error.isOutcomeUnknown], [5, false])
     assert.match(error.message, /^Microsoft Graph cannot be reached: .*ECONNREFUSED/)
   })
 
-  it('a change that met another one', async () => {
+  it('retries a concurrent change', async () => {
     const clash = {
       status: 409,
       body: { error: { code: 'Directory_ConcurrencyViolation', message: 'x' } },
@@ -250,7 +250,7 @@ describe('what is repeated', () => {
     assert.deepEqual(times(seen), [0, 2.3])
   })
 
-  it('never what was refused, and the error says it all', async () => {
+  it('never retries a refusal, and reports its details', async () => {
     const refusal: Reply = {
       status: 400,
       headers: { 'request-id': 'abc-1' },
@@ -267,7 +267,7 @@ describe('what is repeated', () => {
     assert.equal(seen.length, 1)
     assert.equal(
       error.message,
-      'Microsoft Graph answered 400 Request_BadRequest: Another object with the same value exists. (request id abc-1)',
+      'Microsoft Graph returned 400 Request_BadRequest: Another object with the same value exists. (request id abc-1)',
     )
     assert.deepEqual(error.details, [
       { code: 'ObjectConflict', target: 'userPrincipalName', message: 'taken' },
@@ -275,7 +275,7 @@ describe('what is repeated', () => {
     assert.deepEqual([error.requestId, error.isThrottled, error.attempts], ['abc-1', false, 1])
   })
 
-  it('an answer that takes too long, as one that was lost', async () => {
+  it('treats a timeout like a lost response', async () => {
     const up = new AbortController()
     const { outcome } = await graphWith(
       () => {
@@ -286,12 +286,12 @@ describe('what is repeated', () => {
     )
     const error = errorOf(await outcome({ method: 'POST', body: {} }))
     assert.deepEqual([error.code, error.isOutcomeUnknown], ['Timeout', true])
-    assert.match(error.message, /did not answer within 100 s/)
+    assert.match(error.message, /did not respond within 100 s/)
   })
 })
 
-describe('tokens of calls', () => {
-  it('are renewed once when they are refused', async () => {
+describe('tokens', () => {
+  it('are renewed once when refused', async () => {
     const asked: (string | undefined)[] = []
     const token = async (refused?: string) => {
       asked.push(refused)
@@ -307,7 +307,7 @@ describe('tokens of calls', () => {
     assert.deepEqual([errorOf(await never.outcome()).attempts, never.seen.length], [2, 2])
   })
 
-  it('that do not come are asked for again', async () => {
+  it('are requested again when the sign-in is unreachable', async () => {
     let asked = 0
     const token = async () => {
       if (++asked < 3) throw new SignInFault('unreachable', 'Microsoft Entra ID answered 503')
@@ -318,7 +318,7 @@ describe('tokens of calls', () => {
     assert.deepEqual(times(seen), [6.9])
   })
 
-  it('that cannot be had are an error of their own', async () => {
+  it('fail the call with a sign-in error when refused', async () => {
     const token = async () => {
       throw new SignInFault('sign_in', 'Microsoft Entra ID answered 401: AADSTS700027')
     }

@@ -1,4 +1,4 @@
-// A small HTTP service on the loopback that answers by script, and a clock that moves on only when everybody waits for it.
+// A scripted HTTP service on loopback, and a clock that advances only when everyone waits for it.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { type Clock, virtualClock } from '../../../src/clock.ts'
@@ -7,7 +7,7 @@ import type { Json } from '../../../src/domain/json.ts'
 export const START = new Date('2026-03-01T10:00:00.000Z')
 
 export interface Seen {
-  /** The test clock's, since START. */
+  /** Seconds of the test clock since START. */
   readonly atSec: number
   readonly method: string
   readonly path: string
@@ -17,9 +17,9 @@ export interface Seen {
 
 export type Reply =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: Json }
-  /** The request is read, and then the connection is cut. */
+  /** Reads the request, then cuts the connection. */
   | 'cut'
-  /** Nothing, ever. */
+  /** Never responds. */
   | 'silence'
 
 export interface Service {
@@ -28,7 +28,7 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** `reply` gets the request and how many came before it. */
+/** `reply` receives the request and the number of earlier ones. */
 export async function startService(
   clock: Clock,
   reply: (seen: Seen, index: number) => Reply | Promise<Reply>,
@@ -65,7 +65,7 @@ function send(response: ServerResponse, reply: Reply): void {
 }
 
 export interface DrivenClock extends Clock {
-  /** Runs everything to its end: the clock moves whenever all that still run are waiting for it. */
+  /** Runs to the end: the clock advances whenever everyone is waiting for it. */
   drive<T>(running: readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]>
 }
 

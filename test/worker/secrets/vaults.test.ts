@@ -1,4 +1,4 @@
-// The two vaults keep the same promises; each has some of its own.
+// The contract of both vaults, and what is particular to each.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -51,13 +51,13 @@ const VAULTS: [name: string, open: () => Promise<Secrets>][] = [
 ]
 for (const [name, open] of VAULTS) {
   describe(`secrets in ${name}`, () => {
-    it('come back as they were put, under a reference, also to another process', async () => {
+    it('are read back by reference, from another process too', async () => {
       const reference = await (await open()).put('password-kim-1', VALUE)
       assert.equal(reference, 'matoolkit-password-kim-1')
       assert.equal(await (await open()).get(reference), VALUE)
     })
 
-    it('are replaced by what is put under the same name, and found by it', async () => {
+    it('are found and replaced by name', async () => {
       const vault = await open()
       assert.equal(await vault.find('twice'), null)
       await vault.put('twice', 'first')
@@ -74,7 +74,7 @@ for (const [name, open] of VAULTS) {
       assert.deepEqual([await vault.get(a), await vault.get(b)], ['a', 'b'])
     })
 
-    it('that are not there, or are not ours, are refused', async () => {
+    it('are refused when missing or not ours', async () => {
       const vault = await open()
       await assert.rejects(vault.get('matoolkit-none'), { code: 'SecretNotFound' })
       for (const foreign of ['worker-app-cert', '../key', 'key', 'matoolkit-', 'matoolkit-../key'])
@@ -83,8 +83,8 @@ for (const [name, open] of VAULTS) {
   })
 }
 
-describe('the folder', () => {
-  it('holds nothing readable, and only for its owner', async () => {
+describe('the folder vault', () => {
+  it('stores no plain text and allows only its owner', async () => {
     const vault = await openFolderVault({ folder, key: null })
     await vault.put('plain', 'hunter2 hunter2')
     for (const file of await readdir(folder)) {
@@ -94,18 +94,18 @@ describe('the folder', () => {
     }
   })
 
-  it('refuses a key that others can read', async () => {
+  it('refuses a key file that others can read', async () => {
     const open = await mkdtemp(join(tmpdir(), 'vault-'))
     await openFolderVault({ folder: open, key: null })
     await chmod(join(open, 'key'), 0o644)
     await assert.rejects(openFolderVault({ folder: open, key: null }), {
       code: 'SECRETS_UNUSABLE',
-      message: /can be read by others; take that right away/,
+      message: /other users can read the file .*chmod 600/,
     })
     await rm(open, { recursive: true })
   })
 
-  it('says so when the key is another, a file was changed, or one was put in another’s place', async () => {
+  it('detects a wrong key, a changed file and a swapped file', async () => {
     const vault = await openFolderVault({ folder, key: randomBytes(32) })
     const reference = await vault.put('sealed', 'value')
     const other = await openFolderVault({ folder, key: randomBytes(32) })
@@ -117,7 +117,7 @@ describe('the folder', () => {
     await assert.rejects(vault.get(reference), { code: 'SECRET_UNREADABLE' })
   })
 
-  it('gives one key to many that open it at the same time', async () => {
+  it('creates one key for many simultaneous openers', async () => {
     const fresh = await mkdtemp(join(tmpdir(), 'vault-'))
     const vaults = await Promise.all(
       Array.from({ length: 8 }, () => openFolderVault({ folder: fresh, key: null })),
@@ -130,7 +130,7 @@ describe('the folder', () => {
 })
 
 describe('Key Vault', () => {
-  it('is asked as its documentation says', async () => {
+  it('is called as documented', async () => {
     await openKeyVault().put('x', 'value')
     const { method, path, body, headers } = vaultService.seen.at(-1)!
     assert.deepEqual(
