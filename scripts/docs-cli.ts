@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
+import { visibleCommands } from '../src/cli/program.ts'
 import type { Io } from '../src/cli/terminal/io.ts'
 import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
 
@@ -37,9 +38,10 @@ interface Leaf {
 const leavesOf = (command: Command, words: string): Leaf[] =>
   command.commands.length === 0
     ? [{ words, command }]
-    : command.commands.flatMap((one) => leavesOf(one, `${words} ${one.name()}`))
+    : visibleCommands(command).flatMap((one) => leavesOf(one, `${words} ${one.name()}`))
 
-const nouns = () => program.commands.map((noun) => ({ noun, leaves: leavesOf(noun, noun.name()) }))
+const nouns = () =>
+  visibleCommands(program).map((noun) => ({ noun, leaves: leavesOf(noun, noun.name()) }))
 
 function renderList(): string {
   const rows = nouns().flatMap(({ leaves }) =>

@@ -25,7 +25,7 @@ const STATES: readonly (readonly [
   ['skipped as overdue', { status: 'skipped', skippedBecause: 'overdue' }],
 ]
 
-function fate(
+function outcomeOf(
   state: (typeof STATES)[number][1],
   { isPast, isRemoved = false }: { isPast: boolean; isRemoved?: boolean },
   overdueBehavior: 'ignore' | 'rerun',
@@ -39,18 +39,18 @@ function fate(
     isRemoved ? WITHOUT_PHASE : WITH_PHASE!,
     { version: 2, publishedAt: PUBLISHED_AT, publishedBy: '', overdueBehavior, rerunInit: false },
   )
-  return phases[0]?.fate.replace('_', ' ') ?? '–'
+  return phases[0]?.outcome.replace('_', ' ') ?? '–'
 }
 
 /** One row per state of a phase; columns for its time and the publisher's options. */
-export function renderFates(): string {
+export function renderPhaseOutcomes(): string {
   const rows = STATES.map(([words, state]) => [
     words,
-    fate(state, { isPast: false }, 'ignore'),
-    fate(state, { isPast: true }, 'ignore'),
-    fate(state, { isPast: false }, 'rerun'),
-    fate(state, { isPast: true }, 'rerun'),
-    fate(state, { isPast: true, isRemoved: true }, 'ignore'),
+    outcomeOf(state, { isPast: false }, 'ignore'),
+    outcomeOf(state, { isPast: true }, 'ignore'),
+    outcomeOf(state, { isPast: false }, 'rerun'),
+    outcomeOf(state, { isPast: true }, 'rerun'),
+    outcomeOf(state, { isPast: true, isRemoved: true }, 'ignore'),
   ])
   const header = ['The phase is', '`ignore`, to come', '`ignore`, past', '`rerun`, to come']
   return markdownTable([...header, '`rerun`, past', 'not in the version'], rows)

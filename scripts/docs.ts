@@ -9,7 +9,7 @@ import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
-import { renderFates } from './docs-versions.ts'
+import { renderPhaseOutcomes } from './docs-versions.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -25,7 +25,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/errors.md', section: 'exit codes', render: renderExitCodes },
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
-  { file: 'docs/versions.md', section: 'fates', render: renderFates },
+  { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },

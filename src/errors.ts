@@ -348,13 +348,13 @@ export const ERRORS = table({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      'Batch {batchId} is {status}, so the scheduler adds nobody to it. List its latecomers and admit those who are to join.',
+      'Batch {batchId} is {status}, so the scheduler adds nobody to it. List its reviews and approve the latecomers who must join.',
   },
-  HELD_CHANGED: {
+  REVIEW_CHANGED: {
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      '{count} of the {asked} held changes that were named are no longer held as they were seen. List them again and decide anew.',
+      '{count} of the {asked} reviews are no longer open: decided by somebody else, or changed by a newer tick. List the reviews and decide again.',
   },
   ...API_ERRORS,
   ...CLI_ERRORS,

@@ -16,7 +16,7 @@ import type { PreviewQuery } from './preview.ts'
 /** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
 export type AccessRule = 'anonymous' | 'reader' | 'admin'
 
-export const TAGS = ['runbooks', 'batches', 'members', 'audit', 'service'] as const
+export const TAGS = ['runbooks', 'batches', 'members', 'reviews', 'audit', 'service'] as const
 export type Tag = (typeof TAGS)[number]
 
 /** What handlers need besides the engine. */

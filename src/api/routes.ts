@@ -11,7 +11,7 @@ import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
-import { HELD_ROUTES } from './routes/reviews.ts'
+import { REVIEW_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type ServiceContext, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
@@ -35,7 +35,7 @@ export function allRoutes(around: Omit<ServiceContext, 'routes'>): readonly Rout
     ...MEMBER_ACTION_ROUTES,
     ...STEP_ACTION_ROUTES,
     ...DEAD_LETTER_ROUTES,
-    ...HELD_ROUTES,
+    ...REVIEW_ROUTES,
     ...INSIGHT_ROUTES,
     ...STORY_ROUTES,
     ...TICK_ROUTES,

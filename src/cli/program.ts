@@ -7,6 +7,12 @@ import { type Io, printable } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
 
+/** Subcommands that help, completion and docs/cli.md show: hidden aliases work but are not listed. */
+export function visibleCommands(command: Command): Command[] {
+  const visible = new Set(command.createHelp().visibleCommands(command))
+  return command.commands.filter((subcommand) => visible.has(subcommand))
+}
+
 /** Runs the command that the arguments name and returns the exit code. Never throws. */
 export async function run(
   args: readonly string[],

@@ -30,7 +30,7 @@ export type StuckKind =
   | 'held'
   | 'not_advanced'
   | 'phase_overdue'
-  | 'undecided'
+  | 'reviews_open'
   | 'worker_unknown'
   | 'worker_silent'
   | 'window_full'
@@ -57,8 +57,8 @@ export interface StuckFacts {
   readonly phases: readonly Phase[]
   readonly waits: readonly WaitGroup[]
   readonly workers: readonly WorkerFacts[]
-  /** Held removals, moves and latecomers that nobody has decided. */
-  readonly undecided: number
+  /** Removals, moves and latecomers that wait for a person. */
+  readonly openReviews: number
   /** The limit of workers that have none of their own. */
   readonly maxOutstanding: number
   readonly now: Date
@@ -80,7 +80,7 @@ export function findStuck(facts: StuckFacts): Stuck[] {
   ]
 }
 
-function ofBatch({ batch, phases, undecided }: StuckFacts): Stuck[] {
+function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
   const found: Stuck[] = []
   const plain = { isCountExact: true, workerId: null, stepId: null }
   if (batch.heldAt !== null) {
@@ -99,9 +99,9 @@ function ofBatch({ batch, phases, undecided }: StuckFacts): Stuck[] {
     const because = `manual batch ${batch.id} waits for somebody to advance it to ${next.name}`
     found.push({ ...plain, kind: 'not_advanced', because, count: batch.membersActive, since: null })
   }
-  if (undecided > 0) {
-    const because = `${undecided} changes that the data source wants wait for a decision`
-    found.push({ ...plain, kind: 'undecided', because, count: undecided, since: null })
+  if (openReviews > 0) {
+    const because = `${openReviews} changes from the data source wait for a review`
+    found.push({ ...plain, kind: 'reviews_open', because, count: openReviews, since: null })
   }
   return found
 }

@@ -128,10 +128,10 @@ function add(
   impact.batches += 1
   impact.membersActive += batch.membersActive
   impact.inits[init] += 1
-  for (const { fate, name, dueAt, from } of phases) {
-    impact.phases[fate] += 1
+  for (const { outcome, name, dueAt, from } of phases) {
+    impact.phases[outcome] += 1
     // One that an earlier version left out already is no news.
-    if (fate !== 'skipped' || from === 'skipped') continue
+    if (outcome !== 'skipped' || from === 'skipped') continue
     impact.skipped.total += 1
     if (impact.skipped.listed.length < SKIPPED_LISTED)
       impact.skipped.listed.push({ batchId: batch.id, phase: name, dueAt })
@@ -153,9 +153,9 @@ const lookOf = (
   isHeld: batch.heldAt !== null,
   membersActive: batch.membersActive,
   init,
-  phases: phases.map(({ name, fate, from, dueAt, because }) => ({
+  phases: phases.map(({ name, outcome, from, dueAt, because }) => ({
     name,
-    fate,
+    outcome,
     from,
     dueAt,
     because,
@@ -196,7 +196,7 @@ function newNeeds(
   runbook: Runbook,
   oldNames: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const toRun = phases.filter(({ fate }) => fate === 'pending' || fate === 'rerun')
+  const toRun = phases.filter(({ outcome }) => outcome === 'pending' || outcome === 'rerun')
   const needed = variablesNeeded(runbook, {
     phaseNames: new Set(toRun.map(({ name }) => name.toLowerCase())),
     isInit: init !== 'carried_over' || batch.status === 'init_dispatched',

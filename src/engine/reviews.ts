@@ -1,6 +1,6 @@
-// What a person decides about what ticks have left open. A decision names the held changes it was made about; if one of them is no
-// longer held as it was seen, nothing is done and the person looks again. Many are done in chunks, a transaction each, and each
-// chunk looks once more. Held members carry on meanwhile.
+// A person approves or dismisses reviews: source changes that a tick must not make alone. A decision names the reviews as they were
+// listed; if one of them is no longer open, nothing is done (REVIEW_CHANGED). Large decisions run in chunks, one transaction each,
+// and each chunk checks its reviews again. The members carry on meanwhile.
 import { chunksOf } from '../chunks.ts'
 import { findMembersByKey } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
@@ -23,6 +23,7 @@ import {
 } from '../db/reviews.ts'
 import type { EventRecord } from '../domain/decide/draft.ts'
 import { reschedule } from '../domain/decide/lifecycle.ts'
+import type { ReviewKind } from '../domain/detection/reviews.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
 import { releaseBatch, requireAccepted } from './batch-actions.ts'
@@ -33,39 +34,79 @@ import { changeBatch } from './locking.ts'
 import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
 import { moveMembers } from './moves.ts'
 
-/** In one transaction, so that what was seen and what is done are the same. */
-const HELD_PER_CHUNK = 500
+const REVIEWS_PER_CHUNK = 500
 
 export interface ReviewDecision {
-  /** The held changes as they were listed. */
+  /** The reviews as they were listed. */
   readonly reviewIds: readonly number[]
   readonly actor: string
   readonly reason: string
 }
 
-/** They leave their batches, as the source wants it. */
-export async function confirmRemovals(
+/** `reschedule`: the batch itself starts at the new time. `move`: the members go to the batch of that time. */
+export type MoveChoice = 'reschedule' | 'move'
+
+export interface ReviewApproval extends ReviewDecision {
+  /** The kind that the person means: any other is refused. */
+  readonly kind?: ReviewKind
+  /** Only for moves; required when the whole wave has a new date. */
+  readonly choice?: MoveChoice
+}
+
+export interface ReviewOutcome {
+  readonly kind: ReviewKind
+  readonly doneCount: number
+  readonly refused: MembersOutcome['refused']
+}
+
+/** Makes the changes that the source asks for. All reviews are of one kind; moves lead from one batch to one time. */
+export async function approveReviews(
   engine: Engine,
-  order: ReviewDecision,
+  approval: ReviewApproval,
+): Promise<ReviewOutcome> {
+  const items = await requireOpen(engine, approval)
+  const kind = approval.kind ?? items[0]!.kind
+  const other = items.find((item) => item.kind !== kind)
+  if (other)
+    requireAccepted(
+      `review ${other.id} is a ${other.kind}, not a ${kind}; approve each kind in a call of its own`,
+    )
+  if (kind !== 'move' && approval.choice !== undefined)
+    requireAccepted(`"${approval.choice}" is a choice for moves, and these reviews are ${kind}s`)
+  if (kind === 'join')
+    return { kind, doneCount: await approveJoins(engine, items, approval), refused: [] }
+  const approve = kind === 'removal' ? approveRemovals : approveMoves
+  const { done, refused } = await approve(engine, items, approval)
+  return { kind, doneCount: done.length, refused }
+}
+
+/** Leavers leave their batches. */
+function approveRemovals(
+  engine: Engine,
+  items: readonly ReviewRow[],
+  { actor, reason }: ReviewDecision,
 ): Promise<MembersOutcome> {
-  const items = await requireHeld(engine, order, 'removal')
   return eachBatch(items, (batchId, chunk) =>
-    removeMembers(decided(engine, chunk), {
+    removeMembers(closingReviews(engine, chunk), {
       batchId,
       memberIds: chunk.map(({ memberId }) => memberId!),
-      actor: order.actor,
+      actor,
       by: 'source',
-      reason: order.reason,
+      reason,
     }),
   )
 }
 
-/** They stay as they are: who has left until the key is back, who came late as long as it stands in that group. */
-export async function dismissReviews(engine: Engine, order: ReviewDecision): Promise<void> {
-  const items = await requireHeld(engine, order)
-  if (items.some(({ kind }) => kind === 'move'))
-    requireAccepted('a move is decided with reschedule, move or keep, not dismissed')
-  await dismiss(engine, items, order)
+/**
+ * Nothing changes: a leaver stays until the key is back, a latecomer stays out and a mover stays in its batch for as long as the
+ * source has it in that group. Batches held for the moves resume when no move is left to decide.
+ */
+export async function dismissReviews(engine: Engine, decision: ReviewDecision): Promise<void> {
+  const items = await requireOpen(engine, decision)
+  await dismiss(engine, items, decision)
+  const moves = items.filter(({ kind }) => kind === 'move')
+  for (const sameMove of Map.groupBy(moves, placeOf).values())
+    await releaseBatches(engine, sameMove[0]!, decision.actor, `dismissed: ${decision.reason}`)
 }
 
 async function dismiss(
@@ -78,30 +119,36 @@ async function dismiss(
     await lockAll(tx, idsOf(items))
     await markDismissed(tx, idsOf(items), actor, now)
     for (const [batchId, some] of Map.groupBy(items, (item) => item.batchId)) {
-      const because = `${some.length} held ${some[0]!.kind}(s) were dismissed: ${reason}`
+      const because = `${dismissedText(some)} dismissed: ${reason}`
       await insertEvents(tx, batchId, now, actor, [dismissedEvent(because, batchId === null)])
     }
   })
 }
 
+/** "2 removal reviews, 1 join review" */
+const dismissedText = (items: readonly ReviewRow[]): string =>
+  [...Map.groupBy(items, ({ kind }) => kind)]
+    .map(([kind, some]) => `${some.length} ${kind} review${some.length === 1 ? '' : 's'}`)
+    .join(', ')
+
 const dismissedEvent = (because: string, isOfRunbook: boolean): EventRecord => ({
-  ...{ thing: isOfRunbook ? 'runbook' : 'batch', event: 'held_dismissed', because },
+  ...{ thing: isOfRunbook ? 'runbook' : 'batch', event: 'review_dismissed', because },
   ...{ from: null, to: null, memberId: null, phaseId: null, stepId: null },
   ...{ attempt: null, jobId: null, details: null },
 })
 
-/** Latecomers join after all: a batch that has ended opens again, and where there is none it is made. */
-export async function admitLatecomers(
+/** Latecomers join: an ended batch opens again, a missing one is created. */
+async function approveJoins(
   engine: Engine,
-  order: ReviewDecision,
-): Promise<{ joined: number }> {
-  const items = await requireHeld(engine, order, 'join')
+  items: readonly ReviewRow[],
+  decision: ReviewDecision,
+): Promise<number> {
   let joined = 0
   for (const group of Map.groupBy(items, placeOf).values()) {
-    for (const chunk of chunksOf(group, HELD_PER_CHUNK))
-      joined += await admitChunk(engine, chunk, order)
+    for (const chunk of chunksOf(group, REVIEWS_PER_CHUNK))
+      joined += await admitChunk(engine, chunk, decision)
   }
-  return { joined }
+  return joined
 }
 
 const placeOf = ({ runbookName, batchId, toTime }: ReviewRow): string =>
@@ -113,7 +160,7 @@ async function admitChunk(
   order: ReviewDecision,
 ): Promise<number> {
   const { runbookName, toTime, batchId } = chunk[0]!
-  const guarded = decided(engine, chunk)
+  const guarded = closingReviews(engine, chunk)
   const members = chunk.map(({ key, data }) => ({ key, data: data! }))
   const target = batchId ?? (await findBatchByTime(engine.db, runbookName, toTime!))?.id
   if (target === undefined) {
@@ -124,7 +171,7 @@ async function admitChunk(
   return added.length + (await takeBackLeavers(engine, target, members, order))
 }
 
-/** Of those admitted, who had been in the batch and left it: their rows are there already. */
+/** Latecomers who were in the batch before and left it: their rows exist already. */
 async function takeBackLeavers(
   engine: Engine,
   batchId: number,
@@ -155,64 +202,63 @@ const newData = (memberId: number, { key, data }: GivenMember): NewData => ({
   hash: dataHash(data),
 })
 
-export type MoveChoice = 'reschedule' | 'move' | 'keep'
-
-export interface MoveDecision extends ReviewDecision {
-  readonly choice: MoveChoice
-}
-
-/**
- * Moves that were held, all from one batch to one time. `reschedule`: it is the same wave on another date, so the batch starts then
- * and the new time means it too. `move`: these members go there. `keep`: they stay, as long as the source has them there. The
- * batches that were held over it go on when nothing is left to decide.
- */
-export async function decideMoves(engine: Engine, order: MoveDecision): Promise<MembersOutcome> {
-  const items = await requireHeld(engine, order, 'move')
-  const { batchId, toTime, runbookName } = items[0]!
-  if (items.some((item) => item.batchId !== batchId || +item.toTime! !== +toTime!))
+async function approveMoves(
+  engine: Engine,
+  items: readonly ReviewRow[],
+  approval: ReviewApproval,
+): Promise<MembersOutcome> {
+  const [first] = items
+  if (items.some((item) => placeOf(item) !== placeOf(first!))) {
     requireAccepted(
-      'these moves begin in several batches or lead to several times; decide about each apart',
+      'these moves begin in several batches or lead to several times; approve them one batch and time per call',
     )
-  const outcome = await carryOutChoice(engine, items, order)
-  const target = await findBatchByTime(engine.db, runbookName, toTime!)
-  for (const id of new Set([batchId!, ...(target ? [target.id] : [])]))
-    await releaseBatch(engine, {
-      batchId: id,
-      actor: order.actor,
-      reason: `${order.choice}: ${order.reason}`,
-    })
+  }
+  const choice = approval.choice ?? 'move'
+  if (approval.choice === undefined && items.some(({ cause }) => cause === 'redated')) {
+    requireAccepted(
+      `the whole wave of batch ${first!.batchId} has a new date; choose reschedule (the batch starts then) or move (its members go to another batch)`,
+    )
+  }
+  const outcome =
+    choice === 'reschedule'
+      ? await rescheduleWave(engine, items, approval)
+      : await moveToNewWave(engine, items, approval)
+  await releaseBatches(engine, first!, approval.actor, `${choice}: ${approval.reason}`)
   return outcome
 }
 
-async function carryOutChoice(
+/** Ends the holds that a move put on both of its batches, unless another move is still open. */
+async function releaseBatches(
+  engine: Engine,
+  { runbookName, batchId, toTime }: ReviewRow,
+  actor: string,
+  reason: string,
+): Promise<void> {
+  const target = await findBatchByTime(engine.db, runbookName, toTime!)
+  for (const id of new Set([batchId!, ...(target ? [target.id] : [])]))
+    await releaseBatch(engine, { batchId: id, actor, reason })
+}
+
+function moveToNewWave(
   engine: Engine,
   items: readonly ReviewRow[],
-  order: MoveDecision,
+  { actor, reason }: ReviewDecision,
 ): Promise<MembersOutcome> {
-  const { batchId, toTime, runbookName } = items[0]!
-  const memberIds = items.map(({ memberId }) => memberId!)
-  if (order.choice === 'keep') {
-    await dismiss(engine, items, order)
-    return { done: memberIds, refused: [] }
-  }
-  if (order.choice === 'reschedule') {
-    await rescheduleWave(engine, items, order)
-    return { done: memberIds, refused: [] }
-  }
-  return eachBatch(items, async (_batchId, chunk) => {
-    const seen = fencedEngine(engine, (tx) => lockAll(tx, idsOf(chunk)))
-    const outcome = await moveMembers(seen, {
-      batchId: batchId!,
+  const { runbookName, toTime } = items[0]!
+  return eachBatch(items, async (batchId, chunk) => {
+    const fenced = fencedEngine(engine, (tx) => lockAll(tx, idsOf(chunk)))
+    const outcome = await moveMembers(fenced, {
+      batchId,
       memberIds: chunk.map(({ memberId }) => memberId!),
       to: { runbookName, time: toTime! },
-      actor: order.actor,
+      actor,
       by: 'source',
-      reason: order.reason,
+      reason,
     })
-    // Who could not move yet (a job is out) stays on the list, and the batch stays held: nothing new is sent meanwhile.
+    // A member with a job out cannot move yet: its review stays open and the batch stays on hold, so nothing new is sent.
     const moved = new Set(outcome.done)
-    const gone = chunk.filter(({ memberId }) => moved.has(memberId!))
-    await engine.db.transaction((tx) => deleteReviews(tx, idsOf(gone)))
+    const closed = chunk.filter(({ memberId }) => moved.has(memberId!))
+    await engine.db.transaction((tx) => deleteReviews(tx, idsOf(closed)))
     return outcome
   })
 }
@@ -222,12 +268,14 @@ const idsOf = (items: readonly ReviewRow[]): number[] => items.map(({ id }) => i
 async function rescheduleWave(
   engine: Engine,
   items: readonly ReviewRow[],
-  { actor, reason }: MoveDecision,
-): Promise<void> {
+  { actor, reason }: ReviewDecision,
+): Promise<MembersOutcome> {
   const { batchId, toTime, cause } = items[0]!
   if (cause !== 'redated')
-    requireAccepted(`batch ${batchId} is still in the source at its own time; choose move or keep`)
-  // All that lead there, also those that were not named: the wave as a whole has got another date.
+    requireAccepted(
+      `batch ${batchId} is still in the source at its own time and cannot be rescheduled; choose move, or dismiss the reviews`,
+    )
+  // The wave as a whole has a new date, so every move to that time is settled, named or not.
   const guarded = fencedEngine(engine, async (tx) => {
     await lockAll(tx, idsOf(items))
     await deleteMoveReviewsTo(tx, batchId!, toTime!)
@@ -236,6 +284,7 @@ async function rescheduleWave(
     requireAccepted(reschedule(draft, toTime!, reason))
     await addSourceTime(tx, batchId!, toTime!, actor, draft.now)
   })
+  return { done: items.map(({ memberId }) => memberId!), refused: [] }
 }
 
 /** Immediate runbooks: whoever was in a batch that has ended starts again at the next tick, as if the key had been gone. */
@@ -256,7 +305,7 @@ async function eachBatch(
   const outcome: MembersOutcome = { done: [], refused: [] }
   const byBatch = [...Map.groupBy(items, ({ batchId }) => batchId!)].sort(([a], [b]) => a - b)
   for (const [batchId, some] of byBatch) {
-    for (const chunk of chunksOf(some, HELD_PER_CHUNK)) {
+    for (const chunk of chunksOf(some, REVIEWS_PER_CHUNK)) {
       const { done, refused } = await run(batchId, chunk)
       outcome.done.push(...done)
       outcome.refused.push(...refused)
@@ -265,8 +314,8 @@ async function eachBatch(
   return outcome
 }
 
-/** A door whose work takes these off the list, or is not done at all. */
-const decided = (engine: Engine, items: readonly ReviewRow[]): Engine =>
+/** An engine whose transactions also close these reviews, or fail as a whole. */
+const closingReviews = (engine: Engine, items: readonly ReviewRow[]): Engine =>
   fencedEngine(engine, async (tx) => {
     await lockAll(tx, idsOf(items))
     await deleteReviews(tx, idsOf(items))
@@ -278,19 +327,13 @@ async function lockAll(tx: Tx, ids: readonly number[]): Promise<void> {
 
 const requireAll = (ids: readonly number[], found: number): void => {
   if (found < ids.length)
-    throw new MatoolkitError('HELD_CHANGED', { count: ids.length - found, asked: ids.length })
+    throw new MatoolkitError('REVIEW_CHANGED', { count: ids.length - found, asked: ids.length })
 }
 
-async function requireHeld(
-  { db }: Engine,
-  { reviewIds }: ReviewDecision,
-  kind?: ReviewRow['kind'],
-): Promise<ReviewRow[]> {
+async function requireOpen({ db }: Engine, { reviewIds }: ReviewDecision): Promise<ReviewRow[]> {
   const ids = [...new Set(reviewIds)]
-  if (ids.length === 0) requireAccepted('no held change was named')
+  if (ids.length === 0) requireAccepted('no review was named')
   const items = await findReviews(db, ids)
   requireAll(ids, items.length)
-  const other = items.find((item) => kind !== undefined && item.kind !== kind)
-  if (other) requireAccepted(`held change ${other.id} is a ${other.kind}, not a ${kind}`)
   return items
 }

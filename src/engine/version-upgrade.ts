@@ -178,8 +178,8 @@ const detailsOf = ({ publication, phases, init }: VersionUpgrade) => ({
   version: publication.version,
   overdueBehavior: publication.overdueBehavior,
   init,
-  phases: phases.map(({ name, fate, from, dueAt, because }) => ({
-    ...{ name, fate, from, because },
+  phases: phases.map(({ name, outcome, from, dueAt, because }) => ({
+    ...{ name, outcome, from, because },
     dueAt: dueAt?.toISOString() ?? null,
   })),
 })

@@ -5,7 +5,7 @@ import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
 import { insightContract } from './contract/insight.ts'
-import { heldContract } from './contract/reviews.ts'
+import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { openOn } from './under-test.ts'
 
@@ -14,5 +14,5 @@ runbookContract()
 batchContract()
 actionContract()
 insightContract()
-heldContract()
+reviewContract()
 auditContract()

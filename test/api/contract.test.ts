@@ -7,7 +7,7 @@ import { batchContract } from './contract/batches.ts'
 import { eventContract } from './contract/events.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
-import { heldContract } from './contract/reviews.ts'
+import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
 import { ROUTES, SEEN } from './under-test.ts'
@@ -17,7 +17,7 @@ batchContract()
 memberFileContract()
 actionContract()
 insightContract()
-heldContract()
+reviewContract()
 eventContract()
 auditContract()
 serviceContract()

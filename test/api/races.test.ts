@@ -186,15 +186,16 @@ describe('two operators at once', () => {
     await world.settle()
   })
 
-  it('removals, moves and latecomers are decided once', async () => {
-    const held = async (kind: string) => {
-      const { body } = await api.call<{ held: { id: number }[] }>('GET', `/api/held?kind=${kind}`)
-      return body.held.map(({ id }) => id)
+  it('decides on removals, moves and latecomers once', async () => {
+    const open = async (kind: string) => {
+      const path = `/api/reviews?kind=${kind}`
+      const { body } = await api.call<{ reviews: { id: number }[] }>('GET', path)
+      return body.reviews.map(({ id }) => id)
     }
     const once = async (verb: string, reviewIds: number[], more = {}) => {
       assert.ok(reviewIds.length > 0)
       const answers = await both({
-        path: `/api/held/${verb}`,
+        path: `/api/reviews/${verb}`,
         body: { reviewIds, reason, ...more },
       })
       assert.deepEqual(
@@ -207,13 +208,13 @@ describe('two operators at once', () => {
     await world.tick(wave(startHours, ...range(1, 12)))
     await world.tick(wave(startHours, ...range(6, 12)))
     await world.tick()
-    const [one, ...others] = await held('removal')
-    await once('confirm-removals', [one!])
+    const [one, ...others] = await open('removal')
+    await once('approve', [one!])
     await once('dismiss', others)
     await world.tick(wave(startHours + 24, ...range(1, 12)))
-    await once('decide-moves', await held('move'), { choice: 'reschedule' })
+    await once('approve', await open('move'), { choice: 'reschedule' })
     await world.tickUntil(startHours + 26, 12)
     await world.tick(wave(startHours + 24, ...range(1, 14)))
-    await once('admit', (await held('join')).slice(0, 1))
+    await once('approve', (await open('join')).slice(0, 1))
   })
 })

@@ -64,9 +64,11 @@ complete -C '${words.join(' ')}'
     ).map((line) => line.split('\t')[0]!),
 }
 
+const LISTED_NOUNS = Object.keys(NOUNS).filter((name) => !NOUNS[name]!.isHidden)
+
 /** What is typed, and what must and must not be offered. */
 const ASKED: readonly [typed: string, offered: readonly string[], not: readonly string[]][] = [
-  ['matoolkit ', Object.keys(NOUNS), ['list']],
+  ['matoolkit ', LISTED_NOUNS, ['list', 'removals', 'latecomers', 'moves']],
   ['matoolkit ba', ['batch'], ['auth']],
   ['matoolkit batch ', ['list', 'watch', 'report', 'advance'], ['batch', 'login']],
   ['matoolkit batch re', ['report', 'resume', 'retry'], ['list']],

@@ -1,6 +1,7 @@
-// Every command there is, by the words that name it: what tests walk so that none is forgotten.
+// Every command that help lists, by its words: what tests walk so that none is forgotten. Hidden aliases have tests of their own.
 import { Command } from 'commander'
 import { allCommands } from '../../src/app/commands/nouns.ts'
+import { visibleCommands } from '../../src/cli/program.ts'
 import { recordingIo } from './recording-io.ts'
 
 export const program = new Command('matoolkit')
@@ -9,7 +10,7 @@ for (const add of await allCommands()) add(program, recordingIo())
 const leaves = (command: Command, words: readonly string[] = []): [string, Command][] =>
   command.commands.length === 0
     ? [[words.join(' '), command]]
-    : command.commands.flatMap((one) => leaves(one, [...words, one.name()]))
+    : visibleCommands(command).flatMap((one) => leaves(one, [...words, one.name()]))
 
 /** Commands that do something. */
 export const COMMANDS: readonly [words: string, command: Command][] = leaves(program)

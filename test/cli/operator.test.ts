@@ -1,4 +1,4 @@
-// What an operator decides and looks into besides batches: held changes, dead letters, workers, sources, and what the doctor says.
+// What an operator decides and looks into besides batches: reviews, dead letters, workers, sources, and what the doctor says.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
@@ -10,59 +10,93 @@ import { type Cli, nowhere, openCli } from './against-api.ts'
 
 const WHY = ['--reason', 'because']
 
-describe('held changes by commands', () => {
+/** Ten people in one wave; then five of them are gone from the source. */
+async function openWave(): Promise<{ cli: Cli; world: Programme }> {
+  const cli = await openCli()
+  const world = await startProgramme(cli.api.world)
+  await world.tick([...wave(40, ...range(1, 10)), row(90, 'no time')])
+  await world.tick(wave(40, ...range(6, 10)))
+  await world.tick()
+  return { cli, world }
+}
+
+const reviewIdsOf = async (cli: Cli, ...list: string[]) =>
+  (await cli.json<{ reviews: { id: number }[] }>(...list)).reviews.map(({ id }) => String(id))
+
+describe('reviews by commands', () => {
   let cli: Cli
   let world: Programme
   before(async () => {
-    cli = await openCli()
-    world = await startProgramme(cli.api.world)
-    await world.tick([...wave(40, ...range(1, 10)), row(90, 'no time')])
-    await world.tick(wave(40, ...range(6, 10)))
-    await world.tick()
+    ;({ cli, world } = await openWave())
   })
   after(() => cli.close())
-  const idsOf = async (noun: string) =>
-    (await cli.json<{ held: { id: number }[] }>(noun, 'list')).held.map(({ id }) => String(id))
+  const idsOf = (kind: string) => reviewIdsOf(cli, 'review', 'list', '--kind', kind)
+  const review = (...args: string[]) => cli.cli('review', ...args)
 
-  it('removals are listed, tried, confirmed and dismissed', async () => {
-    const [one, two, ...others] = await idsOf('removals')
+  it('lists, tries, approves and dismisses removals', async () => {
+    const [one, two, ...others] = await idsOf('removal')
     assert.equal(others.length, 3)
     assert.match(
-      (await cli.cli('removals', 'list', '--runbook', 'wave')).out,
-      /^ID +RUNBOOK +BATCH/,
+      (await review('list', '--runbook', 'wave')).out,
+      /^ID +KIND +RUNBOOK +BATCH.*\n *\d+ +removal +wave/,
     )
-    const dry = await cli.json('removals', 'confirm', one!, two!, ...WHY, '--dry-run')
+    const dry = await cli.json('review', 'approve', one!, two!, ...WHY, '--dry-run')
     assert.deepEqual([dry.isDryRun, dry.doneCount], [true, 2])
-    const asked = await cli.person({ answers: ['y'] }, 'removals', 'confirm', one!, two!, ...WHY)
+    const ids = [one!, two!]
+    const unsure = await cli.person({ answers: ['n'] }, 'review', 'approve', ...ids, ...WHY)
+    assert.match(unsure.err, /^2 changes are made as the source asks\.\n/)
+    const asked = await cli.person(
+      { answers: ['y'] },
+      ...['review', 'approve', ...ids, '--kind', 'removal', ...WHY],
+    )
     assert.match(asked.err, /^2 members leave their batches\.\n/)
     assert.match(asked.out, /done +2/)
-    const unsaid = await cli.cli('removals', 'dismiss', '--all', ...WHY)
+    for (const scope of [[], ['--runbook', 'wave']]) {
+      const unsaid = await review('approve', '--all', ...scope, ...WHY)
+      assert.deepEqual([unsaid.exit, /Name the ids.*--kind/.test(unsaid.err)], [EXIT.usage, true])
+    }
+    const unsaid = await review('dismiss', '--all', ...WHY)
     assert.deepEqual([unsaid.exit, /Name the ids/.test(unsaid.err)], [EXIT.usage, true])
-    const rest = await cli.cli('removals', 'dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
+    const rest = await review('dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
     assert.match(rest.out, /done +3/)
-    assert.match((await cli.cli('removals', 'list')).out, /^No removals wait\./)
-    const gone = await cli.cli('removals', 'confirm', one!, ...WHY, '--yes')
-    assert.deepEqual([gone.exit, /\(HELD_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
+    assert.match((await review('list')).out, /^No reviews are open\./)
+    assert.match((await review('list', '--kind', 'removal')).out, /^No removal reviews are open\./)
+    const gone = await review('approve', one!, ...WHY, '--yes')
+    assert.deepEqual([gone.exit, /\(REVIEW_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
+    assert.equal((await review('list', '--kind', 'join')).exit, EXIT.usage)
   })
 
-  it('moves are decided, and a choice that there is not is refused', async () => {
+  it('needs a choice when a whole wave has a new date', async () => {
     await world.tick(wave(64, ...range(1, 10)))
-    const ids = await idsOf('moves')
+    const ids = await idsOf('move')
     assert.ok(ids.length > 0)
-    const wrong = await cli.cli('moves', 'decide', 'perhaps', ...ids, ...WHY, '--yes')
-    assert.match(wrong.err, /"perhaps" is no choice/)
-    const moved = await cli.json('moves', 'decide', 'reschedule', ...ids, ...WHY, '--yes')
+    const open = await review('approve', ...ids, ...WHY, '--yes')
+    assert.deepEqual(
+      [open.exit, /whole wave of batch 1 has a new date/.test(open.err)],
+      [EXIT.conflict, true],
+    )
+    const wrong = await review('approve', ...ids, '--choice', 'perhaps', ...WHY, '--yes')
+    assert.equal(wrong.exit, EXIT.usage)
+    const moved = await cli.json(
+      ...['review', 'approve', ...ids, '--choice', 'reschedule', ...WHY, '--yes'],
+    )
     assert.equal(moved.doneCount, ids.length)
   })
 
-  it('latecomers are admitted or left out', async () => {
+  it('admits latecomers or leaves them out', async () => {
     await world.tickUntil(66, 6)
     await world.tick(wave(64, ...range(1, 13)))
-    const [first, second, ...others] = await idsOf('latecomers')
+    const [first, second, ...others] = await idsOf('latecomer')
     assert.ok(others.length > 0)
-    assert.equal((await cli.json('latecomers', 'admit', first!, ...WHY, '--yes')).doneCount, 1)
-    assert.equal((await cli.json('latecomers', 'dismiss', second!, ...WHY, '--yes')).doneCount, 1)
-    assert.deepEqual(await idsOf('latecomers'), others)
+    assert.equal((await cli.json('review', 'approve', first!, ...WHY, '--yes')).doneCount, 1)
+    assert.equal((await cli.json('review', 'dismiss', second!, ...WHY, '--yes')).doneCount, 1)
+    assert.deepEqual(await idsOf('latecomer'), others)
+    const kind = ['--kind', 'removal']
+    const other = await review('approve', others[0]!, ...kind, ...WHY, '--yes')
+    assert.deepEqual(
+      [other.exit, /is a join, not a removal/.test(other.err)],
+      [EXIT.conflict, true],
+    )
   })
 
   it('what a source said and left unused is listed', async () => {
@@ -77,6 +111,75 @@ describe('held changes by commands', () => {
     const stale = await cli.cli('source-issues', 'wave')
     assert.match(stale.out, /user90@.*no time/)
     assert.match(stale.err, /^warning: the last tick failed: .*away/)
+  })
+})
+
+describe('the former names of reviews', () => {
+  let cli: Cli
+  let world: Programme
+  before(async () => {
+    ;({ cli, world } = await openWave())
+  })
+  after(() => cli.close())
+  const idsOf = (noun: string) => reviewIdsOf(cli, noun, 'list')
+
+  it('are in no help and name the command that replaces them', async () => {
+    const { out } = await cli.cli('--help')
+    assert.match(out, /^ {2}review +/m)
+    for (const noun of ['removals', 'latecomers', 'moves']) {
+      assert.doesNotMatch(out, new RegExp(`^ {2}${noun}`, 'm'))
+      assert.match(
+        (await cli.cli(noun, 'list')).err,
+        new RegExp(`^warning: "${noun} list" is now "matoolkit review list --kind`),
+      )
+    }
+  })
+
+  it('list, try, confirm and dismiss removals', async () => {
+    const [one, two, ...others] = await idsOf('removals')
+    assert.equal(others.length, 3)
+    const dry = await cli.json('removals', 'confirm', one!, two!, ...WHY, '--dry-run')
+    assert.deepEqual([dry.isDryRun, dry.doneCount], [true, 2])
+    const asked = await cli.person({ answers: ['y'] }, 'removals', 'confirm', one!, two!, ...WHY)
+    assert.match(
+      asked.err,
+      /^warning: "removals confirm" is now "matoolkit review approve"\.\n2 members leave their batches\.\n/,
+    )
+    assert.match(asked.out, /done +2/)
+    const unsaid = await cli.cli('removals', 'dismiss', '--all', ...WHY)
+    assert.deepEqual([unsaid.exit, /Name the ids/.test(unsaid.err)], [EXIT.usage, true])
+    const rest = await cli.cli('removals', 'dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
+    assert.match(rest.out, /done +3/)
+    assert.match((await cli.cli('removals', 'list')).out, /^No removal reviews are open\./)
+    const gone = await cli.cli('removals', 'confirm', one!, ...WHY, '--yes')
+    assert.deepEqual([gone.exit, /\(REVIEW_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
+  })
+
+  it('decide on moves', async () => {
+    await world.tick(wave(64, ...range(1, 10)))
+    const ids = await idsOf('moves')
+    assert.ok(ids.length > 0)
+    const wrong = await cli.cli('moves', 'decide', 'perhaps', ...ids, ...WHY, '--yes')
+    assert.match(wrong.err, /"perhaps" is no choice/)
+    const dry = await cli.json('moves', 'decide', 'keep', ...ids, ...WHY, '--dry-run')
+    assert.equal(dry.doneCount, ids.length)
+    const moved = await cli.json('moves', 'decide', 'reschedule', ...ids, ...WHY, '--yes')
+    assert.equal(moved.doneCount, ids.length)
+  })
+
+  it('admit latecomers or leave them out', async () => {
+    await world.tickUntil(66, 6)
+    await world.tick(wave(64, ...range(1, 13)))
+    const [first, second, ...others] = await idsOf('latecomers')
+    assert.ok(others.length > 0)
+    const other = await cli.cli('removals', 'confirm', first!, ...WHY, '--yes')
+    assert.deepEqual(
+      [other.exit, /is a join, not a removal/.test(other.err)],
+      [EXIT.conflict, true],
+    )
+    assert.equal((await cli.json('latecomers', 'admit', first!, ...WHY, '--yes')).doneCount, 1)
+    assert.equal((await cli.json('latecomers', 'dismiss', second!, ...WHY, '--yes')).doneCount, 1)
+    assert.deepEqual(await idsOf('latecomers'), others)
   })
 })
 

@@ -43,7 +43,7 @@ const LONG = `${'Die Lizenz fehlt; 許可証がありません。'.repeat(9)} en
 let cli: Cli
 let stepId = ''
 let letters: string[] = []
-let held: string[] = []
+let reviewIds: string[] = []
 let advanced = ''
 const file = (name: string) => `${cli.folder}/${name}`
 
@@ -53,9 +53,8 @@ before(async () => {
   await world.tick(wave(40, ...range(1, 10)))
   await world.tick(wave(40, ...range(6, 10)))
   await world.tick()
-  held = (await cli.json<{ held: { id: number }[] }>('removals', 'list')).held.map(({ id }) =>
-    String(id),
-  )
+  const { reviews } = await cli.json<{ reviews: { id: number }[] }>('review', 'list')
+  reviewIds = reviews.map(({ id }) => String(id))
   for (const body of ['first', 'second']) await world.result({ jobId: body }, { ok: body })
   await world.bus.deadLetter(await world.bus.receive(WORKER_RESULTS, 10), 'Unreadable', LONG)
   letters = (
@@ -122,11 +121,9 @@ const ASKED: Readonly<Record<string, Args>> = {
   failures: () => ['2'],
   stuck: () => ['1'],
   events: () => ['2'],
-  'removals list': () => [],
-  'removals confirm': () => [...held.slice(0, 2), ...TRIED],
-  'removals dismiss': () => [...held.slice(0, 2), ...TRIED],
-  'latecomers list': () => [],
-  'moves list': () => [],
+  'review list': () => [],
+  'review approve': () => [...reviewIds.slice(0, 2), ...TRIED],
+  'review dismiss': () => [...reviewIds.slice(0, 2), ...TRIED],
   'source-issues': () => ['wave'],
   'deadletters list': () => [],
   'deadletters show': () => [letters[0]!],
@@ -160,9 +157,6 @@ const REFUSED: Readonly<Record<string, Args>> = {
   'runbook delete': () => ['plain', '9', '--yes'],
   'batch restart': () => ['1', ...WHY],
   'batch accept-late': () => [stepId, ...SURE],
-  'latecomers admit': () => ['4711', ...SURE],
-  'latecomers dismiss': () => ['4711', ...SURE],
-  'moves decide': () => ['move', '4711', ...SURE],
 }
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {

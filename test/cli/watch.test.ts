@@ -50,7 +50,7 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
   ],
   throughput: { stepsPerMin: 12.4 },
   estimate: { endsAt: '2030-03-01T20:30:00.000Z', because: '' },
-  undecided: { removal: 1, move: 0, join: 0 },
+  openReviews: { removal: 1, move: 0, join: 0 },
   ...more,
 })
 
@@ -78,7 +78,7 @@ describe('the picture of a batch', () => {
     assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
     assert.match(
       text,
-      /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 change to decide/,
+      /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 review open/,
     )
     assert.match(text, /\n20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })

@@ -65,7 +65,7 @@ describe('what is stuck', () => {
     phases: [],
     waits: [],
     workers: [worker],
-    undecided: 0,
+    openReviews: 0,
     maxOutstanding: 1_000,
     now: NOW,
     ...more,
@@ -96,7 +96,7 @@ describe('what is stuck', () => {
         phases: [phase('prepare', 'dispatched'), phase('cutover', 'pending')],
       },
     ],
-    ['changes that nobody decided', { undecided: 2 }, 'undecided'],
+    ['open reviews', { openReviews: 2 }, 'reviews_open'],
     [
       'a phase that nobody began',
       { phases: [phase('cutover', 'pending', { dueAt: ago(5) })] },
@@ -138,7 +138,7 @@ describe('what is stuck', () => {
 })
 
 it('does not claim to have counted what it has not', () => {
-  const facts = { batch, phases: [], workers: [], undecided: 0, maxOutstanding: 9, now: NOW }
+  const facts = { batch, phases: [], workers: [], openReviews: 0, maxOutstanding: 9, now: NOW }
   const [found] = findStuck({ ...facts, waits: [wait('slot', { isCountExact: false })] })
   assert.match(found!.because, /4 or more steps/)
   assert.equal(found!.isCountExact, false)

@@ -97,7 +97,7 @@ it('the impact: every batch under way, phase by phase, with totals', () =>
       runbook('wave', { 'cutover T-0': [step('switch')], 'after T+1d': [step('check')] }),
       { dryRun: true },
     )
-    const cut = { name: 'cutover', fate: 'pending', from: 'pending' }
+    const cut = { name: 'cutover', outcome: 'pending', from: 'pending' }
     assert.deepEqual(
       { batches: impact.batches, members: impact.membersActive, phases: impact.phases },
       {
@@ -117,11 +117,11 @@ it('the impact: every batch under way, phase by phase, with totals', () =>
       phases: [
         { ...cut, dueAt: new Date(+START + 3600_000), because: 'due at 2026-03-02T09:00:00.000Z' },
         {
-          ...{ name: 'after', fate: 'pending', from: null },
+          ...{ name: 'after', outcome: 'pending', from: null },
           ...{ dueAt: new Date(+START + 90_000_000), because: 'due at 2026-03-03T09:00:00.000Z' },
         },
         {
-          ...{ name: 'prepare', fate: 'carried_over', from: 'dispatched', dueAt: START },
+          ...{ name: 'prepare', outcome: 'carried_over', from: 'dispatched', dueAt: START },
           because: 'version 2 has it no more; it is dispatched and stays as it is',
         },
       ],

@@ -1,7 +1,7 @@
 // Leaving: twice missing in a group that is there, never many at once, never after the cut-over has begun without a person.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { confirmRemovals, dismissReviews } from '../../src/engine/reviews.ts'
+import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
 import { calls, runbook, step } from './looking.ts'
 import {
   at,
@@ -89,14 +89,14 @@ it('confirming names what was seen: when that has changed nothing is done', () =
     assert.equal((await heldOf(world)).length, 5)
     const seen = await reviewIds(world, 'removal')
     await world.tick(wave(40, 1, ...range(6, 10)))
-    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: seen }), {
-      code: 'HELD_CHANGED',
-      message: /^1 of the 5 held changes/,
+    await assert.rejects(approveReviews(world.engine, { ...WHO, reviewIds: seen }), {
+      code: 'REVIEW_CHANGED',
+      message: /^1 of the 5 reviews/,
     })
     assert.equal(await removedOf(world), 0)
     const now = await reviewIds(world, 'removal')
-    const { done, refused } = await confirmRemovals(world.engine, { ...WHO, reviewIds: now })
-    assert.deepEqual([done.length, refused], [4, []])
+    const { doneCount, refused } = await approveReviews(world.engine, { ...WHO, reviewIds: now })
+    assert.deepEqual([doneCount, refused], [4, []])
     await world.settle()
     assert.equal(await removedOf(world), 4)
     assert.deepEqual(await heldOf(world), [])

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createBatch } from '../../src/engine/create.ts'
 import { removeMembers } from '../../src/engine/member-actions.ts'
-import { admitLatecomers, dismissReviews } from '../../src/engine/reviews.ts'
+import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
 import { calls, memberId, order, stepsOf } from './looking.ts'
 import {
   at,
@@ -89,16 +89,16 @@ it('whoever is late for a batch that has ended waits for a person, who admits or
     assert.equal(world.jobs.length, before)
     const [third, fourth] = await reviewIds(world, 'join')
     await dismissReviews(world.engine, { ...WHO, reviewIds: [fourth!] })
-    assert.deepEqual(await admitLatecomers(world.engine, { ...WHO, reviewIds: [third!] }), {
-      joined: 1,
+    assert.deepEqual(await approveReviews(world.engine, { ...WHO, reviewIds: [third!] }), {
+      ...{ kind: 'join', doneCount: 1, refused: [] },
     })
     await world.settle()
     assert.deepEqual(calls(world, before), ['create user3', 'switch user3'])
     await world.tick()
     assert.deepEqual(await batchesOf(world), ['2h completed: user1, user2, user3'])
     assert.deepEqual(await heldOf(world), ['(join user4 late)'])
-    await assert.rejects(admitLatecomers(world.engine, { ...WHO, reviewIds: [third!] }), {
-      code: 'HELD_CHANGED',
+    await assert.rejects(approveReviews(world.engine, { ...WHO, reviewIds: [third!] }), {
+      code: 'REVIEW_CHANGED',
     })
     await world.tick(wave(2, 1, 2, 3))
     assert.deepEqual(await heldOf(world), [])
@@ -115,8 +115,8 @@ it('who left a wave and is back when it is over is late; admitted, it starts ove
     assert.deepEqual(await batchesOf(world), ['20h completed: user1 removed, user2'])
     assert.deepEqual(await heldOf(world), ['join user1 late'])
     const heldNow = await reviewIds(world, 'join')
-    assert.deepEqual(await admitLatecomers(world.engine, { ...WHO, reviewIds: heldNow }), {
-      joined: 1,
+    assert.deepEqual(await approveReviews(world.engine, { ...WHO, reviewIds: heldNow }), {
+      ...{ kind: 'join', doneCount: 1, refused: [] },
     })
     assert.deepEqual((await world.tick())!.counts, {})
     assert.deepEqual(calls(world).slice(-2), ['create user1', 'switch user1'])
@@ -162,7 +162,7 @@ it('whoever was done in one batch and stands in another waits for a person', () 
     await world.tick(wave(50, 1, 2, 3))
     assert.deepEqual((await batchesOf(world)).slice(1), ['50h active: user3'])
     assert.deepEqual(await heldOf(world), ['join user1 done', 'join user2 done'])
-    await admitLatecomers(world.engine, {
+    await approveReviews(world.engine, {
       ...WHO,
       reviewIds: (await reviewIds(world, 'join')).slice(0, 1),
     })
@@ -217,7 +217,7 @@ it('whom a person removed only a person brings back, into this wave or another',
     assert.deepEqual(await heldOf(world), [])
     await world.tick([...wave(30, 2), ...wave(50, 1, 3)])
     assert.deepEqual(await heldOf(world), ['join user1 removed'])
-    await admitLatecomers(world.engine, { ...WHO, reviewIds: await reviewIds(world, 'join') })
+    await approveReviews(world.engine, { ...WHO, reviewIds: await reviewIds(world, 'join') })
     await world.tick()
     assert.deepEqual(await batchesOf(world), [
       '30h active: user1 removed, user2',

@@ -1,20 +1,14 @@
-// What a person does with some of what ticks have held, at random: for tests that live through whatever comes.
+// A person decides on some of the open reviews, at random.
 import type { Queryable } from '../../src/db/db.ts'
 import { listReviews, type ReviewRow } from '../../src/db/reviews.ts'
 import type { Engine } from '../../src/engine/engine.ts'
-import {
-  admitLatecomers,
-  confirmRemovals,
-  decideMoves,
-  dismissReviews,
-  type ReviewDecision,
-} from '../../src/engine/reviews.ts'
+import { approveReviews, dismissReviews, type ReviewDecision } from '../../src/engine/reviews.ts'
 
 const LISTED = 100
 const DISMISSED_SHARE = 0.3
 const CHOICES = ['reschedule', 'move', 'keep'] as const
 
-/** Decides about everything that is held for the same reason as one of them. Says what; null when nothing is held. */
+/** Decides on one open review and all that are like it. Returns what it did; null when no review is open. */
 export async function decideAtRandom(
   db: Queryable,
   engine: Engine,
@@ -30,16 +24,16 @@ export async function decideAtRandom(
   }
   if (item.kind === 'move') {
     const choice = CHOICES[Math.floor(fraction() * CHOICES.length)]!
-    await decideMoves(engine, { ...order, choice })
+    if (choice === 'keep') await dismissReviews(engine, order)
+    else await approveReviews(engine, { ...order, choice })
     return `${choice} move`
   }
   if (fraction() < DISMISSED_SHARE) {
     await dismissReviews(engine, order)
     return `dismiss ${item.kind}`
   }
-  if (item.kind === 'removal') await confirmRemovals(engine, order)
-  else await admitLatecomers(engine, order)
-  return item.kind === 'removal' ? 'confirm removal' : 'admit join'
+  await approveReviews(engine, order)
+  return `approve ${item.kind}`
 }
 
 const isAlike = (one: ReviewRow, other: ReviewRow): boolean =>

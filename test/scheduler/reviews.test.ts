@@ -3,12 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { countReviews, listReviews } from '../../src/db/reviews.ts'
-import {
-  admitLatecomers,
-  confirmRemovals,
-  decideMoves,
-  dismissReviews,
-} from '../../src/engine/reviews.ts'
+import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
 import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
 import { openTestPostgres } from '../databases.ts'
 import {
@@ -53,23 +48,40 @@ it('lists what is held by runbook, batch and kind, a page at a time, with its co
     assert.deepEqual([all[0]!.dismissedBy, all.length], ['operator', 5])
   }))
 
-it('refuses what does not fit: nothing named, another kind, several waves at once', () =>
+it('refuses no reviews, other kinds, several waves and a missing choice', () =>
   programme(async (world) => {
     await world.tick([...wave(40, 1, 2), ...wave(60, 3, 4), ...wave(80, 5)])
     await world.tick([...wave(100, 1, 2, 3, 4), ...wave(80, 5)])
     const moves = await reviewIds(world, 'move')
     const refused = { code: 'REFUSED' }
-    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: [] }), refused)
-    await assert.rejects(confirmRemovals(world.engine, { ...WHO, reviewIds: moves }), refused)
-    await assert.rejects(admitLatecomers(world.engine, { ...WHO, reviewIds: moves }), refused)
-    await assert.rejects(
-      decideMoves(world.engine, { ...WHO, reviewIds: moves, choice: 'move' }),
-      /several batches/,
-    )
+    const approve = (ids: readonly number[], more: object = {}) =>
+      approveReviews(world.engine, { ...WHO, reviewIds: ids, ...more })
+    await assert.rejects(approve([]), refused)
+    await assert.rejects(approve(moves, { kind: 'removal' }), refused)
+    await assert.rejects(approve(moves, { kind: 'join' }), refused)
+    await assert.rejects(approve(moves, { choice: 'move' }), /several batches/)
+    await assert.rejects(approve(moves.slice(0, 2)), /choose reschedule/)
     await assert.rejects(dismissReviews(world.engine, { ...WHO, reviewIds: [999] }), {
-      code: 'HELD_CHANGED',
+      code: 'REVIEW_CHANGED',
     })
     assert.equal((await heldOf(world)).length, 4)
+  }))
+
+it('refuses reviews of several kinds in one approval, and dismisses them together', () =>
+  programme(async (world) => {
+    await world.tick([...wave(40, ...range(1, 10)), ...wave(60, 11, 12)])
+    await world.tick([...wave(40, ...range(6, 10)), ...wave(90, 11, 12)])
+    await world.tick()
+    const [removals, moves] = [await reviewIds(world, 'removal'), await reviewIds(world, 'move')]
+    assert.ok(removals.length > 0 && moves.length > 0)
+    const all = [...removals, ...moves]
+    const approve = (ids: readonly number[], more: object = {}) =>
+      approveReviews(world.engine, { ...WHO, reviewIds: ids, ...more })
+    await assert.rejects(approve(all), /is a removal, not a move; approve each kind/)
+    await assert.rejects(approve(removals, { choice: 'move' }), /"move" is a choice for moves/)
+    await dismissReviews(world.engine, { ...WHO, reviewIds: all })
+    assert.deepEqual(await listReviews(world.db, { limit: 10 }), [])
+    assert.doesNotMatch((await batchesOf(world)).join(), /held/)
   }))
 
 /** A person and a tick at the same moment, each on a connection of its own. */
@@ -106,14 +118,14 @@ it('who comes back in the moment of the confirmation is removed or not, never ha
       world.rows = all
       await world.pass(TICK_SEC)
       const [confirmed] = await Promise.all([
-        confirmRemovals(person, { ...WHO, reviewIds: heldNow }).then(
-          ({ done }) => done.length,
+        approveReviews(person, { ...WHO, reviewIds: heldNow }).then(
+          ({ doneCount }) => doneCount,
           codeOf,
         ),
         tickWhatIsDue(world.options, NEVER),
       ])
       await world.settle()
-      assert.ok(confirmed === 5 || confirmed === 'HELD_CHANGED', String(confirmed))
+      assert.ok(confirmed === 5 || confirmed === 'REVIEW_CHANGED', String(confirmed))
       assert.deepEqual(await heldOf(world), [])
       // A day later, so that the next round is not held over this one.
       await world.tick()
@@ -132,7 +144,7 @@ it('a wave that is moved by a person while a tick runs is moved once', () =>
     await world.tick(wave(64, ...range(1, 20)))
     const moves = await reviewIds(world, 'move')
     await Promise.all([
-      decideMoves(person, { ...WHO, reviewIds: moves, choice: 'move' }),
+      approveReviews(person, { ...WHO, reviewIds: moves, choice: 'move' }),
       tickNow(world),
     ])
     await world.tick()

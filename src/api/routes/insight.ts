@@ -12,6 +12,7 @@ import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.t
 import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-cache.ts'
 import { type Route, read } from '../route.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+import { openReviews } from './reviews.ts'
 
 const params = z.strictObject({ batchId: id })
 
@@ -30,9 +31,7 @@ const summary = z
       overSec: wholeCount.meta({ description: 'How long the look was.' }),
     }),
     estimate: z.strictObject({ endsAt: nullableDateTime, because: z.string() }),
-    undecided: z
-      .strictObject({ removal: wholeCount, move: wholeCount, join: wholeCount })
-      .meta({ description: 'Changes that wait for a person; see /api/held.' }),
+    openReviews: openReviews.meta({ description: 'Open reviews by kind; see /api/reviews.' }),
   })
   .meta({ id: 'BatchSummary' })
 
@@ -63,7 +62,7 @@ const summaryRoute = read({
         stepsPerMin: throughput.stepsPerMin,
         now,
       }),
-      undecided: await countReviews(engine.db, { batchId }),
+      openReviews: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.tag }
   },
@@ -147,7 +146,7 @@ const stuck = z
           'held',
           'not_advanced',
           'phase_overdue',
-          'undecided',
+          'reviews_open',
           'worker_unknown',
           'worker_silent',
           'window_full',
@@ -197,7 +196,7 @@ const stuckRoute = read({
       phases,
       waits,
       workers: await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId))),
-      undecided: removal + move + join,
+      openReviews: removal + move + join,
       maxOutstanding: engine.maxOutstanding,
       now,
     })

@@ -1,14 +1,13 @@
-// What ticks found and must not do without a person: removals, moves, latecomers. A decision names the changes as they were
-// listed; when one of them is no longer held as it was seen, nothing is done.
+// Reviews: source changes that wait for a person (removals, moves, latecomers). A decision names the reviews as they were listed;
+// if one of them is no longer open, nothing is done.
 import { z } from 'zod'
 import { countReviews, listReviews, type ReviewRow } from '../../db/reviews.ts'
 import type { Engine } from '../../engine/engine.ts'
 import {
-  admitLatecomers,
-  confirmRemovals,
-  decideMoves,
+  approveReviews,
   dismissReviews,
   type ReviewDecision,
+  type ReviewOutcome,
 } from '../../engine/reviews.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { runOrDryRun } from '../dry-run.ts'
@@ -31,35 +30,45 @@ const IDS_MAX = 5_000
 const REFUSED_LISTED_MAX = 100
 const KINDS = ['removal', 'move', 'join'] as const
 
-const held = z
+/** Reviews that wait for a person, by kind. */
+export const openReviews = z.strictObject({
+  removal: wholeCount,
+  move: wholeCount,
+  join: wholeCount,
+})
+
+const review = z
   .strictObject({
     id: z.int(),
     runbookName: z.string(),
-    kind: z.enum(KINDS),
+    kind: z.enum(KINDS).meta({
+      description:
+        'removal: a member is gone from the source. move: it stands at another time. join: it comes too late for its batch.',
+    }),
     cause: z.string(),
     reason: z.string(),
     batchId: z.int().nullable(),
     memberId: z.int().nullable(),
     memberKey: z.string(),
-    toTime: nullableDateTime.meta({ description: 'Where the source has it now.' }),
-    data: z
-      .record(z.string(), json)
-      .nullable()
-      .meta({ description: 'What a latecomer would bring.' }),
+    toTime: nullableDateTime.meta({ description: 'The time the source has now.' }),
+    data: z.record(z.string(), json).nullable().meta({ description: 'Data of a latecomer.' }),
     since: dateTime,
     dismissedAt: nullableDateTime,
     dismissedBy: nullableText,
   })
-  .meta({ id: 'HeldChange' })
+  .meta({ id: 'Review' })
 
-const shown = ({ key, ...item }: ReviewRow): z.input<typeof held> => ({ ...item, memberKey: key })
+const shownReview = ({ key, ...row }: ReviewRow): z.input<typeof review> => ({
+  ...row,
+  memberKey: key,
+})
 
 const listRoute = read({
   method: 'GET',
-  path: '/api/held',
-  operation: 'listHeld',
-  tag: 'members',
-  summary: 'Removals, moves and latecomers that wait for a person',
+  path: '/api/reviews',
+  operation: 'listReviews',
+  tag: 'reviews',
+  summary: 'List source changes that wait for a person',
   rule: 'reader',
   isPersonal: true,
   errors: ['CURSOR_INVALID'],
@@ -73,35 +82,35 @@ const listRoute = read({
   answers: {
     200: z
       .strictObject({
-        held: z.array(held),
-        undecided: z.strictObject({ removal: wholeCount, move: wholeCount, join: wholeCount }),
+        reviews: z.array(review),
+        open: openReviews.meta({ description: 'Open reviews of the runbook or batch, by kind.' }),
         next: z.string().nullable(),
       })
-      .meta({ id: 'HeldChanges' }),
+      .meta({ id: 'Reviews' }),
   },
   handle: async ({ engine: { db }, query }) => {
     const { limit, cursor, runbook, batchId, kind, withDismissed } = query
-    const whose = {
+    const scope = {
       ...(runbook !== undefined && { runbookName: runbook }),
       ...(batchId !== undefined && { batchId }),
     }
     const after = readCursor(SORT, cursor)?.id ?? 0
-    const filter = { ...whose, ...(kind !== undefined && { kind }), withDismissed, after }
+    const filter = { ...scope, ...(kind !== undefined && { kind }), withDismissed, after }
     const found = await listReviews(db, { ...filter, limit: limit + 1 })
-    const { rows, next } = pageFrom(found, limit, SORT, (item) => ({ value: null, id: item.id }))
-    const undecided = await countReviews(db, whose)
-    return { status: 200, body: { held: rows.map(shown), undecided, next } }
+    const { rows, next } = pageFrom(found, limit, SORT, (row) => ({ value: null, id: row.id }))
+    const open = await countReviews(db, scope)
+    return { status: 200, body: { reviews: rows.map(shownReview), open, next } }
   },
 })
 
-const common = {
+const decisionBody = {
   reviewIds: z.array(z.int().min(1).max(Number.MAX_SAFE_INTEGER)).min(1).max(IDS_MAX),
   reason,
   dryRun: z.boolean().default(false),
 }
-type Common = z.output<z.ZodObject<typeof common>>
+type DecisionBody = z.output<z.ZodObject<typeof decisionBody>>
 
-const decided = z
+const decidedReviews = z
   .strictObject({
     isDryRun: z.boolean(),
     doneCount: wholeCount,
@@ -110,33 +119,30 @@ const decided = z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
       .meta({ description: `The first ${REFUSED_LISTED_MAX}.` }),
   })
-  .meta({ id: 'DecidedHeld' })
+  .meta({ id: 'DecidedReviews' })
 
 const described = {
   method: 'POST',
-  tag: 'members',
+  tag: 'reviews',
   rule: 'admin',
   takes: 'json',
-  errors: ['HELD_CHANGED', 'REFUSED'],
-  answers: { 200: decided },
+  answers: { 200: decidedReviews },
 } as const
 
-interface Done {
-  readonly done: number
-  readonly refused?: readonly { readonly memberId: number; readonly reason: string }[]
-}
-
 async function decide<Body>(
-  { engine: outer, body, by }: RouteRequest<unknown, unknown, Common & Body>,
-  run: (engine: Engine, order: ReviewDecision) => Promise<Done>,
+  { engine: outer, body, by }: RouteRequest<unknown, unknown, DecisionBody & Body>,
+  run: (
+    engine: Engine,
+    decision: ReviewDecision,
+  ) => Promise<Pick<ReviewOutcome, 'doneCount' | 'refused'>>,
 ) {
   const { reviewIds, reason: why, dryRun } = body
-  const { done, refused = [] } = await runOrDryRun(outer, dryRun, (engine) =>
+  const { doneCount, refused } = await runOrDryRun(outer, dryRun, (engine) =>
     run(engine, { reviewIds, actor: by.name, reason: why }),
   )
-  const counts = { doneCount: done, refusedCount: refused.length }
+  const counts = { doneCount, refusedCount: refused.length }
   const noted = {
-    subject: `held changes ${reviewIds.slice(0, 20).join(', ')}`,
+    subject: `reviews ${reviewIds.slice(0, 20).join(', ')}`,
     reason: why,
     after: { ...counts, reviewIds: [...reviewIds] },
   }
@@ -147,65 +153,42 @@ async function decide<Body>(
   }
 }
 
-const confirmRoute = change({
+const approveRoute = change({
   ...described,
-  path: '/api/held/confirm-removals',
-  operation: 'confirmRemovals',
-  summary: 'They leave their batches, as the source wants it',
-  action: 'held.confirm-removals',
-  body: z.strictObject(common),
-  handle: (ask) =>
-    decide(ask, async (engine, order) => {
-      const { done, refused } = await confirmRemovals(engine, order)
-      return { done: done.length, refused }
-    }),
+  path: '/api/reviews/approve',
+  operation: 'approveReviews',
+  summary: 'Make the changes that the source asks for',
+  about:
+    'All reviews in a call are of one kind. removal: the members leave their batches. join: the latecomers join, and an ended batch opens again. move: all lead from one batch to one time; `choice` says whether the whole batch is rescheduled or its members move, and is required when the whole wave has a new date. Batches on hold for the moves resume.',
+  action: 'review.approve',
+  errors: ['REVIEW_CHANGED', 'REFUSED', 'MEMBER_ELSEWHERE'],
+  body: z.strictObject({
+    ...decisionBody,
+    kind: z.enum(KINDS).optional().meta({ description: 'Refuse reviews of any other kind.' }),
+    choice: z.enum(['reschedule', 'move']).optional().meta({ description: 'Only for moves.' }),
+  }),
+  handle: (request) => {
+    const { kind, choice } = request.body
+    const meant = { ...(kind !== undefined && { kind }), ...(choice !== undefined && { choice }) }
+    return decide(request, (engine, decision) => approveReviews(engine, { ...decision, ...meant }))
+  },
 })
 
 const dismissRoute = change({
   ...described,
-  path: '/api/held/dismiss',
-  operation: 'dismissHeld',
-  summary: 'Removals and latecomers: everything stays as it is',
-  action: 'held.dismiss',
-  body: z.strictObject(common),
-  handle: (ask) =>
-    decide(ask, async (engine, order) => {
-      await dismissReviews(engine, order)
-      return { done: new Set(order.reviewIds).size }
+  path: '/api/reviews/dismiss',
+  operation: 'dismissReviews',
+  summary: 'Keep everything as it is, against the source',
+  about:
+    'Leavers stay, latecomers stay out, movers stay in their batch. Batches on hold for the moves resume.',
+  action: 'review.dismiss',
+  errors: ['REVIEW_CHANGED'],
+  body: z.strictObject(decisionBody),
+  handle: (request) =>
+    decide(request, async (engine, decision) => {
+      await dismissReviews(engine, decision)
+      return { doneCount: new Set(decision.reviewIds).size, refused: [] }
     }),
 })
 
-const admitRoute = change({
-  ...described,
-  path: '/api/held/admit',
-  operation: 'admitLatecomers',
-  summary: 'Latecomers join after all; a batch that has ended opens again',
-  action: 'held.admit',
-  errors: ['HELD_CHANGED', 'REFUSED', 'MEMBER_ELSEWHERE'],
-  body: z.strictObject(common),
-  handle: (ask) =>
-    decide(ask, async (engine, order) => ({ done: (await admitLatecomers(engine, order)).joined })),
-})
-
-const movesRoute = change({
-  ...described,
-  path: '/api/held/decide-moves',
-  operation: 'decideMoves',
-  summary: 'Members who stand in another wave: reschedule the whole batch, move them, or keep them',
-  about: 'All from one batch to one time. The batches that were held over it go on.',
-  action: 'held.decide-moves',
-  body: z.strictObject({ ...common, choice: z.enum(['reschedule', 'move', 'keep']) }),
-  handle: (ask) =>
-    decide(ask, async (engine, order) => {
-      const { done, refused } = await decideMoves(engine, { ...order, choice: ask.body.choice })
-      return { done: done.length, refused }
-    }),
-})
-
-export const HELD_ROUTES: readonly Route[] = [
-  listRoute,
-  confirmRoute,
-  dismissRoute,
-  admitRoute,
-  movesRoute,
-]
+export const REVIEW_ROUTES: readonly Route[] = [listRoute, approveRoute, dismissRoute]

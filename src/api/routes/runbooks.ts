@@ -154,14 +154,14 @@ const versionRoute = read({
   },
 })
 
-const fate = z.enum(['pending', 'skipped', 'carried_over', 'rerun', 'dropped'])
-const initFate = z.enum(['none', 'new', 'carried_over', 'rerun'])
+const outcome = z.enum(['pending', 'skipped', 'carried_over', 'rerun', 'dropped'])
+const initOutcome = z.enum(['none', 'new', 'carried_over', 'rerun'])
 const impact = z
   .strictObject({
     batches: wholeCount.meta({ description: 'Under way; `listed` has the first of them.' }),
     membersActive: wholeCount,
-    phases: z.record(fate, wholeCount),
-    inits: z.record(initFate, wholeCount),
+    phases: z.record(outcome, wholeCount),
+    inits: z.record(initOutcome, wholeCount),
     listed: z.array(
       z.strictObject({
         batchId: z.int(),
@@ -170,11 +170,11 @@ const impact = z
         isManual: z.boolean(),
         isHeld: z.boolean(),
         membersActive: wholeCount,
-        init: initFate,
+        init: initOutcome,
         phases: z.array(
           z.strictObject({
             name: z.string(),
-            fate,
+            outcome,
             from: nullableText,
             dueAt: nullableDateTime,
             because: z.string(),

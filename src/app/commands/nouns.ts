@@ -5,6 +5,8 @@ import type { AddCommands } from '../../cli/program.ts'
 export interface NounLoader {
   /** What the noun's own file says of it; a test compares the two. */
   readonly about: string
+  /** Replaced by another noun: it works, but help does not list it. */
+  readonly isHidden?: true
   load(): Promise<AddCommands>
 }
 
@@ -61,17 +63,24 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     about: 'what happened in a batch, newest first',
     load: async () => (await import('../../cli/commands/insight.ts')).addEventCommands,
   },
+  review: {
+    about: 'decide on changes from data sources',
+    load: async () => (await import('../../cli/commands/review.ts')).addReviewCommands,
+  },
   removals: {
-    about: 'decide about removals that are held',
-    load: async () => (await import('../../cli/commands/review.ts')).addRemovalCommands,
+    about: 'decide on removals; now "review"',
+    isHidden: true,
+    load: async () => (await import('../../cli/commands/review-aliases.ts')).addRemovalCommands,
   },
   latecomers: {
-    about: 'decide about members who came too late',
-    load: async () => (await import('../../cli/commands/review.ts')).addLatecomerCommands,
+    about: 'decide on latecomers; now "review"',
+    isHidden: true,
+    load: async () => (await import('../../cli/commands/review-aliases.ts')).addLatecomerCommands,
   },
   moves: {
-    about: 'decide about members who stand in another wave',
-    load: async () => (await import('../../cli/commands/review.ts')).addMoveCommands,
+    about: 'decide on moves; now "review"',
+    isHidden: true,
+    load: async () => (await import('../../cli/commands/review-aliases.ts')).addMoveCommands,
   },
   'source-issues': {
     about: 'rows of a data source that could not be used, and changes that were not made',
@@ -125,8 +134,10 @@ export function commandsFor(args: readonly string[]): Promise<AddCommands[]> {
   const [first, second] = args.filter((arg) => !arg.startsWith('-'))
   const wanted = first === 'help' ? second : first
   return Promise.all(
-    Object.entries(NOUNS).map(([name, { about, load }]) =>
-      name === wanted ? load() : (program) => void program.command(name).description(about),
+    Object.entries(NOUNS).map(([name, { about, load, isHidden: hidden = false }]) =>
+      name === wanted
+        ? load()
+        : (program) => void program.command(name, { hidden }).description(about),
     ),
   )
 }

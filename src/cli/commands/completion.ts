@@ -1,7 +1,7 @@
 // `matoolkit completion <shell>`: a script that lets a shell complete commands, flags and their values. It is made from the
 // program's own table of commands, so it knows what this version knows; while it works no process is started.
 import { Argument, Command } from 'commander'
-import type { AddCommands } from '../program.ts'
+import { type AddCommands, visibleCommands } from '../program.ts'
 import type { Io } from '../terminal/io.ts'
 import { COMPLETION_SHELLS, type CompletionNode, type Shell } from './completion-shells.ts'
 
@@ -31,25 +31,28 @@ function wholeProgram(program: Command, commands: readonly AddCommands[], io: Io
 
 /** Every command with what may follow it, from the program itself on. */
 export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
-  const flags = command.options.map(({ long, short, description, argChoices, required }) => ({
-    names: [long, short].filter((name) => typeof name === 'string'),
-    about: description,
-    takesValue: required,
-    values: argChoices ?? [],
-  }))
+  const flags = command.options
+    .filter(({ hidden }) => !hidden)
+    .map(({ long, short, description, argChoices, required }) => ({
+      names: [long, short].filter((name) => typeof name === 'string'),
+      about: description,
+      takesValue: required,
+      values: argChoices ?? [],
+    }))
   const help = {
     names: ['--help', '-h'],
     about: 'say how it is used',
     takesValue: false,
     values: [],
   }
+  const subcommands = visibleCommands(command)
   const place: CompletionNode = {
     path,
-    words: command.commands.map((one) => ({ name: one.name(), about: one.description() })),
+    words: subcommands.map((one) => ({ name: one.name(), about: one.description() })),
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
     flags: [...flags, help],
   }
-  return [place, ...command.commands.flatMap((one) => completionNodes(one, [...path, one.name()]))]
+  return [place, ...subcommands.flatMap((one) => completionNodes(one, [...path, one.name()]))]
 }
 
 const HELP = `

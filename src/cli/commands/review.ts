@@ -1,5 +1,5 @@
-// `matoolkit removals`, `latecomers` and `moves`: what a data source wants and a person must decide. A decision names what was
-// listed; what is no longer held as it was seen is refused by the API.
+// `matoolkit review`: source changes that wait for a person. A decision names the reviews as they were listed; the API refuses it
+// when one of them is no longer open.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
@@ -16,12 +16,18 @@ import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 import { askReason } from './batch/actions.ts'
 import { type RefusedMembers, sayRefused } from './batch/member-actions.ts'
-import { addVerb, CHANGE, DRY_RUN, PAGED } from './verb.ts'
+import { addVerb, CHANGE, DRY_RUN, PAGED, type RunCommand, type Verb } from './verb.ts'
 
-type Kind = 'removal' | 'join' | 'move'
+/** What a person types, and what the API calls it. */
+const API_KINDS = { removal: 'removal', latecomer: 'join', move: 'move' } as const
+export type ReviewKindFlag = keyof typeof API_KINDS
+const KINDS = Object.keys(API_KINDS) as ReviewKindFlag[]
+const MOVE_CHOICES = ['reschedule', 'move'] as const
+export type MoveChoiceFlag = (typeof MOVE_CHOICES)[number]
 
-const HELD: readonly Column[] = [
+const REVIEWS: readonly Column[] = [
   ['ID', 'id'],
+  ['KIND', ({ kind }) => KINDS.find((flag) => API_KINDS[flag] === kind) ?? String(kind)],
   ['RUNBOOK', 'runbookName'],
   ['BATCH', 'batchId'],
   ['MEMBER', 'memberKey', 'whole'],
@@ -30,57 +36,96 @@ const HELD: readonly Column[] = [
   ['SINCE', 'since', 'spare'],
   ['REASON', 'reason'],
 ]
-const OF = [
-  ['--runbook <name>', 'of this runbook'],
-  ['--batch <id>', 'of this batch'],
+const SCOPE = [
+  ['--runbook <name>', 'only of this runbook'],
+  ['--batch <id>', 'only of this batch'],
 ] as const
-const WHICH = [['[id...]', 'which ones, as listed']] as const
-const ALL = ['--all', 'all that are listed for --runbook or --batch'] as const
+const KIND = ['--kind <kind>', 'only of this kind', KINDS] as const
 
-const queryOf = (kind: Kind, flags: Flags) => ({
-  kind,
+/** Arguments and flags of a decision, for `review` and its aliases. */
+export const DECISION = {
+  args: [['[id...]', 'the ids of the reviews, as listed']],
+  options: [['--all', 'all of --runbook or --batch'], ...SCOPE, ...CHANGE, DRY_RUN],
+} satisfies Partial<Verb>
+
+const queryOf = (kind: ReviewKindFlag | undefined, flags: Flags) => ({
+  kind: kind && API_KINDS[kind],
   runbook: textFlag(flags, 'runbook'),
   batchId: textFlag(flags, 'batch'),
 })
 
-function addList(noun: Command, io: Io, name: string, kind: Kind, what: string): void {
-  addVerb(noun, io, {
+const kindIn = (flags: Flags): ReviewKindFlag | undefined =>
+  textFlag(flags, 'kind') as ReviewKindFlag | undefined
+
+/** A list of one kind or of all. */
+export const listVerb = (kind?: ReviewKindFlag) =>
+  ({
     name: 'list',
-    about: `list ${what} that wait for a person`,
-    options: [...OF, ...PAGED],
-    examples: [`${name} list`, `${name} list --runbook user-migration --output csv`],
-    run: (context, _, flags) =>
-      showPages(context, {
-        path: '/api/held',
-        query: queryOf(kind, flags),
-        rows: 'held',
-        columns: HELD,
-        empty: `No ${what} wait.`,
-      }),
-  })
+    options: [...SCOPE, ...PAGED],
+    run: (context, _, flags) => {
+      const only = kind ?? kindIn(flags)
+      return showPages(context, {
+        path: '/api/reviews',
+        query: queryOf(only, flags),
+        rows: 'reviews',
+        columns: REVIEWS,
+        empty: `No ${only ? `${only} ` : ''}reviews are open.`,
+      })
+    },
+  }) satisfies Partial<Verb>
+
+export interface ReviewVerdict {
+  readonly verdict: 'approve' | 'dismiss'
+  readonly kind: ReviewKindFlag | undefined
+  readonly choice?: MoveChoiceFlag | undefined
 }
 
-interface Decision {
-  readonly kind: Kind
-  readonly path: string
-  /** What happens to them, after their number. */
-  readonly words: string
-  readonly fields?: (flags: Flags) => Record<string, Json>
+const APPROVED: Readonly<Record<ReviewKindFlag, string>> = {
+  removal: 'members leave their batches',
+  latecomer: 'latecomers join',
+  move: 'members go to the wave that the source has them in',
+}
+const DISMISSED: Readonly<Record<ReviewKindFlag, string>> = {
+  removal: 'members stay where they are',
+  latecomer: 'latecomers are left out',
+  move: 'members stay where they are',
 }
 
-const decide =
-  ({ kind, path, words, fields }: Decision) =>
-  async (context: CommandContext, given: readonly string[], flags: Flags): Promise<void> => {
-    const reviewIds = await idsFrom(context, given, kind, flags)
-    const dryRun = flags.dryRun === true
-    if (!dryRun)
-      await confirm(context, { what: `${reviewIds.length} ${words}.`, members: reviewIds.length })
-    const body: Json = { reviewIds, reason: await askReason(context), dryRun, ...fields?.(flags) }
-    const { body: done } = await context.client.post<RefusedMembers>(`/api/held/${path}`, { body })
-    await context.show.one(done as unknown as Json, DECIDED)
-    sayRefused(context, done)
-    if (done.refusedCount > 0) context.io.exitCode = EXIT.failed
+function consequenceOf({ verdict, kind, choice }: ReviewVerdict): string {
+  if (choice === 'reschedule') return 'members: their whole batch is rescheduled'
+  if (kind !== undefined) return (verdict === 'approve' ? APPROVED : DISMISSED)[kind]
+  return verdict === 'approve' ? 'changes are made as the source asks' : 'changes are not made'
+}
+
+export async function decideReviews(
+  context: CommandContext,
+  given: readonly string[],
+  flags: Flags,
+  verdict: ReviewVerdict,
+): Promise<void> {
+  const { kind, choice } = verdict
+  const reviewIds = await idsFrom(context, given, flags, verdict)
+  const dryRun = flags.dryRun === true
+  if (!dryRun) {
+    const what = `${reviewIds.length} ${consequenceOf(verdict)}.`
+    await confirm(context, { what, members: reviewIds.length })
   }
+  const isKindMeant = verdict.verdict === 'approve' && kind !== undefined
+  const body: Json = {
+    reviewIds,
+    reason: await askReason(context),
+    dryRun,
+    ...(isKindMeant && { kind: API_KINDS[kind] }),
+    ...(choice !== undefined && { choice }),
+  }
+  const { body: done } = await context.client.post<RefusedMembers>(
+    `/api/reviews/${verdict.verdict}`,
+    { body },
+  )
+  await context.show.one(done as unknown as Json, DECIDED)
+  sayRefused(context, done)
+  if (done.refusedCount > 0) context.io.exitCode = EXIT.failed
+}
 
 const DECIDED: readonly Column[] = [
   ['done', 'doneCount'],
@@ -88,94 +133,69 @@ const DECIDED: readonly Column[] = [
   ['dry run', ({ isDryRun }) => (isDryRun ? 'yes: nothing was done' : null)],
 ]
 
-/** Those that are named, or all of a runbook or batch. Nothing named is never everything. */
+/** The ids that are named, or all of a runbook or batch. No ids never means all. */
 async function idsFrom(
   context: CommandContext,
   given: readonly string[],
-  kind: Kind,
   flags: Flags,
+  { verdict, kind }: ReviewVerdict,
 ): Promise<number[]> {
-  if (given.length > 0 && !flags.all) return given.map((one) => idOf('held change', one))
+  if (given.length > 0 && !flags.all) return given.map((text) => idOf('review', text))
   const query = queryOf(kind, flags)
   const isNarrow = query.runbook !== undefined || query.batchId !== undefined
-  if (!flags.all || !isNarrow || given.length > 0) {
-    const reason = 'Name the ids, or --all with --runbook or --batch.'
+  const isOneKind = verdict === 'dismiss' || kind !== undefined
+  if (!flags.all || !isNarrow || !isOneKind || given.length > 0) {
+    const kindFlag = verdict === 'approve' ? '--kind and ' : ''
+    const reason = `Name the ids, or --all with ${kindFlag}--runbook or --batch.`
     throw new MatoolkitError('USAGE', { reason })
   }
-  const { rows } = await loadPages(context, { path: '/api/held', query, rows: 'held' })
+  const { rows } = await loadPages(context, { path: '/api/reviews', query, rows: 'reviews' })
   if (rows.length > 0) return rows.map(({ id }) => Number(id))
-  throw new MatoolkitError('REFUSED', { reason: 'Nothing is held there.' })
+  throw new MatoolkitError('REFUSED', { reason: 'No such reviews are open.' })
 }
 
-export function addRemovalCommands(program: Command, io: Io): void {
-  const noun = program.command('removals').description('decide about removals that are held')
-  addList(noun, io, 'removals', 'removal', 'removals')
+const run =
+  (verdict: ReviewVerdict['verdict']): RunCommand =>
+  (context, given, flags) => {
+    const choice = textFlag(flags, 'choice') as MoveChoiceFlag | undefined
+    return decideReviews(context, given, flags, { verdict, kind: kindIn(flags), choice })
+  }
+
+export function addReviewCommands(program: Command, io: Io): void {
+  const noun = program.command('review').description('decide on changes from data sources')
   addVerb(noun, io, {
-    name: 'confirm',
-    about: 'let them leave their batches, as the source wants it',
-    args: WHICH,
-    options: [ALL, ...OF, ...CHANGE, DRY_RUN],
-    examples: ['removals confirm 12 13 --reason "left the company"'],
-    run: decide({
-      kind: 'removal',
-      path: 'confirm-removals',
-      words: 'members leave their batches',
-    }),
+    ...listVerb(),
+    about: 'list changes that wait for a person',
+    choices: [KIND],
+    examples: ['review list', 'review list --kind removal --runbook user-migration --output csv'],
   })
   addVerb(noun, io, {
+    ...DECISION,
+    name: 'approve',
+    about: 'make the changes that the source asks for',
+    choices: [
+      KIND,
+      ['--choice <choice>', 'reschedule the whole batch, or move its members', MOVE_CHOICES],
+    ],
+    more: `Approve one kind at a time. A removal: the member leaves the batch. A latecomer: it joins, and an ended batch opens
+again. A move: the member goes to the wave that the source has it in. When a whole wave has a new date, --choice says
+whether the batch is rescheduled or its members move.`,
+    examples: [
+      'review approve 12 13 --reason "left the company"',
+      'review approve 44 45 --choice reschedule --reason "new date agreed"',
+      'review approve --all --kind latecomer --runbook user-migration --reason "agreed with HR"',
+    ],
+    run: run('approve'),
+  })
+  addVerb(noun, io, {
+    ...DECISION,
     name: 'dismiss',
-    about: 'keep them where they are',
-    args: WHICH,
-    options: [ALL, ...OF, ...CHANGE, DRY_RUN],
-    examples: ['removals dismiss --all --runbook user-migration --reason "HR was down"'],
-    run: decide({ kind: 'removal', path: 'dismiss', words: 'members stay where they are' }),
-  })
-}
-
-export function addLatecomerCommands(program: Command, io: Io): void {
-  const noun = program.command('latecomers').description('decide about members who came too late')
-  addList(noun, io, 'latecomers', 'join', 'latecomers')
-  addVerb(noun, io, {
-    name: 'admit',
-    about: 'let them join after all; a batch that has ended opens again',
-    args: WHICH,
-    options: [ALL, ...OF, ...CHANGE, DRY_RUN],
-    examples: ['latecomers admit 31 --reason "agreed with HR"'],
-    run: decide({ kind: 'join', path: 'admit', words: 'latecomers join' }),
-  })
-  addVerb(noun, io, {
-    name: 'dismiss',
-    about: 'leave them out',
-    args: WHICH,
-    options: [ALL, ...OF, ...CHANGE, DRY_RUN],
-    examples: ['latecomers dismiss 31 --reason "goes with the next wave"'],
-    run: decide({ kind: 'join', path: 'dismiss', words: 'latecomers are left out' }),
-  })
-}
-
-export function addMoveCommands(program: Command, io: Io): void {
-  const noun = program
-    .command('moves')
-    .description('decide about members who stand in another wave')
-  addList(noun, io, 'moves', 'move', 'moves')
-  addVerb(noun, io, {
-    name: 'decide',
-    about: 'reschedule the whole batch, move the members, or keep them',
-    args: [['<choice>', 'reschedule, move or keep'], ...WHICH],
-    options: [ALL, ...OF, ...CHANGE, DRY_RUN],
-    examples: ['moves decide move 44 45 --reason "new date agreed"'],
-    run: async (context, [choice, ...ids], flags) => {
-      if (!['reschedule', 'move', 'keep'].includes(choice!)) {
-        const reason = `"${choice}" is no choice: say reschedule, move or keep.`
-        throw new MatoolkitError('USAGE', { reason })
-      }
-      const words = `members: ${choice}`
-      await decide({
-        kind: 'move',
-        path: 'decide-moves',
-        words,
-        fields: () => ({ choice: choice! }),
-      })(context, ids, flags)
-    },
+    about: 'keep everything as it is',
+    choices: [KIND],
+    examples: [
+      'review dismiss 31 --reason "goes with the next wave"',
+      'review dismiss --all --runbook user-migration --reason "HR was down"',
+    ],
+    run: run('dismiss'),
   })
 }

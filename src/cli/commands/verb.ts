@@ -26,6 +26,8 @@ export interface Verb {
   readonly isText?: true
   /** Sentences under the list of flags. */
   readonly more?: string
+  /** The command that replaces this one: it still works, hidden from help, and says so on stderr. */
+  readonly replacedBy?: string
   /** Without the program's name. */
   readonly examples: readonly string[]
   readonly run: RunCommand
@@ -55,7 +57,10 @@ export const outputOption = (isText = false): Option => {
 }
 
 export function addVerb(noun: Command, io: Io, verb: Verb): void {
-  const command = noun.command(verb.name).description(verb.about)
+  const { replacedBy } = verb
+  const command = noun
+    .command(verb.name, { hidden: replacedBy !== undefined })
+    .description(verb.about)
   for (const [spelled, about] of verb.args ?? []) command.argument(spelled, about)
   for (const [spelled, about] of verb.options ?? []) command.option(spelled, about)
   for (const [spelled, about, choices] of verb.choices ?? []) {
@@ -71,6 +76,8 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
       // Commander hands over the arguments, then the flags, then itself.
       const flags = given.at(-2) as Flags
       const args = given.slice(0, -2).flat() as (string | undefined)[]
+      if (replacedBy !== undefined)
+        io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
       const { openContext } = await import('../command-context.ts')
       await verb.run(
         openContext(flags, io, verb.isText ? 'text' : 'data'),

@@ -47,7 +47,7 @@ export type PhaseSummary = Pick<
 
 export interface PhaseUpgrade<P extends PhaseSummary = Phase> {
   readonly name: string
-  readonly fate: PhaseOutcome
+  readonly outcome: PhaseOutcome
   /** What it was before; null when the batch had no such phase. */
   readonly from: PhaseStatus | null
   /** When it is or was due; null in a manual batch. */
@@ -83,14 +83,14 @@ export function planUpgrade<P extends PhaseSummary>(
       batch.isManual || batch.startTime === null ? null : dueAt(batch.startTime, offsetMinutes)
     const planned = { name, index, offsetMinutes, dueAt: due, isOverdue: false }
     const isPast = due ? isOverdue(due, publication) : isBehindOthers(offsetMinutes, phases)
-    return fateOf(rows.get(name.toLowerCase()) ?? [], planned, isPast, publication)
+    return outcomeOf(rows.get(name.toLowerCase()) ?? [], planned, isPast, publication)
   })
   const names = new Set(runbook.phases.map(({ name }) => name.toLowerCase()))
   const gone = [...rows].filter(([name]) => !names.has(name))
   return {
     publication,
-    phases: [...named, ...gone.flatMap(([, own]) => fateOfGone(own, publication))],
-    init: initFate(batch, runbook, publication),
+    phases: [...named, ...gone.flatMap(([, own]) => outcomeOfGone(own, publication))],
+    init: initOutcome(batch, runbook, publication),
   }
 }
 
@@ -117,7 +117,7 @@ function split<P extends PhaseSummary>(rows: readonly P[]): { begun: P | null; w
 const pendingOf = <P extends PhaseSummary>(phase: P | null): P | null =>
   phase?.status === 'pending' ? phase : null
 
-function fateOf<P extends PhaseSummary>(
+function outcomeOf<P extends PhaseSummary>(
   rows: readonly P[],
   planned: PhaseToCreate,
   isPast: boolean,
@@ -129,26 +129,26 @@ function fateOf<P extends PhaseSummary>(
   const about = { name: planned.name, from: (begun ?? waiting)?.status ?? null, supersedes }
   if (begun && (begun.status === 'dispatched' || overdueBehavior === 'ignore')) {
     const because = `it is ${begun.status} and stays as it is`
-    return { ...about, fate: 'carried_over', dueAt: begun.dueAt, because, creates: null }
+    return { ...about, outcome: 'carried_over', dueAt: begun.dueAt, because, creates: null }
   }
   const made = { ...about, dueAt: planned.dueAt }
   if (begun) {
     const because = `it is ${begun.status} and is done again by the active members, ${when}`
-    return { ...made, fate: 'rerun', because, creates: planned }
+    return { ...made, outcome: 'rerun', because, creates: planned }
   }
   if (!isPast || overdueBehavior === 'rerun') {
     const late = isPast && planned.dueAt ? ' and starts late' : ''
-    return { ...made, fate: 'pending', because: `${when}${late}`, creates: planned }
+    return { ...made, outcome: 'pending', because: `${when}${late}`, creates: planned }
   }
   const isOutAlready = waiting?.skippedBecause === 'overdue'
   const because =
     planned.dueAt === null ? 'a later phase has begun' : `it was ${when} and has not begun`
   const creates = isOutAlready ? null : { ...planned, isOverdue: true }
-  return { ...made, fate: 'skipped', because, creates }
+  return { ...made, outcome: 'skipped', because, creates }
 }
 
 /** What the new version has no more: done by those who began it, by nobody else. */
-function fateOfGone<P extends PhaseSummary>(
+function outcomeOfGone<P extends PhaseSummary>(
   rows: readonly P[],
   { version }: Publication,
 ): PhaseUpgrade<P>[] {
@@ -160,11 +160,17 @@ function fateOfGone<P extends PhaseSummary>(
   const about = { name, from, dueAt: due, supersedes, creates: null }
   const missing = `version ${version} has it no more`
   return begun
-    ? [{ ...about, fate: 'carried_over', because: `${missing}; it is ${from} and stays as it is` }]
-    : [{ ...about, fate: 'dropped', because: missing }]
+    ? [
+        {
+          ...about,
+          outcome: 'carried_over',
+          because: `${missing}; it is ${from} and stays as it is`,
+        },
+      ]
+    : [{ ...about, outcome: 'dropped', because: missing }]
 }
 
-function initFate(
+function initOutcome(
   { status }: BatchLook,
   { init }: Runbook,
   { rerunInit }: Publication,
@@ -179,7 +185,7 @@ export function describeUpgrade(
   { publication, phases, init }: VersionUpgrade<PhaseSummary>,
 ): string {
   const { version, publishedBy } = publication
-  const said = phases.map(({ name, fate }) => `${name} ${fate.replace('_', ' ')}`)
+  const said = phases.map(({ name, outcome }) => `${name} ${outcome.replace('_', ' ')}`)
   const again = init === 'rerun' ? ['init rerun'] : []
   return `from version ${from} to ${version}, published by ${publishedBy}: ${[...again, ...said].join(', ')}`
 }

@@ -1,4 +1,4 @@
-// What ticks left for a person, over HTTP: removals, moves and latecomers decided once and as they were seen; ticks and issues.
+// Reviews over HTTP: removals, moves and latecomers are decided once and as they were seen; ticks and issues are listed.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
@@ -12,15 +12,15 @@ import {
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
 interface Page {
-  held: { id: number; kind: string; memberKey: string }[]
-  undecided: { removal: number; move: number; join: number }
+  reviews: { id: number; kind: string; memberKey: string }[]
+  open: { removal: number; move: number; join: number }
   next: string | null
 }
 
 const reason = 'because'
 
-export function heldContract(): void {
-  describe('what ticks left for a person', () => {
+export function reviewContract(): void {
+  describe('reviews', () => {
     let api: ApiUnderTest
     let world: Programme
     before(async () => {
@@ -29,42 +29,44 @@ export function heldContract(): void {
       await world.tick([...wave(40, ...range(1, 10)), row(90, 'no time')])
     })
     after(() => api.close())
-    const list = (query = '') => api.call<Page>('GET', `/api/held${query}`)
+    const list = (query = '') => api.call<Page>('GET', `/api/reviews${query}`)
     const idsOf = async (kind: string) =>
-      (await list(`?kind=${kind}`)).body.held.map(({ id }) => id)
+      (await list(`?kind=${kind}`)).body.reviews.map(({ id }) => id)
     const decide = (verb: string, reviewIds: readonly number[], more = {}) =>
-      api.call('POST', `/api/held/${verb}`, { body: { reviewIds, reason, ...more } })
+      api.call('POST', `/api/reviews/${verb}`, { body: { reviewIds, reason, ...more } })
 
-    it('removals are listed in pages, tried, confirmed or dismissed', async () => {
+    it('lists removals in pages; tries, approves and dismisses them', async () => {
       await world.tick(wave(40, ...range(6, 10)))
       await world.tick()
       const first = await list('?limit=2&runbook=wave&batchId=1')
-      assert.deepEqual([first.body.held.length, first.body.undecided.removal], [2, 5])
+      assert.deepEqual([first.body.reviews.length, first.body.open.removal], [2, 5])
       const rest = await list(`?limit=10&cursor=${first.body.next}`)
-      assert.equal(rest.body.held.length, 3)
-      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/held?cursor=x')
+      assert.equal(rest.body.reviews.length, 3)
+      await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/reviews?cursor=x')
       const [one, two, ...others] = await idsOf('removal')
-      const dry = await decide('confirm-removals', [one!, two!], { dryRun: true })
+      const dry = await decide('approve', [one!, two!], { dryRun: true })
       assert.deepEqual([dry.body.isDryRun, dry.body.doneCount], [true, 2])
-      assert.equal((await list()).body.undecided.removal, 5)
-      assert.equal((await decide('confirm-removals', [one!, two!])).body.doneCount, 2)
+      assert.equal((await list()).body.open.removal, 5)
+      assert.equal((await decide('approve', [one!, two!])).body.doneCount, 2)
       assert.equal((await decide('dismiss', others)).body.doneCount, 3)
-      assert.equal((await list()).body.undecided.removal, 0)
-      assert.equal((await list('?withDismissed=true')).body.held.length, 3)
+      assert.equal((await list()).body.open.removal, 0)
+      assert.equal((await list('?withDismissed=true')).body.reviews.length, 3)
     })
 
-    it('moves are decided all at once', async () => {
+    it('decides on the moves of a whole wave by a choice', async () => {
       await world.tick(wave(64, ...range(1, 10)))
       const moves = await idsOf('move')
       assert.ok(moves.length > 3)
-      await api.refused(409, 'REFUSED', 'POST', '/api/held/dismiss', {
+      const dismissed = await decide('dismiss', moves, { dryRun: true })
+      assert.equal(dismissed.body.doneCount, moves.length)
+      await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
         body: { reviewIds: moves, reason },
       })
-      const kept = await decide('decide-moves', moves, { choice: 'reschedule' })
-      assert.equal(kept.body.doneCount, moves.length, kept.text)
+      const moved = await decide('approve', moves, { choice: 'reschedule' })
+      assert.equal(moved.body.doneCount, moves.length, moved.text)
     })
 
-    it('latecomers are admitted', async () => {
+    it('admits latecomers', async () => {
       await world.tickUntil(66, 6)
       await world.tick(wave(64, ...range(1, 12)))
       const late = await idsOf('join')
@@ -75,36 +77,33 @@ data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_tim
 phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, function: switch }] }]
 `)
       await world.batch('wave', [{ key: 'user12@contoso.example', data: {} }], { manual: true })
-      await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/held/admit', {
+      await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/reviews/approve', {
         body: { reviewIds: late.slice(-1), reason },
       })
-      assert.equal((await decide('admit', late.slice(0, 1))).body.doneCount, 1)
+      assert.equal((await decide('approve', late.slice(0, 1))).body.doneCount, 1)
       assert.match((await batchesOf(world)).join(), /user11/)
     })
 
-    it('is decided only as it was seen', async () => {
+    it('decides on reviews only as they were seen', async () => {
       const [join] = await idsOf('join')
-      for (const verb of ['confirm-removals', 'dismiss', 'admit', 'decide-moves']) {
-        const path = `/api/held/${verb}`
-        const body = { reason, ...(verb === 'decide-moves' && { choice: 'keep' }) }
-        await api.refused(409, 'HELD_CHANGED', 'POST', path, {
-          body: { ...body, reviewIds: [999] },
+      for (const verb of ['approve', 'dismiss']) {
+        const path = `/api/reviews/${verb}`
+        await api.refused(409, 'REVIEW_CHANGED', 'POST', path, {
+          body: { reason, reviewIds: [999] },
         })
-        await api.refused(400, 'REQUEST_INVALID', 'POST', path, {
-          body: { ...body, reviewIds: [] },
+        await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: { reason, reviewIds: [] } })
+      }
+      for (const meant of [{ kind: 'removal' }, { kind: 'move' }, { choice: 'move' }]) {
+        await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
+          body: { reviewIds: [join], reason, ...meant },
         })
       }
-      for (const verb of ['confirm-removals', 'decide-moves']) {
-        const body = {
-          reviewIds: [join],
-          reason,
-          ...(verb === 'decide-moves' && { choice: 'keep' }),
-        }
-        await api.refused(409, 'REFUSED', 'POST', `/api/held/${verb}`, { body })
-      }
+      await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/reviews/approve', {
+        body: { reviewIds: [join], reason, choice: 'keep' },
+      })
     })
 
-    it('ticks and what they could not use are listed in pages', async () => {
+    it('lists ticks and the rows they could not use in pages', async () => {
       interface Ticks {
         ticks: { id: number; outcome: string }[]
         issues: { kind: string; memberKey: string | null; reason: string }[]
@@ -125,7 +124,7 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
     })
   })
 
-  it('an admission is refused when its batch takes nobody any more', async () => {
+  it('refuses a latecomer whose batch is cancelled', async () => {
     const api = await openApiUnderTest()
     try {
       const world = await startProgramme(api.world)
@@ -133,9 +132,9 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
       await world.tickUntil(3)
       await world.tick(wave(1, 1, 2))
       await world.db.query(`update batches set status = 'cancelled'`)
-      const { body } = await api.call<Page>('GET', '/api/held?kind=join')
-      await api.refused(409, 'REFUSED', 'POST', '/api/held/admit', {
-        body: { reviewIds: [body.held[0]!.id], reason },
+      const { body } = await api.call<Page>('GET', '/api/reviews?kind=join')
+      await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
+        body: { reviewIds: [body.reviews[0]!.id], reason },
       })
     } finally {
       await api.close()

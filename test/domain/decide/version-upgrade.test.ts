@@ -67,13 +67,13 @@ function told(
 ): string[] {
   const batch = { status, isManual, startTime: isManual ? null : at(startsInSec) }
   const plan = planUpgrade(batch, rows, runbook(phases), published(change))
-  return plan.phases.map(({ name, fate, from, supersedes, creates }) => {
+  return plan.phases.map(({ name, outcome, from, supersedes, creates }) => {
     const old = supersedes ? `supersedes ${supersedes.runbookVersion}` : 'supersedes nothing'
     const due = creates?.dueAt ? ` ${(+creates.dueAt - +NOW) / 1000}` : ''
     const made = creates
       ? `makes ${creates.isOverdue ? 'skipped' : 'pending'}${due}`
       : 'makes nothing'
-    return `${name} ${fate}, was ${from}, ${old}, ${made}`
+    return `${name} ${outcome}, was ${from}, ${old}, ${made}`
   })
 }
 

@@ -108,7 +108,7 @@ const BATCH_FIELDS: readonly Column[] = [
   ],
   ['ends', 'estimate.endsAt'],
   ['because', 'estimate.because'],
-  ['undecided', ({ undecided }) => undecidedText(undecided as Row | undefined)],
+  ['open reviews', ({ openReviews }) => reviewsText(openReviews as Row | undefined)],
 ]
 
 function initFailure(steps: readonly Row[] = []): string | null {
@@ -127,8 +127,8 @@ export function membersText({ members }: Row): string {
   return `${Number(active)} active, ${Number(failed)} failed, ${Number(removed)} removed`
 }
 
-function undecidedText(undecided: Row | undefined): string | null {
-  const some = Object.entries(undecided ?? {}).filter(([, count]) => Number(count) > 0)
+function reviewsText(openReviews: Row | undefined): string | null {
+  const some = Object.entries(openReviews ?? {}).filter(([, count]) => Number(count) > 0)
   return some.length === 0
     ? null
     : some.map(([kind, count]) => `${Number(count)} ${kind}`).join(', ')

@@ -34,7 +34,7 @@ export interface Summary {
   readonly phases: readonly ShownPhase[]
   readonly throughput: { readonly stepsPerMin: number }
   readonly estimate: { readonly endsAt: string | null; readonly because: string }
-  readonly undecided: Readonly<Record<string, number>>
+  readonly openReviews: Readonly<Record<string, number>>
 }
 
 type Times = 'dueAt' | 'dispatchedAt' | 'completedAt'
@@ -133,16 +133,16 @@ function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): strin
   ]
 }
 
-function outlookText({ batch, throughput, estimate, undecided }: Summary, now: Date): string {
+function outlookText({ batch, throughput, estimate, openReviews }: Summary, now: Date): string {
   const { active, failed, removed } = batch.members
-  const waiting = Object.values(undecided).reduce((sum, some) => sum + some, 0)
+  const waiting = Object.values(openReviews).reduce((sum, some) => sum + some, 0)
   const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
   const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
   return [
     `${active} active, ${failed} failed, ${removed} removed`,
     ...(perMin > 0 ? [`${perMin} steps/min`] : []),
     ...(ends === null ? [] : [`ends in ${durationText(+ends - +now)}`]),
-    ...(waiting > 0 ? [`${countText(waiting, 'change')} to decide`] : []),
+    ...(waiting > 0 ? [`${countText(waiting, 'review')} open`] : []),
   ].join(' · ')
 }
 

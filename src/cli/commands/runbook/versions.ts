@@ -170,8 +170,8 @@ const IMPACT: readonly Column[] = [
   [
     'PHASES',
     ({ phases }) =>
-      (phases as unknown as { name: string; fate: string }[])
-        .map(({ name, fate }) => `${name}: ${fate}`)
+      (phases as unknown as { name: string; outcome: string }[])
+        .map(({ name, outcome }) => `${name}: ${outcome}`)
         .join(', '),
   ],
 ]
