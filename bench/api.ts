@@ -121,7 +121,7 @@ export async function fillBatch(db: Db, members: number): Promise<void> {
         join phase_executions p on p.phase_name = 'prepare' order by m.id, n;
     insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since)
       select id, 1, batch_member_id, 'bench', 'slot', 1, dispatched_at from step_executions where status = 'pending';
-    insert into events (at, batch_id, batch_member_id, step_id, thing, event, from_status, to_status, actor, because)
+    insert into events (at, batch_id, batch_member_id, step_id, entity, event, from_status, to_status, actor, because)
       select dispatched_at, 1, batch_member_id, id, 'step', 'succeed', 'dispatched', status, 'orchestrator', 'its result came'
         from step_executions order by id;
     analyze;`)

@@ -233,7 +233,7 @@ const storageOf = (db: Db) =>
     select c.relname as name, pg_table_size(c.oid) / 1024 as "sizeKb", s.n_live_tup as live,
            s.n_dead_tup as dead, s.autovacuum_count + s.vacuum_count as vacuums
     from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
-    where c.relname ~ '^(parcels|message_ids)' and c.relkind in ('r', 'i')
+    where c.relname ~ '^(bundles|message_ids)' and c.relkind in ('r', 'i')
     order by 1`)
 
 let made = 0

@@ -104,6 +104,12 @@ export const ERRORS = table({
     sentence:
       'The migration {file} was applied to this database with other contents. Migrations are never edited: add a new one instead.',
   },
+  SCHEMA_UNRELEASED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database was made by an unreleased matoolkit: it has "{found}" where this version has "{file}". It cannot be upgraded; start with an empty database.',
+  },
   MESSAGE_ID_INVALID: {
     http: 500,
     exit: EXIT.failed,

@@ -62,7 +62,7 @@ export const batch = z
   .meta({ id: 'Batch' })
 
 export function shownBatch(line: BatchLine): z.input<typeof batch> {
-  const { membersActive, membersFailed, membersRemoved, failureMoves: _, ...others } = line
+  const { membersActive, membersFailed, membersRemoved, failureRevision: _, ...others } = line
   const { heldAt, heldBy, heldReason, ...rest } = others
   return {
     ...rest,

@@ -29,7 +29,7 @@ const LISTEN_MAX_MS = 30 * 60_000
 const RETRY_MS = 2_000
 export const LISTENERS_MAX = 500
 
-export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'things'>
+export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'entities'>
 
 export interface ListenRequest {
   readonly wanted: EventSelection
@@ -78,10 +78,10 @@ const frameOf = (line: EventLine): string => `id: ${line.id}\ndata: ${JSON.strin
 const sayOf = (what: string, reason: string): string =>
   `event: ${what}\ndata: ${JSON.stringify({ reason })}\n\n`
 
-const isWanted = ({ batchId, memberId, things }: EventSelection, line: EventLine): boolean =>
+const isWanted = ({ batchId, memberId, entities }: EventSelection, line: EventLine): boolean =>
   (batchId === undefined || line.batchId === batchId) &&
   (memberId === undefined || line.memberId === memberId) &&
-  (things === undefined || things.includes(line.thing))
+  (entities === undefined || entities.includes(line.thing))
 
 class Feed {
   readonly #options: FeedOptions

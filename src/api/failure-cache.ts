@@ -1,5 +1,5 @@
 // The failures of a batch, for dashboards that ask every few seconds: read and made alike once, and told again until one comes or
-// goes. The batch says by a number that comes with it whether one has (failure_moves).
+// goes. The batch says by a number that comes with it whether one has (failure_revision).
 import type { Queryable } from '../db/db.ts'
 import type { BatchLine } from '../db/views/batches.ts'
 import { listFailures } from '../db/views/insight.ts'
@@ -43,7 +43,7 @@ interface Look {
   readonly single: readonly SingleOne[] | null
 }
 
-type Marked = Pick<BatchLine, 'id' | 'failureMoves'>
+type Marked = Pick<BatchLine, 'id' | 'failureRevision'>
 
 export class FailureCache {
   /** The one asked for last is the last. */
@@ -67,7 +67,7 @@ export class FailureCache {
     return [...new Set(single.filter(isMeant).map(({ memberId }) => memberId))]
   }
 
-  async #look(db: Queryable, { id, failureMoves: mark }: Marked): Promise<Look> {
+  async #look(db: Queryable, { id, failureRevision: mark }: Marked): Promise<Look> {
     const known = this.#looks.get(id)
     const look = known?.mark === mark ? known : { mark, found: readFailures(db, id) }
     this.#looks.delete(id)

@@ -82,7 +82,7 @@ function* partsOf(rows: readonly OutboxRow[]): Iterable<readonly OutboxRow[]> {
     yield rows.slice(start, start + STATEMENT_MAX_ROWS)
 }
 
-// A remembered id that is older than the window counts as new again, whether or not the sweep has come by (sql/012). The ids come
+// A remembered id that is older than the window counts as new again, whether or not the sweep has come by (sql/002_bus.sql). The ids come
 // back only when some were known: nearly always none is.
 const REMEMBER =
   'select remember_message_ids($1::text[], $2::text[], $3::timestamptz, $4::timestamptz) as keys'
@@ -107,7 +107,7 @@ async function remember(
 
 const STORE = `
   with stored as (
-    insert into parcels (topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at, expires_at)
+    insert into bundles (topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at, expires_at)
     select topic, subscription, message_ids, message_type, worker_id, coalesce(bodies, ''), size, $1, greatest(visible_at, $1), expires_at
       from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], string_to_array($7, $8), $9::int[],
                   $10::timestamptz[], $11::timestamptz[])
@@ -216,14 +216,14 @@ export async function withdraw(
   const back: string[] = []
   for (;;) {
     const found = await tx.query<{ id: number }>(
-      `select id from parcels where topic = $1 and ${FREE}
+      `select id from bundles where topic = $1 and ${FREE}
           and exists (select from unnest(string_to_array(message_ids, E'\\n')) as one where one = any ($2::text[]))`,
       [topic, messageIds],
     )
     const rows = found.map(({ id }) => id)
     const opened = await openBundles(tx, rows, FREE)
     const gone = await tx.query<{ id: number; message_id: string }>(
-      `delete from parcels where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${FREE}
+      `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${FREE}
        returning id, message_ids as message_id`,
       [idsParam([...rows, ...opened]), messageIds],
     )

@@ -18,7 +18,7 @@ export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
     writeRows(tx, draft),
     updatePhases(tx, draft),
     updateBatch(tx, draft),
-    addFailureMoves(tx, draft),
+    raiseFailureRevision(tx, draft),
   ])
 }
 
@@ -124,7 +124,7 @@ async function insertAttempts(
 /** A change of a member that is no move is one of its outputs, and nearly all are: two columns instead of nine. */
 async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedMembers.size === 0) return
-  const isMoved = draft.events.some(({ thing }) => thing === 'member')
+  const isMoved = draft.events.some(({ entity }) => entity === 'member')
   await (isMoved ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
 }
 
@@ -267,9 +267,9 @@ async function updateBatch(
   )
 }
 
-async function addFailureMoves(tx: Tx, { batch, failureChanges }: Draft): Promise<void> {
+async function raiseFailureRevision(tx: Tx, { batch, failureChanges }: Draft): Promise<void> {
   if (failureChanges === 0) return
-  await tx.query('update batches set failure_moves = failure_moves + $2 where id = $1', [
+  await tx.query('update batches set failure_revision = failure_revision + $2 where id = $1', [
     batch.id,
     failureChanges,
   ])
@@ -293,7 +293,7 @@ export async function insertEvents(
     kind: '$9::int[]',
   })
   await tx.query(
-    `insert into events (at, batch_id, actor, thing, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
+    `insert into events (at, batch_id, actor, entity, event, from_status, to_status, batch_member_id, phase_id, step_id, attempt,
                          job_id, because, details)
      select $1, $2, $3, ($10::text[])[kind], ($11::text[])[kind], ($12::text[])[kind], ($13::text[])[kind], member,
             ($14::bigint[])[kind], step, ($15::int[])[kind], job_id, because, details::jsonb
@@ -312,7 +312,7 @@ export async function insertEvents(
       lines(events, (e) => (e.details === null ? null : JSON.stringify(e.details))),
       ...kinds(
         events,
-        (e) => e.thing,
+        (e) => e.entity,
         (e) => e.event,
         (e) => e.from,
         (e) => e.to,

@@ -1,6 +1,6 @@
-// Brings a database to the schema this program knows: the numbered files of sql/, in order, each in one transaction.
-// Safe against two starters (an advisory lock, then the table is read again), refuses a schema newer than it knows and a
-// migration that was edited after it ran. Files are append-only.
+// Applies the numbered files of sql/ that a database lacks, in order, each in one transaction. Two processes may start at once: an
+// advisory lock lets one apply and the other see it done. Refuses a schema newer than this program and an edited migration.
+// From release 0.1.0 on the files are append-only.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { MatoolkitError } from '../errors.ts'
@@ -12,7 +12,7 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Any constant number that nobody else uses for advisory locks in this database. */
+/** Any number that nothing else uses for advisory locks in this database. */
 const LOCK = 7_263_401
 const FOLDER = new URL('../../sql/', import.meta.url)
 
@@ -27,24 +27,24 @@ export function migrationsOnDisk(): Migration[] {
     }))
 }
 
-/** Applies what is missing and returns the files it applied. */
+/** Returns the files it applied. */
 export async function migrate(
   db: Db,
   now: Date,
   migrations: readonly Migration[] = migrationsOnDisk(),
 ): Promise<string[]> {
   await db.transaction(async (tx) => {
-    // Under the lock: "if not exists" does not keep two starters from making the table at once, and one of them is then told so in
-    // one of three ways.
+    // Under the lock: "if not exists" does not keep two processes from creating the table at once; one of them then fails.
     await lock(tx)
     await tx.script(`create table if not exists schema_migrations (
       version integer primary key, file text not null, hash text not null, applied_at timestamptz not null)`)
   })
   const applied: string[] = []
   for (const migration of migrations) {
-    const isNew = await db.transaction((tx) =>
-      applyOne(tx, migration, migrations.at(-1)!.version, now),
-    )
+    const isNew = await db.transaction(async (tx) => {
+      await lock(tx)
+      return !isApplied(migration, migrations, await listApplied(tx)) && apply(tx, migration, now)
+    })
     if (isNew) applied.push(migration.file)
   }
   return applied
@@ -52,23 +52,43 @@ export async function migrate(
 
 const lock = (tx: Tx) => tx.query('select pg_advisory_xact_lock($1)', [LOCK])
 
-async function applyOne(tx: Tx, migration: Migration, known: number, now: Date): Promise<boolean> {
-  await lock(tx)
-  const rows = await tx.query<{ version: number; hash: string }>(
-    'select version, hash from schema_migrations order by version',
-  )
-  const found = rows.at(-1)?.version ?? 0
-  if (found > known) throw new MatoolkitError('SCHEMA_NEWER', { found, known })
-  const hash = createHash('sha256').update(migration.sql).digest('hex')
-  const done = rows.find(({ version }) => version === migration.version)
-  if (done) {
-    if (done.hash !== hash) throw new MatoolkitError('SCHEMA_EDITED', { file: migration.file })
-    return false
+interface AppliedMigration {
+  readonly version: number
+  readonly file: string
+  readonly hash: string
+}
+
+const listApplied = (tx: Tx): Promise<AppliedMigration[]> =>
+  tx.query('select version, file, hash from schema_migrations order by version')
+
+const hashOf = ({ sql }: Migration): string => createHash('sha256').update(sql).digest('hex')
+
+function isApplied(
+  migration: Migration,
+  known: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): boolean {
+  for (const { version, file } of known) {
+    const found = applied.find((row) => row.version === version)?.file ?? file
+    if (found !== file) throw new MatoolkitError('SCHEMA_UNRELEASED', { found, file })
   }
+  const newest = applied.at(-1)?.version ?? 0
+  const newestKnown = known.at(-1)!.version
+  if (newest > newestKnown) {
+    throw new MatoolkitError('SCHEMA_NEWER', { found: newest, known: newestKnown })
+  }
+  const row = applied.find(({ version }) => version === migration.version)
+  if (row && row.hash !== hashOf(migration)) {
+    throw new MatoolkitError('SCHEMA_EDITED', { file: migration.file })
+  }
+  return row !== undefined
+}
+
+async function apply(tx: Tx, migration: Migration, now: Date): Promise<boolean> {
   await tx.script(migration.sql)
   await tx.query(
     'insert into schema_migrations (version, file, hash, applied_at) values ($1, $2, $3, $4)',
-    [migration.version, migration.file, hash, now],
+    [migration.version, migration.file, hashOf(migration), now],
   )
   return true
 }

@@ -24,7 +24,7 @@ export async function loadReviews(db: Queryable, runbookName: string): Promise<R
     `select h.id, h.kind, h.cause, h.batch_id as "batchId", h.batch_member_id as "memberId", h.member_key as key,
             h.key_folded as folded, h.to_time as "toTime", h.reason, h.dismissed_at is not null as "isDismissed",
             coalesce(m.status = 'removed' or b.ended_at is not null, false) as "isOver", h.data_hash as hash
-       from held_changes h left join batch_members m on m.id = h.batch_member_id left join batches b on b.id = m.batch_id
+       from reviews h left join batch_members m on m.id = h.batch_member_id left join batches b on b.id = m.batch_id
       where h.runbook_name = lower($1) order by h.id`,
     [runbookName],
   )
@@ -40,9 +40,7 @@ export async function writeReviews<Row extends FoundRow>(
   now: Date,
 ): Promise<void> {
   if (changes.drop.length > 0)
-    await tx.query('delete from held_changes where id = any($1::bigint[])', [
-      idsParam(changes.drop),
-    ])
+    await tx.query('delete from reviews where id = any($1::bigint[])', [idsParam(changes.drop)])
   for (const some of chunksOf(changes.add, ROWS_PER_STATEMENT))
     await insertReviews(tx, runbookName, some, dataOf, now)
   for (const some of chunksOf(changes.change, ROWS_PER_STATEMENT))
@@ -62,7 +60,7 @@ async function insertReviews<Row extends FoundRow>(
   now: Date,
 ): Promise<void> {
   await tx.query(
-    `insert into held_changes (runbook_name, kind, cause, batch_id, batch_member_id, member_key, key_folded, to_time, data_json,
+    `insert into reviews (runbook_name, kind, cause, batch_id, batch_member_id, member_key, key_folded, to_time, data_json,
                                data_hash, reason, since)
      select lower($1), h.kind, cause, batch, member, key, folded, to_time, data::jsonb, hash, reason, $2
        from unnest($3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[], $9::timestamptz[], $10::text[],
@@ -97,7 +95,7 @@ async function updateReviews<Row extends FoundRow>(
   dataOf: (row: Row) => string,
 ): Promise<void> {
   await tx.query(
-    `update held_changes h set cause = c.cause, batch_id = c.batch, reason = c.reason, data_json = c.data::jsonb, data_hash = c.hash
+    `update reviews h set cause = c.cause, batch_id = c.batch, reason = c.reason, data_json = c.data::jsonb, data_hash = c.hash
        from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
             as c (id, cause, batch, reason, data, hash)
       where h.id = c.id and h.dismissed_at is null`,
@@ -146,7 +144,7 @@ export interface ReviewFilter {
 
 export function listReviews(db: Queryable, filter: ReviewFilter): Promise<ReviewRow[]> {
   return db.query<ReviewRow>(
-    `select ${ITEM} from held_changes
+    `select ${ITEM} from reviews
       where ($1::text is null or runbook_name = lower($1)) and ($2::bigint is null or batch_id = $2)
         and ($3::text is null or kind = $3) and ($4 or dismissed_at is null) and id > $5
       order by id limit $6`,
@@ -167,7 +165,7 @@ export async function countReviews(
   filter: Pick<ReviewFilter, 'runbookName' | 'batchId'>,
 ): Promise<Record<ReviewKind, number>> {
   const rows = await db.query<{ kind: ReviewKind; count: number }>(
-    `select kind, count(*)::int as count from held_changes
+    `select kind, count(*)::int as count from reviews
       where ($1::text is null or runbook_name = lower($1)) and ($2::bigint is null or batch_id = $2) and dismissed_at is null
       group by kind`,
     [filter.runbookName ?? null, filter.batchId ?? null],
@@ -178,7 +176,7 @@ export async function countReviews(
 /** Of these, those that are still held. */
 export function findReviews(db: Queryable, ids: readonly number[]): Promise<ReviewRow[]> {
   return db.query<ReviewRow>(
-    `select ${ITEM} from held_changes where id = any($1::bigint[]) and dismissed_at is null order by id`,
+    `select ${ITEM} from reviews where id = any($1::bigint[]) and dismissed_at is null order by id`,
     [idsParam(ids)],
   )
 }
@@ -186,7 +184,7 @@ export function findReviews(db: Queryable, ids: readonly number[]): Promise<Revi
 /** Of these, those that are still held, locked to the transaction's end. */
 export async function lockReviews(tx: Tx, ids: readonly number[]): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
-    `select id from held_changes where id = any($1::bigint[]) and dismissed_at is null order by id for update`,
+    `select id from reviews where id = any($1::bigint[]) and dismissed_at is null order by id for update`,
     [idsParam(ids)],
   )
   return rows.map(({ id }) => id)
@@ -194,14 +192,14 @@ export async function lockReviews(tx: Tx, ids: readonly number[]): Promise<numbe
 
 /** Every move from the batch to that time, dismissed or not. */
 export async function deleteMoveReviewsTo(tx: Tx, batchId: number, time: Date): Promise<void> {
-  await tx.query(
-    `delete from held_changes where kind = 'move' and batch_id = $1 and to_time = $2`,
-    [batchId, time],
-  )
+  await tx.query(`delete from reviews where kind = 'move' and batch_id = $1 and to_time = $2`, [
+    batchId,
+    time,
+  ])
 }
 
 export async function deleteReviews(tx: Tx, ids: readonly number[]): Promise<void> {
-  await tx.query('delete from held_changes where id = any($1::bigint[])', [idsParam(ids)])
+  await tx.query('delete from reviews where id = any($1::bigint[])', [idsParam(ids)])
 }
 
 export async function markDismissed(
@@ -211,7 +209,7 @@ export async function markDismissed(
   now: Date,
 ): Promise<void> {
   await tx.query(
-    'update held_changes set dismissed_at = $2, dismissed_by = $3 where id = any($1::bigint[])',
+    'update reviews set dismissed_at = $2, dismissed_by = $3 where id = any($1::bigint[])',
     [idsParam(ids), now, by],
   )
 }
@@ -219,7 +217,7 @@ export async function markDismissed(
 /** Whether some move that a person must decide still begins in the batch, or ends in it. */
 export async function hasUndecidedMoves(tx: Tx, batchId: number): Promise<boolean> {
   const rows = await tx.query(
-    `select from held_changes h join batches b on b.id = $1 and h.runbook_name = b.runbook_name
+    `select from reviews h join batches b on b.id = $1 and h.runbook_name = b.runbook_name
       where h.kind = 'move' and h.dismissed_at is null
         and (h.batch_id = b.id or h.to_time = b.source_time
              or exists (select from batch_source_times a where a.batch_id = b.id and a.source_time = h.to_time))

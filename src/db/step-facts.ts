@@ -149,7 +149,7 @@ interface StepColumns {
   readonly versions: number[]
   readonly places: number[]
   readonly states: number[]
-  // Of those that are dispatched only, in the same order. These have a job id and a deadline: sql/001_core.sql sees to it.
+  // Of those that are dispatched only, in the same order. These have a job id and a deadline: sql/001_state.sql sees to it.
   readonly jobIds: string | null
   readonly attempts: number[]
   readonly retryCounts: number[]

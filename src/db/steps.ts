@@ -102,7 +102,7 @@ export async function cancelSteps(
        update step_executions s set status = 'cancelled', completed_at = $2, retry_after = null
          from open where s.id = open.id and s.status = open.status
        returning s.id, open.status as from_status, s.batch_member_id, s.phase_execution_id, s.attempt, s.job_id)
-     insert into events (at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, attempt, job_id,
+     insert into events (at, batch_id, batch_member_id, phase_id, step_id, entity, event, from_status, to_status, attempt, job_id,
                          actor, because)
      select $2, $1, batch_member_id, phase_execution_id, id, 'step', 'cancel', from_status, 'cancelled', attempt, job_id, $3, $4
        from moved`,

@@ -1,4 +1,4 @@
-// The rows a decision looks at, as the database keeps them (sql/001_core.sql), in the names of the program.
+// The rows a decision looks at, as the database keeps them (sql/001_state.sql), in the names of the program.
 // Decisions change these objects in memory; src/db/changes.ts writes what changed.
 import type { Json } from './json.ts'
 import type { BatchStatus, MemberStatus, PhaseStatus, StepStatus } from './transitions.ts'

@@ -22,7 +22,7 @@ export interface Progress {
 export interface ProgressEvent {
   readonly id: number
   readonly at: Date
-  readonly thing: string
+  readonly entity: string
   readonly event: string
   readonly because: string
   readonly memberKey: string | null
@@ -73,7 +73,7 @@ export const EMPTY_TALLY: Tally = {
 
 export function tallyEvents(before: Tally, happenings: readonly ProgressEvent[]): Tally {
   const of = (...events: readonly string[]) =>
-    happenings.filter(({ thing, event }) => thing === 'step' && events.includes(event)).length
+    happenings.filter(({ entity, event }) => entity === 'step' && events.includes(event)).length
   return {
     jobs: before.jobs + of('dispatch', 'repoll'),
     retries: before.retries + of('retry'),

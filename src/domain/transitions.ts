@@ -1,8 +1,8 @@
-// Every legal move of every thing that has a status, once. Types, terminal sets, SQL guards, CHECK constraints and the picture
+// Every legal move of every entity that has a status, once. Types, terminal sets, SQL guards, CHECK constraints and the picture
 // in docs/transitions.md come from here or are tested against it. A move that is not in the table is refused.
 
 export interface Transition {
-  /** `none` is the state of a thing that does not exist yet. */
+  /** `none` is the state of a entity that does not exist yet. */
   readonly from: readonly string[]
   readonly to: string
 }
@@ -96,20 +96,20 @@ export class IllegalTransition extends Error {
 
 /** The status after the event, or an IllegalMove: nothing may write a status that did not come from here. */
 export function statusAfter<T extends Entity>(
-  thing: T,
+  entity: T,
   event: keyof (typeof TRANSITIONS)[T] & string,
   from: string,
 ): string {
-  const table: Table = TRANSITIONS[thing]
+  const table: Table = TRANSITIONS[entity]
   const move = Object.hasOwn(table, event) ? table[event] : undefined
   if (!move?.from.includes(from)) {
-    throw new IllegalTransition(`a ${thing} that is ${from} cannot ${event}`)
+    throw new IllegalTransition(`a ${entity} that is ${from} cannot ${event}`)
   }
   return move.to
 }
 
-export function statusesOf(thing: Entity): string[] {
-  const all = Object.values(TRANSITIONS[thing] as Table).flatMap(({ from, to }) => [...from, to])
+export function statusesOf(entity: Entity): string[] {
+  const all = Object.values(TRANSITIONS[entity] as Table).flatMap(({ from, to }) => [...from, to])
   return [...new Set(all)].filter((status) => status !== 'none').sort()
 }
 

@@ -58,7 +58,7 @@ function requireMembersOnly({
   failureChanges,
   events,
 }: Draft): void {
-  const isWider = events.some(({ thing }) => thing === 'phase' || thing === 'batch')
+  const isWider = events.some(({ entity }) => entity === 'phase' || entity === 'batch')
   if (isBatchChanged || wantsWithdrawal || failureChanges > 0 || isWider)
     throw new NeedsExclusiveLock()
 }

@@ -64,7 +64,7 @@ async function holdUnread(
 }
 
 const heldEvent = (because: string): EventRecord => ({
-  thing: 'batch',
+  entity: 'batch',
   event: 'held',
   from: null,
   to: null,

@@ -119,7 +119,7 @@ async function recordHello(engine: Engine, message: Message<'worker-hello'>): Pr
 }
 
 const workerEvent = (event: string, because: string) => ({
-  thing: 'worker' as const,
+  entity: 'worker' as const,
   event,
   from: null,
   to: null,

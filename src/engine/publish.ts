@@ -104,7 +104,7 @@ async function insert(tx: Tx, next: NewVersion, { batches, phases }: Impact): Pr
 }
 
 export const runbookEvent = (event: string, because: string, details: Json): EventRecord => ({
-  thing: 'runbook',
+  entity: 'runbook',
   event,
   from: null,
   to: null,

@@ -132,7 +132,7 @@ const dismissedText = (items: readonly ReviewRow[]): string =>
     .join(', ')
 
 const dismissedEvent = (because: string, isOfRunbook: boolean): EventRecord => ({
-  ...{ thing: isOfRunbook ? 'runbook' : 'batch', event: 'review_dismissed', because },
+  ...{ entity: isOfRunbook ? 'runbook' : 'batch', event: 'review_dismissed', because },
   ...{ from: null, to: null, memberId: null, phaseId: null, stepId: null },
   ...{ attempt: null, jobId: null, details: null },
 })

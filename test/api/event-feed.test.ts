@@ -46,7 +46,7 @@ function steppedClock(): Clock & { step(ms?: number): Promise<void> } {
 
 const note = (db: Queryable, because: string, batchId = 1) =>
   db.query(
-    `insert into events (at, batch_id, thing, event, actor, because) values ($1, $2, 'batch', 'noted', 'test', $3)`,
+    `insert into events (at, batch_id, entity, event, actor, because) values ($1, $2, 'batch', 'noted', 'test', $3)`,
     [START, batchId, because],
   )
 
@@ -154,7 +154,7 @@ describe('live events', () => {
     first.leave()
     const more = Array.from({ length: 1_200 }, (_, index) => `more ${index}`)
     await database.db.query(
-      `insert into events (at, batch_id, thing, event, actor, because)
+      `insert into events (at, batch_id, entity, event, actor, because)
        select $1, 5, 'batch', 'noted', 'test', text from unnest($2::text[]) as t (text)`,
       [START, more],
     )
@@ -180,7 +180,7 @@ describe('live events', () => {
     const clock = steppedClock()
     const feed = open(clock, counting)
     const listeners = Array.from({ length: 200 }, (_, index) =>
-      listenTo(feed, index % 2 === 0 ? { batchId: 8 } : { things: ['step'] }),
+      listenTo(feed, index % 2 === 0 ? { batchId: 8 } : { entities: ['step'] }),
     )
     await clock.step()
     await note(database.db, 'for the even ones', 8)
@@ -208,7 +208,7 @@ describe('live events', () => {
     const long = 'x'.repeat(2_000)
     for (let round = 0; round < 3; round++) {
       await database.db.query(
-        `insert into events (at, batch_id, thing, event, actor, because)
+        `insert into events (at, batch_id, entity, event, actor, because)
          select $1, 1, 'batch', 'noted', 'test', $2 || n from generate_series(1, 400) as n`,
         [START, long],
       )

@@ -21,7 +21,7 @@ function storeOf(messages: string[]) {
       return failures().filter(({ stepId }) => stepId > after)
     },
   } as unknown as Queryable
-  const batch = (id = 1) => ({ id, failureMoves: store.messages.length })
+  const batch = (id = 1) => ({ id, failureRevision: store.messages.length })
   return { store, db, batch }
 }
 

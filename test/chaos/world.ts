@@ -328,7 +328,7 @@ async function reportOf(
 ): Promise<string> {
   if (findings.length === 0) return ''
   const events = await db.query<{ line: string }>(
-    `select concat_ws(' ', at, 'batch', batch_id, 'member', batch_member_id, 'step', step_id, thing, event, job_id, actor, because) as line
+    `select concat_ws(' ', at, 'batch', batch_id, 'member', batch_member_id, 'step', step_id, entity, event, job_id, actor, because) as line
        from events order by id desc limit ${LAST_SHOWN}`,
   )
   const harm = happened

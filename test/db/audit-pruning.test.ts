@@ -121,7 +121,7 @@ for (const { kind, open } of DATABASES) {
         class Undo extends Error {}
         let why: string | null = null
         const forging = test.db.transaction(async (tx) => {
-          await tx.script(`alter table audit disable trigger audit_keeps_its_rows; ${sql}`)
+          await tx.script(`alter table audit disable trigger audit_rows_are_immutable; ${sql}`)
           why = (await verifyAudit(tx)).broken?.why ?? null
           throw new Undo()
         })

@@ -104,9 +104,9 @@ const TIED: Record<Entity, Record<string, { needs: Row; refuses: Row }>> = {
 const ROWS: Record<Entity, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
 
 /** True when the database takes the row; false when a CHECK refuses it. It is never kept. */
-async function isTaken(thing: Entity, status: string, more: Row): Promise<boolean> {
-  const row: Row = { ...ROWS[thing], ...more, status: `'${status}'` }
-  const insert = `insert into ${TABLES[thing]} (${Object.keys(row)}) values (${Object.values(row)})`
+async function isTaken(entity: Entity, status: string, more: Row): Promise<boolean> {
+  const row: Row = { ...ROWS[entity], ...more, status: `'${status}'` }
+  const insert = `insert into ${TABLES[entity]} (${Object.keys(row)}) values (${Object.values(row)})`
   try {
     await test.db.transaction(async (tx) => {
       await tx.script(insert)
@@ -130,27 +130,27 @@ describe('checks', () => {
   })
   after(() => test.close())
 
-  for (const thing of Object.keys(TRANSITIONS) as Entity[]) {
-    it(`a ${thing} has exactly the statuses of the table of moves`, async () => {
+  for (const entity of Object.keys(TRANSITIONS) as Entity[]) {
+    it(`a ${entity} has exactly the statuses of the table of moves`, async () => {
       const [check] = await test.db.query<{ definition: string }>(
         `select pg_get_constraintdef(oid) as definition from pg_constraint
           where conrelid = $1::regclass and contype = 'c' and conname = $2`,
-        [TABLES[thing], `${TABLES[thing]}_status_check`],
+        [TABLES[entity], `${TABLES[entity]}_status_check`],
       )
       const listed = [...check!.definition.matchAll(/'(\w+)'::text/g)].map(([, name]) => name!)
-      assert.deepEqual(listed.sort(), statusesOf(thing))
-      assert.deepEqual(Object.keys(TIED[thing]).sort(), statusesOf(thing))
+      assert.deepEqual(listed.sort(), statusesOf(entity))
+      assert.deepEqual(Object.keys(TIED[entity]).sort(), statusesOf(entity))
     })
 
-    for (const [status, { needs, refuses }] of Object.entries(TIED[thing])) {
-      it(`a ${thing} that is ${status} has the times that belong to it, and no others`, async () => {
-        assert.ok(await isTaken(thing, status, needs), 'refused with all it needs')
+    for (const [status, { needs, refuses }] of Object.entries(TIED[entity])) {
+      it(`a ${entity} that is ${status} has the times that belong to it, and no others`, async () => {
+        assert.ok(await isTaken(entity, status, needs), 'refused with all it needs')
         for (const key of Object.keys(needs)) {
-          assert.ok(!(await isTaken(thing, status, without(needs, key))), `taken without ${key}`)
+          assert.ok(!(await isTaken(entity, status, without(needs, key))), `taken without ${key}`)
         }
         for (const [key, value] of Object.entries(refuses)) {
           assert.ok(
-            !(await isTaken(thing, status, { ...needs, [key]: value })),
+            !(await isTaken(entity, status, { ...needs, [key]: value })),
             `taken with ${key}`,
           )
         }

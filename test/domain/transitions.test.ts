@@ -1,4 +1,4 @@
-// Every pair of a state and an event, of every thing. The table is the specification's, written out here by hand: what it has
+// Every pair of a state and an event, of every entity. The table is the specification's, written out here by hand: what it has
 // moves, and everything that it does not have is refused.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -89,45 +89,45 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
   },
 }
 
-const move = statusAfter as (thing: Entity, event: string, from: string) => string
+const move = statusAfter as (entity: Entity, event: string, from: string) => string
 
 /** An event that the code knows and the table does not, or the other way round, is tried too. */
-const eventsOf = (thing: Entity): string[] => [
+const eventsOf = (entity: Entity): string[] => [
   ...new Set([
-    ...Object.keys(TRANSITIONS[thing]),
-    ...Object.values(LEGAL[thing]).flatMap(Object.keys),
+    ...Object.keys(TRANSITIONS[entity]),
+    ...Object.values(LEGAL[entity]).flatMap(Object.keys),
   ]),
 ]
 
 describe('moves', () => {
-  for (const [thing, legal] of Object.entries(LEGAL) as [Entity, Legal][]) {
-    it(`of a ${thing}: its statuses are those of the table`, () => {
+  for (const [entity, legal] of Object.entries(LEGAL) as [Entity, Legal][]) {
+    it(`of a ${entity}: its statuses are those of the table`, () => {
       const states = Object.keys(legal).filter((state) => state !== 'none')
-      assert.deepEqual(statusesOf(thing), states.toSorted())
+      assert.deepEqual(statusesOf(entity), states.toSorted())
     })
 
     for (const [from, row] of Object.entries(legal)) {
-      it(`of a ${thing} that is ${from}`, () => {
-        for (const event of eventsOf(thing)) {
-          if (Object.hasOwn(row, event)) assert.equal(move(thing, event, from), row[event], event)
+      it(`of a ${entity} that is ${from}`, () => {
+        for (const event of eventsOf(entity)) {
+          if (Object.hasOwn(row, event)) assert.equal(move(entity, event, from), row[event], event)
           else {
             assert.throws(
-              () => move(thing, event, from),
-              new IllegalTransition(`a ${thing} that is ${from} cannot ${event}`),
+              () => move(entity, event, from),
+              new IllegalTransition(`a ${entity} that is ${from} cannot ${event}`),
             )
           }
         }
       })
     }
 
-    it(`of a ${thing}: from no other state, and by no other event`, () => {
-      for (const event of eventsOf(thing)) {
+    it(`of a ${entity}: from no other state, and by no other event`, () => {
+      for (const event of eventsOf(entity)) {
         for (const from of ['', 'PENDING', 'unknown', 'undefined'])
-          assert.throws(() => move(thing, event, from), IllegalTransition)
+          assert.throws(() => move(entity, event, from), IllegalTransition)
       }
       for (const from of Object.keys(legal)) {
         for (const event of ['', 'explode', 'constructor', '__proto__'])
-          assert.throws(() => move(thing, event, from), IllegalTransition)
+          assert.throws(() => move(entity, event, from), IllegalTransition)
       }
     })
   }

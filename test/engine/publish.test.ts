@@ -21,7 +21,7 @@ async function versions(world: World): Promise<string[]> {
 
 async function events({ db }: World): Promise<string[]> {
   const rows = await db.query<{ said: string }>(
-    `select actor || ' ' || event || ': ' || because as said from events where thing = 'runbook' order by id`,
+    `select actor || ' ' || event || ': ' || because as said from events where entity = 'runbook' order by id`,
   )
   return rows.map(({ said }) => said)
 }

@@ -328,7 +328,7 @@ it('withdrawing against a worker: a job is taken back or taken, never both and n
           world.engine,
           taken.map((jobId) => resultOf(jobId)),
         )
-        await world.db.query(`delete from parcels where topic = 'worker-jobs'`)
+        await world.db.query(`delete from bundles where topic = 'worker-jobs'`)
       },
     }
   }))
@@ -409,7 +409,7 @@ const LIMIT = 5
 
 /** Two waves that wait for a worker of few slots; all earlier ones are held, so that they are left out. */
 async function twoNarrowWaves(members: number): Promise<[number, number]> {
-  await world.db.query(`delete from parcels`)
+  await world.db.query(`delete from bundles`)
   await world.db.query(
     `update batches set held_at = detected_at, held_by = 'x', held_reason = 'x'
       where status in ('active', 'detected') and held_at is null`,

@@ -216,7 +216,7 @@ async function passEarly(batchId: number): Promise<void> {
             s.retry_interval_sec, s.retry_backoff, s.timeout_sec, 'skipped', $2
        from phase, (select * from step_executions where batch_id = $1 order by id limit 1) as s
      returning id, batch_member_id, phase_execution_id)
-     insert into events (at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, actor, because)
+     insert into events (at, batch_id, batch_member_id, phase_id, step_id, entity, event, from_status, to_status, actor, because)
      select $2, $1, batch_member_id, phase_execution_id, id, 'step', 'skip', 'pending', 'skipped', 'test', 'done elsewhere'
        from passed`,
     [batchId, world.clock.now()],

@@ -17,7 +17,7 @@ export async function deliver(
   const now = clock.now()
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   await db.query(
-    `insert into parcels (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
+    `insert into bundles (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
      values ($1, 'orchestrator', $2, 1, $3, $4, $5, $5, $6)`,
     [topic, randomUUID(), type, text, now, new Date(+now + 3_600_000)],
   )

@@ -142,7 +142,7 @@ export async function batchesOf({ db }: World): Promise<string[]> {
 export async function heldOf({ db }: World): Promise<string[]> {
   const rows = await db.query<{ said: string; dismissed: boolean }>(
     `select kind || ' ' || split_part(member_key, '@', 1) || ' ' || cause as said, dismissed_at is not null as dismissed
-       from held_changes order by kind, length(key_folded), key_folded`,
+       from reviews order by kind, length(key_folded), key_folded`,
   )
   return rows.map(({ said, dismissed }) => (dismissed ? `(${said})` : said))
 }
@@ -150,7 +150,7 @@ export async function heldOf({ db }: World): Promise<string[]> {
 export const reviewIds = async ({ db }: World, kind: string): Promise<number[]> =>
   (
     await db.query<{ id: number }>(
-      'select id from held_changes where kind = $1 and dismissed_at is null order by id',
+      'select id from reviews where kind = $1 and dismissed_at is null order by id',
       [kind],
     )
   ).map(({ id }) => id)

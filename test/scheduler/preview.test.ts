@@ -28,7 +28,7 @@ const contents = async ({ db }: Programme): Promise<unknown> => {
     'batches',
     'batch_members',
     'source_absences',
-    'held_changes',
+    'reviews',
     'source_ticks',
     'source_states',
     'source_issues',

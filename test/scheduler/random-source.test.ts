@@ -55,7 +55,7 @@ async function decide({ db, engine }: Programme, chance: Chance): Promise<void> 
 async function removedBy(world: Programme, actor: string): Promise<Map<number, number>> {
   const rows = await world.db.query<{ id: number; count: number }>(
     `select batch_id as id, count(*)::int as count from events
-      where thing = 'member' and event = 'remove' and actor = $1 group by batch_id`,
+      where entity = 'member' and event = 'remove' and actor = $1 group by batch_id`,
     [actor],
   )
   return new Map(rows.map(({ id, count }) => [id, count]))
@@ -100,7 +100,7 @@ const placesOf = ({ db }: Programme): Promise<Place[]> =>
 async function unexplained(world: Programme, people: Whereabouts): Promise<string[]> {
   const places = await placesOf(world)
   const listed = await world.db.query<{ person: string }>(
-    `select split_part(key_folded, '@', 1) as person from held_changes
+    `select split_part(key_folded, '@', 1) as person from reviews
      union select split_part(member_key, '@', 1) from source_issues`,
   )
   const isListed = new Set(listed.map(({ person }) => person))

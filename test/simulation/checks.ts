@@ -109,20 +109,20 @@ async function lookAtFailures(
   { db, journal, found }: World,
   batchIds: readonly number[] | null,
 ): Promise<void> {
-  const rows = await db.query<{ id: number; moves: number; mark: string }>(
-    `select b.id, b.failure_moves as moves, coalesce(string_agg(concat_ws(' ', s.id, s.status, s.attempt, s.completed_at,
+  const rows = await db.query<{ id: number; revision: number; mark: string }>(
+    `select b.id, b.failure_revision as revision, coalesce(string_agg(concat_ws(' ', s.id, s.status, s.attempt, s.completed_at,
             s.error_message), ', ' order by s.id), '') as mark
        from batches b left join step_executions s on s.batch_id = b.id and s.status in ('failed', 'poll_timeout', 'rolled_back')
       where $1::bigint[] is null or b.id = any($1) group by b.id`,
     [batchIds],
   )
-  for (const { id, moves, mark } of rows) {
+  for (const { id, revision, mark } of rows) {
     const seen = journal.failures.get(id)
-    if (seen && seen.mark !== mark && seen.moves === moves)
+    if (seen && seen.mark !== mark && seen.revision === revision)
       found.push(
-        `Batch ${id}: its failures were ${seen.mark} and are ${mark}, still number ${moves}`,
+        `Batch ${id}: its failures were ${seen.mark} and are ${mark}, still revision ${revision}`,
       )
-    journal.failures.set(id, { mark, moves })
+    journal.failures.set(id, { mark, revision })
   }
 }
 

@@ -184,7 +184,7 @@ async function delayMessage(world: World): Promise<void> {
   if (id === null) return
   // Without the others that were sent with it.
   await openBundles(world.db, [bundleOf(id)], 'lease_token is null')
-  await world.db.query('update parcels set visible_at = $2 where id = $1', [id, until])
+  await world.db.query('update bundles set visible_at = $2 where id = $1', [id, until])
 }
 
 async function giveUpMessage({ bus, chance }: World): Promise<void> {

@@ -15,7 +15,7 @@ export interface Journal {
   effect(jobIds: readonly string[]): Promise<void>
   acknowledged(messages: readonly ReceivedMessage[]): Promise<void>
   /** The failures of each batch as they were seen last, and the batch's own number over them. */
-  readonly failures: Map<number, { readonly mark: string; readonly moves: number }>
+  readonly failures: Map<number, { readonly mark: string; readonly revision: number }>
   readonly effects: ReadonlyMap<string, number>
   readonly deliveries: ReadonlySet<string>
 }

@@ -14,7 +14,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'failures come and go uncounted',
     in: 'writeChanges',
-    edits: [remove('addFailureMoves($$args)')],
+    edits: [remove('raiseFailureRevision($$args)')],
     foundBy: 1,
   },
   {

@@ -194,7 +194,7 @@ async function lookAtAll(world: World): Promise<void> {
 
 async function whatOccurred({ db }: World): Promise<[string, number][]> {
   const rows = await db.query<{ what: string; times: number }>(
-    `select thing || ' ' || event as what, count(*) as times from events group by 1
+    `select entity || ' ' || event as what, count(*) as times from events group by 1
      union all
      select 'job ' || outcome, count(*) from attempts group by 1
      order by 1`,

@@ -31,7 +31,7 @@ export type SourceEvent = keyof typeof WEIGHTS
 export const isSourceEvent = (what: string): what is SourceEvent => Object.hasOwn(WEIGHTS, what)
 
 export async function sourceWeights({ db }: World): Promise<typeof WEIGHTS> {
-  const held = await db.query('select from held_changes where dismissed_at is null limit 1')
+  const held = await db.query('select from reviews where dismissed_at is null limit 1')
   const decide = 'a held change is decided'
   return held.length > 0 ? WEIGHTS : { ...WEIGHTS, [decide]: WEIGHTS[decide] * IDLE }
 }
@@ -137,7 +137,7 @@ const placesOf = ({ db }: World): Promise<Place[]> =>
 async function outOfPlace(world: World, { source }: Programme): Promise<string[]> {
   const places = Map.groupBy(await placesOf(world), ({ key }) => key)
   const listed = await world.db.query<{ key: string }>(
-    'select key_folded as key from held_changes union select lower(member_key) from source_issues',
+    'select key_folded as key from reviews union select lower(member_key) from source_issues',
   )
   const isListed = new Set(listed.map(({ key }) => key))
   const groups = new Set(

@@ -98,7 +98,7 @@ export function expectTransient(world: World, who: string, error: unknown): void
 /** Equal for two runs only when the same happened in the same order. */
 export async function fingerprint({ db, log }: World): Promise<string> {
   const events = await db.query(
-    `select at, batch_id, batch_member_id, phase_id, step_id, thing, event, from_status, to_status, attempt, job_id, actor,
+    `select at, batch_id, batch_member_id, phase_id, step_id, entity, event, from_status, to_status, attempt, job_id, actor,
             because from events order by id`,
   )
   const hash = createHash('sha256').update(log.join('\n'))

@@ -197,7 +197,7 @@ async function tell(
 ): Promise<void> {
   const batchId = batchIn(body)
   const event = {
-    thing: batchId === null ? ('worker' as const) : ('batch' as const),
+    entity: batchId === null ? ('worker' as const) : ('batch' as const),
     event: `dead_letter_${verb}`,
     from: null,
     to: null,

@@ -30,7 +30,7 @@ const listenRoute = read({
   handle: async ({ query, services: { events }, lastEventId, signal }) => {
     const { after, batchId, memberId, thing } = query
     const { frames, cut } = events.listen({
-      wanted: { batchId, memberId, things: thing },
+      wanted: { batchId, memberId, entities: thing },
       after: lastEventId ?? after ?? null,
       signal,
     })

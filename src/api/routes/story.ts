@@ -92,7 +92,7 @@ const eventsRoute = read({
   handle: async ({ engine: { db }, params: { batchId }, query }) => {
     const { limit, cursor, sort, memberId, thing } = query
     await loadBatchLine(db, batchId)
-    const filter = { batchId, memberId, things: thing }
+    const filter = { batchId, memberId, entities: thing }
     const last = readCursor(sort, cursor)?.id
     const from = sort === 'newest' ? { before: last } : { after: last }
     const found = await listEvents(db, { ...filter, ...from }, sort, limit + 1)

@@ -66,7 +66,7 @@ export class DemoWatcher {
       if (!item) continue
       this.#fresh.push(item)
       const isEnd = happening.event === 'fail' || happening.event === 'time_out'
-      const isOfMember = happening.thing === 'step' && happening.stepKind === 'phase'
+      const isOfMember = happening.entity === 'step' && happening.stepKind === 'phase'
       if (isEnd && isOfMember && this.failures.length < FAILURES_KEPT_MAX) this.failures.push(item)
     }
   }

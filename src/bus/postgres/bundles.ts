@@ -1,4 +1,4 @@
-// Messages that leave together travel as one row, a parcel (sql/013_parcels.sql). Packing happens here, and opening: what somebody
+// Messages that leave together travel as one row, a parcel (sql/002_bus.sql). Packing happens here, and opening: what somebody
 // wants to do to a part of a parcel is done after it has been opened, to messages that then have a row each.
 import type { Queryable } from '../../db/db.ts'
 import { MESSAGE_MAX_BYTES, type MessageLease } from '../bus.ts'
@@ -88,13 +88,13 @@ export async function openBundles(
   ...values: readonly unknown[]
 ): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
-    `with opened as (delete from parcels p where id = any ($1::bigint[]) and size > 1 and ${which} returning p.*)
-     insert into parcels (id, topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at,
+    `with opened as (delete from bundles p where id = any ($1::bigint[]) and size > 1 and ${which} returning p.*)
+     insert into bundles (id, topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at,
                           expires_at, delivery_count, leased_until, lease_token)
      overriding system value
      select o.id + c.place, topic, subscription, c.message_id, message_type, worker_id, c.body, 1, enqueued_at, visible_at,
             expires_at, delivery_count, leased_until, lease_token
-       from opened o cross join lateral messages_in(o.message_ids, o.bodies, o.size) c
+       from opened o cross join lateral messages_in_bundle(o.message_ids, o.bodies, o.size) c
      returning id`,
     [`{${ids.join(',')}}`, ...values],
   )

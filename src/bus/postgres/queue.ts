@@ -51,7 +51,7 @@ export interface Claim {
 // sql/002_bus.sql says why.
 const CLAIM = `
   select id, message_ids, bodies, size, message_type, worker_id, delivery_count, enqueued_at, visible_at, expires_at
-    from claim_parcels($1, $2, $3::timestamptz, $4::timestamptz, $5::int, $6::timestamptz, $7::uuid)`
+    from claim_bundles($1, $2, $3::timestamptz, $4::timestamptz, $5::int, $6::timestamptz, $7::uuid)`
 
 /** What a claim writes on the rows it takes. */
 export interface NewLease {
@@ -222,7 +222,7 @@ export const ack = (
   db: Queryable,
   messages: readonly ReceivedMessage[],
   now: Date,
-): Promise<ReceivedMessage[]> => lostBy(db, `delete from parcels p where ${HELD}`, messages, now)
+): Promise<ReceivedMessage[]> => lostBy(db, `delete from bundles p where ${HELD}`, messages, now)
 
 export const renewLeases = (
   db: Queryable,
@@ -230,7 +230,7 @@ export const renewLeases = (
   until: Date,
   now: Date,
 ): Promise<ReceivedMessage[]> => {
-  const sql = `update parcels p set leased_until = $5 where ${HELD}`
+  const sql = `update bundles p set leased_until = $5 where ${HELD}`
   return lostBy(db, sql, messages, now, until)
 }
 
@@ -241,7 +241,7 @@ export async function abandon(
   visibleAt: Date,
   now: Date,
 ): Promise<void> {
-  const sql = `update parcels p set visible_at = $5, leased_until = null, lease_token = null where ${HELD}`
+  const sql = `update bundles p set visible_at = $5, leased_until = null, lease_token = null where ${HELD}`
   await lostBy(db, sql, messages, now, visibleAt)
 }
 
@@ -253,10 +253,10 @@ export const movingToDeadLetters = (gone: string, why: string, deliveries: strin
     dead_lettered_at)
   select topic, subscription, c.message_id, regexp_replace(c.message_id, '-replay-[0-9]+$', ''),
     message_type, worker_id, c.body, enqueued_at, expires_at, ${deliveries}, ${why}, $1
-  from gone g cross join lateral messages_in(g.message_ids, g.bodies, g.size) c`
+  from gone g cross join lateral messages_in_bundle(g.message_ids, g.bodies, g.size) c`
 
 const PUT_ASIDE = movingToDeadLetters(
-  `delete from parcels p where ${HELD}`,
+  `delete from bundles p where ${HELD}`,
   '$5, $6',
   'delivery_count - $7::int',
 )

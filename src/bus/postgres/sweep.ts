@@ -19,8 +19,8 @@ export interface SweepCounts {
 // A leased message may expire: it is still its consumer's to settle, and is looked at again when the lease has ended.
 const expire = (which: string, order: string): string =>
   `${movingToDeadLetters(
-    `delete from parcels p where ctid = any (array(
-       select ctid from parcels where ${which} and expires_at <= $1 and visible_at <= $5
+    `delete from bundles p where ctid = any (array(
+       select ctid from bundles where ${which} and expires_at <= $1 and visible_at <= $5
          and (leased_until is null or leased_until <= $1)
        order by ${order} limit $2
        for update skip locked))`,
@@ -28,7 +28,7 @@ const expire = (which: string, order: string): string =>
     'delivery_count',
   )} returning id`
 
-// Results have no index of their own for this (sql/009): they all live as long as a message can, so they are among the oldest.
+// Results have no index of their own for this (sql/002_bus.sql): they all live as long as a message can, so they are among the oldest.
 const EXPIRE_RESULTS = expire(`topic = 'worker-results'`, 'visible_at')
 const EXPIRE_OTHERS = expire(`topic <> 'worker-results'`, 'expires_at')
 

@@ -82,7 +82,7 @@ export function newsOf(
   happening: ProgressEvent,
   nameOf: (memberKey: string) => string = firstPart,
 ): NewsItem | null {
-  const found = LINES[`${happening.thing} ${happening.event}`]
+  const found = LINES[`${happening.entity} ${happening.event}`]
   if (!found) return null
   const { memberKey, stepName, phaseName, stepKind, because, at } = happening
   if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null

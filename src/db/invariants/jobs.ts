@@ -107,7 +107,7 @@ const JOB_IDS: Invariant[] = [
         from (select batch_id, job_id, 1 as succeeded, 0 as told, 0 as late from attempts where outcome = 'succeeded'
               union all
               select batch_id, job_id, 0, (event = 'succeed')::int, (event = 'late_result')::int from events
-               where thing = 'step' and event in ('succeed', 'late_result')) as said
+               where entity = 'step' and event in ('succeed', 'late_result')) as said
        group by batch_id, job_id
       having sum(succeeded) < sum(told) or sum(told) + sum(late) < sum(succeeded)`,
   },
@@ -118,7 +118,7 @@ const JOB_IDS: Invariant[] = [
       select batch_id, format('job %s: %s events of kind %s', job_id, count(*), kind) as found
         from (select batch_id, job_id, case when event in ('dispatch', 'repoll') then 'sent' else 'ended' end as kind
                 from events
-               where thing = 'step'
+               where entity = 'step'
                  and event in ('dispatch', 'repoll', 'succeed', 'incomplete', 'fail', 'retry', 'withdraw', 'lost')) as e
        group by batch_id, job_id, kind having count(*) > 1`,
   },
@@ -129,7 +129,7 @@ const JOB_IDS: Invariant[] = [
     sql: `
       select batch_id, format('job %s: sent %s times, out or settled %s times', job_id, sum(sent), sum(known)) as found
         from (select batch_id, job_id, 1 as sent, 0 as known from events
-               where thing = 'step' and event in ('dispatch', 'repoll')
+               where entity = 'step' and event in ('dispatch', 'repoll')
               union all
               select batch_id, job_id, 0, 1 from ${JOBS} as jobs) as j
        group by batch_id, job_id having sum(sent) <> sum(known)`,

@@ -170,7 +170,7 @@ const ENDINGS: Invariant[] = [
         from events c
         join events sent on sent.batch_id = c.batch_id and sent.id > c.id
         join step_executions s on s.id = sent.step_id
-       where c.thing = 'batch' and c.event = 'cancel' and sent.thing = 'step' and sent.event in ('dispatch', 'repoll')
+       where c.entity = 'batch' and c.event = 'cancel' and sent.entity = 'step' and sent.event in ('dispatch', 'repoll')
          and s.kind in ('init', 'phase')`,
   },
   {

@@ -6,18 +6,18 @@ import { STANDING } from './order.ts'
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The table of moves as rows of (thing, event, from_status, to_status). */
+/** The table of moves as rows of (entity, event, from_status, to_status). */
 const LEGAL = Object.entries(TRANSITIONS)
-  .flatMap(([thing, table]) =>
+  .flatMap(([entity, table]) =>
     Object.entries<Transition>(table).flatMap(([event, { from, to }]) =>
-      from.map((one) => `(${[thing, event, one, to].map(literal).join(', ')})`),
+      from.map((one) => `(${[entity, event, one, to].map(literal).join(', ')})`),
     ),
   )
   .join(', ')
 
 /** Everything that has a status, with the one that its row is made in. */
 const THINGS = `
-  (select 'step' as thing, id, batch_id, status, 'pending' as first from step_executions
+  (select 'step' as entity, id, batch_id, status, 'pending' as first from step_executions
    union all
    select 'member', id, batch_id, status, 'active' from batch_members
    union all
@@ -27,42 +27,42 @@ const THINGS = `
    select 'batch', id, id, status, 'detected' from batches)`
 
 const MOVED = `
-  (select id, batch_id, thing, thing_id, event, from_status, to_status,
-          lag(to_status) over (partition by batch_id, thing, thing_id order by id) as former,
-          lead(id) over (partition by batch_id, thing, thing_id order by id) is null as is_last
-     from (select e.*, case thing when 'step' then step_id when 'member' then batch_member_id
-                                  when 'phase' then phase_id else batch_id end as thing_id
-             from events e where to_status is not null and thing in ('step', 'member', 'phase', 'batch')) as told)`
+  (select id, batch_id, entity, entity_id, event, from_status, to_status,
+          lag(to_status) over (partition by batch_id, entity, entity_id order by id) as former,
+          lead(id) over (partition by batch_id, entity, entity_id order by id) is null as is_last
+     from (select e.*, case entity when 'step' then step_id when 'member' then batch_member_id
+                                  when 'phase' then phase_id else batch_id end as entity_id
+             from events e where to_status is not null and entity in ('step', 'member', 'phase', 'batch')) as told)`
 
 const LOG: Invariant[] = [
   {
     id: 'I7',
     sentence:
-      'The events of a thing are a chain of legal moves, from its first status to the one it has',
+      'The events of a entity are a chain of legal moves, from its first status to the one it has',
     sql: `
       select t.batch_id,
-             format('%s %s is %s; its events say %s: %s to %s after %s', t.thing, t.id, t.status, coalesce(m.event, 'nothing'),
+             format('%s %s is %s; its events say %s: %s to %s after %s', t.entity, t.id, t.status, coalesce(m.event, 'nothing'),
                     m.from_status, m.to_status, coalesce(m.former, t.first)) as found
         from ${THINGS} as t
-        left join ${MOVED} as m on m.batch_id = t.batch_id and m.thing = t.thing and m.thing_id = t.id
+        left join ${MOVED} as m on m.batch_id = t.batch_id and m.entity = t.entity and m.entity_id = t.id
        where case
                when m.id is null then t.status <> t.first
                else (m.is_last and m.to_status <> t.status)
                  or (m.from_status is distinct from coalesce(m.former, t.first)
                      and not (m.former is null and m.from_status = 'none'))
-                 or not exists (select from (values ${LEGAL}) as legal (thing, event, from_status, to_status)
-                                 where (legal.thing, legal.event, legal.from_status, legal.to_status)
-                                     = (m.thing, m.event, m.from_status, m.to_status)) end`,
+                 or not exists (select from (values ${LEGAL}) as legal (entity, event, from_status, to_status)
+                                 where (legal.entity, legal.event, legal.from_status, legal.to_status)
+                                     = (m.entity, m.event, m.from_status, m.to_status)) end`,
   },
   {
     id: 'I8',
     sentence:
       'What has ended is taken up again by a person or the data source, never by the engine itself',
     sql: `
-      select batch_id, format('event %s: %s of a %s by %s', id, event, thing, actor) as found
+      select batch_id, format('event %s: %s of a %s by %s', id, event, entity, actor) as found
         from events
        where actor in ('orchestrator', 'timer')
-         and (thing, event) in (('step', 'reactivate'), ('step', 'redo'), ('step', 'skip'), ('step', 'mark_done'),
+         and (entity, event) in (('step', 'reactivate'), ('step', 'redo'), ('step', 'skip'), ('step', 'mark_done'),
                                 ('member', 'retry'), ('member', 'readd'), ('phase', 'restart'), ('batch', 'restart'))`,
   },
   {
@@ -75,7 +75,7 @@ const LOG: Invariant[] = [
         left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(taken_up, 0)) as told
                      from (select batch_id, step_id, id, event,
                                   max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as taken_up
-                             from events where thing = 'step' and event in ('retry', 'reactivate', 'redo')) as e
+                             from events where entity = 'step' and event in ('retry', 'reactivate', 'redo')) as e
                     group by batch_id, step_id) as r on r.batch_id = s.batch_id and r.step_id = s.id
        where s.retry_count > s.max_retries or s.retry_count > coalesce(r.told, 0)`,
   },
@@ -83,7 +83,7 @@ const LOG: Invariant[] = [
     id: 'I28',
     sentence: 'Every event names who did it and says why',
     sql: `
-      select batch_id, format('event %s (%s of a %s) has no actor or no sentence', id, event, thing) as found
+      select batch_id, format('event %s (%s of a %s) has no actor or no sentence', id, event, entity) as found
         from events where trim(actor) = '' or trim(because) = ''`,
   },
 ]
@@ -157,21 +157,21 @@ const TIMES: Invariant[] = [
         from phase_executions p where p.dispatched_at < p.due_at
       union all
       select batch_id, format('phase %s started %s times', phase_id, count(*))
-        from events where thing = 'phase' and event = 'start' group by batch_id, phase_id having count(*) > 1`,
+        from events where entity = 'phase' and event = 'start' group by batch_id, phase_id having count(*) > 1`,
   },
   {
     id: 'I26',
     sentence: 'Nothing is sent from a batch while it is held',
     sql: `
       select batch_id, format('event %s: job %s was sent though the batch was held by event %s', id, job_id, held) as found
-        from (select batch_id, id, thing, event, job_id,
-                     max(id) filter (where thing = 'batch' and event = 'held') over so_far as held,
-                     max(id) filter (where thing = 'batch' and event in ('resumed', 'cancel')) over so_far as released
+        from (select batch_id, id, entity, event, job_id,
+                     max(id) filter (where entity = 'batch' and event = 'held') over so_far as held,
+                     max(id) filter (where entity = 'batch' and event in ('resumed', 'cancel')) over so_far as released
                 from events
-               where (thing = 'batch' and event in ('held', 'resumed', 'cancel'))
-                  or (thing = 'step' and event in ('dispatch', 'repoll'))
+               where (entity = 'batch' and event in ('held', 'resumed', 'cancel'))
+                  or (entity = 'step' and event in ('dispatch', 'repoll'))
               window so_far as (partition by batch_id order by id)) as e
-       where thing = 'step' and held > coalesce(released, 0)`,
+       where entity = 'step' and held > coalesce(released, 0)`,
   },
   {
     id: 'I31',

@@ -30,7 +30,7 @@ export interface BatchLine
   readonly createdBy: string
   readonly detectedAt: Date
   /** Another number whenever a step has failed, or has not failed any more. */
-  readonly failureMoves: number
+  readonly failureRevision: number
 }
 
 export interface BatchFilter {
@@ -48,7 +48,7 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
   b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved",
-  b.failure_moves as "failureMoves"`
+  b.failure_revision as "failureRevision"`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter

@@ -4,13 +4,13 @@ import type { EventRecord } from '../../domain/decide/draft.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 
-export type EventThing = EventRecord['thing']
+export type EventEntity = EventRecord['entity']
 
 export interface EventLine {
   readonly id: number
   readonly at: Date
   readonly batchId: number | null
-  readonly thing: EventThing
+  readonly thing: EventEntity
   readonly event: string
   readonly fromStatus: string | null
   readonly toStatus: string | null
@@ -25,7 +25,7 @@ export interface EventLine {
   readonly because: string
 }
 
-const LINE = `e.id, e.at, e.batch_id as "batchId", e.thing, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
+const LINE = `e.id, e.at, e.batch_id as "batchId", e.entity as thing, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
   e.batch_member_id as "memberId", m.member_key as "memberKey", p.phase_name as "phaseName", e.step_id as "stepId",
   s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, left(e.because, 2000) as because`
 
@@ -36,7 +36,7 @@ const NAMES = `left join batch_members m on m.id = e.batch_member_id
 export interface EventFilter {
   readonly batchId?: number | undefined
   readonly memberId?: number | undefined
-  readonly things?: readonly string[] | undefined
+  readonly entities?: readonly string[] | undefined
   readonly after?: number | undefined
   readonly before?: number | undefined
   /** The last one, itself included. */
@@ -45,12 +45,20 @@ export interface EventFilter {
 
 const COURSE = ['batch', 'phase']
 
-function conditionsOf({ batchId, memberId, things, after, before, upTo }: EventFilter): Conditions {
+function conditionsOf({
+  batchId,
+  memberId,
+  entities,
+  after,
+  before,
+  upTo,
+}: EventFilter): Conditions {
   const where = new Conditions()
   if (batchId !== undefined) where.and('e.batch_id = ?', batchId)
   if (memberId !== undefined) where.and('e.batch_member_id = ?', memberId)
-  if (things !== undefined) where.and('e.thing = any(?::text[])', [...things])
-  if (things?.every((thing) => COURSE.includes(thing))) where.and(`e.thing in ('batch', 'phase')`)
+  if (entities !== undefined) where.and('e.entity = any(?::text[])', [...entities])
+  if (entities?.every((entity) => COURSE.includes(entity)))
+    where.and(`e.entity in ('batch', 'phase')`)
   if (after !== undefined) where.and('e.id > ?', after)
   if (before !== undefined) where.and('e.id < ?', before)
   if (upTo !== undefined) where.and('e.id <= ?', upTo)

@@ -10,9 +10,9 @@ const EVENTS_LOOKED_AT = 2_000
 /** Steps passed among the last events of the batch, since a moment: bounded, however large the batch. */
 export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<BatchPace> {
   const rows = await db.query<BatchPace>(
-    `select count(*) filter (where thing = 'step' and to_status in ('succeeded', 'skipped'))::int as passed,
+    `select count(*) filter (where entity = 'step' and to_status in ('succeeded', 'skipped'))::int as passed,
             min(at) as since, count(*)::int = $3 as "isCut"
-       from (select thing, to_status, at from events where batch_id = $1 order by id desc limit $3) as e
+       from (select entity, to_status, at from events where batch_id = $1 order by id desc limit $3) as e
       where at >= $2`,
     [batchId, since, EVENTS_LOOKED_AT],
   )

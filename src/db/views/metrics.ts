@@ -10,7 +10,7 @@ export type WorkFigures = Readonly<Record<string, Figure>>
 
 /** Whether the tables of the bus answer. */
 export async function isBusThere(db: Queryable): Promise<boolean> {
-  const [row] = await db.query('select exists (select from parcels) as any')
+  const [row] = await db.query('select exists (select from bundles) as any')
   return row !== undefined
 }
 
@@ -50,7 +50,7 @@ export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {
       label: 'topic',
       values: await counted(
         db,
-        'select topic as of, sum(size)::int as count from parcels group by topic order by topic',
+        'select topic as of, sum(size)::int as count from bundles group by topic order by topic',
       ),
     },
     dead_letters: {

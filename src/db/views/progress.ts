@@ -28,7 +28,7 @@ export async function listProgressEvents(
   limit: number,
 ): Promise<ProgressEvent[]> {
   return db.query<ProgressEvent>(
-    `select e.id, e.at, e.thing, e.event, e.because, m.member_key as "memberKey", p.phase_name as "phaseName",
+    `select e.id, e.at, e.entity, e.event, e.because, m.member_key as "memberKey", p.phase_name as "phaseName",
             s.step_name as "stepName", s.kind as "stepKind"
        from events e
        left join batch_members m on m.id = e.batch_member_id
@@ -46,7 +46,7 @@ export async function listProgressEvents(
 export async function findQuietUntil(db: Queryable): Promise<Date | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select case
-              when exists (select from parcels)
+              when exists (select from bundles)
                 or exists (select from waits where what in ('slot', 'job'))
                 or exists (select from phase_executions where status = 'dispatched' and expanded_at is null) then null
               else least(

@@ -19,7 +19,7 @@ import {
 } from '../transitions.ts'
 
 export interface EventRecord {
-  readonly thing: Entity | 'worker' | 'runbook'
+  readonly entity: Entity | 'worker' | 'runbook'
   readonly event: string
   readonly from: string | null
   readonly to: string | null
@@ -351,18 +351,18 @@ export class Draft {
       details?: Json
     } = {},
   ): void {
-    const thing = about.step
+    const entity = about.step
       ? 'step'
       : about.memberId
         ? 'member'
         : about.phaseId
           ? 'phase'
           : 'batch'
-    this.#record(thing, event, null, null, because, about)
+    this.#record(entity, event, null, null, because, about)
   }
 
   #record(
-    thing: Entity,
+    entity: Entity,
     event: string,
     from: string | null,
     to: string | null,
@@ -371,7 +371,7 @@ export class Draft {
   ): void {
     const { step } = about
     this.events.push({
-      thing,
+      entity,
       event,
       from,
       to,

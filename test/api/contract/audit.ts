@@ -92,7 +92,7 @@ export function auditContract(): void {
         let found: Verdict['broken'] = null
         await db
           .transaction(async (tx) => {
-            await tx.script(`alter table audit disable trigger audit_keeps_its_rows; ${sql}`)
+            await tx.script(`alter table audit disable trigger audit_rows_are_immutable; ${sql}`)
             found = (await verifyAudit(tx, head)).broken
             throw new Undo()
           })

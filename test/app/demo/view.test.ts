@@ -205,7 +205,7 @@ describe('the picture', () => {
 const happening = (of: Partial<ProgressEvent>): ProgressEvent => ({
   id: 1,
   at: T0,
-  thing: 'step',
+  entity: 'step',
   event: 'fail',
   because: 'no licence left (Obstacle)',
   memberKey: 'ada.adler@contoso.example',
@@ -228,15 +228,15 @@ describe('news', () => {
       '20:00 ↩ ada.adler: switch-address rolled back: every step of its rollback succeeded',
     ],
     [
-      { ...nobody, thing: 'phase', event: 'start', phaseName: 'cutover', because: 'due' },
+      { ...nobody, entity: 'phase', event: 'start', phaseName: 'cutover', because: 'due' },
       '20:00 ▶ phase cutover starts: due',
     ],
     [
-      { ...nobody, thing: 'batch', event: 'members_added', because: '1 member was added' },
+      { ...nobody, entity: 'batch', event: 'members_added', because: '1 member was added' },
       '20:00 + 1 member was added',
     ],
     [
-      { thing: 'member', event: 'remove', stepName: null, because: 'not in the list' },
+      { entity: 'member', event: 'remove', stepName: null, because: 'not in the list' },
       '20:00 − ada.adler: left: not in the list',
     ],
     [
@@ -257,7 +257,10 @@ describe('news', () => {
   it('adds up jobs, retries, polls and rollbacks of steps only', () => {
     const events = ['dispatch', 'repoll', 'repoll', 'retry', 'rollback_begun', 'undone', 'succeed']
     const all = events.map((event) => happening({ event }))
-    const tally = tallyEvents(EMPTY_TALLY, [...all, happening({ thing: 'member', event: 'retry' })])
+    const tally = tallyEvents(EMPTY_TALLY, [
+      ...all,
+      happening({ entity: 'member', event: 'retry' }),
+    ])
     assert.deepEqual(tally, { jobs: 3, retries: 1, polls: 2, rollbacksBegun: 1, rolledBack: 1 })
     assert.equal(tallyEvents(tally, all).jobs, 6)
   })

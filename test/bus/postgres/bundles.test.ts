@@ -13,7 +13,6 @@ import { enqueueRows, type OutboxRow, withdraw } from '../../../src/bus/outbox.t
 import { BUNDLE_MAX, BUNDLE_STRIDE, packBundles } from '../../../src/bus/postgres/bundles.ts'
 import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
 import { sweepBus } from '../../../src/bus/postgres/sweep.ts'
-import { migrate, migrationsOnDisk } from '../../../src/db/migrate.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../../databases.ts'
 import { DAY, drain, event, idsOf, job, MINUTE, SECOND } from '../under-test.ts'
@@ -77,12 +76,12 @@ for (const database of DATABASES) {
       test = await database.open()
       bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
     })
-    beforeEach(() => test.db.query('delete from parcels'))
+    beforeEach(() => test.db.query('delete from bundles'))
     after(() => test.close())
 
     /** How many messages each row has, in the order of the queue. */
     const sizes = async () => {
-      const rows = await test.db.query<{ size: number }>('select size from parcels order by id')
+      const rows = await test.db.query<{ size: number }>('select size from bundles order by id')
       return rows.map(({ size }) => size)
     }
 
@@ -230,46 +229,6 @@ for (const database of DATABASES) {
       await bus.receive(W1, 1)
       assert.deepEqual(await shown(), before)
     })
-  })
-
-  it(`keeps what was under way when parcels came, on ${database.kind}`, async () => {
-    const test = await database.openEmpty()
-    try {
-      const all = migrationsOnDisk()
-      const at = all.findIndex(({ file }) => file.startsWith('013'))
-      await migrate(test.db, START, all.slice(0, at))
-      for (const [id, token] of [
-        ['waiting', null],
-        ['held', randomUUID()],
-      ])
-        await test.db.query(
-          `insert into messages (topic, subscription, message_id, message_type, worker_id, body, enqueued_at, visible_at, expires_at,
-                                 delivery_count, leased_until, lease_token)
-           values ('worker-jobs', 'worker-w1', $1, 'worker-job', 'w1', $1, $2, $2, $3, $4, $5, $6)`,
-          [id, START, new Date(+START + 10 * MINUTE), token ? 1 : 0, token && START, token],
-        )
-      await migrate(test.db, START)
-      const bus = openPostgresBus({
-        db: test.db,
-        clock: { now: () => START },
-        newToken: randomUUID,
-      })
-      await bus.publish(jobs(3))
-      const taken = await bus.receive(W1, 10)
-      assert.equal(taken.length, 5)
-      assert.deepEqual(
-        taken
-          .slice(0, 2)
-          .map(({ messageId, body, deliveryCount }) => [messageId, body, deliveryCount]),
-        [
-          ['waiting', 'waiting', 1],
-          ['held', 'held', 2],
-        ],
-      )
-      assert.deepEqual(await bus.ack(taken), [])
-    } finally {
-      await test.close()
-    }
   })
 }
 

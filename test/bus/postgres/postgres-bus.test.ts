@@ -91,11 +91,11 @@ for (const database of DATABASES) {
       // One connection, so that its statistics are complete once it is told to write them.
       const db = test.url ? await openPostgres({ url: test.url, poolSize: 1 }) : test.db
       const own = openPostgresBus({ db, clock: { now: () => START }, newToken: randomUUID })
-      await db.query('delete from parcels')
-      await db.query('vacuum analyze parcels')
+      await db.query('delete from bundles')
+      await db.query('vacuum analyze bundles')
       const sent = Array.from({ length: 5_000 }, () => job('w6'))
       await own.publish(sent)
-      const bundles = await db.query<{ id: number }>('select id from parcels')
+      const bundles = await db.query<{ id: number }>('select id from bundles')
       await openBundles(
         db,
         bundles.map(({ id }) => id),
@@ -136,7 +136,7 @@ async function rowsRead(db: Db): Promise<number> {
   await db.query('select pg_stat_clear_snapshot()')
   const [row] = await db.query<{ rows: number }>(
     `select seq_tup_read + idx_tup_fetch as rows from pg_stat_user_tables
-     where relname = 'parcels'`,
+     where relname = 'bundles'`,
   )
   return row!.rows
 }

@@ -8,9 +8,9 @@ const phaseOf = (batch: number, name: string) =>
   `(select id from phase_executions where batch_id = ${batch} and phase_name = '${name}')`
 const pend = (step: string) =>
   `update step_executions set status = 'pending', completed_at = null where id = ${step}`
-const eventOf = (thing: string, event: string, actor = 'operator') =>
-  `insert into events (at, batch_id, thing, event, actor, because)
-   select detected_at, id, '${thing}', '${event}', '${actor}', 'planted' from batches where id = 2`
+const eventOf = (entity: string, event: string, actor = 'operator') =>
+  `insert into events (at, batch_id, entity, event, actor, because)
+   select detected_at, id, '${entity}', '${event}', '${actor}', 'planted' from batches where id = 2`
 const jobWait = (step: string) =>
   `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
    select s.id, s.batch_id, s.batch_member_id, s.worker_id, 'job', 1, w.since, w.wake_at, 'step-' || s.id
@@ -21,10 +21,10 @@ const deadLetter = (messageId: string, reason: string) =>
                              delivery_count, reason, description, dead_lettered_at)
    select 'worker-jobs', 'worker-w1', '${messageId}', '${messageId}', 'worker-job', '{}', detected_at, detected_at, 1,
           '${reason}', 'planted', detected_at from batches where id = 1`
-const jobMessage = `insert into parcels (topic, subscription, message_ids, size, message_type, worker_id, bodies, enqueued_at, visible_at, expires_at)
+const jobMessage = `insert into bundles (topic, subscription, message_ids, size, message_type, worker_id, bodies, enqueued_at, visible_at, expires_at)
    select 'worker-jobs', 'worker-w1', 'step-999', 1, 'worker-job', 'w1', '{}', detected_at, detected_at, detected_at from batches where id = 1`
 const resultMessage = (afterSec: number) =>
-  `insert into parcels (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
+  `insert into bundles (topic, subscription, message_ids, size, message_type, bodies, enqueued_at, visible_at, expires_at)
    select 'worker-results', 'orchestrator', 'result-step-999', 1, 'worker-result', '{}', at, at, at
      from (select detected_at + interval '${afterSec} s' as at from batches where id = 1) as sent`
 
@@ -109,7 +109,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I7',
     what: 'a move that the table does not have',
-    sql: `update events set event = 'skip' where event = 'complete' and thing = 'batch'`,
+    sql: `update events set event = 'skip' where event = 'complete' and entity = 'batch'`,
   },
   {
     id: 'I7',
@@ -119,7 +119,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I7',
     what: 'a member that failed in silence',
-    sql: `delete from events where thing = 'member' and event = 'fail'`,
+    sql: `delete from events where entity = 'member' and event = 'fail'`,
   },
   { id: 'I8', what: 'the timer taking up a step', sql: eventOf('step', 'reactivate', 'timer') },
   {
@@ -141,7 +141,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I10',
     what: 'a job sent after the cancel',
-    sql: `insert into events (at, batch_id, step_id, thing, event, actor, because, job_id)
+    sql: `insert into events (at, batch_id, step_id, entity, event, actor, because, job_id)
           select detected_at, 2, null, 'batch', 'cancel', 'operator', 'planted', null from batches where id = 2
           union all
           select detected_at, 2, ${stepOf('gus', 'create')}, 'step', 'dispatch', 'timer', 'planted', 'step-1' from batches where id = 2`,
@@ -278,8 +278,8 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I20',
     what: 'a job sent twice',
-    sql: `insert into events (at, batch_id, step_id, thing, event, from_status, to_status, actor, because, job_id)
-          select at, batch_id, step_id, thing, event, from_status, to_status, actor, because, job_id from events
+    sql: `insert into events (at, batch_id, step_id, entity, event, from_status, to_status, actor, because, job_id)
+          select at, batch_id, step_id, entity, event, from_status, to_status, actor, because, job_id from events
            where event = 'dispatch' and step_id = ${stepOf('ann', 'create')}`,
   },
   { id: 'I21', what: 'a dead letter without a reason', sql: deadLetter('x', ' ') },
@@ -296,7 +296,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I23',
     what: 'an event of tomorrow',
-    sql: `update events set at = at + interval '1 day' where thing = 'batch'`,
+    sql: `update events set at = at + interval '1 day' where entity = 'batch'`,
   },
   {
     id: 'I24',
@@ -306,7 +306,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I24',
     what: 'a phase started twice',
-    sql: `update events set event = 'start' where thing = 'phase' and event = 'complete'`,
+    sql: `update events set event = 'start' where entity = 'phase' and event = 'complete'`,
   },
   {
     id: 'I26',
@@ -335,13 +335,13 @@ export const VIOLATIONS: readonly Violation[] = [
     id: 'I32',
     what: 'two phase jobs of one member',
     sql: jobWait(stepOf('eve', 'await')),
-    preventedBy: { index: 'waits_one_job_a_member' },
+    preventedBy: { index: 'waits_one_job_per_member' },
   },
   {
     id: 'I33',
     what: 'two jobs of one member at once',
     sql: jobWait(stepOf('eve', 'await')),
-    preventedBy: { index: 'waits_one_job_a_member' },
+    preventedBy: { index: 'waits_one_job_per_member' },
   },
   {
     id: 'I33',

@@ -368,18 +368,18 @@ export function recorded(draft: Draft): Recorded {
 
 function eventLine(
   draft: Draft,
-  { thing, event, from, to, because, ...about }: EventRecord,
+  { entity, event, from, to, because, ...about }: EventRecord,
 ): string {
   const which =
-    thing === 'step'
+    entity === 'step'
       ? ` ${about.stepId}`
-      : thing === 'member'
+      : entity === 'member'
         ? ` ${about.memberId}`
-        : thing === 'phase'
+        : entity === 'phase'
           ? ` ${draft.phase(about.phaseId!).name}`
           : ''
   const move = from === null ? '' : ` ${from}→${to}`
-  return `${thing}${which} ${event}${move}: ${because}`
+  return `${entity}${which} ${event}${move}: ${because}`
 }
 
 const sayTime = (time: Date): string => {

@@ -32,8 +32,8 @@ function check(course: Course, draft: Draft | null, what: string): void {
   assert.deepEqual(countersOf(draft), recount(draft), what)
   for (const steps of draft.stepsOfMember.values())
     assert.ok(steps.filter(isOutOrQueued).length <= 1, `two jobs out or queued, ${what}`)
-  for (const { thing, event, from, to } of draft.events)
-    if (from !== null) assert.equal(statusAfter(thing as Entity, event as never, from), to, what)
+  for (const { entity, event, from, to } of draft.events)
+    if (from !== null) assert.equal(statusAfter(entity as Entity, event as never, from), to, what)
   for (const { step } of draft.jobs) if (step.kind === 'phase') checkOrder(draft, step, what)
   for (const step of draft.steps.values()) checkWait(step, what)
   for (const member of course.members) {

@@ -64,8 +64,8 @@ export interface WatchFrame {
 }
 
 /** Whole keys, unlike in the demonstration: two domains may have the same name, and a key is what other commands take. */
-export const newsFrom = ({ at, ...event }: ShownEvent): NewsItem | null => {
-  const happening: ProgressEvent = { ...event, at: new Date(at), stepKind: null }
+export const newsFrom = ({ at, thing: entity, ...event }: ShownEvent): NewsItem | null => {
+  const happening: ProgressEvent = { ...event, entity, at: new Date(at), stepKind: null }
   return newsOf(happening, (key) => key)
 }
 

@@ -1,13 +1,13 @@
--- Membership from data sources: who asks which source and when, what was found, and what waits for a person.
+-- Membership from data sources: when each source is read, what was found, and what waits for a person.
 --
---   source_states ── one row a runbook name: when its source is asked next, and who is asking now
---   source_ticks ─── one row each time a source was asked
---   source_absences, held_changes, source_issues ── what the last good tick left open; recomputed by every good tick
+--   source_states ── one row per runbook name: when its source is read next, and which scheduler reads it now
+--   source_ticks ─── one row per reading of a source
+--   source_absences, reviews, source_issues ── what the last good tick left open; every good tick recomputes them
 --
--- A tick writes only what differs from the last one, so an unchanged result of 100,000 rows changes four rows here.
+-- A tick writes only differences: an unchanged result of 100,000 rows changes four rows here.
 
--- The lease is a row with its own deadline: a scheduler that dies in a tick loses it by itself. Every transaction of a tick proves
--- first that the token is still its own, so one that was only asleep cannot write after another has taken over.
+-- The lease is a row with a deadline, so a scheduler that dies during a tick loses it. Every transaction of a tick first checks its
+-- token: a scheduler that was only suspended cannot write after another took over.
 create table source_states (
   runbook_name  text primary key check (runbook_name = lower(runbook_name)),
   due_at        timestamptz not null,
@@ -36,8 +36,8 @@ create table source_ticks (
 create index source_ticks_of_runbook on source_ticks (runbook_name, id);
 create index source_ticks_running on source_ticks (runbook_name) where outcome = 'running';
 
--- Times besides its own source_time by which a batch is matched: its wave was given another date in the source, and a person said
--- that it is the same wave.
+-- Further times that match a batch besides its source_time: the source redated the wave, and a person confirmed that it is the
+-- same wave.
 create table batch_source_times (
   batch_id     bigint not null references batches,
   source_time  timestamptz not null,
@@ -48,7 +48,7 @@ create table batch_source_times (
 );
 create index batch_source_times_by_time on batch_source_times (runbook_name, source_time);
 
--- Members whose key was missing from the last good tick, once or more than once. Nobody leaves before the second.
+-- Members whose key was missing from the last one or two good ticks. Nobody leaves before the second.
 create table source_absences (
   batch_member_id bigint primary key references batch_members,
   runbook_name    text not null check (runbook_name = lower(runbook_name)),
@@ -57,11 +57,11 @@ create table source_absences (
 );
 create index source_absences_of_runbook on source_absences (runbook_name);
 
--- What a tick found and must not do without a person. A dismissed row stays as long as what it speaks of does.
---   removal  the key has left the source
---   move     the key stands in another group: to_time
---   join     the key stands in a group whose batch has ended, or was done with in another batch; data_json is what it would bring
-create table held_changes (
+-- Source changes that wait for a person, who approves or dismisses them. A dismissed review stays while its change does.
+--   removal  the key left the source
+--   move     the key is in another group: to_time
+--   join     the key is in a group whose batch ended, or another batch finished it; data_json is the member's data
+create table reviews (
   id              bigint generated always as identity primary key,
   runbook_name    text not null check (runbook_name = lower(runbook_name)),
   kind            text not null check (kind in ('removal', 'move', 'join')),
@@ -83,13 +83,13 @@ create table held_changes (
   check (kind = 'join' or batch_id is not null),
   check ((dismissed_at is null) = (dismissed_by is null))
 );
-create unique index held_changes_of_member on held_changes (batch_member_id, kind) where batch_member_id is not null;
-create unique index held_changes_of_joiner on held_changes (runbook_name, key_folded) where kind = 'join';
-create index held_changes_of_runbook on held_changes (runbook_name, kind, id);
-create index held_changes_of_batch on held_changes (batch_id, kind, id);
+create unique index reviews_of_member on reviews (batch_member_id, kind) where batch_member_id is not null;
+create unique index reviews_of_joiner on reviews (runbook_name, key_folded) where kind = 'join';
+create index reviews_of_runbook on reviews (runbook_name, kind, id);
+create index reviews_of_batch on reviews (batch_id, kind, id);
 
--- Rows that could not be used and changes that were not made, as the last good tick found them. At most a thousand a runbook;
--- the tick's counts have the totals.
+-- Rows that the last good tick could not use and changes that it did not make. At most 1,000 per runbook; the tick's counts hold
+-- the totals.
 create table source_issues (
   id           bigint generated always as identity primary key,
   runbook_name text not null check (runbook_name = lower(runbook_name)),
