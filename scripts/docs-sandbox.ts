@@ -1,4 +1,4 @@
-// The generated parts of docs/sandbox.md: every call the sandbox answers, from the tables it answers by.
+// The generated parts of docs/sandbox.md: every call the sandbox supports, from its own tables.
 // `node scripts/run.mjs scripts/docs-sandbox.ts --write` writes them, test/sandbox/docs.test.ts compares them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,16 +37,16 @@ function renderCmdlets(): string {
 
 function renderControl(): string {
   const rows = CONTROL_ROUTES.map(({ method, path, about }) => [method, `\`${path}\``, about])
-  return markdownTable(['Method', 'Path', 'What it is for'], rows)
+  return markdownTable(['Method', 'Path', 'What it does'], rows)
 }
 
 const TIMING_MEANINGS: Readonly<Record<keyof Timing, string>> = {
   replicationLagSec: 'until reads find a new user',
-  exchangeLagSec: 'until Exchange knows of a new recipient',
-  tokenLifetimeSec: 'until a token ends',
-  acceptanceSec: 'until somebody who was invited has accepted',
-  moveSyncSec: 'until a mailbox is copied, give or take a half',
-  moveCompleteSec: 'until a mailbox has switched over',
+  exchangeLagSec: 'until Exchange knows a new recipient',
+  tokenLifetimeSec: 'until a token expires',
+  acceptanceSec: 'until an invited person accepts',
+  mailboxMoveSyncSec: 'until a mailbox is synced, ± 50 %',
+  mailboxMoveCompleteSec: 'until a mailbox move completes',
 }
 
 function renderTiming(): string {

@@ -1,5 +1,5 @@
-// The addresses of one object, such as "SMTP:ada@contoso.example": the type in capitals marks the primary one of its type.
-// Compared without case, kept as written.
+// Proxy addresses such as "SMTP:ada@contoso.example": a type in capitals marks the primary one of its type. Compared without
+// case, stored as written.
 
 const ADDRESS = /^[^@\s:]+@[^@\s]+\.[^@\s.]+$/
 const ADDRESS_CHARS_MAX = 320
@@ -14,11 +14,11 @@ export const typeOf = (proxy: string): string => proxy.slice(0, proxy.indexOf(':
 
 export const bareOf = (proxy: string): string => proxy.slice(proxy.indexOf(':') + 1)
 
-/** A mail address in it, or at least something after the colon of another type. */
+/** A valid mail address, or any text after another type's colon. */
 export const isProxy = (proxy: string): boolean =>
   typeOf(proxy) === 'smtp' ? isAddress(bareOf(proxy)) : /^[a-z0-9]+:\S/i.test(proxy)
 
-/** Something without a type is an SMTP address. */
+/** Without a type it is an SMTP address. */
 export const proxyOf = (text: string): string => (/^[a-z0-9]+:/i.test(text) ? text : `smtp:${text}`)
 
 export const isSameAddress = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
@@ -30,15 +30,15 @@ export function primaryOf(proxies: readonly string[]): string | null {
   return primary === undefined ? null : bareOf(primary)
 }
 
-/** Adds it, or changes its rank: a new primary address makes the old one an alias. */
+/** Adds an address or changes its rank: a new primary address demotes the old one to an alias. */
 export function withAddress(proxies: readonly string[], proxy: string): string[] {
   const rest = proxies.filter((one) => !isSameAddress(one, proxy))
   const demoted = isPrimary(proxy)
     ? rest.map((one) => (isPrimary(one) ? `smtp:${bareOf(one)}` : one))
     : rest
-  const stays = proxies.find((one) => isSameAddress(one, proxy))
-  // Adding an alias that is the primary address already takes nothing from it.
-  return stays !== undefined && !isPrimary(proxy) ? [...proxies] : [...demoted, proxy]
+  const existing = proxies.find((one) => isSameAddress(one, proxy))
+  // Adding the primary address as an alias does not demote it.
+  return existing !== undefined && !isPrimary(proxy) ? [...proxies] : [...demoted, proxy]
 }
 
 export const withoutAddress = (proxies: readonly string[], proxy: string): string[] =>

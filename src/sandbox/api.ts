@@ -1,47 +1,52 @@
-// From a request to an answer: which API is meant, who calls, what goes wrong on purpose, what the tenant says, and the shape that
-// API gives to it. Time passes only while a slow answer is waited for; everything a request changes, it changes in one go.
+// From request to response: API, caller, injected fault, the tenant's response, and its shape on the wire. Only a slow fault
+// takes time; a request's changes happen at once.
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { CallIds, SandboxCall, SandboxResponse } from './call.ts'
-import { controlAnswer } from './control.ts'
+import { controlResponse } from './control.ts'
 import { cmdletNameOf, invokeCommand } from './exchange/cmdlets.ts'
 import type { Faults, InjectedFault } from './faults.ts'
 import { GRAPH_ROUTES, type GraphRoute } from './graph/routes.ts'
 import { guidOf, hashOf } from './identity.ts'
 import { CmdletRefusal, cmdletErrorBody, GraphRefusal, graphErrorBody } from './refusal.ts'
-import { type Signed, type TokenAudience, TokenService, unauthorised } from './token-service.ts'
+import {
+  type SignedInCaller,
+  type TokenAudience,
+  TokenService,
+  unauthorised,
+} from './token-service.ts'
 import type { World } from './world.ts'
 
-export interface Incoming {
+export interface IncomingRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
 }
 
-/** Null: the connection is to be cut without a word. */
-export type Outgoing = SandboxResponse | null
+/** Null cuts the connection without a response. */
+export type OutgoingResponse = SandboxResponse | null
 
 const TOKEN_PATH = /^\/([^/]+)\/oauth2\/v2\.0\/token$/
 const EXCHANGE_PATH = /^\/adminapi\/beta\/([^/]+)\/InvokeCommand$/i
 const GRAPH_PATH = /^\/(v1\.0|beta)(\/.+)$/
 
-interface Arrived {
-  readonly incoming: Incoming
+interface ReceivedRequest {
+  readonly incoming: IncomingRequest
   readonly ids: CallIds
   readonly at: string
 }
 
-interface Asked extends Arrived {
+interface ApiRequest extends ReceivedRequest {
   readonly api: TokenAudience
   readonly body: JsonObject
   readonly cmdlet: string | null
 }
 
-export class Apis {
+export class SandboxApis {
   readonly #world: World
   readonly #faults: Faults
   readonly #signIn: TokenService
-  /** Until when an API is closed to a tenant. */
+  /** When each throttled API reopens for a tenant. */
   readonly #closedUntilMs = new Map<string, number>()
   #requests = 0
 
@@ -51,69 +56,80 @@ export class Apis {
     this.#signIn = new TokenService(world)
   }
 
-  async answer(incoming: Incoming, cut: AbortSignal): Promise<Outgoing> {
+  async respond(incoming: IncomingRequest, aborted: AbortSignal): Promise<OutgoingResponse> {
     const { pathname } = incoming.url
     if (pathname.startsWith('/_sandbox/')) {
-      this.#world.settle(this.#world.clock.now())
-      return controlAnswer(this.#world, this.#faults, incoming)
+      this.#world.advance(this.#world.clock.now())
+      return controlResponse(this.#world, this.#faults, incoming)
     }
     this.#requests += 1
     const ids = {
       requestId: guidOf('request', this.#requests),
       clientRequestId: incoming.headers['client-request-id'] ?? null,
     }
-    const arrived = { incoming, ids, at: this.#world.clock.now().toISOString() }
+    const received = { incoming, ids, at: this.#world.clock.now().toISOString() }
     const tenantName = TOKEN_PATH.exec(pathname)?.[1]
-    if (tenantName !== undefined) return this.#tokenAnswer(arrived, tenantName, cut)
-    return this.#apiAnswer(arrived, EXCHANGE_PATH.test(pathname) ? 'exchange' : 'graph', cut)
+    if (tenantName !== undefined) return this.#tokenResponse(received, tenantName, aborted)
+    return this.#apiResponse(received, EXCHANGE_PATH.test(pathname) ? 'exchange' : 'graph', aborted)
   }
 
-  async #tokenAnswer(arrived: Arrived, tenantName: string, cut: AbortSignal): Promise<Outgoing> {
-    const { incoming, ids } = arrived
+  async #tokenResponse(
+    received: ReceivedRequest,
+    tenantName: string,
+    aborted: AbortSignal,
+  ): Promise<OutgoingResponse> {
+    const { incoming, ids } = received
     const { method, url, text } = incoming
     const { clock } = this.#world
-    const asked = { method, path: url.pathname, cmdlet: null, words: '', isApi: false }
-    const fault = this.#faults.next(asked)
-    if (fault?.kind === 'slow') await clock.wait(fault.delaySec * 1000, cut)
+    const request = { method, path: url.pathname, cmdlet: null, words: '', isApi: false }
+    const fault = this.#faults.next(request)
+    if (fault?.kind === 'slow') await clock.wait(fault.delaySec * 1000, aborted)
     const form = new URLSearchParams(text)
     const name = decoded(tenantName)
-    const answer =
+    const response =
       fault === null || fault.kind === 'slow'
         ? this.#signIn.token(name, url, form, clock.now(), ids.requestId)
         : tokenFault(fault)
-    this.#record(arrived, { cmdlet: null, tenantId: null, fault }, answer)
-    return answer
+    this.#record(received, { cmdlet: null, tenantId: null, fault }, response)
+    return response
   }
 
-  async #apiAnswer(arrived: Arrived, api: TokenAudience, cut: AbortSignal): Promise<Outgoing> {
-    const { incoming, ids } = arrived
+  async #apiResponse(
+    received: ReceivedRequest,
+    api: TokenAudience,
+    aborted: AbortSignal,
+  ): Promise<OutgoingResponse> {
+    const { incoming, ids } = received
     const body = bodyOf(incoming.text)
-    const asked: Asked = {
-      ...arrived,
+    const request: ApiRequest = {
+      ...received,
       api,
       body: body ?? {},
       cmdlet: api === 'exchange' ? cmdletNameOf(body ?? {}) : null,
     }
     const { clock } = this.#world
-    let signed: Signed | null = null
+    let signed: SignedInCaller | null = null
     let fault: InjectedFault | null = null
-    let answer: Outgoing
+    let response: OutgoingResponse
     try {
       const { headers, url } = incoming
       signed = this.#signIn.check(headers.authorization, api, url.origin, clock.now())
-      fault = this.#faultOf(asked, signed)
-      if (fault?.kind === 'slow') await clock.wait(fault.delaySec * 1000, cut)
+      fault = this.#faultOf(request, signed)
+      if (fault?.kind === 'slow') await clock.wait(fault.delaySec * 1000, aborted)
       if (body === null) throw unreadable()
-      answer = this.#withFault(asked, signed, fault)
+      response = this.#withFault(request, signed, fault)
     } catch (error) {
-      answer = this.#refused(asked, error)
+      response = this.#refused(request, error)
     }
-    const { cmdlet } = asked
-    this.#record(arrived, { cmdlet, tenantId: signed?.tenant.id ?? null, fault }, answer)
-    return answer && this.#withHeaders(answer, ids)
+    const { cmdlet } = request
+    this.#record(received, { cmdlet, tenantId: signed?.tenant.id ?? null, fault }, response)
+    return response && this.#withHeaders(response, ids)
   }
 
-  #faultOf({ incoming, api, cmdlet }: Asked, { tenant }: Signed): InjectedFault | null {
+  #faultOf(
+    { incoming, api, cmdlet }: ApiRequest,
+    { tenant }: SignedInCaller,
+  ): InjectedFault | null {
     const { method, url, text } = incoming
     const key = `${api} ${tenant.id}`
     const nowMs = +this.#world.clock.now()
@@ -126,10 +142,14 @@ export class Apis {
     return fault
   }
 
-  #withFault(asked: Asked, signed: Signed, fault: InjectedFault | null): Outgoing {
+  #withFault(
+    request: ApiRequest,
+    signed: SignedInCaller,
+    fault: InjectedFault | null,
+  ): OutgoingResponse {
     switch (fault?.kind) {
       case 'throttle':
-        return throttled(asked.api, signed, fault.retryAfterSec)
+        return throttled(request.api, signed, fault.retryAfterSec)
       case 'error':
         throw new GraphRefusal(fault.status, ...SERVER_ERRORS[fault.status])
       case 'expired-token':
@@ -139,20 +159,20 @@ export class Apis {
         return null
       case 'drop-after':
         try {
-          this.#handle(asked, signed)
+          this.#handle(request, signed)
         } catch (error) {
           if (!isRefusal(error)) throw error
         }
         return null
       default:
-        return this.#handle(asked, signed)
+        return this.#handle(request, signed)
     }
   }
 
-  #handle(asked: Asked, signed: Signed): SandboxResponse {
+  #handle(request: ApiRequest, signed: SignedInCaller): SandboxResponse {
     const now = this.#world.clock.now()
-    this.#world.settle(now)
-    const { incoming, ids, api, body } = asked
+    this.#world.advance(now)
+    const { incoming, ids, api, body } = request
     const { method, url, headers } = incoming
     const { tenant, application } = signed
     const call: SandboxCall = {
@@ -167,14 +187,14 @@ export class Apis {
       params: {},
       ids,
     }
-    if (api === 'graph') return graphAnswer(call)
+    if (api === 'graph') return graphResponse(call)
     const named = EXCHANGE_PATH.exec(url.pathname)![1]!
     if (this.#world.tenant(decoded(named)) !== tenant)
       throw new GraphRefusal(403, 'Forbidden', 'The token is for another tenant.')
     return invokeCommand(call)
   }
 
-  #refused({ api, ids }: Asked, error: unknown): SandboxResponse {
+  #refused({ api, ids }: ApiRequest, error: unknown): SandboxResponse {
     const now = this.#world.clock.now()
     if (error instanceof CmdletRefusal) {
       const mark = `Ex${ids.requestId.slice(0, 6).toUpperCase()}`
@@ -192,25 +212,28 @@ export class Apis {
     }
   }
 
-  #withHeaders(answer: SandboxResponse, { requestId, clientRequestId }: CallIds): SandboxResponse {
+  #withHeaders(
+    response: SandboxResponse,
+    { requestId, clientRequestId }: CallIds,
+  ): SandboxResponse {
     const ids = { 'request-id': requestId, 'client-request-id': clientRequestId ?? requestId }
-    return { ...answer, headers: { ...ids, ...answer.headers } }
+    return { ...response, headers: { ...ids, ...response.headers } }
   }
 
   #record(
-    { incoming: { method, url }, ids, at }: Arrived,
+    { incoming: { method, url }, ids, at }: ReceivedRequest,
     {
       fault,
       ...rest
     }: { cmdlet: string | null; tenantId: string | null; fault: InjectedFault | null },
-    answer: Outgoing,
+    response: OutgoingResponse,
   ): void {
     this.#world.journal.addRequest({
       at,
       method,
       path: `${url.pathname}${url.search}`,
       ...rest,
-      status: answer?.status ?? null,
+      status: response?.status ?? null,
       fault: fault?.kind ?? null,
       ...ids,
     })
@@ -219,11 +242,11 @@ export class Apis {
 
 function throttled(
   api: TokenAudience,
-  { tenant, application }: Signed,
+  { tenant, application }: SignedInCaller,
   retryAfterSec: number,
 ): SandboxResponse {
   const headers = { 'retry-after': String(retryAfterSec) }
-  // Exchange says it in plain words, without JSON.
+  // Exchange sends plain text instead of JSON.
   if (api === 'exchange') return { status: 429, headers, body: CONCURRENCY_REACHED }
   return {
     status: 429,
@@ -258,7 +281,7 @@ const challenge = (api: TokenAudience): Record<string, string> => ({
   'www-authenticate': `Bearer realm="", authorization_uri="https://login.microsoftonline.com/common/oauth2/authorize", client_id="${api}", error="invalid_token"`,
 })
 
-function tokenFault(fault: InjectedFault): Outgoing {
+function tokenFault(fault: InjectedFault): OutgoingResponse {
   if (fault.kind === 'throttle')
     return {
       status: 429,
@@ -285,7 +308,7 @@ const unreadable = (): GraphRefusal =>
     'Unable to read JSON request payload. Please ensure Content-Type header is set and payload is of valid JSON format.',
   )
 
-/** Null for what is no JSON object. */
+/** Null unless it is a JSON object. */
 function bodyOf(text: string): JsonObject | null {
   if (text === '') return {}
   try {
@@ -296,7 +319,7 @@ function bodyOf(text: string): JsonObject | null {
   }
 }
 
-/** A part whose escapes are broken stays as it is; nothing is called that. */
+/** A segment with broken escapes stays as it is; it matches nothing. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -305,20 +328,20 @@ function decoded(part: string): string {
   }
 }
 
-function graphAnswer(call: SandboxCall): SandboxResponse {
+function graphResponse(call: SandboxCall): SandboxResponse {
   const [, version, path] = GRAPH_PATH.exec(call.url.pathname) ?? []
   const parts = (path ?? '').split('/').map(decoded)
-  const there = GRAPH_ROUTES.map((route) => ({ route, params: paramsOf(route, parts) })).filter(
+  const matching = GRAPH_ROUTES.map((route) => ({ route, params: paramsOf(route, parts) })).filter(
     ({ route, params }) => params !== null && (!route.isBeta || version === 'beta'),
   )
-  if (there.length === 0) {
+  if (matching.length === 0) {
     throw new GraphRefusal(
       400,
       'BadRequest',
       `Resource not found for the segment '${parts.at(-1)}'.`,
     )
   }
-  const found = there.find(({ route }) => route.method === call.method)
+  const found = matching.find(({ route }) => route.method === call.method)
   if (!found)
     throw new GraphRefusal(
       405,
@@ -327,23 +350,23 @@ function graphAnswer(call: SandboxCall): SandboxResponse {
     )
   const { route, params } = found
   const { roles } = call.application
-  if (roles !== null && !route.permissions.some((one) => roles.includes(one)))
+  if (roles !== null && !route.permissions.some((role) => roles.includes(role)))
     throw new GraphRefusal(
       403,
       'Authorization_RequestDenied',
       'Insufficient privileges to complete the operation.',
     )
-  const answer = route.handle({ ...call, params: params! })
-  const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...answer.headers }
-  return { ...answer, headers }
+  const response = route.handle({ ...call, params: params! })
+  const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...response.headers }
+  return { ...response, headers }
 }
 
-/** What the parts in braces are in this path; null when the route is another. */
+/** The values of the segments in braces; null when the path does not match. */
 function paramsOf(route: GraphRoute, given: readonly string[]): Record<string, string> | null {
-  const wanted = route.path.split('/')
-  if (wanted.length !== given.length) return null
+  const segments = route.path.split('/')
+  if (segments.length !== given.length) return null
   const params: Record<string, string> = {}
-  for (const [at, part] of wanted.entries()) {
+  for (const [at, part] of segments.entries()) {
     const name = /^\{(\w+)\}$/.exec(part)?.[1]
     if (name !== undefined) params[name] = given[at]!
     else if (given[at]!.toLowerCase() !== part.toLowerCase()) return null

@@ -1,6 +1,5 @@
-// Client assertions: an application proves who it is by a JWT that it signed with its certificate's key, or by a token of an
-// issuer that it trusts. Signature, audience, times and names are checked as Entra does; a sandbox that let anything in would
-// prove nothing about the sign-in of a worker.
+// Client assertions: a JWT signed with the application's certificate, or a token of a trusted issuer. Signature, audience,
+// times and names are validated as Entra does; a sandbox that accepted anything would prove nothing about a worker's sign-in.
 
 import {
   constants,
@@ -13,7 +12,7 @@ import {
 import type { JsonObject } from '../domain/json.ts'
 import type { Application } from './state.ts'
 
-/** Why an assertion is not accepted: the number after AADSTS, and its sentence. */
+/** Why an assertion is rejected: the number after AADSTS, and its message. */
 export class AssertionFault extends Error {
   override readonly name = 'AssertionFault'
   readonly number: number
@@ -32,7 +31,7 @@ interface Assertion {
 }
 
 const ASSERTION_CHARS_MAX = 20_000
-/** How far clocks may differ. */
+/** Allowed clock skew. */
 const SKEW_SEC = 300
 
 function readAssertion(text: string): Assertion {
@@ -56,7 +55,7 @@ function objectIn(part: string): JsonObject {
   return value as JsonObject
 }
 
-/** Throws unless the assertion proves that it comes from the application. `audiences`: how the token endpoint may be called. */
+/** Throws unless the assertion proves the application's identity. `audiences`: accepted URLs of the token endpoint. */
 export function requireAssertion(
   text: string,
   application: Application,

@@ -1,4 +1,4 @@
-// One request to the tenant, signed in: what was asked, who asked, and the way to say that something was changed.
+// One authenticated request to a tenant: the request, the caller, and functions that record its effects.
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { Effect } from './journal.ts'
 import { provisionMail } from './mail.ts'
@@ -15,14 +15,14 @@ export interface SandboxCall {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: JsonObject
   readonly now: Date
-  /** What stands in the path where the route has a name in braces. */
+  /** Values of the named path segments. */
   readonly params: Readonly<Record<string, string>>
   readonly ids: CallIds
 }
 
 export interface CallIds {
   readonly requestId: string
-  /** As sent; null when it was not. */
+  /** As sent; null when missing. */
   readonly clientRequestId: string | null
 }
 
@@ -36,8 +36,8 @@ export const ok = (body: Json): SandboxResponse => ({ status: 200, body })
 export const created = (body: Json): SandboxResponse => ({ status: 201, body })
 export const NO_CONTENT: SandboxResponse = { status: 204 }
 
-/** Writes an effect into the journal. */
-export function did(
+/** Records an effect in the journal. */
+export function recordEffect(
   call: SandboxCall,
   what: string,
   on: Pick<Effect, 'id' | 'name'>,
@@ -55,12 +55,16 @@ export function did(
   })
 }
 
-export const didTo = (call: SandboxCall, what: string, user: User, details: Json = {}): void =>
-  did(call, what, { id: user.id, name: user.userPrincipalName }, details)
+export const recordUserEffect = (
+  call: SandboxCall,
+  what: string,
+  user: User,
+  details: Json = {},
+): void => recordEffect(call, what, { id: user.id, name: user.userPrincipalName }, details)
 
-/** What a change means for the user's mail, in the journal too. */
-export function settleMail(call: SandboxCall, user: User): void {
+/** Updates the user's recipient after a change and records it. */
+export function updateMail(call: SandboxCall, user: User): void {
   const { world, tenant, now } = call
   const change = provisionMail(tenant, user, world.after(now, world.timing.exchangeLagSec))
-  if (change !== null) didTo(call, change, user)
+  if (change !== null) recordUserEffect(call, change, user)
 }

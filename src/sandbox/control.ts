@@ -1,7 +1,6 @@
-// The sandbox's own addresses, under /_sandbox/: what the tenants look like, what was done to them, and what shall go wrong. They
-// need no token, and no part of Microsoft 365 answers there.
+// The sandbox's control endpoints under /_sandbox/: state, journal, requests and faults. They need no token.
 import type { Json } from '../domain/json.ts'
-import type { Incoming } from './api.ts'
+import type { IncomingRequest } from './api.ts'
 import { ok, type SandboxResponse } from './call.ts'
 import { type Faults, faultsSchema } from './faults.ts'
 import { problemsOf } from './seed.ts'
@@ -13,66 +12,65 @@ export interface ControlRoute {
   readonly about: string
 }
 
-interface Handled extends ControlRoute {
-  handle(world: World, faults: Faults, incoming: Incoming): SandboxResponse
+interface ControlHandler extends ControlRoute {
+  handle(world: World, faults: Faults, incoming: IncomingRequest): SandboxResponse
 }
 
-/** Plain data, by way of its text. */
+/** Plain data, through JSON text. */
 const plain = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json
 
-/** Those after the number in `?after=`, so that a reader need not begin anew. */
+/** Entries after `?after=`, so that a reader can resume. */
 const after = <Entry extends { readonly number: number }>(
   entries: readonly Entry[],
-  { url }: Incoming,
+  { url }: IncomingRequest,
 ): readonly Entry[] => {
   const number = Number(url.searchParams.get('after') ?? 0)
   return entries.filter((entry) => entry.number > number)
 }
 
-const HANDLED: readonly Handled[] = [
+const HANDLERS: readonly ControlHandler[] = [
   {
     method: 'GET',
     path: '/_sandbox/state',
-    about: 'Everything in the tenants. It can be the seed of another sandbox.',
+    about: 'Returns the state of all tenants, which can seed another sandbox.',
     handle: (world) => ok(plain(world.state())),
   },
   {
     method: 'GET',
     path: '/_sandbox/journal',
-    about:
-      'Every change of state, once, with who made it and by which request. `?after=` a number.',
+    about: 'Lists every effect once, with its caller and request. `?after=` skips to a number.',
     handle: ({ journal }, _, incoming) =>
       ok(plain({ effects: after(journal.effects, incoming), dropped: journal.effectsDropped })),
   },
   {
     method: 'GET',
     path: '/_sandbox/requests',
-    about: 'The latest 20,000 requests with status and fault. `?after=` a number.',
+    about: 'Lists the latest 20,000 requests with status and fault. `?after=` skips to a number.',
     handle: ({ journal }, _, incoming) =>
       ok(plain({ requests: after(journal.requests, incoming), made: journal.requestsMade })),
   },
   {
     method: 'GET',
     path: '/_sandbox/faults',
-    about: 'What shall go wrong.',
+    about: 'Returns the fault settings.',
     handle: (_, faults) => ok(plain(faults.settings)),
   },
   {
     method: 'POST',
     path: '/_sandbox/faults',
-    about: 'Replaces what shall go wrong; `{}` for nothing.',
+    about: 'Replaces the fault settings; `{}` turns faults off.',
     handle: (_, faults, { text }) => setFaults(faults, text),
   },
 ]
 
-export const CONTROL_ROUTES: readonly ControlRoute[] = HANDLED
+export const CONTROL_ROUTES: readonly ControlRoute[] = HANDLERS
 
 function setFaults(faults: Faults, text: string): SandboxResponse {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { status: 400, body: { error: 'The body is no JSON.' } }
+    return { status: 400, body: { error: 'The body is not JSON.' } }
   }
   const read = faultsSchema.safeParse(value)
   if (!read.success) return { status: 400, body: { error: problemsOf(read.error) } }
@@ -80,13 +78,19 @@ function setFaults(faults: Faults, text: string): SandboxResponse {
   return ok(plain(faults.settings))
 }
 
-export function controlAnswer(world: World, faults: Faults, incoming: Incoming): SandboxResponse {
+export function controlResponse(
+  world: World,
+  faults: Faults,
+  incoming: IncomingRequest,
+): SandboxResponse {
   const { method, url } = incoming
-  const route = HANDLED.find((one) => one.method === method && one.path === url.pathname)
+  const route = HANDLERS.find(
+    (handler) => handler.method === method && handler.path === url.pathname,
+  )
   if (route) return route.handle(world, faults, incoming)
-  const known = HANDLED.map((one) => `${one.method} ${one.path}`).join(', ')
+  const known = HANDLERS.map((handler) => `${handler.method} ${handler.path}`).join(', ')
   return {
     status: 404,
-    body: { error: `There is no ${method} ${url.pathname}; there are ${known}.` },
+    body: { error: `There is no ${method} ${url.pathname}. Use one of: ${known}.` },
   }
 }

@@ -1,6 +1,6 @@
-// What goes wrong on purpose. By script: the n-th request that fits. By rate: so many of a hundred requests, decided by a seed and
-// by the request itself, so the same requests meet the same faults in whatever order they come. A throttled API stays closed to
-// the tenant until the time it named has passed, as Microsoft's do.
+// Injected faults. By script: the n-th matching request. By rate: a share of requests, chosen by a seed and the request itself,
+// so the same requests meet the same faults in any order. A throttled API stays closed to the tenant until the announced time
+// has passed, as Microsoft's does.
 import { z } from 'zod'
 import { chanceOf, hashOf } from './identity.ts'
 
@@ -32,7 +32,7 @@ export const FAULT_KINDS = [
 const SCRIPT_MAX = 10_000
 
 const ruleSchema = z.strictObject({
-  /** "POST /v1.0/users", with `*` for anything; a cmdlet such as "Set-MailUser"; or "*". */
+  /** "POST /v1.0/users" with `*` as wildcard, a cmdlet such as "Set-MailUser", or "*". */
   on: z.string().min(1).max(500),
   nth: z.int().min(1).default(1),
   times: z.int().min(1).default(1),
@@ -48,7 +48,7 @@ export const faultsSchema = z.strictObject({
   script: z.array(ruleSchema).max(SCRIPT_MAX).default([]),
   rates: z.partialRecord(z.enum(FAULT_KINDS), rate).default({}),
   seed: z.union([z.string(), z.number()]).default('sandbox'),
-  /** Of the faults that come by rate. */
+  /** For faults by rate. */
   retryAfterSec: seconds.default(5),
   delaySec: seconds.default(2),
 })
@@ -56,17 +56,17 @@ export const faultsSchema = z.strictObject({
 export type FaultSettings = z.input<typeof faultsSchema>
 type Checked = z.output<typeof faultsSchema>
 
-export interface Asked {
+export interface FaultCandidate {
   readonly method: string
   readonly path: string
   readonly cmdlet: string | null
-  /** All that makes it this request: address, query and body. */
+  /** Identifies the request: path, query and body. */
   readonly words: string
-  /** Rates are for the APIs; only a script reaches the token endpoint. */
+  /** Rates apply to the APIs only; a script also reaches the token endpoint. */
   readonly isApi: boolean
 }
 
-/** Requests whose repetitions are counted; after so many the counting begins anew. */
+/** Distinct requests counted; then counting starts over. */
 const COUNTED_MAX = 200_000
 
 export class Faults {
@@ -78,7 +78,7 @@ export class Faults {
     this.set(settings)
   }
 
-  /** Replaces script and rates; counting begins anew. */
+  /** Replaces script and rates; resets the counters. */
   set(settings: FaultSettings): void {
     this.#settings = faultsSchema.parse(settings)
     this.#seen = this.#settings.script.map(() => 0)
@@ -89,19 +89,19 @@ export class Faults {
     return this.#settings
   }
 
-  /** What happens to this request; null for nothing. */
-  next(asked: Asked): InjectedFault | null {
+  /** The fault for this request, or null. */
+  next(candidate: FaultCandidate): InjectedFault | null {
     let scripted: InjectedFault | null = null
     for (const [at, { on, nth, times, fault }] of this.#settings.script.entries()) {
-      if (!isMeant(on, asked)) continue
+      if (!isMatching(on, candidate)) continue
       this.#seen[at]! += 1
       const seen = this.#seen[at]!
       if (seen >= nth && seen < nth + times) scripted ??= fault
     }
-    return scripted ?? (asked.isApi ? this.#byRate(asked) : null)
+    return scripted ?? (candidate.isApi ? this.#byRate(candidate) : null)
   }
 
-  #byRate({ method, words }: Asked): InjectedFault | null {
+  #byRate({ method, words }: FaultCandidate): InjectedFault | null {
     const { rates, seed, retryAfterSec, delaySec } = this.#settings
     if (Object.keys(rates).length === 0) return null
     const key = hashOf(`${method} ${words}`)
@@ -123,20 +123,20 @@ export class Faults {
   }
 }
 
-/** `*` stands for any number of characters; case does not count. */
-function fits(pattern: string, text: string): boolean {
+/** `*` matches any characters; case is ignored. */
+function matchesPattern(pattern: string, text: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`, 'i').test(text)
 }
 
-function isMeant(on: string, { method, path, cmdlet }: Asked): boolean {
+function isMatching(on: string, { method, path, cmdlet }: FaultCandidate): boolean {
   if (on === '*') return true
   const [, verb, pattern] = /^(\S+) (\S+)$/.exec(on) ?? []
-  if (pattern === undefined) return cmdlet !== null && fits(on, cmdlet)
-  return (verb === '*' || fits(verb!, method)) && fits(pattern, path)
+  if (pattern === undefined) return cmdlet !== null && matchesPattern(on, cmdlet)
+  return (verb === '*' || matchesPattern(verb!, method)) && matchesPattern(pattern, path)
 }
 
-/** "throttle=0.02,drop-after=0.01" as settings; null when it is not of that form. */
+/** Parses "throttle=0.02,drop-after=0.01"; null when malformed. */
 export function ratesOf(text: string): FaultSettings | null {
   const pairs = text.split(',').map((part) => part.trim().split('='))
   const rates = Object.fromEntries(pairs.map(([kind, share]) => [kind, Number(share)]))

@@ -1,11 +1,11 @@
-// Ids made from names, and chance made from words. The same world asked for the same thing gives the same id, whatever else was
-// asked in between, so a rehearsal can be repeated and two runs of a demonstration compared.
+// Deterministic ids and chance. The same request in the same world gives the same id, whatever came in between, so rehearsals
+// can be repeated and runs compared.
 import { createHash } from 'node:crypto'
 
 const digestOf = (words: readonly (string | number)[]): Buffer =>
   createHash('sha256').update(JSON.stringify(words)).digest()
 
-/** A GUID of version 8: made from what it names. */
+/** A version 8 GUID derived from words. */
 export function guidOf(...words: readonly (string | number)[]): string {
   const bytes = digestOf(words).subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x80
@@ -14,7 +14,7 @@ export function guidOf(...words: readonly (string | number)[]): string {
   return [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map(([a, b]) => hex.slice(a, b)).join('-')
 }
 
-/** A number from 0 up to, but not, 1. */
+/** A number in [0, 1). */
 export const chanceOf = (...words: readonly (string | number)[]): number =>
   digestOf(words).readUInt32BE(0) / 2 ** 32
 
@@ -22,4 +22,4 @@ export const hashOf = (text: string): string => createHash('sha256').update(text
 
 export const NO_GUID = '00000000-0000-0000-0000-000000000000'
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-export const isGuid = (text: string): boolean => GUID.test(text)
+export const isGuidText = (text: string): boolean => GUID.test(text)

@@ -1,5 +1,5 @@
-// What was done to the tenants, once for each change of state, and which requests were made. A request that changed nothing is
-// no effect, so whoever repeats something harmless leaves one entry, and whoever does it twice leaves two.
+// The effects on the tenants, one per change of state, and the requests. A request that changes nothing has no effect: a
+// harmless repeat leaves one entry, a harmful one two.
 import type { Json } from '../domain/json.ts'
 
 const EFFECTS_MAX = 500_000
@@ -9,7 +9,7 @@ export interface Effect {
   readonly number: number
   readonly at: string
   readonly tenantId: string
-  /** Who asked; null for what time brought. */
+  /** The caller; null for effects of time. */
   readonly clientId: string | null
   readonly what: string
   readonly id: string
@@ -21,7 +21,7 @@ export interface Effect {
 
 export interface RequestMade {
   readonly number: number
-  /** When it came. */
+  /** When it arrived. */
   readonly at: string
   readonly method: string
   readonly path: string
@@ -41,12 +41,12 @@ export class Journal {
   #requestsMade = 0
 
   addEffect(effect: Omit<Effect, 'number'>): void {
-    // The first ones are kept: a reader can count on having all up to the number that is said to be missing.
+    // Keeps the first ones: a reader has everything up to the first dropped number.
     if (this.effects.length >= EFFECTS_MAX) this.#effectsDropped += 1
     else this.effects.push({ number: this.effects.length + 1, ...effect })
   }
 
-  /** Only the latest are kept. */
+  /** Keeps only the latest. */
   addRequest(request: Omit<RequestMade, 'number'>): void {
     this.#requestsMade += 1
     this.requests.push({ number: this.#requestsMade, ...request })

@@ -1,7 +1,6 @@
-// How the directory's users come to be recipients of mail. A licence with an Exchange plan brings a mailbox, unless an
-// ExchangeGuid was stamped before: then the mail user waits for its mailbox to be moved here. Stamped too late, the user has a
-// new and empty mailbox, and the move is refused; that order is the rule this file is for. Without a licence, whoever has an
-// address is a mail user.
+// Turns directory users into mail recipients. A licence with an Exchange plan creates a mailbox, unless an ExchangeGuid was
+// stamped before: then the mail user waits for its mailbox move. Stamped too late, the user has a new empty mailbox and the
+// mailbox move is refused. Without a licence, a user with an address is a mail user.
 import { domainOf, primaryOf, withAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { MAILBOX_PLANS } from './skus.ts'
@@ -23,16 +22,16 @@ export function hasPlan(tenant: SandboxTenant, user: User, plans: readonly strin
 export const hasMailboxPlan = (tenant: SandboxTenant, user: User): boolean =>
   hasPlan(tenant, user, MAILBOX_PLANS)
 
-/** What became of the user's mail, for the journal; null when nothing did. */
+/** The change of the recipient, for the journal; null for none. */
 export type MailChange = 'mailbox created' | 'mail user created' | 'mailbox disconnected' | null
 
-/** Gives the user the recipient that its licences and addresses ask for. To be called after whatever changed them. */
+/** Creates the recipient that licences and addresses call for. Call it after changing either. */
 export function provisionMail(tenant: SandboxTenant, user: User, visibleAt: string): MailChange {
   const isLicensed = hasMailboxPlan(tenant, user)
   const { recipient } = user
   if (recipient === null) {
     if (isLicensed) return makeMailbox(tenant, user, visibleAt)
-    // Whoever had a mailbox is no recipient until it is had back or cleared away.
+    // A user with a former mailbox is no recipient until it is restored or cleared.
     if (user.mail === null || user.previousMailboxGuid !== null) return null
     return makeMailUser(tenant, user, visibleAt)
   }
@@ -42,8 +41,8 @@ export function provisionMail(tenant: SandboxTenant, user: User, visibleAt: stri
 }
 
 /**
- * After the licence for it was taken away; a mailbox that never had one, being newly moved here, stays. It can be had back with a
- * new licence, and stands in the way of another mailbox.
+ * Disconnects the mailbox after its licence is removed; one that just moved here and never had a licence stays. A new licence
+ * restores it; until then it blocks another mailbox.
  */
 export function disconnectMailbox(tenant: SandboxTenant, user: User): MailChange {
   if (user.recipient?.kind !== 'mailbox') return null
@@ -83,7 +82,7 @@ function makeMailUser(tenant: SandboxTenant, user: User, visibleAt: string): Mai
   return 'mail user created'
 }
 
-/** The primary address, if its domain is one of this tenant's. */
+/** The primary address if its domain belongs to this tenant. */
 function primaryHere(tenant: SandboxTenant, user: User): string | null {
   const primary = primaryOf(user.proxyAddresses)
   return primary !== null && tenant.hasDomain(domainOf(primary)) ? primary : null

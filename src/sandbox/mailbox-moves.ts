@@ -1,31 +1,30 @@
-// Mailboxes on their way from another tenant: what must be true before one is let go, how it progresses with the clock, and what
-// the cut-over does to both sides. The checks are those that Microsoft documents for cross-tenant moves; each refusal names the
-// exception that a migration user would show.
+// Mailbox moves between tenants: preconditions, progress with the clock, and what completion does on both sides. The checks are
+// those Microsoft documents for cross-tenant moves; each refusal names the exception a migration user would show.
 import { bareOf, domainOf, isSameAddress, primaryOf, typeOf } from './addresses.ts'
 import { chanceOf } from './identity.ts'
 import { hasPlan } from './mail.ts'
-import { MOVE_PLAN } from './skus.ts'
+import { MAILBOX_MOVE_PLAN } from './skus.ts'
 import type { MailboxMove, MigrationBatch, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
-/** Why this mailbox cannot be moved here, as the migration user's error; null when it can. */
-export function moveProblem(
+/** Why the mailbox move is impossible, as the migration user's error; null when it is possible. */
+export function mailboxMoveProblem(
   world: World,
   target: SandboxTenant,
   batch: MigrationBatch,
-  move: MailboxMove,
+  mailboxMove: MailboxMove,
 ): string | null {
-  const user = move.userId === null ? undefined : target.user(move.userId)
+  const user = mailboxMove.userId === null ? undefined : target.user(mailboxMove.userId)
   if (!user?.recipient)
-    return `ManagementObjectNotFoundException: The recipient "${move.address}" couldn't be found.`
+    return `ManagementObjectNotFoundException: The recipient "${mailboxMove.address}" couldn't be found.`
   const { recipient } = user
   if (recipient.kind === 'mailbox')
-    return `UserAlreadyHasMailboxPermanentException: The target user "${move.address}" already has a primary mailbox.`
+    return `UserAlreadyHasMailboxPermanentException: The target user "${mailboxMove.address}" already has a primary mailbox.`
   if (recipient.exchangeGuid === null)
-    return `CannotFindSourceMailboxPermanentException: The target mail user "${move.address}" has no ExchangeGuid.`
+    return `CannotFindSourceMailboxPermanentException: The target mail user "${mailboxMove.address}" has no ExchangeGuid.`
   if (user.previousMailboxGuid !== null && user.previousMailboxGuid !== recipient.exchangeGuid)
-    return `TargetUserAlreadyHasPreviousMailboxPermanentException: The target user "${move.address}" had another mailbox before; clear it with Set-User -PermanentlyClearPreviousMailboxInfo.`
+    return `TargetUserAlreadyHasPreviousMailboxPermanentException: The target user "${mailboxMove.address}" had another mailbox before; clear it with Set-User -PermanentlyClearPreviousMailboxInfo.`
   const source = sourceOf(world, target, batch)
   const from = source?.users().find((one) => isMailboxOf(one, recipient.exchangeGuid))
   if (!source || !from)
@@ -51,10 +50,10 @@ function addressProblem(target: SandboxTenant, user: User, from: User): string |
   if (missing !== undefined)
     return `TargetUserMissingX500PermanentException: The target user lacks the address "${missing}" of the source mailbox.`
   const external = recipient.externalEmailAddress
-  const isThere =
+  const isSourceAddress =
     external !== null &&
     from.proxyAddresses.some((proxy) => isSameAddress(proxy, `smtp:${external}`))
-  return isThere
+  return isSourceAddress
     ? null
     : `ExternalEmailAddressMismatchPermanentException: The ExternalEmailAddress "${external ?? ''}" of the target user is no address of the source mailbox.`
 }
@@ -65,7 +64,8 @@ function licenceProblem(
   source: SandboxTenant,
   from: User,
 ): string | null {
-  const isLicensed = hasPlan(target, user, [MOVE_PLAN]) || hasPlan(source, from, [MOVE_PLAN])
+  const isLicensed =
+    hasPlan(target, user, [MAILBOX_MOVE_PLAN]) || hasPlan(source, from, [MAILBOX_MOVE_PLAN])
   return isLicensed
     ? null
     : 'CrossTenantMigrationWithoutLicensePermanentException: No license was found for the source recipient or the target recipient.'
@@ -82,8 +82,8 @@ function sourceOf(
   return endpoint && world.tenant(endpoint.remoteTenant)
 }
 
-/** Starts, or starts again, what is not under way. */
-export function startMoves(
+/** Starts or restarts mailbox moves that are stopped or failed. */
+export function startMailboxMoves(
   world: World,
   tenant: SandboxTenant,
   batch: MigrationBatch,
@@ -91,65 +91,73 @@ export function startMoves(
 ): void {
   batch.startedAt = now.toISOString()
   batch.stoppedAt = null
-  for (const move of batch.moves) {
-    if (move.status !== 'Stopped' && move.status !== 'Failed') continue
-    move.error = moveProblem(world, tenant, batch, move)
-    move.status = move.error === null ? 'Syncing' : 'Failed'
-    const takes = world.timing.moveSyncSec * (0.5 + chanceOf(batch.id, move.address))
-    move.dueAt = move.error === null ? world.after(now, takes) : null
+  for (const mailboxMove of batch.mailboxMoves) {
+    if (mailboxMove.status !== 'Stopped' && mailboxMove.status !== 'Failed') continue
+    mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
+    mailboxMove.status = mailboxMove.error === null ? 'Syncing' : 'Failed'
+    const durationSec =
+      world.timing.mailboxMoveSyncSec * (0.5 + chanceOf(batch.id, mailboxMove.address))
+    mailboxMove.dueAt = mailboxMove.error === null ? world.after(now, durationSec) : null
   }
 }
 
-/** Every move that has come further by now. */
-export function settleMoves(world: World, tenant: SandboxTenant, now: Date): void {
+/** Advances every mailbox move to the present. */
+export function advanceMailboxMoves(world: World, tenant: SandboxTenant, now: Date): void {
   for (const batch of tenant.state.migrationBatches)
-    for (const move of batch.moves) while (advance(world, tenant, batch, move, now));
+    for (const mailboxMove of batch.mailboxMoves)
+      while (advance(world, tenant, batch, mailboxMove, now));
 }
 
-/** One change of status, if one is due. */
+/** Applies one due status change. */
 function advance(
   world: World,
   tenant: SandboxTenant,
   batch: MigrationBatch,
-  move: MailboxMove,
+  mailboxMove: MailboxMove,
   now: Date,
 ): boolean {
-  const dueAt = move.status === 'Synced' ? laterOf(move.dueAt, batch.completeAfter) : move.dueAt
+  const dueAt =
+    mailboxMove.status === 'Synced'
+      ? laterOf(mailboxMove.dueAt, batch.completeAfter)
+      : mailboxMove.dueAt
   if (dueAt === null || Date.parse(dueAt) > +now) return false
-  switch (move.status) {
+  switch (mailboxMove.status) {
     case 'Syncing':
-      move.status = 'Synced'
-      move.dueAt = dueAt
+      mailboxMove.status = 'Synced'
+      mailboxMove.dueAt = dueAt
       return true
     case 'Synced':
-      move.status = 'Completing'
-      move.dueAt = world.after(new Date(dueAt), world.timing.moveCompleteSec)
+      mailboxMove.status = 'Completing'
+      mailboxMove.dueAt = world.after(new Date(dueAt), world.timing.mailboxMoveCompleteSec)
       return true
     case 'Completing':
-      cutOver(world, tenant, batch, move, dueAt)
+      completeMove(world, tenant, batch, mailboxMove, dueAt)
       return true
     default:
       return false
   }
 }
 
-/** When both have passed; null while one is not set. */
+/** The later of two times; null while one is missing. */
 const laterOf = (a: string | null, b: string | null): string | null =>
   a === null || b === null ? null : Date.parse(a) > Date.parse(b) ? a : b
 
-/** The mailbox is here, and there a mail user that points here is left. What was true at the start is asked again. */
-function cutOver(
+/**
+ * Completes a mailbox move: the mailbox is here, and a mail user pointing here stays at the source. Preconditions are checked
+ * again.
+ */
+function completeMove(
   world: World,
   tenant: SandboxTenant,
   batch: MigrationBatch,
-  move: MailboxMove,
+  mailboxMove: MailboxMove,
   at: string,
 ): void {
-  move.error = moveProblem(world, tenant, batch, move)
-  move.status = move.error === null ? 'Completed' : 'Failed'
-  move.dueAt = null
-  if (move.error !== null) return
-  const user = tenant.user(move.userId!)!
+  mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
+  mailboxMove.status = mailboxMove.error === null ? 'Completed' : 'Failed'
+  mailboxMove.dueAt = null
+  if (mailboxMove.error !== null) return
+  const user = tenant.user(mailboxMove.userId!)!
   const recipient = user.recipient!
   const source = sourceOf(world, tenant, batch)!
   const from = source.users().find((one) => isMailboxOf(one, recipient.exchangeGuid))!
@@ -162,24 +170,24 @@ function cutOver(
     },
   })
   tenant.change(user, { recipient: { ...recipient, kind: 'mailbox', externalEmailAddress: null } })
-  world.happened(tenant, at, 'mailbox moved', user, {
+  world.recordEvent(tenant, at, 'mailbox moved', user, {
     batch: batch.name,
     from: from.userPrincipalName,
   })
 }
 
-const ENDED: readonly MailboxMove['status'][] = ['Completed', 'Failed', 'Stopped']
+const FINISHED: readonly MailboxMove['status'][] = ['Completed', 'Failed', 'Stopped']
 
-/** What Get-MigrationBatch calls the state of a batch. */
+/** A batch's status in the terms of Get-MigrationBatch. */
 export function batchStatus(batch: MigrationBatch): string {
-  const statuses = batch.moves.map(({ status }) => status)
-  const has = (...some: readonly MailboxMove['status'][]) =>
-    statuses.some((one) => some.includes(one))
+  const statuses = batch.mailboxMoves.map(({ status }) => status)
+  const has = (...wanted: readonly MailboxMove['status'][]) =>
+    statuses.some((status) => wanted.includes(status))
   if (batch.stoppedAt !== null) return 'Stopped'
   if (batch.startedAt === null) return 'Created'
   if (has('Syncing')) return 'Syncing'
   if (has('Completing')) return 'Completing'
   if (has('Synced')) return has('Failed') ? 'SyncedwithErrors' : 'Synced'
   if (statuses.every((one) => one === 'Failed')) return 'Failed'
-  return has(...ENDED.filter((one) => one !== 'Completed')) ? 'CompletedWithErrors' : 'Completed'
+  return has(...FINISHED.filter((one) => one !== 'Completed')) ? 'CompletedWithErrors' : 'Completed'
 }

@@ -1,5 +1,4 @@
-// A request that the tenant refuses: the status, the code and the sentence that Microsoft 365 would answer. Whoever writes the
-// answer gives it the shape of the API that was asked.
+// Refusals: status, code and message as Microsoft 365 gives them. api.ts renders them in the shape of the called API.
 import type { Json } from '../domain/json.ts'
 
 export interface RefusalDetail {
@@ -30,7 +29,7 @@ export class GraphRefusal extends Error {
 export const badRequest = (message: string): GraphRefusal =>
   new GraphRefusal(400, 'Request_BadRequest', message)
 
-/** Of the same words whether the object is not there or something it should be linked with. */
+/** The same message whether the object or a linked one is missing. */
 export const notFound = (id: string): GraphRefusal =>
   new GraphRefusal(
     404,
@@ -49,7 +48,7 @@ export function objectConflict(property: string, value: string, owner: string): 
   return new GraphRefusal(400, 'Request_BadRequest', message, details)
 }
 
-/** What a cmdlet throws: its .NET exception and text, wrapped as Exchange's REST endpoint does. */
+/** A cmdlet's .NET exception and text, wrapped as Exchange's REST endpoint does. */
 export class CmdletRefusal extends Error {
   override readonly name = 'CmdletRefusal'
   readonly status: number
@@ -64,7 +63,7 @@ export class CmdletRefusal extends Error {
   }
 }
 
-/** The body of every error of Microsoft Graph. */
+/** The body of a Microsoft Graph error. */
 export const graphErrorBody = (
   refusal: Pick<GraphRefusal, 'code' | 'message' | 'details'>,
   ids: { readonly date: string; readonly requestId: string; readonly clientRequestId: string },
@@ -72,7 +71,9 @@ export const graphErrorBody = (
   error: {
     code: refusal.code,
     message: refusal.message,
-    ...(refusal.details.length > 0 ? { details: refusal.details.map((one) => ({ ...one })) } : {}),
+    ...(refusal.details.length > 0
+      ? { details: refusal.details.map((detail) => ({ ...detail })) }
+      : {}),
     innerError: {
       date: ids.date,
       'request-id': ids.requestId,
@@ -81,7 +82,7 @@ export const graphErrorBody = (
   },
 })
 
-/** The body of a cmdlet's error: the reason is the third part of the detail's message, between the bars. */
+/** The body of a cmdlet error: the reason is the third part of the detail's message. */
 export const cmdletErrorBody = (refusal: CmdletRefusal, mark: string): Json => ({
   error: {
     code: refusal.code,

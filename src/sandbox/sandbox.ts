@@ -1,11 +1,11 @@
-// A small Microsoft 365: the sign-in, Microsoft Graph and Exchange of a few tenants, over HTTP on this machine. Clients reach it by
-// their ordinary settings for cloud endpoints and cannot tell it from the real thing by what it answers. Nothing is kept: what is
-// in it is gone when it is closed, unless somebody asked for its state.
+// A small Microsoft 365 over local HTTP: sign-in, Microsoft Graph and Exchange for a few tenants. Clients reach it through
+// their ordinary endpoint settings and get the responses of the real services. State is in memory only and is lost on close
+// unless exported.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
-import { Apis, type Outgoing } from './api.ts'
+import { type OutgoingResponse, SandboxApis } from './api.ts'
 import { type FaultSettings, Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import { defaultSeed, SeedFault, stateOf } from './seed.ts'
@@ -14,18 +14,18 @@ import { type Timing, USUAL_TIMING, World } from './world.ts'
 
 export interface SandboxOptions {
   readonly clock: Clock
-  /** Two small tenants unless given. Throws a SeedFault when it does not fit. */
+  /** Default: two small tenants. Throws SeedFault when invalid. */
   readonly seed?: Seed
   readonly timing?: Partial<Timing>
   readonly faults?: FaultSettings
-  /** A free one unless given. */
+  /** Default: a free port. */
   readonly port?: number
-  /** This machine only, unless given. */
+  /** Default: loopback. */
   readonly host?: string
 }
 
 export interface Sandbox {
-  /** For sign-in, Graph and Exchange alike, such as `http://127.0.0.1:4365`. */
+  /** Serves sign-in, Graph and Exchange, such as `http://127.0.0.1:4365`. */
   readonly url: string
   readonly journal: Journal
   state(): State
@@ -40,16 +40,16 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed = defaultSeed(), timing = {}, host = LOOPBACK, port = 0 } = options
   const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing })
   const faults = new Faults(options.faults)
-  const apis = new Apis(world, faults)
+  const apis = new SandboxApis(world, faults)
   const closing = new AbortController()
   const server = createServer((request, response) => {
     serve(apis, request, response, closing.signal).catch((error: unknown) => {
-      // A mistake of the sandbox itself. Said as such: it must not pass for something that Microsoft 365 would answer.
+      // A defect of the sandbox. Reported as such, so that it cannot pass for a response of Microsoft 365.
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
-      response.end(`The sandbox has a defect: ${messageOf(error)}`)
+      response.end(`Sandbox defect: ${messageOf(error)}`)
     })
   })
-  // Connections are cut when a fault says so, and never by chance: an idle one closed just as a request comes looks like a drop.
+  // Only faults cut connections: an idle one closed just as a request arrives looks like a drop.
   server.keepAliveTimeout = 0
   await listen(server, host, port)
   const address = server.address() as AddressInfo
@@ -57,7 +57,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     journal: world.journal,
     state: () => {
-      world.settle(clock.now())
+      world.advance(clock.now())
       return world.state()
     },
     setFaults: (settings) => faults.set(settings),
@@ -89,7 +89,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 }
 
 async function serve(
-  apis: Apis,
+  apis: SandboxApis,
   request: IncomingMessage,
   response: ServerResponse,
   closing: AbortSignal,
@@ -99,7 +99,7 @@ async function serve(
     response.writeHead(413, { connection: 'close' }).end()
     return
   }
-  // Under the name it was called by, so that the links in answers lead back the same way.
+  // Uses the caller's host name, so that links in responses lead back the same way.
   const url = URL.parse(`http://${request.headers.host ?? LOOPBACK}${request.url ?? '/'}`)
   if (url === null) {
     response.writeHead(400).end()
@@ -108,13 +108,16 @@ async function serve(
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  const cut = AbortSignal.any([closing, gone.signal])
-  send(await apis.answer({ method: request.method ?? 'GET', url, headers, text }, cut), response)
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
+  const aborted = AbortSignal.any([closing, disconnected.signal])
+  send(
+    await apis.respond({ method: request.method ?? 'GET', url, headers, text }, aborted),
+    response,
+  )
 }
 
-/** Null for more than is read. */
+/** Null when the body is too large. */
 async function textOf(request: IncomingMessage): Promise<string | null> {
   const parts: Buffer[] = []
   let bytes = 0
@@ -126,15 +129,15 @@ async function textOf(request: IncomingMessage): Promise<string | null> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-/** What stands where JSON should be when Exchange refuses. */
+/** What Exchange sends in place of JSON when it refuses a cmdlet. */
 const NUL_BYTES = Buffer.alloc(32)
 
-function send(answer: Outgoing, response: ServerResponse): void {
-  if (answer === null) {
+function send(outgoing: OutgoingResponse, response: ServerResponse): void {
+  if (outgoing === null) {
     response.destroy()
     return
   }
-  const { status, headers = {}, body } = answer
+  const { status, headers = {}, body } = outgoing
   if (headers['content-encoding'] === 'gzip') {
     response.writeHead(status, { ...headers, 'content-type': 'application/json' }).end(NUL_BYTES)
     return

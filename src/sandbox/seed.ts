@@ -1,5 +1,5 @@
-// Where a sandbox begins: a seed in JSON, which says as much or as little as it likes; a CSV file of people, who then live in a
-// source tenant and have somewhere to go; or nothing at all. What does not fit is refused with the place and the reason.
+// The start of a sandbox: a JSON seed as sparse as you like, a CSV file of people in a source tenant with a target to move to,
+// or a default. An invalid seed is refused with place and reason.
 import { parse } from 'csv-parse/sync'
 import type { z } from 'zod'
 import { messageOf } from '../errors.ts'
@@ -9,16 +9,16 @@ import { completeState, type Seed, type State, seedSchema } from './state.ts'
 
 const PROBLEMS_SHOWN = 5
 
-/** The first few mistakes, each with its place. */
+/** The first few problems, each with its place. */
 export function problemsOf(error: z.ZodError): string {
   const shown = error.issues.slice(0, PROBLEMS_SHOWN).map(({ path, message }) => {
-    return `${path.map(String).join('.') || 'the whole'}: ${message}`
+    return `${path.map(String).join('.') || 'the seed'}: ${message}`
   })
   const more = error.issues.length - shown.length
   return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
 }
 
-/** The seed does not fit. The message ends the sentence "… cannot be used: …". */
+/** The seed is invalid. The message completes "… cannot be used: …". */
 export class SeedFault extends Error {
   override readonly name = 'SeedFault'
 }
@@ -33,24 +33,24 @@ export function jsonSeed(text: string): Seed {
   try {
     return JSON.parse(text) as Seed
   } catch {
-    throw new SeedFault('it is no JSON')
+    throw new SeedFault('it is not JSON')
   }
 }
 
 const SOURCE_DOMAIN = 'contoso.example'
 const TARGET_DOMAIN = 'fabrikam.example'
-/** Has Exchange in it. */
+/** Includes Exchange. */
 const MAILBOX_SKU = DEFAULT_SKUS[0]!.skuId
 
 type UserSeed = NonNullable<Seed['tenants'][number]['users']>[number]
 
-/** A row of a CSV file: somebody, and the groups they are in. */
+/** A row of a CSV file: a person and their groups. */
 interface Person {
   readonly user: UserSeed
   readonly groups: readonly string[]
 }
 
-/** Two tenants: one where everybody is, with mailboxes, and an empty one with a way there. */
+/** Two tenants: one with all people and their mailboxes, and an empty target with a migration endpoint. */
 function migrationSeed(people: readonly Person[]): Seed {
   const domains = [...new Set(people.map(({ user }) => domainOf(user.userPrincipalName)))]
   const names = [...new Set(people.flatMap(({ groups }) => groups))]
@@ -85,7 +85,7 @@ export const defaultSeed = (): Seed =>
     ].join('\n'),
   )
 
-/** The columns that are properties of the directory; any others are for somebody else. */
+/** Columns that become directory properties; others are ignored. */
 const ATTRIBUTES = [
   'givenName',
   'surname',
@@ -99,25 +99,25 @@ const ATTRIBUTES = [
   'mobilePhone',
 ]
 
-/** A row is a person of the source tenant. Columns are found by name, whatever their case. */
+/** Each row is a person of the source tenant. Column names match without case. */
 export function csvSeed(text: string): Seed {
   let rows: Record<string, string>[]
   try {
     rows = parse(text, { bom: true, columns: namesOf, skip_empty_lines: true, trim: true })
   } catch (error) {
     if (error instanceof SeedFault) throw error
-    throw new SeedFault(`it is no CSV: ${messageOf(error)}`)
+    throw new SeedFault(`it is not CSV: ${messageOf(error)}`)
   }
   if (rows.length === 0 || !Object.hasOwn(rows[0]!, 'userprincipalname'))
     throw new SeedFault('it needs the column UserPrincipalName and at least one row')
   return migrationSeed(rows.map(personOf))
 }
 
-/** The parser would let the last of two columns win, without a word. */
+/** The parser would silently use the last of two equal columns. */
 function namesOf(header: readonly string[]): string[] {
   const names = header.map((name) => name.trim().toLowerCase())
-  const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new SeedFault(`the column "${twice}" stands there twice`)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new SeedFault(`the column "${twice}" appears twice`)
   return names
 }
 

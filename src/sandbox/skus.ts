@@ -1,10 +1,10 @@
-// The licences a tenant of the sandbox has unless its seed says otherwise, with the ids and names that Microsoft publishes; only
-// those of the licence for moves are made up. What counts here is whether a licence brings a mailbox, and whether it allows a
-// mailbox to move between tenants.
+// The default licences of a sandbox tenant, with Microsoft's published ids and names; only the ids of the mailbox move licence
+// are invented. The sandbox asks two things of a licence: does it include a mailbox, and does it allow mailbox moves between
+// tenants.
 import { guidOf } from './identity.ts'
 
 export const MAILBOX_PLANS: readonly string[] = ['EXCHANGE_S_ENTERPRISE', 'EXCHANGE_S_STANDARD']
-export const MOVE_PLAN = 'CROSS_TENANT_USER_DATA_MIGRATION'
+export const MAILBOX_MOVE_PLAN = 'CROSS_TENANT_USER_DATA_MIGRATION'
 
 const DEFAULT_UNITS = 10_000
 
@@ -33,9 +33,11 @@ export const DEFAULT_SKUS = [
     ],
   },
   {
-    skuId: guidOf('sku', MOVE_PLAN),
-    skuPartNumber: MOVE_PLAN,
+    skuId: guidOf('sku', MAILBOX_MOVE_PLAN),
+    skuPartNumber: MAILBOX_MOVE_PLAN,
     enabledUnits: DEFAULT_UNITS,
-    servicePlans: [{ servicePlanId: guidOf('plan', MOVE_PLAN), servicePlanName: MOVE_PLAN }],
+    servicePlans: [
+      { servicePlanId: guidOf('plan', MAILBOX_MOVE_PLAN), servicePlanName: MAILBOX_MOVE_PLAN },
+    ],
   },
 ]

@@ -1,5 +1,5 @@
-// Everything a tenant knows, as data. The same shape is read and written: a seed is a state with most of it left out, and what
-// GET /_sandbox/state gives can be the seed of the next sandbox. Times are ISO texts, so a state is plain JSON.
+// The state of all tenants as plain JSON; times are ISO texts. A seed is the same shape with most of it left out, so the output
+// of GET /_sandbox/state can seed another sandbox.
 import { z } from 'zod'
 import type { Json } from '../domain/json.ts'
 import { guidOf } from './identity.ts'
@@ -30,7 +30,7 @@ const recipientSchema = z.strictObject({
   isHidden: z.boolean().default(false),
   forwardingSmtpAddress: address.nullable().default(null),
   deliverToMailboxAndForward: z.boolean().default(false),
-  /** From when Exchange knows of it. */
+  /** From when Exchange knows it. */
   visibleAt: instant.nullable().default(null),
 })
 
@@ -48,7 +48,7 @@ const userSchema = z.strictObject({
   externalUserStateChangeDateTime: instant.nullable().default(null),
   convertedToInternalUserDateTime: instant.nullable().default(null),
   usageLocation: z.string().length(2).nullable().default(null),
-  /** Every other property of the directory that may be written. */
+  /** All other writable directory properties. */
   attributes: z.record(z.string(), json).default({}),
   managerId: guid.nullable().default(null),
   assignedLicenses: z
@@ -61,7 +61,7 @@ const userSchema = z.strictObject({
   visibleAt: instant.nullable().default(null),
   deletedDateTime: instant.nullable().default(null),
   recipient: recipientSchema.nullable().default(null),
-  /** Of a mailbox it had once: a move to another one is refused until it is cleared. */
+  /** GUID of a former mailbox: a mailbox move with another GUID is refused until it is cleared. */
   previousMailboxGuid: guid.nullable().default(null),
 })
 
@@ -72,7 +72,7 @@ const groupSchema = z.strictObject({
   kind: z
     .enum(['security', 'microsoft365', 'distribution', 'mailEnabledSecurity', 'dynamic'])
     .default('security'),
-  /** Ids of users and groups; in a seed also the UPNs of users and the names of groups before it. */
+  /** Ids of users and groups; a seed may also use UPNs and names of earlier groups. */
   members: z.array(z.string()).default([]),
   visibleAt: instant.nullable().default(null),
 })
@@ -88,9 +88,9 @@ const applicationSchema = z.strictObject({
   clientId: guid,
   displayName: z.string().default('matoolkit worker'),
   secret: z.string().nullable().default(null),
-  /** PEM. Client assertions signed with their keys are let in. */
+  /** PEM. Accepts client assertions signed with their keys. */
   certificates: z.array(z.string()).default([]),
-  /** Of whoever may sign in on behalf of the application with a token of another issuer. */
+  /** Issuers whose tokens may sign in as the application. */
   federatedCredentials: z
     .array(
       z.strictObject({
@@ -101,17 +101,17 @@ const applicationSchema = z.strictObject({
       }),
     )
     .default([]),
-  /** Application permissions; null is all there are. */
+  /** Application permissions; null grants all. */
   roles: z.array(z.string()).nullable().default(null),
   directoryRoles: z.array(z.string()).default(['Exchange Administrator', 'User Administrator']),
 })
 
-const moveSchema = z.strictObject({
+const mailboxMoveSchema = z.strictObject({
   guid,
   address,
   userId: guid.nullable(),
   status: z.enum(['Syncing', 'Synced', 'Completing', 'Completed', 'Failed', 'Stopped']),
-  /** When the status changes by itself. */
+  /** When the status changes next. */
   dueAt: instant.nullable(),
   error: z.string().nullable(),
 })
@@ -124,15 +124,15 @@ const migrationBatchSchema = z.strictObject({
   createdAt: instant,
   startedAt: instant.nullable(),
   stoppedAt: instant.nullable(),
-  /** Not before then; null waits for Complete-MigrationBatch. */
+  /** Earliest completion; null waits for Complete-MigrationBatch. */
   completeAfter: instant.nullable(),
-  moves: z.array(moveSchema),
+  mailboxMoves: z.array(mailboxMoveSchema),
 })
 
 const tenantSchema = z.strictObject({
   id: guid.optional(),
   displayName: z.string().optional(),
-  /** Verified and accepted; the first is the default. The initial one is under onmicrosoft.com, or else the first. */
+  /** Verified and accepted; the first is the default. The initial domain is the one under onmicrosoft.com, else the first. */
   domains: z.array(domain).min(1),
   applications: z.array(applicationSchema).default([]),
   skus: z.array(skuSchema).default(() => DEFAULT_SKUS.map((sku) => structuredClone(sku))),
@@ -158,13 +158,13 @@ export type Recipient = NonNullable<User['recipient']>
 export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
-export type MailboxMove = z.output<typeof moveSchema>
+export type MailboxMove = z.output<typeof mailboxMoveSchema>
 
-/** A seed, with everything it leaves out. */
+/** Completes a seed with defaults. */
 export const completeState = (seed: CheckedSeed) => ({ tenants: seed.tenants.map(completeTenant) })
 
 export const DEFAULT_CLIENT_ID = guidOf('sandbox', 'application')
-/** Opens nothing but a sandbox. */
+/** Valid for sandboxes only. */
 export const DEFAULT_SECRET = 'sandbox-secret'
 
 function completeTenant(seed: CheckedSeed['tenants'][number]) {
@@ -188,7 +188,7 @@ function completeTenant(seed: CheckedSeed['tenants'][number]) {
   }
 }
 
-/** From what a seed calls a member to its id; what is an id already, or unknown, stays. */
+/** Maps a seed's names of members to ids; ids and unknown names stay. */
 function memberIds(
   users: readonly { id: string; userPrincipalName: string }[],
   groups: readonly { id: string; displayName: string }[],
@@ -226,6 +226,6 @@ function completeRecipient(userId: string, recipient: z.output<typeof recipientS
 export const legacyExchangeDnOf = (userId: string): string =>
   `/o=ExchangeLabs/ou=Exchange Administrative Group (FYDIBOHF23SPDLT)/cn=Recipients/cn=${userId.replaceAll('-', '')}`
 
-/** A user with nothing but a name, for whatever makes one while the sandbox runs. */
+/** A user with defaults, for users created while the sandbox runs. */
 export const newUser = (tenantId: string, seed: z.input<typeof userSchema>): User =>
   completeUser(tenantId, userSchema.parse(seed))

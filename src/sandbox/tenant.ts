@@ -1,6 +1,6 @@
-// One tenant in memory: its users and groups, found by any of their names, and the rules that hold for all of them: a name
-// belongs to one object, and its domain to the tenant. Everything that changes a user goes through `change`, which keeps the
-// names true; reads see an object only after the time that replication takes.
+// One tenant in memory: users and groups, indexed by all their names. A name belongs to one object and its domain to the
+// tenant. Every change of a user goes through `change`, which maintains the index; reads see an object only after the
+// replication lag.
 import { domainOf, isSameAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { badRequest, objectConflict } from './refusal.ts'
@@ -15,20 +15,20 @@ const keysOf = (user: User): string[] =>
       ]
     : []
 
-/** The id that Exchange has for it, which is not the directory's. */
+/** Exchange's own id of the user, which differs from the directory's. */
 export const recipientGuidOf = (user: User): string => guidOf('recipient', user.id)
 
-/** Time will change it: an invitation is open, or its place in the bin runs out. */
-const isWaiting = (user: User): boolean =>
+/** Changes with time: an open invitation, or a deleted user that expires. */
+const isPending = (user: User): boolean =>
   user.externalUserState === 'PendingAcceptance' || user.deletedDateTime !== null
 
 export class SandboxTenant {
   readonly state: TenantState
   readonly #users = new Map<string, User>()
   readonly #groups = new Map<string, Group>()
-  /** From a UPN or an address to the id of the user or group that has it. */
+  /** Owner's id by UPN or address. */
   readonly #owners = new Map<string, string>()
-  readonly #waiting = new Set<User>()
+  readonly #pending = new Set<User>()
 
   constructor(state: TenantState) {
     this.state = state
@@ -37,15 +37,15 @@ export class SandboxTenant {
       if (group.mail !== null) this.#owners.set(`smtp:${group.mail.toLowerCase()}`, group.id)
     for (const user of state.users) {
       this.#requireNamesFree(user, user.userPrincipalName, user.proxyAddresses)
-      this.#keep(user)
+      this.#index(user)
     }
   }
 
-  #keep(user: User): void {
+  #index(user: User): void {
     this.#users.set(user.id, user)
     for (const key of keysOf(user)) this.#owners.set(key, user.id)
-    if (isWaiting(user)) this.#waiting.add(user)
-    else this.#waiting.delete(user)
+    if (isPending(user)) this.#pending.add(user)
+    else this.#pending.delete(user)
   }
 
   get id(): string {
@@ -65,20 +65,20 @@ export class SandboxTenant {
     return this.state.users.filter(({ deletedDateTime }) => deletedDateTime === null)
   }
 
-  /** Those whom time will change. */
-  waiting(): readonly User[] {
-    return [...this.#waiting]
+  /** Users that change with time. */
+  pendingUsers(): readonly User[] {
+    return [...this.#pending]
   }
 
   deletedUsers(): User[] {
-    return this.waiting().filter(({ deletedDateTime }) => deletedDateTime !== null)
+    return this.pendingUsers().filter(({ deletedDateTime }) => deletedDateTime !== null)
   }
 
   groups(): readonly Group[] {
     return this.state.groups
   }
 
-  /** By id or UPN, whether reads see it yet or not; deleted ones are not found. */
+  /** Finds a user by id or UPN, visible or not; never a deleted one. */
   user(reference: string): User | undefined {
     const key = reference.toLowerCase()
     const user = this.#users.get(key) ?? this.#users.get(this.#owners.get(`upn:${key}`) ?? '')
@@ -99,22 +99,22 @@ export class SandboxTenant {
     return this.#groups.get(id.toLowerCase())
   }
 
-  /** Whoever has the address, such as "smtp:ada@contoso.example". */
+  /** The owner of an address such as "smtp:ada@contoso.example". */
   ownerOf(proxy: string): string | undefined {
     return this.#owners.get(proxy.toLowerCase())
   }
 
-  /** Whom Exchange knows under this name: id, UPN, address, alias, name or one of the mailbox's ids. */
-  userCalled(name: string): User | undefined {
+  /** Finds a user as Exchange does: by id, UPN, address, alias, name or mailbox id. */
+  findUser(name: string): User | undefined {
     return (
       this.user(name) ??
       this.#users.get(this.ownerOf(`smtp:${name}`) ?? '') ??
       this.#users.get(this.ownerOf(`guid:${name}`) ?? '') ??
-      this.users().find((user) => otherNamesOf(user).some((one) => isSameAddress(one, name)))
+      this.users().find((user) => otherNamesOf(user).some((other) => isSameAddress(other, name)))
     )
   }
 
-  /** An id that the object gets on every run, as long as no other of that name was there before it. */
+  /** The same id on every run, unless an object of that name already existed. */
   newId(kind: string, name: string): string {
     for (let before = 0; ; before += 1) {
       const id = guidOf(this.id, kind, name.toLowerCase(), ...(before > 0 ? [before] : []))
@@ -127,23 +127,23 @@ export class SandboxTenant {
       throw badRequest('The directory object quota limit for the Tenant has been exceeded.')
     this.#requireNamesFree(user, user.userPrincipalName, user.proxyAddresses)
     this.state.users.push(user)
-    this.#keep(user)
+    this.#index(user)
   }
 
-  /** Changes the user and the names it is found by. Refused, without a trace, when a name belongs to somebody else. */
+  /** Changes the user and its index entries. Throws, changing nothing, when a name belongs to another object. */
   change(user: User, changes: Partial<User>): void {
     const next = { ...user, ...changes }
     if (next.deletedDateTime === null)
       this.#requireNamesFree(user, next.userPrincipalName, next.proxyAddresses)
     for (const key of keysOf(user)) this.#owners.delete(key)
     Object.assign(user, changes)
-    this.#keep(user)
+    this.#index(user)
   }
 
-  /** For good. */
+  /** Deletes the user permanently. */
   purge(user: User): void {
     this.#users.delete(user.id)
-    this.#waiting.delete(user)
+    this.#pending.delete(user)
     this.state.users.splice(this.state.users.indexOf(user), 1)
     for (const group of this.state.groups)
       group.members = group.members.filter((member) => member !== user.id)
@@ -167,8 +167,8 @@ export class SandboxTenant {
     )
   }
 
-  /** The groups that hold the user, directly or by way of other groups. */
-  groupsAround(memberId: string): Set<string> {
+  /** The groups that contain the user, directly or through other groups. */
+  groupsContaining(memberId: string): Set<string> {
     const found = new Set<string>()
     const open = [memberId]
     for (let inner = open.pop(); inner !== undefined; inner = open.pop()) {

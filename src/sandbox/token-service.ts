@@ -1,5 +1,5 @@
-// The token endpoint of Entra, for applications that sign in as themselves, and the check of the tokens it gave. A token is for
-// one API of one tenant, ends when the clock says so, and can be made to end early.
+// Entra's token endpoint for client credentials, and the validation of its tokens. A token is for one API of one tenant,
+// expires by the clock, and can be ended early.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
 import { AssertionFault, requireAssertion } from './assertion.ts'
@@ -12,7 +12,7 @@ import type { World } from './world.ts'
 
 export type TokenAudience = 'graph' | 'exchange'
 
-/** What the scope of a token may be called; besides these the address of the sandbox itself is both. */
+/** Accepted resources per API; the sandbox's own URL counts as both. */
 const RESOURCES: Readonly<Record<TokenAudience, readonly string[]>> = {
   graph: ['https://graph.microsoft.com', '00000003-0000-0000-c000-000000000000'],
   exchange: ['https://outlook.office365.com', '00000002-0000-0ff1-ce00-000000000000'],
@@ -20,7 +20,7 @@ const RESOURCES: Readonly<Record<TokenAudience, readonly string[]>> = {
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-export interface Signed {
+export interface SignedInCaller {
   readonly tenant: SandboxTenant
   readonly application: Application
   readonly token: string
@@ -59,7 +59,7 @@ export class TokenService {
     this.#world = world
   }
 
-  /** Answers POST /{tenant}/oauth2/v2.0/token. */
+  /** Handles POST /{tenant}/oauth2/v2.0/token. */
   token(
     tenantName: string,
     url: URL,
@@ -100,9 +100,13 @@ export class TokenService {
     const assertion = form.get('client_assertion')
     if (assertion !== null && form.get('client_assertion_type') === ASSERTION_TYPE) {
       const path = `/${tenant.id}/oauth2/v2.0/token`
-      const microsofts = 'https://login.microsoftonline.com'
-      const audiences = [url.href, `${microsofts}${path}`, `${microsofts}/${tenant.id}/v2.0`]
-      requireProof(assertion, application, audiences, now)
+      const microsoftLogin = 'https://login.microsoftonline.com'
+      const audiences = [
+        url.href,
+        `${microsoftLogin}${path}`,
+        `${microsoftLogin}/${tenant.id}/v2.0`,
+      ]
+      requireValidAssertion(assertion, application, audiences, now)
     } else if (application.secret === null || form.get('client_secret') !== application.secret)
       throw new TokenRefusal(
         401,
@@ -125,7 +129,7 @@ export class TokenService {
       exp: nowSec + tokenLifetimeSec,
       appid: application.clientId,
       tid: tenant.id,
-      // Two tokens of the same second are two tokens.
+      // Makes two tokens of the same second differ.
       uti: guidOf('token', this.#issued),
       ...(application.roles === null ? {} : { roles: application.roles }),
     }
@@ -143,8 +147,13 @@ export class TokenService {
     return createHmac('sha256', this.#key).update(text).digest('base64url')
   }
 
-  /** Who calls. Throws what Graph answers to a token that is missing, wrong, for another API or over. */
-  check(authorization: string | undefined, api: TokenAudience, origin: string, now: Date): Signed {
+  /** The caller. Throws Graph's error for a token that is missing, invalid, expired or for another API. */
+  check(
+    authorization: string | undefined,
+    api: TokenAudience,
+    origin: string,
+    now: Date,
+  ): SignedInCaller {
     const token = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) throw unauthorised('Access token is empty.')
     const claims = this.#claimsOf(token)
@@ -167,7 +176,7 @@ export class TokenService {
     return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as Claims
   }
 
-  /** From now on the token is over, whatever it says. */
+  /** Expires a token early. */
   end(token: string): void {
     this.#ended.add(token)
   }
@@ -176,7 +185,7 @@ export class TokenService {
 export const unauthorised = (message: string): GraphRefusal =>
   new GraphRefusal(401, 'InvalidAuthenticationToken', message)
 
-function requireProof(
+function requireValidAssertion(
   assertion: string,
   application: Application,
   audiences: readonly string[],

@@ -1,25 +1,25 @@
-// All tenants of a sandbox, the time they live in and how long things take there. Nothing happens between requests: `settle`
-// brings the world up to the time before each one, in the order in which things fell due.
+// All tenants of a sandbox, their clock and their delays. Nothing happens between requests: before each one, `advance` applies
+// everything that has fallen due, in order.
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { Journal } from './journal.ts'
 import { provisionMail } from './mail.ts'
-import { settleMoves } from './mailbox-moves.ts'
+import { advanceMailboxMoves } from './mailbox-moves.ts'
 import type { State, User } from './state.ts'
 import { SandboxTenant } from './tenant.ts'
 
-/** How long things take, in seconds of the sandbox's clock. */
+/** Delays, in seconds of the sandbox's clock. */
 export interface Timing {
   /** Until reads find a new user or guest. */
   readonly replicationLagSec: number
-  /** Until Exchange knows of a new recipient. */
+  /** Until Exchange knows a new recipient. */
   readonly exchangeLagSec: number
   readonly tokenLifetimeSec: number
-  /** Until an invited person has accepted. */
+  /** Until an invited person accepts. */
   readonly acceptanceSec: number
-  /** Until a mailbox is copied; each takes between half and one and a half of it. */
-  readonly moveSyncSec: number
-  readonly moveCompleteSec: number
+  /** Until a mailbox is synced; each takes 0.5 to 1.5 times this. */
+  readonly mailboxMoveSyncSec: number
+  readonly mailboxMoveCompleteSec: number
 }
 
 export const USUAL_TIMING: Timing = {
@@ -27,18 +27,18 @@ export const USUAL_TIMING: Timing = {
   exchangeLagSec: 60,
   tokenLifetimeSec: 3_600,
   acceptanceSec: 1_800,
-  moveSyncSec: 3_600,
-  moveCompleteSec: 600,
+  mailboxMoveSyncSec: 3_600,
+  mailboxMoveCompleteSec: 600,
 }
 
-/** For trying things out by hand: nothing lags, and a mailbox moves within seconds. */
+/** For use by hand: nothing lags, and a mailbox move takes seconds. */
 export const FAST_TIMING: Timing = {
   replicationLagSec: 0,
   exchangeLagSec: 0,
   tokenLifetimeSec: 3_600,
   acceptanceSec: 0,
-  moveSyncSec: 4,
-  moveCompleteSec: 2,
+  mailboxMoveSyncSec: 4,
+  mailboxMoveCompleteSec: 2,
 }
 
 /** A deleted user can be restored for 30 days. */
@@ -59,7 +59,7 @@ export class World {
       for (const user of tenant.users()) provisionMail(tenant, user, now)
   }
 
-  /** By id or by one of its domains. */
+  /** Finds a tenant by id or domain. */
   tenant(idOrDomain: string): SandboxTenant | undefined {
     const name = idOrDomain.toLowerCase()
     return this.tenants.find((tenant) => tenant.id === name || tenant.hasDomain(name))
@@ -69,15 +69,15 @@ export class World {
     return new Date(+now + seconds * 1000).toISOString()
   }
 
-  /** Everything that fell due until now. */
-  settle(now: Date): void {
+  /** Applies everything due by now. */
+  advance(now: Date): void {
     for (const tenant of this.tenants) {
-      settleMoves(this, tenant, now)
-      for (const user of tenant.waiting()) this.#settleUser(tenant, user, now)
+      advanceMailboxMoves(this, tenant, now)
+      for (const user of tenant.pendingUsers()) this.#advanceUser(tenant, user, now)
     }
   }
 
-  #settleUser(tenant: SandboxTenant, user: User, now: Date): void {
+  #advanceUser(tenant: SandboxTenant, user: User, now: Date): void {
     const changedAt = user.externalUserStateChangeDateTime
     if (user.externalUserState === 'PendingAcceptance' && changedAt !== null) {
       const acceptedAt = this.after(new Date(changedAt), this.timing.acceptanceSec)
@@ -86,7 +86,7 @@ export class World {
           externalUserState: 'Accepted',
           externalUserStateChangeDateTime: acceptedAt,
         })
-        this.happened(tenant, acceptedAt, 'invitation accepted', user)
+        this.recordEvent(tenant, acceptedAt, 'invitation accepted', user)
       }
     }
     const isGone =
@@ -94,8 +94,14 @@ export class World {
     if (isGone) tenant.purge(user)
   }
 
-  /** An effect that time brought. */
-  happened(tenant: SandboxTenant, at: string, what: string, user: User, details: Json = {}): void {
+  /** Records an effect of time, not of a request. */
+  recordEvent(
+    tenant: SandboxTenant,
+    at: string,
+    what: string,
+    user: User,
+    details: Json = {},
+  ): void {
     this.journal.addEffect({
       at,
       tenantId: tenant.id,
@@ -109,7 +115,7 @@ export class World {
     })
   }
 
-  /** Everything there is, as plain data. */
+  /** The whole state as plain data. */
   state(): State {
     return structuredClone({ tenants: this.tenants.map(({ state }) => state) })
   }

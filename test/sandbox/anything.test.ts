@@ -1,4 +1,4 @@
-// Whatever is sent, the sandbox answers as a tenant would: it refuses, it never breaks, and nothing half-done is left.
+// Hostile requests: the sandbox refuses them as a tenant would, never breaks, and leaves nothing half done.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   item: [id(3), id(99)],
 }
 
-/** Values that are no use to anybody, in every place where something is expected. */
+/** Useless values, for every place that expects something. */
 const JUNK: readonly Json[] = [
   null,
   true,
@@ -97,13 +97,13 @@ const pathsOf = (path: string): string[] => {
   return PARTS[name.slice(1, -1)]!.flatMap((part) => pathsOf(path.replace(name, part)))
 }
 
-describe('anything in a body', () => {
+describe('a hostile body', () => {
   for (const { method, path } of GRAPH_ROUTES) {
-    it(`is answered by ${method} ${path}`, async () => {
+    it(`gets a response from ${method} ${path}`, async () => {
       await using under = await openUnderTest(SEED)
       const hasBody = method !== 'GET' && method !== 'DELETE'
       for (const [at, one] of pathsOf(path).entries()) {
-        // Everything to whom there is, less to whom there is not.
+        // Every value for existing objects, fewer for missing ones.
         const sent = hasBody ? (at === 0 ? bodies : JUNK) : [undefined]
         const replies = await Promise.all(
           sent.map((body) => under.graph(method, `/beta${one}`, body)),
@@ -114,7 +114,7 @@ describe('anything in a body', () => {
   }
 
   for (const [cmdlet, { parameters }] of Object.entries(CMDLETS)) {
-    it(`is answered by ${cmdlet}`, async () => {
+    it(`gets a response from ${cmdlet}`, async () => {
       await using under = await openUnderTest(SEED)
       const inputs = parameters.flatMap((name) =>
         JUNK.map((value) => ({ Identity: id(1), [name]: value })),
@@ -127,7 +127,7 @@ describe('anything in a body', () => {
     })
   }
 
-  it('is answered in place of a cmdlet', async () => {
+  it('gets a response in place of a cmdlet', async () => {
     await using under = await openUnderTest(SEED)
     const headers = {
       authorization: `Bearer ${await under.token('https://outlook.office365.com/.default')}`,
@@ -144,7 +144,7 @@ describe('anything in a body', () => {
   })
 })
 
-/** The status alone: the body of a 403 is not to be decoded. */
+/** Only the status: the body of a 403 cannot be decoded. */
 async function statusOf(url: string, headers: Record<string, string>, body: Json): Promise<number> {
   const { status, body: stream } = await fetch(url, {
     method: 'POST',
@@ -155,7 +155,7 @@ async function statusOf(url: string, headers: Record<string, string>, body: Json
   return status
 }
 
-it('without permissions nothing of Graph is open', async () => {
+it('refuses every Graph call without permissions', async () => {
   await using under = await openUnderTest(SEED)
   const asked = await under.send('POST', `/${id(71)}/oauth2/v2.0/token`, {
     headers: { 'content-type': 'application/x-www-form-urlencoded' },

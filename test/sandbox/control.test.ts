@@ -1,4 +1,4 @@
-// Seeds, states, the journal, and whatever a request to the wrong place gets.
+// Seeds, state, the journal, and requests to the wrong place.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const SEED: Seed = {
 const root = join(import.meta.dirname, '../..')
 
 describe('a seed', () => {
-  it('in CSV puts people with mailboxes into a source tenant, and gives them somewhere to go', () => {
+  it('in CSV creates a source tenant with mailboxes and an empty target', () => {
     const text = readFileSync(join(root, 'examples/full-migration.csv'), 'utf8')
     const [source, target] = stateOf(csvSeed(text)).tenants
     assert.equal(source!.users.length, 200)
@@ -41,7 +41,7 @@ describe('a seed', () => {
     assert.equal(target!.users.length, 0)
   })
 
-  it('in CSV reads what it knows, whatever its case, and leaves the rest', () => {
+  it('in CSV reads known columns in any case and ignores others', () => {
     const rows = [
       'USERPRINCIPALNAME,id,ProxyAddresses,ExchangeGuid,ArchiveGuid,LegacyExchangeDn,Groups,CutoverTime',
       `ada@fabrikam.example,${id(1)},smtp:a@fabrikam.example;x500:/o=a,${id(2)},${id(3)},/o=b,Sales;Everybody,2030`,
@@ -65,14 +65,14 @@ describe('a seed', () => {
     assert.equal(target!.domains[0], 'contoso.example')
   })
 
-  it('is made up when there is none', () => {
+  it('has a default', () => {
     const [source, target] = stateOf(defaultSeed()).tenants
     assert.deepEqual([source!.users.length, target!.users.length], [3, 0])
     assert.equal(target!.applications[0]!.clientId, DEFAULT_CLIENT_ID)
   })
 
   const WRONG: readonly [name: string, seed: () => unknown, reason: RegExp][] = [
-    ['no JSON', () => jsonSeed('{'), /no JSON/],
+    ['invalid JSON', () => jsonSeed('{'), /not JSON/],
     ['no tenants', () => stateOf({ tenants: [] }), /^tenants: /],
     [
       'an unknown key',
@@ -80,20 +80,24 @@ describe('a seed', () => {
       /tenants\.0: .*"user"/,
     ],
     [
-      'a UPN that is none',
+      'an invalid UPN',
       () =>
         stateOf({ tenants: [{ domains: ['a.example'], users: [{ userPrincipalName: 'ada' }] }] }),
       /tenants\.0\.users\.0\.userPrincipalName: must be an address/,
     ],
-    ['CSV without the column', () => csvSeed('Name\nAda\n'), /needs the column UserPrincipalName/],
     [
-      'CSV with a column twice',
-      () => csvSeed('UserPrincipalName,userprincipalname\na,b\n'),
-      /"userprincipalname" stands there twice/,
+      'CSV without the required column',
+      () => csvSeed('Name\nAda\n'),
+      /needs the column UserPrincipalName/,
     ],
-    ['CSV with a ragged row', () => csvSeed('UserPrincipalName,B\nada@a.example\n'), /no CSV/],
     [
-      'many mistakes',
+      'a duplicate CSV column',
+      () => csvSeed('UserPrincipalName,userprincipalname\na,b\n'),
+      /"userprincipalname" appears twice/,
+    ],
+    ['CSV with a ragged row', () => csvSeed('UserPrincipalName,B\nada@a.example\n'), /not CSV/],
+    [
+      'many problems',
       () => stateOf({ tenants: [{ domains: ['a.example'], users: Array(9).fill({}) }] }),
       /and 4 more$/,
     ],
@@ -104,7 +108,7 @@ describe('a seed', () => {
     })
   }
 
-  it('in which two have the same name is refused', async () => {
+  it('with two users of the same name is refused', async () => {
     const users = ['ada@a.example', 'ADA@a.example'].map((userPrincipalName, at) => ({
       id: id(at),
       userPrincipalName,
@@ -114,7 +118,7 @@ describe('a seed', () => {
 })
 
 describe('the state', () => {
-  it('is a seed: a sandbox made from it goes on where the other was', async () => {
+  it('seeds another sandbox that continues from there', async () => {
     await using first = await openUnderTest(SEED, { timing: { replicationLagSec: 60 } })
     await first.graph('POST', '/v1.0/users', {
       accountEnabled: true,
@@ -138,7 +142,7 @@ describe('the state', () => {
 })
 
 describe('the journal', () => {
-  it('names who did what by which request', async () => {
+  it('records caller, effect and request', async () => {
     await using under = await openUnderTest(SEED)
     const headers = { 'client-request-id': id(42) }
     const changed = await under.graph(
@@ -164,7 +168,7 @@ describe('the journal', () => {
     ])
   })
 
-  it('can be read on from a number', async () => {
+  it('can be resumed from a number', async () => {
     await using under = await openUnderTest(SEED)
     for (const jobTitle of ['a', 'b', 'c'])
       await under.graph('PATCH', `/v1.0/users/${id(1)}`, { jobTitle })
@@ -176,7 +180,7 @@ describe('the journal', () => {
     assert.equal(body.dropped, 0)
   })
 
-  it('of requests has status, fault and cmdlet', async () => {
+  it('records status, fault and cmdlet of requests', async () => {
     await using under = await openUnderTest(SEED)
     await under.token(GRAPH)
     await under.graph('GET', '/v1.0/users/nobody')
@@ -208,7 +212,7 @@ describe('the journal', () => {
 })
 
 describe('a request to the wrong place', () => {
-  it('is refused by Graph with its segment, by a wrong method with 405', async () => {
+  it('is refused by Graph with its segment, a wrong method with 405', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(await under.graph('GET', '/v1.0/sites'), 400, 'BadRequest', /segment 'sites'/)
     assertRefused(await under.graph('GET', '/v2.0/users'), 400, 'BadRequest', /Resource not found/)
@@ -226,7 +230,7 @@ describe('a request to the wrong place', () => {
     )
   })
 
-  it('with a body that is no JSON object is refused', async () => {
+  it('with a body that is not a JSON object is refused', async () => {
     await using under = await openUnderTest(SEED)
     for (const body of ['{', '[]', '"x"'])
       assertRefused(
@@ -240,7 +244,7 @@ describe('a request to the wrong place', () => {
   it('with a body that is too large is refused', async () => {
     await using under = await openUnderTest(SEED)
     const reply = under.graph('POST', '/v1.0/users', 'x'.repeat(4_000_001))
-    // Whether the refusal is read, or the connection is found cut while sending, is the machine's choice.
+    // The client either reads the refusal or finds the connection cut while sending.
     const status = await reply.then(
       ({ status: one }) => one,
       () => 413,
@@ -249,7 +253,7 @@ describe('a request to the wrong place', () => {
     assert.equal(itemsOf(await under.graph('GET', '/v1.0/users')).length, 2)
   })
 
-  it('of its own says what there is', async () => {
+  it('under /_sandbox lists the endpoints', async () => {
     await using under = await openUnderTest(SEED)
     const reply = await under.send('GET', '/_sandbox/nothing')
     assert.equal(reply.status, 404)

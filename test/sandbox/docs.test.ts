@@ -1,4 +1,4 @@
-// docs/sandbox.md says what the sandbox does, and its examples work.
+// docs/sandbox.md matches the sandbox, and its examples work.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ describe('docs/sandbox.md', () => {
     })
   }
 
-  it('shows a seed that can be used', () => {
+  it('shows a valid seed', () => {
     const [contoso, fabrikam] = stateOf(seed).tenants
     assert.deepEqual(
       [contoso!.users.length, contoso!.groups[0]!.members],
@@ -30,7 +30,7 @@ describe('docs/sandbox.md', () => {
     assert.deepEqual(fabrikam!.applications[0]!.roles, ['User.Read.All'])
   })
 
-  it('shows faults that can be used', () => {
+  it('shows valid faults', () => {
     assert.equal(faultsSchema.parse(faults).script.length, 3)
   })
 

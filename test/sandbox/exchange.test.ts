@@ -55,7 +55,7 @@ const setAddresses = (under: UnderTest, EmailAddresses: JsonObject | string[]) =
   under.exchange('Set-MailUser', { Identity: id(1), EmailAddresses: EmailAddresses as never })
 
 describe('finding a recipient', () => {
-  it('goes by id, UPN, address, alias, name and GUID, without case', async () => {
+  it('accepts id, UPN, address, alias, name and GUID, without case', async () => {
     await using under = await openUnderTest(SEED)
     const { Guid } = await readMailUser(under)
     assert.notEqual(Guid, id(1))
@@ -71,7 +71,7 @@ describe('finding a recipient', () => {
       assert.equal((await readMailUser(under, name)).ExternalDirectoryObjectId, id(1))
   })
 
-  it('shows types beside values, and only what is selected', async () => {
+  it('returns type annotations and only selected properties', async () => {
     await using under = await openUnderTest(SEED)
     const whole = await readMailUser(under)
     assert.equal(whole['ExchangeGuid@odata.type'], '#Guid')
@@ -82,7 +82,7 @@ describe('finding a recipient', () => {
     assert.deepEqual(Object.keys(part!), ['Alias', 'EmailAddresses@odata.type', 'EmailAddresses'])
   })
 
-  it('tells mail users from mailboxes, and both from plain users', async () => {
+  it('distinguishes mail users, mailboxes and plain users', async () => {
     await using under = await openUnderTest(SEED)
     const kinds = async (cmdlet: string) =>
       itemsOf(await under.exchange(cmdlet)).map(
@@ -105,7 +105,7 @@ describe('finding a recipient', () => {
       )
   })
 
-  it('pages: the same body is posted to the next link', async () => {
+  it('pages when the same body is posted to the next link', async () => {
     await using under = await openUnderTest(SEED)
     const headers = { prefer: 'odata.maxpagesize=2' }
     const first = await under.exchange('Get-Recipient', {}, { headers })
@@ -118,7 +118,7 @@ describe('finding a recipient', () => {
 })
 
 describe('changing a mail user', () => {
-  it('stamps both GUIDs in one go, and warns when nothing changes', async () => {
+  it('stamps both GUIDs at once and warns when nothing changes', async () => {
     await using under = await openUnderTest(SEED)
     const stamp = { Identity: id(1), ExchangeGuid: id(900), ArchiveGuid: id(901) }
     const first = await under.exchange('Set-MailUser', stamp)
@@ -147,12 +147,12 @@ describe('changing a mail user', () => {
       ['SMTP:ada@contoso.example', 'smtp:a.adler@contoso.example', 'smtp:ada2@contoso.example'],
     ],
     [
-      'an address of another kind is added',
+      'an address of another type is added',
       change(['x500:/o=Fabrikam/cn=ada']),
       ['SMTP:ada@contoso.example', 'smtp:a.adler@contoso.example', 'x500:/o=Fabrikam/cn=ada'],
     ],
     [
-      'a new primary makes the old one an alias',
+      'a new primary demotes the old one',
       change(['SMTP:ada2@contoso.example']),
       ['smtp:ada@contoso.example', 'smtp:a.adler@contoso.example', 'SMTP:ada2@contoso.example'],
     ],
@@ -172,7 +172,7 @@ describe('changing a mail user', () => {
       ['SMTP:ada@contoso.example'],
     ],
     [
-      'an alias that is not there is removed',
+      'a missing alias is removed',
       change([], ['smtp:x@contoso.example']),
       ['SMTP:ada@contoso.example', 'smtp:a.adler@contoso.example'],
     ],
@@ -206,7 +206,7 @@ describe('changing a mail user', () => {
       /not an accepted domain/,
     ],
     [
-      'of somebody else',
+      'of another user',
       change(['smtp:box@contoso.example']),
       'ProxyAddressExistsException',
       /"smtp:box@contoso.example" is already being used .* of "box"/,
@@ -239,7 +239,7 @@ describe('changing a mail user', () => {
     })
   }
 
-  it('another external address leaves a primary one of this tenant alone', async () => {
+  it('a new external address keeps a primary address of this tenant', async () => {
     await using under = await openUnderTest(SEED)
     await under.exchange('Set-MailUser', {
       Identity: id(1),
@@ -252,7 +252,7 @@ describe('changing a mail user', () => {
     )
   })
 
-  it('another external address becomes the primary one when the old one was', async () => {
+  it('a new external address replaces the old one as primary', async () => {
     await using under = await openUnderTest(SEED)
     await under.exchange('Set-MailUser', {
       Identity: id(4),
@@ -263,7 +263,7 @@ describe('changing a mail user', () => {
     ])
   })
 
-  it('refuses unknown parameters and values that do not fit', async () => {
+  it('refuses unknown parameters and unfit values', async () => {
     await using under = await openUnderTest(SEED)
     const wrong: JsonObject[] = [
       { PrimarySmtpAddress: 'x@contoso.example' },
@@ -287,7 +287,7 @@ describe('changing a mail user', () => {
 })
 
 describe('a mailbox', () => {
-  it('forwards, and stops forwarding', async () => {
+  it('starts and stops forwarding', async () => {
     await using under = await openUnderTest(SEED)
     const forward = {
       Identity: id(2),
@@ -320,7 +320,7 @@ describe('a mailbox', () => {
 })
 
 describe('a distribution list', () => {
-  it('shows its members, plain users too, a thousand unless asked for all', async () => {
+  it('lists its members, plain users included, up to 1,000 by default', async () => {
     await using under = await openUnderTest(SEED)
     const members = async (more: JsonObject) =>
       itemsOf(
@@ -346,7 +346,7 @@ describe('a distribution list', () => {
     )
   })
 
-  it('takes and loses members', async () => {
+  it('adds and removes members', async () => {
     await using under = await openUnderTest(SEED)
     const both = { Identity: 'News', Member: 'guest@contoso.example' }
     assert.equal((await under.exchange('Add-DistributionGroupMember', both)).status, 200)
@@ -367,7 +367,7 @@ describe('a distribution list', () => {
   })
 })
 
-it('a cmdlet that is not known answers with bytes that are no JSON', async () => {
+it('an unknown cmdlet returns bytes that are not JSON', async () => {
   await using under = await openUnderTest(SEED)
   const token = await under.token(EXCHANGE)
   const tenant = under.sandbox.state().tenants[0]!.id
@@ -397,7 +397,7 @@ it('a cmdlet that is not known answers with bytes that are no JSON', async () =>
   assert.ok(bytes.every((byte) => byte === 0))
 })
 
-it('the organisation and its accepted domains can be read', async () => {
+it('returns the organisation and its accepted domains', async () => {
   await using under = await openUnderTest(SEED)
   const [domain] = itemsOf(await under.exchange('Get-AcceptedDomain'))
   assert.deepEqual([domain!.DomainName, domain!.Default], ['contoso.example', true])

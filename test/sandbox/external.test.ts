@@ -1,4 +1,4 @@
-// People of other tenants: invited, accepted, converted.
+// External users: invitation, acceptance, conversion.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Seed } from '../../src/sandbox/state.ts'
@@ -39,7 +39,7 @@ const convert = (under: UnderTest, user: string, more: object = {}) =>
   })
 
 describe('an invitation', () => {
-  it('of somebody who is here keeps their id and type, and is accepted after a while', async () => {
+  it('of an existing user keeps id and type and is accepted after a while', async () => {
     await using under = await openUnderTest(SEED)
     const invited = await invite(under, 'ada@fabrikam.example', { invitedUser: { id: id(1) } })
     assert.deepEqual([invited.status, invited.body.status], [201, 'PendingAcceptance'])
@@ -56,7 +56,7 @@ describe('an invitation', () => {
     assert.deepEqual(await under.done(), ['invitation sent', 'invitation accepted'])
   })
 
-  it('of somebody who is here needs their mail address to be the invited one', async () => {
+  it('of an existing user requires their own mail address', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(
       await invite(under, 'other@fabrikam.example', { invitedUser: { id: id(1) } }),
@@ -76,7 +76,7 @@ describe('an invitation', () => {
     )
   })
 
-  it('of somebody new makes a guest, who is a mail user in Exchange', async () => {
+  it('of a new person creates a guest, who is a mail user in Exchange', async () => {
     await using under = await openUnderTest(SEED, {
       timing: { replicationLagSec: 0, exchangeLagSec: 0 },
     })
@@ -125,7 +125,7 @@ describe('an invitation', () => {
     })
   }
 
-  it('needs somewhere to go', async () => {
+  it('requires a redirect URL', async () => {
     await using under = await openUnderTest(SEED)
     assert.equal(
       (await invite(under, 'eve@fabrikam.example', { inviteRedirectUrl: '' })).status,
@@ -140,7 +140,7 @@ describe('a conversion', () => {
     tenants: [{ ...SEED.tenants[0]!, users: [external, SEED.tenants[0]!.users![1]!] }],
   }
 
-  it('makes an external user internal, once; another invitation is 412', async () => {
+  it('makes an external user internal once; another invitation is 412', async () => {
     await using under = await openUnderTest(seed)
     const converted = await convert(under, id(1), { mail: 'ada.new@contoso.example' })
     assert.equal(converted.status, 200)
@@ -162,7 +162,7 @@ describe('a conversion', () => {
     ['an empty mail address', { mail: '' }, /mail is empty/],
     ['no password', { passwordProfile: null }, /password complexity/],
     [
-      'a name that is taken',
+      'a name in use',
       { userPrincipalName: 'ben@contoso.example' },
       /userPrincipalName already exists/,
     ],
@@ -179,7 +179,7 @@ describe('a conversion', () => {
     assertRefused(await convert(under, id(2)), 400, 'Request_BadRequest', /already internal/)
   })
 
-  it('is there in beta only', async () => {
+  it('exists in beta only', async () => {
     await using under = await openUnderTest(seed)
     const path = `/v1.0/users/${id(1)}/convertExternalToInternalMemberUser`
     assertRefused(

@@ -1,9 +1,9 @@
-// What goes wrong on purpose: by script, by rate, and what each fault leaves behind.
+// Injected faults: by script, by rate, and what each leaves behind.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  type Asked,
   FAULT_KINDS,
+  type FaultCandidate,
   type FaultSettings,
   Faults,
   ratesOf,
@@ -48,7 +48,7 @@ const isLost = (error: unknown) =>
   error instanceof TypeError && /fetch failed|terminated/.test(error.message)
 
 describe('a fault', () => {
-  it('throttle: 429 with Retry-After, and the API is closed to that tenant until then', async () => {
+  it('throttle: 429 with Retry-After, and the API stays closed to that tenant', async () => {
     await using under = await openUnderTest(SEED)
     await setFaults(under, {
       script: [{ on: 'PATCH /v1.0/users/*', fault: { kind: 'throttle', retryAfterSec: 5 } }],
@@ -71,7 +71,7 @@ describe('a fault', () => {
     assert.deepEqual(await under.done(), ['user changed'])
   })
 
-  it('throttle in Exchange: in plain words', async () => {
+  it('throttle in Exchange: plain text', async () => {
     await using under = await openUnderTest(SEED, {
       faults: { script: [{ on: 'Get-MailUser', fault: 'throttle' }] },
     })
@@ -81,7 +81,7 @@ describe('a fault', () => {
   })
 
   for (const status of [500, 502, 503, 504] as const) {
-    it(`error: ${status}, and nothing was done`, async () => {
+    it(`error: ${status} without an effect`, async () => {
       await using under = await openUnderTest(SEED)
       await setFaults(under, { script: [{ on: 'PATCH *', fault: { kind: 'error', status } }] })
       assert.equal((await change(under)).status, status)
@@ -90,7 +90,7 @@ describe('a fault', () => {
     })
   }
 
-  it('slow: the answer takes its time on the clock, and what it does is done then', async () => {
+  it('slow: the response takes time on the clock, and the effect happens then', async () => {
     await using under = await openUnderTest(SEED)
     await under.token(GRAPH)
     await setFaults(under, { script: [{ on: 'PATCH *', fault: { kind: 'slow', delaySec: 30 } }] })
@@ -103,14 +103,14 @@ describe('a fault', () => {
     assert.equal((await under.effects())[0]!.at, '2030-03-01T08:00:30.000Z')
   })
 
-  it('drop-before: the connection is lost and nothing was done', async () => {
+  it('drop-before: the connection drops without an effect', async () => {
     await using under = await openUnderTest(SEED)
     await setFaults(under, { script: [{ on: 'PATCH *', fault: 'drop-before' }] })
     await assert.rejects(change(under), isLost)
     assert.deepEqual(await under.done(), [])
   })
 
-  it('drop-after: the connection is lost and it was done', async () => {
+  it('drop-after: the connection drops after the effect', async () => {
     await using under = await openUnderTest(SEED)
     await setFaults(under, { script: [{ on: 'PATCH *', fault: 'drop-after' }] })
     await assert.rejects(change(under), isLost)
@@ -119,14 +119,14 @@ describe('a fault', () => {
     assert.deepEqual(await under.done(), ['user changed'])
   })
 
-  it('drop-after of what is refused loses the refusal', async () => {
+  it('drop-after loses a refusal', async () => {
     await using under = await openUnderTest(SEED, {
       faults: { script: [{ on: 'Set-MailUser', fault: 'drop-after' }] },
     })
     await assert.rejects(under.exchange('Set-MailUser', { Identity: 'nobody' }), isLost)
   })
 
-  it('expired-token: 401, and that token is over for good', async () => {
+  it('expired-token: 401, and that token stays expired', async () => {
     await using under = await openUnderTest(SEED)
     const [token, other] = [await under.token(GRAPH), await under.token(GRAPH)]
     await setFaults(under, { script: [{ on: 'GET *', fault: 'expired-token' }] })
@@ -161,7 +161,7 @@ describe('a fault', () => {
   })
 })
 
-const asked = (more: Partial<Asked> = {}): Asked => ({
+const asked = (more: Partial<FaultCandidate> = {}): FaultCandidate => ({
   method: 'GET',
   path: '/v1.0/users/ada@contoso.example',
   cmdlet: null,
@@ -171,7 +171,7 @@ const asked = (more: Partial<Asked> = {}): Asked => ({
 })
 
 describe('a script', () => {
-  it('counts what fits, from the n-th, so many times', () => {
+  it('counts matching requests from the n-th, as often as set', () => {
     const faults = new Faults({
       script: [{ on: 'GET /v1.0/users/*', nth: 2, times: 2, fault: 'error' }],
     })
@@ -180,8 +180,8 @@ describe('a script', () => {
     assert.equal(faults.next(asked({ method: 'POST' })), null)
   })
 
-  it('names methods, paths and cmdlets with stars, without case', () => {
-    const fits = (on: string, more: Partial<Asked> = {}) =>
+  it('matches methods, paths and cmdlets with wildcards, without case', () => {
+    const fits = (on: string, more: Partial<FaultCandidate> = {}) =>
       new Faults({ script: [{ on, fault: 'error' }] }).next(asked(more)) !== null
     assert.ok(fits('*'))
     assert.ok(fits('* /v1.0/*'))
@@ -192,7 +192,7 @@ describe('a script', () => {
     assert.ok(!fits('GET /v1x0/users/*'))
   })
 
-  it('of several rules the first that fires wins, and all have counted', () => {
+  it('fires the first matching rule and counts for all', () => {
     const faults = new Faults({
       script: [
         { on: '*', fault: 'slow' },
@@ -218,7 +218,7 @@ describe('rates', () => {
   const forth = Array.from({ length: 2_000 }, (_, at) => at)
   const settings = { rates: { throttle: 0.1, slow: 0.05, 'drop-after': 0.02 }, seed: 7 }
 
-  it('hit about their share, the same requests in whatever order, others with another seed', () => {
+  it('hit about their share, the same requests in any order, others with another seed', () => {
     const kinds = many(settings, forth)
     const share = (kind: string) => kinds.filter((one) => one === kind).length / forth.length
     assert.ok(Math.abs(share('throttle') - 0.1) < 0.03)
@@ -228,7 +228,7 @@ describe('rates', () => {
     assert.notDeepEqual(many({ ...settings, seed: 8 }, forth), kinds)
   })
 
-  it('decide anew about a repeated request', () => {
+  it('decide again for a repeated request', () => {
     const faults = new Faults({ rates: { error: 0.5 } })
     const kinds = new Set(forth.slice(0, 20).map(() => faults.next(asked())?.kind))
     assert.equal(kinds.size, 2)
@@ -238,7 +238,7 @@ describe('rates', () => {
     assert.equal(new Faults({ rates: { error: 1 } }).next(asked({ isApi: false })), null)
   })
 
-  it('are read from a line of text', () => {
+  it('are parsed from text', () => {
     assert.deepEqual(ratesOf('throttle=0.02, drop-after=0.01'), {
       rates: { throttle: 0.02, 'drop-after': 0.01 },
     })
@@ -248,7 +248,7 @@ describe('rates', () => {
   })
 })
 
-it('faults that cannot be used are refused with the place', async () => {
+it('refuses invalid faults with their place', async () => {
   await using under = await openUnderTest(SEED)
   for (const [body, error] of [
     [{ script: [{ on: '*', fault: 'hail' }] }, /script\.0\.fault/],

@@ -1,4 +1,4 @@
-// Groups: who is in them, who may change them, and which refusals look alike.
+// Groups: members, permissions, and refusals that look alike.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Seed } from '../../src/sandbox/state.ts'
@@ -53,7 +53,7 @@ const remove = (under: UnderTest, group: number, member: number) =>
   under.graph('DELETE', `/v1.0/groups/${id(group)}/members/${id(member)}/$ref`)
 
 describe('adding a member', () => {
-  it('is done once; the second time says that the reference exists', async () => {
+  it('has one effect; a repeat says that the reference exists', async () => {
     await using under = await openUnderTest(SEED)
     assert.equal((await add(under, 10, 2)).status, 204)
     assertRefused(
@@ -66,7 +66,7 @@ describe('adding a member', () => {
     assert.deepEqual(await under.done(), ['member added', 'member added'])
   })
 
-  it('takes a reference by this address as well as by Microsoft’s', async () => {
+  it('accepts references with the sandbox’s URL and Microsoft’s', async () => {
     await using under = await openUnderTest(SEED)
     const body = { '@odata.id': `${under.sandbox.url}/v1.0/users/${id(2)}` }
     assert.equal(
@@ -75,13 +75,13 @@ describe('adding a member', () => {
     )
   })
 
-  it('of somebody unknown is 404, to an unknown group too', async () => {
+  it('is 404 for an unknown user or group', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(await add(under, 10, 99), 404, 'Request_ResourceNotFound', new RegExp(id(99)))
     assertRefused(await add(under, 98, 1), 404, 'Request_ResourceNotFound', new RegExp(id(98)))
   })
 
-  it('waits for replication: a new user is 404, a new group a wrong reference', async () => {
+  it('before replication is 404 for a new user and 400 for a new group', async () => {
     await using under = await openUnderTest(SEED)
     const made = await under.graph('POST', '/v1.0/users', {
       accountEnabled: true,
@@ -120,7 +120,7 @@ describe('adding a member', () => {
 })
 
 describe('removing a member', () => {
-  it('answers the same to no member as to no group', async () => {
+  it('returns the same error for a missing member and a missing group', async () => {
     await using under = await openUnderTest(SEED)
     assert.equal((await remove(under, 10, 1)).status, 204)
     const noMember = await remove(under, 10, 1)
@@ -143,8 +143,8 @@ describe('removing a member', () => {
   })
 })
 
-describe('asking for members', () => {
-  it('checkMemberGroups looks through groups in groups and leaves out what it does not know', async () => {
+describe('reading members', () => {
+  it('checkMemberGroups follows nested groups and ignores unknown ones', async () => {
     await using under = await openUnderTest(SEED)
     const groupIds = [id(10), id(11), id(12), id(98)]
     const reply = await under.graph('POST', '/v1.0/users/ada@contoso.example/checkMemberGroups', {
@@ -161,7 +161,7 @@ describe('asking for members', () => {
       assert.equal((await under.graph('POST', path, { groupIds })).status, 400)
   })
 
-  it('lists direct and all members, page by page', async () => {
+  it('lists direct and transitive members in pages', async () => {
     await using under = await openUnderTest(SEED)
     const path = `/v1.0/groups/${id(11)}`
     const page = await under.graph('GET', `${path}/members?$select=id&$top=1`)
@@ -182,7 +182,7 @@ describe('asking for members', () => {
     )
   })
 
-  it('lists groups, their kinds, and those somebody is in', async () => {
+  it('lists groups, their kinds and memberships', async () => {
     await using under = await openUnderTest(SEED)
     const filter = encodeURIComponent("displayName eq 'Unified'")
     const [unified] = itemsOf(await under.graph('GET', `/v1.0/groups?$filter=${filter}`))

@@ -1,4 +1,4 @@
-// Licences and what they bring: a mailbox, unless one is on its way.
+// Licences and the mailboxes they create.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NO_GUID } from '../../src/sandbox/identity.ts'
@@ -43,7 +43,7 @@ const kindOf = async (under: UnderTest, user: number) =>
   itemsOf(await under.exchange('Get-Recipient', { Identity: id(user) }))[0]!.RecipientTypeDetails
 
 describe('a licence', () => {
-  it('is given once, counted, and listed with its plans', async () => {
+  it('is assigned once, counted, and listed with its plans', async () => {
     await using under = await openUnderTest(SEED)
     for (let time = 0; time < 2; time += 1)
       assert.equal((await assign(under, 1, [{ skuId: P1 }])).status, 200)
@@ -59,7 +59,7 @@ describe('a licence', () => {
     assert.deepEqual(await under.done(), ['licences changed'])
   })
 
-  it('needs a place of use', async () => {
+  it('requires a usage location', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(
       await assign(under, 2, [{ skuId: P1 }]),
@@ -71,7 +71,7 @@ describe('a licence', () => {
     assert.equal((await assign(under, 2, [{ skuId: P1 }])).status, 200)
   })
 
-  it('must be one of the tenant’s, and there must be one left', async () => {
+  it('must belong to the tenant and be available', async () => {
     const seed = {
       tenants: [
         {
@@ -98,7 +98,7 @@ describe('a licence', () => {
     assert.equal((await assign(under, 3, [{ skuId: RARE }])).status, 200)
   })
 
-  it('can be taken only from whoever has it, and both lists must be there', async () => {
+  it('is removed only from a user who has it; both lists are required', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(
       await assign(under, 1, [], [P1]),
@@ -111,8 +111,8 @@ describe('a licence', () => {
   })
 })
 
-describe('a licence with Exchange in it', () => {
-  it('brings a mailbox, once Exchange knows of it', async () => {
+describe('a licence with Exchange', () => {
+  it('creates a mailbox after the Exchange lag', async () => {
     await using under = await openUnderTest(SEED)
     await assign(under, 1, [{ skuId: E3 }])
     assert.equal(
@@ -128,13 +128,13 @@ describe('a licence with Exchange in it', () => {
     assert.deepEqual(await under.done(), ['licences changed', 'mailbox created'])
   })
 
-  it('brings none with the plan switched off', async () => {
+  it('creates no mailbox with the plan disabled', async () => {
     await using under = await openUnderTest(SEED)
     await assign(under, 1, [{ skuId: E3, disabledPlans: [EXCHANGE_PLAN] }])
     assert.deepEqual(await under.done(), ['licences changed'])
   })
 
-  it('makes a mail user without ExchangeGuid a mailbox with a new one: stamped too late', async () => {
+  it('turns a mail user without ExchangeGuid into a new mailbox', async () => {
     await using under = await openUnderTest(SEED)
     assert.equal(await kindOf(under, 3), 'MailUser')
     await assign(under, 3, [{ skuId: E3 }])
@@ -143,14 +143,14 @@ describe('a licence with Exchange in it', () => {
     assert.equal(late.status, 404)
   })
 
-  it('leaves a mail user with an ExchangeGuid as it is: its mailbox is on its way', async () => {
+  it('leaves a mail user with an ExchangeGuid unchanged', async () => {
     await using under = await openUnderTest(SEED)
     await under.exchange('Set-MailUser', { Identity: id(3), ExchangeGuid: id(900) })
     await assign(under, 3, [{ skuId: E3 }])
     assert.equal(await kindOf(under, 3), 'MailUser')
   })
 
-  it('taken away disconnects the mailbox; given back brings it back, cleared it is a mail user', async () => {
+  it('disconnects the mailbox when removed, restores it when assigned again; cleared, it is a mail user', async () => {
     await using under = await openUnderTest(SEED, { timing: { exchangeLagSec: 0 } })
     await assign(under, 3, [{ skuId: E3 }])
     const guidOf = async () =>

@@ -1,8 +1,8 @@
-// Mailboxes that move from one tenant to the other, with the clock.
+// Mailbox moves between two tenants, with the clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
-import { MOVE_PLAN } from '../../src/sandbox/skus.ts'
+import { MAILBOX_MOVE_PLAN } from '../../src/sandbox/skus.ts'
 import type { Seed } from '../../src/sandbox/state.ts'
 import {
   assertCmdletFailed,
@@ -70,11 +70,11 @@ const newBatch = (under: UnderTest, more: JsonObject = {}) =>
     ...more,
   })
 
-/** Gives the licence for moves to somebody. */
+/** Assigns the mailbox move licence. */
 async function license(under: UnderTest, user: number, tenant: number): Promise<void> {
   const asking = { tenant: id(tenant) }
   const skus = itemsOf(await under.graph('GET', '/v1.0/subscribedSkus', undefined, asking))
-  const { skuId } = skus.find(({ skuPartNumber }) => skuPartNumber === MOVE_PLAN)!
+  const { skuId } = skus.find(({ skuPartNumber }) => skuPartNumber === MAILBOX_MOVE_PLAN)!
   const body = { addLicenses: [{ skuId: skuId! }], removeLicenses: [] }
   const reply = await under.graph('POST', `/v1.0/users/${id(user)}/assignLicense`, body, asking)
   assert.equal(reply.status, 200, reply.text)
@@ -90,10 +90,10 @@ const batchOf = async (under: UnderTest) =>
   itemsOf(await under.exchange('Get-MigrationBatch', { Identity: 'wave 1' }))[0]!
 
 const MINUTE = 60_000
-const QUICK = { timing: { moveSyncSec: 600, moveCompleteSec: 60 } }
+const QUICK = { timing: { mailboxMoveSyncSec: 600, mailboxMoveCompleteSec: 60 } }
 
-describe('a move', () => {
-  it('syncs, waits for the word, and switches both sides over', async () => {
+describe('a mailbox move', () => {
+  it('syncs, waits for completion, and changes both sides', async () => {
     await using under = await openUnderTest(SEED, QUICK)
     await license(under, 1, 70)
     const [batch] = itemsOf(await newBatch(under))
@@ -124,7 +124,7 @@ describe('a move', () => {
     ])
   })
 
-  it('completes by itself at the time it was given, whenever somebody looks', async () => {
+  it('completes at its set time, whenever it is read', async () => {
     await using under = await openUnderTest(SEED, QUICK)
     await license(under, 11, 71)
     await newBatch(under, { CompleteAfter: '2030-03-03T20:00:00Z' })
@@ -138,7 +138,7 @@ describe('a move', () => {
     )
   })
 
-  it('completes as soon as it can when it was told so', async () => {
+  it('completes as soon as it is synced with AutoComplete', async () => {
     await using under = await openUnderTest(SEED, QUICK)
     await license(under, 1, 70)
     await newBatch(under, { AutoComplete: true })
@@ -177,14 +177,14 @@ describe('a move', () => {
   })
 })
 
-describe('a move is refused', () => {
+describe('a mailbox move is refused', () => {
   type UserSeed = NonNullable<Seed['tenants'][number]['users']>[number]
   const ADA: UserSeed = SEED.tenants[0].users[0]
   const CASES: readonly [name: string, change: Partial<UserSeed>, error: RegExp][] = [
-    ['without a licence for moves', {}, /^CrossTenantMigrationWithoutLicensePermanentException/],
+    ['without a mailbox move licence', {}, /^CrossTenantMigrationWithoutLicensePermanentException/],
     ['without an ExchangeGuid', { recipient: { kind: 'mailUser' } }, /has no ExchangeGuid/],
     [
-      'with an ExchangeGuid that nobody has there',
+      'with an ExchangeGuid unknown at the source',
       { recipient: { kind: 'mailUser', exchangeGuid: id(901) } },
       /^CannotFindSourceMailboxPermanentException/,
     ],
@@ -215,12 +215,12 @@ describe('a move is refused', () => {
       /^ExternalEmailAddressMismatch/,
     ],
     [
-      'for somebody who has a mailbox',
+      'for a user with a mailbox',
       { recipient: { kind: 'mailbox' } },
       /already has a primary mailbox/,
     ],
     [
-      'for somebody who had another mailbox',
+      'for a user with another former mailbox',
       { previousMailboxGuid: id(902) },
       /PermanentlyClearPreviousMailboxInfo/,
     ],
@@ -239,7 +239,7 @@ describe('a move is refused', () => {
     })
   }
 
-  it('for somebody unknown; after it was mended it goes on when started again', async () => {
+  it('for an unknown user, and continues when restarted after a repair', async () => {
     await using under = await openUnderTest(SEED, QUICK)
     await newBatch(under, { CSVData: csv('ada@fabrikam.example', 'nobody@fabrikam.example') })
     assert.match(
@@ -253,7 +253,7 @@ describe('a move is refused', () => {
     assert.equal((await batchOf(under)).Status, 'SyncedwithErrors')
   })
 
-  it('at the switch-over too, when it is no longer ready', async () => {
+  it('at completion too, when it is no longer ready', async () => {
     await using under = await openUnderTest(SEED, QUICK)
     await license(under, 1, 70)
     await newBatch(under, { CompleteAfter: '2030-03-01T12:00:00Z' })
@@ -270,16 +270,16 @@ describe('a move is refused', () => {
   })
 })
 
-describe('a batch', () => {
+describe('a migration batch', () => {
   const WRONG: readonly [name: string, more: JsonObject, status: number, exception: string][] = [
     [
-      'an endpoint that there is not',
+      'an unknown endpoint',
       { SourceEndpoint: 'elsewhere' },
       404,
       'ManagementObjectNotFoundException',
     ],
     [
-      'a delivery domain of somebody else',
+      'a delivery domain of another tenant',
       { TargetDeliveryDomain: 'contoso.example' },
       400,
       'TargetDeliveryDomainNotAcceptedException',
@@ -301,8 +301,8 @@ describe('a batch', () => {
       400,
       'CsvValidationException',
     ],
-    ['bytes that are none', { CSVData: 'EmailAddress' }, 400, 'ParameterBindingException'],
-    ['a time that is none', { CompleteAfter: 'soon' }, 400, 'ParameterBindingException'],
+    ['invalid bytes', { CSVData: 'EmailAddress' }, 400, 'ParameterBindingException'],
+    ['an invalid time', { CompleteAfter: 'soon' }, 400, 'ParameterBindingException'],
   ]
   for (const [name, more, status, exception] of WRONG) {
     it(`with ${name} is refused`, async () => {
@@ -312,7 +312,7 @@ describe('a batch', () => {
     })
   }
 
-  it('bears a name once, and nobody is in two', async () => {
+  it('has a unique name, and a user is in one batch only', async () => {
     await using under = await openUnderTest(SEED)
     await newBatch(under)
     assertCmdletFailed(
@@ -329,7 +329,7 @@ describe('a batch', () => {
     )
   })
 
-  it('takes bytes as numbers too', async () => {
+  it('accepts bytes as numbers', async () => {
     await using under = await openUnderTest(SEED)
     const Data = [...Buffer.from('EmailAddress\nada@fabrikam.example\n')]
     assert.equal(
@@ -339,7 +339,7 @@ describe('a batch', () => {
     )
   })
 
-  it('that is not known is 404, a user that is not known is everybody', async () => {
+  it('is 404 when unknown; an unknown user returns all users', async () => {
     await using under = await openUnderTest(SEED)
     await newBatch(under)
     assert.equal((await under.exchange('Get-MigrationBatch', { Identity: 'wave 9' })).status, 404)
@@ -356,7 +356,7 @@ describe('a batch', () => {
     )
   })
 
-  it('endpoints can be read', async () => {
+  it('has endpoints that can be read', async () => {
     await using under = await openUnderTest(SEED)
     const [endpoint] = itemsOf(
       await under.exchange('Get-MigrationEndpoint', { Identity: 'contoso' }),

@@ -1,4 +1,4 @@
-// Tokens: who gets one, for what, and how long it is good.
+// Tokens: who gets one, for which API, and for how long.
 import assert from 'node:assert/strict'
 import {
   constants,
@@ -54,7 +54,7 @@ interface Claimed {
   readonly key?: KeyObject
 }
 
-/** What an application signs; a test changes one thing in it. */
+/** A valid assertion; tests change one thing in it. */
 function assertionOf(
   certificate: Certificate,
   audience: string,
@@ -130,7 +130,7 @@ describe('a client assertion', () => {
     })
   const here = (under: UnderTest) => `${under.sandbox.url}/${TENANT}/oauth2/v2.0/token`
 
-  it('signed with PS256 or RS256, with either thumbprint, for either name of the endpoint, is accepted', async () => {
+  it('is accepted with PS256 or RS256, either thumbprint and either endpoint URL', async () => {
     await using under = await openUnderTest(seed)
     const { raw } = new X509Certificate(good.pem)
     const sha1 = {
@@ -152,7 +152,7 @@ describe('a client assertion', () => {
     }
   })
 
-  it('as our own sign-in makes it is accepted', async () => {
+  it('made by our own sign-in is accepted', async () => {
     await using under = await openUnderTest(seed)
     const pem = `${String(good.key.export({ type: 'pkcs8', format: 'pem' }))}${good.pem}`
     const certificate = await readCertificate({ bytes: Buffer.from(pem), password: '' })
@@ -162,7 +162,7 @@ describe('a client assertion', () => {
     assert.equal((await under.graph('GET', '/v1.0/users', undefined, { token })).status, 200)
   })
 
-  it('of an issuer that the application trusts is accepted', async () => {
+  it('of a trusted issuer is accepted', async () => {
     await using under = await openUnderTest(seed)
     const federated = {
       iss: 'https://issuer.example',
@@ -189,13 +189,13 @@ describe('a client assertion', () => {
       (under) => assertionOf(good, here(under), { key: old.key }),
     ],
     [
-      'of a certificate that is not known',
+      'of an unknown certificate',
       700027,
       (under) => assertionOf(good, here(under), { header: { 'x5t#S256': 'unknown' } }),
     ],
-    ['of a certificate that is over', 700027, (under) => assertionOf(old, here(under))],
+    ['of an expired certificate', 700027, (under) => assertionOf(old, here(under))],
     [
-      'changed after it was signed',
+      'changed after signing',
       700027,
       (under) =>
         assertionOf(good, here(under)).replace(
@@ -204,28 +204,28 @@ describe('a client assertion', () => {
         ),
     ],
     [
-      'that says it needs no signature',
+      'with algorithm none',
       700027,
       (under) =>
         `${base64({ alg: 'none', 'x5t#S256': thumbprintOf(good) })}.${base64({ aud: here(under), iss: CLIENT, sub: CLIENT, exp: nowSec + 600 })}.`,
     ],
     [
-      'that is over',
+      'that has expired',
       700024,
       (under) => assertionOf(good, here(under), { claims: { exp: nowSec - 301 } }),
     ],
     [
-      'that is not good yet',
+      'that is not valid yet',
       700024,
       (under) => assertionOf(good, here(under), { claims: { nbf: nowSec + 301 } }),
     ],
-    ['for somebody else', 700023, () => assertionOf(good, 'https://elsewhere.example/token')],
+    ['for another audience', 700023, () => assertionOf(good, 'https://elsewhere.example/token')],
     [
       'of another application',
       700213,
       (under) => assertionOf(good, here(under), { claims: { iss: id(5), sub: id(5) } }),
     ],
-    ['that is no JWT', 50027, () => 'nonsense'],
+    ['that is not a JWT', 50027, () => 'nonsense'],
   ]
   const thumbprintOf = ({ pem }: Certificate) =>
     createHash('sha256').update(new X509Certificate(pem).raw).digest('base64url')
@@ -297,13 +297,13 @@ describe('a token', () => {
     })
   }
 
-  it('is refused in a tenant that there is not', async () => {
+  it('is refused in an unknown tenant', async () => {
     await using under = await openUnderTest(SEED)
     const refused = await ask(under, {}, id(9))
     assert.deepEqual([refused.status, refused.body.error_codes], [400, [90002]])
   })
 
-  it('is given by the name of a domain too, and says how long it is good', async () => {
+  it('is issued for a domain name too, with its lifetime', async () => {
     await using under = await openUnderTest(SEED)
     const reply = await ask(under, {}, 'contoso.example')
     assert.deepEqual(
@@ -312,7 +312,7 @@ describe('a token', () => {
     )
   })
 
-  it('ends with the clock', async () => {
+  it('expires by the clock', async () => {
     await using under = await openUnderTest(SEED)
     const token = await under.token(GRAPH)
     const read = () => under.graph('GET', '/v1.0/users', undefined, { token })
@@ -324,7 +324,7 @@ describe('a token', () => {
     assert.match(refused.headers.get('www-authenticate') ?? '', /^Bearer /)
   })
 
-  it('is for one API: Graph’s does not open Exchange, and the other way round', async () => {
+  it('is for one API, Graph or Exchange', async () => {
     await using under = await openUnderTest(SEED)
     const graph = await under.token(GRAPH)
     const exchange = await under.token(EXCHANGE)
@@ -348,7 +348,7 @@ describe('a token', () => {
     assert.equal((await under.exchange('Get-MailUser', {}, { token })).status, 403)
   })
 
-  it('that is missing, made up or changed is refused', async () => {
+  it('is refused when missing, forged or changed', async () => {
     await using under = await openUnderTest(SEED)
     assertRefused(
       await under.send('GET', '/v1.0/users'),
@@ -371,7 +371,7 @@ describe('a token', () => {
   })
 })
 
-it('an application with few permissions can do what they allow and no more', async () => {
+it('limits an application to its permissions', async () => {
   await using under = await openUnderTest(SEED)
   const tenant = id(72)
   const tokenFor = async (scope: string) => {

@@ -1,4 +1,4 @@
-// A sandbox on a virtual clock, and plain HTTP to it. What a test says is what goes over the wire.
+// A sandbox on a virtual clock, called over plain HTTP.
 import assert from 'node:assert/strict'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
@@ -32,9 +32,9 @@ export interface UnderTest extends AsyncDisposable {
   readonly sandbox: Sandbox
   readonly clock: VirtualClock
   send(method: string, path: string, asking?: Asking): Promise<Reply>
-  /** A token of the application for a scope, in the first tenant unless another is named. */
+  /** A token for a scope, in the first tenant by default. */
   token(scope: string, tenant?: string): Promise<string>
-  /** Of Graph, signed in; the path begins with the version. */
+  /** Calls Graph, signed in; the path begins with the version. */
   graph(method: string, path: string, body?: Json, asking?: Asking): Promise<Reply>
   exchange(
     cmdlet: string,
@@ -42,7 +42,7 @@ export interface UnderTest extends AsyncDisposable {
     asking?: Asking & { query?: string },
   ): Promise<Reply>
   effects(): Promise<readonly Effect[]>
-  /** What was done, in words. */
+  /** The recorded effects. */
   done(): Promise<readonly string[]>
   requests(): Promise<readonly RequestMade[]>
 }
@@ -100,13 +100,13 @@ export async function openUnderTest(
     [Symbol.asyncDispose]: async () => {
       const state = sandbox.state()
       await sandbox.close()
-      // Whatever was done to it, its state can be a seed, and says the same.
+      // After every test its state must round-trip as a seed.
       assert.deepEqual(stateOf(state), state)
     },
   }
 }
 
-/** What an application sends to the token endpoint. */
+/** A token request. */
 export const formOf = (more: Readonly<Record<string, string>>): string =>
   new URLSearchParams({
     grant_type: 'client_credentials',
@@ -142,14 +142,14 @@ async function request(
 export const errorOf = (reply: Reply): { code: string; message: string; details?: JsonObject[] } =>
   reply.body.error as unknown as { code: string; message: string; details?: JsonObject[] }
 
-/** It was refused so. */
+/** Asserts a Graph refusal. */
 export function assertRefused(reply: Reply, status: number, code: string, message: RegExp): void {
   assert.equal(reply.status, status, reply.text)
   assert.equal(errorOf(reply).code, code)
   assert.match(errorOf(reply).message, message)
 }
 
-/** A cmdlet failed so: its exception, without the name space, and the text. */
+/** Asserts a cmdlet failure: its exception without namespace, and the text. */
 export function assertCmdletFailed(
   reply: Reply,
   status: number,
@@ -167,6 +167,6 @@ export const itemsOf = (reply: Reply): readonly JsonObject[] => {
   return reply.body.value as unknown as JsonObject[]
 }
 
-/** An id that can be told from others at a glance. */
+/** An id that is easy to recognise. */
 export const id = (number: number): string =>
   `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`

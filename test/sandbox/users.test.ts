@@ -1,4 +1,4 @@
-// Users of the directory: made, read, changed, deleted, restored; managers, sessions, mail.
+// Directory users: create, read, change, delete, restore; manager, sessions, mail.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Seed } from '../../src/sandbox/state.ts'
@@ -37,7 +37,7 @@ const create = (under: UnderTest, changes = {}) =>
   under.graph('POST', '/v1.0/users', { ...NEW, ...changes })
 
 describe('a new user', () => {
-  it('is answered with the usual properties, and is found only after the replication lag', async () => {
+  it('is returned with default properties and found after the replication lag', async () => {
     await using under = await openUnderTest(SEED)
     const made = await create(under)
     assert.equal(made.status, 201)
@@ -54,7 +54,7 @@ describe('a new user', () => {
     assert.deepEqual(await under.done(), ['user created'])
   })
 
-  it('gets the same id in every world, and another when the name had been used before', async () => {
+  it('gets the same id in every sandbox, and another when the name was used before', async () => {
     await using under = await openUnderTest(SEED, { timing: { replicationLagSec: 0 } })
     await using again = await openUnderTest(SEED)
     const first = (await create(under)).body.id
@@ -78,20 +78,12 @@ describe('a new user', () => {
       /verified domain names/,
     ],
     [
-      'a character that is not allowed',
+      'an invalid character',
       { userPrincipalName: 'no ra@contoso.example' },
       /Invalid value specified for property 'userPrincipalName'/,
     ],
-    [
-      'a nickname that is too long',
-      { mailNickname: 'x'.repeat(65) },
-      /Invalid value.*'mailNickname'/,
-    ],
-    [
-      'a property that there is not',
-      { shoeSize: 42 },
-      /'shoeSize' does not exist as a declared property/,
-    ],
+    ['a nickname too long', { mailNickname: 'x'.repeat(65) }, /Invalid value.*'mailNickname'/],
+    ['an unknown property', { shoeSize: 42 }, /'shoeSize' does not exist as a declared property/],
     [
       'a read-only property',
       { proxyAddresses: ['smtp:a@contoso.example'] },
@@ -107,7 +99,7 @@ describe('a new user', () => {
     })
   }
 
-  it('is refused when the UPN is taken, also by somebody whom reads do not see yet', async () => {
+  it('is refused when the UPN is in use, even by a user not visible yet', async () => {
     await using under = await openUnderTest(SEED)
     await create(under)
     for (const upn of ['ADA@contoso.example', 'nora@contoso.example']) {
@@ -118,7 +110,7 @@ describe('a new user', () => {
     }
   })
 
-  it('is refused when the address is somebody else’s', async () => {
+  it('is refused when another user has the address', async () => {
     await using under = await openUnderTest(SEED)
     const refused = await create(under, { mail: 'box@contoso.example' })
     assertRefused(refused, 400, 'Request_BadRequest', /property proxyAddresses already exists/)
@@ -126,19 +118,19 @@ describe('a new user', () => {
 })
 
 describe('reading', () => {
-  it('finds by UPN, also with an apostrophe', async () => {
+  it('finds by UPN, apostrophe included', async () => {
     await using under = await openUnderTest(SEED)
     const path = `/v1.0/users/${encodeURIComponent("kim.o'brien@contoso.example")}`
     assert.equal((await under.graph('GET', path)).body.displayName, "Kim O'Brien")
   })
 
-  it('refuses a property that there is not', async () => {
+  it('refuses an unknown property', async () => {
     await using under = await openUnderTest(SEED)
     const refused = await under.graph('GET', `/v1.0/users/${id(1)}?$select=shoeSize`)
     assertRefused(refused, 400, 'BadRequest', /Could not find a property named 'shoeSize'/)
   })
 
-  it('lists page by page, and loses nobody when somebody goes in between', async () => {
+  it('lists in pages and loses nobody when users are deleted in between', async () => {
     await using under = await openUnderTest(SEED)
     const first = await under.graph('GET', '/v1.0/users?$top=2&$select=id&$count=true')
     assert.deepEqual(itemsOf(first), [{ id: id(1) }, { id: id(2) }])
@@ -187,7 +179,7 @@ describe('reading', () => {
 })
 
 describe('a change', () => {
-  it('is made, and leaves one trace however often it is asked for', async () => {
+  it('has one effect however often it is repeated', async () => {
     await using under = await openUnderTest(SEED)
     const path = `/v1.0/users/${id(1)}`
     const change = {
@@ -209,7 +201,7 @@ describe('a change', () => {
     assert.deepEqual(await under.done(), ['user changed', 'user changed'])
   })
 
-  it('of the UPN frees the old one; for a recipient it is a further address', async () => {
+  it('of the UPN frees the old one; a recipient keeps it as an address', async () => {
     await using under = await openUnderTest(SEED)
     await under.graph('PATCH', `/v1.0/users/${id(3)}`, {
       userPrincipalName: 'crate@contoso.example',
@@ -225,7 +217,7 @@ describe('a change', () => {
     ])
   })
 
-  it('is refused as a whole when one part of it is wrong', async () => {
+  it('is refused as a whole when one part is invalid', async () => {
     await using under = await openUnderTest(SEED)
     const path = `/v1.0/users/${id(1)}`
     const refused = await under.graph('PATCH', path, {
@@ -236,7 +228,7 @@ describe('a change', () => {
     assert.equal((await under.graph('GET', `${path}?$select=jobTitle`)).body.jobTitle, null)
   })
 
-  it('of the mail address is refused to somebody who has a mailbox', async () => {
+  it('of the mail address is refused for a user with a mailbox', async () => {
     await using under = await openUnderTest(SEED)
     const refused = await under.graph('PATCH', `/v1.0/users/${id(3)}`, {
       mail: 'a@elsewhere.example',
@@ -254,7 +246,7 @@ describe('a change', () => {
 })
 
 describe('a deleted user', () => {
-  it('can be restored, and is gone for good after 30 days', async () => {
+  it('can be restored for 30 days', async () => {
     await using under = await openUnderTest(SEED)
     const bin = `/v1.0/directory/deletedItems/${id(1)}`
     assert.equal((await under.graph('GET', bin)).status, 404)
@@ -268,12 +260,12 @@ describe('a deleted user', () => {
     assert.equal((await under.graph('GET', `/v1.0/users/${id(1)}`)).status, 200)
     await under.graph('DELETE', `/v1.0/users/${id(1)}`)
     await under.clock.advance(30 * 86_400_000)
-    // The token of a month ago is over too.
+    // The token of a month ago has expired too.
     const token = await under.token('https://graph.microsoft.com/.default')
     assert.equal((await under.graph('GET', bin, undefined, { token })).status, 404)
   })
 
-  it('is listed, and can be removed for good', async () => {
+  it('is listed and can be purged', async () => {
     await using under = await openUnderTest(SEED)
     await under.graph('DELETE', `/v1.0/users/${id(1)}`)
     const list = '/v1.0/directory/deletedItems/microsoft.graph.user'
@@ -283,7 +275,7 @@ describe('a deleted user', () => {
     assert.deepEqual(await under.done(), ['user deleted', 'user purged'])
   })
 
-  it('does not come back when its name was given away', async () => {
+  it('cannot be restored when another user has its name', async () => {
     await using under = await openUnderTest(SEED)
     await under.graph('DELETE', `/v1.0/users/${id(1)}`)
     await create(under, { userPrincipalName: 'ada@contoso.example' })
@@ -297,7 +289,7 @@ describe('manager, sessions and mail', () => {
     '@odata.id': `https://graph.microsoft.com/v1.0/users/${id(number)}`,
   })
 
-  it('a manager is set once, read and taken away', async () => {
+  it('sets, reads and removes a manager', async () => {
     await using under = await openUnderTest(SEED)
     const path = `/v1.0/users/${id(1)}/manager`
     assert.equal((await under.graph('GET', path)).status, 404)
@@ -311,7 +303,7 @@ describe('manager, sessions and mail', () => {
     assert.deepEqual(await under.done(), ['manager set', 'manager removed'])
   })
 
-  it('sessions are revoked', async () => {
+  it('revokes sessions', async () => {
     await using under = await openUnderTest(SEED)
     const answer = await under.graph('POST', `/v1.0/users/${id(1)}/revokeSignInSessions`)
     assert.deepEqual([answer.status, answer.body.value], [200, true])
@@ -328,7 +320,7 @@ describe('manager, sessions and mail', () => {
     },
   }
 
-  it('mail is sent from a mailbox only, and twice when asked twice', async () => {
+  it('sends mail from a mailbox only, and twice when called twice', async () => {
     await using under = await openUnderTest(SEED)
     const refused = await under.graph('POST', `/v1.0/users/${id(1)}/sendMail`, mail)
     assertRefused(refused, 404, 'MailboxNotEnabledForRESTAPI', /mailbox/)
@@ -344,7 +336,7 @@ describe('manager, sessions and mail', () => {
   })
 })
 
-it('the organisation and its domains can be read', async () => {
+it('returns the organisation and its domains', async () => {
   await using under = await openUnderTest(SEED)
   const [organization] = itemsOf(await under.graph('GET', '/v1.0/organization'))
   assert.equal(organization!.id, under.sandbox.state().tenants[0]!.id)

@@ -1,6 +1,5 @@
-// Exchange's cmdlets as the sandbox has them: their parameters, the role that allows them and their rules in a sentence. The table
-// in docs/sandbox.md is made from this one. The answer of a cmdlet is paged, and its errors wrapped, as the REST endpoint of
-// Microsoft's PowerShell module does.
+// The sandbox's Exchange cmdlets: parameters, required role and rules. docs/sandbox.md is generated from this table. Output is
+// paged and errors are wrapped as the REST endpoint of Microsoft's PowerShell module does.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
@@ -11,7 +10,7 @@ import * as recipients from './recipients.ts'
 
 export interface Cmdlet {
   readonly parameters: readonly string[]
-  /** Needs more than the Exchange Recipient Administrator. */
+  /** Requires more than Exchange Recipient Administrator. */
   readonly isAdministrators?: true
   readonly about: string
   run(call: SandboxCall, parameters: Parameters): Output
@@ -23,12 +22,12 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   'Get-Recipient': {
     parameters: FOUND,
     about:
-      'Mail users and mailboxes. 404 `ManagementObjectNotFoundException` for what is unknown, or not known to Exchange yet.',
+      'Returns mail users and mailboxes. 404 `ManagementObjectNotFoundException` for a recipient that Exchange does not know, or not yet.',
     run: (call, given) => recipients.getRecipients(call, given, 'mailUser', 'mailbox'),
   },
   'Get-MailUser': {
     parameters: FOUND,
-    about: 'Mail users only: 404 once somebody has a mailbox.',
+    about: 'Returns mail users only: 404 for a user with a mailbox.',
     run: (call, given) => recipients.getRecipients(call, given, 'mailUser'),
   },
   'Set-MailUser': {
@@ -41,12 +40,12 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'HiddenFromAddressListsEnabled',
     ],
     about:
-      'Addresses as a whole list or by Add and Remove; a new primary makes the old one an alias. `NotAcceptedDomainException` for a foreign domain, `ProxyAddressExistsException` for an address that is taken, a warning when nothing changes.',
+      'Sets addresses as a whole list or by Add and Remove; a new primary demotes the old one to an alias. `NotAcceptedDomainException` for a foreign domain, `ProxyAddressExistsException` for an address in use, a warning when nothing changes.',
     run: recipients.setMailUser,
   },
   'Get-Mailbox': {
     parameters: FOUND,
-    about: 'Mailboxes only.',
+    about: 'Returns mailboxes only.',
     run: (call, given) => recipients.getRecipients(call, given, 'mailbox'),
   },
   'Set-Mailbox': {
@@ -57,37 +56,37 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
       'DeliverToMailboxAndForward',
       'HiddenFromAddressListsEnabled',
     ],
-    about: 'Addresses as for a mail user; forwarding.',
+    about: 'Sets forwarding, and addresses as for a mail user.',
     run: recipients.setMailbox,
   },
   'Get-User': {
     parameters: FOUND,
-    about: 'Everybody, with the GUID of a former mailbox.',
+    about: 'Returns all users, with the GUID of a former mailbox.',
     run: recipients.getUsers,
   },
   'Set-User': {
     parameters: ['Identity', 'PermanentlyClearPreviousMailboxInfo'],
-    about: 'Forgets a former mailbox, which stands in the way of a move.',
+    about: 'Clears a former mailbox, which blocks a mailbox move.',
     run: recipients.setUser,
   },
   'Get-DistributionGroup': {
     parameters: FOUND,
-    about: 'Distribution lists and mail-enabled security groups.',
+    about: 'Returns distribution lists and mail-enabled security groups.',
     run: lists.getLists,
   },
   'Get-DistributionGroupMember': {
     parameters: FOUND,
-    about: 'Direct members, 1,000 unless `ResultSize` says `Unlimited`.',
+    about: 'Returns direct members, 1,000 unless `ResultSize` is `Unlimited`.',
     run: lists.getListMembers,
   },
   'Add-DistributionGroupMember': {
     parameters: ['Identity', 'Member', 'BypassSecurityGroupManagerCheck'],
-    about: '`MemberAlreadyExistsException` for a member.',
+    about: 'Adds a member. `MemberAlreadyExistsException` for an existing one.',
     run: lists.addListMember,
   },
   'Remove-DistributionGroupMember': {
     parameters: ['Identity', 'Member', 'BypassSecurityGroupManagerCheck'],
-    about: '`MemberNotFoundException` for somebody who is none.',
+    about: 'Removes a member. `MemberNotFoundException` for anybody else.',
     run: lists.removeListMember,
   },
   'New-MigrationBatch': {
@@ -103,59 +102,59 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     ],
     isAdministrators: true,
     about:
-      'At most 2,000 addresses in the column EmailAddress; a name once; 404 for an unknown endpoint. Its users progress with the clock.',
+      'Creates a batch of at most 2,000 addresses in the column EmailAddress. Names are unique; 404 for an unknown endpoint. Mailbox moves progress with the clock.',
     run: migration.newBatch,
   },
   'Get-MigrationBatch': {
     parameters: FOUND,
     isAdministrators: true,
-    about: '404 for an unknown name.',
+    about: 'Returns batches. 404 for an unknown name.',
     run: migration.getBatches,
   },
   'Start-MigrationBatch': {
     parameters: ['Identity'],
     isAdministrators: true,
-    about: 'Also tries again what has failed.',
+    about: 'Starts a batch and retries failed mailbox moves.',
     run: migration.startBatch,
   },
   'Complete-MigrationBatch': {
     parameters: ['Identity'],
     isAdministrators: true,
-    about: 'Switches over what is synced, and the rest as it comes.',
+    about: 'Completes synced mailbox moves now and the others once synced.',
     run: migration.completeBatch,
   },
   'Stop-MigrationBatch': {
     parameters: ['Identity'],
     isAdministrators: true,
-    about: 'Everything that has not ended.',
+    about: 'Stops all unfinished mailbox moves.',
     run: migration.stopBatch,
   },
   'Remove-MigrationBatch': {
     parameters: ['Identity', 'Force'],
     isAdministrators: true,
-    about: 'Refused while it runs.',
+    about: 'Removes a batch. Refused while it runs.',
     run: migration.removeBatch,
   },
   'Get-MigrationUser': {
     parameters: [...FOUND, 'BatchId'],
     isAdministrators: true,
-    about: 'Gives **everybody** when it does not know the name, as in Exchange.',
+    about: 'Returns **all users** for an unknown name, as Exchange does.',
     run: migration.getMigrationUsers,
   },
   'Get-MigrationEndpoint': {
     parameters: ['Identity'],
     isAdministrators: true,
-    about: 'Ways to other tenants, from the seed.',
+    about: 'Returns the migration endpoints of the seed.',
     run: migration.getEndpoints,
   },
   'Get-AcceptedDomain': {
     parameters: FOUND,
-    about: 'The domains of the tenant.',
+    about: 'Returns the domains of the tenant.',
     run: migration.getAcceptedDomains,
   },
   'Get-OrganizationConfig': {
     parameters: [],
-    about: 'The tenant.',
+    about: 'Returns the tenant.',
     run: migration.getOrganization,
   },
 }
@@ -163,15 +162,17 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
 const ROLES = ['Exchange Administrator', 'Global Administrator']
 const RECIPIENT_ROLE = 'Exchange Recipient Administrator'
 
-/** Bytes that are said to be gzip and are not: how Exchange answers to a cmdlet that it does not let the caller see. */
+/** Not gzip despite its header: Exchange's response to a cmdlet that the caller may not see. */
 const FORBIDDEN: SandboxResponse = { status: 403, headers: { 'content-encoding': 'gzip' } }
 
 const PAGE_MAX = 1_000
 
 export function invokeCommand(call: SandboxCall): SandboxResponse {
   const input = call.body.CmdletInput as JsonObject | undefined
-  const asked = cmdletNameOf(call.body)
-  const name = Object.keys(CMDLETS).find((one) => one.toLowerCase() === asked?.toLowerCase())
+  const requested = cmdletNameOf(call.body)
+  const name = Object.keys(CMDLETS).find(
+    (known) => known.toLowerCase() === requested?.toLowerCase(),
+  )
   const cmdlet = CMDLETS[name ?? '']
   if (!cmdlet || !isAllowed(call, cmdlet)) return FORBIDDEN
   const given = (input?.Parameters ?? {}) as JsonObject
@@ -191,7 +192,7 @@ function isAllowed({ application }: SandboxCall, { isAdministrators }: Cmdlet): 
   return directoryRoles.some((role) => fitting.includes(role))
 }
 
-/** The caller posts the same body to the next link. */
+/** Callers post the same body to the next link. */
 function page(
   call: SandboxCall,
   items: readonly JsonObject[],
@@ -221,7 +222,7 @@ function page(
   })
 }
 
-/** A property that there is not is simply not there, unlike in Graph. */
+/** Unlike Graph, Exchange omits unknown properties silently. */
 function selected(item: JsonObject, names: readonly string[] | undefined): Json {
   if (!names) return { ...item }
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 // Distribution lists and mail-enabled security groups, which only Exchange can change.
 import type { JsonObject } from '../../domain/json.ts'
 import { isSameAddress, primaryOf } from '../addresses.ts'
-import { did, type SandboxCall } from '../call.ts'
+import { recordEffect, type SandboxCall } from '../call.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { Group } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
@@ -10,18 +10,18 @@ import { NOTHING, type Output, recipientOf } from './recipients.ts'
 const LIST_KINDS: readonly Group['kind'][] = ['distribution', 'mailEnabledSecurity']
 const RESULTS_DEFAULT = 1_000
 
-const isCalled = (group: Group, name: string): boolean =>
+const isNamed = (group: Group, name: string): boolean =>
   [group.id, group.displayName, group.mail ?? ''].some((one) => isSameAddress(one, name))
 
-function listCalled(call: SandboxCall, identity: string): Group {
+function findList(call: SandboxCall, identity: string): Group {
   const list = call.tenant
     .groups()
-    .find((group) => LIST_KINDS.includes(group.kind) && isCalled(group, identity))
+    .find((group) => LIST_KINDS.includes(group.kind) && isNamed(group, identity))
   if (list) return list
   throw noObject(call, identity)
 }
 
-const shownList = (group: Group): JsonObject => ({
+const cmdletList = (group: Group): JsonObject => ({
   Identity: group.displayName,
   Name: group.displayName,
   DisplayName: group.displayName,
@@ -36,15 +36,15 @@ export function getLists(call: SandboxCall, parameters: Parameters): Output {
   const lists =
     identity === null
       ? call.tenant.groups().filter(({ kind }) => LIST_KINDS.includes(kind))
-      : [listCalled(call, identity)]
-  return { items: lists.map(shownList) }
+      : [findList(call, identity)]
+  return { items: lists.map(cmdletList) }
 }
 
 export function getListMembers(call: SandboxCall, parameters: Parameters): Output {
-  const { members } = listCalled(call, parameters.required('Identity'))
+  const { members } = findList(call, parameters.required('Identity'))
   const items = members.flatMap((id): JsonObject[] => {
     const group = call.tenant.group(id)
-    if (group) return [shownList(group)]
+    if (group) return [cmdletList(group)]
     const user = call.tenant.user(id)
     if (!user) return []
     const RecipientType =
@@ -70,7 +70,7 @@ export function getListMembers(call: SandboxCall, parameters: Parameters): Outpu
 }
 
 export function addListMember(call: SandboxCall, parameters: Parameters): Output {
-  const list = listCalled(call, parameters.required('Identity'))
+  const list = findList(call, parameters.required('Identity'))
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
   if (list.members.includes(member.id))
     throw new CmdletRefusal(
@@ -79,21 +79,26 @@ export function addListMember(call: SandboxCall, parameters: Parameters): Output
       `The recipient "${member.mailNickname}" is already a member of the group "${list.displayName}".`,
     )
   list.members.push(member.id)
-  did(call, 'member added', { id: list.id, name: list.displayName }, { member: member.id })
+  recordEffect(call, 'member added', { id: list.id, name: list.displayName }, { member: member.id })
   return NOTHING
 }
 
 export function removeListMember(call: SandboxCall, parameters: Parameters): Output {
-  const list = listCalled(call, parameters.required('Identity'))
+  const list = findList(call, parameters.required('Identity'))
   const member = recipientOf(call, parameters.required('Member'), 'mailUser', 'mailbox')
-  const at = list.members.indexOf(member.id)
-  if (at < 0)
+  const index = list.members.indexOf(member.id)
+  if (index < 0)
     throw new CmdletRefusal(
       400,
       'Microsoft.Exchange.Management.Tasks.MemberNotFoundException',
       `The recipient "${member.mailNickname}" isn't a member of the group "${list.displayName}".`,
     )
-  list.members.splice(at, 1)
-  did(call, 'member removed', { id: list.id, name: list.displayName }, { member: member.id })
+  list.members.splice(index, 1)
+  recordEffect(
+    call,
+    'member removed',
+    { id: list.id, name: list.displayName },
+    { member: member.id },
+  )
   return NOTHING
 }

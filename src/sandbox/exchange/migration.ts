@@ -1,24 +1,24 @@
-// Migration batches and their users, as cmdlets see them. Two traps are kept: a batch checks little when it is made and its users
-// show later why they cannot move; and Get-MigrationUser gives everybody when it does not know the name.
+// Migration batches and users as cmdlets see them. Two traps of Exchange are kept: New-MigrationBatch checks little, and its
+// users show later why they cannot move; Get-MigrationUser returns everybody when it does not know the name.
 
 import { parse } from 'csv-parse/sync'
 import type { JsonObject } from '../../domain/json.ts'
 import { isAddress, isSameAddress } from '../addresses.ts'
-import { did, type SandboxCall } from '../call.ts'
+import { recordEffect, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
-import { batchStatus, startMoves } from '../mailbox-moves.ts'
+import { batchStatus, startMailboxMoves } from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { MailboxMove, MigrationBatch } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
 import { NOTHING, type Output } from './recipients.ts'
 
-const MOVES_MAX = 2_000
+const MAILBOX_MOVES_MAX = 2_000
 const BATCHES_MAX = 1_000
 
 const refused = (exception: string, message: string): CmdletRefusal =>
   new CmdletRefusal(400, `Microsoft.Exchange.Migration.${exception}`, message)
 
-function batchCalled(call: SandboxCall, parameters: Parameters): MigrationBatch {
+function findBatch(call: SandboxCall, parameters: Parameters): MigrationBatch {
   const identity = parameters.required('Identity')
   const batch = call.tenant.state.migrationBatches.find(({ name }) => isSameAddress(name, identity))
   if (batch) return batch
@@ -26,9 +26,9 @@ function batchCalled(call: SandboxCall, parameters: Parameters): MigrationBatch 
 }
 
 const count = (batch: MigrationBatch, ...statuses: readonly MailboxMove['status'][]): number =>
-  batch.moves.filter(({ status }) => statuses.includes(status)).length
+  batch.mailboxMoves.filter(({ status }) => statuses.includes(status)).length
 
-const shownBatch = (batch: MigrationBatch): JsonObject => ({
+const cmdletBatch = (batch: MigrationBatch): JsonObject => ({
   Identity: batch.name,
   Name: batch.name,
   BatchGuid: batch.id,
@@ -40,7 +40,7 @@ const shownBatch = (batch: MigrationBatch): JsonObject => ({
   CreationDateTimeUTC: batch.createdAt,
   StartDateTimeUTC: batch.startedAt,
   CompleteAfterUTC: batch.completeAfter,
-  TotalCount: batch.moves.length,
+  TotalCount: batch.mailboxMoves.length,
   ActiveCount: count(batch, 'Syncing', 'Completing'),
   SyncedCount: count(batch, 'Synced'),
   FinalizedCount: count(batch, 'Completed'),
@@ -72,7 +72,9 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
       `"${domain}" isn't an accepted domain of this organization.`,
     )
   const addresses = addressesOf(parameters.bytes('CSVData'))
-  const elsewhere = addresses.find((one) => migrationBatches.some((batch) => holds(batch, one)))
+  const elsewhere = addresses.find((one) =>
+    migrationBatches.some((batch) => hasActiveMove(batch, one)),
+  )
   if (elsewhere !== undefined)
     throw refused(
       'UserAlreadyBeingMigratedException',
@@ -89,25 +91,28 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
     completeAfter:
       parameters.instant('CompleteAfter') ??
       (parameters.flag('AutoComplete') ? now.toISOString() : null),
-    moves: addresses.map((address) => ({
+    mailboxMoves: addresses.map((address) => ({
       guid: guidOf(tenant.id, 'move', name.toLowerCase(), address.toLowerCase()),
       address,
-      userId: tenant.userCalled(address)?.id ?? null,
+      userId: tenant.findUser(address)?.id ?? null,
       status: 'Stopped',
       dueAt: null,
       error: null,
     })),
   }
   migrationBatches.push(batch)
-  did(call, 'migration batch created', batch, { users: addresses.length })
-  if (parameters.flag('AutoStart')) startMoves(call.world, tenant, batch, now)
-  return { items: [shownBatch(batch)] }
+  recordEffect(call, 'migration batch created', batch, { users: addresses.length })
+  if (parameters.flag('AutoStart')) startMailboxMoves(call.world, tenant, batch, now)
+  return { items: [cmdletBatch(batch)] }
 }
 
-const holds = (batch: MigrationBatch, address: string): boolean =>
-  batch.moves.some((move) => isSameAddress(move.address, address) && move.status !== 'Completed')
+const hasActiveMove = (batch: MigrationBatch, address: string): boolean =>
+  batch.mailboxMoves.some(
+    (mailboxMove) =>
+      isSameAddress(mailboxMove.address, address) && mailboxMove.status !== 'Completed',
+  )
 
-/** The column EmailAddress, each address once. */
+/** The column EmailAddress without duplicates. */
 function addressesOf(csv: Buffer): string[] {
   let rows: Record<string, string>[]
   try {
@@ -121,10 +126,10 @@ function addressesOf(csv: Buffer): string[] {
       'CsvValidationException',
       'The CSV file must have the column EmailAddress and at least one row.',
     )
-  if (rows.length > MOVES_MAX)
+  if (rows.length > MAILBOX_MOVES_MAX)
     throw refused(
       'CsvValidationException',
-      `The CSV file has ${rows.length} rows; at most ${MOVES_MAX} are allowed.`,
+      `The CSV file has ${rows.length} rows; at most ${MAILBOX_MOVES_MAX} are allowed.`,
     )
   const wrong = rows.find((row) => !isAddress(row.EmailAddress))
   if (wrong) throw refused('CsvValidationException', `"${wrong.EmailAddress}" isn't an address.`)
@@ -136,19 +141,19 @@ export function getBatches(call: SandboxCall, parameters: Parameters): Output {
   const batches =
     parameters.text('Identity') === null
       ? call.tenant.state.migrationBatches
-      : [batchCalled(call, parameters)]
-  return { items: batches.map(shownBatch) }
+      : [findBatch(call, parameters)]
+  return { items: batches.map(cmdletBatch) }
 }
 
 export function startBatch(call: SandboxCall, parameters: Parameters): Output {
-  const batch = batchCalled(call, parameters)
-  startMoves(call.world, call.tenant, batch, call.now)
-  did(call, 'migration batch started', batch)
+  const batch = findBatch(call, parameters)
+  startMailboxMoves(call.world, call.tenant, batch, call.now)
+  recordEffect(call, 'migration batch started', batch)
   return NOTHING
 }
 
 export function completeBatch(call: SandboxCall, parameters: Parameters): Output {
-  const batch = batchCalled(call, parameters)
+  const batch = findBatch(call, parameters)
   if (batch.startedAt === null || batch.stoppedAt !== null)
     throw refused(
       'MigrationBatchCannotBeCompletedException',
@@ -156,26 +161,26 @@ export function completeBatch(call: SandboxCall, parameters: Parameters): Output
     )
   if (batch.completeAfter === null || Date.parse(batch.completeAfter) > +call.now) {
     batch.completeAfter = call.now.toISOString()
-    did(call, 'migration batch completed', batch)
+    recordEffect(call, 'migration batch completed', batch)
   }
   return NOTHING
 }
 
 export function stopBatch(call: SandboxCall, parameters: Parameters): Output {
-  const batch = batchCalled(call, parameters)
+  const batch = findBatch(call, parameters)
   if (batch.stoppedAt !== null) return NOTHING
   batch.stoppedAt = call.now.toISOString()
-  for (const move of batch.moves) {
-    if (move.status === 'Completed' || move.status === 'Failed') continue
-    move.status = 'Stopped'
-    move.dueAt = null
+  for (const mailboxMove of batch.mailboxMoves) {
+    if (mailboxMove.status === 'Completed' || mailboxMove.status === 'Failed') continue
+    mailboxMove.status = 'Stopped'
+    mailboxMove.dueAt = null
   }
-  did(call, 'migration batch stopped', batch)
+  recordEffect(call, 'migration batch stopped', batch)
   return NOTHING
 }
 
 export function removeBatch(call: SandboxCall, parameters: Parameters): Output {
-  const batch = batchCalled(call, parameters)
+  const batch = findBatch(call, parameters)
   const { migrationBatches } = call.tenant.state
   if (count(batch, 'Syncing', 'Completing') > 0 && !parameters.flag('Force'))
     throw refused(
@@ -183,21 +188,21 @@ export function removeBatch(call: SandboxCall, parameters: Parameters): Output {
       `The migration batch "${batch.name}" is running. Stop it first.`,
     )
   migrationBatches.splice(migrationBatches.indexOf(batch), 1)
-  did(call, 'migration batch removed', batch)
+  recordEffect(call, 'migration batch removed', batch)
   return NOTHING
 }
 
 export function getMigrationUsers(call: SandboxCall, parameters: Parameters): Output {
   const all = call.tenant.state.migrationBatches.flatMap((batch) =>
-    batch.moves.map((move) => ({ batch, move })),
+    batch.mailboxMoves.map((mailboxMove) => ({ batch, mailboxMove })),
   )
   const identity = parameters.text('Identity')
-  const named = all.filter(({ move }) => isSameAddress(move.address, identity ?? ''))
+  const named = all.filter(({ mailboxMove }) => isSameAddress(mailboxMove.address, identity ?? ''))
   const batchId = parameters.text('BatchId')
   const found = (named.length > 0 ? named : all).filter(
     ({ batch }) => batchId === null || isSameAddress(batch.name, batchId),
   )
-  return { items: found.map(({ batch, move }) => shownUser(batch, move)) }
+  return { items: found.map(({ batch, mailboxMove }) => cmdletUser(batch, mailboxMove)) }
 }
 
 const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
@@ -209,15 +214,15 @@ const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
   Stopped: 'Stopped',
 }
 
-const shownUser = (batch: MigrationBatch, move: MailboxMove): JsonObject => ({
-  Identity: move.address,
-  Guid: move.guid,
-  MailboxEmailAddress: move.address,
+const cmdletUser = (batch: MigrationBatch, mailboxMove: MailboxMove): JsonObject => ({
+  Identity: mailboxMove.address,
+  Guid: mailboxMove.guid,
+  MailboxEmailAddress: mailboxMove.address,
   BatchId: batch.name,
   RecipientType: 'Mailbox',
-  Status: move.status,
-  StatusSummary: SUMMARY[move.status],
-  ErrorSummary: move.error,
+  Status: mailboxMove.status,
+  StatusSummary: SUMMARY[mailboxMove.status],
+  ErrorSummary: mailboxMove.error,
 })
 
 export function getEndpoints(call: SandboxCall, parameters: Parameters): Output {

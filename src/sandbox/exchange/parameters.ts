@@ -1,14 +1,14 @@
-// The parameters of a cmdlet as they come over REST: which are known, in any casing, and how lists are changed. An unknown
-// parameter is refused as PowerShell refuses it, and so is a value that does not fit.
+// Cmdlet parameters as they arrive over REST: names in any case, list changes, and PowerShell's refusals for unknown parameters
+// and unfit values.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress, isProxy, proxyOf, withAddress, withoutAddress } from '../addresses.ts'
 import type { SandboxCall } from '../call.ts'
-import { isGuid } from '../identity.ts'
+import { isGuidText } from '../identity.ts'
 import { CmdletRefusal } from '../refusal.ts'
 
 const BINDING = 'System.Management.Automation.ParameterBindingException'
 
-/** Of every cmdlet. */
+/** Accepted by every cmdlet. */
 const COMMON = ['Confirm', 'ErrorAction', 'WarningAction', 'Verbose', 'WhatIf']
 
 export const refuseParameter = (message: string): CmdletRefusal =>
@@ -31,7 +31,7 @@ export class Parameters {
     return this.#values.has(name)
   }
 
-  /** A text, or null for one that is empty or was not given. */
+  /** The text, or null when empty or missing. */
   text(name: string): string | null {
     const value = this.#values.get(name) ?? null
     if (value === null || value === '') return null
@@ -49,11 +49,11 @@ export class Parameters {
 
   guid(name: string): string | null {
     const text = this.text(name)
-    if (text !== null && !isGuid(text)) throw unfit(name, text)
+    if (text !== null && !isGuidText(text)) throw unfit(name, text)
     return text?.toLowerCase() ?? null
   }
 
-  /** A mail address, without the type that may stand before it. */
+  /** A mail address without its type prefix. */
   address(name: string): string | null {
     const address = this.text(name)?.replace(/^smtp:/i, '') ?? null
     if (address !== null && !isAddress(address))
@@ -74,7 +74,7 @@ export class Parameters {
     return new Date(text).toISOString()
   }
 
-  /** Bytes as Exchange's REST endpoint takes them, in base64 or as a list of numbers. */
+  /** Bytes in base64 or as a list of numbers, as Exchange's REST endpoint accepts them. */
   bytes(name: string): Buffer {
     const value = (this.#values.get(name) ?? {}) as JsonObject
     const { Data } = value
@@ -84,22 +84,22 @@ export class Parameters {
     throw unfit(name, value)
   }
 
-  /** The addresses after the change: the whole list anew, or what is added and removed. */
+  /** The addresses after the change: a whole new list, or additions and removals. */
   addresses(name: string, before: readonly string[]): string[] {
     const value = this.#values.get(name)
-    if (Array.isArray(value)) return usable(value.map((one) => proxyOf(String(one))))
+    if (Array.isArray(value)) return requireUsable(value.map((one) => proxyOf(String(one))))
     const change = value as JsonObject | null
     if (change?.['@odata.type'] !== '#Exchange.GenericHashTable') throw unfit(name, value ?? null)
-    const listed = (key: string): string[] => {
+    const changeOf = (key: string): string[] => {
       const found = Object.entries(change).find(([one]) => one.toLowerCase() === key)?.[1] ?? []
       return (Array.isArray(found) ? found : [found]).map((one) => proxyOf(String(one)))
     }
-    const removed = listed('remove').reduce(withoutAddress, [...before])
-    return usable(listed('add').reduce(withAddress, removed))
+    const removed = changeOf('remove').reduce(withoutAddress, [...before])
+    return requireUsable(changeOf('add').reduce(withAddress, removed))
   }
 }
 
-function usable(proxies: string[]): string[] {
+function requireUsable(proxies: string[]): string[] {
   const wrong = proxies.find((proxy) => !isProxy(proxy))
   if (wrong !== undefined) throw invalidData(`The address '${wrong}' is invalid.`)
   const primaries = proxies.filter((proxy) => proxy.startsWith('SMTP:'))
@@ -119,7 +119,7 @@ const unfit = (name: string, value: Json): CmdletRefusal =>
     `Cannot process argument transformation on parameter '${name}'. Cannot convert value "${typeof value === 'object' ? JSON.stringify(value) : value}".`,
   )
 
-/** What Exchange says of a name it does not know. */
+/** Exchange's error for an unknown name. */
 export const noObject = (call: SandboxCall, identity: string): CmdletRefusal =>
   new CmdletRefusal(
     404,

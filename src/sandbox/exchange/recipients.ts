@@ -1,5 +1,5 @@
-// Mail users and mailboxes: read and changed. A mail user has its mailbox elsewhere; once it has one here it is found by
-// Get-Mailbox only. SMTP addresses need an accepted domain and belong to one recipient.
+// Mail users and mailboxes. A mail user has its mailbox elsewhere; with a mailbox here it is found by Get-Mailbox only. SMTP
+// addresses need an accepted domain and belong to one recipient.
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import {
@@ -11,14 +11,14 @@ import {
   withAddress,
   withoutAddress,
 } from '../addresses.ts'
-import { didTo, type SandboxCall, settleMail } from '../call.ts'
+import { recordUserEffect, type SandboxCall, updateMail } from '../call.ts'
 import { NO_GUID } from '../identity.ts'
 import { CmdletRefusal, GraphRefusal } from '../refusal.ts'
 import type { Recipient, User } from '../state.ts'
 import { isVisible, recipientGuidOf } from '../tenant.ts'
 import { noObject, type Parameters } from './parameters.ts'
 
-/** What a cmdlet gave, and what it warned of. */
+/** The output and warnings of a cmdlet. */
 export interface Output {
   readonly items: readonly JsonObject[]
   readonly warnings?: readonly string[]
@@ -37,7 +37,7 @@ export function recipientOf(
   identity: string,
   ...kinds: readonly Kind[]
 ): RecipientUser {
-  const user = call.tenant.userCalled(identity)
+  const user = call.tenant.findUser(identity)
   if (user && isRecipient(user, call.now, kinds)) return user
   throw noObject(call, identity)
 }
@@ -45,8 +45,8 @@ export function recipientOf(
 const typeDetailsOf = ({ userType, recipient }: RecipientUser): string =>
   recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
 
-/** A recipient as cmdlets show it, with the notes on types that Exchange puts beside values. */
-export function shownRecipient(user: RecipientUser): JsonObject {
+/** A recipient as cmdlets show it, with Exchange's type annotations. */
+export function cmdletRecipient(user: RecipientUser): JsonObject {
   const { recipient } = user
   const external = recipient.externalEmailAddress
   const forwarding = recipient.forwardingSmtpAddress
@@ -78,17 +78,17 @@ export function shownRecipient(user: RecipientUser): JsonObject {
   }
 }
 
-/** One by its name, or all there are. */
+/** One recipient by name, or all of them. */
 export function getRecipients(
   call: SandboxCall,
   parameters: Parameters,
   ...kinds: readonly Kind[]
 ): Output {
   const identity = parameters.text('Identity')
-  if (identity !== null) return { items: [shownRecipient(recipientOf(call, identity, ...kinds))] }
+  if (identity !== null) return { items: [cmdletRecipient(recipientOf(call, identity, ...kinds))] }
   const users = call.tenant.users()
   const found = users.filter((user): user is RecipientUser => isRecipient(user, call.now, kinds))
-  return { items: found.map(shownRecipient) }
+  return { items: found.map(cmdletRecipient) }
 }
 
 export function getUsers(call: SandboxCall, parameters: Parameters): Output {
@@ -98,28 +98,28 @@ export function getUsers(call: SandboxCall, parameters: Parameters): Output {
     UserPrincipalName: user.userPrincipalName,
     DisplayName: user.displayName,
     ExternalDirectoryObjectId: user.id,
-    RecipientType: user.recipient === null ? 'User' : shownKind(user),
+    RecipientType: user.recipient === null ? 'User' : recipientTypeOf(user),
     PreviousExchangeGuid: user.previousMailboxGuid ?? NO_GUID,
   })
   if (identity === null) return { items: call.tenant.users().map(shown) }
-  const user = call.tenant.userCalled(identity)
+  const user = call.tenant.findUser(identity)
   if (!user || !isVisible(user, call.now)) throw noObject(call, identity)
   return { items: [shown(user)] }
 }
 
-const shownKind = (user: User): Json =>
+const recipientTypeOf = (user: User): Json =>
   user.recipient?.kind === 'mailbox' ? 'UserMailbox' : 'MailUser'
 
-/** For good: what was in the former mailbox cannot be had back. */
+/** Clears the former mailbox permanently. */
 export function setUser(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.required('Identity')
-  const user = call.tenant.userCalled(identity)
+  const user = call.tenant.findUser(identity)
   if (!user || !isVisible(user, call.now)) throw noObject(call, identity)
   if (!parameters.flag('PermanentlyClearPreviousMailboxInfo') || user.previousMailboxGuid === null)
     return unchanged(user)
   call.tenant.change(user, { previousMailboxGuid: null })
-  didTo(call, 'previous mailbox cleared', user)
-  settleMail(call, user)
+  recordUserEffect(call, 'previous mailbox cleared', user)
+  updateMail(call, user)
   return NOTHING
 }
 
@@ -142,14 +142,14 @@ export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
     ...(exchangeGuid === null ? {} : { exchangeGuid }),
     ...(archiveGuid === null ? {} : { archiveGuid }),
     ...(external === null ? {} : { externalEmailAddress: external }),
-    ...hiddenAfter(parameters),
+    ...hiddenChange(parameters),
   }
   return write(call, user, 'mail user changed', recipient, proxies)
 }
 
 /**
- * The old external address is no address of the user any more. Whoever had it for the primary one, or had none, has the new one;
- * an address of this tenant stays the primary one.
+ * Removes the old external address. If it was the primary address, or there was none, the new one becomes primary; an address
+ * of this tenant stays primary.
  */
 function proxiesWithExternal(user: RecipientUser, proxies: string[], external: string): string[] {
   const before = user.recipient.externalEmailAddress
@@ -168,13 +168,13 @@ export function setMailbox(call: SandboxCall, parameters: Parameters): Output {
     ...(parameters.has('DeliverToMailboxAndForward')
       ? { deliverToMailboxAndForward: parameters.flag('DeliverToMailboxAndForward') }
       : {}),
-    ...hiddenAfter(parameters),
+    ...hiddenChange(parameters),
   }
   const proxies = addressesAfter(call, user, parameters)
   return write(call, user, 'mailbox changed', recipient, proxies)
 }
 
-const hiddenAfter = (parameters: Parameters): Partial<Recipient> =>
+const hiddenChange = (parameters: Parameters): Partial<Recipient> =>
   parameters.has('HiddenFromAddressListsEnabled')
     ? { isHidden: parameters.flag('HiddenFromAddressListsEnabled') }
     : {}
@@ -216,7 +216,7 @@ function write(
     throw proxyInUse(call, proxyAddresses, user)
   }
   const details = { recipient: { ...recipient }, emailAddresses: proxyAddresses }
-  didTo(call, what, user, details)
+  recordUserEffect(call, what, user, details)
   return NOTHING
 }
 

@@ -1,8 +1,14 @@
-// People of other tenants: an invitation for a new guest or for somebody who is here already, and the conversion that makes an
-// external user an internal one.
+// External users: invitations for new guests and existing users, and conversion to an internal user.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { domainOf, isAddress, isSameAddress } from '../addresses.ts'
-import { created, didTo, ok, type SandboxCall, type SandboxResponse, settleMail } from '../call.ts'
+import {
+  created,
+  ok,
+  recordUserEffect,
+  type SandboxCall,
+  type SandboxResponse,
+  updateMail,
+} from '../call.ts'
 import { guidOf } from '../identity.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'
@@ -22,8 +28,11 @@ export function invite(call: SandboxCall): SandboxResponse {
   const existing = (body.invitedUser as JsonObject | undefined)?.id
   const user =
     typeof existing === 'string' ? inviteExisting(call, existing, email) : inviteNew(call, email)
-  didTo(call, 'invitation sent', user, { to: email, message: body.sendInvitationMessage === true })
-  settleMail(call, user)
+  recordUserEffect(call, 'invitation sent', user, {
+    to: email,
+    message: body.sendInvitationMessage === true,
+  })
+  updateMail(call, user)
   return created(invitationOf(call, user, email, url))
 }
 
@@ -42,12 +51,12 @@ function inviteExisting(call: SandboxCall, id: string, email: string): User {
       'PreconditionFailed',
       'The user state is neither accepted nor pending: the user was converted to an internal user.',
     )
-  ask(call, user)
+  markPending(call, user)
   return user
 }
 
-/** Whoever has accepted before need not do so again. */
-function ask(call: SandboxCall, user: User): void {
+/** A user who has accepted stays so. */
+function markPending(call: SandboxCall, user: User): void {
   if (user.externalUserState !== 'Accepted') call.tenant.change(user, pending(call))
 }
 
@@ -60,9 +69,9 @@ function inviteNew(call: SandboxCall, email: string): User {
   const { tenant, world, now, body } = call
   if (tenant.hasDomain(domainOf(email)))
     throw invitationError('Invitee is in inviter tenant. Invite is not needed.')
-  const known = tenant.userCalled(email)
+  const known = tenant.findUser(email)
   if (known && known.externalUserState !== null) {
-    ask(call, known)
+    markPending(call, known)
     return known
   }
   if (known)
@@ -81,7 +90,7 @@ function inviteNew(call: SandboxCall, email: string): User {
     ...pending(call),
   }
   tenant.add(user)
-  didTo(call, 'user created', user)
+  recordUserEffect(call, 'user created', user)
   return user
 }
 
@@ -130,8 +139,8 @@ export function convertToInternal(call: SandboxCall): SandboxResponse {
     externalUserStateChangeDateTime: null,
     convertedToInternalUserDateTime: now.toISOString(),
   })
-  didTo(call, 'user converted', user)
-  settleMail(call, user)
+  recordUserEffect(call, 'user converted', user)
+  updateMail(call, user)
   return ok({
     displayName: user.displayName,
     userPrincipalName: user.userPrincipalName,

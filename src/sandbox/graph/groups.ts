@@ -1,14 +1,14 @@
-// Groups and who is in them. Graph writes only the kinds it owns: lists of Exchange and dynamic groups refuse. Removing somebody
-// who is no member reads exactly as if the group did not exist.
+// Groups and their members. Graph changes only its own kinds: distribution lists and dynamic groups refuse. Removing a
+// non-member returns the same 404 as a missing group.
 import type { JsonObject } from '../../domain/json.ts'
-import { did, NO_CONTENT, ok, type SandboxCall, type SandboxResponse } from '../call.ts'
-import { isGuid } from '../identity.ts'
+import { NO_CONTENT, ok, recordEffect, type SandboxCall, type SandboxResponse } from '../call.ts'
+import { isGuidText } from '../identity.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import type { Group, User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
 import { type Items, odataPage, type PropertyKind, pick, selectOf } from './odata.ts'
 import { graphUser, USER } from './user-properties.ts'
-import { referredId, remove, userOf } from './users.ts'
+import { referredId, removeUser, userOf } from './users.ts'
 
 const GROUP: PropertyKind = {
   type: 'microsoft.graph.group',
@@ -44,7 +44,7 @@ const graphGroup = ({ id, displayName, mail, kind }: Group): JsonObject => ({
 
 function groupOf(call: SandboxCall): Group {
   const id = call.params.group!
-  if (!isGuid(id)) throw badRequest(`Invalid object identifier '${id}'.`)
+  if (!isGuidText(id)) throw badRequest(`Invalid object identifier '${id}'.`)
   const group = call.tenant.group(id)
   if (!group || !isVisible(group, call.now)) throw notFound(id)
   return group
@@ -56,14 +56,14 @@ export function getGroup(call: SandboxCall): SandboxResponse {
 }
 
 export const listGroups = (call: SandboxCall): SandboxResponse =>
-  odataPage(call, { all: call.tenant.groups(), shown: graphGroup }, GROUP, 'groups')
+  odataPage(call, { all: call.tenant.groups(), toGraph: graphGroup }, GROUP, 'groups')
 
-/** Users and groups of these ids, each with its type. */
+/** Users and groups by id, each with its type. */
 function membersOf(call: SandboxCall, ids: Iterable<string>): Items<User | Group> {
   const { tenant } = call
   return {
     all: [...ids].flatMap((id) => tenant.user(id) ?? tenant.group(id) ?? []),
-    shown: (one) =>
+    toGraph: (one) =>
       'userPrincipalName' in one
         ? { '@odata.type': '#microsoft.graph.user', ...graphUser(one) }
         : typedGroup(one),
@@ -109,7 +109,7 @@ export function addGroupMember(call: SandboxCall): SandboxResponse {
   const id = referredId(call.body)
   const group = tenant.group(call.params.group!)
   if (!group) throw notFound(call.params.group!)
-  // A group that is too new is not said to be missing: the reference to it is said to be wrong.
+  // For a too new group Graph reports a wrong reference, not a missing group.
   if (!isVisible(group, now))
     throw badRequest(
       "The source resource object or one of the objects being referenced don't exist.",
@@ -122,7 +122,12 @@ export function addGroupMember(call: SandboxCall): SandboxResponse {
       "One or more added object references already exist for the following modified properties: 'members'.",
     )
   group.members.push(member.id)
-  did(call, 'member added', { id: group.id, name: group.displayName }, { member: member.id })
+  recordEffect(
+    call,
+    'member added',
+    { id: group.id, name: group.displayName },
+    { member: member.id },
+  )
   return NO_CONTENT
 }
 
@@ -133,31 +138,31 @@ export function removeGroupMember(call: SandboxCall): SandboxResponse {
     throw notFound(call.params.group!)
   requireWritable(group)
   group.members.splice(group.members.indexOf(member), 1)
-  did(call, 'member removed', { id: group.id, name: group.displayName }, { member })
+  recordEffect(call, 'member removed', { id: group.id, name: group.displayName }, { member })
   return NO_CONTENT
 }
 
-/** Without `/$ref` at its end the path names the user and not the membership, and the user is what is deleted. */
+/** Without `/$ref` the path names the user, not the membership, so the user is deleted. */
 export const deleteMemberObject = (call: SandboxCall): SandboxResponse => {
   groupOf(call)
-  return remove(call, userOf(call, 'member'))
+  return removeUser(call, userOf(call, 'member'))
 }
 
 const CHECKED_MAX = 20
 
 export function checkMemberGroups(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
-  const asked = call.body.groupIds
-  if (!Array.isArray(asked) || asked.length > CHECKED_MAX)
+  const ids = call.body.groupIds
+  if (!Array.isArray(ids) || ids.length > CHECKED_MAX)
     throw badRequest(`The parameter 'groupIds' must hold at most ${CHECKED_MAX} ids.`)
-  const wrong = asked.find((id) => typeof id !== 'string' || !isGuid(id))
+  const wrong = ids.find((id) => typeof id !== 'string' || !isGuidText(id))
   if (wrong !== undefined) throw badRequest(`Invalid object identifier '${String(wrong)}'.`)
-  const around = call.tenant.groupsAround(user.id)
-  return ok({ value: asked.filter((id) => around.has(String(id).toLowerCase())) })
+  const containing = call.tenant.groupsContaining(user.id)
+  return ok({ value: ids.filter((id) => containing.has(String(id).toLowerCase())) })
 }
 
 export const listMemberOf = (call: SandboxCall): SandboxResponse => {
   const user = userOf(call)
   const groups = call.tenant.groups().filter(({ members }) => members.includes(user.id))
-  return odataPage(call, { all: groups, shown: typedGroup }, GROUP, 'directoryObjects')
+  return odataPage(call, { all: groups, toGraph: typedGroup }, GROUP, 'directoryObjects')
 }

@@ -1,7 +1,13 @@
-// Licences: how many there are, who has them, and that a place of use must be known before the first one is given.
+// Licences: available units, assignments, and the required usage location.
 import type { Json, JsonObject } from '../../domain/json.ts'
-import { didTo, ok, type SandboxCall, type SandboxResponse, settleMail } from '../call.ts'
-import { isGuid } from '../identity.ts'
+import {
+  ok,
+  recordUserEffect,
+  type SandboxCall,
+  type SandboxResponse,
+  updateMail,
+} from '../call.ts'
+import { isGuidText } from '../identity.ts'
 import { disconnectMailbox, hasMailboxPlan } from '../mail.ts'
 import { badRequest } from '../refusal.ts'
 import type { Sku, User } from '../state.ts'
@@ -57,7 +63,7 @@ function skuOf(tenant: SandboxTenant, skuId: string): Sku {
   throw badRequest(`License ${skuId} does not correspond to a valid company License.`)
 }
 
-const isPlanId = (id: Json): boolean => typeof id === 'string' && isGuid(id)
+const isPlanId = (id: Json): boolean => typeof id === 'string' && isGuidText(id)
 
 function licencesOf(body: JsonObject): { added: Licence[]; removed: string[] } {
   const { addLicenses, removeLicenses } = body
@@ -88,11 +94,14 @@ export function assignLicence(call: SandboxCall): SandboxResponse {
   if (JSON.stringify(after.toSorted(bySku)) !== JSON.stringify(before.toSorted(bySku))) {
     const hadMailbox = hasMailboxPlan(tenant, user)
     tenant.change(user, { assignedLicenses: after })
-    didTo(call, 'licences changed', user, { added: added.map(({ skuId }) => skuId), removed })
+    recordUserEffect(call, 'licences changed', user, {
+      added: added.map(({ skuId }) => skuId),
+      removed,
+    })
     const isLost = hadMailbox && !hasMailboxPlan(tenant, user)
     const change = isLost ? disconnectMailbox(tenant, user) : null
-    if (change !== null) didTo(call, change, user)
-    settleMail(call, user)
+    if (change !== null) recordUserEffect(call, change, user)
+    updateMail(call, user)
   }
   return ok(pick(graphUser(user), [...USER.usual, 'assignedLicenses']))
 }

@@ -1,14 +1,14 @@
-// The query options of Microsoft Graph, as far as they are needed: $select, $filter with eq, startswith and any, $top, $count and
-// paging by @odata.nextLink. What is not understood is refused, never ignored: a filter that is left out finds too much.
+// The supported query options of Microsoft Graph: $select, $filter with eq, startswith and any, $top, $count, and paging by
+// @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { GraphRefusal } from '../refusal.ts'
 
 export interface PropertyKind {
-  /** As in `microsoft.graph.user`. */
+  /** Such as `microsoft.graph.user`. */
   readonly type: string
   readonly properties: readonly string[]
-  /** What comes without $select. */
+  /** Returned without $select. */
   readonly usual: readonly string[]
 }
 
@@ -18,11 +18,11 @@ const FILTER_CHARS_MAX = 4_000
 
 const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken']
 
-/** The properties that were asked for, by their proper names. */
+/** The selected properties, by their proper names. */
 export function selectOf(call: SandboxCall, kind: PropertyKind): readonly string[] {
-  const asked = call.url.searchParams.get('$select')
-  if (asked === null) return kind.usual
-  return asked.split(',').map((name) => propertyOf(name.trim(), kind))
+  const selected = call.url.searchParams.get('$select')
+  if (selected === null) return kind.usual
+  return selected.split(',').map((name) => propertyOf(name.trim(), kind))
 }
 
 function propertyOf(name: string, kind: PropertyKind): string {
@@ -50,7 +50,7 @@ const EQUALS = new RegExp(`^(\\w+) (eq|ne) (${QUOTED}|true|false|null)$`)
 const STARTS = new RegExp(`^startswith\\((\\w+), ?(${QUOTED})\\)$`)
 const WITHIN = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
 
-/** Parts between `and`, outside of quotes. */
+/** Splits at `and` outside of quotes. */
 const partsOf = (filter: string): string[] =>
   (filter.match(new RegExp(`(?:${QUOTED}|(?! and ).)+`, 'g')) ?? []).map((part) =>
     part.replace(/^ ?and /, '').trim(),
@@ -70,8 +70,8 @@ function testOf(part: string, kind: PropertyKind): Test {
   if (equals) {
     const [, name, operator, literal] = equals
     const property = propertyOf(name!, kind)
-    const wanted = literal!.startsWith("'") ? textOf(literal!) : literal === 'null' ? '' : literal!
-    return (item) => (fold(item[property]) === wanted.toLowerCase()) === (operator === 'eq')
+    const value = literal!.startsWith("'") ? textOf(literal!) : literal === 'null' ? '' : literal!
+    return (item) => (fold(item[property]) === value.toLowerCase()) === (operator === 'eq')
   }
   const starts = STARTS.exec(part)
   if (starts) {
@@ -89,16 +89,16 @@ function testOf(part: string, kind: PropertyKind): Test {
   }
 }
 
-/** What a list is made of: anything with an id, and how Graph shows it. */
+/** The items of a list, and how Graph shows them. */
 export interface Items<Item extends { readonly id: string }> {
   readonly all: readonly Item[]
-  shown(item: Item): JsonObject
+  toGraph(item: Item): JsonObject
 }
 
-/** A page of the items in order of their ids, so that what comes and goes between two pages moves nobody else. */
+/** A page of items ordered by id, so that changes between two pages shift nothing. */
 export function odataPage<Item extends { readonly id: string }>(
   call: SandboxCall,
-  { all, shown }: Items<Item>,
+  { all, toGraph }: Items<Item>,
   kind: PropertyKind,
   context: string,
 ): SandboxResponse {
@@ -106,30 +106,30 @@ export function odataPage<Item extends { readonly id: string }>(
   const unknown = [...searchParams.keys()].find((key) => !KNOWN_OPTIONS.includes(key))
   if (unknown !== undefined) throw unsupported()
   const names = selectOf(call, kind)
-  const isMeant = filterOf(call, kind)
+  const isMatching = filterOf(call, kind)
   const after = searchParams.get('$skiptoken') ?? ''
   const size = pageSizeOf(searchParams.get('$top'))
   const rest = all.filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const page: JsonObject[] = []
   let isMore = false
   for (const item of rest) {
-    const whole = shown(item)
-    if (!isMeant(whole)) continue
+    const whole = toGraph(item)
+    if (!isMatching(whole)) continue
     isMore = page.length === size
     if (isMore) break
     page.push(whole)
   }
-  const count = () => all.filter((item) => isMeant(shown(item))).length
+  const count = () => all.filter((item) => isMatching(toGraph(item))).length
   return ok({
     '@odata.context': `${call.url.origin}/v1.0/$metadata#${context}`,
     ...(searchParams.get('$count') === 'true' ? { '@odata.count': count() } : {}),
     ...(isMore ? { '@odata.nextLink': nextLink(call.url, String(page.at(-1)!.id)) } : {}),
-    value: page.map((item) => ({ ...marksOf(item), ...pick(item, names) })),
+    value: page.map((item) => ({ ...annotationsOf(item), ...pick(item, names) })),
   })
 }
 
-/** What says the type of an item in a list of several types stays, whatever is selected. */
-const marksOf = (item: JsonObject): JsonObject =>
+/** Type annotations stay whatever is selected. */
+const annotationsOf = (item: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(item).filter(([name]) => name.startsWith('@')))
 
 function pageSizeOf(top: string | null): number {

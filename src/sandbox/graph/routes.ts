@@ -1,5 +1,5 @@
-// Microsoft Graph as the sandbox has it: every path, which permissions open it, what it costs of the quota, and its rules in a
-// sentence. The table in docs/sandbox.md is made from this one, and what is not in it is refused as Graph refuses it.
+// The sandbox's Microsoft Graph: paths, permissions, cost and rules. docs/sandbox.md is generated from this table; anything
+// else is refused as Graph refuses it.
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
@@ -8,10 +8,10 @@ import * as users from './users.ts'
 
 export interface GraphRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-  /** Below the version; a name in braces stands for one part. */
+  /** Without the version; a name in braces matches one segment. */
   readonly path: string
   readonly isBeta?: true
-  /** One of these application permissions is needed. */
+  /** Requires one of these application permissions. */
   readonly permissions: readonly string[]
   readonly units?: number
   readonly about: string
@@ -44,7 +44,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users',
     permissions: READ_USER,
     units: 2,
-    about: 'Pages by `@odata.nextLink`; `$select`, `$filter`, `$top`, `$count`.',
+    about: 'Lists users, paged by `@odata.nextLink`; takes `$select`, `$filter`, `$top`, `$count`.',
     handle: users.listUsers,
   },
   {
@@ -52,7 +52,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users',
     permissions: ['User.Create', 'User.ReadWrite.All', 'Directory.ReadWrite.All'],
     about:
-      '201. 400 for a UPN or an address that is taken, an unverified domain, a weak password, an unknown property. Reads find the user only after the replication lag.',
+      '201. 400 for a UPN or an address in use, an unverified domain, a weak password, an unknown property. Reads find the user after the replication lag.',
     handle: users.createUser,
   },
   {
@@ -68,21 +68,21 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users/{user}',
     permissions: [...WRITE_USER, 'User.EnableDisableAccount.All'],
     about:
-      '204. As for a new user; `proxyAddresses` and other read-only properties are refused, and `mail` of somebody who has a mailbox.',
+      '204. Rules as for a new user; refuses `proxyAddresses` and other read-only properties, and `mail` of a user with a mailbox.',
     handle: users.updateUser,
   },
   {
     method: 'DELETE',
     path: '/users/{user}',
     permissions: DELETE_USER,
-    about: '204. Can be restored for 30 days; names and licences are free at once.',
+    about: '204. The user can be restored for 30 days; names and licences are free at once.',
     handle: users.deleteUser,
   },
   {
     method: 'GET',
     path: '/users/{user}/manager',
     permissions: READ_USER,
-    about: '404 without one.',
+    about: '404 without a manager.',
     handle: users.getManagerOf,
   },
   {
@@ -96,7 +96,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'DELETE',
     path: '/users/{user}/manager/$ref',
     permissions: ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
-    about: '204, 404 without one.',
+    about: '204. 404 without a manager.',
     handle: users.removeManagerOf,
   },
   {
@@ -110,7 +110,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'POST',
     path: '/users/{user}/sendMail',
     permissions: ['Mail.Send'],
-    about: '202; the journal has the recipients and the subject. 404 without a mailbox.',
+    about: '202. Records recipients and subject in the journal. 404 without a mailbox.',
     handle: users.sendMail,
   },
   {
@@ -119,7 +119,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     permissions: READ_GROUP,
     units: 4,
     about:
-      'At most 20 ids; also by way of other groups; 400 for a malformed id, unknown groups are left out.',
+      'Checks at most 20 ids, through nested groups too. 400 for a malformed id; ignores unknown groups.',
     handle: groups.checkMemberGroups,
   },
   {
@@ -127,7 +127,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users/{user}/memberOf',
     permissions: READ_GROUP,
     units: 2,
-    about: 'Direct memberships.',
+    about: 'Lists direct memberships.',
     handle: groups.listMemberOf,
   },
   {
@@ -135,7 +135,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users/{user}/licenseDetails',
     permissions: READ_USER,
     units: 2,
-    about: 'Licences with their plans.',
+    about: 'Lists licences with their plans.',
     handle: licences.listLicenceDetails,
   },
   {
@@ -147,7 +147,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
       'Directory.ReadWrite.All',
     ],
     about:
-      '400 without `usageLocation`, for an unknown SKU, when none is left, and when one is removed that the user does not have. An Exchange plan brings a mailbox, unless an ExchangeGuid was stamped before.',
+      '400 without `usageLocation`, for an unknown SKU, without available licences, and when removing a licence the user does not have. An Exchange plan creates a mailbox, unless an ExchangeGuid was stamped before.',
     handle: licences.assignLicence,
   },
   {
@@ -161,14 +161,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
       'Directory.ReadWrite.All',
     ],
     units: 3,
-    about: 'With `consumedUnits`.',
+    about: 'Lists SKUs with `consumedUnits`.',
     handle: licences.listSkus,
   },
   {
     method: 'GET',
     path: '/groups',
     permissions: READ_GROUP,
-    about: 'Like `/users`.',
+    about: 'Lists groups, as `/users` does.',
     handle: groups.listGroups,
   },
   {
@@ -183,7 +183,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/groups/{group}/members',
     permissions: READ_GROUP,
     units: 3,
-    about: 'Direct members, paged.',
+    about: 'Lists direct members, paged.',
     handle: groups.listGroupMembers,
   },
   {
@@ -191,7 +191,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/groups/{group}/transitiveMembers',
     permissions: READ_GROUP,
     units: 5,
-    about: 'All members, paged.',
+    about: 'Lists all members, paged.',
     handle: groups.listTransitiveMembers,
   },
   {
@@ -199,14 +199,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/groups/{group}/members/$ref',
     permissions: WRITE_MEMBER,
     about:
-      '204. 400 for a member already and for a too new group, 404 for an unknown or too new member, 403 for dynamic groups, distribution lists and mail-enabled security groups.',
+      '204. 400 for an existing member and for a too new group, 404 for an unknown or too new member, 403 for dynamic groups, distribution lists and mail-enabled security groups.',
     handle: groups.addGroupMember,
   },
   {
     method: 'DELETE',
     path: '/groups/{group}/members/{member}/$ref',
     permissions: WRITE_MEMBER,
-    about: '204. The same 404 for no member and for no group.',
+    about: '204. The same 404 for a missing member and a missing group.',
     handle: groups.removeGroupMember,
   },
   {
@@ -221,7 +221,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/invitations',
     permissions: ['User.Invite.All', 'User.ReadWrite.All', 'Directory.ReadWrite.All'],
     about:
-      '201. For a new guest, or by `invitedUser.id` for somebody who is here: 400 unless their `mail` is the invited address, 412 after a conversion. Accepted by itself after a while.',
+      '201. Invites a new guest or, by `invitedUser.id`, an existing user: 400 unless their `mail` is the invited address, 412 after a conversion. The invitation is accepted after a while.',
     handle: external.invite,
   },
   {
@@ -236,7 +236,7 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'GET',
     path: '/directory/deletedItems/microsoft.graph.user',
     permissions: READ_USER,
-    about: 'Deleted users, paged.',
+    about: 'Lists deleted users, paged.',
     handle: users.listDeleted,
   },
   {
@@ -250,14 +250,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'POST',
     path: '/directory/deletedItems/{item}/restore',
     permissions: DELETE_USER,
-    about: '400 when the name was given to somebody else.',
+    about: 'Restores the user. 400 when another user has the name.',
     handle: users.restoreUser,
   },
   {
     method: 'DELETE',
     path: '/directory/deletedItems/{item}',
     permissions: DELETE_USER,
-    about: '204. For good.',
+    about: '204. Deletes permanently.',
     handle: users.purgeUser,
   },
   {
@@ -270,14 +270,14 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
       'User.ReadWrite.All',
       'Directory.ReadWrite.All',
     ],
-    about: 'The tenant and its verified domains.',
+    about: 'Returns the tenant and its verified domains.',
     handle: organization,
   },
   {
     method: 'GET',
     path: '/domains',
     permissions: ['Domain.Read.All', 'Directory.Read.All', 'Directory.ReadWrite.All'],
-    about: 'The verified domains.',
+    about: 'Lists the verified domains.',
     handle: domains,
   },
 ]

@@ -1,4 +1,4 @@
-// A user as Microsoft Graph shows it: which properties there are, which come unasked, which may be written and what values fit.
+// The properties of a Microsoft Graph user: which exist, which are returned by default, which are writable, and valid values.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress } from '../addresses.ts'
 import { hashOf } from '../identity.ts'
@@ -48,7 +48,7 @@ export const USER: PropertyKind = {
   ],
 }
 
-/** Everything but the password, which nobody can read. */
+/** All properties but the password, which cannot be read. */
 export function graphUser(user: User): JsonObject {
   const { attributes } = user
   const extensions = (attributes[EXTENSIONS] ?? {}) as JsonObject
@@ -87,8 +87,8 @@ export function graphUser(user: User): JsonObject {
 const invalidValue = (name: string): GraphRefusal =>
   badRequest(`Invalid value specified for property '${name}' of resource 'User'.`)
 
-/** What the body asks to be written, checked; nothing is changed yet. */
-export function writtenOf(
+/** The validated changes of a body; changes nothing yet. */
+export function readUserChanges(
   tenant: SandboxTenant,
   user: User | null,
   body: JsonObject,
@@ -161,12 +161,12 @@ function mailValue(tenant: SandboxTenant, user: User | null, value: Json): strin
   return value
 }
 
-/** At least eight characters of three of the four kinds, as Entra asks by default. */
+/** At least eight characters of three classes, as Entra requires by default. */
 export function passwordHashOf(profile: Json): string {
   const password = (profile as JsonObject | null)?.password
   const text = typeof password === 'string' ? password : ''
-  const kinds = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text))
-  if (text.length >= 8 && text.length <= 256 && kinds.length >= 3) return hashOf(text)
+  const classes = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9]/].filter((kind) => kind.test(text))
+  if (text.length >= 8 && text.length <= 256 && classes.length >= 3) return hashOf(text)
   throw badRequest(
     'The specified password does not comply with password complexity requirements. Please provide a different password.',
   )
@@ -178,7 +178,7 @@ function attributeValue(before: User['attributes'], name: string, value: Json): 
       isObject(value) &&
       Object.entries(value).every(([key, one]) => EXTENSION.test(key) && isTextOrNull(one))
     if (!isFit) throw invalidValue(name)
-    // What is not named stays as it was.
+    // Attributes not named stay unchanged.
     return { ...((before[name] ?? {}) as JsonObject), ...(value as JsonObject) }
   }
   const isFit = LIST_ATTRIBUTES.includes(name)

@@ -1,24 +1,24 @@
-// Users: made, read, changed, deleted and restored; their manager, their sessions, and mail sent in their name.
+// Users: create, read, change, delete, restore; manager, sessions, and mail sent from their mailbox.
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { isAddress, withAddress } from '../addresses.ts'
 import {
   created,
-  did,
-  didTo,
   NO_CONTENT,
   ok,
+  recordEffect,
+  recordUserEffect,
   type SandboxCall,
   type SandboxResponse,
-  settleMail,
+  updateMail,
 } from '../call.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
 import { odataPage, pick, selectOf } from './odata.ts'
-import { graphUser, USER, writtenOf } from './user-properties.ts'
+import { graphUser, readUserChanges, USER } from './user-properties.ts'
 
-/** Whom the path names, if reads can see them yet. */
+/** The user in the path, if visible. */
 export function userOf(call: SandboxCall, name = 'user'): User {
   const reference = call.params[name]!
   const user = call.tenant.visibleUser(reference, call.now)
@@ -37,7 +37,7 @@ export function createUser(call: SandboxCall): SandboxResponse {
   ].find((name) => body[name] === undefined)
   if (missing !== undefined)
     throw badRequest(`A value is required for property '${missing}' of resource 'User'.`)
-  const written = writtenOf(tenant, null, body)
+  const written = readUserChanges(tenant, null, body)
   const upn = written.userPrincipalName!
   const user: User = {
     ...newUser(tenant.id, { userPrincipalName: upn, id: tenant.newId('user', upn) }),
@@ -46,8 +46,8 @@ export function createUser(call: SandboxCall): SandboxResponse {
     visibleAt: world.after(now, world.timing.replicationLagSec),
   }
   tenant.add(user)
-  didTo(call, 'user created', user)
-  settleMail(call, user)
+  recordUserEffect(call, 'user created', user)
+  updateMail(call, user)
   return created(pick(graphUser(user), USER.usual))
 }
 
@@ -58,12 +58,12 @@ export const getUser = (call: SandboxCall): SandboxResponse => {
 
 export const listUsers = (call: SandboxCall): SandboxResponse => {
   const all = call.tenant.users().filter((user) => isVisible(user, call.now))
-  return odataPage(call, { all, shown: graphUser }, USER, 'users')
+  return odataPage(call, { all, toGraph: graphUser }, USER, 'users')
 }
 
 export function updateUser(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
-  const written = writtenOf(call.tenant, user, call.body)
+  const written = readUserChanges(call.tenant, user, call.body)
   const changed = Object.entries(written).filter(
     ([name, value]) => !isDeepStrictEqual(value, user[name as keyof User]),
   )
@@ -75,12 +75,12 @@ export function updateUser(call: SandboxCall): SandboxResponse {
       name === 'passwordHash' ? '(not shown)' : (value as Json),
     ]),
   )
-  didTo(call, 'user changed', user, details)
-  settleMail(call, user)
+  recordUserEffect(call, 'user changed', user, details)
+  updateMail(call, user)
   return NO_CONTENT
 }
 
-/** A recipient with a new name can be written to under it, and under the old one still. */
+/** A renamed recipient keeps the old address and gains the new one. */
 function proxiesAfter(user: User, written: Partial<User>): Partial<User> {
   const name = written.userPrincipalName
   if (name === undefined || user.recipient === null) return {}
@@ -88,12 +88,12 @@ function proxiesAfter(user: User, written: Partial<User>): Partial<User> {
 }
 
 export function deleteUser(call: SandboxCall): SandboxResponse {
-  return remove(call, userOf(call))
+  return removeUser(call, userOf(call))
 }
 
-export function remove(call: SandboxCall, user: User): SandboxResponse {
+export function removeUser(call: SandboxCall, user: User): SandboxResponse {
   call.tenant.change(user, { deletedDateTime: call.now.toISOString() })
-  didTo(call, 'user deleted', user)
+  recordUserEffect(call, 'user deleted', user)
   return NO_CONTENT
 }
 
@@ -110,19 +110,19 @@ export const getDeleted = (call: SandboxCall): SandboxResponse => {
 }
 
 export const listDeleted = (call: SandboxCall): SandboxResponse =>
-  odataPage(call, { all: call.tenant.deletedUsers(), shown: graphUser }, USER, 'directoryObjects')
+  odataPage(call, { all: call.tenant.deletedUsers(), toGraph: graphUser }, USER, 'directoryObjects')
 
 export function restoreUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
   call.tenant.change(user, { deletedDateTime: null })
-  didTo(call, 'user restored', user)
+  recordUserEffect(call, 'user restored', user)
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(user), USER.usual) })
 }
 
 export function purgeUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
   call.tenant.purge(user)
-  didTo(call, 'user purged', user)
+  recordUserEffect(call, 'user purged', user)
   return NO_CONTENT
 }
 
@@ -153,7 +153,7 @@ export function setManagerOf(call: SandboxCall): SandboxResponse {
   if (!manager) throw notFound(reference)
   if (user.managerId === manager.id) return NO_CONTENT
   call.tenant.change(user, { managerId: manager.id })
-  didTo(call, 'manager set', user, { manager: manager.userPrincipalName })
+  recordUserEffect(call, 'manager set', user, { manager: manager.userPrincipalName })
   return NO_CONTENT
 }
 
@@ -161,14 +161,14 @@ export function removeManagerOf(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   if (user.managerId === null) throw notFound('manager')
   call.tenant.change(user, { managerId: null })
-  didTo(call, 'manager removed', user)
+  recordUserEffect(call, 'manager removed', user)
   return NO_CONTENT
 }
 
 export function revokeSessions(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
   call.tenant.change(user, { signInSessionsValidFromDateTime: call.now.toISOString() })
-  didTo(call, 'sessions revoked', user)
+  recordUserEffect(call, 'sessions revoked', user)
   return ok({ value: true })
 }
 
@@ -180,7 +180,7 @@ export function sendMail(call: SandboxCall): SandboxResponse {
   const lists = [message?.toRecipients, message?.ccRecipients, message?.bccRecipients]
   const addresses = lists
     .flatMap((list) => (Array.isArray(list) ? (list as (JsonObject | null)[]) : []))
-    .map((one) => (one?.emailAddress as JsonObject | null | undefined)?.address ?? null)
+    .map((recipient) => (recipient?.emailAddress as JsonObject | null | undefined)?.address ?? null)
   if (!message || addresses.length === 0 || addresses.length > RECIPIENTS_MAX)
     throw badRequest('At least one recipient is not valid.')
   if (!addresses.every(isAddress)) throw badRequest('At least one recipient is not valid.')
@@ -190,7 +190,7 @@ export function sendMail(call: SandboxCall): SandboxResponse {
       'MailboxNotEnabledForRESTAPI',
       'The mailbox is either inactive, soft-deleted, or is hosted on-premise.',
     )
-  did(
+  recordEffect(
     call,
     'mail sent',
     { id: user.id, name: user.userPrincipalName },

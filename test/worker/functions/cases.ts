@@ -329,7 +329,7 @@ export const UNDER_WAY = {
   startedAt: '2030-02-01T00:00:00.000Z',
   stoppedAt: null,
   completeAfter: null,
-  moves: [
+  mailboxMoves: [
     {
       guid: id(701),
       address: 'box@contoso.example',
