@@ -30,7 +30,7 @@ export const benchDoor = (db: Db): Engine => ({
   runbooks: new RunbookCache(),
   random: Math.random,
   maxOutstanding: MAX_OUTSTANDING,
-  canWithdraw: true,
+  bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 
 export function benchOrchestrator(db: Db): Service {

@@ -24,6 +24,9 @@ import { WORKER_SETTINGS } from './worker-settings.ts'
 export const ROLES = ['scheduler', 'orchestrator', 'worker', 'api'] as const
 export type Role = (typeof ROLES)[number]
 
+const TRANSPORT_NAMES = ['postgres'] as const
+export type TransportName = (typeof TRANSPORT_NAMES)[number]
+
 const CONFIG_FILE = 'MATOOLKIT_CONFIG_FILE'
 
 export const SETTINGS = {
@@ -62,7 +65,7 @@ export const SETTINGS = {
     defaultShown: ROLES.join(','),
     description: 'Which parts run in this process.',
   }),
-  transport: setting('MATOOLKIT_TRANSPORT', oneOf(['postgres']), {
+  transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
     description: 'What carries the messages. `postgres`: the database itself.',
   }),

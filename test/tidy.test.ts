@@ -112,6 +112,31 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     { 'src/db/a.ts': "import { b } from './b.ts'", 'src/db/b.ts': "export * from './a.ts'" },
     /a\.ts imports itself/,
   ],
+  [
+    'a role imports a transport',
+    { 'src/orchestrator/a.ts': "import { x } from '../bus/postgres/sweep.ts'" },
+    /a\.ts imports the transport src\/bus\/postgres\/sweep\.ts/,
+  ],
+  [
+    'the contract imports a transport',
+    { 'src/bus/a.ts': "import type { X } from './postgres/queue.ts'" },
+    /a\.ts imports the transport/,
+  ],
+  [
+    'a transport imports another',
+    { 'src/bus/servicebus/a.ts': "import { x } from '../postgres/queue.ts'" },
+    /a\.ts imports the transport/,
+  ],
+  [
+    'a view reads the queue',
+    { 'src/db/views/a.ts': "query('select exists (select from bundles)')" },
+    /a\.ts names bundles, a table of the bus/,
+  ],
+  [
+    'the state writes dead letters',
+    { 'src/db/a.ts': "query('update dead_letters set noticed_at = $1')" },
+    /a\.ts names dead_letters/,
+  ],
   ['the clock', { 'src/engine/a.ts': 'const t = Date.now()' }, /a\.ts:1 reads the clock/],
   [
     'the clock as a date',
@@ -253,7 +278,10 @@ describe('each rule sees what it is for', () => {
       'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf()\n`,
       'src/app/demo/demo.ts': `${COMMENT}import { f } from '../../engine/engine.ts'\nf()\n`,
       'src/engine/engine.ts': `${COMMENT}export const f = () => 1\n`,
-      'src/app/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\n`,
+      'src/app/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\nimport './transports.ts'\n`,
+      'src/app/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
+      'src/bus/postgres/bus.ts': `${COMMENT}import { q } from './queue.ts'\nq()\n`,
+      'src/bus/postgres/queue.ts': `${COMMENT}export const q = () => 'delete from bundles where id = $1'\n`,
       'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport type J = Json\n`,
       'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.

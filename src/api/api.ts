@@ -1,7 +1,6 @@
 // The admin API as a service: one HTTP server in front of the engine, and the loop that seals the audit each minute, prunes it where
 // that is wanted, and forgets old idempotency keys. Without an issuer of tokens it serves this machine only, to whoever can read the token file; asked to
 // listen elsewhere it refuses to start. Stopping lets requests end that have begun.
-import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { sealAudit } from '../db/audit-chain.ts'
@@ -17,6 +16,7 @@ import { FailureCache } from './failure-cache.ts'
 import { MemberSearch } from './member-search.ts'
 import { type Meter, makeMeter } from './metrics.ts'
 import type { PreviewQuery } from './preview.ts'
+import type { ApiBus } from './route.ts'
 import { allRoutes } from './routes.ts'
 import { buildServer } from './server.ts'
 import { isLoopback, localSignIn } from './sign-in/local.ts'
@@ -50,7 +50,7 @@ type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'
 export interface ApiOptions {
   readonly config: ApiConfig
   readonly engine: Engine
-  readonly bus: Pick<Bus, 'deadLetters'>
+  readonly bus: ApiBus
   readonly clock: Clock
   readonly log: Log
   readonly preview?: PreviewQuery

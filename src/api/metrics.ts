@@ -1,5 +1,6 @@
 // Figures in the text form of Prometheus: what this process has answered, and how much work there is. The second part is read
 // from counters and small tables when somebody looks, so it costs nothing in between and is the same from every process.
+import type { BusDepth, TopicCount } from '../bus/bus.ts'
 import type { WorkFigures } from '../db/views/metrics.ts'
 
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 10_000]
@@ -70,6 +71,19 @@ function seriesLines(key: string, { count, sumMs, buckets }: Series): string[] {
     `${name}_sum{${key}} ${sumMs / 1_000}`,
     `${name}_count{${key}} ${count}`,
   ]
+}
+
+export function busFigures({ messages, deadLetters }: BusDepth): WorkFigures {
+  const valuesOf = (counts: readonly TopicCount[]) =>
+    counts.map(({ topic, count }) => ({ of: topic, count }))
+  return {
+    messages: { help: 'Messages on the bus by topic.', label: 'topic', values: valuesOf(messages) },
+    dead_letters: {
+      help: 'Dead letters that wait for a person, by topic.',
+      label: 'topic',
+      values: valuesOf(deadLetters),
+    },
+  }
 }
 
 /** A gauge for each figure; a figure has one label, whose values are statuses, topics and the like. */

@@ -19,9 +19,11 @@ export type AccessRule = 'anonymous' | 'reader' | 'admin'
 export const TAGS = ['runbooks', 'batches', 'members', 'reviews', 'audit', 'service'] as const
 export type Tag = (typeof TAGS)[number]
 
+export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady'>
+
 /** What handlers need besides the engine. */
 export interface Services {
-  readonly bus: Pick<Bus, 'deadLetters'>
+  readonly bus: ApiBus
   /** Asks a data source; the scheduler's, handed in because roles do not import each other. */
   readonly preview: PreviewQuery | null
   readonly events: EventFeed

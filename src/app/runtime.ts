@@ -1,5 +1,7 @@
-// What every process stands on that touches the state: the database with its schema brought up, the database's time, and the
-// engine's door. Opening fails as a whole; nothing is left open.
+// What every process that touches the state needs: the migrated database, the database's time, the bus and the engine. When
+// opening fails, nothing stays open.
+import { randomUUID } from 'node:crypto'
+import type { Bus } from '../bus/bus.ts'
 import type { RealClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
@@ -9,20 +11,23 @@ import { openPostgres } from '../db/postgres.ts'
 import { type ClockReport, followDatabaseTime } from '../db/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RunbookCache } from '../engine/runbook-cache.ts'
+import { openTransport } from './transports.ts'
 
 export interface RuntimeOptions {
   readonly config: Config
   readonly clock: RealClock
-  /** Told of a connection to a server that broke while nobody used it. */
+  /** Called when an idle connection to the server breaks. */
   readonly onConnectionLost?: (error: Error) => void
 }
 
 export interface Runtime {
   readonly db: Db
+  readonly bus: Bus
   readonly engine: Engine
   readonly clockReport: ClockReport
-  /** Files that brought the schema up just now. */
+  /** Migrations that this start applied. */
   readonly applied: readonly string[]
+  close(): Promise<void>
 }
 
 export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
@@ -31,15 +36,20 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   try {
     const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
     const applied = await migrate(db, clock.now())
+    const bus = openTransport(config, { db, clock, newToken: randomUUID })
     const engine: Engine = {
       db,
       clock,
       runbooks: new RunbookCache(),
       random: Math.random,
       maxOutstanding: config.maxOutstanding,
-      canWithdraw: true,
+      bus,
     }
-    return { db, engine, clockReport, applied }
+    const close = async () => {
+      await bus.close()
+      await db.close()
+    }
+    return { db, bus, engine, clockReport, applied, close }
   } catch (error) {
     await db.close()
     throw error

@@ -1,11 +1,9 @@
-// Puts the roles of one process together: database, schema, the database's time, bus, then whatever roles are asked for. What is
-// opened in one order is closed in the other: first nobody new comes in, then running work ends, then the database is let go.
-// Opening fails as a whole; nothing is left behind.
+// Composes the roles of one process on one runtime. Closing reverses opening: requests stop first, then running work ends, then
+// bus and database close. When opening fails, nothing stays open.
 import { randomUUID } from 'node:crypto'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
 import type { PreviewQuery } from '../api/preview.ts'
-import { openPostgresBus, type PostgresBus } from '../bus/postgres/postgres-bus.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
@@ -21,39 +19,38 @@ import { openRuntime, type Runtime } from './runtime.ts'
 export interface ServeOptions {
   readonly config: Config
   readonly roles: readonly Role[]
-  /** The settings of each worker, when the role is asked for: several where each has a tenant of its own. */
+  /** The settings of each worker, for the role `worker`; one per tenant. */
   readonly workers: readonly Config[]
   makeLog(clock: RealClock): Log
-  /** Called when a process that is only a worker has had nothing to do for long enough. */
+  /** Called when a process with only the worker role reaches its idle limit. */
   readonly onIdle: () => void
 }
 
 export interface ServeHandle {
-  /** Where the API is; null without that role. */
+  /** The API's address; null without that role. */
   readonly url: string | null
   readonly log: Log
-  /** Ends everything, at the latest when the platform's grace is over. Rejects when something did not end by itself. */
+  /** Stops everything within the shutdown grace. Rejects when a service did not stop in time. */
   stop(): Promise<void>
 }
 
-/** What every role shares. */
+/** Shared by all roles. */
 interface Shared extends Omit<Runtime, 'clockReport'> {
   readonly config: Config
   readonly clock: RealClock
-  readonly bus: PostgresBus
   readonly log: Log
   /** The newest measurement of the clock. */
   clockReport: ClockReport
 }
 
-/** So much of the grace is kept for closing the database. */
+/** The part of the shutdown grace reserved for closing the database. */
 const CLOSING_SEC = 2
 
 export async function openServe(options: ServeOptions): Promise<ServeHandle> {
   const shared = await openShared(options)
   const started: Service[] = []
   try {
-    // In the order in which they are stopped backwards: the API first, then whoever gives work, then whoever does it.
+    // Stopped in reverse: the API first, then the roles that give work, then the workers.
     const services = await servicesOf(shared, options)
     for (const service of services) {
       service.start()
@@ -72,15 +69,14 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
 async function openShared({ config, makeLog }: ServeOptions): Promise<Shared> {
   const clock = realClock()
   const log = makeLog(clock)
-  const ground = await openRuntime({
+  const runtime = await openRuntime({
     config,
     clock,
-    onConnectionLost: (err) => log.warn({ err }, 'A connection to the database was lost.'),
+    onConnectionLost: (err) => log.warn({ err }, 'Database connection lost.'),
   })
-  const { db, applied } = ground
-  if (applied.length > 0) log.info({ applied }, 'The schema of the database was brought up.')
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID })
-  return { ...ground, config, clock, bus, log }
+  const { applied } = runtime
+  if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations.`)
+  return { ...runtime, config, clock, log }
 }
 
 async function servicesOf(shared: Shared, options: ServeOptions): Promise<Service[]> {
@@ -105,9 +101,9 @@ function clockOf(shared: Shared): Service {
       const wasFit = shared.clockReport.withinLimit
       shared.clockReport = report
       const { machineSkewMs, withinLimit } = report
-      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'The clock has changed.')
+      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed.')
     },
-    onError: (err, inARow) => log.warn({ err, inARow }, 'The clock could not be compared.'),
+    onError: (err, inARow) => log.warn({ err, inARow }, 'Clock measurement failed.'),
   })
 }
 
@@ -124,7 +120,7 @@ const workersOf = (
         log,
         version: manifest.version,
         hasHealth: !roles.includes('api'),
-        // Others in this process have work to do even when the worker has none.
+        // Other roles of this process keep it busy.
         ...(roles.length === 1 && { onIdle }),
       }),
     ),
@@ -136,7 +132,7 @@ const orchestratorOf = ({ engine, bus, clock, config, log }: Shared): Service =>
     bus,
     clock,
     chunk: config.chunkSize,
-    onError: (err) => log.error({ err }, 'The orchestrator met an error and goes on.'),
+    onError: (err) => log.error({ err }, 'Orchestrator error; continuing.'),
   })
 
 const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
@@ -149,9 +145,9 @@ const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
     lanes: config.tickLanes,
     onTick: (report) =>
       report.outcome === 'failed'
-        ? log.error(report, 'A data source could not be asked.')
-        : log.info(report, 'A data source was asked.'),
-    onError: (err) => log.error({ err }, 'The scheduler met an error and goes on.'),
+        ? log.error(report, 'Tick failed.')
+        : log.info(report, 'Tick finished.'),
+    onError: (err) => log.error({ err }, 'Scheduler error; continuing.'),
   })
 
 const apiOf = (shared: Shared): Api =>
@@ -170,25 +166,22 @@ function previewOf({ db, clock, config }: Shared): PreviewQuery {
   return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
 }
 
-/** Stops in the reverse order of starting; the database is closed whatever happened before. */
-async function close(
-  { config, clock, bus, db, log }: Shared,
-  started: readonly Service[],
-): Promise<void> {
-  const givingUp = new AbortController()
+/** Stops in the reverse order of starting; the database is always closed. */
+async function close(shared: Shared, started: readonly Service[]): Promise<void> {
+  const { config, clock, log } = shared
+  const graceOver = new AbortController()
   const done = new AbortController()
   const graceMs = (config.shutdownGraceSec - CLOSING_SEC) * 1_000
-  void clock.wait(graceMs, done.signal).then(() => givingUp.abort())
+  void clock.wait(graceMs, done.signal).then(() => graceOver.abort())
   const failures: unknown[] = []
   for (const service of started.toReversed()) {
-    await service.stop(givingUp.signal).catch((err: unknown) => {
-      log.error({ err, service: service.name }, 'A part did not stop in time.')
+    await service.stop(graceOver.signal).catch((err: unknown) => {
+      log.error({ err, service: service.name }, 'Service did not stop in time.')
       failures.push(err)
     })
   }
   done.abort()
-  await bus.close()
-  await db.close()
+  await shared.close()
   log.info('Stopped.')
   if (failures.length > 0) throw failures[0]
 }

@@ -36,7 +36,7 @@ export async function tickByHand(
   const show = openShow(output, io)
   const config = loadConfig()
   const clock = realClock()
-  const { db, engine } = await openRuntime({ config, clock })
+  const { db, engine, close } = await openRuntime({ config, clock })
   try {
     const options: TickOptions = {
       engine,
@@ -65,6 +65,6 @@ export async function tickByHand(
     // Told last: what the other ticks did must not be lost.
     if (asked.length > 0) throw new MatoolkitError('TICK_RUNNING', { name: asked.join(', ') })
   } finally {
-    await db.close()
+    await close()
   }
 }

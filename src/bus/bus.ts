@@ -1,10 +1,10 @@
-// The contract that every transport keeps, checked by test/bus/contract.ts: topics, one subscription each (one per worker for
-// jobs), at-least-once delivery in no promised order, under a lease that ends by itself. Only what Azure Service Bus can keep
-// as well is promised; what one transport can do besides is an optional method. So nothing here is exactly-once: handlers
-// recognise what they have already done.
+// The contract of a transport, checked by test/bus/contract.ts: at-least-once delivery in no promised order, under a lease that
+// ends on its own. It promises only what Azure Service Bus can keep too; anything more is an optional method. Nothing here is
+// exactly-once, so handlers recognise work they have already done.
+import type { Db, Tx } from '../db/db.ts'
 import type { Body, MessageType } from '../domain/messages.ts'
 
-/** What the program needs of a clock here; src/clock.ts has more. */
+/** The part of a clock that a transport needs; src/clock.ts has more. */
 export interface TimeSource {
   now(): Date
 }
@@ -28,11 +28,13 @@ export const workerJobs = (workerId: string): Subscription => ({
   name: `worker-${workerId}`,
 })
 
-/** How long a message is a consumer's own before others may take it, unless the transport is told otherwise. */
+export const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
+
+/** How long a received message is leased, unless the transport is opened with another lease. */
 export const LEASE_MS = 60_000
-/** A message taken this often without being settled goes to the dead letters instead of an eleventh consumer. */
+/** A message delivered this often without an ack goes to the dead letters instead of an eleventh delivery. */
 export const MAX_DELIVERIES = 10
-/** The same message id on the same topic within this time is the same message. */
+/** Within this time the same message id on the same topic is the same message. */
 export const DUPLICATE_WINDOW_MS = 10 * 60_000
 /** Counted from when the message becomes visible. A sender may ask for less, never for more. */
 export const TIME_TO_LIVE_MAX_MS = 7 * 24 * 3_600_000
@@ -46,15 +48,15 @@ export const DELIVERED_TOO_OFTEN = 'MaxDeliveryCountExceeded'
 
 type SendOf<T extends MessageType> = {
   readonly topic: Topic
-  /** 1 to 128 visible ASCII characters, the same whenever the same thing is said: see domain/messages.ts. */
+  /** 1 to 128 visible ASCII characters, deterministic: see domain/messages.ts. */
   readonly messageId: string
   readonly type: T
-  /** On worker-jobs: whom it is for. */
+  /** On worker-jobs: the worker that gets it. */
   readonly workerId?: string
   readonly body: Body<T>
-  /** Nobody gets it before. */
+  /** Not delivered before this time. */
   readonly visibleAt?: Date
-  /** Nobody gets it from then on; it goes to the dead letters. */
+  /** From this time on it is not delivered; it goes to the dead letters. */
   readonly expiresAt?: Date
 }
 export type OutgoingMessage = { [T in MessageType]: SendOf<T> }[MessageType]
@@ -65,45 +67,76 @@ export interface ReceivedMessage {
   /** The MessageType property. Foreign senders may leave it out. */
   readonly type: string | null
   readonly properties: Readonly<Record<string, string>>
-  /** As it came; domain/messages.ts understands it. */
+  /** Unparsed; `readMessage` in domain/messages.ts reads it. */
   readonly body: string
-  /** 1 the first time. */
+  /** 1 at the first delivery. */
   readonly deliveryCount: number
   readonly enqueuedAt: Date
   readonly lease: MessageLease
 }
 
-/** Proof that the message is ours for now. Opaque: only the transport that gave it looks inside. */
+/** Proof of the lease. Opaque: only the transport that issued it reads it. */
 export interface MessageLease {
   readonly sequence: string
   readonly token: string
 }
 
+/** What every transport is opened with. `db` is the state's database: the outbox that transports take from lies in it. */
+export interface TransportOptions {
+  readonly db: Db
+  readonly clock: TimeSource
+  /** A new UUID for every receive. Injected, so that a simulation replays. */
+  readonly newToken: () => string
+  /** `LEASE_MS` unless given; tests of takeovers cannot wait that long. */
+  readonly leaseMs?: number
+}
+
 export interface Bus {
-  /** How long a received message is its consumer's own. Renewing starts it anew: do so well before. */
+  /** How long a received message is leased. `renew` starts a new lease: call it well before the old one ends. */
   readonly leaseMs: number
-  /** Durable when it returns. Messages whose id was sent in the last ten minutes are dropped in silence. */
+  /** Durable when it returns. Messages whose id was sent within `DUPLICATE_WINDOW_MS` are dropped silently. */
   publish(messages: readonly OutgoingMessage[]): Promise<void>
-  /** Up to `limit` messages, leased for `leaseMs`; none when there are none right now. */
+  /** Up to `limit` messages, leased for `leaseMs`; empty when none is visible. */
   receive(subscription: Subscription, limit: number): Promise<ReceivedMessage[]>
-  /** Done with these. Returns those whose lease was lost: they come again, to this consumer or another. */
+  /** Removes handled messages. Returns those whose lease was lost: they are delivered again, here or elsewhere. */
   ack(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
-  /** Gives them back, each counted as one delivery. With `delayMs` they come again no sooner, where the transport can. */
+  /** Returns messages to the queue; each counts as one delivery. `delayMs` postpones them where the transport can. */
   abandon(messages: readonly ReceivedMessage[], delayMs?: number): Promise<void>
-  /** A fresh lease. Returns those whose lease was lost. */
+  /** Starts a new lease. Returns the messages whose lease was lost. */
   renew(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
-  /** Puts them aside for a person. Those whose lease was lost are left to their new holder. */
+  /** Moves messages to the dead letters. Messages whose lease was lost stay with their new consumer. */
   deadLetter(
     messages: readonly ReceivedMessage[],
     reason: string,
     description: string,
   ): Promise<void>
   readonly deadLetters: DeadLetters
-  /** Calls `heard` when messages may have come. Hints get lost and come for nothing: only ever look sooner because of one. */
+  /** Whether the transport answers now. May reject instead of returning false. */
+  isReady(): Promise<boolean>
+  /** Messages and undecided dead letters per topic. Topics without any may be missing. */
+  depth(): Promise<BusDepth>
+  /** Housekeeping, called every few seconds by the orchestrator. Does nothing where a broker does it itself. */
+  sweep(): Promise<void>
+  /** Calls `heard` when messages may have come. Hints can be lost or false: they only ever make a consumer look sooner. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
-  /** Takes back what no consumer holds, and returns the ids it got. Their ids stay spent for the ten minutes. */
-  withdraw?(topic: 'worker-jobs', messageIds: readonly string[]): Promise<string[]>
+  /** Hints the listeners of a subscription, without a message, when `tx` commits. */
+  hintIn?(tx: Tx, subscription: Subscription): Promise<void>
+  /**
+   * Removes the messages that no consumer has leased, as part of `tx`, and returns their ids. The ids stay spent for
+   * `DUPLICATE_WINDOW_MS`. A transport that cannot leaves it out: jobs then run although their batch is on hold.
+   */
+  withdrawIn?(tx: Tx, topic: 'worker-jobs', messageIds: readonly string[]): Promise<string[]>
   close(): Promise<void>
+}
+
+export interface BusDepth {
+  readonly messages: readonly TopicCount[]
+  readonly deadLetters: readonly TopicCount[]
+}
+
+export interface TopicCount {
+  readonly topic: Topic
+  readonly count: number
 }
 
 export interface DeadLetterSummary {
@@ -129,11 +162,28 @@ export interface DeadLetterPage {
   readonly next: string | null
 }
 
-/** What waits for a person, oldest first. Replayed and discarded ones are no longer listed. */
+/** A job among the dead letters. A job's message id is its job id, also after a replay. */
+export interface DeadJob {
+  readonly id: string
+  readonly jobId: string
+  readonly reason: string
+  readonly description: string
+}
+
+/** Messages that wait for a person, oldest first. Replayed and discarded ones are not listed. */
 export interface DeadLetters {
   list(subscription: Subscription, limit: number, after?: string): Promise<DeadLetterPage>
   show(id: string): Promise<DeadLetter>
-  /** Sends it once more, to its own subscription only, as `{messageId}-replay-{n}` and with a new time to live. Returns that id. */
+  /** Sends it again, to its own subscription only, as `{messageId}-replay-{n}` with a new time to live. Returns that id. */
   replay(id: string, by: string): Promise<string>
   discard(id: string, by: string): Promise<void>
+  /** Workers whose jobs are among the undecided dead letters, sorted; empty where the transport cannot tell. */
+  listWorkers(): Promise<string[]>
+  /** Dead jobs that are not marked as noticed, oldest first, whether or not a person has decided on them. */
+  listUnnoticedJobs(limit: number): Promise<DeadJob[]>
+  /**
+   * Marks dead jobs whose steps know. As part of `tx` where the transport can; one that marks at once may lose the notice when
+   * `tx` rolls back, and the job's deadline then settles the step.
+   */
+  markNoticed(ids: readonly string[], tx?: Tx): Promise<void>
 }

@@ -1,10 +1,8 @@
-// The loop of every subscriber: take a chunk, hand it to the handler, do with each message what the handler says. Leases are
-// renewed while the handler runs. A lane takes the next chunk only when it is done with the last, so at most lanes × chunk
-// messages are in flight, however long the queue. Everything is in `runOnce`; the loops around it come from service.ts.
+// The loop of every subscriber: receive a chunk, call the handler, ack, abandon or dead-letter each message as it says. Leases are
+// renewed while the handler runs, and at most lanes × chunk messages are in flight.
 //
-// Stopping is graceful: no new chunk is taken, the handlers' `stopping` signal aborts, and what they then give back goes to
-// others at once. A handler that does not return keeps its leases until they end by themselves: giving its messages away
-// while it still works on them would have two consumers do the same thing at the same time.
+// Stopping is graceful: nothing more is received, the handlers' `stopping` signal aborts, and abandoned messages are free at once.
+// A handler that does not return keeps its leases until they lapse; abandoning for it would run its work twice at the same time.
 import type { Clock } from '../clock.ts'
 import { everyLoop, type Service } from '../service.ts'
 import type { Bus, ReceivedMessage, Subscription } from './bus.ts'
@@ -15,13 +13,13 @@ export type MessageOutcome =
   | { readonly deadLetter: string; readonly description: string }
 
 export interface HandlerSignals {
-  /** The consumer is asked to stop: begin nothing new, answer `abandon` for what was not begun. */
+  /** The consumer stops: start nothing, return `abandon` for what is not started. */
   readonly stopping: AbortSignal
-  /** A message of this chunk is no longer ours: somebody else may be given it. */
+  /** A lease of this chunk is lost: another consumer may receive the message. */
   readonly leaseLost: AbortSignal
 }
 
-/** One outcome per message, in their order. Throwing gives the whole chunk back. */
+/** Returns one outcome per message, in order. When it throws, the whole chunk is abandoned. */
 export type Handler = (
   messages: readonly ReceivedMessage[],
   signals: HandlerSignals,
@@ -33,30 +31,30 @@ export interface ConsumerOptions {
   readonly subscription: Subscription
   readonly handle: Handler
   readonly clock: Clock
-  /** Messages handed to one call of the handler. */
+  /** The most messages of one handler call. */
   readonly chunk: number
-  /** Calls of the handler at the same time. */
+  /** Concurrent handler calls. */
   readonly lanes?: number
   readonly pollIntervalMs?: number
-  /** A handler that threw, a bus that did not answer. The consumer carries on. */
+  /** The handler threw, or the bus did not answer. The consumer continues. */
   readonly onError: (error: unknown) => void
-  /** Messages that were handled, but whose lease had ended: they will be handled again. */
+  /** Handled messages whose lease was lost: they are delivered again. */
   readonly onLost?: (messages: readonly ReceivedMessage[]) => void
 }
 
 export interface Consumer extends Service {
-  /** Takes one chunk and sees it through. Returns how many messages there were. */
+  /** Receives and handles one chunk. Returns its number of messages. */
   runOnce(stopping?: AbortSignal): Promise<number>
 }
 
 const POLL_INTERVAL_MS = 1_000
 /** Two renewals may fail before the lease ends. */
-const RENEWALS_A_LEASE = 3
-const ASK_AGAIN_AFTER_MS = 500
+const RENEWALS_PER_LEASE = 3
+const RETRY_AFTER_MS = 500
 const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 20_000
 
-/** How long a message that could not be handled stays away. Ten tries take about 45 s, so a short outage kills nothing. */
+/** How long an abandoned message waits. Ten deliveries take about 45 s, so a short outage dead-letters nothing. */
 export function backoffMs(deliveryCount: number): number {
   return Math.min(BACKOFF_MIN_MS * 2 ** (deliveryCount - 1), BACKOFF_MAX_MS)
 }
@@ -83,7 +81,7 @@ export function makeConsumer(options: ConsumerOptions): Consumer {
     runOnce: (stopping = new AbortController().signal) => runOnce(options, stopping),
     start: () => {
       for (const lane of lanes) lane.start()
-      // Without hints the consumer is a second slower and otherwise the same, so failing to get them is only reported.
+      // Without hints the consumer polls every second, so a failure to listen is only reported.
       unlisten = bus.listen?.(subscription, nudgeAll).catch((error: unknown) => {
         onError(error)
         return undefined
@@ -106,7 +104,7 @@ async function runOnce(options: ConsumerOptions, stopping: AbortSignal): Promise
   return messages.length
 }
 
-/** Runs the handler and keeps the leases alive meanwhile. A handler that throws has given every message back. */
+/** Runs the handler and renews the leases meanwhile. */
 async function handleUnderLease(
   options: ConsumerOptions,
   messages: readonly ReceivedMessage[],
@@ -134,14 +132,14 @@ async function keepRenewing(
   done: AbortSignal,
   leaseLost: AbortController,
 ): Promise<void> {
-  let held = messages
+  let leased = messages
   for (;;) {
-    await clock.wait(bus.leaseMs / RENEWALS_A_LEASE, done)
-    if (done.aborted || held.length === 0) return
+    await clock.wait(bus.leaseMs / RENEWALS_PER_LEASE, done)
+    if (done.aborted || leased.length === 0) return
     try {
-      const lost = new Set(await bus.renew(held))
+      const lost = new Set(await bus.renew(leased))
       if (lost.size > 0) leaseLost.abort()
-      held = held.filter((message) => !lost.has(message))
+      leased = leased.filter((message) => !lost.has(message))
     } catch (error) {
       onError(error)
     }
@@ -149,19 +147,19 @@ async function keepRenewing(
 }
 
 /**
- * Asks a bus that does not answer again, for as long as a lease lasts. A database that restarts is away for a second; without
- * asking again the chunk in hand then stayed away for the rest of its minute.
+ * Retries calls to the bus for as long as a lease lasts. A database restarts within a second; without retries the chunk stayed
+ * leased for the rest of its minute.
  */
-function insistingOn({ bus, clock, onError }: ConsumerOptions, stopping: AbortSignal) {
+function retryingOn({ bus, clock, onError }: ConsumerOptions, stopping: AbortSignal) {
   const untilMs = clock.now().getTime() + bus.leaseMs
-  return async <T>(ask: () => Promise<T>): Promise<T> => {
+  return async <T>(call: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
-        return await ask()
+        return await call()
       } catch (error) {
         if (stopping.aborted || clock.now().getTime() >= untilMs) throw error
         onError(error)
-        await clock.wait(ASK_AGAIN_AFTER_MS, stopping)
+        await clock.wait(RETRY_AFTER_MS, stopping)
       }
     }
   }
@@ -174,11 +172,11 @@ async function carryOut(
   stopping: AbortSignal,
 ): Promise<void> {
   const { bus, onLost } = options
-  const insist = insistingOn(options, stopping)
-  const settled = messages.filter((_, index) => outcomes[index] === 'ack')
-  const lost = settled.length > 0 ? await insist(() => bus.ack(settled)) : []
+  const retrying = retryingOn(options, stopping)
+  const handled = messages.filter((_, index) => outcomes[index] === 'ack')
+  const lost = handled.length > 0 ? await retrying(() => bus.ack(handled)) : []
   if (lost.length > 0) onLost?.(lost)
-  if (settled.length === messages.length) return
+  if (handled.length === messages.length) return
   const others = messages.map((message, index) => ({
     message,
     outcome: outcomes[index]!,
@@ -188,9 +186,9 @@ async function carryOut(
   for (const [first, ...rest] of groups.values()) {
     const { outcome, delayMs } = first!
     const same = [first!, ...rest].map(({ message }) => message)
-    if (outcome === 'abandon') await insist(() => bus.abandon(same, delayMs))
+    if (outcome === 'abandon') await retrying(() => bus.abandon(same, delayMs))
     else if (outcome !== 'ack') {
-      await insist(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
+      await retrying(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
     }
   }
 }

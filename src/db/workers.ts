@@ -33,6 +33,14 @@ export async function recordServed(tx: Tx, workerId: string, batchId: number): P
   ])
 }
 
+/** Workers that announced themselves or are configured, sorted. */
+export async function listWorkerIds(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'select worker_id as id from workers order by worker_id',
+  )
+  return rows.map(({ id }) => id)
+}
+
 export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {
   await db.query(
     `insert into workers (worker_id, is_configured) select id, true from unnest($1::text[]) as w (id)

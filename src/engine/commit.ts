@@ -1,7 +1,7 @@
 // The end of a transaction on a batch: withdraw, send into free slots, count, close, and write rows, counters, events and messages.
 // `commit` ends an exclusive transaction, `commitShared` a shared one, which changes nothing but its members and the counters.
 import { ORCHESTRATOR_EVENTS, type OutgoingMessage } from '../bus/bus.ts'
-import { enqueueNew, hint } from '../bus/outbox.ts'
+import { enqueueNew } from '../bus/outbox.ts'
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
 import { writeChanges, writeRows } from '../db/changes.ts'
 import { timeParam } from '../db/columns.ts'
@@ -20,7 +20,7 @@ const MEMBERS_NAMED_MAX = 3
 const MEMBERS_LISTED_MAX = 1_000
 
 export async function commit(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft } = batchTx
+  const { tx, draft, engine } = batchTx
   updateCounters(draft)
   checkFuse(draft)
   if (draft.wantsWithdrawal)
@@ -31,7 +31,7 @@ export async function commit(batchTx: BatchTransaction): Promise<void> {
   const jobs = jobMessages(draft)
   await Promise.all([writeChanges(tx, draft), jobs.length > 0 && enqueueNew(tx, jobs, draft.now)])
   await requireActiveNowhereElse(batchTx)
-  if (hasWorkForTimers(draft)) await hint(tx, ORCHESTRATOR_EVENTS)
+  if (hasWorkForTimers(draft)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
 }
 
 export async function commitShared(batchTx: BatchTransaction): Promise<void> {

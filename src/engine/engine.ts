@@ -1,9 +1,13 @@
 // The engine's context and one transaction on one batch. Scheduler, orchestrator and API change a batch only through these:
 // locking.ts locks it, loading.ts fills the draft, a pure decision changes the draft, commit.ts writes state and messages together.
+import type { Bus } from '../bus/bus.ts'
 import type { Counts } from '../db/counts.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import type { RunbookCache } from './runbook-cache.ts'
+
+/** The part of the transport that joins the engine's transactions. */
+export type EngineBus = Pick<Bus, 'hintIn' | 'withdrawIn' | 'deadLetters'>
 
 export interface Engine {
   readonly db: Db
@@ -13,8 +17,7 @@ export interface Engine {
   readonly random: () => number
   /** Unsettled jobs per worker, unless the worker's row sets another limit. */
   readonly maxOutstanding: number
-  /** False when the transport cannot withdraw messages. */
-  readonly canWithdraw: boolean
+  readonly bus: EngineBus
 }
 
 export interface BatchTransaction {

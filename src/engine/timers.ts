@@ -1,8 +1,8 @@
 // What the clock does: batches take up a new version, phases fall due, retries and polls come up, deadlines pass, jobs come back as dead letters, steps are
 // written, slots are filled. Times are columns, acted on to the second; every function looks at the state of now, so being
 // called twice does no harm. A batch whose change fails is held, and the others go on.
+import type { DeadJob } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
-import { type DeadJob, listDeadJobs, markNoticed } from '../db/dead-letters.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { listOutdatedBatches } from '../db/version-upgrades.ts'
 import { type DueWait, listDueWaits, listWorkersWithQueue } from '../db/waits.ts'
@@ -89,25 +89,21 @@ export async function wakeWaits(engine: Engine): Promise<number> {
 
 /** Jobs that ended in the dead letters: their steps go on by the retry rule, with the letter's reason. */
 export async function settleDeadJobs(engine: Engine): Promise<number> {
-  const letters = await listDeadJobs(engine.db, DEAD_JOBS_PER_LOOK)
+  const { deadLetters } = engine.bus
+  const letters = await deadLetters.listUnnoticedJobs(DEAD_JOBS_PER_LOOK)
   if (letters.length === 0) return 0
   const stepIds = letters.flatMap(({ jobId }) => parseJobId(jobId)?.stepId ?? [])
   const owners = new Map((await loadOwners(engine.db, stepIds)).map((owner) => [owner.id, owner]))
   const ours = letters.flatMap((letter) => addressed(letter, owners))
   const known = new Set(ours.map(({ id }) => id))
   const foreign = letters.filter(({ id }) => !known.has(id))
-  await markNoticed(
-    engine.db,
-    foreign.map(({ id }) => id),
-    engine.clock.now(),
-  )
+  await deadLetters.markNoticed(foreign.map(({ id }) => id))
   const settled = await inChunks(engine, ours, async ({ tx, draft }, chunk) => {
     for (const { stepId, jobId, why } of chunk)
       onDeadLetter(draft, draft.steps.get(stepId)!, jobId, why)
-    await markNoticed(
-      tx,
+    await deadLetters.markNoticed(
       chunk.map(({ id }) => id),
-      draft.now,
+      tx,
     )
   })
   return foreign.length + settled

@@ -1,5 +1,4 @@
 // Withdrawing jobs that no worker has taken: of a batch that is held or cancelled, or of members who leave.
-import { withdraw } from '../bus/outbox.ts'
 import { listOutstandingJobs } from '../db/waits.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
 import { isUnsettled } from '../domain/facts.ts'
@@ -13,7 +12,8 @@ export async function withdrawJobs(
   memberIds?: readonly number[],
 ): Promise<void> {
   const { tx, draft, engine } = batchTx
-  if (!engine.canWithdraw) return
+  const { withdrawIn } = engine.bus
+  if (!withdrawIn) return
   // A job that this transaction has settled is still in the table: its deadline passed, say, and that blew the fuse.
   const outstanding = (await listOutstandingJobs(tx, draft.batch.id, memberIds)).filter(
     ({ stepId }) => {
@@ -23,7 +23,7 @@ export async function withdrawJobs(
   )
   if (outstanding.length === 0) return
   const withdrawnIds = new Set(
-    await withdraw(
+    await withdrawIn(
       tx,
       'worker-jobs',
       outstanding.map(({ jobId }) => jobId),

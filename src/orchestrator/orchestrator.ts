@@ -1,8 +1,7 @@
-// The orchestrator: two subscriptions and the clock, all into the engine's door. Any number of them may run at once.
+// The orchestrator: two subscriptions and the timers drive the engine. Any number of orchestrators may run at once.
 import type { Bus, ReceivedMessage } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
 import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer.ts'
-import { sweepBus } from '../bus/postgres/sweep.ts'
 import type { Clock } from '../clock.ts'
 import { vacuumEmbedded } from '../db/vacuum.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
@@ -13,7 +12,7 @@ import { everyLoop, type Service } from '../service.ts'
 
 const TIMER_INTERVAL_MS = 1_000
 const UPKEEP_INTERVAL_MS = 5_000
-/** One chunk is read and settled while the other has its batch locked. */
+/** While one lane has its batch locked, the other receives and acknowledges. */
 const RESULT_LANES = 2
 
 export interface OrchestratorOptions {
@@ -24,37 +23,37 @@ export interface OrchestratorOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** Understands the chunk, handles what can be understood, and says what becomes of each message. `onSlots`: see handleMessages. */
+/** Handles the readable messages of a chunk and dead-letters the others. `onSlots`: see handleMessages. */
 export async function handleChunk(
   engine: Engine,
   received: readonly ReceivedMessage[],
   onSlots?: () => void,
 ): Promise<MessageOutcome[]> {
   const outcomes: MessageOutcome[] = received.map(() => 'ack')
-  const understood: { index: number; message: Message }[] = []
+  const readable: { index: number; message: Message }[] = []
   for (const [index, { type, topic, body }] of received.entries()) {
-    // Foreign workers may leave the type out of their results; nothing else comes that way unnamed.
+    // Foreign workers may leave the type out of their results.
     const read = readMessage(type ?? (topic === 'worker-results' ? 'worker-result' : null), body)
-    if (read.ok) understood.push({ index, message: read.message })
+    if (read.ok) readable.push({ index, message: read.message })
     else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
   }
   const verdicts = await handleMessages(
     engine,
-    understood.map(({ message }) => message),
+    readable.map(({ message }) => message),
     onSlots,
   )
-  for (const [place, { index }] of understood.entries()) outcomes[index] = verdicts[place]!
+  for (const [place, { index }] of readable.entries()) outcomes[index] = verdicts[place]!
   return outcomes
 }
 
-/** What both subscriptions do with a chunk. */
+/** The handler of both subscriptions. */
 export function makeHandler(engine: Engine): Handler {
   return async (messages) => {
     let hasSlots = false
     const outcomes = await handleChunk(engine, messages, () => {
       hasSlots = true
     })
-    // Members that ended left slots: whoever waits for one need not wait for the next second.
+    // Finished members left slots: fill them now instead of at the next timer run, up to a second later.
     if (hasSlots) await fillWorkers(engine)
     return outcomes
   }
@@ -79,7 +78,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       subscription: ORCHESTRATOR_EVENTS,
       handle: async (messages, signals) => {
         const outcomes = await handle(messages, signals)
-        // What has begun may be due already: a batch that is made at its cut-over began its first phase up to a second late.
+        // A batch created at its cut-over has a phase due at once; without the nudge it began up to a second late.
         timers.nudge()
         return outcomes
       },
@@ -102,8 +101,8 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       name: 'upkeep',
       clock,
       intervalMs: UPKEEP_INTERVAL_MS,
-      runOnce: async (now) => {
-        await sweepBus(engine.db, now)
+      runOnce: async () => {
+        await bus.sweep()
         await vacuumEmbedded(engine.db)
       },
       onError,
@@ -114,7 +113,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
     name: 'orchestrator',
     start: () => {
       for (const service of services) service.start()
-      // As with messages: without hints everything happens by the second, so failing to get them is only reported.
+      // Without hints the timers run every second, so a failure to listen is only reported.
       unlisten = bus.listen?.(ORCHESTRATOR_EVENTS, timers.nudge).catch((error: unknown) => {
         onError(error)
         return undefined

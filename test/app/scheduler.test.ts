@@ -1,12 +1,14 @@
 // `matoolkit scheduler tick` as a process of its own, over a file and a real server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { it } from 'node:test'
+import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../../src/clock.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -64,7 +66,7 @@ async function publish({ db }: TestDatabase): Promise<void> {
   const clock = realClock()
   const engine: Engine = {
     ...{ db, clock, runbooks: new RunbookCache(), random: () => 0.5 },
-    ...{ maxOutstanding: 1000, canWithdraw: true },
+    ...{ maxOutstanding: 1000, bus: openPostgresBus({ db, clock, newToken: randomUUID }) },
   }
   await publishRunbook(engine, { yaml: YAML, publishedBy: 'author' })
   await setAutomation(engine, { runbookName: 'wave', isEnabled: true, actor: 'operator' })

@@ -1,5 +1,4 @@
-// The consumer around a bus of the simplest kind: a list in memory that does what the contract says and writes down what
-// it was asked. Time is a virtual clock.
+// The consumer around an in-memory bus that records its calls. Time is a virtual clock.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Bus, LEASE_MS, ORCHESTRATOR_EVENTS, type ReceivedMessage } from '../../src/bus/bus.ts'
@@ -12,6 +11,7 @@ import {
   makeConsumer,
 } from '../../src/bus/consumer.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
+import { UNUSED } from './under-test.ts'
 
 interface Scripted {
   readonly bus: Bus
@@ -55,7 +55,7 @@ function script(overrides: Partial<Bus> = {}): Scripted {
       publish: async () => {},
       receive: async (_subscription, limit) => waiting.splice(0, limit),
       ack: async (messages) => {
-        calls.push(`settle ${ids(messages)}`)
+        calls.push(`ack ${ids(messages)}`)
         return []
       },
       abandon: async (messages, delayMs = 0) => {
@@ -68,7 +68,7 @@ function script(overrides: Partial<Bus> = {}): Scripted {
       deadLetter: async (messages, reason, description) => {
         calls.push(`deadLetter ${ids(messages)} ${reason}: ${description}`)
       },
-      deadLetters: {} as Bus['deadLetters'],
+      ...UNUSED,
       listen: async (_subscription, heard) => {
         scripted.hint = heard
         return async () => void calls.push('unlisten')
@@ -93,20 +93,20 @@ const consumerOf = (on: Scripted, handle: Handler, options: Partial<ConsumerOpti
     ...options,
   })
 
-const settleAll: Handler = async (messages) => messages.map(() => 'ack')
+const ackAll: Handler = async (messages) => messages.map(() => 'ack')
 
 describe('consumer: one chunk', () => {
-  it('takes no more than a chunk and says how many there were', async () => {
+  it('receives at most one chunk and returns its size', async () => {
     const on = script()
     on.waiting.push(message('a'), message('b'), message('c'), message('d'))
-    const consumer = consumerOf(on, settleAll)
+    const consumer = consumerOf(on, ackAll)
     assert.equal(await consumer.runOnce(), 3)
     assert.equal(await consumer.runOnce(), 1)
     assert.equal(await consumer.runOnce(), 0)
-    assert.deepEqual(on.calls, ['settle a,b,c', 'settle d'])
+    assert.deepEqual(on.calls, ['ack a,b,c', 'ack d'])
   })
 
-  it('does with each message what the handler says, together where it is the same', async () => {
+  it('carries out the outcome of each message, grouped by outcome', async () => {
     const on = script()
     const refuse: MessageOutcome = { deadLetter: 'Unreadable', description: 'not JSON' }
     const say: Record<string, MessageOutcome> = {
@@ -120,13 +120,13 @@ describe('consumer: one chunk', () => {
     const handle: Handler = async (messages) => messages.map((one) => say[one.messageId]!)
     await consumerOf(on, handle, { chunk: 5 }).runOnce()
     assert.deepEqual(on.calls, [
-      'settle a,d',
+      'ack a,d',
       'deadLetter b,e Unreadable: not JSON',
       'abandon c for 200',
     ])
   })
 
-  it('gives the whole chunk back when the handler throws, each for as long as it failed often', async () => {
+  it('abandons the whole chunk when the handler throws, each message by its own backoff', async () => {
     const on = script()
     on.waiting.push(message('a', 1), message('b', 5), message('c', 1))
     const handle: Handler = async () => {
@@ -137,7 +137,7 @@ describe('consumer: one chunk', () => {
     assert.match(String(on.errors), /database is away/)
   })
 
-  it('gives the chunk back when the handler does not answer for every message', async () => {
+  it('abandons the chunk when the handler returns too few outcomes', async () => {
     const on = script()
     on.waiting.push(message('a'), message('b'))
     await consumerOf(on, async () => ['ack']).runOnce()
@@ -145,10 +145,10 @@ describe('consumer: one chunk', () => {
     assert.match(String(on.errors), /1 outcomes for 2 messages/)
   })
 
-  it('reports what was settled too late', async () => {
+  it('reports messages acknowledged too late', async () => {
     const on = script({ ack: async (messages) => messages.slice(1) })
     on.waiting.push(message('a'), message('b'))
-    await consumerOf(on, settleAll).runOnce()
+    await consumerOf(on, ackAll).runOnce()
     assert.deepEqual(on.lost, ['b'])
   })
 
@@ -169,11 +169,11 @@ describe('consumer: leases', () => {
     work.resolve(['ack'])
     await running
     await on.clock.advance(120_000)
-    assert.deepEqual(on.calls, ['renew a', 'renew a', 'settle a'])
+    assert.deepEqual(on.calls, ['renew a', 'renew a', 'ack a'])
     assert.equal(on.clock.nextWakeAt(), null)
   })
 
-  it('asks a bus that does not answer again while the lease lasts', async () => {
+  it('retries a failing bus while the lease lasts', async () => {
     let tries = 0
     const on = script({
       ack: async () => {
@@ -190,7 +190,7 @@ describe('consumer: leases', () => {
     assert.equal(on.errors.length, 3)
   })
 
-  it('leaves a message to the end of its lease when the bus stays away', async () => {
+  it('leaves a message to its lease when the bus stays away', async () => {
     const on = script({
       abandon: async () => {
         throw new Error('away')
@@ -203,7 +203,7 @@ describe('consumer: leases', () => {
     await failed
   })
 
-  it('tells the handler when a lease is lost, and renews only the rest', async () => {
+  it('signals a lost lease to the handler and renews only the rest', async () => {
     const on = script()
     const renewed: string[] = []
     const bus: Bus = {
@@ -229,7 +229,7 @@ describe('consumer: leases', () => {
     await running
   })
 
-  it('goes on renewing after a renewal failed', async () => {
+  it('continues to renew after a failed renewal', async () => {
     let failures = 0
     const on = script({
       renew: async () => {
@@ -249,31 +249,31 @@ describe('consumer: leases', () => {
 })
 
 describe('consumer: the loop', () => {
-  it('empties the queue, then looks again every second', async () => {
+  it('empties the queue, then polls every second', async () => {
     const on = script()
     on.waiting.push(...['a', 'b', 'c', 'd'].map((id) => message(id)))
-    const consumer = consumerOf(on, settleAll)
+    const consumer = consumerOf(on, ackAll)
     consumer.start()
     await on.clock.advance(0)
-    assert.deepEqual(on.calls, ['settle a,b,c', 'settle d'])
+    assert.deepEqual(on.calls, ['ack a,b,c', 'ack d'])
     on.waiting.push(message('e'))
     await on.clock.advance(999)
     assert.equal(on.calls.length, 2)
     await on.clock.advance(1)
-    assert.deepEqual(on.calls.at(-1), 'settle e')
+    assert.deepEqual(on.calls.at(-1), 'ack e')
     await consumer.stop()
     assert.equal(on.calls.at(-1), 'unlisten')
   })
 
-  it('looks at once when it is given a hint', async () => {
+  it('polls at once on a hint', async () => {
     const on = script()
-    const consumer = consumerOf(on, settleAll)
+    const consumer = consumerOf(on, ackAll)
     consumer.start()
     await on.clock.advance(10)
     on.waiting.push(message('a'))
     on.hint()
     await on.clock.advance(0)
-    assert.deepEqual(on.calls, ['settle a'])
+    assert.deepEqual(on.calls, ['ack a'])
     await consumer.stop()
   })
 
@@ -283,17 +283,17 @@ describe('consumer: the loop', () => {
         throw new Error('no connection')
       },
     })
-    const consumer = consumerOf(on, settleAll)
+    const consumer = consumerOf(on, ackAll)
     consumer.start()
     await on.clock.advance(10)
     on.waiting.push(message('a'))
     await on.clock.advance(1_000)
-    assert.deepEqual(on.calls, ['settle a'])
+    assert.deepEqual(on.calls, ['ack a'])
     assert.match(String(on.errors), /no connection/)
     await consumer.stop()
   })
 
-  it('holds no more than lanes × chunk messages, however many wait', async () => {
+  it('has at most lanes × chunk messages in flight', async () => {
     const on = script()
     on.waiting.push(...Array.from({ length: 100 }, (_, n) => message(`m${n}`)))
     const chunks: PromiseWithResolvers<void>[] = []
@@ -320,7 +320,7 @@ describe('consumer: the loop', () => {
     await consumer.stop()
   })
 
-  it('pauses when the bus does not answer, and then goes on', async () => {
+  it('pauses when the bus fails, then continues', async () => {
     let tries = 0
     const on = script({
       receive: async () => {
@@ -329,7 +329,7 @@ describe('consumer: the loop', () => {
         return []
       },
     })
-    const consumer = consumerOf(on, settleAll)
+    const consumer = consumerOf(on, ackAll)
     consumer.start()
     await on.clock.advance(60_000)
     assert.equal(on.errors.length, 3)
@@ -339,7 +339,7 @@ describe('consumer: the loop', () => {
 })
 
 describe('consumer: stopping', () => {
-  it('waits for the handler, takes nothing new, and gives back at once what was not begun', async () => {
+  it('waits for the handler, receives nothing more, and abandons unstarted messages at once', async () => {
     const on = script()
     on.waiting.push(...['a', 'b', 'c', 'd'].map((id) => message(id, 9)))
     const handle: Handler = async (messages, { stopping }) => {
@@ -350,11 +350,11 @@ describe('consumer: stopping', () => {
     consumer.start()
     await on.clock.advance(0)
     await consumer.stop()
-    assert.deepEqual(on.calls, ['settle a', 'abandon b,c for 0', 'unlisten'])
+    assert.deepEqual(on.calls, ['ack a', 'abandon b,c for 0', 'unlisten'])
     assert.equal(ids(on.waiting), 'd')
   })
 
-  it('gives up waiting when asked, and leaves the messages under their lease', async () => {
+  it('gives up waiting on request and leaves the messages leased', async () => {
     const on = script()
     on.waiting.push(message('a'))
     const work = Promise.withResolvers<MessageOutcome[]>()
@@ -365,6 +365,6 @@ describe('consumer: stopping', () => {
     assert.deepEqual(on.calls, [])
     work.resolve(['ack'])
     await consumer.stop()
-    assert.deepEqual(on.calls, ['settle a', 'unlisten'])
+    assert.deepEqual(on.calls, ['ack a', 'unlisten'])
   })
 })

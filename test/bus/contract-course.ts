@@ -1,5 +1,5 @@
-// The part of the contract about everything at once: two consumers take, settle, give back, renew and put aside parts of what they
-// hold, in any order, also when it is no longer theirs. A plain account of every message says what must come of it. Run by contract.ts.
+// The part of the contract that mixes everything: two consumers receive, ack, abandon, renew and dead-letter parts of their chunks
+// in random order, also after their lease lapsed. An account of every message says what must happen to it. Run by contract.ts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -13,13 +13,13 @@ import { type BusUnderTest, drain, event, idsOf, MINUTE, SECOND, type Suite } fr
 
 const COURSES = 12
 const STEPS = 60
-const ACTIONS = ['send', 'take', 'take', 'ack', 'renew', 'abandon', 'put aside', 'wait'] as const
+const ACTIONS = ['send', 'take', 'take', 'ack', 'renew', 'abandon', 'dead-letter', 'wait'] as const
 
-/** What a course knows of one message. */
+/** What a course expects of one message. */
 interface Account {
   deliveries: number
-  /** The last delivery that was not given back, and when its lease ends. */
-  held: ReceivedMessage | null
+  /** The last delivery that was not abandoned, and when its lease ends. */
+  leased: ReceivedMessage | null
   untilMs: number
   isOver: boolean
 }
@@ -50,41 +50,41 @@ class Course {
     const messages = Array.from({ length: 1 + this.draw(40) }, () => event())
     await bus.publish(messages)
     for (const { messageId } of messages)
-      this.accounts.set(messageId, { deliveries: 0, held: null, untilMs: 0, isOver: false })
+      this.accounts.set(messageId, { deliveries: 0, leased: null, untilMs: 0, isOver: false })
   }
 
   take(messages: ReceivedMessage[]): void {
     for (const message of messages) {
       const account = this.accounts.get(message.messageId)
       assert.ok(account, `${message.messageId} was sent in this course`)
-      assert.ok(!account.isOver, `${message.messageId} was settled or put aside`)
-      assert.ok(!this.isHeld(account), `${message.messageId} is somebody's`)
+      assert.ok(!account.isOver, `${message.messageId} was acknowledged or dead-lettered`)
+      assert.ok(!this.isLeased(account), `${message.messageId} is leased`)
       account.deliveries += 1
       assert.equal(message.deliveryCount, account.deliveries)
-      account.held = message
+      account.leased = message
       account.untilMs = +this.under.now() + this.under.bus.leaseMs
     }
     if (messages.length > 0) this.taken.push(messages)
   }
 
-  private isHeld(account: Account): boolean {
-    return account.held !== null && account.untilMs > +this.under.now()
+  private isLeased(account: Account): boolean {
+    return account.leased !== null && account.untilMs > +this.under.now()
   }
 
-  /** Some of what was taken together, at any time before: all of it every third time. */
-  private some(): ReceivedMessage[] {
+  /** A part of an earlier chunk; all of it every third time. */
+  private partOfChunk(): ReceivedMessage[] {
     const { draw, taken } = this
     if (taken.length === 0) return []
     const list = taken[draw(taken.length)]!
     return draw(3) === 0 ? list : list.filter(() => draw(2) === 0)
   }
 
-  private async act(bus: Bus, action: 'ack' | 'renew' | 'abandon' | 'put aside'): Promise<void> {
-    const messages = this.some()
+  private async act(bus: Bus, action: 'ack' | 'renew' | 'abandon' | 'dead-letter'): Promise<void> {
+    const messages = this.partOfChunk()
     if (messages.length === 0) return
     const ours = messages.filter((message) => {
       const account = this.accounts.get(message.messageId)!
-      return account.held === message && this.isHeld(account)
+      return account.leased === message && this.isLeased(account)
     })
     const lost = idsOf(messages.filter((message) => !ours.includes(message)))
     if (action === 'ack') assert.deepEqual(idsOf(await bus.ack(messages)), lost)
@@ -94,12 +94,12 @@ class Course {
     for (const { messageId } of ours) {
       const account = this.accounts.get(messageId)!
       if (action === 'renew') account.untilMs = +this.under.now() + this.under.bus.leaseMs
-      else account.held = null
-      account.isOver = action === 'ack' || action === 'put aside'
+      else account.leased = null
+      account.isOver = action === 'ack' || action === 'dead-letter'
     }
   }
 
-  /** What nobody is done with comes again when all leases have ended. Only the bus itself may have put something aside. */
+  /** Unfinished messages come again when all leases have lapsed, or the bus itself has dead-lettered them. */
   async end(): Promise<void> {
     await this.under.advance(2 * MINUTE)
     const rest = await drain(this.under.bus, ORCHESTRATOR_EVENTS)
@@ -112,11 +112,11 @@ class Course {
 }
 
 export function courses(suite: Suite): void {
-  it('loses nothing and gives nothing to two, whatever consumers do with parts of what they hold', async () => {
+  it('loses nothing and delivers nothing to two consumers at once, whatever they do with parts of chunks', async () => {
     for (let seed = 1; seed <= COURSES; seed += 1) {
       const course = new Course(suite(), seed)
       for (let step = 0; step < STEPS; step += 1) await course.step()
-      assert.ok(course.taken.length > 5, 'the course had something to do')
+      assert.ok(course.taken.length > 5, 'the course received messages')
       await course.end()
     }
   })

@@ -1,8 +1,9 @@
-// The part of the contract about dead letters: what a person sees and decides. Run by contract.ts.
+// The part of the contract for dead letters: listing, deciding, and noticing dead jobs. Run by contract.ts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   type Bus,
+  ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
   type Subscription,
   WORKER_RESULTS,
@@ -39,7 +40,7 @@ async function makeLetter(
 }
 
 export function deadLetters(suite: Suite): void {
-  it('keeps what a consumer refused, with its reason, and shows it whole', async () => {
+  it('keeps a dead-lettered message whole, with its reason', async () => {
     const { bus, now } = suite()
     const sent = job('w1')
     const id = await makeLetter(bus, sent, workerJobs('w1'))
@@ -53,7 +54,7 @@ export function deadLetters(suite: Suite): void {
     assert.deepEqual(await drain(bus, workerJobs('w1')), [])
   })
 
-  it('lists by subscription, page by page, the oldest first', async () => {
+  it('lists a subscription page by page, oldest first', async () => {
     const { bus } = suite()
     const before = await lettersOf(bus, WORKER_RESULTS)
     const sent = Array.from({ length: 8 }, () =>
@@ -67,7 +68,7 @@ export function deadLetters(suite: Suite): void {
     )
   })
 
-  it('replays to the one consumer, under a new id, with the same body, once', async () => {
+  it('replays a dead letter once, under a new id, to its own subscription', async () => {
     const { bus, now } = suite()
     const sent = job('w1')
     const id = await makeLetter(bus, sent, workerJobs('w1'))
@@ -84,7 +85,7 @@ export function deadLetters(suite: Suite): void {
     await bus.ack([again])
   })
 
-  it('numbers the replays of one message, also when a replay dies as well', async () => {
+  it('numbers the replays of one message, also when a replay fails', async () => {
     const { bus } = suite()
     const sent = job('w1')
     let id = await makeLetter(bus, sent, workerJobs('w1'))
@@ -96,7 +97,7 @@ export function deadLetters(suite: Suite): void {
     }
   })
 
-  it('replays once when two people press at the same moment', async () => {
+  it('replays once when two people decide at the same moment', async () => {
     const { bus, other } = suite()
     const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
     const both = await Promise.allSettled([
@@ -107,7 +108,7 @@ export function deadLetters(suite: Suite): void {
     await takeOne(bus, workerJobs('w1'))
   })
 
-  it('discards', async () => {
+  it('discards a dead letter', async () => {
     const { bus } = suite()
     const id = await makeLetter(bus, job('w1'), workerJobs('w1'))
     await bus.deadLetters.discard(id, 'ada')
@@ -116,7 +117,7 @@ export function deadLetters(suite: Suite): void {
     assert.deepEqual(await drain(bus, workerJobs('w1')), [])
   })
 
-  it('says so when there is no such dead letter', async () => {
+  it('refuses an unknown dead letter', async () => {
     const { bus } = suite()
     for (const id of ['0', '999999999', '-1', 'x', "1' or '1'='1", '9'.repeat(30)]) {
       await assert.rejects(bus.deadLetters.show(id), { code: 'DEAD_LETTER_NOT_FOUND' })
@@ -125,6 +126,76 @@ export function deadLetters(suite: Suite): void {
   })
 }
 
-/** A broker forgets a replayed message; a database remembers who replayed it. */
+/** Jobs that die on the bus: the engine settles their steps and marks each as noticed. */
+export function deadJobs(suite: Suite): void {
+  const unnoticed = async (bus: Bus) => (await bus.deadLetters.listUnnoticedJobs(1_000)).slice(-2)
+
+  it('lists dead jobs until they are marked as noticed, decided or not', async () => {
+    const { bus } = suite()
+    const [first, second] = [job('w1'), job('w1')]
+    const id = await makeLetter(bus, first, workerJobs('w1'))
+    await makeLetter(bus, second, workerJobs('w1'))
+    await bus.deadLetters.discard(id, 'ada')
+    const listed = await unnoticed(bus)
+    assert.deepEqual(
+      listed.map(({ jobId, reason }) => [jobId, reason]),
+      [
+        [first.messageId, 'Unreadable'],
+        [second.messageId, 'Unreadable'],
+      ],
+    )
+    await bus.deadLetters.markNoticed([listed[0]!.id])
+    const left = await bus.deadLetters.listUnnoticedJobs(1_000)
+    assert.deepEqual(left.at(-1), listed[1])
+    assert.ok(!left.some(({ jobId }) => jobId === first.messageId))
+    await bus.deadLetters.markNoticed([])
+    await bus.deadLetters.markNoticed([listed[1]!.id])
+  })
+
+  it('lists only jobs, each under its job id also after a replay', async () => {
+    const { bus } = suite()
+    const sent = job('w1')
+    const id = await makeLetter(bus, sent, workerJobs('w1'))
+    await makeLetter(bus, event(), ORCHESTRATOR_EVENTS)
+    await bus.deadLetters.replay(id, 'ada')
+    await bus.deadLetter([await takeOne(bus, workerJobs('w1'))], 'Again', 'It failed again.')
+    const listed = await unnoticed(bus)
+    assert.deepEqual(
+      listed.map(({ jobId }) => jobId),
+      [sent.messageId, sent.messageId],
+    )
+    await bus.deadLetters.markNoticed(listed.map((letter) => letter.id))
+  })
+
+  it('marks as noticed with the transaction, where the transport can', async () => {
+    const { bus, inTransaction } = suite()
+    if (!inTransaction) return
+    const sent = job('w1')
+    await makeLetter(bus, sent, workerJobs('w1'))
+    const [letter] = (await unnoticed(bus)).slice(-1)
+    const crash = inTransaction(async (tx) => {
+      await bus.deadLetters.markNoticed([letter!.id], tx)
+      throw new Error('crash before commit')
+    })
+    await assert.rejects(crash, /crash before commit/)
+    assert.deepEqual((await unnoticed(bus)).at(-1), letter)
+    await inTransaction((tx) => bus.deadLetters.markNoticed([letter!.id], tx))
+    assert.notDeepEqual((await unnoticed(bus)).at(-1), letter)
+  })
+
+  it('lists the workers with undecided dead jobs, sorted', async () => {
+    const { bus } = suite()
+    const ids: string[] = []
+    for (const worker of ['zoe', 'abe', 'zoe'])
+      ids.push(await makeLetter(bus, job(worker), workerJobs(worker)))
+    const names = (await bus.deadLetters.listWorkers()).filter((name) => /zoe|abe/.test(name))
+    assert.deepEqual(names, ['abe', 'zoe'])
+    for (const id of ids) await bus.deadLetters.discard(id, 'ada')
+    const left = await bus.deadLetters.listWorkers()
+    assert.ok(!left.some((name) => /zoe|abe/.test(name)))
+  })
+}
+
+/** A broker forgets a replayed message; a database records who replayed it. */
 const decidedOrGone = (error: { code?: string }) =>
   error.code === 'DEAD_LETTER_DECIDED' || error.code === 'DEAD_LETTER_NOT_FOUND'

@@ -1,5 +1,5 @@
-// What every transport must do, as tests. A transport is whatever passes: the suite uses nothing but the Bus, never looks into
-// tables, and lets time pass only through the clock that the maker hands over.
+// The contract of a transport as tests. The suite uses only the `Bus`, never reads tables, and advances time only through the clock
+// of the transport under test.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import {
@@ -15,7 +15,8 @@ import {
 } from '../../src/bus/bus.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { courses } from './contract-course.ts'
-import { deadLetters, lastLetter } from './contract-dead-letters.ts'
+import { deadJobs, deadLetters, lastLetter } from './contract-dead-letters.ts'
+import { capabilities, operation } from './contract-operation.ts'
 import {
   type BusUnderTest,
   DAY,
@@ -39,7 +40,7 @@ export function busContract(name: string, make: () => Promise<BusUnderTest>): vo
       under = await make()
     })
     after(() => under.close())
-    // Every test starts on empty subscriptions, whatever the one before left.
+    // Every test starts with empty subscriptions.
     beforeEach(async () => {
       await under.advance(2 * MINUTE)
       for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS, workerJobs('w1')]) {
@@ -53,13 +54,15 @@ export function busContract(name: string, make: () => Promise<BusUnderTest>): vo
     leases(suite)
     poison(suite)
     deadLetters(suite)
-    extras(suite)
+    deadJobs(suite)
+    operation(suite)
+    capabilities(suite)
     courses(suite)
   })
 }
 
 function sending(suite: Suite): void {
-  it('delivers body, type, id, properties and times as they were sent', async () => {
+  it('delivers body, type, id, properties and times unchanged', async () => {
     const { bus, now } = suite()
     const sent = event()
     await bus.publish([sent])
@@ -74,7 +77,7 @@ function sending(suite: Suite): void {
     assert.deepEqual(read, { ok: true, message: { ...sent.body, messageType: 'retry-check' } })
   })
 
-  it('routes a job to the one worker it names', async () => {
+  it('routes a job to its worker', async () => {
     const { bus } = suite()
     const [forOne, forTwo] = [job('w1'), job('w2')]
     await bus.publish([forOne, forTwo])
@@ -86,14 +89,14 @@ function sending(suite: Suite): void {
     assert.deepEqual(await bus.ack([one, two]), [])
   })
 
-  it('keeps topics apart whose subscriptions have the same name', async () => {
+  it('separates topics whose subscriptions have the same name', async () => {
     const { bus } = suite()
     await bus.publish([event()])
     assert.deepEqual(await drain(bus, WORKER_RESULTS), [])
     await takeOne(bus, ORCHESTRATOR_EVENTS)
   })
 
-  it('delivers a thousand messages exactly once each to a consumer that settles, in chunks', async () => {
+  it('delivers each of a thousand messages once to a consumer that acknowledges', async () => {
     const { bus } = suite()
     const sent = Array.from({ length: 1_000 }, () => event())
     await bus.publish(sent)
@@ -114,7 +117,7 @@ function sending(suite: Suite): void {
     await bus.ack([got])
   })
 
-  it('has nothing to do for nothing', async () => {
+  it('accepts empty lists', async () => {
     const { bus } = suite()
     await bus.publish([])
     assert.deepEqual(await bus.receive(ORCHESTRATOR_EVENTS, 10), [])
@@ -124,7 +127,7 @@ function sending(suite: Suite): void {
     await bus.deadLetter([], 'Reason', 'Description')
   })
 
-  it('refuses what it could not deliver, and then sends nothing of that call', async () => {
+  it('refuses undeliverable messages and sends nothing of that call', async () => {
     const { bus } = suite()
     const tooLarge = job('w1', fresh('step'), 'x'.repeat(MESSAGE_MAX_BYTES))
     const cases: [OutgoingMessage, string][] = [
@@ -146,7 +149,7 @@ function sending(suite: Suite): void {
 }
 
 function duplicates(suite: Suite): void {
-  it('drops a message id that was sent within ten minutes, also after it was settled', async () => {
+  it('drops a message id repeated within ten minutes, also after its ack', async () => {
     const { bus, advance } = suite()
     const sent = event()
     await bus.publish([sent, sent])
@@ -157,9 +160,9 @@ function duplicates(suite: Suite): void {
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
   })
 
-  it('takes the id for a new message after ten minutes', async () => {
-    const { bus, advance, sweep } = suite()
-    for (const tidy of [async () => {}, sweep]) {
+  it('accepts a repeated message id after ten minutes', async () => {
+    const { bus, advance } = suite()
+    for (const tidy of [async () => {}, bus.sweep]) {
       const sent = event()
       await bus.publish([sent])
       await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS)])
@@ -170,14 +173,14 @@ function duplicates(suite: Suite): void {
     }
   })
 
-  it('knows ids by topic', async () => {
+  it('detects duplicates per topic', async () => {
     const { bus } = suite()
     const shared = fresh('shared')
     await bus.publish([event(shared), job('w1', shared)])
     await bus.ack([await takeOne(bus, ORCHESTRATOR_EVENTS), await takeOne(bus, workerJobs('w1'))])
   })
 
-  it('keeps one of two that are sent at the same moment', async () => {
+  it('keeps one of two duplicates sent at the same moment', async () => {
     const { bus, other } = suite()
     const many = Array.from({ length: 50 }, () => event())
     await Promise.all([bus.publish(many), other.publish([...many].reverse())])
@@ -187,7 +190,7 @@ function duplicates(suite: Suite): void {
 }
 
 function timing(suite: Suite): void {
-  it('hides a message until its time', async () => {
+  it('delivers a scheduled message no earlier than its time', async () => {
     const { bus, advance, now } = suite()
     await bus.publish([event(undefined, { visibleAt: new Date(now().getTime() + 5 * MINUTE) })])
     await advance(5 * MINUTE - SECOND)
@@ -196,7 +199,7 @@ function timing(suite: Suite): void {
     await takeOne(bus, ORCHESTRATOR_EVENTS)
   })
 
-  it('puts an expired message aside instead of delivering it', async () => {
+  it('dead-letters an expired message instead of delivering it', async () => {
     const { bus, advance, now } = suite()
     const sent = event(undefined, { expiresAt: new Date(now().getTime() + MINUTE) })
     await bus.publish([sent])
@@ -208,18 +211,18 @@ function timing(suite: Suite): void {
     assert.equal(letter.deliveryCount, 0)
   })
 
-  it('puts an expired message aside when no consumer comes at all', async () => {
-    const { bus, advance, now, sweep } = suite()
+  it('dead-letters an expired message when nobody receives', async () => {
+    const { bus, advance, now } = suite()
     const sent = event(undefined, { expiresAt: new Date(now().getTime() + MINUTE) })
     const later = event(undefined, { expiresAt: new Date(now().getTime() + 3 * MINUTE) })
     await bus.publish([sent, later])
     await advance(2 * MINUTE)
-    await sweep()
+    await bus.sweep()
     assert.equal((await lastLetter(bus, ORCHESTRATOR_EVENTS)).messageId, sent.messageId)
     assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).messageId, later.messageId)
   })
 
-  it('lets a message live seven days at most, counted from when it became visible', async () => {
+  it('expires a message seven days after it became visible at the latest', async () => {
     const { bus, advance, now } = suite()
     const visibleAt = new Date(now().getTime() + DAY)
     const year = { expiresAt: new Date(now().getTime() + 365 * DAY) }
@@ -231,7 +234,7 @@ function timing(suite: Suite): void {
 }
 
 function leases(suite: Suite): void {
-  it('gives a message to nobody else while the lease runs', async () => {
+  it('delivers a leased message to nobody else', async () => {
     const { bus, other, advance } = suite()
     await bus.publish([event()])
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
@@ -240,7 +243,7 @@ function leases(suite: Suite): void {
     assert.deepEqual(await bus.ack([message]), [])
   })
 
-  it('gives it to the next when the lease has lapsed, and the old one can do nothing any more', async () => {
+  it('delivers a message again when its lease lapses, and ignores the old lease', async () => {
     const { bus, other, advance } = suite()
     await bus.publish([event()])
     const old = await takeOne(bus, ORCHESTRATOR_EVENTS)
@@ -252,11 +255,11 @@ function leases(suite: Suite): void {
     assert.deepEqual(await bus.renew([old]), [old])
     await bus.abandon([old])
     await bus.deadLetter([old], 'Late', 'Too late')
-    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [], 'still the new holder’s')
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [], 'still leased to the new consumer')
     assert.deepEqual(await other.ack([taken]), [])
   })
 
-  it('tells a consumer that was too slow, even when nobody else took the message', async () => {
+  it('reports a lapsed lease even when nobody else took the message', async () => {
     const { bus, advance } = suite()
     await bus.publish([event()])
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
@@ -265,7 +268,7 @@ function leases(suite: Suite): void {
     assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).deliveryCount, 2)
   })
 
-  it('renews: a fresh minute each time', async () => {
+  it('renews a lease for a full minute each time', async () => {
     const { bus, other, advance } = suite()
     await bus.publish([event()])
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
@@ -278,19 +281,19 @@ function leases(suite: Suite): void {
     assert.deepEqual(await bus.ack([message]), [])
   })
 
-  it('settles what is still held of a chunk and names the rest', async () => {
+  it('acknowledges the leased messages of a chunk and returns the rest', async () => {
     const { bus } = suite()
     await bus.publish([event(), event()])
-    const [gone, held] = (await drain(bus, ORCHESTRATOR_EVENTS)) as [
+    const [gone, leased] = (await drain(bus, ORCHESTRATOR_EVENTS)) as [
       ReceivedMessage,
       ReceivedMessage,
     ]
     await bus.ack([gone])
-    assert.deepEqual(await bus.ack([gone, held]), [gone])
+    assert.deepEqual(await bus.ack([gone, leased]), [gone])
     assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
   })
 
-  it('gives an abandoned message to the next consumer, with its count', async () => {
+  it('delivers an abandoned message again and counts the delivery', async () => {
     const { bus, other } = suite()
     await bus.publish([event()])
     const message = await takeOne(bus, ORCHESTRATOR_EVENTS)
@@ -301,7 +304,7 @@ function leases(suite: Suite): void {
     assert.deepEqual(await other.ack([again]), [])
   })
 
-  it('delivers an abandoned message again when its delay is over', async () => {
+  it('delivers an abandoned message again after its delay', async () => {
     const { bus, advance } = suite()
     await bus.publish([event()])
     await bus.abandon([await takeOne(bus, ORCHESTRATOR_EVENTS)], 20 * SECOND)
@@ -309,21 +312,20 @@ function leases(suite: Suite): void {
     assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).deliveryCount, 2)
   })
 
-  it('never gives one message to two consumers at once', async () => {
+  it('never delivers one message to two consumers at once', async () => {
     const { bus, other } = suite()
     const sent = Array.from({ length: 600 }, () => event())
     await bus.publish(sent)
     const taken = await Promise.all(
       [bus, other, bus, other].map((one) => drain(one, ORCHESTRATOR_EVENTS)),
     )
-    // Equal lists of ids: all of them, none twice.
     assert.deepEqual(idsOf(taken.flat()), sent.map(({ messageId }) => messageId).sort())
     assert.deepEqual(await bus.ack(taken.flat()), [])
   })
 }
 
 function poison(suite: Suite): void {
-  it(`puts a message aside that ${MAX_DELIVERIES} consumers gave back`, async () => {
+  it(`dead-letters a message after ${MAX_DELIVERIES} abandoned deliveries`, async () => {
     const { bus } = suite()
     const sent = event()
     await bus.publish([sent])
@@ -339,7 +341,7 @@ function poison(suite: Suite): void {
     assert.equal(letter.deliveryCount, MAX_DELIVERIES)
   })
 
-  it('counts lapsed leases like given-back messages', async () => {
+  it('counts a lapsed lease like an abandoned delivery', async () => {
     const { bus, advance } = suite()
     await bus.publish([event()])
     for (let delivery = 1; delivery <= MAX_DELIVERIES; delivery += 1) {
@@ -350,7 +352,7 @@ function poison(suite: Suite): void {
     assert.equal((await lastLetter(bus, ORCHESTRATOR_EVENTS)).reason, DELIVERED_TOO_OFTEN)
   })
 
-  it('delivers what stands behind a whole chunk of expired messages', async () => {
+  it('delivers messages behind a whole chunk of expired ones', async () => {
     const { bus, advance, now } = suite()
     const expiresAt = new Date(now().getTime() + SECOND)
     await bus.publish(Array.from({ length: 30 }, () => event(undefined, { expiresAt })))
@@ -359,55 +361,5 @@ function poison(suite: Suite): void {
     await bus.publish([good])
     const [first] = await bus.receive(ORCHESTRATOR_EVENTS, 10)
     assert.equal(first?.messageId, good.messageId)
-  })
-}
-
-function extras(suite: Suite): void {
-  it('withdraws what nobody holds, and only that', async () => {
-    const { bus, advance } = suite()
-    if (!bus.withdraw) return
-    const [waiting, held, lapsed, givenBack] = [job('w1'), job('w1'), job('w1'), job('w1')]
-    await bus.publish([lapsed])
-    await takeOne(bus, workerJobs('w1'))
-    await advance(30 * SECOND)
-    await bus.publish([held, givenBack])
-    const taken = await drain(bus, workerJobs('w1'))
-    await advance(30 * SECOND)
-    await bus.abandon(taken.filter(({ messageId }) => messageId === givenBack.messageId))
-    await bus.publish([waiting])
-    const all = [waiting, held, lapsed, givenBack].map(({ messageId }) => messageId)
-    const got = await bus.withdraw('worker-jobs', [...all, 'never-sent'])
-    assert.deepEqual(got.sort(), [waiting.messageId, givenBack.messageId].sort())
-    const left = await drain(bus, workerJobs('w1'))
-    assert.deepEqual(idsOf(left), [lapsed.messageId])
-    assert.deepEqual(await bus.withdraw('worker-jobs', all), [])
-    await bus.ack(left)
-    await bus.publish([waiting])
-    assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'its id is spent for ten minutes')
-  })
-
-  it('gives a message either to the withdrawer or to a consumer', async () => {
-    const { bus, other } = suite()
-    if (!bus.withdraw) return
-    const sent = Array.from({ length: 200 }, () => job('w1'))
-    await bus.publish(sent)
-    const all = sent.map(({ messageId }) => messageId)
-    const [taken, withdrawn] = await Promise.all([
-      drain(other, workerJobs('w1')),
-      bus.withdraw('worker-jobs', all),
-    ])
-    const left = await drain(other, workerJobs('w1'))
-    assert.deepEqual([...idsOf(taken), ...idsOf(left), ...withdrawn].sort(), all.sort())
-  })
-
-  it('hints that messages came', async () => {
-    const { bus, other } = suite()
-    if (!bus.listen) return
-    const heard = Promise.withResolvers<void>()
-    const stop = await bus.listen(workerJobs('w1'), heard.resolve)
-    await other.publish([job('w1')])
-    await heard.promise
-    await stop()
-    await takeOne(bus, workerJobs('w1'))
   })
 }

@@ -1,17 +1,26 @@
-// What the tests of a transport share: the transport under test, messages to send, and ways to take them.
+// Shared by the tests of transports: the transport under test, messages to send, and ways to receive them.
 import assert from 'node:assert/strict'
 import type { Bus, OutgoingMessage, ReceivedMessage, Subscription } from '../../src/bus/bus.ts'
+import type { Tx } from '../../src/db/db.ts'
 
-/** One transport under test. `other` is a second client of the same transport, for rivals. */
+/** One transport under test. `other` is a second client of the same transport, for races. */
 export interface BusUnderTest {
   readonly bus: Bus
   readonly other: Bus
-  /** Lets this much time pass for both clients and the transport. */
+  /** Advances the clock of both clients and the transport. */
   advance(ms: number): Promise<void>
-  /** What a transport does by itself in the course of time; nothing for a broker that needs no help. */
-  sweep(): Promise<void>
+  /** Runs `work` in a transaction of the state's database; only for transports that share it. */
+  inTransaction?<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   now(): Date
   close(): Promise<void>
+}
+
+/** The methods that a test's stand-in for a bus does not need. */
+export const UNUSED: Pick<Bus, 'deadLetters' | 'isReady' | 'depth' | 'sweep'> = {
+  deadLetters: {} as Bus['deadLetters'],
+  isReady: async () => true,
+  depth: async () => ({ messages: [], deadLetters: [] }),
+  sweep: async () => {},
 }
 
 export const SECOND = 1_000
@@ -19,7 +28,7 @@ export const MINUTE = 60 * SECOND
 export const DAY = 24 * 60 * MINUTE
 
 let made = 0
-/** An id that no other test of this run uses: one transport serves them all. */
+/** An id that no other test of this run uses: all tests share one transport. */
 export const fresh = (name: string) => `${name}-${++made}`
 
 export function event(
@@ -62,13 +71,13 @@ export function job(workerId: string, messageId = fresh('step'), note = ''): Out
 export const idsOf = (messages: readonly ReceivedMessage[]) =>
   messages.map(({ messageId }) => messageId).sort()
 
-/** Takes chunk after chunk until there is nothing, so that a transport may deliver in smaller ones. */
+/** Receives until nothing comes, because a transport may deliver in small chunks. */
 export async function drain(bus: Bus, subscription: Subscription): Promise<ReceivedMessage[]> {
   const all: ReceivedMessage[] = []
   for (;;) {
-    const some = await bus.receive(subscription, 100)
-    if (some.length === 0) return all
-    all.push(...some)
+    const chunk = await bus.receive(subscription, 100)
+    if (chunk.length === 0) return all
+    all.push(...chunk)
   }
 }
 

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
@@ -15,7 +14,7 @@ import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
-import { everyLoop, type Service } from '../../src/service.ts'
+import type { Service } from '../../src/service.ts'
 import { Worker } from '../../src/worker/worker.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { makeOperators } from './operators.ts'
@@ -41,7 +40,6 @@ export interface Part {
 export const NO_DATABASE = 75
 /** What a platform gives before it kills. */
 export const GRACE_MS = 25_000
-const SWEEP_EVERY_MS = 5_000
 const CHUNK = 100
 
 export const chaosDoor = (db: Db, clock: Clock): Engine => ({
@@ -50,7 +48,7 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   runbooks: new RunbookCache(),
   random: Math.random,
   maxOutstanding: 200,
-  canWithdraw: true,
+  bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 
 /** Errors of the moment are what this is about; anything else is a finding. */
@@ -112,16 +110,7 @@ function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Se
   const plain = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const bus = journaled(plain, name, effects, noticed)
   const make: Record<Role, () => Service[]> = {
-    orchestrator: () => [
-      makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
-      everyLoop({
-        name: 'sweep',
-        clock,
-        intervalMs: SWEEP_EVERY_MS,
-        runOnce: (now) => sweepBus(db, now),
-        onError,
-      }),
-    ],
+    orchestrator: () => [makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError })],
     worker: () => [
       new Worker({
         workerId: WORKER_ID,

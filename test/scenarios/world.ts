@@ -9,7 +9,6 @@ import {
   workerJobs,
 } from '../../src/bus/bus.ts'
 import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { recordWorker } from '../../src/db/workers.ts'
@@ -112,7 +111,7 @@ export async function openWorld(
     // In the middle: no jitter, so that stories know the second.
     random: options.random ?? (() => 0.5),
     maxOutstanding: options.maxOutstanding ?? 1000,
-    canWithdraw: true,
+    bus,
   }
   const world = makeWorld(test, clock, bus, engine)
   await test.db.transaction((tx) =>
@@ -153,7 +152,7 @@ function makeWorld(
     },
     pass: async (seconds) => {
       await clock.advance(seconds * 1000)
-      await sweepBus(test.db, clock.now())
+      await bus.sweep()
       await world.settle()
     },
     result: async (job, answer, extra = {}) => {

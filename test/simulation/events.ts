@@ -6,7 +6,7 @@ import {
   WORKER_RESULTS,
   workerJobs,
 } from '../../src/bus/bus.ts'
-import { bundleOf, openBundles } from '../../src/bus/postgres/bundles.ts'
+import { bundleOf, splitBundles } from '../../src/bus/postgres/bundle-rows.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -183,7 +183,7 @@ async function delayMessage(world: World): Promise<void> {
   const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
   if (id === null) return
   // Without the others that were sent with it.
-  await openBundles(world.db, [bundleOf(id)], 'lease_token is null')
+  await splitBundles(world.db, [bundleOf(id)], 'lease_token is null')
   await world.db.query('update bundles set visible_at = $2 where id = $1', [id, until])
 }
 

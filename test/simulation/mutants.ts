@@ -53,14 +53,14 @@ export const MUTANTS: readonly BankedMutant[] = [
           $$rest
           return $result
         })`,
-        `const { enqueueNew, withdraw } = await import('../bus/outbox.ts')
+        `const { enqueueNew } = await import('../bus/outbox.ts')
         const { jobMessages } = await import('./commit.ts')
         let sends: ReturnType<typeof jobMessages> = []
         const done = await $engine.db.transaction(async ($tx) => {
           const $batchTx = await begin($$args)
           $$rest
           sends = jobMessages($batchTx.draft)
-          await withdraw($tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
+          await $engine.bus.withdrawIn!($tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
           return $result
         })
         const late = sends.map((sent) => ({ ...sent, messageId: sent.messageId + '-replay-1' }))
@@ -203,8 +203,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'settleDeadJobs',
     edits: [
       replace(
-        'const $letters = await listDeadJobs($$args)',
-        'const $letters = (await listDeadJobs($$args)).slice(0, 0)',
+        'const $letters = await deadLetters.listUnnoticedJobs($$args)',
+        'const $letters = (await deadLetters.listUnnoticedJobs($$args)).slice(0, 0)',
       ),
     ],
     foundBy: 4,

@@ -67,7 +67,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       runbooks: new RunbookCache(),
       random: chance.fraction,
       maxOutstanding,
-      canWithdraw: true,
+      bus: plain,
     },
   }
 }

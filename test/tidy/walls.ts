@@ -216,7 +216,40 @@ const sqlAtHome: Rule = {
       ),
 }
 
+const TRANSPORT_FOLDER = /^src\/bus\/[^/]+\//
+const TRANSPORT_TABLE = 'src/app/transports.ts'
+
+const transportsBehindContract: Rule = {
+  name: 'only the table of transports imports a transport',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => path !== TRANSPORT_TABLE)
+      .flatMap((file) => {
+        const own = TRANSPORT_FOLDER.exec(file.path)?.[0]
+        return importsOf(file)
+          .filter(({ isOurs, target }) => isOurs && TRANSPORT_FOLDER.test(target))
+          .filter(({ target }) => own === undefined || !target.startsWith(own))
+          .map(({ target }) => `${file.path} imports the transport ${target}`)
+      }),
+}
+
+const BUS_TABLE = /\b(?:from|into|join|update|table)\s+(bundles|message_ids|dead_letters)\b/
+
+const busTablesAtHome: Rule = {
+  name: 'only the bus and the invariants read its tables',
+  check: (files) =>
+    sourcesOf(files)
+      .filter(({ path }) => !/^src\/(bus|db\/invariants)\//.test(path))
+      .flatMap((file) =>
+        scan(file)
+          .strings.map((text) => BUS_TABLE.exec(text)?.[1])
+          .filter((table) => table !== undefined)
+          .map((table) => `${file.path} names ${table}, a table of the bus`),
+      ),
+}
+
 export const WALLS: readonly Rule[] = [
   ...[rooms, pureDomain, workerWithoutDatabase, noCycles],
+  ...[transportsBehindContract, busTablesAtHome],
   ...[privileges, replayableSql, sqlAtHome],
 ]

@@ -11,6 +11,7 @@ import {
 import { virtualClock } from '../../src/clock.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { Worker } from '../../src/worker/worker.ts'
+import { UNUSED } from '../bus/under-test.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 
@@ -72,7 +73,7 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
       return []
     },
     deadLetter: async (messages, reason) => void note(`${reason} ${ids(messages)}`),
-    deadLetters: {} as Bus['deadLetters'],
+    ...UNUSED,
     listen: async (_subscription, heard) => {
       hint = heard
       return async () => void note('unlisten')

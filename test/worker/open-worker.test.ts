@@ -11,6 +11,7 @@ import { MatoolkitError } from '../../src/errors.ts'
 import type { Service as RunningService } from '../../src/service.ts'
 import { openHealth } from '../../src/worker/health.ts'
 import { openWorker } from '../../src/worker/open-worker.ts'
+import { UNUSED } from '../bus/under-test.ts'
 import { collectLog } from '../log-lines.ts'
 import {
   CLIENT_SECRET,
@@ -39,7 +40,7 @@ function silentBus(published: OutgoingMessage[]): Bus {
     abandon: async () => undefined,
     renew: async () => [],
     deadLetter: async () => undefined,
-    deadLetters: {} as Bus['deadLetters'],
+    ...UNUSED,
     close: async () => undefined,
   }
 }

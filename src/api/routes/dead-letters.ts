@@ -13,7 +13,7 @@ import {
   workerJobs,
 } from '../../bus/bus.ts'
 import { insertEvents } from '../../db/changes.ts'
-import { listWorkersWithJobs } from '../../db/dead-letters.ts'
+import { listWorkerIds } from '../../db/workers.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { cursorText, readCursor } from '../cursor.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
@@ -57,13 +57,16 @@ const listed = z
 /** Those that are asked for, in the order in which they are listed. */
 async function subscriptionsOf(
   { db }: Engine,
+  letters: DeadLetters,
   { topic, worker }: z.output<typeof listed>,
 ): Promise<Subscription[]> {
   if (worker !== undefined) return [workerJobs(worker)]
   const ofOrchestrator = [ORCHESTRATOR_EVENTS, WORKER_RESULTS]
   if (topic !== undefined && topic !== 'worker-jobs')
     return ofOrchestrator.filter((one) => one.topic === topic)
-  const ofWorkers = (await listWorkersWithJobs(db)).map(workerJobs)
+  // A worker may be gone from the table, or never have been there, and still have dead letters.
+  const known = [...(await listWorkerIds(db)), ...(await letters.listWorkers())]
+  const ofWorkers = [...new Set(known)].sort().map(workerJobs)
   return topic === undefined ? [...ofOrchestrator, ...ofWorkers] : ofWorkers
 }
 
@@ -119,7 +122,7 @@ const listRoute = read({
   },
   handle: async ({ engine, services: { bus }, query }) => {
     const { limit, cursor } = query
-    const all = await subscriptionsOf(engine, query)
+    const all = await subscriptionsOf(engine, bus.deadLetters, query)
     const { items, next } = await listPage(bus.deadLetters, all, limit, cursor)
     return { status: 200, body: { deadLetters: items.map(shown), next } }
   },

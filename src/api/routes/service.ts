@@ -1,11 +1,11 @@
 // The service itself: is it alive, is it ready, how do I sign in, who am I, what can it do, how busy is it.
 import { z } from 'zod'
 import { isSchemaCurrent } from '../../db/migrate.ts'
-import { isBusThere, loadWorkFigures } from '../../db/views/metrics.ts'
+import { loadWorkFigures } from '../../db/views/metrics.ts'
 import type { JsonObject } from '../../domain/json.ts'
 import { ROLES_KNOWN } from '../actor.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
-import { type Meter, processLines, workLines } from '../metrics.ts'
+import { busFigures, type Meter, processLines, workLines } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Route, read, type Services } from '../route.ts'
 import { json, nullableText } from '../shapes.ts'
@@ -83,8 +83,7 @@ const ready = ({ stopping }: ServiceContext) =>
         },
         await check('database', async () => (await engine.db.query('select 1')).length === 1),
         await check('schema', () => isSchemaCurrent(engine.db)),
-        // The transport is the database; its tables are asked by themselves, because a broker may take their place.
-        await check('bus', () => isBusThere(engine.db)),
+        await check('bus', () => services.bus.isReady()),
         clockCheck(services),
       ]
       const isReady = checks.every(({ isOk }) => isOk)
@@ -179,8 +178,11 @@ const metrics = ({ meter }: ServiceContext) =>
     rule: 'reader',
     gives: 'text/plain; version=0.0.4; charset=utf-8',
     answers: { 200: z.string() },
-    handle: async ({ engine }) => {
-      const work = workLines(await loadWorkFigures(engine.db))
+    handle: async ({ engine, services: { bus } }) => {
+      const work = workLines({
+        ...(await loadWorkFigures(engine.db)),
+        ...busFigures(await bus.depth()),
+      })
       const lines = [
         ...meter.lines(),
         ...work,

@@ -7,8 +7,6 @@ import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { Bus } from '../../bus/bus.ts'
-import { openPostgresBus } from '../../bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../../bus/postgres/sweep.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { Screen } from '../../cli/terminal/screen.ts'
 import { acceleratedClock, type Clock, MACHINE, realClock } from '../../clock.ts'
@@ -29,10 +27,11 @@ import { publishRunbook } from '../../engine/publish.ts'
 import { RunbookCache } from '../../engine/runbook-cache.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../errors.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
-import { everyLoop, type Service } from '../../service.ts'
+import type { Service } from '../../service.ts'
 import { STANDARD_FUNCTIONS } from '../../worker/functions/standard.ts'
 import type { Tenant } from '../../worker/m365/api.ts'
 import { Worker } from '../../worker/worker.ts'
+import { openTransport } from '../transports.ts'
 import { type MemberRow, type MemberRowProblem, readMembers } from './members.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
 import { type DemoTenants, type DemoUser, openDemoTenants, TROUBLED_COUNT } from './tenants.ts'
@@ -54,7 +53,6 @@ const GATHER_REAL_MS = 200
 const CHUNK = 500
 /** On the watcher's clock: a busy machine may well stand still for some seconds. */
 const LEASE_REAL_MS = 20_000
-const SWEEP_INTERVAL_MS = 5 * MINUTE_MS
 const ACTOR = 'demo'
 
 /** How the demonstration goes: to be watched, or to be over soon. */
@@ -208,6 +206,7 @@ interface Beat {
 export interface Demo {
   readonly pace: Pace
   readonly db: Db
+  readonly bus: Bus
   readonly clock: DemoClock
   readonly beganAt: Date
   readonly batchId: number
@@ -229,24 +228,25 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
   await migrate(db, beganAt)
   const clock = demoClock(beganAt, pace.clockFactor)
   await requireClockFits(db, clock)
+  const leaseMs = LEASE_REAL_MS * pace.clockFactor
+  const bus = openTransport({ transport: 'postgres' }, { db, clock, newToken: randomUUID, leaseMs })
   const engine: Engine = {
     db,
+    bus,
     clock,
     runbooks: new RunbookCache(),
     // No jitter, so that two runs are alike.
     random: () => 0.5,
     maxOutstanding: 1_000,
-    canWithdraw: true,
   }
   const batchId = await createSampleBatch(engine, sample, io)
   io.out('Starting two sandbox tenants, an orchestrator, and a worker for each tenant.')
   const tenants = await openDemoTenants([...members.map(moverOf), LATE_JOINER], clock)
-  const leaseMs = LEASE_REAL_MS * pace.clockFactor
-  const bus = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const errors: string[] = []
   return {
     pace,
     db,
+    bus,
     clock,
     beganAt,
     batchId,
@@ -312,13 +312,6 @@ function servicesOf(
     makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError }),
     workerFor(TARGET_WORKER, target),
     workerFor(SOURCE_WORKER, source),
-    everyLoop({
-      name: 'bus sweep',
-      clock,
-      intervalMs: SWEEP_INTERVAL_MS,
-      runOnce: (now) => sweepBus(engine.db, now),
-      onError,
-    }),
   ]
 }
 
@@ -382,17 +375,24 @@ async function follow(demo: Demo, watch: DemoWatcher, interrupted: AbortSignal):
 }
 
 /** Plays what is due of the story; when nothing at all is to be done, moves the clock towards the next thing. */
-async function moveOn({ db, clock, beats, pace }: Demo, progress: Progress): Promise<boolean> {
+async function moveOn(demo: Demo, progress: Progress): Promise<boolean> {
+  const { clock, beats, pace } = demo
   if (beats[0] && beats[0].at <= clock.now()) {
     await beats.shift()!.play()
     return false
   }
-  const quietUntil = await findQuietUntil(db)
+  const quietUntil = await quietUntilOf(demo)
   if (quietUntil === null || isBatchEnded(progress.batch.status)) return false
   const next = Math.min(+quietUntil, +(beats[0]?.at ?? quietUntil))
   const skipMs = Math.min(next - +clock.now(), pace.strideMs)
   if (skipMs > 0) clock.skip(skipMs)
   return skipMs > 0
+}
+
+/** The bus is asked first: a message handled in between leaves a wait behind, which the second query then finds. */
+async function quietUntilOf({ bus, db }: Demo): Promise<Date | null> {
+  const { messages } = await bus.depth()
+  return messages.every(({ count }) => count === 0) ? findQuietUntil(db) : null
 }
 
 async function sayEnding(

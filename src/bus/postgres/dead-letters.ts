@@ -1,8 +1,10 @@
-// The dead letters of the postgres transport: what waits for a person, and what the person decided. A decided one keeps its
-// row as a record of who and when; deciding twice is refused, also when two people do it at the same moment.
-import type { Db, Tx } from '../../db/db.ts'
+// The dead letters of the postgres transport. A decided one keeps its row as a record of who decided and when; a second decision
+// is refused, also when two people decide at the same moment.
+import { idsParam } from '../../db/columns.ts'
+import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { MatoolkitError } from '../../errors.ts'
 import {
+  type DeadJob,
   type DeadLetter,
   type DeadLetterPage,
   type DeadLetterSummary,
@@ -44,6 +46,9 @@ export function postgresDeadLetters(db: Db, clock: TimeSource): DeadLetters {
     show: async (id) => wholeOf(await find(db, id)),
     replay: (id, by) => db.transaction((tx) => replay(tx, id, by, clock.now())),
     discard: (id, by) => db.transaction((tx) => discard(tx, id, by, clock.now())),
+    listWorkers: () => listWorkers(db),
+    listUnnoticedJobs: (limit) => listUnnoticedJobs(db, limit),
+    markNoticed: (ids, tx) => markNoticed(tx ?? db, ids, clock.now()),
   }
 }
 
@@ -53,7 +58,7 @@ async function list(
   limit: number,
   after = '0',
 ): Promise<DeadLetterPage> {
-  // Without the body: a page of large ones would be a hundred megabytes.
+  // Without bodies: 500 large ones would be a hundred megabytes.
   const rows = await db.query<SummaryRow>(
     `select id, topic, subscription, message_id, message_type, delivery_count, enqueued_at,
             reason, description, dead_lettered_at
@@ -90,8 +95,8 @@ async function findUndecided(tx: Tx, id: string): Promise<WholeRow> {
 async function replay(tx: Tx, id: string, by: string, now: Date): Promise<string> {
   const letter = await findUndecided(tx, id)
   const { topic, subscription, message_type, worker_id, body, original_message_id } = letter
-  // The same message may lie here several times (a replay failed as well, or it was sent again after ten minutes). Locking
-  // all of them gives each replay a number of its own; a number used twice would be dropped as a duplicate.
+  // One message can have several dead letters: its replay failed too, or it was sent again after ten minutes. Locking all of
+  // them gives each replay its own number; a number used twice would be dropped as a duplicate.
   const same = await tx.query<{ replayed_as: string | null }>(
     `select replayed_as from dead_letters where topic = $1 and original_message_id = $2
      order by id for update`,
@@ -120,7 +125,38 @@ async function discard(tx: Tx, id: string, by: string, now: Date): Promise<void>
   ])
 }
 
-/** Ids come from people: anything that is no row number simply does not exist. */
+/** Walks the index from worker to worker, so it costs the same however many letters each has. */
+async function listWorkers(db: Queryable): Promise<string[]> {
+  const isOpen = `topic = 'worker-jobs' and replayed_at is null and discarded_at is null`
+  const rows = await db.query<{ id: string }>(
+    `with recursive found (name) as (
+       (select subscription from dead_letters where ${isOpen} order by subscription limit 1)
+       union all
+       select (select d.subscription from dead_letters d where ${isOpen} and d.subscription > f.name order by d.subscription limit 1)
+         from found f where f.name is not null)
+     select substr(name, length('worker-') + 1) as id from found where name is not null order by id`,
+  )
+  return rows.map(({ id }) => id)
+}
+
+async function listUnnoticedJobs(db: Queryable, limit: number): Promise<DeadJob[]> {
+  const rows = await db.query<Omit<DeadJob, 'id'> & { id: number }>(
+    `select id, original_message_id as "jobId", reason, description from dead_letters
+      where topic = 'worker-jobs' and noticed_at is null order by id limit $1`,
+    [limit],
+  )
+  return rows.map((row) => ({ ...row, id: String(row.id) }))
+}
+
+async function markNoticed(db: Queryable, ids: readonly string[], now: Date): Promise<void> {
+  if (ids.length === 0) return
+  await db.query(
+    'update dead_letters set noticed_at = $2 where id = any($1::bigint[]) and noticed_at is null',
+    [idsParam(ids.map(Number)), now],
+  )
+}
+
+/** Ids come from people: a text that is no row number finds no row. */
 const rowId = (id: string): string => (/^\d{1,18}$/.test(id) ? id : '0')
 
 function summaryOf(row: SummaryRow): DeadLetterSummary {

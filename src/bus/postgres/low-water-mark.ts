@@ -1,17 +1,16 @@
-// Where a claim starts to look. Settled rows leave dead entries at the head of the queue's index until vacuum removes them, and
-// while anybody's transaction is open (a backup, a report) they cannot even be marked as dead: with 200,000 messages gone
-// through under an open snapshot, a claim from the head took 468 ms, and one that began near the end 19 ms (middle of five, on
-// a busy machine). So a claim begins a little before where the last one ended, and only every two seconds at the head, to find what lies further back: lapsed leases
-// and senders that were slow to commit.
+// Where a claim starts in the queue's index. Acknowledged rows leave dead entries at its head until vacuum removes them, and an open
+// transaction (a backup, a report) keeps them there: after 200,000 messages under an open snapshot a claim from the head took
+// 468 ms, one that began near the end 19 ms (median of five, busy machine). So a claim begins shortly before the end of the last
+// one. Every two seconds it begins at the head, to find lapsed leases and messages of senders that were slow to commit.
 
-/** A sender's transaction may take this long after reading its clock without its messages waiting for a look at the head. */
+/** A sender that commits within this time of reading its clock need not wait for the next claim from the head. */
 const MARGIN_MS = 5_000
 const HEAD_EVERY_MS = 2_000
 
 export interface LowWaterMark {
-  /** The earliest visible_at to look at; null is the head of the queue. */
+  /** The earliest visible_at that the claim considers; null is the head of the queue. */
   start(now: Date): Date | null
-  /** What a claim from `start` found. `latest` is the newest visible_at among the rows, null when there were none. */
+  /** Reports a claim from `start`. `latest` is the newest visible_at among its rows, null without rows. */
   found(start: Date | null, latest: Date | null, mayBeMore: boolean, now: Date): void
 }
 
@@ -25,7 +24,7 @@ export function makeLowWaterMark(): LowWaterMark {
     },
     found: (start, latest, mayBeMore, now) => {
       const reachedMs = (latest?.getTime() ?? Number.NEGATIVE_INFINITY) - MARGIN_MS
-      // Messages from below the floor, and there may be more: so the next claim begins at the head as well.
+      // The claim found messages below the floor and may have left some: the next one begins at the head too.
       if (start === null && !(mayBeMore && reachedMs < floorMs)) headAtMs = now.getTime()
       floorMs = Math.max(floorMs, reachedMs)
     },

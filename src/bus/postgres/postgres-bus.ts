@@ -1,35 +1,28 @@
-// The transport `postgres`: consumers claim the rows of the outbox. Polling is the truth; NOTIFY only makes a consumer look
-// sooner. One listening connection serves all subscriptions of the process.
-import type { Db } from '../../db/db.ts'
+// The transport `postgres`: consumers claim the rows of the outbox themselves, so nothing carries messages between.
 import {
+  addressOf,
   type Bus,
   LEASE_MS,
   RECEIVE_MAX,
   type ReceivedMessage,
-  type Subscription,
-  type TimeSource,
+  type TransportOptions,
 } from '../bus.ts'
-import { enqueue, HINT_CHANNEL, withdraw } from '../outbox.ts'
+import { enqueue } from '../outbox.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
+import { isReady, loadDepth } from './depth.ts'
+import { hint, openHints } from './hints.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { abandon, ack, type Claim, claim, deadLetter, renewLeases } from './queue.ts'
+import { sweepBus } from './sweep.ts'
+import { withdraw } from './withdraw.ts'
 
-export interface PostgresBusOptions {
-  readonly db: Db
-  readonly clock: TimeSource
-  /** A new UUID for every receive. Injected, so that a simulation replays. */
-  readonly newToken: () => string
-  /** A minute unless given; tests of takeovers cannot wait that long. */
-  readonly leaseMs?: number
-}
-
-/** The bus does not own the database: closing it only stops listening. */
+/** Has every optional method. Does not own the database: closing the bus only stops listening. */
 export type PostgresBus = Required<Bus>
 
-export function openPostgresBus(options: PostgresBusOptions): PostgresBus {
+export function openPostgresBus(options: TransportOptions): PostgresBus {
   const { db, clock, newToken, leaseMs = LEASE_MS } = options
   const now = () => clock.now()
-  const hints = hintsFrom(db)
+  const hints = openHints(db)
   const floors = new Map<string, LowWaterMark>()
   const leaseFrom = (at: Date) => new Date(at.getTime() + leaseMs)
   return {
@@ -60,13 +53,17 @@ export function openPostgresBus(options: PostgresBusOptions): PostgresBus {
     deadLetter: (messages, reason, description) =>
       deadLetter(db, messages, reason, description, now()),
     deadLetters: postgresDeadLetters(db, clock),
+    isReady: () => isReady(db),
+    depth: () => loadDepth(db),
+    sweep: async () => void (await sweepBus(db, now())),
     listen: hints.listen,
-    withdraw: (topic, messageIds) => db.transaction((tx) => withdraw(tx, topic, messageIds)),
+    hintIn: hint,
+    withdrawIn: withdraw,
     close: hints.close,
   }
 }
 
-/** Rows that expired unseen come out of the first claims; after so many chunks of nothing else the caller may come again. */
+/** A claim that finds only expired rows is repeated this often; then the caller polls again. */
 const RECEIVE_ROUNDS_MAX = 20
 
 async function receive(
@@ -79,45 +76,4 @@ async function receive(
     if (messages.length > 0 || expired.length + exhausted.length < limit) return messages
   }
   return []
-}
-
-const addressOf = ({ topic, name }: Subscription): string => `${topic}/${name}`
-
-interface Hints {
-  listen(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
-  close(): Promise<void>
-}
-
-function hintsFrom(db: Db): Hints {
-  const listeners = new Map<object, { address: string; heard: () => void }>()
-  let listening: Promise<() => Promise<void>> | undefined
-  const tell = (payload: string) => {
-    // An empty payload says that the connection is new: what was said before it is lost, so everybody looks.
-    for (const { address, heard } of listeners.values()) {
-      if (payload === '' || payload === address) heard()
-    }
-  }
-  return {
-    listen: async (subscription, heard) => {
-      const key = {}
-      listeners.set(key, { address: addressOf(subscription), heard })
-      listening ??= db.listen(HINT_CHANNEL, tell)
-      try {
-        await listening
-      } catch (error) {
-        listening = undefined
-        listeners.delete(key)
-        throw error
-      }
-      return async () => {
-        listeners.delete(key)
-      }
-    },
-    close: async () => {
-      const stop = await listening
-      listening = undefined
-      listeners.clear()
-      await stop?.()
-    },
-  }
 }

@@ -1,11 +1,11 @@
-// Housekeeping of the postgres transport, called every few seconds: messages that expired with nobody looking go to the dead
-// letters, message ids older than the duplicate window are forgotten. Both in bounded chunks, so that a run after a long
-// standstill neither holds locks for long nor starves the senders; what it leaves, the next run takes.
+// Housekeeping of the postgres transport: expired messages go to the dead letters, message ids older than the duplicate window
+// are deleted. Both in bounded chunks, so that a run after a long outage neither locks for long nor starves senders; the next run
+// continues.
 import type { Db } from '../../db/db.ts'
 import { DUPLICATE_WINDOW_MS, EXPIRED, TIME_TO_LIVE_MAX_MS } from '../bus.ts'
 import { EXPIRED_DESCRIPTION, movingToDeadLetters } from './queue.ts'
 
-/** Parcels, of up to 500 messages. */
+/** Bundles, of up to 500 messages each. */
 const EXPIRED_CHUNK = 100
 /** 10,000 ids take 40 ms; 20 chunks every 5 s keep up with 40,000 messages a second. */
 const IDS_CHUNK = 10_000
@@ -16,11 +16,11 @@ export interface SweepCounts {
   readonly idsForgotten: number
 }
 
-// A leased message may expire: it is still its consumer's to settle, and is looked at again when the lease has ended.
-const expire = (which: string, order: string): string =>
+// A leased message stays with its consumer although it has expired; a later run finds it if the lease lapses.
+const expire = (condition: string, order: string): string =>
   `${movingToDeadLetters(
     `delete from bundles p where ctid = any (array(
-       select ctid from bundles where ${which} and expires_at <= $1 and visible_at <= $5
+       select ctid from bundles where ${condition} and expires_at <= $1 and visible_at <= $5
          and (leased_until is null or leased_until <= $1)
        order by ${order} limit $2
        for update skip locked))`,
@@ -28,11 +28,11 @@ const expire = (which: string, order: string): string =>
     'delivery_count',
   )} returning id`
 
-// Results have no index of their own for this (sql/002_bus.sql): they all live as long as a message can, so they are among the oldest.
+// Results are not in the index on expires_at: all have the longest time to live, so visible_at finds them.
 const EXPIRE_RESULTS = expire(`topic = 'worker-results'`, 'visible_at')
 const EXPIRE_OTHERS = expire(`topic <> 'worker-results'`, 'expires_at')
 
-// The second look at seen_at is for an id that a sender has used anew since the inner select saw it.
+// seen_at is checked again because a sender may have reused the id since the inner select.
 const FORGET = `
   delete from message_ids
   where ctid = any (array(
@@ -62,9 +62,9 @@ async function inChunks(
 ): Promise<number> {
   let total = 0
   for (let chunk = 0; chunk < CHUNKS_MAX; chunk += 1) {
-    const taken = (await take(size)).length
-    total += taken
-    if (taken < size) break
+    const count = (await take(size)).length
+    total += count
+    if (count < size) break
   }
   return total
 }

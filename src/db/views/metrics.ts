@@ -8,12 +8,6 @@ export interface Figure {
 }
 export type WorkFigures = Readonly<Record<string, Figure>>
 
-/** Whether the tables of the bus answer. */
-export async function isBusThere(db: Queryable): Promise<boolean> {
-  const [row] = await db.query('select exists (select from bundles) as any')
-  return row !== undefined
-}
-
 const counted = (db: Queryable, sql: string) => db.query<Figure['values'][number]>(sql)
 
 export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {
@@ -43,23 +37,6 @@ export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {
       values: await counted(
         db,
         'select what as of, count(*)::int as count from waits group by what order by what',
-      ),
-    },
-    messages: {
-      help: 'Messages on the bus by topic.',
-      label: 'topic',
-      values: await counted(
-        db,
-        'select topic as of, sum(size)::int as count from bundles group by topic order by topic',
-      ),
-    },
-    dead_letters: {
-      help: 'Dead letters that wait for a person, by topic.',
-      label: 'topic',
-      values: await counted(
-        db,
-        `select topic as of, count(*)::int as count from dead_letters
-          where replayed_at is null and discarded_at is null group by topic order by topic`,
       ),
     },
   }

@@ -40,14 +40,13 @@ export async function listProgressEvents(
 }
 
 /**
- * When the next thing falls due, if nothing at all is being done or waits to be done now; null when something is, or nothing is
- * to come. A clock that is not real may run ahead to that moment.
+ * When the next wait or phase falls due, if no step is in progress; null when one is, or nothing is scheduled. A virtual clock may
+ * skip to that time once the bus is empty too.
  */
 export async function findQuietUntil(db: Queryable): Promise<Date | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select case
-              when exists (select from bundles)
-                or exists (select from waits where what in ('slot', 'job'))
+              when exists (select from waits where what in ('slot', 'job'))
                 or exists (select from phase_executions where status = 'dispatched' and expanded_at is null) then null
               else least(
                 (select min(wake_at) from waits where wake_at is not null),

@@ -1,18 +1,20 @@
-// Messages that are sent together are one row and stay so for as long as nobody wants a part of them. What happens to parts is told
-// here by the table; that nobody sees a difference is the contract's matter (contract-course.ts).
+// Messages sent together are one row until a part of them is needed. These tests read the table; contract-course.ts shows that
+// consumers see no difference.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { BUNDLE_MAX, packBundles } from '../../../src/bus/bundles.ts'
 import {
   EXPIRED,
   ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
   workerJobs,
 } from '../../../src/bus/bus.ts'
-import { enqueueRows, type OutboxRow, withdraw } from '../../../src/bus/outbox.ts'
-import { BUNDLE_MAX, BUNDLE_STRIDE, packBundles } from '../../../src/bus/postgres/bundles.ts'
+import { enqueueRows, type OutboxRow } from '../../../src/bus/outbox.ts'
+import { BUNDLE_STRIDE } from '../../../src/bus/postgres/bundle-rows.ts'
 import { openPostgresBus, type PostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../../../src/bus/postgres/sweep.ts'
+import { withdraw as withdrawIn } from '../../../src/bus/postgres/withdraw.ts'
+import type { Db } from '../../../src/db/db.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../../databases.ts'
 import { DAY, drain, event, idsOf, job, MINUTE, SECOND } from '../under-test.ts'
@@ -32,10 +34,14 @@ function row(message_id: string, body: string, rest: Partial<OutboxRow> = {}): O
   return { ...envelope, ...times, message_type: 'worker-result', message_id, body, ...rest }
 }
 
+/** Withdraws in a transaction of its own. */
+const withdraw = (db: Db, ids: readonly string[]) =>
+  db.transaction((tx) => withdrawIn(tx, 'worker-jobs', ids))
+
 describe('packing', () => {
   const sizesOf = (rows: readonly OutboxRow[]) => packBundles(rows).map(({ ids }) => ids.length)
 
-  it('puts together what shares its envelope, in the order in which it came', () => {
+  it('bundles messages with the same envelope, in order', () => {
     const rows = ['a', 'b', 'c', 'd'].map((id, i) =>
       row(id, '{}', i % 2 ? { message_type: 'x' } : {}),
     )
@@ -50,15 +56,15 @@ describe('packing', () => {
     assert.deepEqual(sizesOf([row('a', '{}'), row('b', '{}', later), row('c', '{}')]), [2, 1])
   })
 
-  it('fills a parcel with as many messages and bytes as it may hold', () => {
+  it('fills a bundle up to its limits of messages and bytes', () => {
     const many = Array.from({ length: 2 * BUNDLE_MAX + 1 }, (_, i) => row(`${i}`, '{}'))
     assert.deepEqual(sizesOf(many), [BUNDLE_MAX, BUNDLE_MAX, 1])
     const large = 'ä'.repeat(50_000)
     assert.deepEqual(sizesOf([1, 2, 3].map((i) => row(`${i}`, large))), [2, 1])
-    assert.ok(BUNDLE_MAX < BUNDLE_STRIDE, 'every message of a parcel has a number')
+    assert.ok(BUNDLE_MAX < BUNDLE_STRIDE, 'every message of a bundle has a number')
   })
 
-  it('sends a body with a line break alone, and what comes after it with the others', () => {
+  it('gives a body with a line break its own row', () => {
     assert.deepEqual(
       packBundles([row('a', '1'), row('b', '2\n3'), row('c', '4')]).map(({ ids }) => ids),
       [['a', 'c'], ['b']],
@@ -67,7 +73,7 @@ describe('packing', () => {
 })
 
 for (const database of DATABASES) {
-  describe(`parcels on ${database.kind}`, () => {
+  describe(`bundles on ${database.kind}`, () => {
     let test: TestDatabase
     let bus: PostgresBus
     let nowMs = +START
@@ -79,13 +85,13 @@ for (const database of DATABASES) {
     beforeEach(() => test.db.query('delete from bundles'))
     after(() => test.close())
 
-    /** How many messages each row has, in the order of the queue. */
+    /** Messages per row, in queue order. */
     const sizes = async () => {
       const rows = await test.db.query<{ size: number }>('select size from bundles order by id')
       return rows.map(({ size }) => size)
     }
 
-    it('stores, leases and settles what was sent together as one row', async () => {
+    it('stores, leases and acknowledges messages sent together as one row', async () => {
       const sent = jobs(300)
       await bus.publish(sent)
       assert.deepEqual(await sizes(), [300])
@@ -97,14 +103,14 @@ for (const database of DATABASES) {
       assert.deepEqual(await sizes(), [])
     })
 
-    it('takes several parcels up to what is wanted, and leaves the one that does not fit whole', async () => {
+    it('receives several bundles up to the limit and leaves the next one whole', async () => {
       for (const count of [30, 40, 50]) await bus.publish(jobs(count))
       assert.equal((await bus.receive(W1, 100)).length, 70)
       assert.equal((await bus.receive(W1, 100)).length, 50)
       assert.deepEqual(await sizes(), [30, 40, 50])
     })
 
-    it('opens the parcel when somebody wants less, and tells the others', async () => {
+    it('splits a bundle larger than the limit and hints other consumers', async () => {
       await bus.publish(jobs(20))
       const heard = Promise.withResolvers<void>()
       const stop = await bus.listen(W1, heard.resolve)
@@ -118,7 +124,7 @@ for (const database of DATABASES) {
       assert.deepEqual(await sizes(), [])
     })
 
-    it('keeps what is left when a part is settled, put aside or given back', async () => {
+    it('keeps the rest of a bundle when a part is acknowledged, dead-lettered or abandoned', async () => {
       const sent = jobs(10)
       await bus.publish(sent)
       const taken = await bus.receive(W1, 10)
@@ -134,14 +140,14 @@ for (const database of DATABASES) {
       assert.deepEqual(await sizes(), [])
     })
 
-    it('settles one that is named twice once, and not another in its stead', async () => {
+    it('acknowledges a message named twice once, and no other', async () => {
       await bus.publish(jobs(2))
       const taken = await bus.receive(W1, 2)
       assert.deepEqual(await bus.ack([taken[0]!, taken[0]!]), [])
       assert.deepEqual(await sizes(), [1])
     })
 
-    it('settles all of a parcel that was opened after it was taken', async () => {
+    it('acknowledges all of a bundle that was split after the claim', async () => {
       await bus.publish(jobs(10))
       const taken = await bus.receive(W1, 10)
       await bus.renew(taken.slice(3))
@@ -150,12 +156,12 @@ for (const database of DATABASES) {
       assert.deepEqual(await sizes(), [])
     })
 
-    it('leaves a parcel to its new holder, whole or in parts', async () => {
+    it('ignores the old consumer of a bundle, whole or in parts', async () => {
       await bus.publish(jobs(10))
       const slow = await bus.receive(W1, 10)
       nowMs += MINUTE
-      const holder = await bus.receive(W1, 10)
-      assert.equal(holder.length, 10)
+      const current = await bus.receive(W1, 10)
+      assert.equal(current.length, 10)
       for (const part of [slow, slow.slice(0, 3)]) {
         assert.deepEqual(idsOf(await bus.ack(part)), idsOf(part))
         assert.deepEqual(idsOf(await bus.renew(part)), idsOf(part))
@@ -163,21 +169,21 @@ for (const database of DATABASES) {
         await bus.deadLetter(part, 'Odd', 'too late')
       }
       assert.deepEqual(await sizes(), [10])
-      assert.deepEqual(await bus.ack(holder), [])
+      assert.deepEqual(await bus.ack(current), [])
     })
 
-    it('calls single messages back out of a parcel, and none that somebody holds', async () => {
-      const [sent, held] = [jobs(10), jobs(5)]
-      await bus.publish(held)
+    it('withdraws single messages of a bundle, but no leased ones', async () => {
+      const [sent, leased] = [jobs(10), jobs(5)]
+      await bus.publish(leased)
       await bus.receive(W1, 5)
       await bus.publish(sent)
-      const wanted = [...idsSent(sent).slice(0, 3), ...idsSent(held)]
-      const back = await bus.withdraw('worker-jobs', wanted)
-      assert.deepEqual(back.sort(), idsSent(sent).slice(0, 3).sort())
+      const wanted = [...idsSent(sent).slice(0, 3), ...idsSent(leased)]
+      const withdrawn = await withdraw(test.db, wanted)
+      assert.deepEqual(withdrawn.sort(), idsSent(sent).slice(0, 3).sort())
       assert.deepEqual(idsOf(await bus.receive(W1, 20)), idsSent(sent).slice(3).sort())
     })
 
-    it('brings any text back as it was, alone or among others', async () => {
+    it('returns any text unchanged, alone or in a bundle', async () => {
       const bodies = [
         '',
         ' ',
@@ -204,11 +210,8 @@ for (const database of DATABASES) {
       assert.deepEqual(shown.map(({ body }) => body).sort(), [...bodies, ''].sort())
     })
 
-    it('puts every message of an expired parcel aside, whether somebody looks or not', async () => {
-      for (const look of [
-        () => bus.receive(ORCHESTRATOR_EVENTS, 3),
-        () => sweepBus(test.db, clock.now()),
-      ]) {
+    it('dead-letters every message of an expired bundle, on receive and on sweep', async () => {
+      for (const look of [() => bus.receive(ORCHESTRATOR_EVENTS, 3), () => bus.sweep()]) {
         const expiresAt = new Date(nowMs + SECOND)
         const sent = Array.from({ length: 7 }, () => event(undefined, { expiresAt }))
         await bus.publish(sent)
@@ -222,7 +225,7 @@ for (const database of DATABASES) {
       }
     })
 
-    it('shows a message under the number that it has when its parcel is opened', async () => {
+    it('shows a message under the number that it keeps when its bundle is split', async () => {
       await bus.publish(jobs(4))
       const shown = () => test.db.query('select id, message_id, body from messages order by id')
       const before = await shown()
@@ -232,7 +235,7 @@ for (const database of DATABASES) {
   })
 }
 
-it('two who call back out of one parcel at the same time each get their own', async () => {
+it('gives two concurrent withdrawals from one bundle their own messages', async () => {
   const test = await openTestPostgres()
   const second = await openPostgres({ url: test.url! })
   try {
@@ -244,15 +247,15 @@ it('two who call back out of one parcel at the same time each get their own', as
       const ids = idsSent(sent)
       const halves = [ids.slice(0, 8), ids.slice(8, 16)]
       const [one, two, taken] = await Promise.all([
-        test.db.transaction((tx) => withdraw(tx, 'worker-jobs', halves[0]!)),
-        second.transaction((tx) => withdraw(tx, 'worker-jobs', halves[1]!)),
+        withdraw(test.db, halves[0]!),
+        withdraw(second, halves[1]!),
         bus.receive(W1, 2),
       ])
       const rest = await drain(bus, W1)
       assert.ok(one.every((id) => halves[0]!.includes(id)))
       assert.ok(two.every((id) => halves[1]!.includes(id)))
       assert.deepEqual([...one, ...two, ...idsOf(taken), ...idsOf(rest)].sort(), ids.sort())
-      assert.ok(one.length + two.length >= 14, 'what nobody took came back')
+      assert.ok(one.length + two.length >= 14, 'messages that nobody received were withdrawn')
       await bus.ack([...taken, ...rest])
     }
   } finally {

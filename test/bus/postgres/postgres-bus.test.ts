@@ -1,13 +1,12 @@
-// The postgres transport keeps the contract on both databases; then what only it promises: one transaction with the state.
+// The postgres transport keeps the contract on both databases, and sends as part of the state's transaction.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
 import { type Bus, ORCHESTRATOR_EVENTS, workerJobs } from '../../../src/bus/bus.ts'
-import { enqueue, withdraw } from '../../../src/bus/outbox.ts'
-import { openBundles } from '../../../src/bus/postgres/bundles.ts'
+import { enqueue } from '../../../src/bus/outbox.ts'
+import { splitBundles } from '../../../src/bus/postgres/bundle-rows.ts'
 import { openPostgresBus } from '../../../src/bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../../../src/bus/postgres/sweep.ts'
 import type { Db, Tx } from '../../../src/db/db.ts'
 import { openPostgres } from '../../../src/db/postgres.ts'
 import { DATABASES, openTestPostgres, type TestDatabase } from '../../databases.ts'
@@ -20,7 +19,7 @@ async function openBusUnderTest(open: () => Promise<TestDatabase>): Promise<BusU
   const database = await open()
   let nowMs = START.getTime()
   const clock = { now: () => new Date(nowMs) }
-  // A second pool is a second process as far as the server can tell. PGlite has one connection for everybody.
+  // To the server a second pool is a second process. PGlite has a single connection.
   const rival = database.url ? await openPostgres({ url: database.url }) : database.db
   const [bus, other] = [database.db, rival].map((db) =>
     openPostgresBus({ db, clock, newToken: randomUUID }),
@@ -32,7 +31,7 @@ async function openBusUnderTest(open: () => Promise<TestDatabase>): Promise<BusU
     advance: async (ms) => {
       nowMs += ms
     },
-    sweep: async () => void (await sweepBus(database.db, clock.now())),
+    inTransaction: (work) => database.db.transaction(work),
     close: async () => {
       await Promise.all([bus.close(), other.close()])
       if (rival !== database.db) await rival.close()
@@ -53,7 +52,7 @@ for (const database of DATABASES) {
     })
     after(() => test.close())
 
-    it('sends with the transaction, or not at all, and forgets the id of what was not sent', async () => {
+    it('sends when the transaction commits; a rollback also forgets the message id', async () => {
       const sent = event()
       const crash = test.db.transaction(async (tx) => {
         assert.equal(await enqueue(tx, [sent], START), 1)
@@ -70,25 +69,14 @@ for (const database of DATABASES) {
       assert.equal(await test.db.transaction((tx) => enqueue(tx, [sent], START)), 0)
     })
 
-    it('withdraws with the transaction, or not at all', async () => {
-      const sent = job('w9')
-      await bus.publish([sent])
-      const crash = test.db.transaction(async (tx) => {
-        assert.deepEqual(await withdraw(tx, 'worker-jobs', [sent.messageId]), [sent.messageId])
-        throw new Error('crash before commit')
-      })
-      await assert.rejects(crash, /crash before commit/)
-      assert.equal((await drain(bus, workerJobs('w9'))).length, 1)
-    })
-
-    it('sends more than one statement holds', async () => {
+    it('sends more messages than one statement holds', async () => {
       const many = Array.from({ length: 2_500 }, () => job('w8'))
       assert.equal(await test.db.transaction((tx) => enqueue(tx, many, START)), 2_500)
       assert.equal((await drain(bus, workerJobs('w8'))).length, 2_500)
     })
 
-    it('reads no more rows on a table that vacuum saw empty than it takes', async () => {
-      // One connection, so that its statistics are complete once it is told to write them.
+    it('reads few more rows than it takes on a table that vacuum saw empty', async () => {
+      // One connection, so that flushing its statistics makes them complete.
       const db = test.url ? await openPostgres({ url: test.url, poolSize: 1 }) : test.db
       const own = openPostgresBus({ db, clock: { now: () => START }, newToken: randomUUID })
       await db.query('delete from bundles')
@@ -96,7 +84,7 @@ for (const database of DATABASES) {
       const sent = Array.from({ length: 5_000 }, () => job('w6'))
       await own.publish(sent)
       const bundles = await db.query<{ id: number }>('select id from bundles')
-      await openBundles(
+      await splitBundles(
         db,
         bundles.map(({ id }) => id),
         'true',
@@ -106,12 +94,12 @@ for (const database of DATABASES) {
       await own.renew(taken)
       await own.abandon(taken.slice(0, 100))
       await own.ack(taken.slice(100))
-      await sweepBus(db, START)
+      await own.sweep()
       const read = (await rowsRead(db)) - before
       assert.ok(read < 2_000, `${read} rows read for some 600 rows of work`)
-      const held = new Set(taken.map(({ messageId }) => messageId))
-      const free = sent.map(({ messageId }) => messageId).filter((id) => !held.has(id))
-      await own.withdraw('worker-jobs', free.slice(0, 200))
+      const leased = new Set(taken.map(({ messageId }) => messageId))
+      const free = sent.map(({ messageId }) => messageId).filter((id) => !leased.has(id))
+      await db.transaction((tx) => own.withdrawIn(tx, 'worker-jobs', free.slice(0, 200)))
       const readToWithdraw = (await rowsRead(db)) - before - read
       assert.ok(readToWithdraw < 6_000, `${readToWithdraw} rows read to find 200 in 4,900`)
       if (db !== test.db) await db.close()
@@ -130,7 +118,7 @@ for (const database of DATABASES) {
   })
 }
 
-/** Rows of `parcels` that statements have looked at so far, by any road. */
+/** Rows of `bundles` that statements have read so far. */
 async function rowsRead(db: Db): Promise<number> {
   await db.query('select pg_stat_force_next_flush()')
   await db.query('select pg_stat_clear_snapshot()')
@@ -142,7 +130,7 @@ async function rowsRead(db: Db): Promise<number> {
 }
 
 describe('postgres transport on a server', () => {
-  it('keeps nothing of a sender who was killed before its commit, not even the id', async () => {
+  it('keeps neither messages nor ids of a sender killed before its commit', async () => {
     const test = await openTestPostgres()
     try {
       const bus = openPostgresBus({
@@ -161,7 +149,7 @@ describe('postgres transport on a server', () => {
   })
 })
 
-/** Runs `work` in a transaction whose connection the server then ends, as it does when the client's machine dies. */
+/** Runs `work` in a transaction whose connection the server then ends, as when the client's machine dies. */
 async function killedBeforeCommit(test: TestDatabase, work: (tx: Tx) => Promise<unknown>) {
   const client = new pg.Client({ connectionString: test.url! })
   const gone = new Promise<void>((resolve) => client.on('end', resolve))

@@ -1,0 +1,21 @@
+// How much lies in the tables of the bus: for readiness and metrics, read when somebody asks.
+import type { Queryable } from '../../db/db.ts'
+import type { BusDepth, TopicCount } from '../bus.ts'
+
+/** Whether the bus's tables answer. */
+export async function isReady(db: Queryable): Promise<boolean> {
+  const rows = await db.query('select exists (select from bundles)')
+  return rows.length === 1
+}
+
+export async function loadDepth(db: Queryable): Promise<BusDepth> {
+  return {
+    messages: await db.query<TopicCount>(
+      'select topic, sum(size)::int as count from bundles group by topic order by topic',
+    ),
+    deadLetters: await db.query<TopicCount>(
+      `select topic, count(*)::int as count from dead_letters
+        where replayed_at is null and discarded_at is null group by topic order by topic`,
+    ),
+  }
+}

@@ -1,0 +1,34 @@
+// Withdrawing messages as part of a transaction: they are gone when it commits and were never touched when it rolls back.
+import { idsParam } from '../../db/columns.ts'
+import type { Tx } from '../../db/db.ts'
+import { bundleOf, splitBundles } from './bundle-rows.ts'
+
+/** A lapsed lease counts as leased: its consumer may be slow rather than dead, and would still run the job. */
+const NEVER_LEASED = 'lease_token is null'
+
+/** Removes the messages that no consumer has leased and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
+export async function withdraw(
+  tx: Tx,
+  topic: 'worker-jobs',
+  messageIds: readonly string[],
+): Promise<string[]> {
+  const withdrawn: string[] = []
+  for (;;) {
+    const found = await tx.query<{ id: number }>(
+      `select id from bundles where topic = $1 and ${NEVER_LEASED}
+          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as one where one = any ($2::text[]))`,
+      [topic, messageIds],
+    )
+    const rows = found.map(({ id }) => id)
+    const split = await splitBundles(tx, rows, NEVER_LEASED)
+    const gone = await tx.query<{ id: number; message_id: string }>(
+      `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${NEVER_LEASED}
+       returning id, message_ids as message_id`,
+      [idsParam([...rows, ...split]), messageIds],
+    )
+    withdrawn.push(...gone.map(({ message_id }) => message_id))
+    // Another transaction may have split a bundle at the same moment: look again for what was in it.
+    const seen = new Set([...gone.map(({ id }) => id), ...split.map(bundleOf)])
+    if (rows.every((id) => seen.has(id))) return withdrawn
+  }
+}

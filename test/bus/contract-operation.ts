@@ -1,0 +1,141 @@
+// The part of the contract for operators and the engine: readiness, depth, housekeeping, and the optional capabilities, each
+// tested where the transport has it. Run by contract.ts.
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { type BusDepth, ORCHESTRATOR_EVENTS, type Topic, workerJobs } from '../../src/bus/bus.ts'
+import {
+  type BusUnderTest,
+  drain,
+  event,
+  idsOf,
+  job,
+  SECOND,
+  type Suite,
+  takeOne,
+} from './under-test.ts'
+
+const countOf = (counts: BusDepth['messages'], topic: Topic): number =>
+  counts.find((one) => one.topic === topic)?.count ?? 0
+
+export function operation(suite: Suite): void {
+  it('is ready while it answers', async () => {
+    assert.equal(await suite().bus.isReady(), true)
+  })
+
+  it('counts waiting and leased messages per topic', async () => {
+    const { bus } = suite()
+    await bus.publish([event(), event(), event(), job('w1')])
+    const [leased] = await bus.receive(ORCHESTRATOR_EVENTS, 1)
+    const { messages } = await bus.depth()
+    assert.equal(countOf(messages, 'orchestrator-events'), 3)
+    assert.ok(countOf(messages, 'worker-jobs') >= 1)
+    await bus.ack([leased!, ...(await drain(bus, ORCHESTRATOR_EVENTS))])
+    assert.equal(countOf((await bus.depth()).messages, 'orchestrator-events'), 0)
+  })
+
+  it('counts undecided dead letters per topic', async () => {
+    const { bus } = suite()
+    const count = async () => countOf((await bus.depth()).deadLetters, 'worker-jobs')
+    const before = await count()
+    await bus.publish([job('w1')])
+    await bus.deadLetter([await takeOne(bus, workerJobs('w1'))], 'Odd', 'for the test')
+    assert.equal(await count(), before + 1)
+    const { items } = await bus.deadLetters.list(workerJobs('w1'), 500)
+    await bus.deadLetters.discard(items.at(-1)!.id, 'ada')
+    assert.equal(await count(), before)
+  })
+
+  it('sweeps without touching live messages', async () => {
+    const { bus, other, advance } = suite()
+    const [waiting, taken] = [event(), event()]
+    await bus.publish([taken])
+    const leased = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    await bus.publish([waiting])
+    await advance(SECOND)
+    await Promise.all([bus.sweep(), other.sweep()])
+    assert.deepEqual(await bus.ack([leased]), [])
+    assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).messageId, waiting.messageId)
+  })
+}
+
+/** Withdraws in a transaction of its own; null where the transport cannot. */
+function withdrawerOf({ bus, inTransaction }: BusUnderTest) {
+  const { withdrawIn } = bus
+  if (!withdrawIn) return null
+  assert.ok(inTransaction, 'a transport that withdraws shares the database')
+  return (ids: readonly string[]) => inTransaction((tx) => withdrawIn(tx, 'worker-jobs', ids))
+}
+
+export function capabilities(suite: Suite): void {
+  it('withdraws messages that no consumer has leased, and only those', async () => {
+    const { bus, advance } = suite()
+    const withdraw = withdrawerOf(suite())
+    if (!withdraw) return
+    const [waiting, leased, lapsed, abandoned] = [job('w1'), job('w1'), job('w1'), job('w1')]
+    await bus.publish([lapsed])
+    await takeOne(bus, workerJobs('w1'))
+    await advance(30 * SECOND)
+    await bus.publish([leased, abandoned])
+    const taken = await drain(bus, workerJobs('w1'))
+    await advance(30 * SECOND)
+    await bus.abandon(taken.filter(({ messageId }) => messageId === abandoned.messageId))
+    await bus.publish([waiting])
+    const all = [waiting, leased, lapsed, abandoned].map(({ messageId }) => messageId)
+    const got = await withdraw([...all, 'never-sent'])
+    assert.deepEqual(got.sort(), [waiting.messageId, abandoned.messageId].sort())
+    const left = await drain(bus, workerJobs('w1'))
+    assert.deepEqual(idsOf(left), [lapsed.messageId])
+    assert.deepEqual(await withdraw(all), [])
+    await bus.ack(left)
+    await bus.publish([waiting])
+    assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'its id is spent for ten minutes')
+  })
+
+  it('gives a message either to the withdrawal or to a consumer', async () => {
+    const { bus, other } = suite()
+    const withdraw = withdrawerOf(suite())
+    if (!withdraw) return
+    const sent = Array.from({ length: 200 }, () => job('w1'))
+    await bus.publish(sent)
+    const all = sent.map(({ messageId }) => messageId)
+    const [taken, withdrawn] = await Promise.all([drain(other, workerJobs('w1')), withdraw(all)])
+    const left = await drain(other, workerJobs('w1'))
+    assert.deepEqual([...idsOf(taken), ...idsOf(left), ...withdrawn].sort(), all.sort())
+  })
+
+  it('withdraws nothing when the transaction rolls back', async () => {
+    const { bus, inTransaction } = suite()
+    if (!bus.withdrawIn) return
+    const sent = job('w1')
+    await bus.publish([sent])
+    const crash = inTransaction!(async (tx) => {
+      const ids = await bus.withdrawIn!(tx, 'worker-jobs', [sent.messageId])
+      assert.deepEqual(ids, [sent.messageId])
+      throw new Error('crash before commit')
+    })
+    await assert.rejects(crash, /crash before commit/)
+    assert.equal((await takeOne(bus, workerJobs('w1'))).messageId, sent.messageId)
+  })
+
+  it('hints that messages came', async () => {
+    const { bus, other } = suite()
+    if (!bus.listen) return
+    const heard = Promise.withResolvers<void>()
+    const stop = await bus.listen(workerJobs('w1'), heard.resolve)
+    await other.publish([job('w1')])
+    await heard.promise
+    await stop()
+    await takeOne(bus, workerJobs('w1'))
+  })
+
+  it('hints without a message when a transaction commits', async () => {
+    const { bus, inTransaction } = suite()
+    if (!bus.listen || !bus.hintIn) return
+    const heard = Promise.withResolvers<void>()
+    const stop = await bus.listen(ORCHESTRATOR_EVENTS, heard.resolve)
+    await inTransaction!((tx) => bus.hintIn!(tx, ORCHESTRATOR_EVENTS))
+    await heard.promise
+    await stop()
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+  })
+}
