@@ -130,7 +130,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'jobs called back from under the worker that has them',
-    in: 'FREE',
+    in: 'NEVER_LEASED',
     under: 'src/bus/',
     edits: [replace('lease_token is null', 'true')],
     foundBy: 40,
