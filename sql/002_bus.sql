@@ -14,10 +14,10 @@
 --
 --   sent together ──> bundle ──> claimed whole ──> acked whole: one insert, update and delete for up to 500 messages
 --                       │ a consumer wants fewer; a part is acked, abandoned, dead-lettered or withdrawn
---                       └──────> opened: each message gets its own row
+--                       └──────> split: each message gets its own row
 --
 -- Ids and bodies are the lines of a text. A body with a line break gets a bundle to itself. A bundle's id is a multiple of 1,024;
--- the numbers above it belong to its messages, so a message keeps its number when the bundle is opened. The view messages shows
+-- the numbers above it belong to its messages, so a message keeps its number when the bundle is split. The view messages shows
 -- one row per message.
 --
 -- No index contains the lease, and pages are filled to 45 % only, so a claim updates the row in its page and writes no index (HOT).
@@ -78,7 +78,7 @@ create view messages as
 
 -- Leases bundles of up to max_messages messages. It reads them one by one, so it locks only what it takes and the first that does
 -- not fit: a concurrent consumer must not find the queue empty. If already the first is too large, only its id comes back, for
--- the caller to open it.
+-- the caller to split it.
 -- Planned at each call: vacuum often finds the table empty, and a plan for an empty table reads all of a full one.
 create function claim_bundles(queue_topic text, queue_subscription text, since timestamptz, at timestamptz, max_messages integer,
                               until timestamptz, token uuid)

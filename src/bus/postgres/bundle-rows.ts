@@ -37,13 +37,13 @@ export async function splitBundles(
   ...values: readonly unknown[]
 ): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
-    `with opened as (delete from bundles p where id = any ($1::bigint[]) and size > 1 and ${condition} returning p.*)
+    `with split as (delete from bundles p where id = any ($1::bigint[]) and size > 1 and ${condition} returning p.*)
      insert into bundles (id, topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at,
                           expires_at, delivery_count, leased_until, lease_token)
      overriding system value
-     select o.id + c.place, topic, subscription, c.message_id, message_type, worker_id, c.body, 1, enqueued_at, visible_at,
+     select s.id + c.place, topic, subscription, c.message_id, message_type, worker_id, c.body, 1, enqueued_at, visible_at,
             expires_at, delivery_count, leased_until, lease_token
-       from opened o cross join lateral messages_in_bundle(o.message_ids, o.bodies, o.size) c
+       from split s cross join lateral messages_in_bundle(s.message_ids, s.bodies, s.size) c
      returning id`,
     [`{${ids.join(',')}}`, ...values],
   )
