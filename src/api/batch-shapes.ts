@@ -2,29 +2,10 @@
 import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
 import type { Phase } from '../domain/facts.ts'
+import { BATCH_STATUSES, PHASE_STATUSES, STEP_STATUSES } from '../domain/transitions.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 import { tagOf } from './state-tag.ts'
 
-export const BATCH_STATUSES = [
-  'detected',
-  'init_dispatched',
-  'active',
-  'completed',
-  'failed',
-  'cancelled',
-] as const
-export const STEP_STATUSES = [
-  'pending',
-  'dispatched',
-  'polling',
-  'succeeded',
-  'failed',
-  'poll_timeout',
-  'rolled_back',
-  'cancelled',
-  'skipped',
-] as const
-export const MEMBER_STATUSES = ['active', 'failed', 'removed'] as const
 export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal'] as const
 
 const held = z
@@ -84,15 +65,7 @@ export const phase = z
     offsetMinutes: z.int().meta({ description: 'Before the start; negative after it.' }),
     dueAt: nullableDateTime,
     runbookVersion: z.int(),
-    status: z.enum([
-      'pending',
-      'dispatched',
-      'completed',
-      'failed',
-      'skipped',
-      'superseded',
-      'cancelled',
-    ]),
+    status: z.enum(PHASE_STATUSES),
     skippedBecause: z.enum(['empty', 'overdue']).nullable(),
     dispatchedAt: nullableDateTime,
     completedAt: nullableDateTime,

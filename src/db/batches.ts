@@ -3,6 +3,7 @@ import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { columns } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
+import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 export interface NewBatch {
   readonly runbookId: number
@@ -99,7 +100,7 @@ export async function findMembersElsewhere(
        join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id
        join batches b on b.id = other.batch_id
       where m.id = any($2::bigint[]) and m.batch_id = $1 and other.status = 'active'
-        and b.runbook_name = own.runbook_name and b.status in ('detected', 'init_dispatched', 'active')`,
+        and b.runbook_name = own.runbook_name and b.status in ${UNFINISHED_BATCHES}`,
     [batchId, memberIds],
   )
 }
@@ -115,7 +116,7 @@ export async function listActiveElsewhere(
        from batches own join batch_members m on m.batch_id = own.id and m.status = 'active'
        join batch_members other on other.key_folded = m.key_folded and other.batch_id <> m.batch_id and other.status = 'active'
        join batches b on b.id = other.batch_id and b.runbook_name = own.runbook_name
-      where own.id = $1 and b.status in ('detected', 'init_dispatched', 'active')
+      where own.id = $1 and b.status in ${UNFINISHED_BATCHES}
       order by m.id limit $2`,
     [batchId, most],
   )
@@ -140,7 +141,7 @@ export async function findKeysElsewhere(
     `select m.member_key as key, m.batch_id as "batchId"
        from batch_members m join batches b on b.id = m.batch_id
       where m.key_folded = any($3::text[]) and m.status = 'active' and m.batch_id <> $2
-        and b.runbook_name = lower($1) and b.status in ('detected', 'init_dispatched', 'active')
+        and b.runbook_name = lower($1) and b.status in ${UNFINISHED_BATCHES}
       order by m.key_folded`,
     [runbookName, batchId, keys.map(foldKey)],
   )

@@ -2,9 +2,10 @@
 // loaded under the lock; a row that is not there any more means that the lock was not held, and nothing at all is written.
 import type { AttemptRecord, Draft, EventRecord } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
-import type { Step } from '../domain/facts.ts'
+import type { Phase, Step } from '../domain/facts.ts'
 import { kinds, rowsOf } from './chunk.ts'
 import { columns, idsParam, jsonText, lines, timeParam } from './columns.ts'
+import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
@@ -151,7 +152,7 @@ function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
 function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
   return updateGuarded(
     tx,
-    'member moves',
+    'members',
     draft.changedMembers.size,
     `update batch_members m
         set status = c.status, worker_data_json = c.outputs::jsonb, failed_at = c.failed_at, removed_at = c.removed_at,
@@ -175,27 +176,28 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
   )
 }
 
+const UPDATE_PHASES = `
+  update phase_executions p
+     set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
+         expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
+         fuse_acknowledged = c.fuse, ${PHASE_COUNTERS.map((name, i) => `${name} = c.n${i}`).join(', ')}
+    from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::bigint[],
+                $8::timestamptz[], $9::timestamptz[], $10::int[], ${PHASE_COUNTERS.map((_, i) => `$${i + 11}::int[]`).join(', ')})
+         as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
+               fuse, ${PHASE_COUNTERS.map((_, i) => `n${i}`).join(', ')})
+   where p.id = c.id and p.status = c.from_status`
+
 async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedPhases.size === 0) return
+  const phases = [...draft.changedPhases]
+  const counters = new Map(phases.map((phase) => [phase, countersOf(phase)]))
   await updateGuarded(
     tx,
-    'phase moves',
-    draft.changedPhases.size,
-    `update phase_executions p
-        set status = c.status, skipped_because = c.skipped_because, due_at = c.due_at, dispatched_at = c.dispatched_at,
-            expanded_through = c.expanded_through, expanded_at = c.expanded_at, completed_at = c.completed_at,
-            fuse_acknowledged = c.fuse, steps_pending = c.s1, steps_dispatched = c.s2, steps_polling = c.s3,
-            steps_succeeded = c.s4, steps_failed = c.s5, steps_poll_timeout = c.s6, steps_rolled_back = c.s7,
-            steps_cancelled = c.s8, steps_skipped = c.s9, members_total = c.m1, members_passed = c.m2,
-            members_failed = c.m3, members_stopped = c.m4, members_removed = c.m5
-       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::bigint[],
-                   $8::timestamptz[], $9::timestamptz[], $10::int[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[],
-                   $16::int[], $17::int[], $18::int[], $19::int[], $20::int[], $21::int[], $22::int[], $23::int[], $24::int[])
-            as c (id, from_status, status, skipped_because, due_at, dispatched_at, expanded_through, expanded_at, completed_at,
-                  fuse, s1, s2, s3, s4, s5, s6, s7, s8, s9, m1, m2, m3, m4, m5)
-      where p.id = c.id and p.status = c.from_status`,
+    'phases',
+    phases.length,
+    UPDATE_PHASES,
     columns(
-      draft.changedPhases,
+      phases,
       (p) => p.id,
       (p) => draft.phaseStatusLoaded(p),
       (p) => p.status,
@@ -206,65 +208,43 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
       (p) => timeParam(p.expandedAt),
       (p) => timeParam(p.completedAt),
       (p) => p.fuseAcknowledged,
-      (p) => p.steps.pending,
-      (p) => p.steps.dispatched,
-      (p) => p.steps.polling,
-      (p) => p.steps.succeeded,
-      (p) => p.steps.failed,
-      (p) => p.steps.poll_timeout,
-      (p) => p.steps.rolled_back,
-      (p) => p.steps.cancelled,
-      (p) => p.steps.skipped,
-      (p) => p.members.total,
-      (p) => p.members.passed,
-      (p) => p.members.failed,
-      (p) => p.members.stopped,
-      (p) => p.members.removed,
+      ...PHASE_COUNTERS.map((_, i) => (p: Phase) => counters.get(p)![i]!),
     ),
   )
 }
+
+const UPDATE_BATCH = `
+  update batches
+     set status = $3, runbook_version = $4,
+         runbook_id = case when runbook_version = $4 then runbook_id else
+                        (select r.id from runbooks r where lower(r.name) = runbook_name and r.version = $4) end,
+         batch_start_time = $5, failed_in_init = $6, current_phase = $7,
+         init_dispatched_at = $8, activated_at = $9, ended_at = $10, held_at = $11, held_by = $12, held_reason = $13,
+         outputs_json = $14::jsonb, ${batchCounters.map(([, column], i) => `${column} = $${i + 15}`).join(', ')}
+   where id = $1 and status = $2`
 
 async function updateBatch(
   tx: Tx,
   { batch, batchStatusLoaded, isBatchChanged }: Draft,
 ): Promise<void> {
   if (!isBatchChanged) return
-  await updateGuarded(
-    tx,
-    'batch move',
-    1,
-    `update batches
-        set status = $3, runbook_version = $4,
-            runbook_id = case when runbook_version = $4 then runbook_id else
-                           (select r.id from runbooks r where lower(r.name) = runbook_name and r.version = $4) end,
-            batch_start_time = $5, failed_in_init = $6, current_phase = $7,
-            init_dispatched_at = $8, activated_at = $9, ended_at = $10, held_at = $11, held_by = $12, held_reason = $13,
-            outputs_json = $14::jsonb, members_active = $15, members_failed = $16, members_removed = $17, init_open = $18,
-            rollback_open = $19, removal_open = $20
-      where id = $1 and status = $2`,
-    [
-      batch.id,
-      batchStatusLoaded,
-      batch.status,
-      batch.runbookVersion,
-      batch.startTime,
-      batch.failedInInit,
-      batch.currentPhase,
-      batch.initDispatchedAt,
-      batch.activatedAt,
-      batch.endedAt,
-      batch.heldAt,
-      batch.heldBy,
-      batch.heldReason,
-      JSON.stringify(batch.outputs),
-      batch.membersActive,
-      batch.membersFailed,
-      batch.membersRemoved,
-      batch.initOpen,
-      batch.rollbackOpen,
-      batch.removalOpen,
-    ],
-  )
+  await updateGuarded(tx, 'batch', 1, UPDATE_BATCH, [
+    batch.id,
+    batchStatusLoaded,
+    batch.status,
+    batch.runbookVersion,
+    batch.startTime,
+    batch.failedInInit,
+    batch.currentPhase,
+    batch.initDispatchedAt,
+    batch.activatedAt,
+    batch.endedAt,
+    batch.heldAt,
+    batch.heldBy,
+    batch.heldReason,
+    JSON.stringify(batch.outputs),
+    ...batchCounters.map(([property]) => batch[property]),
+  ])
 }
 
 async function raiseFailureRevision(tx: Tx, { batch, failureChanges }: Draft): Promise<void> {

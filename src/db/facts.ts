@@ -3,6 +3,7 @@
 // holder committed (READ COMMITTED).
 import type { Batch, Member, Phase, Variables } from '../domain/facts.ts'
 import { idsParam, milliseconds, numbers } from './columns.ts'
+import { batchCounters, type CounterRow, PHASE_COUNTERS, phaseCounts } from './counters.ts'
 import type { Queryable, Tx } from './db.ts'
 
 const BATCH = `
@@ -12,8 +13,7 @@ const BATCH = `
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
   init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
   held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
-  members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved",
-  init_open as "initOpen", rollback_open as "rollbackOpen", removal_open as "removalOpen"`
+  ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
 
 /**
  * Locks the batch for this transaction and reads it; null when there is none. The row is as its last holder left it, but the
@@ -44,22 +44,7 @@ export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null>
 /** Batches have the small negative numbers. Others are positive (migrate.ts) or hashed names of 64 bits, which never come so near. */
 const lockKey = (batchId: number): number => -batchId
 
-interface PhaseRow extends Omit<Phase, 'steps' | 'members'> {
-  pending: number
-  dispatched: number
-  polling: number
-  succeeded: number
-  failed: number
-  poll_timeout: number
-  rolled_back: number
-  cancelled: number
-  skipped: number
-  total: number
-  passed: number
-  failedHere: number
-  stopped: number
-  removed: number
-}
+type PhaseRow = Omit<Phase, 'steps' | 'members'> & CounterRow
 
 export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[]> {
   const rows = await db.query<PhaseRow>(
@@ -67,11 +52,7 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
             runbook_version as "runbookVersion", due_at as "dueAt", status, skipped_because as "skippedBecause",
             dispatched_at as "dispatchedAt", expanded_through as "expandedThrough", expanded_at as "expandedAt",
             completed_at as "completedAt", fuse_acknowledged as "fuseAcknowledged",
-            steps_pending as pending, steps_dispatched as dispatched, steps_polling as polling,
-            steps_succeeded as succeeded, steps_failed as failed, steps_poll_timeout as poll_timeout,
-            steps_rolled_back as rolled_back, steps_cancelled as cancelled, steps_skipped as skipped,
-            members_total as total, members_passed as passed, members_failed as "failedHere",
-            members_stopped as stopped, members_removed as removed
+            ${PHASE_COUNTERS.join(', ')}
        from phase_executions where batch_id = $1`,
     [batchId],
   )
@@ -91,24 +72,7 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
     expandedAt: row.expandedAt,
     completedAt: row.completedAt,
     fuseAcknowledged: row.fuseAcknowledged,
-    steps: {
-      pending: row.pending,
-      dispatched: row.dispatched,
-      polling: row.polling,
-      succeeded: row.succeeded,
-      failed: row.failed,
-      poll_timeout: row.poll_timeout,
-      rolled_back: row.rolled_back,
-      cancelled: row.cancelled,
-      skipped: row.skipped,
-    },
-    members: {
-      total: row.total,
-      passed: row.passed,
-      failed: row.failedHere,
-      stopped: row.stopped,
-      removed: row.removed,
-    },
+    ...phaseCounts(row),
   }))
 }
 

@@ -6,6 +6,7 @@ import type { PastMembership } from '../domain/detection/joiners.ts'
 import { MatoolkitError } from '../errors.ts'
 import { columns, idsParam } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
+import { OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
 
 const MEMBERS_PER_PAGE = 10_000
 const KEYS_PER_LOOKUP = 10_000
@@ -31,7 +32,7 @@ export async function loadKnownBatches(
                from batch_source_times a where a.batch_id = b.id) as agreed
        from batches b
       where b.runbook_name = lower($1)
-        and (b.status in ('detected', 'init_dispatched', 'active') or b.source_time = any($2::timestamptz[])
+        and (b.status in ${UNFINISHED_BATCHES} or b.source_time = any($2::timestamptz[])
              or exists (select from batch_source_times a
                          where a.batch_id = b.id and a.source_time = any($2::timestamptz[])))
       order by b.id`,
@@ -100,7 +101,7 @@ export async function findCompensating(
     await db.query<{ id: number }>(
       `select batch_member_id as id from step_executions
         where kind in ('rollback', 'removal') and batch_member_id = any($1::bigint[])
-          and status in ('pending', 'dispatched', 'polling')
+          and status in ${OPEN_STEPS}
        union
        select s.batch_member_id from step_executions s join waits w on w.step_id = s.id
         where s.batch_member_id = any($1::bigint[]) and w.what = 'job'`,

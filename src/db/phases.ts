@@ -2,6 +2,7 @@
 import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
 import { columns, idsParam, timeParam } from './columns.ts'
 import type { Queryable, Tx } from './db.ts'
+import { OPEN_STEPS } from './status-lists.ts'
 
 /** Pending, or skipped when they are overdue. Returns their ids in the order given. */
 export async function insertPhases(
@@ -91,7 +92,7 @@ export async function listMembersOpenIn(
   const rows = await tx.query<{ id: number }>(
     `select distinct batch_member_id as id from step_executions
       where batch_id = $1 and kind = 'phase' and phase_execution_id = any($2::bigint[])
-        and status in ('pending', 'dispatched', 'polling')
+        and status in ${OPEN_STEPS}
       order by 1`,
     [batchId, idsParam(phaseIds)],
   )

@@ -4,6 +4,7 @@ import type { Step, StepDefinition, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { idsParam, milliseconds, numbers } from './columns.ts'
 import type { Queryable } from './db.ts'
+import { PASSED_STEPS } from './status-lists.ts'
 
 // Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
 // What a phase step was told to be (its plan) is not read back: a version of a runbook never changes, so the plan is looked up
@@ -214,7 +215,7 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
             ${numbers(milliseconds('s.deadline_at'), 'deadlines', IS_SENT)}
        from step_executions s
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
-        and ($2 or s.status not in ('succeeded', 'skipped'))`,
+        and ($2 or s.status not in ${PASSED_STEPS})`,
     [members, all],
   )
   return columns!

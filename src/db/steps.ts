@@ -1,7 +1,10 @@
 // Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
 import type { StepDefinition } from '../domain/facts.ts'
+import { STEP_STATUSES } from '../domain/transitions.ts'
 import { columns, idsParam, numbers } from './columns.ts'
+import { PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
+import { FAILED_STEPS, OPEN_STEPS, PASSED_STEPS } from './status-lists.ts'
 
 const KEEP_THOSE_THERE = `on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing`
 
@@ -97,7 +100,7 @@ export async function cancelSteps(
   await tx.query(
     `with open as materialized (
        select id, status from step_executions
-        where batch_id = $1 and kind in ('init', 'phase') and status in ('pending', 'dispatched', 'polling')),
+        where batch_id = $1 and kind in ('init', 'phase') and status in ${OPEN_STEPS}),
      moved as (
        update step_executions s set status = 'cancelled', completed_at = $2, retry_after = null
          from open where s.id = open.id and s.status = open.status
@@ -115,49 +118,36 @@ export async function cancelSteps(
   )
 }
 
-/** The counters from the rows, after a change that did not go through the facts one by one. */
+const RECOUNT_PHASES = `
+  with by_member as (
+    select s.phase_execution_id as phase, s.batch_member_id as member, m.status as member_status,
+           bool_and(s.status in ${PASSED_STEPS}) as passed,
+           bool_or(s.status in ${FAILED_STEPS}) as failed,
+           bool_or(s.status in ${OPEN_STEPS}) as open
+      from step_executions s join batch_members m on m.id = s.batch_member_id
+     where s.batch_id = $1 and s.kind = 'phase'
+     group by 1, 2, 3),
+  members as (
+    select phase, count(*) as members_total, count(*) filter (where passed) as members_passed,
+           count(*) filter (where not passed and failed) as members_failed,
+           count(*) filter (where not passed and not failed and not open and member_status <> 'removed') as members_stopped,
+           count(*) filter (where not passed and not failed and not open and member_status = 'removed') as members_removed
+      from by_member group by 1),
+  steps as (
+    select phase_execution_id as phase,
+           ${STEP_STATUSES.map((status) => `count(*) filter (where status = '${status}') as steps_${status}`).join(', ')}
+      from step_executions where batch_id = $1 and kind = 'phase' group by 1)
+  update phase_executions p set ${PHASE_COUNTERS.map((name) => `${name} = c.${name}`).join(', ')}
+    from (select * from steps join members using (phase)) as c
+   where p.id = c.phase`
+
+/** Recounts from the rows, after a change that bypassed the draft. */
 export async function recountBatch(tx: Tx, batchId: number): Promise<void> {
-  await tx.query(
-    `with by_member as (
-       select s.phase_execution_id as phase, s.batch_member_id as member, m.status as member_status,
-              bool_and(s.status in ('succeeded', 'skipped')) as passed,
-              bool_or(s.status in ('failed', 'poll_timeout', 'rolled_back')) as failed,
-              bool_or(s.status in ('pending', 'dispatched', 'polling')) as open
-         from step_executions s join batch_members m on m.id = s.batch_member_id
-        where s.batch_id = $1 and s.kind = 'phase'
-        group by 1, 2, 3),
-     members as (
-       select phase, count(*) as total, count(*) filter (where passed) as passed,
-              count(*) filter (where not passed and failed) as failed,
-              count(*) filter (where not passed and not failed and not open and member_status <> 'removed') as stopped,
-              count(*) filter (where not passed and not failed and not open and member_status = 'removed') as removed
-         from by_member group by 1),
-     steps as (
-       select phase_execution_id as phase,
-              count(*) filter (where status = 'pending') as pending,
-              count(*) filter (where status = 'dispatched') as dispatched,
-              count(*) filter (where status = 'polling') as polling,
-              count(*) filter (where status = 'succeeded') as succeeded,
-              count(*) filter (where status = 'failed') as failed,
-              count(*) filter (where status = 'poll_timeout') as poll_timeout,
-              count(*) filter (where status = 'rolled_back') as rolled_back,
-              count(*) filter (where status = 'cancelled') as cancelled,
-              count(*) filter (where status = 'skipped') as skipped
-         from step_executions where batch_id = $1 and kind = 'phase' group by 1)
-     update phase_executions p
-        set steps_pending = s.pending, steps_dispatched = s.dispatched, steps_polling = s.polling,
-            steps_succeeded = s.succeeded, steps_failed = s.failed, steps_poll_timeout = s.poll_timeout,
-            steps_rolled_back = s.rolled_back, steps_cancelled = s.cancelled, steps_skipped = s.skipped,
-            members_total = m.total, members_passed = m.passed, members_failed = m.failed,
-            members_stopped = m.stopped, members_removed = m.removed
-       from steps s join members m using (phase)
-      where p.id = s.phase`,
-    [batchId],
-  )
+  await tx.query(RECOUNT_PHASES, [batchId])
   await tx.query(
     `update batches b
         set init_open = (select count(*) from step_executions s
-                          where s.batch_id = b.id and s.kind = 'init' and s.status in ('pending', 'dispatched', 'polling'))
+                          where s.batch_id = b.id and s.kind = 'init' and s.status in ${OPEN_STEPS})
       where b.id = $1`,
     [batchId],
   )

@@ -3,6 +3,7 @@ import type { PhaseSummary } from '../domain/decide/version-upgrade.ts'
 import type { Batch } from '../domain/facts.ts'
 import { idsParam } from './columns.ts'
 import type { Queryable } from './db.ts'
+import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 /**
  * Batches under way that are not on the active version of their runbook, oldest first. One that `heldBy` holds is left alone: what
@@ -15,7 +16,7 @@ export async function listOutdatedBatches(
 ): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
     `select b.id from batches b join runbooks r on lower(r.name) = b.runbook_name and r.is_active
-      where b.status in ('detected', 'init_dispatched', 'active') and b.runbook_version < r.version
+      where b.status in ${UNFINISHED_BATCHES} and b.runbook_version < r.version
         and b.held_by is distinct from $1
       order by b.id limit $2`,
     [heldBy, limit],
@@ -39,7 +40,7 @@ export async function listUnfinished(
     `select id, status, runbook_version as "runbookVersion", is_manual as "isManual", batch_start_time as "startTime",
             held_at as "heldAt", members_active as "membersActive"
        from batches
-      where runbook_name = lower($1) and status in ('detected', 'init_dispatched', 'active') and id > $2
+      where runbook_name = lower($1) and status in ${UNFINISHED_BATCHES} and id > $2
       order by id limit $3`,
     [runbookName, after, limit],
   )

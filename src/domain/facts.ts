@@ -1,7 +1,14 @@
 // The rows a decision looks at, as the database keeps them (sql/001_state.sql), in the names of the program.
 // Decisions change these objects in memory; src/db/changes.ts writes what changed.
 import type { Json } from './json.ts'
-import type { BatchStatus, MemberStatus, PhaseStatus, StepStatus } from './transitions.ts'
+import {
+  type BatchStatus,
+  type MemberStatus,
+  OPEN_STEP_STATUSES,
+  type PhaseStatus,
+  STEP_STATUSES,
+  type StepStatus,
+} from './transitions.ts'
 
 export type StepKind = 'init' | 'phase' | 'rollback' | 'removal'
 export type Variables = Readonly<Record<string, Json>>
@@ -38,14 +45,17 @@ export interface Batch {
 
 export type StepCounts = Record<StepStatus, number>
 
-/** How the members who have steps in a phase stand there; the rest of `total` are still at it. */
-export interface MemberCounts {
-  total: number
-  passed: number
-  failed: number
-  stopped: number
-  removed: number
-}
+/** Where the members who have steps in a phase stand; the rest of `total` still have open steps. */
+export const MEMBER_COUNTS = ['total', 'passed', 'failed', 'stopped', 'removed'] as const
+export type MemberCounts = Record<(typeof MEMBER_COUNTS)[number], number>
+
+const zeros = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
+export const countSteps = (steps: Readonly<StepCounts>, statuses: readonly StepStatus[]): number =>
+  statuses.reduce((sum, status) => sum + steps[status], 0)
+export const openSteps = ({ steps }: Phase): number => countSteps(steps, OPEN_STEP_STATUSES)
+export const noStepCounts = (): StepCounts => zeros(STEP_STATUSES)
+export const noMemberCounts = (): MemberCounts => zeros(MEMBER_COUNTS)
 
 export interface Phase {
   readonly id: number

@@ -1,6 +1,6 @@
 // When a batch will end, as far as that can be said: each phase begins at its time and not before the one before it is through,
 // and takes its open steps at the rate of the last minutes. A number that would be a guess is not given; why is said instead.
-import type { Batch, Phase } from './facts.ts'
+import { type Batch, openSteps, type Phase } from './facts.ts'
 
 export interface ForecastFacts {
   readonly batch: Pick<Batch, 'endedAt' | 'heldAt' | 'isManual' | 'membersActive' | 'status'>
@@ -17,9 +17,6 @@ export interface Forecast {
   readonly endsAt: Date | null
   readonly because: string
 }
-
-export const openSteps = ({ steps }: Phase): number =>
-  steps.pending + steps.dispatched + steps.polling
 
 export function forecastEnd(facts: ForecastFacts): Forecast {
   const { batch, phases, stepsPerMember, stepsPerMin, now } = facts

@@ -1,6 +1,7 @@
 // How far a batch has come, for whoever watches: the stored counters, and the events as they are read one after the other.
 // Nothing here counts rows: what is not a counter is added up from events that have been seen.
-import type { Batch, Phase, StepKind } from './facts.ts'
+import { type Batch, countSteps, openSteps, type Phase, type StepKind } from './facts.ts'
+import { STEP_STATUSES } from './transitions.ts'
 
 export interface Progress {
   readonly batch: Pick<
@@ -38,9 +39,9 @@ export const membersOf = ({ batch }: Progress): number =>
 export const openIn = ({ members }: Phase): number =>
   members.total - members.passed - members.failed - members.stopped - members.removed
 
-export function stepsIn({ steps }: Phase): { readonly total: number; readonly ended: number } {
-  const total = Object.values(steps).reduce((sum, some) => sum + some, 0)
-  return { total, ended: total - steps.pending - steps.dispatched - steps.polling }
+export function stepsIn(phase: Phase): { readonly total: number; readonly ended: number } {
+  const total = countSteps(phase.steps, STEP_STATUSES)
+  return { total, ended: total - openSteps(phase) }
 }
 
 /** With less than this share of the steps ended, or open, any guess would be wrong: the last few are the slow ones. */

@@ -1,8 +1,8 @@
-// Every legal move of every entity that has a status, once. Types, terminal sets, SQL guards, CHECK constraints and the picture
-// in docs/transitions.md come from here or are tested against it. A move that is not in the table is refused.
+// The table of every legal transition of every entity that has a status. Types, status sets, SQL lists and docs/transitions.md are
+// derived from it, CHECK constraints and partial indexes tested against it. A transition that is not in the table is refused.
 
 export interface Transition {
-  /** `none` is the state of a entity that does not exist yet. */
+  /** `none`: the entity does not exist yet. */
   readonly from: readonly string[]
   readonly to: string
 }
@@ -12,17 +12,17 @@ const define = <const T extends Table>(table: T): T => table
 
 export const STEP_TRANSITIONS = define({
   dispatch: { from: ['pending'], to: 'dispatched' },
-  unresolved: { from: ['pending'], to: 'failed' },
   succeed: { from: ['dispatched', 'polling'], to: 'succeeded' },
   incomplete: { from: ['dispatched', 'polling'], to: 'polling' },
   repoll: { from: ['polling'], to: 'polling' },
   lost: { from: ['polling'], to: 'polling' },
   retry: { from: ['dispatched', 'polling'], to: 'pending' },
   withdraw: { from: ['dispatched'], to: 'pending' },
+  unresolved: { from: ['pending'], to: 'failed' },
   fail: { from: ['dispatched', 'polling'], to: 'failed' },
   time_out: { from: ['polling'], to: 'poll_timeout' },
-  cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
   undone: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
+  cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
   reactivate: { from: ['failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'pending' },
   redo: { from: ['succeeded', 'skipped'], to: 'pending' },
   skip: { from: ['pending', 'failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'skipped' },
@@ -34,24 +34,24 @@ export const STEP_TRANSITIONS = define({
 
 export const MEMBER_TRANSITIONS = define({
   join: { from: ['none'], to: 'active' },
-  move_in: { from: ['none', 'removed'], to: 'active' },
   fail: { from: ['active'], to: 'failed' },
-  remove: { from: ['active', 'failed'], to: 'removed' },
-  move_out: { from: ['active'], to: 'removed' },
   retry: { from: ['failed'], to: 'active' },
+  remove: { from: ['active', 'failed'], to: 'removed' },
   rejoin: { from: ['removed'], to: 'active' },
   readd: { from: ['removed'], to: 'active' },
+  move_out: { from: ['active'], to: 'removed' },
+  move_in: { from: ['none', 'removed'], to: 'active' },
 })
 
 export const PHASE_TRANSITIONS = define({
   create: { from: ['none'], to: 'pending' },
-  create_overdue: { from: ['none'], to: 'skipped' },
   start: { from: ['pending'], to: 'dispatched' },
-  // From pending or dispatched: nobody is left to do it.
-  empty: { from: ['pending', 'dispatched'], to: 'skipped' },
   complete: { from: ['dispatched'], to: 'completed' },
   fail: { from: ['dispatched'], to: 'failed' },
-  // Of the skipped ones only those that were empty; that half of the rule is checked where it is decided.
+  create_overdue: { from: ['none'], to: 'skipped' },
+  // No member is left to do it.
+  empty: { from: ['pending', 'dispatched'], to: 'skipped' },
+  // Of the skipped phases only the empty ones; the decision checks that half of the rule.
   reopen: { from: ['completed', 'failed', 'skipped'], to: 'dispatched' },
   supersede: { from: ['pending'], to: 'superseded' },
   cancel: { from: ['pending', 'dispatched'], to: 'cancelled' },
@@ -91,39 +91,72 @@ export type PhaseEvent = keyof typeof PHASE_TRANSITIONS
 export type BatchEvent = keyof typeof BATCH_TRANSITIONS
 
 export class IllegalTransition extends Error {
-  override readonly name = 'IllegalMove'
+  override readonly name = 'IllegalTransition'
 }
 
-/** The status after the event, or an IllegalMove: nothing may write a status that did not come from here. */
+/** Throws IllegalTransition. Every status that is written comes from here. */
 export function statusAfter<T extends Entity>(
   entity: T,
   event: keyof (typeof TRANSITIONS)[T] & string,
   from: string,
 ): string {
   const table: Table = TRANSITIONS[entity]
-  const move = Object.hasOwn(table, event) ? table[event] : undefined
-  if (!move?.from.includes(from)) {
+  const transition = Object.hasOwn(table, event) ? table[event] : undefined
+  if (!transition?.from.includes(from)) {
     throw new IllegalTransition(`a ${entity} that is ${from} cannot ${event}`)
   }
-  return move.to
+  return transition.to
 }
 
-export function statusesOf(entity: Entity): string[] {
-  const all = Object.values(TRANSITIONS[entity] as Table).flatMap(({ from, to }) => [...from, to])
-  return [...new Set(all)].filter((status) => status !== 'none').sort()
+type Statuses<S> = readonly [S, ...S[]]
+
+/** In the order in which the table first names them, which is the order of the API's lists and of the counters. */
+function statusesIn<T extends Table>(table: T): Statuses<StatusOf<T>> {
+  const named = Object.values(table).flatMap(({ from, to }) => [...from, to])
+  const statuses = new Set(named.filter((status) => status !== 'none'))
+  return [...statuses] as unknown as Statuses<StatusOf<T>>
 }
 
-/** Passed: done, or an operator said that it need not be done. */
-export const isPassed = (status: StepStatus): boolean =>
-  status === 'succeeded' || status === 'skipped'
-export const isOpen = (status: StepStatus): boolean =>
-  status === 'pending' || status === 'dispatched' || status === 'polling'
-/** Ended without passing, by its own failure and not by somebody's cancel. */
-export const isFailed = (status: StepStatus): boolean =>
-  status === 'failed' || status === 'poll_timeout' || status === 'rolled_back'
+export const STEP_STATUSES = statusesIn(STEP_TRANSITIONS)
+export const MEMBER_STATUSES = statusesIn(MEMBER_TRANSITIONS)
+export const PHASE_STATUSES = statusesIn(PHASE_TRANSITIONS)
+export const BATCH_STATUSES = statusesIn(BATCH_TRANSITIONS)
+
+export const STATUSES: Readonly<Record<Entity, readonly string[]>> = {
+  step: STEP_STATUSES,
+  member: MEMBER_STATUSES,
+  phase: PHASE_STATUSES,
+  batch: BATCH_STATUSES,
+}
+
+const except = <S extends string>(all: readonly S[], left: readonly string[]): readonly S[] =>
+  all.filter((status) => !left.includes(status))
+
+export const OPEN_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.cancel.from
+/** A job was sent and its result decides what comes next. */
+export const SENT_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.succeed.from
+/** Succeeded, or skipped by an operator. */
+export const PASSED_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.redo.from
+/** Ended by a failure of its own, not by a cancel. */
+export const FAILED_STEP_STATUSES: readonly StepStatus[] = [
+  ...STEP_TRANSITIONS.undone.from,
+  STEP_TRANSITIONS.undone.to,
+]
+export const OPEN_PHASE_STATUSES: readonly PhaseStatus[] = PHASE_TRANSITIONS.cancel.from
+export const ENDED_PHASE_STATUSES = except(PHASE_STATUSES, OPEN_PHASE_STATUSES)
+/** Members have steps here; emptied phases count as skipped. */
+export const STARTED_PHASE_STATUSES: readonly PhaseStatus[] = [
+  PHASE_TRANSITIONS.start.to,
+  PHASE_TRANSITIONS.complete.to,
+  PHASE_TRANSITIONS.fail.to,
+]
+export const UNFINISHED_BATCH_STATUSES: readonly BatchStatus[] = BATCH_TRANSITIONS.cancel.from
+export const ENDED_BATCH_STATUSES = except(BATCH_STATUSES, UNFINISHED_BATCH_STATUSES)
+
+export const isPassed = (status: StepStatus): boolean => PASSED_STEP_STATUSES.includes(status)
+export const isOpen = (status: StepStatus): boolean => OPEN_STEP_STATUSES.includes(status)
+export const isFailed = (status: StepStatus): boolean => FAILED_STEP_STATUSES.includes(status)
 export const isPhaseStarted = (status: PhaseStatus): boolean =>
-  status === 'dispatched' || status === 'completed' || status === 'failed'
-export const isPhaseEnded = (status: PhaseStatus): boolean =>
-  status !== 'pending' && status !== 'dispatched'
-export const isBatchEnded = (status: BatchStatus): boolean =>
-  status === 'completed' || status === 'failed' || status === 'cancelled'
+  STARTED_PHASE_STATUSES.includes(status)
+export const isPhaseEnded = (status: PhaseStatus): boolean => ENDED_PHASE_STATUSES.includes(status)
+export const isBatchEnded = (status: BatchStatus): boolean => ENDED_BATCH_STATUSES.includes(status)

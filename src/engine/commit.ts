@@ -5,7 +5,7 @@ import { enqueueNew } from '../bus/outbox.ts'
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
 import { writeChanges, writeRows } from '../db/changes.ts'
 import { timeParam } from '../db/columns.ts'
-import { addToCounts } from '../db/counts.ts'
+import { addToCounters } from '../db/counters.ts'
 import type { Draft, JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, closeFinished, updateCounters } from '../domain/decide/finish.ts'
 import { type Batch, isBeingExpanded } from '../domain/facts.ts'
@@ -46,7 +46,7 @@ export async function commitShared(batchTx: BatchTransaction): Promise<void> {
   await Promise.all([writeRows(tx, draft), jobs.length > 0 && enqueueNew(tx, jobs, draft.now)])
   // Last, once all rows are written: adding locks the phase until the commit. Sent with the rows it overtook them, and chunks of one
   // phase waited for each other's writing: 15 ms each, an eighth of the rate.
-  await addToCounts(tx, [...draft.changedPhases], countsLoaded)
+  await addToCounters(tx, [...draft.changedPhases], countsLoaded)
   checkFuse(draft)
   closeFinished(draft)
   requireMembersOnly(draft)

@@ -1,7 +1,7 @@
 // The engine's context and one transaction on one batch. Scheduler, orchestrator and API change a batch only through these:
 // locking.ts locks it, loading.ts fills the draft, a pure decision changes the draft, commit.ts writes state and messages together.
 import type { Bus } from '../bus/bus.ts'
-import type { Counts } from '../db/counts.ts'
+import type { PhaseCounters } from '../db/counters.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import type { RunbookCache } from './runbook-cache.ts'
@@ -29,7 +29,7 @@ export interface BatchTransaction {
   /** False while the batch's lock is shared: other transactions may be changing other members. See locking.ts. */
   readonly isExclusive: boolean
   /** The phases' counters as they were read, by the phase's id. */
-  readonly countsLoaded: ReadonlyMap<number, Counts>
+  readonly countsLoaded: ReadonlyMap<number, PhaseCounters>
 }
 
 /** Rolls a shared transaction back: the change needs the batch's exclusive lock. */

@@ -1,6 +1,6 @@
 // Loading: the batch with its phases, then members, steps and their definitions, into the draft. Statements go to the connection in
 // the order of the code, so that whatever is read after a lock is read under it.
-import { copyCounts } from '../db/counts.ts'
+import { copyCounters } from '../db/counters.ts'
 import type { Tx } from '../db/db.ts'
 import { loadMembers, loadPhases } from '../db/facts.ts'
 import { loadMarks } from '../db/phases.ts'
@@ -43,7 +43,7 @@ export async function loadBatch(
   }
   const { random } = engine
   const draft = new Draft({ now: engine.clock.now(), actor, batch, phases, runbooks, random })
-  const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounts(phase)]))
+  const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounters(phase)]))
   return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }
 }
 

@@ -14,7 +14,7 @@ import {
   planUpgrade,
   type VersionUpgrade,
 } from '../domain/decide/version-upgrade.ts'
-import type { Batch, Phase } from '../domain/facts.ts'
+import { type Batch, noMemberCounts, noStepCounts, openSteps, type Phase } from '../domain/facts.ts'
 import { isBatchEnded, isOpen } from '../domain/transitions.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
@@ -103,36 +103,16 @@ function phaseOf(
     expandedAt: null,
     completedAt: isOverdue ? now : null,
     fuseAcknowledged: 0,
-    steps: noSteps(),
-    members: noMembers(),
+    steps: noStepCounts(),
+    members: noMemberCounts(),
   }
 }
-
-const noSteps = (): Phase['steps'] => ({
-  pending: 0,
-  dispatched: 0,
-  polling: 0,
-  succeeded: 0,
-  failed: 0,
-  poll_timeout: 0,
-  rolled_back: 0,
-  cancelled: 0,
-  skipped: 0,
-})
-
-const noMembers = (): Phase['members'] => ({
-  total: 0,
-  passed: 0,
-  failed: 0,
-  stopped: 0,
-  removed: 0,
-})
 
 const hasSteps = ({ steps }: Phase): boolean => Object.values(steps).some((count) => count > 0)
 
 function transferCounts(draft: Draft, from: Phase, to: Phase): void {
   draft.changePhase(to, { steps: from.steps, members: from.members })
-  draft.changePhase(from, { steps: noSteps(), members: noMembers() })
+  draft.changePhase(from, { steps: noStepCounts(), members: noMemberCounts() })
 }
 
 /** Cancels steps written ahead in phases that the version drops. */
@@ -142,9 +122,7 @@ async function cancelDroppedSteps(
 ): Promise<void> {
   const { tx, draft } = batchTx
   const superseded = upgrades.flatMap(({ supersedes }) => supersedes ?? [])
-  const open = superseded.filter(
-    ({ steps }) => steps.pending + steps.dispatched + steps.polling > 0,
-  )
+  const open = superseded.filter((phase) => openSteps(phase) > 0)
   if (open.length === 0) return
   const ids = open.map(({ id }) => id)
   await loadMembersWithSteps(batchTx, await listMembersOpenIn(tx, draft.batch.id, ids))

@@ -1,7 +1,21 @@
-// The CHECKs of the tables repeat the table of moves and tie each status to its times. Here both sides are held together.
+// CHECKs and partial indexes repeat statuses and status sets of the table of transitions, and tie each status to its times; columns
+// repeat the lists of counters. These tests compare both sides.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Entity, statusesOf, TRANSITIONS } from '../../src/domain/transitions.ts'
+import { batchCounters, PHASE_COUNTERS } from '../../src/db/counters.ts'
+import {
+  BATCH_TRANSITIONS,
+  ENDED_BATCH_STATUSES,
+  type Entity,
+  OPEN_PHASE_STATUSES,
+  OPEN_STEP_STATUSES,
+  PHASE_TRANSITIONS,
+  SENT_STEP_STATUSES,
+  STARTED_PHASE_STATUSES,
+  STATUSES,
+  TRANSITIONS,
+  UNFINISHED_BATCH_STATUSES,
+} from '../../src/domain/transitions.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 
 const TABLES: Record<Entity, string> = {
@@ -101,6 +115,21 @@ const TIED: Record<Entity, Record<string, { needs: Row; refuses: Row }>> = {
     cancelled: { needs: { ended_at: AT }, refuses: { failed_in_init: true } },
   },
 }
+/** The sets that CHECKs and partial indexes repeat. */
+const SETS: Record<Entity, readonly (readonly string[])[]> = {
+  step: [OPEN_STEP_STATUSES, SENT_STEP_STATUSES],
+  member: [],
+  phase: [
+    OPEN_PHASE_STATUSES,
+    STARTED_PHASE_STATUSES,
+    [PHASE_TRANSITIONS.complete.to, PHASE_TRANSITIONS.fail.to],
+  ],
+  batch: [
+    UNFINISHED_BATCH_STATUSES,
+    ENDED_BATCH_STATUSES,
+    [BATCH_TRANSITIONS.activate.to, BATCH_TRANSITIONS.complete.to],
+  ],
+}
 const ROWS: Record<Entity, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
 
 /** True when the database takes the row; false when a CHECK refuses it. It is never kept. */
@@ -131,15 +160,32 @@ describe('checks', () => {
   after(() => test.close())
 
   for (const entity of Object.keys(TRANSITIONS) as Entity[]) {
-    it(`a ${entity} has exactly the statuses of the table of moves`, async () => {
+    it(`a ${entity} has exactly the statuses of the table of transitions`, async () => {
       const [check] = await test.db.query<{ definition: string }>(
         `select pg_get_constraintdef(oid) as definition from pg_constraint
           where conrelid = $1::regclass and contype = 'c' and conname = $2`,
         [TABLES[entity], `${TABLES[entity]}_status_check`],
       )
       const listed = [...check!.definition.matchAll(/'(\w+)'::text/g)].map(([, name]) => name!)
-      assert.deepEqual(listed.sort(), statusesOf(entity))
-      assert.deepEqual(Object.keys(TIED[entity]).sort(), statusesOf(entity))
+      assert.deepEqual(listed.sort(), STATUSES[entity].toSorted())
+      assert.deepEqual(Object.keys(TIED[entity]).sort(), STATUSES[entity].toSorted())
+    })
+
+    it(`sets of ${entity} statuses are those of the table of transitions`, async () => {
+      const rows = await test.db.query<{ sql: string }>(
+        `select pg_get_constraintdef(oid) as sql from pg_constraint where conrelid = $1::regclass and contype = 'c'
+         union all
+         select pg_get_expr(indpred, indrelid) from pg_index where indrelid = $1::regclass and indpred is not null`,
+        [TABLES[entity]],
+      )
+      const repeated = rows.flatMap(({ sql }) =>
+        [...sql.matchAll(/\(status (?:= ANY|<> ALL) \(ARRAY\[([^\]]*)\]/g)].map(([, list]) =>
+          [...list!.matchAll(/'(\w+)'/g)].map(([, status]) => status!),
+        ),
+      )
+      const told = (sets: readonly (readonly string[])[]) =>
+        [...new Set(sets.map((set) => set.toSorted().join(' ')))].sort()
+      assert.deepEqual(told(repeated), told([STATUSES[entity], ...SETS[entity]]))
     })
 
     for (const [status, { needs, refuses }] of Object.entries(TIED[entity])) {
@@ -157,6 +203,19 @@ describe('checks', () => {
       })
     }
   }
+
+  it('phases and batches have a column for every counter', async () => {
+    const countersIn = async (table: string) => {
+      const rows = await test.db.query<{ name: string }>(
+        `select column_name as name from information_schema.columns
+          where table_name = $1 and column_name ~ '^(steps|members)_|_open$'`,
+        [table],
+      )
+      return rows.map(({ name }) => name).sort()
+    }
+    assert.deepEqual(await countersIn('phase_executions'), [...PHASE_COUNTERS].sort())
+    assert.deepEqual(await countersIn('batches'), batchCounters.map(([, name]) => name).sort())
+  })
 
   it('a poll step has both its times, a step of each kind its owners', async () => {
     const wrong: Row[] = [

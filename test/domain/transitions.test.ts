@@ -1,18 +1,27 @@
-// Every pair of a state and an event, of every entity. The table is the specification's, written out here by hand: what it has
-// moves, and everything that it does not have is refused.
+// Every pair of a status and an event, of every entity. The table here is the specification's, written out by hand: whatever it
+// lacks is refused.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
+  ENDED_BATCH_STATUSES,
+  ENDED_PHASE_STATUSES,
   type Entity,
+  FAILED_STEP_STATUSES,
   IllegalTransition,
+  OPEN_PHASE_STATUSES,
+  OPEN_STEP_STATUSES,
+  PASSED_STEP_STATUSES,
+  SENT_STEP_STATUSES,
+  STARTED_PHASE_STATUSES,
+  STATUSES,
   statusAfter,
-  statusesOf,
   TRANSITIONS,
+  UNFINISHED_BATCH_STATUSES,
 } from '../../src/domain/transitions.ts'
 
 type Legal = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** From: event: to. A state with no way out has an empty row. */
+/** From: event: to. A final status has an empty row. */
 const LEGAL: Readonly<Record<Entity, Legal>> = {
   step: {
     pending: {
@@ -89,9 +98,9 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
   },
 }
 
-const move = statusAfter as (entity: Entity, event: string, from: string) => string
+const after = statusAfter as (entity: Entity, event: string, from: string) => string
 
-/** An event that the code knows and the table does not, or the other way round, is tried too. */
+/** Includes events that only the code or only the table knows. */
 const eventsOf = (entity: Entity): string[] => [
   ...new Set([
     ...Object.keys(TRANSITIONS[entity]),
@@ -99,20 +108,20 @@ const eventsOf = (entity: Entity): string[] => [
   ]),
 ]
 
-describe('moves', () => {
+describe('transitions', () => {
   for (const [entity, legal] of Object.entries(LEGAL) as [Entity, Legal][]) {
-    it(`of a ${entity}: its statuses are those of the table`, () => {
+    it(`a ${entity} has the statuses of the table`, () => {
       const states = Object.keys(legal).filter((state) => state !== 'none')
-      assert.deepEqual(statusesOf(entity), states.toSorted())
+      assert.deepEqual(STATUSES[entity].toSorted(), states.toSorted())
     })
 
     for (const [from, row] of Object.entries(legal)) {
-      it(`of a ${entity} that is ${from}`, () => {
+      it(`a ${entity} that is ${from} takes exactly the events of the table`, () => {
         for (const event of eventsOf(entity)) {
-          if (Object.hasOwn(row, event)) assert.equal(move(entity, event, from), row[event], event)
+          if (Object.hasOwn(row, event)) assert.equal(after(entity, event, from), row[event], event)
           else {
             assert.throws(
-              () => move(entity, event, from),
+              () => after(entity, event, from),
               new IllegalTransition(`a ${entity} that is ${from} cannot ${event}`),
             )
           }
@@ -120,15 +129,36 @@ describe('moves', () => {
       })
     }
 
-    it(`of a ${entity}: from no other state, and by no other event`, () => {
+    it(`a ${entity} refuses unknown statuses and events`, () => {
       for (const event of eventsOf(entity)) {
         for (const from of ['', 'PENDING', 'unknown', 'undefined'])
-          assert.throws(() => move(entity, event, from), IllegalTransition)
+          assert.throws(() => after(entity, event, from), IllegalTransition)
       }
       for (const from of Object.keys(legal)) {
         for (const event of ['', 'explode', 'constructor', '__proto__'])
-          assert.throws(() => move(entity, event, from), IllegalTransition)
+          assert.throws(() => after(entity, event, from), IllegalTransition)
       }
     })
+  }
+})
+
+describe('status sets', () => {
+  const sets: [string, readonly string[], string[]][] = [
+    ['open steps', OPEN_STEP_STATUSES, ['pending', 'dispatched', 'polling']],
+    ['sent steps', SENT_STEP_STATUSES, ['dispatched', 'polling']],
+    ['passed steps', PASSED_STEP_STATUSES, ['succeeded', 'skipped']],
+    ['failed steps', FAILED_STEP_STATUSES, ['failed', 'poll_timeout', 'rolled_back']],
+    ['open phases', OPEN_PHASE_STATUSES, ['pending', 'dispatched']],
+    ['started phases', STARTED_PHASE_STATUSES, ['dispatched', 'completed', 'failed']],
+    [
+      'ended phases',
+      ENDED_PHASE_STATUSES,
+      ['completed', 'failed', 'skipped', 'superseded', 'cancelled'],
+    ],
+    ['unfinished batches', UNFINISHED_BATCH_STATUSES, ['detected', 'init_dispatched', 'active']],
+    ['ended batches', ENDED_BATCH_STATUSES, ['completed', 'failed', 'cancelled']],
+  ]
+  for (const [name, derived, expected] of sets) {
+    it(`derives ${name} from the table`, () => assert.deepEqual(derived, expected))
   }
 })

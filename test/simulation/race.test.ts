@@ -9,11 +9,11 @@ import * as race from './race.ts'
 
 const OLD_COUNTS: Mutant = {
   name: 'phases closed by the counters that were loaded',
-  in: 'addToCounts',
+  in: 'addToCounters',
   edits: [
     replace(
-      'setCounts($phase, $standing.get($phase.id)!)',
-      'setCounts($phase, valuesOf($standing.has($phase.id) ? $phase : $phase))',
+      'setCounters($phase, $sums.get($phase.id)!)',
+      'setCounters($phase, countersOf($sums.has($phase.id) ? $phase : $phase))',
     ),
   ],
 }

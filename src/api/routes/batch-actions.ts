@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { listCloned } from '../../db/views/clone.ts'
 import type { Json } from '../../domain/json.ts'
+import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import {
   advanceBatch,
   cancelBatch,
@@ -15,7 +16,7 @@ import {
 import { createBatch } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { batch, MEMBER_STATUSES, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { runOrDryRun } from '../dry-run.ts'
 import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'

@@ -3,9 +3,16 @@
 import { z } from 'zod'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
+import { countSteps } from '../../domain/facts.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
+import {
+  FAILED_STEP_STATUSES,
+  OPEN_STEP_STATUSES,
+  PASSED_STEP_STATUSES,
+  STEP_STATUSES,
+} from '../../domain/transitions.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
@@ -71,10 +78,10 @@ const summaryRoute = read({
 function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
   const found = { total: 0, open: 0, passed: 0, failed: 0 }
   for (const { steps } of phases) {
-    found.total += Object.values(steps).reduce((sum, some) => sum + some, 0)
-    found.open += steps.pending + steps.dispatched + steps.polling
-    found.passed += steps.succeeded + steps.skipped
-    found.failed += steps.failed + steps.poll_timeout + steps.rolled_back
+    found.total += countSteps(steps, STEP_STATUSES)
+    found.open += countSteps(steps, OPEN_STEP_STATUSES)
+    found.passed += countSteps(steps, PASSED_STEP_STATUSES)
+    found.failed += countSteps(steps, FAILED_STEP_STATUSES)
   }
   return found
 }

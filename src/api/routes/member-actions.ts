@@ -3,6 +3,7 @@
 // with the reasons. A dry run tells who is meant and tries the first chunk, so that its refusals are the real ones.
 import { z } from 'zod'
 import { type MemberFilter, selectMembers } from '../../db/views/members.ts'
+import type { MemberStatus } from '../../domain/transitions.ts'
 import type { Engine } from '../../engine/engine.ts'
 import {
   type MembersOrder,
@@ -12,7 +13,6 @@ import {
   setMemberVariable,
 } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import type { MEMBER_STATUSES } from '../batch-shapes.ts'
 import { loadBatchState } from '../batch-state.ts'
 import { runOrDryRun } from '../dry-run.ts'
 import { change, type Route, type RouteRequest } from '../route.ts'
@@ -78,7 +78,7 @@ type Run = (engine: Engine, order: MembersOrder) => Promise<MembersOutcome>
 /** Selects, then helps chunk by chunk. `fit` are the statuses that the action is for: the others are not meant by `all`. */
 async function forMembers<Body>(
   { engine, params: { batchId }, body, by, ifMatch, signal }: MembersAsk<Body>,
-  fit: readonly (typeof MEMBER_STATUSES)[number][],
+  fit: readonly MemberStatus[],
   run: Run,
 ) {
   const { select, expectedCount, reason: why, dryRun } = body

@@ -12,9 +12,9 @@ import {
   type MemberPage,
   type MemberState,
 } from '../../db/views/members.ts'
+import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { MEMBER_STATUSES } from '../batch-shapes.ts'
 import { loadBatchLine, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { change, type Route, read, type Services } from '../route.ts'

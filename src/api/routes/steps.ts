@@ -2,7 +2,8 @@
 // those say it; other filters are counted up to a limit.
 import { z } from 'zod'
 import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
-import { STEP_KINDS, STEP_STATUSES, step } from '../batch-shapes.ts'
+import { STEP_STATUSES } from '../../domain/transitions.ts'
+import { STEP_KINDS, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { type Route, read } from '../route.ts'

@@ -1,5 +1,7 @@
 // Jobs, waits and messages: every step that is not finished waits for something that will come, every job that was sent is
 // either out or settled once, and a member never has two out.
+
+import { OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { EFFECTIVE } from './order.ts'
 
@@ -51,7 +53,7 @@ const WAITS: Invariant[] = [
         from (select distinct on (s.batch_id, s.batch_member_id)
                      s.batch_id, s.batch_member_id, s.id, p.status as phase_status, p.offset_minutes, p.phase_index, p.id as phase_id
                 from step_executions s join ${EFFECTIVE} as p on p.id = s.phase_execution_id
-               where s.kind = 'phase' and s.status not in ('succeeded', 'skipped')
+               where s.kind = 'phase' and s.status not in ${PASSED_STEPS}
                order by s.batch_id, s.batch_member_id, p.offset_minutes desc, p.phase_index, p.id, s.step_index, s.id) as n
         join batches b on b.id = n.batch_id and b.status = 'active'
         join batch_members m on m.id = n.batch_member_id and m.status = 'active'
@@ -59,7 +61,7 @@ const WAITS: Invariant[] = [
          and not exists (select from waits w where w.batch_id = n.batch_id and w.batch_member_id = n.batch_member_id)
          and not exists (select from step_executions u
                           where u.kind in ('rollback', 'removal') and u.batch_member_id = n.batch_member_id
-                            and u.status in ('pending', 'dispatched', 'polling'))
+                            and u.status in ${OPEN_STEPS})
          and not exists (select from ${EFFECTIVE} as earlier
                           where earlier.batch_id = n.batch_id
                             and (-earlier.offset_minutes, earlier.phase_index, earlier.id) < (-n.offset_minutes, n.phase_index, n.phase_id)
@@ -69,7 +71,7 @@ const WAITS: Invariant[] = [
       union all
       select s.batch_id, format('%s step %s and those after it wait for nothing', s.kind, min(s.id))
         from step_executions s join batches b on b.id = s.batch_id
-       where s.status in ('pending', 'dispatched', 'polling')
+       where s.status in ${OPEN_STEPS}
          and (s.kind in ('rollback', 'removal') or (s.kind = 'init' and b.status in ('init_dispatched', 'active')))
          and not exists (select from waits w
                           where w.batch_id = s.batch_id and w.batch_member_id is not distinct from s.batch_member_id)

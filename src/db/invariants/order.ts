@@ -1,9 +1,12 @@
 // Order and completeness: steps are done one after the other, every member has its steps, and what has ended is closed.
+import {
+  FAILED_STEPS,
+  OPEN_PHASES,
+  OPEN_STEPS,
+  PASSED_STEPS,
+  STARTED_PHASES,
+} from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
-
-const OPEN = `('pending', 'dispatched', 'polling')`
-const PASSED = `('succeeded', 'skipped')`
-const FAILED = `('failed', 'poll_timeout', 'rolled_back')`
 
 /** Phases that count: not superseded, cancelled or skipped as overdue, and of one name the newest that was not superseded. */
 export const EFFECTIVE = `
@@ -16,14 +19,14 @@ export const EFFECTIVE = `
 /** A later step that was sent and is neither waiting nor cancelled. A step that a newer version put before it came too late. */
 const SENT_BEFORE = `
   later.job_id is not null and later.status not in ('pending', 'cancelled')
-    and former.status not in ${PASSED} and later.runbook_version >= former.runbook_version`
+    and former.status not in ${PASSED_STEPS} and later.runbook_version >= former.runbook_version`
 
 /** How each member stands in each phase, counted from its steps. */
 export const STANDING = `
   (select s.batch_id, s.phase_execution_id as phase_id, s.batch_member_id as member_id,
-          case when bool_and(s.status in ${PASSED}) then 'passed'
-               when bool_or(s.status in ${FAILED}) then 'failed'
-               when bool_or(s.status in ${OPEN}) then 'open'
+          case when bool_and(s.status in ${PASSED_STEPS}) then 'passed'
+               when bool_or(s.status in ${FAILED_STEPS}) then 'failed'
+               when bool_or(s.status in ${OPEN_STEPS}) then 'open'
                when m.status = 'removed' then 'removed'
                else 'stopped' end as standing
      from step_executions s join batch_members m on m.id = s.batch_member_id
@@ -85,7 +88,7 @@ const SEQUENCES: Invariant[] = [
           on former.batch_id = later.batch_id and former.kind = later.kind and former.step_index < later.step_index
          and (former.origin_step_id, former.origin_attempt) is not distinct from (later.origin_step_id, later.origin_attempt)
          and (former.batch_member_id, former.removal_number) is not distinct from (later.batch_member_id, later.removal_number)
-       where later.kind in ('rollback', 'removal') and later.job_id is not null and former.status in ${OPEN}`,
+       where later.kind in ('rollback', 'removal') and later.job_id is not null and former.status in ${OPEN_STEPS}`,
   },
 ]
 
@@ -120,7 +123,7 @@ const ROWS: Invariant[] = [
       select p.batch_id, format('member %s has no step in phase %s, which is %s', m.id, p.id, p.status) as found
         from ${EFFECTIVE} as p join batch_members m on m.batch_id = p.batch_id and m.status = 'active'
         join batches b on b.id = p.batch_id and b.status <> 'cancelled'
-       where p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
+       where p.status in ${STARTED_PHASES} and p.expanded_at is not null
          and not exists (select from step_executions s
                           where s.kind = 'phase' and s.phase_execution_id = p.id and s.batch_member_id = m.id)
          and not exists (select from messages q
@@ -134,7 +137,7 @@ const ROWS: Invariant[] = [
         from (select s.batch_id, s.phase_execution_id as phase_id, min(s.runbook_version) as version, count(*) as steps
                 from step_executions s join phase_executions p on p.id = s.phase_execution_id
                 join batch_members m on m.id = s.batch_member_id and (m.removed_at is null or m.removed_at > p.expanded_at)
-               where s.kind = 'phase' and p.status in ('dispatched', 'completed', 'failed') and p.expanded_at is not null
+               where s.kind = 'phase' and p.status in ${STARTED_PHASES} and p.expanded_at is not null
                group by s.batch_id, s.phase_execution_id, s.batch_member_id, p.runbook_version
               having min(s.runbook_version) = max(s.runbook_version) and min(s.runbook_version) >= p.runbook_version) as of_member
        group by batch_id, phase_id, version having min(steps) <> max(steps)
@@ -160,11 +163,11 @@ const ENDINGS: Invariant[] = [
     sql: `
       select s.batch_id, format('%s step %s is %s', s.kind, s.id, s.status) as found
         from step_executions s join batches b on b.id = s.batch_id
-       where b.status = 'cancelled' and s.kind in ('init', 'phase') and s.status in ${OPEN}
+       where b.status = 'cancelled' and s.kind in ('init', 'phase') and s.status in ${OPEN_STEPS}
       union all
       select p.batch_id, format('phase %s is %s', p.id, p.status)
         from phase_executions p join batches b on b.id = p.batch_id
-       where b.status = 'cancelled' and p.status in ('pending', 'dispatched')
+       where b.status = 'cancelled' and p.status in ${OPEN_PHASES}
       union all
       select sent.batch_id, format('job %s was sent after the cancel', sent.job_id)
         from events c
@@ -179,7 +182,7 @@ const ENDINGS: Invariant[] = [
     sql: `
       select s.batch_id, format('step %s is %s though member %s is %s', s.id, s.status, m.id, m.status) as found
         from step_executions s join batch_members m on m.id = s.batch_member_id
-       where s.kind = 'phase' and s.status in ${OPEN} and m.status in ('failed', 'removed')
+       where s.kind = 'phase' and s.status in ${OPEN_STEPS} and m.status in ('failed', 'removed')
       union all
       select s.batch_id, format('removal %s of member %s has %s steps up to index %s, of %s removals', s.removal_number, m.id,
                                 count(*), max(s.step_index), m.removal_number)
@@ -197,7 +200,7 @@ const ENDINGS: Invariant[] = [
         from (select p.batch_id, p.id, p.status, p.expanded_at, p.skipped_because,
                      (select count(*) from step_executions s
                        where s.kind = 'phase' and s.batch_id = p.batch_id and s.phase_execution_id = p.id
-                         and s.status in ${OPEN}) as open_steps,
+                         and s.status in ${OPEN_STEPS}) as open_steps,
                      (select count(*) from ${STANDING} as m
                        where m.batch_id = p.batch_id and m.phase_id = p.id and m.standing = 'passed') as passed,
                      (select count(*) from ${STANDING} as m
@@ -220,12 +223,12 @@ const ENDINGS: Invariant[] = [
                               open_phases, init, phase, undo) as found
         from (select b.id as batch_id, b.status, b.failed_in_init,
                      (select count(*) from phase_executions p
-                       where p.batch_id = b.id and p.status in ('pending', 'dispatched')) as open_phases,
+                       where p.batch_id = b.id and p.status in ${OPEN_PHASES}) as open_phases,
                      count(s.id) filter (where s.kind = 'init') as init,
                      count(s.id) filter (where s.kind = 'phase') as phase,
                      count(s.id) filter (where s.kind in ('rollback', 'removal')) as undo
                 from batches b
-                left join step_executions s on s.batch_id = b.id and s.status in ${OPEN}
+                left join step_executions s on s.batch_id = b.id and s.status in ${OPEN_STEPS}
                group by b.id) as counted
        where case
                when status = 'init_dispatched' then init = 0
@@ -260,7 +263,7 @@ const VERSIONS: Invariant[] = [
        where (lower(r.name), r.version) is distinct from (b.runbook_name, b.runbook_version)
       union all
       select batch_id, format('%s phases named %s have begun or are to come', count(*), lower(phase_name))
-        from phase_executions where status in ('pending', 'dispatched')
+        from phase_executions where status in ${OPEN_PHASES}
        group by batch_id, lower(phase_name) having count(*) > 1`,
   },
 ]

@@ -1,16 +1,22 @@
 // Moves, counters and times: the event log is a chain of legal moves that ends at the row, the stored counts are the counted
 // ones, and nothing happened before its time, under a hold, or without somebody and a reason.
-import { TRANSITIONS, type Transition } from '../../domain/transitions.ts'
+import { MEMBER_COUNTS } from '../../domain/facts.ts'
+import {
+  MEMBER_STATUSES,
+  STEP_STATUSES,
+  TRANSITIONS,
+  type Transition,
+} from '../../domain/transitions.ts'
+import { batchCounters, PHASE_COUNTERS } from '../counters.ts'
+import { OPEN_STEPS, textLiteral, UNFINISHED_BATCHES } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { STANDING } from './order.ts'
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** The table of moves as rows of (entity, event, from_status, to_status). */
 const LEGAL = Object.entries(TRANSITIONS)
   .flatMap(([entity, table]) =>
     Object.entries<Transition>(table).flatMap(([event, { from, to }]) =>
-      from.map((one) => `(${[entity, event, one, to].map(literal).join(', ')})`),
+      from.map((one) => `(${[entity, event, one, to].map(textLiteral).join(', ')})`),
     ),
   )
   .join(', ')
@@ -88,39 +94,33 @@ const LOG: Invariant[] = [
   },
 ]
 
+const countsBy = (column: string, values: readonly string[]): string =>
+  values.map((value) => `count(*) filter (where ${column} = ${textLiteral(value)})`).join(', ')
+
 const COUNTS: Invariant[] = [
   {
     id: 'I14',
     sentence: 'Stored counts are what the rows add up to',
     sql: `
       select b.id as batch_id, format('stored for the batch: %s; counted: %s', b.stored, m.counted || s.counted) as found
-        from (select id, array[members_active, members_failed, members_removed, init_open, rollback_open, removal_open] as stored
+        from (select id, array[${batchCounters.map(([, column]) => column).join(', ')}] as stored
                 from batches) as b
        cross join lateral (
-         select array[count(*) filter (where status = 'active'), count(*) filter (where status = 'failed'),
-                      count(*) filter (where status = 'removed')]::int[] as counted
+         select array[${countsBy('status', MEMBER_STATUSES)}]::int[] as counted
            from batch_members where batch_id = b.id) as m
        cross join lateral (
-         select array[count(*) filter (where kind = 'init'), count(*) filter (where kind = 'rollback'),
-                      count(*) filter (where kind = 'removal')]::int[] as counted
-           from step_executions where batch_id = b.id and status in ('pending', 'dispatched', 'polling')) as s
+         select array[${countsBy('kind', ['init', 'rollback', 'removal'])}]::int[] as counted
+           from step_executions where batch_id = b.id and status in ${OPEN_STEPS}) as s
        where b.stored <> m.counted || s.counted
       union all
       select p.batch_id, format('stored for phase %s: %s; counted: %s', p.id, p.stored, s.counted || m.counted)
-        from (select id, batch_id, array[steps_pending, steps_dispatched, steps_polling, steps_succeeded, steps_failed,
-                     steps_poll_timeout, steps_rolled_back, steps_cancelled, steps_skipped,
-                     members_total, members_passed, members_failed, members_stopped, members_removed] as stored
+        from (select id, batch_id, array[${PHASE_COUNTERS.join(', ')}] as stored
                 from phase_executions) as p
        cross join lateral (
-         select array[count(*) filter (where status = 'pending'), count(*) filter (where status = 'dispatched'),
-                      count(*) filter (where status = 'polling'), count(*) filter (where status = 'succeeded'),
-                      count(*) filter (where status = 'failed'), count(*) filter (where status = 'poll_timeout'),
-                      count(*) filter (where status = 'rolled_back'), count(*) filter (where status = 'cancelled'),
-                      count(*) filter (where status = 'skipped')]::int[] as counted
+         select array[${countsBy('status', STEP_STATUSES)}]::int[] as counted
            from step_executions where batch_id = p.batch_id and kind = 'phase' and phase_execution_id = p.id) as s
        cross join lateral (
-         select array[count(*), count(*) filter (where standing = 'passed'), count(*) filter (where standing = 'failed'),
-                      count(*) filter (where standing = 'stopped'), count(*) filter (where standing = 'removed')]::int[] as counted
+         select array[count(*), ${countsBy('standing', MEMBER_COUNTS.slice(1))}]::int[] as counted
            from ${STANDING} as standings where batch_id = p.batch_id and phase_id = p.id) as m
        where p.stored <> s.counted || m.counted`,
   },
@@ -182,8 +182,8 @@ const TIMES: Invariant[] = [
         join batches b on b.id = m.batch_id
         join batch_members other on other.key_folded = m.key_folded and other.id <> m.id and other.status = 'active'
         join batches ob on ob.id = other.batch_id and ob.runbook_name = b.runbook_name
-       where m.status = 'active' and b.status in ('detected', 'init_dispatched', 'active')
-         and ob.status in ('detected', 'init_dispatched', 'active')`,
+       where m.status = 'active' and b.status in ${UNFINISHED_BATCHES}
+         and ob.status in ${UNFINISHED_BATCHES}`,
   },
 ]
 

@@ -3,6 +3,7 @@ import type { Failure } from '../../domain/failures.ts'
 import type { BatchPace } from '../../domain/pace.ts'
 import type { WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
 import type { Queryable } from '../db.ts'
+import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { listWorkersWithQueue } from '../waits.ts'
 
 const EVENTS_LOOKED_AT = 2_000
@@ -10,7 +11,7 @@ const EVENTS_LOOKED_AT = 2_000
 /** Steps passed among the last events of the batch, since a moment: bounded, however large the batch. */
 export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<BatchPace> {
   const rows = await db.query<BatchPace>(
-    `select count(*) filter (where entity = 'step' and to_status in ('succeeded', 'skipped'))::int as passed,
+    `select count(*) filter (where entity = 'step' and to_status in ${PASSED_STEPS})::int as passed,
             min(at) as since, count(*)::int = $3 as "isCut"
        from (select entity, to_status, at from events where batch_id = $1 order by id desc limit $3) as e
       where at >= $2`,
@@ -31,7 +32,7 @@ export function listFailures(
             s.error_message as message, s.completed_at as at
        from step_executions s left join phase_executions p on p.id = s.phase_execution_id
       where s.batch_id = $1 and s.error_message is not null and s.id > $2
-        and s.status in ('failed', 'poll_timeout', 'rolled_back')
+        and s.status in ${FAILED_STEPS}
       order by s.id limit $3`,
     [batchId, after, limit],
   )

@@ -5,6 +5,7 @@ import type { MemberStatus } from '../../domain/transitions.ts'
 import { idsParam } from '../columns.ts'
 import { beginsWith, Conditions, ERROR, holds } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
+import { FAILED_STEPS } from '../status-lists.ts'
 
 export interface MemberLine {
   readonly id: number
@@ -41,7 +42,7 @@ export interface MemberFilter {
 export const MEMBER_SORTS = ['id', 'key'] as const
 export type MemberSort = (typeof MEMBER_SORTS)[number]
 
-const IS_FAILED = `s.kind = 'phase' and s.status in ('failed', 'poll_timeout', 'rolled_back')`
+const IS_FAILED = `s.kind = 'phase' and s.status in ${FAILED_STEPS}`
 
 /**
  * Who failed in some way: from the steps with errors, which are few, and not from every member's steps. Phases are looked at only

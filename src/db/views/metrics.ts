@@ -1,5 +1,6 @@
 // Figures of how much work there is, for whoever watches the whole: stored counters and small tables, never a count of steps.
 import type { Queryable } from '../db.ts'
+import { UNFINISHED_BATCHES } from '../status-lists.ts'
 
 export interface Figure {
   readonly help: string
@@ -27,7 +28,7 @@ export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {
         db,
         `select v.of, coalesce(v.count, 0)::int as count
            from (select sum(members_active) as active, sum(members_failed) as failed, sum(members_removed) as removed
-                   from batches where status in ('detected', 'init_dispatched', 'active')) as b
+                   from batches where status in ${UNFINISHED_BATCHES}) as b
           cross join lateral (values ('active', b.active), ('failed', b.failed), ('removed', b.removed)) as v (of, count)`,
       ),
     },

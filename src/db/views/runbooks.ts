@@ -1,6 +1,7 @@
 // Runbooks as lists show them: one line a name, with how its automation stands and how many batches are under way.
 import { Conditions, holds } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
+import { UNFINISHED_BATCHES } from '../status-lists.ts'
 
 export interface RunbookLine {
   readonly id: number
@@ -28,7 +29,7 @@ const LINE = `r.id, r.name, r.version, r.is_active as "isActive", r.overdue_beha
   r.created_at as "publishedAt", r.published_by as "publishedBy", r.last_error as "lastError", r.last_error_at as "lastErrorAt",
   coalesce(s.automation_enabled, false) as "isAutomationEnabled",
   (select count(*)::int from batches b
-    where b.runbook_name = lower(r.name) and b.status in ('detected', 'init_dispatched', 'active')) as "unfinishedBatches"`
+    where b.runbook_name = lower(r.name) and b.status in ${UNFINISHED_BATCHES}) as "unfinishedBatches"`
 
 const isShown = ({ withInactive }: RunbookFilter): string =>
   withInactive

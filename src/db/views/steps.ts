@@ -3,7 +3,11 @@
 // went wrong by their error, steps of one member by that member.
 import type { StepKind } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
-import type { StepStatus } from '../../domain/transitions.ts'
+import {
+  FAILED_STEP_STATUSES,
+  SENT_STEP_STATUSES,
+  type StepStatus,
+} from '../../domain/transitions.ts'
 import { idsParam } from '../columns.ts'
 import { Conditions, ERROR, holds } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
@@ -51,17 +55,17 @@ export interface StepFilter {
   readonly endedBefore?: Date | undefined
 }
 
-const OUT = ['dispatched', 'polling']
-const WENT_WRONG = ['failed', 'poll_timeout', 'rolled_back']
+const SENT: readonly string[] = SENT_STEP_STATUSES
+const FAILED: readonly string[] = FAILED_STEP_STATUSES
 
 function conditionsOf(batchId: number, filter: StepFilter): Conditions {
   const where = new Conditions(batchId).and('s.batch_id = $1')
   const { kind, status, phase, step, worker, error, endedFrom, endedBefore } = filter
   if (kind !== undefined) where.and('s.kind = any(?::text[])', [...kind])
   if (status !== undefined) where.and('s.status = any(?::text[])', [...status])
-  if (status?.every((one) => OUT.includes(one)))
+  if (status?.every((one) => SENT.includes(one)))
     where.and(`s.id in (select step_id from waits where batch_id = $1 and what in ('job', 'poll'))`)
-  if (status?.every((one) => WENT_WRONG.includes(one))) where.and('s.error_message is not null')
+  if (status?.every((one) => FAILED.includes(one))) where.and('s.error_message is not null')
   if (phase !== undefined) {
     const own =
       'select id from phase_executions where batch_id = $1 and lower(phase_name) = lower(?)'

@@ -1,6 +1,6 @@
 // The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse looks.
 // All of it is derived from what was loaded and what is there now, so that no single decision can forget to count.
-import type { Member, Phase, Step } from '../facts.ts'
+import { type Member, openSteps, type Phase, type Step } from '../facts.ts'
 import {
   isFailed,
   isOpen,
@@ -107,8 +107,6 @@ function countInPhase(draft: Draft, member: Member, phaseId: number): void {
   phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
   draft.changedPhases.add(phase)
 }
-
-const openSteps = ({ steps }: Phase): number => steps.pending + steps.dispatched + steps.polling
 
 /** Opens phases that gained an open step, closes those that have none left, and the batch with them. Call after `count`. */
 export function closeFinished(draft: Draft): void {

@@ -5,14 +5,16 @@
 
 import { definitionOf, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft, type EventRecord } from '../../../src/domain/decide/draft.ts'
-import type {
-  Batch,
-  Member,
-  MemberCounts,
-  Phase,
-  Step,
-  StepCounts,
-  Wait,
+import {
+  type Batch,
+  type Member,
+  type MemberCounts,
+  noMemberCounts,
+  noStepCounts,
+  type Phase,
+  type Step,
+  type StepCounts,
+  type Wait,
 } from '../../../src/domain/facts.ts'
 import { jobIdOf } from '../../../src/domain/messages.ts'
 import { type Runbook, readRunbook } from '../../../src/domain/runbook/read.ts'
@@ -155,8 +157,8 @@ function phaseOf(name: string, given: PhaseStatus | Partial<Phase>): Phase {
     expandedAt: isBegun ? at(-60) : null,
     completedAt: status === 'pending' || status === 'dispatched' ? null : at(-5),
     fuseAcknowledged: 0,
-    steps: noSteps(),
-    members: nobody(),
+    steps: noStepCounts(),
+    members: noMemberCounts(),
     ...change,
   }
 }
@@ -247,20 +249,6 @@ function withWait(step: Step, text: string | undefined): Step {
   return { ...step, retryAfter, wait: { what: what as 'retry' | 'poll', since, wakeAt: wakeAt! } }
 }
 
-const noSteps = (): StepCounts => ({
-  pending: 0,
-  dispatched: 0,
-  polling: 0,
-  succeeded: 0,
-  failed: 0,
-  poll_timeout: 0,
-  rolled_back: 0,
-  cancelled: 0,
-  skipped: 0,
-})
-
-const nobody = (): MemberCounts => ({ total: 0, passed: 0, failed: 0, stopped: 0, removed: 0 })
-
 export interface Counters {
   readonly members: readonly [active: number, failed: number, removed: number]
   readonly open: readonly [init: number, rollback: number, removal: number]
@@ -279,9 +267,9 @@ export function recount(draft: Draft): Counters {
     steps.filter((step) => step.kind === kind && OPEN.includes(step.status)).length
   const phases = draft.phases.map((phase) => {
     const own = steps.filter((step) => step.phaseId === phase.id)
-    const counts = noSteps()
+    const counts = noStepCounts()
     for (const step of own) counts[step.status]++
-    const members = nobody()
+    const members = noMemberCounts()
     for (const [id, theirs] of Map.groupBy(own, (step) => step.memberId!)) {
       const outcome = outcomeHere(theirs, draft.member(id))
       members.total++

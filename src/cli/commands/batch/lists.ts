@@ -1,5 +1,6 @@
 // What `matoolkit batch …` shows: batches, one batch, its phases, members and steps, how it stands. Nothing here changes anything.
 import type { Json } from '../../../domain/json.ts'
+import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import { MatoolkitError } from '../../../errors.ts'
 import {
   type CommandContext,
@@ -11,7 +12,7 @@ import {
 import { type Column, type Row, timeCell } from '../../terminal/show.ts'
 
 /** A batch in one of these does nothing more by itself. */
-export const BATCH_ENDED: readonly string[] = ['completed', 'failed', 'cancelled']
+export const BATCH_ENDED: readonly string[] = ENDED_BATCH_STATUSES
 
 export const batchPath = (id: string | undefined): string => `/api/batches/${idOf('batch', id)}`
 

@@ -2,6 +2,7 @@
 // Made for people: a headline that says how it went, tables with captions and headings that screen readers announce, colours never
 // alone in what they say, and a layout that prints with its headings repeated on every sheet.
 
+import { BATCH_ENDED } from './lists.ts'
 import type {
   CourseEvent,
   ReportBatch,
@@ -16,7 +17,6 @@ type Pages = (status?: ReportMember['status']) => AsyncIterable<readonly ReportM
 
 /** A page with more rows is no page that anybody reads; CSV and JSON have all of them. */
 const MEMBERS_LISTED_MAX = 5_000
-const ENDED = ['completed', 'failed', 'cancelled']
 
 export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenerator<string> {
   const { batch } = head
@@ -36,7 +36,7 @@ export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenera
 <h1>${title}</h1>
 <p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
 ${head.batch.held ? html`<p>Held since ${time(head.batch.held.at)} by ${head.batch.held.by}: ${head.batch.held.reason}</p>` : null}
-${ENDED.includes(batch.status) ? null : html`<p>The batch was not at its end when this was made; figures may differ by what happened meanwhile.</p>`}
+${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was not at its end when this was made; figures may differ by what happened meanwhile.</p>`}
 </header>
 <main>
 `)
