@@ -6,6 +6,7 @@ import { CsvFault, CsvReader } from '../csv.ts'
 import { rowReader } from '../domain/detection/source-rows.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
 import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
+import { foldKey } from '../domain/member-key.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
@@ -59,7 +60,7 @@ function checkKey(
   faults: Faults,
   { primaryKey }: MemberColumns,
 ): void {
-  const folded = key.toLowerCase()
+  const folded = foldKey(key)
   const earlier = seen.get(folded)
   if (folded === SAMPLE_KEY) {
     faults.add(row, primaryKey, 'this is the sample row of the template; put a member in its place')

@@ -1,7 +1,8 @@
 // Writing: what a decision changed, set-based, in the caller's transaction. Every status is guarded by the status that was
 // loaded under the lock; a row that is not there any more means that the lock was not held, and nothing at all is written.
-import type { AttemptRecord, Draft, EventRecord } from '../domain/decide/draft.ts'
+import type { AttemptRecord, Draft } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
+import type { EventRecord } from '../domain/event-record.ts'
 import type { Phase, Step } from '../domain/facts.ts'
 import { kinds, rowsOf } from './chunk.ts'
 import { columns, idsParam, jsonText, lines, timeParam } from './columns.ts'

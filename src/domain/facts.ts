@@ -1,5 +1,4 @@
-// The rows a decision looks at, as the database keeps them (sql/001_state.sql), in the names of the program.
-// Decisions change these objects in memory; src/db/changes.ts writes what changed.
+// The rows that decisions read, as stored in the database. Decisions change these objects in memory; src/db/changes.ts writes them.
 import type { Json } from './json.ts'
 import {
   type BatchStatus,
@@ -18,8 +17,8 @@ export interface Batch {
   readonly runbookName: string
   runbookVersion: number
   /**
-   * The published version that is active now: its words are used for whoever joins or is taken up again. A batch under way is
-   * put on it before anything else is decided (engine/transition.ts); one without an active version finishes on its own.
+   * The active version, used for joiners and reopened steps. An unfinished batch upgrades to it before anything else is decided
+   * (engine/version-upgrade.ts). The batch's own version when none is active.
    */
   readonly activeVersion: number
   readonly isManual: boolean
@@ -33,7 +32,7 @@ export interface Batch {
   heldAt: Date | null
   heldBy: string | null
   heldReason: string | null
-  /** What init steps put out: the batch's variables. */
+  /** Outputs of init steps: the batch's variables. */
   outputs: Variables
   membersActive: number
   membersFailed: number
@@ -70,7 +69,7 @@ export interface Phase {
   expandedThrough: number
   expandedAt: Date | null
   completedAt: Date | null
-  /** Failures that an operator saw and resumed over; the fuse counts those beyond. */
+  /** Failures that an operator acknowledged by resuming; the fuse counts those beyond. */
   fuseAcknowledged: number
   steps: StepCounts
   members: MemberCounts
@@ -81,7 +80,7 @@ export interface Member {
   readonly key: string
   status: MemberStatus
   data: Variables
-  /** What this member's steps put out. */
+  /** Outputs of the member's steps. */
   outputs: Variables
   failedAt: Date | null
   removedAt: Date | null
@@ -91,7 +90,7 @@ export interface Member {
   movedToBatchId: number | null
 }
 
-/** What a step was told to be when its row was made: the runbook's words, frozen. */
+/** A step's settings from its version of the runbook, fixed when its row was created. */
 export interface StepDefinition {
   readonly stepName: string
   readonly stepIndex: number
@@ -108,7 +107,7 @@ export interface StepDefinition {
 }
 
 export interface Step {
-  /** Negative for a row that this decision makes: the database gives it a real one. */
+  /** Negative until the database has given a new row its id. */
   readonly id: number
   readonly kind: StepKind
   readonly phaseId: number | null
@@ -124,7 +123,7 @@ export interface Step {
   functionName: string | null
   params: Json
   jobId: string | null
-  /** Some job of it was settled by anything but being called back: a worker may have begun it. */
+  /** A job of it ended by anything but a withdrawal: a worker may have begun it. */
   wasTaken: boolean
   dispatchedAt: Date | null
   deadlineAt: Date | null
@@ -145,10 +144,10 @@ export type Wait = { readonly since: Date } & (
   | { readonly what: 'job'; readonly wakeAt: Date; readonly jobId: string }
 )
 
-/** A step is unsettled while a job of it is out: sent, and neither result, deadline nor withdrawal recorded. */
+/** Its job was sent, and no result, deadline or withdrawal is recorded. */
 export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'
 
-/** Whether anything can have been done for it. A job that came back untaken did nothing. */
+/** A worker may have begun it. A withdrawn job did nothing. */
 export const wasBegun = (step: Step): boolean => step.wasTaken || isUnsettled(step)
 
 /** Its members' steps are still being written, in chunks. */

@@ -1,7 +1,7 @@
-// Failures made alike: two messages that differ only in whom, when and which id they speak of are the same failure. What varies is
-// replaced by a word in angle brackets, in one pass; the rest of the text is compared as it is.
+// Grouping failures: messages that differ only in addresses, times, ids or numbers are the same failure. These parts become words in
+// angle brackets, in one pass; the rest is compared as it is.
 
-/** What varies from member to member. The order matters: an address is found before the numbers in it. */
+/** Parts that vary from member to member. The order matters: an address is found before the numbers in it. */
 const VARYING: readonly (readonly [name: string, pattern: string])[] = [
   ['url', String.raw`\bhttps?:\/\/[^"'<>)]+`],
   ['address', String.raw`[\w.+'-]+@[\w-]+(?:\.[\w-]+)+`],
@@ -16,11 +16,11 @@ const VARYING: readonly (readonly [name: string, pattern: string])[] = [
 const ANY = new RegExp(VARYING.map(([, pattern]) => `(${pattern})`).join('|'), 'gi')
 const MAY_VARY = /[\d@]|:\/\//
 
-/** The rest of a longer message says nothing new: it is a trace or a page of HTML. */
+/** The rest of a longer message is a stack trace or a page of HTML. */
 const COMPARED_CHARS = 400
 
 export function errorPattern(message: string): string {
-  // Word by word: most words cannot vary, and those that can are short.
+  // Word by word: most words cannot vary, and the others are short.
   return message
     .slice(0, COMPARED_CHARS)
     .trim()
@@ -45,18 +45,18 @@ export interface Failure {
 }
 
 export interface FailureGroup {
-  /** What the messages have in common. */
+  /** The messages' common text. */
   readonly pattern: string
   readonly phaseName: string | null
   readonly stepName: string
   count: number
   firstSeenAt: Date
   lastSeenAt: Date
-  /** The newest one as it was. */
+  /** The newest message. */
   sample: { readonly stepId: number; readonly memberId: number | null; readonly message: string }
 }
 
-/** Groups what it is given, page by page: memory grows with the groups, not with the failures. */
+/** Groups failures page by page: memory grows with the groups, not with the failures. */
 export class FailureGroups {
   readonly #groups = new Map<string, FailureGroup>()
   #count = 0

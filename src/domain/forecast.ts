@@ -1,14 +1,14 @@
-// When a batch will end, as far as that can be said: each phase begins at its time and not before the one before it is through,
-// and takes its open steps at the rate of the last minutes. A number that would be a guess is not given; why is said instead.
+// Forecast of a batch's end: each phase starts at its time and after the previous one has ended, and its open steps run at the rate of
+// the last minutes. Where that would be a guess, the forecast gives the reason instead.
 import { type Batch, openSteps, type Phase } from './facts.ts'
 
 export interface ForecastFacts {
   readonly batch: Pick<Batch, 'endedAt' | 'heldAt' | 'isManual' | 'membersActive' | 'status'>
-  /** In their order. */
+  /** In order of time. */
   readonly phases: readonly Phase[]
-  /** How many steps each active member will have in a phase that has not begun. */
+  /** Steps per active member in a phase that has not begun. */
   readonly stepsPerMember: (phaseName: string) => number
-  /** Steps passed per minute lately. */
+  /** Recent rate of passed steps. */
   readonly stepsPerMin: number
   readonly now: Date
 }
@@ -33,13 +33,13 @@ export function forecastEnd(facts: ForecastFacts): Forecast {
     const isToCome = phase.status === 'pending'
     const steps = isToCome ? batch.membersActive * stepsPerMember(phase.name) : openSteps(phase)
     if (isToCome) at = Math.max(at, +(phase.dueAt ?? now))
-    // What is under way must go at the rate that is measured; for what is still to come its time says most.
+    // Started phases need a measured rate; for pending ones their time matters most.
     if (!isToCome && steps > 0 && stepsPerMin === 0) {
-      return { endsAt: null, because: `no step has passed lately and ${steps} are open` }
+      return { endsAt: null, because: `no step passed lately and ${steps} are open` }
     }
     if (stepsPerMin > 0) at += (steps / stepsPerMin) * 60_000
     open += steps
   }
   const rate = stepsPerMin === 0 ? 'at the times of its phases' : `at ${stepsPerMin} steps a minute`
-  return { endsAt: new Date(at), because: `${open} steps are to be done ${rate}` }
+  return { endsAt: new Date(at), because: `${open} steps left ${rate}` }
 }

@@ -1,17 +1,17 @@
-// How fast a batch goes, from its last events.
+// A batch's throughput, from its last events.
 
 export interface BatchPace {
-  /** Steps passed among the events that were looked at. */
+  /** Passed steps among the events. */
   readonly passed: number
-  /** When the first of those events was; null when there was none. */
+  /** The time of the first event; null without events. */
   readonly since: Date | null
-  /** There were more events than were looked at: `since` is then where the look began. */
+  /** There were more events than the limit: `since` is the oldest one read. */
   readonly isCut: boolean
 }
 
 export const PACE_WINDOW_MS = 15 * 60_000
-/** Shorter looks would make a chunk of 500 results look like a minute's work. */
-const LOOK_MIN_MS = 10_000
+/** In a shorter window a chunk of 500 results would count as a minute's work. */
+const SPAN_MIN_MS = 10_000
 
 export interface Throughput {
   readonly stepsPerMin: number
@@ -19,8 +19,8 @@ export interface Throughput {
 }
 
 export function throughputOf({ passed, since, isCut }: BatchPace, now: Date): Throughput {
-  const lookMs = since === null ? 0 : +now - +since
-  const overMs = isCut ? Math.max(lookMs, LOOK_MIN_MS) : Math.max(lookMs, 60_000)
+  const spanMs = since === null ? 0 : +now - +since
+  const overMs = isCut ? Math.max(spanMs, SPAN_MIN_MS) : Math.max(spanMs, 60_000)
   return {
     stepsPerMin: Math.round((passed / overMs) * 60_000 * 10) / 10,
     overSec: Math.round(overMs / 1_000),

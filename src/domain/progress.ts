@@ -1,5 +1,4 @@
-// How far a batch has come, for whoever watches: the stored counters, and the events as they are read one after the other.
-// Nothing here counts rows: what is not a counter is added up from events that have been seen.
+// A batch's progress, from stored counters and from events as they are read. Nothing here counts rows.
 import { type Batch, countSteps, openSteps, type Phase, type StepKind } from './facts.ts'
 import { STEP_STATUSES } from './transitions.ts'
 
@@ -15,11 +14,11 @@ export interface Progress {
     | 'membersFailed'
     | 'membersRemoved'
   >
-  /** In the order of their time. */
+  /** In order of time. */
   readonly phases: readonly Phase[]
 }
 
-/** An event, with the names of what it is about. */
+/** An event, with the names of its member, phase and step. */
 export interface ProgressEvent {
   readonly id: number
   readonly at: Date
@@ -35,7 +34,7 @@ export interface ProgressEvent {
 export const membersOf = ({ batch }: Progress): number =>
   batch.membersActive + batch.membersFailed + batch.membersRemoved
 
-/** Members of a phase who are still at it. */
+/** Members who are not done with the phase. */
 export const openIn = ({ members }: Phase): number =>
   members.total - members.passed - members.failed - members.stopped - members.removed
 
@@ -44,10 +43,10 @@ export function stepsIn(phase: Phase): { readonly total: number; readonly ended:
   return { total, ended: total - openSteps(phase) }
 }
 
-/** With less than this share of the steps ended, or open, any guess would be wrong: the last few are the slow ones. */
+/** With a smaller share of the steps ended, or open, an estimate would be wrong: the last few are slow. */
 const ESTIMATE_FROM_SHARE = 0.05
 
-/** How long the phase will take from now if its steps go on ending as they did so far; null when that cannot be said. */
+/** Seconds until the phase ends at its rate so far; null when that cannot be estimated. */
 export function secondsLeft(phase: Phase, now: Date): number | null {
   const { total, ended } = stepsIn(phase)
   if (phase.dispatchedAt === null || phase.expandedAt === null || ended === 0) return null
@@ -72,14 +71,14 @@ export const EMPTY_TALLY: Tally = {
   rolledBack: 0,
 }
 
-export function tallyEvents(before: Tally, happenings: readonly ProgressEvent[]): Tally {
+export function tallyEvents(before: Tally, added: readonly ProgressEvent[]): Tally {
   const of = (...events: readonly string[]) =>
-    happenings.filter(({ entity, event }) => entity === 'step' && events.includes(event)).length
+    added.filter(({ entity, event }) => entity === 'step' && events.includes(event)).length
   return {
     jobs: before.jobs + of('dispatch', 'repoll'),
     retries: before.retries + of('retry'),
     polls: before.polls + of('repoll'),
     rollbacksBegun: before.rollbacksBegun + of('rollback_begun'),
-    rolledBack: before.rolledBack + of('undone'),
+    rolledBack: before.rolledBack + of('roll_back'),
   }
 }

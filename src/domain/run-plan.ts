@@ -1,24 +1,24 @@
-// What a runbook will do, before it does it: each phase with its time, each step with its words put in for some members. What an
-// earlier step will put out is not known yet and stands there as `<name from step>`; what nobody will provide is named as missing.
+// The plan of a run: each phase with its time, each step with its templates resolved for some members. Outputs of earlier steps are not
+// known yet and appear as `<name from step>`; variables that nothing provides are listed as missing.
 import type { Json } from './json.ts'
 import type { Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
 import { resolveTemplates, scopeOf } from './template.ts'
 
-export interface Person {
+export interface SampleMember {
   readonly key: string
   readonly data: Readonly<Record<string, Json>>
-  /** What its steps have put out already, in a batch under way. */
+  /** Outputs so far, in an unfinished batch. */
   readonly outputs: Readonly<Record<string, Json>>
 }
 
 export interface PlanFacts {
   readonly runbook: Runbook
-  /** Null when nobody knows it yet: then no phase has a time. */
+  /** Null when it is not known yet: then no phase has a time. */
   readonly startTime: Date | null
   readonly batchId: number | null
-  /** What init has put out already. */
+  /** Outputs of init so far. */
   readonly batchOutputs: Readonly<Record<string, Json>>
-  readonly people: readonly Person[]
+  readonly members: readonly SampleMember[]
   readonly now: Date
 }
 
@@ -26,7 +26,7 @@ export interface Example {
   readonly memberKey: string | null
   readonly functionName: string
   readonly params: Json
-  /** Names that nobody provides: the step would fail for them. */
+  /** Variables that nothing provides: the step would fail. */
   readonly missing: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export interface PlannedPhase {
   readonly name: string
   readonly offsetMinutes: number
   readonly dueAt: Date | null
-  /** Its time has passed: it would begin at once. */
+  /** Its time has passed: it would start at once. */
   readonly isOverdue: boolean
   readonly steps: readonly PlannedStep[]
 }
@@ -62,8 +62,9 @@ type Known = Readonly<Record<string, Json>>
 export function planRun(facts: PlanFacts): RunPlan {
   const { runbook, startTime, now } = facts
   const promised: Record<string, Json> = {}
-  const tell = (step: RunbookStep, people: readonly Person[]) => told(facts, step, people, promised)
-  const init = runbook.init.map((step) => tell(step, []))
+  const plan = (step: RunbookStep, members: readonly SampleMember[]) =>
+    planStep(facts, step, members, promised)
+  const init = runbook.init.map((step) => plan(step, []))
   const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, steps }) => {
     const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
     const isOverdue = dueAt !== null && dueAt <= now
@@ -72,25 +73,29 @@ export function planRun(facts: PlanFacts): RunPlan {
       offsetMinutes,
       dueAt,
       isOverdue,
-      steps: steps.map((step) => tell(step, facts.people)),
+      steps: steps.map((step) => plan(step, facts.members)),
     }
   })
-  return { init, phases, onRemoval: runbook.onMemberRemoved.map((one) => tell(one, facts.people)) }
+  return {
+    init,
+    phases,
+    onRemoval: runbook.onMemberRemoved.map((step) => plan(step, facts.members)),
+  }
 }
 
 const inOrder = (phases: readonly RunbookPhase[]): RunbookPhase[] =>
   phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
-/** A step's words for each person; what it puts out is promised to all later steps. */
-function told(
+/** A step with an example per member; its outputs are promised to all later steps. */
+function planStep(
   facts: PlanFacts,
   step: RunbookStep,
-  people: readonly Person[],
+  members: readonly SampleMember[],
   promised: Record<string, Json>,
 ): PlannedStep {
   const { name, workerId, timeoutSec, retry, poll, onFailure, outputParams } = step
-  const whose = people.length > 0 ? people : [null]
-  const examples = whose.map((person) => exampleOf(facts, step, person, promised))
+  const owners = members.length > 0 ? members : [null]
+  const examples = owners.map((member) => exampleOf(facts, step, member, promised))
   const puts = Object.keys(outputParams)
   for (const variable of puts) promised[variable] = `<${variable} from ${name}>`
   return {
@@ -108,17 +113,17 @@ function told(
 function exampleOf(
   { startTime, batchId, batchOutputs }: PlanFacts,
   { function: functionName, params }: RunbookStep,
-  person: Person | null,
+  member: SampleMember | null,
   promised: Known,
 ): Example {
   const special = {
     _batch_id: batchId ?? '<id of the batch>',
     _batch_start_time: startTime?.toISOString() ?? '<start of the batch>',
   }
-  const layers = [special, person?.outputs ?? {}, batchOutputs, promised, person?.data ?? {}]
-  const words = { functionName, params }
-  const resolved = resolveTemplates(words, scopeOf(layers))
+  const layers = [special, member?.outputs ?? {}, batchOutputs, promised, member?.data ?? {}]
+  const call = { functionName, params }
+  const resolved = resolveTemplates(call, scopeOf(layers))
   const missing = resolved.ok ? [] : resolved.missing.map(({ name }) => name)
-  const value = (resolved.ok ? resolved.value : words) as { functionName: string; params: Json }
-  return { memberKey: person?.key ?? null, ...value, missing }
+  const value = (resolved.ok ? resolved.value : call) as { functionName: string; params: Json }
+  return { memberKey: member?.key ?? null, ...value, missing }
 }

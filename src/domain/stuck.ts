@@ -1,24 +1,24 @@
-// Why a batch does not go on, in sentences: what its steps wait for, and whether whoever they wait for is there. A wait that is
-// simply under way is not told.
+// Blocked work and why, in sentences: what a batch's steps wait for, and whether it will come. Waits in their normal course are not
+// reported.
 import type { Batch, Phase } from './facts.ts'
 
 export interface WaitGroup {
   readonly workerId: string
   readonly what: 'slot' | 'job' | 'retry' | 'poll'
   readonly count: number
-  /** False when only the first of them were looked at. */
+  /** False when only the first of them were counted. */
   readonly isCountExact: boolean
   readonly since: Date
-  /** Of these, those whose time has passed. */
+  /** How many of them are past their time. */
   readonly overdue: number
   readonly wakeAt: Date | null
-  /** One of them. */
+  /** An example. */
   readonly stepId: number
 }
 
 export interface WorkerFacts {
   readonly workerId: string
-  /** It announced itself, or was configured. */
+  /** It announced itself or is configured. */
   readonly isKnown: boolean
   readonly isConfigured: boolean
   readonly lastSeenAt: Date | null
@@ -45,7 +45,7 @@ export interface Stuck {
   readonly isCountExact: boolean
   readonly since: Date | null
   readonly workerId: string | null
-  /** One of the steps, to look at. */
+  /** An example of the steps. */
   readonly stepId: number | null
 }
 
@@ -59,14 +59,14 @@ export interface StuckFacts {
   readonly workers: readonly WorkerFacts[]
   /** Removals, moves and latecomers that wait for a person. */
   readonly openReviews: number
-  /** The limit of workers that have none of their own. */
+  /** The limit of workers without one of their own. */
   readonly maxOutstanding: number
   readonly now: Date
 }
 
-/** Workers say hello each minute. */
+/** Workers announce themselves each minute. */
 export const SILENT_AFTER_MS = 3 * 60_000
-/** Timers act to the second; what is later than this waits for somebody who is not there. */
+/** Timers act to the second; anything later than this is blocked. */
 const LATE_AFTER_MS = 60_000
 
 export const isSilent = ({ isConfigured, lastSeenAt }: WorkerFacts, now: Date): boolean =>
@@ -76,16 +76,22 @@ export function findStuck(facts: StuckFacts): Stuck[] {
   return [
     ...ofBatch(facts),
     ...ofPhases(facts),
-    ...facts.waits.flatMap((one) => ofWait(facts, one)),
+    ...facts.waits.flatMap((group) => ofWait(facts, group)),
   ]
 }
 
 function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
   const found: Stuck[] = []
-  const plain = { isCountExact: true, workerId: null, stepId: null }
+  const common = { isCountExact: true, workerId: null, stepId: null }
   if (batch.heldAt !== null) {
     const because = `batch ${batch.id} is held by ${batch.heldBy}: ${batch.heldReason}`
-    found.push({ ...plain, kind: 'held', because, count: batch.membersActive, since: batch.heldAt })
+    found.push({
+      ...common,
+      kind: 'held',
+      because,
+      count: batch.membersActive,
+      since: batch.heldAt,
+    })
   }
   const next = phases.find(({ status }) => status === 'pending')
   const isBusy = phases.some(({ status }) => status === 'dispatched')
@@ -96,12 +102,18 @@ function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
     !isBusy &&
     batch.status !== 'init_dispatched'
   ) {
-    const because = `manual batch ${batch.id} waits for somebody to advance it to ${next.name}`
-    found.push({ ...plain, kind: 'not_advanced', because, count: batch.membersActive, since: null })
+    const because = `manual batch ${batch.id} waits to be advanced to ${next.name}`
+    found.push({
+      ...common,
+      kind: 'not_advanced',
+      because,
+      count: batch.membersActive,
+      since: null,
+    })
   }
   if (openReviews > 0) {
     const because = `${openReviews} changes from the data source wait for a review`
-    found.push({ ...plain, kind: 'reviews_open', because, count: openReviews, since: null })
+    found.push({ ...common, kind: 'reviews_open', because, count: openReviews, since: null })
   }
   return found
 }
@@ -111,7 +123,7 @@ function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
   return phases.flatMap(({ status, dueAt, name }) => {
     if (status !== 'pending' || dueAt === null || +now - +dueAt <= LATE_AFTER_MS) return []
     const why =
-      batch.status === 'active' ? 'no orchestrator has begun it' : `the batch is ${batch.status}`
+      batch.status === 'active' ? 'no orchestrator has started it' : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
     const where = { workerId: null, stepId: null }
@@ -121,42 +133,42 @@ function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
 
 function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   const { workerId, what, since, stepId, isCountExact } = group
-  const tell = (kind: StuckKind, count: number, because: string): Stuck[] => [
+  const report = (kind: StuckKind, count: number, because: string): Stuck[] => [
     { kind, because, count, isCountExact, since, workerId, stepId },
   ]
-  const worker = facts.workers.find((one) => one.workerId === workerId)
-  if (what === 'slot') return ofSlot(facts, group, worker, tell)
+  const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
+  if (what === 'slot') return ofSlot(facts, group, worker, report)
   if (what === 'job' && worker && isSilent(worker, facts.now)) {
-    const because = `${silence(worker)}; ${many(group)} jobs are out at it`
-    return tell('worker_silent', group.count, because)
+    const because = `${silence(worker)}; ${many(group)} of its jobs are unsettled`
+    return report('worker_silent', group.count, because)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
-  // A held batch's retries and polls wait with it, and that is told already.
+  // Retries and polls of a held batch wait with it, and the hold is reported.
   const isWaiting = what !== 'job' && facts.batch.heldAt !== null
   if (group.overdue === 0 || !isLate || isWaiting) return []
-  const act = { job: 'result', retry: 'retry', poll: 'poll' }[what]
-  const because = `${many({ ...group, count: group.overdue })} ${act}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
-  return tell(`${act}_overdue` as StuckKind, group.overdue, because)
+  const noun = { job: 'result', retry: 'retry', poll: 'poll' }[what]
+  const because = `${many({ ...group, count: group.overdue })} ${noun}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
+  return report(`${noun}_overdue` as StuckKind, group.overdue, because)
 }
 
 function ofSlot(
   { now, batch, maxOutstanding }: StuckFacts,
   group: WaitGroup,
   worker: WorkerFacts | undefined,
-  tell: (kind: StuckKind, count: number, because: string) => Stuck[],
+  report: (kind: StuckKind, count: number, because: string) => Stuck[],
 ): Stuck[] {
   const { workerId, count } = group
   if (!worker?.isKnown) {
     const because = `worker ${workerId} was never seen and is not configured; ${many(group)} steps wait for it`
-    return tell('worker_unknown', count, because)
+    return report('worker_unknown', count, because)
   }
   if (isSilent(worker, now)) {
-    return tell('worker_silent', count, `${silence(worker)}; ${many(group)} steps wait for it`)
+    return report('worker_silent', count, `${silence(worker)}; ${many(group)} steps wait for it`)
   }
   const limit = worker.maxOutstanding ?? maxOutstanding
   if (worker.outstanding < limit || batch.heldAt !== null) return []
-  const because = `worker ${workerId} has ${worker.outstanding} jobs out, its limit is ${limit}; ${many(group)} steps wait for room`
-  return tell('window_full', count, because)
+  const because = `worker ${workerId} has ${worker.outstanding} unsettled jobs, its limit is ${limit}; ${many(group)} steps wait for a slot`
+  return report('window_full', count, because)
 }
 
 const many = ({ count, isCountExact }: Pick<WaitGroup, 'count' | 'isCountExact'>): string =>
@@ -165,4 +177,4 @@ const many = ({ count, isCountExact }: Pick<WaitGroup, 'count' | 'isCountExact'>
 const silence = ({ workerId, lastSeenAt }: WorkerFacts): string =>
   lastSeenAt === null
     ? `worker ${workerId} has not announced itself`
-    : `worker ${workerId} was last heard of at ${lastSeenAt.toISOString()}`
+    : `worker ${workerId} was last seen at ${lastSeenAt.toISOString()}`

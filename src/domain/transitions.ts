@@ -21,7 +21,7 @@ export const STEP_TRANSITIONS = define({
   unresolved: { from: ['pending'], to: 'failed' },
   fail: { from: ['dispatched', 'polling'], to: 'failed' },
   time_out: { from: ['polling'], to: 'poll_timeout' },
-  undone: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
+  roll_back: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
   cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
   reactivate: { from: ['failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'pending' },
   redo: { from: ['succeeded', 'skipped'], to: 'pending' },
@@ -139,8 +139,8 @@ export const SENT_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.succee
 export const PASSED_STEP_STATUSES: readonly StepStatus[] = STEP_TRANSITIONS.redo.from
 /** Ended by a failure of its own, not by a cancel. */
 export const FAILED_STEP_STATUSES: readonly StepStatus[] = [
-  ...STEP_TRANSITIONS.undone.from,
-  STEP_TRANSITIONS.undone.to,
+  ...STEP_TRANSITIONS.roll_back.from,
+  STEP_TRANSITIONS.roll_back.to,
 ]
 export const OPEN_PHASE_STATUSES: readonly PhaseStatus[] = PHASE_TRANSITIONS.cancel.from
 export const ENDED_PHASE_STATUSES = except(PHASE_STATUSES, OPEN_PHASE_STATUSES)

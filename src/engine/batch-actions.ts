@@ -1,4 +1,4 @@
-// What operators decide about a whole batch. A refusal is an error with its reason; nothing is changed then.
+// Operators' actions on a batch. A refusal is an error with its reason, and changes nothing.
 import { hasUndecidedMoves } from '../db/reviews.ts'
 import { cancelSteps, recountBatch } from '../db/steps.ts'
 import { postponeWaits } from '../db/waits.ts'
@@ -32,7 +32,7 @@ export const requireAccepted = (refusal: Refusal): void => {
   if (refusal !== null) throw new MatoolkitError('REFUSED', { reason: `${refusal}.` })
 }
 
-/** Nothing new is sent; the jobs that no worker has taken are called back. */
+/** Stops sending and withdraws the jobs that no worker has taken. */
 export function holdBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
   return changeBatch(engine, batchId, actor, async ({ draft }) =>
     requireAccepted(hold(draft, reason)),
@@ -51,7 +51,7 @@ export function restartBatch(engine: Engine, { batchId, actor, reason }: Order):
   return changeBatch(engine, batchId, actor, async (batchTx) => {
     await loadBatchSteps(batchTx)
     requireAccepted(restart(batchTx.draft, reason))
-    // What the failure of init stopped is done late, in the new version's words: nothing is left out for being overdue.
+    // The failure of init delayed the phases: none is skipped as overdue.
     if (isOutdated(batchTx.draft.batch))
       await upgradeBatch(batchTx, { overdueBehavior: 'rerun', rerunInit: false })
   })
@@ -74,8 +74,8 @@ export function advanceBatch(
 }
 
 /**
- * The end of the batch: open init and phase steps and open phases are cancelled at once, whatever their number; untaken jobs are
- * called back; a rollback or removal that has begun runs to its end. Late results are recorded only.
+ * Ends the batch: cancels open phases, init and phase steps in one statement, whatever their number, and withdraws untaken jobs.
+ * Compensation that has begun runs to its end. Late results are only recorded.
  */
 export async function cancelBatch(
   engine: Engine,
@@ -85,8 +85,8 @@ export async function cancelBatch(
     const batchTx = await begin(engine, tx, batchId, actor)
     const { draft } = batchTx
     if (isBatchEnded(draft.batch.status))
-      requireAccepted(`batch ${batchId} is ${draft.batch.status} already`)
-    // An undo that was held goes on with the time it had left; before its steps are among the facts.
+      requireAccepted(`batch ${batchId} is already ${draft.batch.status}`)
+    // Held compensation continues with the time it had left. Before its steps are loaded.
     if (draft.batch.heldAt !== null) {
       await postponeWaits(tx, batchId, draft.batch.heldAt, draft.now)
       draft.changeBatch({ heldAt: null, heldBy: null, heldReason: null })
@@ -104,11 +104,11 @@ export async function cancelBatch(
   })
 }
 
-/** The steps whose jobs came back are in the draft; the rest of the batch is cancelled by one statement. */
+/** The draft holds the steps whose jobs were withdrawn; one statement cancels the rest of the batch. */
 function cancelLoaded({ draft }: BatchTransaction, reason: string): void {
   for (const step of draft.steps.values()) {
-    const isDoing = step.kind === 'init' || step.kind === 'phase'
-    if (isDoing && isOpen(step.status)) cancelStep(draft, step, reason)
+    const isCompensation = step.kind === 'rollback' || step.kind === 'removal'
+    if (!isCompensation && isOpen(step.status)) cancelStep(draft, step, reason)
   }
 }
 

@@ -1,4 +1,4 @@
-// How batches come into being: one is created from a list of members, members are added to it.
+// Creating batches from lists of members, and adding members to batches.
 import { hash as sha } from 'node:crypto'
 import type { OutgoingMessage } from '../bus/bus.ts'
 import { enqueue } from '../bus/outbox.ts'
@@ -32,13 +32,13 @@ const KEYS_NAMED_MAX = 5
 export interface GivenMember {
   readonly key: string
   readonly data: Readonly<Record<string, Json>>
-  /** What its steps in an earlier batch put out, for a member who moves. */
+  /** Outputs from an earlier batch, for a member who moves. */
   readonly outputs?: Readonly<Record<string, Json>>
-  /** `hashOf` the data, where it is known already. */
+  /** `dataHash` of the data, when the caller knows it. */
   readonly hash?: string
 }
 
-/** Members that come a page at a time, of at most a thousand: a file of 200,000 never stands in memory whole. */
+/** Members in pages of at most a thousand: a file of 200,000 is never in memory as a whole. */
 export interface MemberPages {
   readonly length: number
   pages(): AsyncIterable<readonly GivenMember[]>
@@ -48,20 +48,20 @@ export type GivenMembers = readonly GivenMember[] | MemberPages
 
 export interface BatchRequest {
   readonly runbookName: string
-  /** The cut-over that the data gives, for a scheduled batch; null for a manual one. */
+  /** The cut-over time in the data, for a scheduled batch; null for a manual one. */
   readonly sourceTime: Date | null
   readonly members: GivenMembers
   readonly createdBy: string
-  /** It begins held: nothing is sent before a person has looked. */
+  /** Create it on hold: nothing is sent before a person has looked. */
   readonly hold?: { readonly by: string; readonly reason: string }
 }
 
-/** A batch of the active version with its members and phases. A scheduled one begins by itself, a manual one waits to be advanced. */
+/** Creates a batch of the active version with members and phases. A scheduled batch starts at its time, a manual one when advanced. */
 export function createBatch(engine: Engine, request: BatchRequest): Promise<{ batchId: number }> {
   return engine.db.transaction((tx) => createBatchIn(engine, tx, request))
 }
 
-/** As `createBatch`, in a transaction that does more. */
+/** `createBatch` in the caller's transaction. */
 export async function createBatchIn(
   engine: Engine,
   tx: Tx,
@@ -93,11 +93,11 @@ export async function createBatchIn(
     stored += part.length
   }
   await addToMemberCount(tx, batchId, stored)
-  await announceBatch(engine, tx, batchId, request)
+  await startBatch(engine, tx, batchId, request)
   return { batchId }
 }
 
-async function announceBatch(
+async function startBatch(
   engine: Engine,
   tx: Tx,
   batchId: number,
@@ -105,7 +105,7 @@ async function announceBatch(
 ): Promise<void> {
   const batchTx = await begin(engine, tx, batchId, request.createdBy)
   const { draft } = batchTx
-  // Not that of the request: a version that was published in this very moment has been taken up by now.
+  // Not the request's: `begin` may have upgraded the batch to a version published just now.
   const runbook = draft.runbooks.get(draft.batch.runbookVersion)!
   const when = request.sourceTime ? `start ${request.sourceTime.toISOString()}` : 'manual'
   draft.note(
@@ -162,7 +162,7 @@ async function* partsOf(members: GivenMembers): AsyncGenerator<readonly GivenMem
   }
 }
 
-/** Stores them part by part and gives those of each part who are new to the batch. */
+/** Stores the members part by part. Yields each part's members that are new to the batch. */
 async function* storeMembers(
   tx: Tx,
   runbookName: string,
@@ -197,13 +197,13 @@ function withHash({ key, data, outputs, hash }: GivenMember): NewMember {
   return { key, data, hash: hash ?? dataHash(data), ...(outputs && { outputs }) }
 }
 
-/** Equal for equal content, whatever the order of the columns. */
+/** Equal for equal content in any order of columns. */
 export function dataHash(data: Readonly<Record<string, Json>>): string {
   const sorted = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1))
   return sha('sha256', JSON.stringify(sorted), 'base64url')
 }
 
-/** New members of a batch: they catch up on every phase that has started. Keys it has already are left alone and not returned. */
+/** Adds members to a batch; they catch up on every phase that has started. Keys that are already in it are ignored and not returned. */
 export async function addMembers(
   engine: Engine,
   batchId: number,

@@ -1,23 +1,22 @@
-// Steps for members, set-based: everybody of a phase that has started, in chunks, or some members in every phase that has.
-// One function writes the rows, so repeats and races create nothing twice and miss nobody.
+// Expansion: writing members' steps. A started phase is expanded for all its members in chunks; joiners and returning members get their
+// steps in all started phases. Repeats and races create no step twice and miss nobody.
 import { listMemberIds } from '../db/batches.ts'
 import { lockExpansion } from '../db/phases.ts'
 import { insertPhaseSteps, listWithoutSteps } from '../db/steps.ts'
 import { definitionsOfPhase, pendingStep } from '../domain/decide/definitions.ts'
 import { hasBegun, isEffective, queueNextOfMember } from '../domain/decide/next.ts'
-import type { Phase, StepDefinition } from '../domain/facts.ts'
+import { isBeingExpanded, type Phase, type StepDefinition } from '../domain/facts.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { requireExclusive } from './engine.ts'
 import { loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
 import { changeMembers } from './locking.ts'
 
-/** Members per transaction: some thousands of rows, a few tenths of a second, memory that does not grow with the batch. */
+/** Members per transaction: some thousands of rows, a few tenths of a second, bounded memory. */
 const MEMBERS_PER_CHUNK = 500
 
 /**
- * Rows for these members in every phase that has started: whoever joins late or comes back catches up in order. In phases that
- * have not started only the steps that `early` picks (those a member who moves has passed elsewhere). All of the members' steps
- * are among the facts afterwards.
+ * Writes these members' steps in every phase that has started, and in other phases only those that `early` picks (a moving member
+ * has passed them elsewhere). Loads all of the members' steps.
  */
 export async function ensureSteps(
   batchTx: BatchTransaction,
@@ -29,18 +28,17 @@ export async function ensureSteps(
   for (const phase of draft.phases) {
     if (!isEffective(draft, phase)) continue
     const definitions = definitionsOfPhase(draft, phase)
-    const wanted = hasBegun(phase)
+    const toWrite = hasBegun(phase)
       ? definitions
       : definitions.filter((definition) => early(phase, definition))
-    if (wanted.length > 0) await writeSteps(batchTx, phase, memberIds, wanted, newIds)
+    if (toWrite.length > 0) await writeSteps(batchTx, phase, memberIds, toWrite, newIds)
   }
   await loadMembersWithSteps(batchTx, memberIds, { all: true, newIds })
 }
 
 /**
- * The same for those who have just joined, in the phases where they have no step yet. A phase that was written while the message about
- * the joining was on its way has given them theirs, of the version of that time: a later version asks no more of them than of
- * everybody else who was there (seed 520: a completed batch was opened again for one member's new step).
+ * The same for joiners, only in phases where they have no step yet. A phase expanded while their message was on its way has given
+ * them steps of that time's version; a later version adds none (seed 520: one member's new step reopened a completed batch).
  */
 export async function ensureStepsOfJoiners(
   batchTx: BatchTransaction,
@@ -68,10 +66,7 @@ async function writeSteps(
   for (const id of ids) newIds.add(id)
 }
 
-/**
- * The same for members whose steps are among the facts: the new ones come to them. Nothing is known of a row that was just written
- * but what was written, so it is not read back: the statement alone took 8.6 µs a step.
- */
+/** Writes steps of loaded members and adds them to the draft without reading them back: that statement took 8.6 µs a step. */
 async function addSteps(
   { tx, draft }: BatchTransaction,
   phase: Phase,
@@ -88,8 +83,8 @@ async function addSteps(
 }
 
 /**
- * Whoever joined after another phase was written needs its steps there as well: the message about the joining may still be on
- * its way, and with the steps of this phase alone the member would skip all earlier ones.
+ * A member who joined after another phase was expanded needs its steps there too: the message about the joiner may still be on its
+ * way, and with this phase's steps alone the member would skip all earlier ones.
  */
 async function catchUp(
   batchTx: BatchTransaction,
@@ -98,8 +93,8 @@ async function catchUp(
 ): Promise<void> {
   const { tx, draft } = batchTx
   for (const other of draft.phases) {
-    const isWritten = hasBegun(other) && !(other.status === 'dispatched' && !other.expandedAt)
-    if (other === phase || !isWritten || !isEffective(draft, other)) continue
+    const isExpanded = hasBegun(other) && !isBeingExpanded(other)
+    if (other === phase || !isExpanded || !isEffective(draft, other)) continue
     const later = memberIds.filter((id) => id > other.expandedThrough)
     if (later.length === 0) continue
     const without = await listWithoutSteps(tx, other.id, later)
@@ -108,7 +103,7 @@ async function catchUp(
   }
 }
 
-/** Writes the next chunk of a phase that has started, beside others who change members. False when there was nothing left to do. */
+/** Writes a started phase's next chunk, under the shared lock except for the last. False when nothing is left to do. */
 export async function expandPhase(
   engine: Engine,
   batchId: number,
@@ -123,16 +118,16 @@ export async function expandPhase(
     await refreshExpansionMarks(tx, draft)
     const ids = await listMemberIds(tx, batchId, 'active', phase.expandedThrough, MEMBERS_PER_CHUNK)
     const isLast = ids.length < MEMBERS_PER_CHUNK
-    // The end of writing may be the end of the phase.
+    // The end of expansion may be the end of the phase.
     if (isLast) requireExclusive(batchTx)
     if (ids.length > 0) await writeChunk(batchTx, phase, ids)
     draft.changePhase(phase, {
       expandedThrough: ids.at(-1) ?? phase.expandedThrough,
       ...(isLast && { expandedAt: draft.now }),
     })
-    // After the mark has moved: whoever did this phase before (a joiner, one who came back) may wait in a later one for it.
+    // After the mark: a member who passed this phase before (a joiner, a rejoiner) may wait for it in a later one.
     for (const id of ids) queueNextOfMember(draft, draft.member(id))
-    if (isLast) draft.note('expanded', 'the steps of every member are written', { phaseId })
+    if (isLast) draft.note('expanded', 'every member has its steps', { phaseId })
     return !isLast
   })
 }

@@ -1,11 +1,11 @@
-// Stop rather than guess: a change that fails for a reason that will not pass by itself stops its batch, not the system. The
-// batch is held with the reason, nothing more is sent for it until a person has looked, and all other batches go on.
+// Stop rather than guess: a change that fails for a lasting reason puts its batch on hold with that reason until a person has looked.
+// All other batches continue.
 
 import { holdRow } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
 import { isTransient } from '../db/transient.ts'
-import type { EventRecord } from '../domain/decide/draft.ts'
 import { setHold } from '../domain/decide/finish.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { messageOf } from '../errors.ts'
 import type { Engine } from './engine.ts'
@@ -13,7 +13,7 @@ import { changeBatch } from './locking.ts'
 
 const REASON_CHARS_MAX = 300
 
-/** Runs a change of one batch. False when it failed and the batch is held for it; throws when the database is in trouble. */
+/** Runs a change of one batch. False when it failed and the batch is held; throws when the database is unavailable. */
 export async function orHoldBatch(
   engine: Engine,
   batchId: number,
@@ -36,7 +36,7 @@ export async function holdAfterFailure(
   error: unknown,
   actor: string,
 ): Promise<void> {
-  const reason = `a change could not be made: ${messageOf(error).slice(0, REASON_CHARS_MAX)}`
+  const reason = `a change failed: ${messageOf(error).slice(0, REASON_CHARS_MAX)}`
   try {
     await changeBatch(engine, batchId, actor, async ({ draft }) => {
       const { batch } = draft
@@ -45,12 +45,12 @@ export async function holdAfterFailure(
     })
   } catch (again) {
     if (isTransient(again)) throw again
-    await holdUnread(engine, batchId, actor, reason)
+    await holdRowOnly(engine, batchId, actor, reason)
   }
 }
 
-/** The facts themselves cannot be loaded or written: only the flag is set. The jobs that are out are not called back then. */
-async function holdUnread(
+/** The batch cannot be loaded or written: sets only the hold. Its jobs are not withdrawn. */
+async function holdRowOnly(
   engine: Engine,
   batchId: number,
   actor: string,
@@ -59,20 +59,6 @@ async function holdUnread(
   const now = engine.clock.now()
   await engine.db.transaction(async (tx) => {
     if (await holdRow(tx, batchId, actor, reason, now))
-      await insertEvents(tx, batchId, now, actor, [heldEvent(reason)])
+      await insertEvents(tx, batchId, now, actor, [eventRecord('batch', 'held', reason)])
   })
 }
-
-const heldEvent = (because: string): EventRecord => ({
-  entity: 'batch',
-  event: 'held',
-  from: null,
-  to: null,
-  memberId: null,
-  phaseId: null,
-  stepId: null,
-  attempt: null,
-  jobId: null,
-  because,
-  details: null,
-})

@@ -1,5 +1,5 @@
-// What publishing a version would mean for every batch under way, as data: the very plan that each batch will carry out, so that
-// dry run, publishing and what happens later say the same. Batches move on meanwhile; this is how they stand now.
+// What publishing a version means for every unfinished batch, as data: the same upgrade that each batch will carry out, as of now.
+// Dry run, publishing and what happens later agree.
 
 import type { Queryable } from '../db/db.ts'
 import {
@@ -24,8 +24,8 @@ import type { Runbook } from '../domain/runbook/read.ts'
 const BATCHES_PER_PAGE = 200
 const BATCHES_LISTED = 100
 const SKIPPED_LISTED = 1_000
-/** Counting who lacks a variable reads every member once per name. */
-const VARIABLES_LOOKED_FOR = 20
+/** Counting members without a variable reads every member once per name. */
+const VARIABLES_MAX = 20
 
 export interface BatchImpact {
   readonly batchId: number
@@ -36,18 +36,18 @@ export interface BatchImpact {
   readonly membersActive: number
   readonly init: InitOutcome
   readonly phases: readonly Omit<PhaseUpgrade, 'supersedes' | 'creates'>[]
-  /** Variables that phases to come ask for and some members have not. */
+  /** Variables that coming phases use and some members lack. */
   readonly lacking: readonly { readonly variable: string; readonly members: number }[]
 }
 
 export interface Impact {
-  /** Batches under way; all are counted, the first ones listed. */
+  /** All unfinished batches are counted, the first ones listed. */
   readonly batches: number
   readonly membersActive: number
   readonly phases: Readonly<Record<PhaseOutcome, number>>
   readonly inits: Readonly<Record<InitOutcome, number>>
   readonly listed: readonly BatchImpact[]
-  /** Phases that are left out because their time has passed. */
+  /** Phases skipped because their time has passed. */
   readonly skipped: {
     readonly total: number
     readonly listed: readonly {
@@ -66,7 +66,7 @@ type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
   skipped: { total: number; listed: { batchId: number; phase: string; dueAt: Date | null }[] }
 }
 
-const nothing = (): Counted => ({
+const emptyImpact = (): Counted => ({
   batches: 0,
   membersActive: 0,
   phases: { pending: 0, skipped: 0, carried_over: 0, rerun: 0, dropped: 0 },
@@ -76,39 +76,39 @@ const nothing = (): Counted => ({
   warnings: [],
 })
 
-/** A version that is there already changes nothing. */
-export const noImpact = (): Impact => nothing()
+/** Of a version that is already active. */
+export const noImpact = (): Impact => emptyImpact()
 
-/** `former` is the version that is active now; what it asked for already is no news. */
+/** `former` is the active version; variables that it uses are not reported. */
 export async function impactOf(
   db: Queryable,
   runbook: Runbook,
   publication: Publication,
   former: Runbook | null,
 ): Promise<Impact> {
-  const impact = nothing()
+  const impact = emptyImpact()
   const oldNames = former ? variablesUsed(former) : new Set<string>()
   let after = 0
   for (;;) {
     const batches = await listUnfinished(db, runbook.name, after, BATCHES_PER_PAGE)
     if (batches.length === 0) break
     after = batches.at(-1)!.id
-    const plans = await plansOf(db, batches, runbook, publication)
-    const lacking = await lackingIn(db, plans, runbook, oldNames)
-    for (const [batch, transition] of plans) add(impact, batch, transition, lacking)
+    const upgrades = await upgradesOf(db, batches, runbook, publication)
+    const lacking = await lackingIn(db, upgrades, runbook, oldNames)
+    for (const [batch, upgrade] of upgrades) add(impact, batch, upgrade, lacking)
   }
   const missing = functionsMissing(runbook, await listCatalogues(db))
   return { ...impact, warnings: [...missing, ...impact.warnings] }
 }
 
-type Plans = ReadonlyMap<UnfinishedBatch, VersionUpgrade<PhaseOfBatch>>
+type Upgrades = ReadonlyMap<UnfinishedBatch, VersionUpgrade<PhaseOfBatch>>
 
-async function plansOf(
+async function upgradesOf(
   db: Queryable,
   batches: readonly UnfinishedBatch[],
   runbook: Runbook,
   publication: Publication,
-): Promise<Plans> {
+): Promise<Upgrades> {
   const ids = batches.map(({ id }) => id)
   const phases = Map.groupBy(await listPhasesOf(db, ids), ({ batchId }) => batchId)
   return new Map(
@@ -130,17 +130,17 @@ function add(
   impact.inits[init] += 1
   for (const { outcome, name, dueAt, from } of phases) {
     impact.phases[outcome] += 1
-    // One that an earlier version left out already is no news.
+    // An earlier version already skipped it.
     if (outcome !== 'skipped' || from === 'skipped') continue
     impact.skipped.total += 1
     if (impact.skipped.listed.length < SKIPPED_LISTED)
       impact.skipped.listed.push({ batchId: batch.id, phase: name, dueAt })
   }
   if (impact.listed.length < BATCHES_LISTED)
-    impact.listed.push(lookOf(batch, phases, init, lacking))
+    impact.listed.push(batchImpact(batch, phases, init, lacking))
 }
 
-const lookOf = (
+const batchImpact = (
   batch: UnfinishedBatch,
   phases: readonly PhaseUpgrade<PhaseOfBatch>[],
   init: InitOutcome,
@@ -167,30 +167,30 @@ type Lacking = ReadonlyMap<number, BatchImpact['lacking']>
 
 async function lackingIn(
   db: Queryable,
-  plans: Plans,
+  upgrades: Upgrades,
   runbook: Runbook,
   oldNames: ReadonlySet<string>,
 ): Promise<Lacking> {
   const needed = new Map(
-    [...plans].map(([batch, transition]) => [
+    [...upgrades].map(([batch, upgrade]) => [
       batch.id,
-      newNeeds(batch, transition, runbook, oldNames),
+      newVariables(batch, upgrade, runbook, oldNames),
     ]),
   )
-  const names = [...new Set([...needed.values()].flatMap((some) => [...some]))]
+  const names = [...new Set([...needed.values()].flatMap((variables) => [...variables]))]
   if (names.length === 0) return new Map()
-  const asking = [...needed].filter(([, some]) => some.size > 0).map(([id]) => id)
-  const found = await countLacking(db, asking, names.slice(0, VARIABLES_LOOKED_FOR))
-  const theirs = found.filter(({ batchId, name }) => needed.get(batchId)!.has(name))
+  const batchIds = [...needed].filter(([, variables]) => variables.size > 0).map(([id]) => id)
+  const found = await countLacking(db, batchIds, names.slice(0, VARIABLES_MAX))
+  const relevant = found.filter(({ batchId, name }) => needed.get(batchId)!.has(name))
   return new Map(
-    [...Map.groupBy(theirs, ({ batchId }) => batchId)].map(([batchId, some]) => [
+    [...Map.groupBy(relevant, ({ batchId }) => batchId)].map(([batchId, rows]) => [
       batchId,
-      some.map(({ name, members }) => ({ variable: name, members })),
+      rows.map(({ name, members }) => ({ variable: name, members })),
     ]),
   )
 }
 
-function newNeeds(
+function newVariables(
   batch: UnfinishedBatch,
   { phases, init }: VersionUpgrade<PhaseOfBatch>,
   runbook: Runbook,

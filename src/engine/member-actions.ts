@@ -1,5 +1,5 @@
-// What operators and the scheduler decide about members: leaving, coming back, moving, and repairing what failed.
-// Many members are done in chunks, a transaction each; who cannot be helped now is named with the reason, the others go on.
+// Actions of operators and the scheduler on members: remove, readmit, retry, redo, set a variable, pass a step.
+// Large selections run in chunks, a transaction each. Refused members are returned with the reason; the others are done.
 import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
 import { loadOwners } from '../db/facts.ts'
 import { type Refusal, readmitMember, removeMember } from '../domain/decide/membership.ts'
@@ -36,13 +36,13 @@ export interface MembersOrder extends Order {
 type Decide = (batchTx: BatchTransaction, member: Member) => Refusal
 type Refused = MembersOutcome['refused'][number]
 
-/** Brings what all of a chunk need, and says who cannot be helped whatever the decision. */
+/** Loads what the chunk needs. Returns the members that every decision would refuse. */
 type Prepare = (
   batchTx: BatchTransaction,
   memberIds: readonly number[],
 ) => Promise<readonly Refused[]>
 
-/** Ends the transaction, so that nothing of what was prepared for those who are refused is kept. */
+/** Rolls the transaction back, so that nothing prepared for refused members is kept. */
 class SomeRefused extends Error {
   readonly refused: readonly Refused[]
 
@@ -63,9 +63,9 @@ async function eachMember(
   const memberIds = [...new Set(order.memberIds)]
   for (let start = 0; start < memberIds.length; start += MEMBERS_PER_CHUNK) {
     let chunk = memberIds.slice(start, start + MEMBERS_PER_CHUNK)
-    // Members do not depend on each other, so the second round is the last: it has only those whom nothing refuses.
+    // Members do not depend on each other, so the second round has no refusals and is the last.
     while (chunk.length > 0) {
-      const refused = await helpAll(engine, order, chunk, prepare, decide)
+      const refused = await changeAll(engine, order, chunk, prepare, decide)
       if (refused.length === 0) outcome.done.push(...chunk)
       outcome.refused.push(...refused)
       const left = new Set(refused.map(({ memberId }) => memberId))
@@ -75,8 +75,8 @@ async function eachMember(
   return outcome
 }
 
-/** All of them in one transaction, or none: then those who stood in the way are returned. */
-async function helpAll(
+/** Changes all of them in one transaction, or none: then returns the refused. */
+async function changeAll(
   engine: Engine,
   { batchId, actor }: MembersOrder,
   memberIds: readonly number[],
@@ -86,8 +86,8 @@ async function helpAll(
   try {
     await changeBatch(engine, batchId, actor, async (batchTx) => {
       await requireMembers(batchTx, memberIds)
-      const unfit = await prepare(batchTx, memberIds)
-      if (unfit.length > 0) throw new SomeRefused(unfit)
+      const refusedAnyway = await prepare(batchTx, memberIds)
+      if (refusedAnyway.length > 0) throw new SomeRefused(refusedAnyway)
       const refused = memberIds.flatMap((memberId) => {
         const reason = decide(batchTx, batchTx.draft.member(memberId))
         return reason === null ? [] : [{ memberId, reason }]
@@ -111,7 +111,7 @@ export async function requireMembers(
     throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId: draft.batch.id, memberId })
 }
 
-/** They leave the batch. `by` is `source` when the data source dropped them. */
+/** Removes members. `by` is `source` when the data source dropped them. */
 export function removeMembers(
   engine: Engine,
   order: MembersOrder & { by?: string },
@@ -129,7 +129,7 @@ export function removeMembers(
   )
 }
 
-/** All steps that the members should have by now, unless they are in another batch: nobody is active in two at once. */
+/** Writes and loads all steps that the members should have. Refuses members of another batch: nobody is active in two at once. */
 const withAllSteps: Prepare = async (batchTx, ids) => {
   const { tx, draft } = batchTx
   await lockMembership(tx, draft.batch.runbookName)
@@ -141,7 +141,7 @@ const withAllSteps: Prepare = async (batchTx, ids) => {
   }))
 }
 
-/** Back again: by the data source, or by a person. */
+/** Brings removed members back: `rejoin` by the data source, `readd` by a person. */
 export function readmitMembers(
   engine: Engine,
   order: MembersOrder & { event: 'rejoin' | 'readd' },
@@ -212,9 +212,9 @@ async function onStep(
   if (memberId === null)
     requireAccepted(`step ${order.stepId} belongs to the batch, not to a member`)
   await changeBatch(engine, batchId, order.actor, async (batchTx) => {
-    // Whoever failed here may be active elsewhere by now, and what is settled by hand brings members back.
-    const [unfit] = await withAllSteps(batchTx, [memberId!])
-    requireAccepted(unfit?.reason ?? null)
+    // Passing a step by hand reactivates a failed member, who may be active elsewhere by now.
+    const [refused] = await withAllSteps(batchTx, [memberId!])
+    requireAccepted(refused?.reason ?? null)
     requireAccepted(decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
   })
 }

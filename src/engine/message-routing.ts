@@ -4,6 +4,7 @@ import { findMemberBatch, findPhaseBatch } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { recordWorker } from '../db/workers.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import { type JobName, type Message, parseJobId } from '../domain/messages.ts'
 import type { Engine } from './engine.ts'
 
@@ -114,20 +115,8 @@ async function recordHello(engine: Engine, message: Message<'worker-hello'>): Pr
     }
     if (!(await recordWorker(tx, hello, now))) return
     const because = `worker ${message.workerId} announced itself with ${message.functions.length} functions`
-    await insertEvents(tx, null, now, message.workerId, [workerEvent('first_seen', because)])
+    await insertEvents(tx, null, now, message.workerId, [
+      eventRecord('worker', 'first_seen', because),
+    ])
   })
 }
-
-const workerEvent = (event: string, because: string) => ({
-  entity: 'worker' as const,
-  event,
-  from: null,
-  to: null,
-  memberId: null,
-  phaseId: null,
-  stepId: null,
-  attempt: null,
-  jobId: null,
-  because,
-  details: null,
-})

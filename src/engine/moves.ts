@@ -1,6 +1,6 @@
-// Moving to another wave: one act that carries data, outputs and what is passed (by phase and step name), and undoes nothing.
-// Any number of members in chunks, two batches and one transaction a chunk; who cannot move now is named with the reason. From the
-// moment a step of T-0 or later was sent for a member nobody moves it any more: then going back in time is a person's work.
+// Moving members to another batch, with their data, outputs and passed steps (by phase and step name), and without cleanup. Members move
+// in chunks, a transaction over both batches each; refused members are returned with the reason. A member whose cut-over has begun (a
+// step of T-0 or later was sent) does not move.
 import { chunksOf } from '../chunks.ts'
 import {
   copyMemberData,
@@ -33,14 +33,14 @@ import { type MembersOrder, type MembersOutcome, requireMembers } from './member
 
 const MEMBERS_PER_CHUNK = 500
 
-/** An existing batch, or the one of a source time: made in the same transaction when there is none. */
+/** An existing batch, or the batch of a source time, created in the same transaction when there is none. */
 export type MoveDestination =
   | { readonly batchId: number }
   | { readonly runbookName: string; readonly time: Date }
 
 export interface MoveOrder extends MembersOrder {
   readonly to: MoveDestination
-  /** Whom the members' rows name as the one who took them away; `source` when the data did. */
+  /** Stored as `removedBy` of the members; `source` when the data moved them. */
   readonly by?: string
 }
 
@@ -57,7 +57,7 @@ export async function moveMembers(engine: Engine, order: MoveOrder): Promise<Mem
   return outcome
 }
 
-/** One member to a batch that is there; throws what stands in the way. */
+/** Moves one member to an existing batch. Throws the refusal. */
 export async function moveMember(
   engine: Engine,
   order: Order & { memberId: number; toBatchId: number },
@@ -77,12 +77,12 @@ async function moveChunk(
   order: MoveOrder,
   memberIds: readonly number[],
 ): Promise<MembersOutcome> {
-  const { from, to } = await enterBoth(engine, tx, order)
+  const { from, to } = await beginBoth(engine, tx, order)
   await requireMembers(from, memberIds)
-  const wrong = refuseBatches(from, to)
-  if (wrong) {
+  const refusal = refuseBatches(from, to)
+  if (refusal) {
     for (const batchTx of new Set([from, to])) await commit(batchTx)
-    return { done: [], refused: memberIds.map((memberId) => ({ memberId, reason: wrong })) }
+    return { done: [], refused: memberIds.map((memberId) => ({ memberId, reason: refusal })) }
   }
   await loadMembersWithSteps(from, memberIds, { all: true })
   const rows = await rowsThere(from, to, memberIds)
@@ -103,38 +103,38 @@ async function moveChunk(
   return outcome
 }
 
-/** Both locks in the order of their ids: two moves that cross cannot wait for each other. A batch made here is the youngest. */
-async function enterBoth(
+/** Locks both batches in the order of their ids: two crossing moves must not deadlock. A batch created here has the highest id. */
+async function beginBoth(
   engine: Engine,
   tx: Tx,
   { batchId, to, actor }: MoveOrder,
 ): Promise<{ from: BatchTransaction; to: BatchTransaction }> {
   const known =
     'batchId' in to ? to.batchId : (await findBatchByTime(tx, to.runbookName, to.time))?.id
-  const visits = new Map<number, BatchTransaction>()
+  const transactions = new Map<number, BatchTransaction>()
   for (const id of [batchId, ...(known === undefined ? [] : [known])].sort((a, b) => a - b))
-    visits.set(id, visits.get(id) ?? (await begin(engine, tx, id, actor)))
-  const from = visits.get(batchId)!
-  if (known !== undefined) return { from, to: visits.get(known)! }
+    transactions.set(id, transactions.get(id) ?? (await begin(engine, tx, id, actor)))
+  const from = transactions.get(batchId)!
+  if (known !== undefined) return { from, to: transactions.get(known)! }
   const { runbookName, time } = to as Extract<MoveDestination, { time: Date }>
-  const made = await createBatchIn(engine, tx, {
+  const created = await createBatchIn(engine, tx, {
     runbookName,
     sourceTime: time,
     members: [],
     createdBy: actor,
   })
-  return { from, to: await begin(engine, tx, made.batchId, actor) }
+  return { from, to: await begin(engine, tx, created.batchId, actor) }
 }
 
 function refuseBatches(from: BatchTransaction, to: BatchTransaction): Refusal {
   const { batch } = to.draft
-  if (from === to) return `the member is in batch ${batch.id} already`
+  if (from === to) return `the member is already in batch ${batch.id}`
   if (from.draft.batch.runbookName !== batch.runbookName)
-    return `batch ${batch.id} is of another runbook`
+    return `batch ${batch.id} belongs to another runbook`
   return batch.endedAt === null ? null : `batch ${batch.id} is ${batch.status}`
 }
 
-/** Whoever stands as active in a batch that has ended may have gone on elsewhere since; nobody is active in two at once. */
+/** A member who is active in an ended batch may have joined another since; nobody is active in two at once. */
 async function activeElsewhere(
   { tx, draft: { batch } }: BatchTransaction,
   memberIds: readonly number[],
@@ -155,7 +155,7 @@ interface RowThere {
   readonly status: string
 }
 
-/** The rows that the other batch has of the same keys, with their steps among its facts. */
+/** The target batch's rows of the same keys. Loads them with their steps. */
 async function rowsThere(
   from: BatchTransaction,
   to: BatchTransaction,
@@ -182,15 +182,15 @@ function refuseMember(
     .find((step) => wasBegun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
   if (sent)
     return `step ${sent.definition.stepName} was sent for member ${memberId}: its cut-over has begun`
-  // Whether it is active at all is asked when it leaves.
+  // moveMemberOut checks whether it is active.
   if (!there || from.draft.member(memberId).status !== 'active') return null
   const { id, status } = there
   if (status !== 'removed')
-    return `batch ${to.draft.batch.id} has an ${status} member of the same key`
+    return `batch ${to.draft.batch.id} has an ${status} member with the same key`
   if (isCompensationOpen(to.draft, to.draft.member(id)))
-    return `the removal of member ${id} has not ended`
+    return `the cleanup of member ${id} has not ended`
   const isOut = (to.draft.stepsOfMember.get(id) ?? []).some(isUnsettled)
-  return isOut ? `member ${id} has a job that is not settled` : null
+  return isOut ? `member ${id} has an unsettled job` : null
 }
 
 const leaveFrom = (
@@ -225,18 +225,18 @@ async function moveIn(
     back.map(({ id, key }) => ({ from: id, to: rows.get(foldKey(key))!.id })),
   )
   for (const { key } of back) ids.set(foldKey(key), rows.get(foldKey(key))!.id)
-  // Most members of a wave have passed the same steps: those are given theirs together.
-  const alike = Map.groupBy(members, (member) => [...passedNames(from, member)].sort().join('\n'))
-  for (const group of alike.values()) {
+  // Most members of a wave have passed the same steps, so they get theirs together.
+  const groups = Map.groupBy(members, (member) => [...passedNames(from, member)].sort().join('\n'))
+  for (const group of groups.values()) {
     const passed = passedNames(from, group[0]!)
     const here = group.map(({ key }) => ids.get(foldKey(key))!)
     await ensureSteps(to, here, ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
     for (const member of group)
-      settleIn(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed)
+      arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed)
   }
 }
 
-function settleIn(
+function arrive(
   from: BatchTransaction,
   { draft }: BatchTransaction,
   member: Member,
@@ -247,7 +247,7 @@ function settleIn(
   const here = draft.member(id)
   const fromBatchId = from.draft.batch.id
   const startsOver = isCleanedUp(draft, here)
-  arrive(draft, here, member, fromBatchId, isNew)
+  activateArrival(draft, here, member, fromBatchId, isNew)
   for (const step of effectiveSteps(draft, id)) {
     const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.definition.stepName))
     if (startsOver || !isPassed(step.status)) reopenStep(draft, step, 'the member moved in')
@@ -269,7 +269,7 @@ const passedNames = ({ draft }: BatchTransaction, { id }: Member): Set<string> =
       .map((step) => nameOf(draft.phaseOf(step)!.name, step.definition.stepName)),
   )
 
-function arrive(
+function activateArrival(
   draft: BatchTransaction['draft'],
   here: Member,
   there: Member,

@@ -1,5 +1,5 @@
-// Publishing a version of a runbook, and taking one out of use. Both are one transaction, with an event; publishers of one name
-// wait for each other. Batches under way take a new version up by themselves (transition.ts), as the answer says.
+// Publishing a version of a runbook, and deactivating one. Each is one transaction with an event, under the lock of the runbook's name.
+// Unfinished batches upgrade to the version when they are next locked (version-upgrade.ts); the answer says what that will do.
 import { insertEvents } from '../db/changes.ts'
 import type { Queryable, Tx } from '../db/db.ts'
 import {
@@ -12,42 +12,51 @@ import {
   type NewVersion,
   type PublishedRunbook,
 } from '../db/runbooks.ts'
-import type { EventRecord } from '../domain/decide/draft.ts'
-import type { Json } from '../domain/json.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import { type Runbook, type RunbookProblem, readRunbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Engine } from './engine.ts'
 import { type Impact, impactOf, noImpact } from './impact.ts'
 
+/** A runbook's text without errors. */
+export interface ValidRunbook {
+  readonly runbook: Runbook
+  readonly warnings: readonly RunbookProblem[]
+}
+
 export interface PublishRequest {
   readonly yaml: string
+  /** The text as parsed by the caller; parsed here when missing. */
+  readonly parsed?: ValidRunbook
   readonly publishedBy: string
-  /** What becomes of phases whose time has passed in batches under way. */
+  /** What unfinished batches do with phases whose time has passed. */
   readonly overdueBehavior?: 'ignore' | 'rerun'
   readonly rerunInit?: boolean
-  /** The same answer, and nothing is done. */
+  /** Return the same answer and change nothing. */
   readonly dryRun?: boolean
+  /** Throws if the publisher saw another active version. Runs under the lock. */
+  readonly checkActive?: (active: PublishedRunbook | null) => void
 }
 
 export interface PublishResult {
   readonly name: string
   readonly version: number
-  /** False when the active version says and decides the very same: then there is no new one. */
+  /** False when text and options equal the active version's: then there is no new one. */
   readonly isNew: boolean
-  /** What the author should look at; none of it keeps the version from being used. */
   readonly warnings: readonly RunbookProblem[]
   readonly impact: Impact
 }
 
-/** The next version of the runbook named in the text, active from now on. Refuses a text with errors. */
+/** Publishes the text as the next version of its runbook, active from now on. Refuses a text with errors. */
 export async function publishRunbook(
   engine: Engine,
   request: PublishRequest,
 ): Promise<PublishResult> {
-  const { runbook, warnings } = readOrRefuse(request.yaml)
+  const { runbook, warnings } = request.parsed ?? readValid(request.yaml)
   return engine.db.transaction(async (tx) => {
     if (!request.dryRun) await lockRunbook(tx, runbook.name)
     const active = await findActiveRunbook(tx, runbook.name)
+    request.checkActive?.(active)
     const next = await nextVersion(engine, tx, runbook, request)
     if (active && isSame(active, next)) {
       const { name, version } = active
@@ -55,12 +64,15 @@ export async function publishRunbook(
     }
     const former = active && (await engine.runbooks.get(tx, active.name, active.version))
     const impact = await impactOf(tx, runbook, next, former)
-    if (!request.dryRun) await insert(tx, next, impact)
+    if (!request.dryRun) {
+      await insertVersion(tx, next, impact)
+      engine.runbooks.expect(next.name, next.version, { yaml: next.yaml, runbook })
+    }
     return { name: next.name, version: next.version, isNew: true, warnings, impact }
   })
 }
 
-function readOrRefuse(yaml: string): { runbook: Runbook; warnings: readonly RunbookProblem[] } {
+function readValid(yaml: string): ValidRunbook {
   const { runbook, problems } = readRunbook(yaml)
   if (runbook) return { runbook, warnings: problems }
   const errors = problems.filter(({ severity }) => severity === 'error')
@@ -93,29 +105,15 @@ const isSame = (active: PublishedRunbook, next: NewVersion): boolean =>
   active.overdueBehavior === next.overdueBehavior &&
   active.rerunInit === next.rerunInit
 
-async function insert(tx: Tx, next: NewVersion, { batches, phases }: Impact): Promise<void> {
+async function insertVersion(tx: Tx, next: NewVersion, { batches, phases }: Impact): Promise<void> {
   const { name, version, overdueBehavior, rerunInit, publishedAt, publishedBy } = next
   await insertRunbook(tx, next)
-  const because = `version ${version} of ${name} was published over ${batches} batches under way`
+  const because = `version ${version} of ${name} was published with ${batches} unfinished batches`
   const details = { name, version, overdueBehavior, rerunInit, batches, phases }
   await insertEvents(tx, null, publishedAt, publishedBy, [
-    runbookEvent('published', because, details),
+    eventRecord('runbook', 'published', because, { details }),
   ])
 }
-
-export const runbookEvent = (event: string, because: string, details: Json): EventRecord => ({
-  entity: 'runbook',
-  event,
-  from: null,
-  to: null,
-  memberId: null,
-  phaseId: null,
-  stepId: null,
-  attempt: null,
-  jobId: null,
-  because,
-  details,
-})
 
 export interface DeactivateRequest {
   readonly name: string
@@ -125,8 +123,8 @@ export interface DeactivateRequest {
 }
 
 /**
- * Takes the version out of use: no query runs and no batch is made for the name until another is published. Batches under way
- * finish. A version that is not in use already is left alone.
+ * Deactivates the version: no query runs and no batch is created for the name until another is published. Unfinished batches
+ * finish. Does nothing to a version that is not active.
  */
 export async function deactivateRunbook(
   engine: Engine,
@@ -137,16 +135,15 @@ export async function deactivateRunbook(
     const found = await requireVersion(tx, name, version)
     if (!found.isActive) return { isChanged: false }
     await deactivateRunbookRow(tx, name)
-    const because = `version ${version} of ${found.name} was taken out of use: ${reason}`
+    const because = `version ${version} of ${found.name} was deactivated: ${reason}`
     const details = { name: found.name, version }
     await insertEvents(tx, null, engine.clock.now(), actor, [
-      runbookEvent('deactivated', because, details),
+      eventRecord('runbook', 'deactivated', because, { details }),
     ])
     return { isChanged: true }
   })
 }
 
-/** The version, or an error that says what to do. */
 export async function requireVersion(
   db: Queryable,
   name: string,

@@ -21,15 +21,14 @@ import {
   markDismissed,
   type ReviewRow,
 } from '../db/reviews.ts'
-import type { EventRecord } from '../domain/decide/draft.ts'
 import { reschedule } from '../domain/decide/lifecycle.ts'
 import type { ReviewKind } from '../domain/detection/reviews.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
 import { releaseBatch, requireAccepted } from './batch-actions.ts'
 import { addMembers, createBatch, dataHash, type GivenMember } from './create.ts'
-import type { Engine } from './engine.ts'
-import { fencedEngine } from './engine.ts'
+import { type Engine, fencedEngine } from './engine.ts'
 import { changeBatch } from './locking.ts'
 import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
 import { moveMembers } from './moves.ts'
@@ -118,9 +117,12 @@ async function dismiss(
   await db.transaction(async (tx) => {
     await lockAll(tx, idsOf(items))
     await markDismissed(tx, idsOf(items), actor, now)
-    for (const [batchId, some] of Map.groupBy(items, (item) => item.batchId)) {
-      const because = `${dismissedText(some)} dismissed: ${reason}`
-      await insertEvents(tx, batchId, now, actor, [dismissedEvent(because, batchId === null)])
+    for (const [batchId, group] of Map.groupBy(items, (item) => item.batchId)) {
+      const because = `${dismissedText(group)} dismissed: ${reason}`
+      const entity = batchId === null ? 'runbook' : 'batch'
+      await insertEvents(tx, batchId, now, actor, [
+        eventRecord(entity, 'review_dismissed', because),
+      ])
     }
   })
 }
@@ -128,16 +130,10 @@ async function dismiss(
 /** "2 removal reviews, 1 join review" */
 const dismissedText = (items: readonly ReviewRow[]): string =>
   [...Map.groupBy(items, ({ kind }) => kind)]
-    .map(([kind, some]) => `${some.length} ${kind} review${some.length === 1 ? '' : 's'}`)
+    .map(([kind, { length }]) => `${length} ${kind} review${length === 1 ? '' : 's'}`)
     .join(', ')
 
-const dismissedEvent = (because: string, isOfRunbook: boolean): EventRecord => ({
-  ...{ entity: isOfRunbook ? 'runbook' : 'batch', event: 'review_dismissed', because },
-  ...{ from: null, to: null, memberId: null, phaseId: null, stepId: null },
-  ...{ attempt: null, jobId: null, details: null },
-})
-
-/** Latecomers join: an ended batch opens again, a missing one is created. */
+/** Latecomers join: an ended batch reopens, a missing one is created. */
 async function approveJoins(
   engine: Engine,
   items: readonly ReviewRow[],
@@ -168,11 +164,11 @@ async function admitChunk(
     return members.length
   }
   const { added } = await addMembers(guarded, target, members, order.actor)
-  return added.length + (await takeBackLeavers(engine, target, members, order))
+  return added.length + (await readmitLeavers(engine, target, members, order))
 }
 
 /** Latecomers who were in the batch before and left it: their rows exist already. */
-async function takeBackLeavers(
+async function readmitLeavers(
   engine: Engine,
   batchId: number,
   members: readonly GivenMember[],
@@ -210,7 +206,7 @@ async function approveMoves(
   const [first] = items
   if (items.some((item) => placeOf(item) !== placeOf(first!))) {
     requireAccepted(
-      'these moves begin in several batches or lead to several times; approve them one batch and time per call',
+      'these moves start in several batches or lead to several times; approve one batch and time per call',
     )
   }
   const choice = approval.choice ?? 'move'
@@ -255,7 +251,7 @@ function moveToNewWave(
       by: 'source',
       reason,
     })
-    // A member with a job out cannot move yet: its review stays open and the batch stays on hold, so nothing new is sent.
+    // A member with an unsettled job cannot move yet: its review stays open and the batch stays on hold, so nothing new is sent.
     const moved = new Set(outcome.done)
     const closed = chunk.filter(({ memberId }) => moved.has(memberId!))
     await engine.db.transaction((tx) => deleteReviews(tx, idsOf(closed)))
@@ -287,7 +283,7 @@ async function rescheduleWave(
   return { done: items.map(({ memberId }) => memberId!), refused: [] }
 }
 
-/** Immediate runbooks: whoever was in a batch that has ended starts again at the next tick, as if the key had been gone. */
+/** Immediate runbooks: a key of an ended batch starts again at the next tick, as if it had been gone. */
 export async function restartKeys(
   engine: Engine,
   order: { runbookName: string; keys: readonly string[]; actor: string },
@@ -304,8 +300,8 @@ async function eachBatch(
 ): Promise<MembersOutcome> {
   const outcome: MembersOutcome = { done: [], refused: [] }
   const byBatch = [...Map.groupBy(items, ({ batchId }) => batchId!)].sort(([a], [b]) => a - b)
-  for (const [batchId, some] of byBatch) {
-    for (const chunk of chunksOf(some, REVIEWS_PER_CHUNK)) {
+  for (const [batchId, group] of byBatch) {
+    for (const chunk of chunksOf(group, REVIEWS_PER_CHUNK)) {
       const { done, refused } = await run(batchId, chunk)
       outcome.done.push(...done)
       outcome.refused.push(...refused)

@@ -1,6 +1,6 @@
-// Doing what a tick has planned: set-based, in chunks, each batch through the door. Every change is checked again under its lock,
-// so a changes that is a little old does no harm, and a tick that died halfway is simply made again: what it did is found done.
-// What cannot be done now (a job is out, a removal has not ended) is left for the next tick; what fails harms only itself.
+// Applying a tick's changes: set-based, in chunks. Every change is checked again under its batch's lock, so slightly old changes do no
+// harm and a tick that died halfway simply repeats. What cannot be done now (an unsettled job, an unfinished cleanup) is left for the
+// next tick; a failed change does not stop the others.
 import { chunksOf } from '../chunks.ts'
 import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
 import { writeReviews } from '../db/reviews.ts'
@@ -31,11 +31,11 @@ export interface TickWork<Row extends FoundRow> {
   readonly dataOf: (row: Row) => string
   /** Absences as the changes found them. */
   readonly absences: ReadonlyMap<number, 1 | 2>
-  /** What is reported, cut to its limit. */
+  /** Reported issues, up to their limit. */
   readonly issues: readonly Issue[]
 }
 
-/** What the next tick compares with, in one transaction. */
+/** Stores what the next tick compares with, in one transaction. */
 export async function recordTick<Row extends FoundRow>(
   engine: Engine,
   { runbookName, tickId, changes, dataOf, absences, issues }: TickWork<Row>,
@@ -55,7 +55,7 @@ export interface AppliedChanges {
   rejoined: number
   removed: number
   refreshed: number
-  /** Found and not possible yet; the next tick tries again. */
+  /** Not possible yet; the next tick tries again. */
   postponed: number
   readonly failures: string[]
 }
@@ -66,8 +66,8 @@ export async function applyChanges<Row extends FoundRow>(
 ): Promise<AppliedChanges> {
   const { changes } = work
   const done = nothingDone()
-  const step = (what: string, run: () => Promise<void>) => orNote(done, what, run)
-  // First of all: nothing more is sent for a batch over whose members a person must decide.
+  const step = (what: string, run: () => Promise<void>) => recordFailure(done, what, run)
+  // Holds first: nothing more is sent for a batch whose moves a person must decide.
   for (const [batchId, reason] of changes.holds)
     await step(`holding batch ${batchId}`, () => holdForPerson(engine, batchId, reason))
   await refreshAll(engine, work, done, step)
@@ -87,10 +87,14 @@ export async function applyChanges<Row extends FoundRow>(
   }
   await moveAll(engine, work, done, step)
   await joinAll(engine, work, done, step)
-  await comeAndGo(engine, changes, done, step)
+  await rejoinAndRemove(engine, changes, done, step)
   for (const batchId of changes.resumes) {
     await step(`resuming batch ${batchId}`, () =>
-      releaseBatch(engine, { batchId, actor: ACTOR, reason: 'the source has it as before' }),
+      releaseBatch(engine, {
+        batchId,
+        actor: ACTOR,
+        reason: 'the source agrees with the batch again',
+      }),
     )
   }
   return done
@@ -109,15 +113,19 @@ const nothingDone = (): AppliedChanges => ({
   failures: [],
 })
 
-/** The first few failures in a sentence, and how many there were. */
+/** The first failures in a sentence, and how many more there are. */
 export const failureText = (failures: readonly string[]): string => {
   const more = failures.length - FAILURES_NAMED_MAX
   const named = failures.slice(0, FAILURES_NAMED_MAX).join('; ')
   return more > 0 ? `${named}; and ${more} more` : named
 }
 
-/** What fails for a reason of its own is noted and the tick goes on; when database or lease are gone, nothing can. */
-async function orNote(done: AppliedChanges, what: string, run: () => Promise<void>): Promise<void> {
+/** Records a failed change and continues the tick. Throws when the database or the tick's lease is lost. */
+async function recordFailure(
+  done: AppliedChanges,
+  what: string,
+  run: () => Promise<void>,
+): Promise<void> {
   try {
     await run()
   } catch (error) {
@@ -125,13 +133,13 @@ async function orNote(done: AppliedChanges, what: string, run: () => Promise<voi
       done.postponed += 1
       return
     }
-    if (isTransient(error) || isNobodys(error)) throw error
+    if (isTransient(error) || isLeaseLost(error)) throw error
     done.failures.push(`${what}: ${messageOf(error)}`)
   }
 }
 
-/** The tick is not ours any more, or not wanted any more. */
-const isNobodys = (error: unknown): boolean =>
+/** Another scheduler runs the tick, or nobody wants it any more. */
+const isLeaseLost = (error: unknown): boolean =>
   error instanceof MatoolkitError &&
   (error.code === 'TICK_TAKEN_OVER' || error.code === 'TICK_OUTDATED')
 
@@ -142,7 +150,7 @@ function holdForPerson(engine: Engine, batchId: number, reason: string): Promise
   })
 }
 
-/** Its data is read out of the store when it is asked for: a wave of 100,000 need not be in memory as objects. */
+/** Parses its data on access: a wave of 100,000 need not be in memory as objects. */
 class RowMember<Row extends FoundRow> implements GivenMember {
   readonly #row: Row
   readonly #dataOf: (row: Row) => string
@@ -182,7 +190,8 @@ async function refreshAll<Row extends FoundRow>(
       await step(`refreshing members of batch ${batchId}`, async () => {
         done.refreshed += await changeBatch(engine, batchId, ACTOR, async ({ tx, draft }) => {
           const count = await refreshMembers(tx, batchId, chunk.map(newData))
-          if (count > 0) draft.note('data_refreshed', `the source changed ${count} member(s)`)
+          if (count > 0)
+            draft.note('data_refreshed', `the source changed the data of ${count} members`)
           return count
         })
       })
@@ -190,9 +199,9 @@ async function refreshAll<Row extends FoundRow>(
   }
 }
 
-/** Batches in the order of their ids, so that what one tick does is always done in the same order. */
-const byBatch = <T>(all: readonly T[], batchOf: (one: T) => number): [number, T[]][] =>
-  [...Map.groupBy(all, batchOf)].sort(([a], [b]) => a - b)
+/** In the order of the batches' ids, so that a tick always works in the same order. */
+const byBatch = <T>(items: readonly T[], batchOf: (item: T) => number): [number, T[]][] =>
+  [...Map.groupBy(items, batchOf)].sort(([a], [b]) => a - b)
 
 async function moveAll<Row extends FoundRow>(
   engine: Engine,
@@ -226,7 +235,7 @@ async function joinAll<Row extends FoundRow>(
   step: StepOfTick,
 ): Promise<void> {
   for (const [batchId, rows] of [...changes.joins].sort(([a], [b]) => a - b)) {
-    // A batch that has ended since the changes was made is not opened again: that is for a person to say.
+    // Only a person reopens a batch that has ended meanwhile.
     const guarded = fencedEngine(engine, (tx) => requireUnfinished(tx, batchId))
     for (const chunk of chunksOf(rows, MEMBERS_PER_CHUNK)) {
       await step(`adding members to batch ${batchId}`, async () => {
@@ -238,7 +247,7 @@ async function joinAll<Row extends FoundRow>(
   }
 }
 
-async function comeAndGo(
+async function rejoinAndRemove(
   engine: Engine,
   changes: TickChanges,
   done: AppliedChanges,
@@ -247,7 +256,7 @@ async function comeAndGo(
   const ids = (members: readonly KnownMember[]) => members.map(({ id }) => id)
   const order = { actor: ACTOR }
   for (const [batchId, members] of byBatch(changes.rejoins, (member) => member.batchId)) {
-    await step(`taking members back into batch ${batchId}`, async () => {
+    await step(`readmitting members to batch ${batchId}`, async () => {
       const outcome = await readmitMembers(engine, {
         ...order,
         batchId,

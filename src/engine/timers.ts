@@ -1,6 +1,6 @@
-// What the clock does: batches take up a new version, phases fall due, retries and polls come up, deadlines pass, jobs come back as dead letters, steps are
-// written, slots are filled. Times are columns, acted on to the second; every function looks at the state of now, so being
-// called twice does no harm. A batch whose change fails is held, and the others go on.
+// Timers: upgrade batches, start due phases, expand them, settle dead jobs, wake retries, polls and deadlines, fill workers. Times are
+// columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch whose change
+// fails is held, and the others continue.
 import type { DeadJob } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
@@ -24,7 +24,7 @@ const DEAD_JOBS_PER_LOOK = 1_000
 const STEPS_PER_CHUNK = 500
 const ACTOR = 'timer'
 
-/** Everything that is due now. Returns how much there was, so that a caller can go on until there is nothing. */
+/** Does everything that is due now. Returns how much there was; call again until 0. */
 export async function runTimers(engine: Engine): Promise<number> {
   return (
     (await upgradeVersions(engine)) +
@@ -36,19 +36,19 @@ export async function runTimers(engine: Engine): Promise<number> {
   )
 }
 
-/** Batches under way take up the version that was published, also those to which nobody would come for days. */
+/** Upgrades unfinished batches to the active version, also those that nothing else would lock for days. */
 export async function upgradeVersions(engine: Engine): Promise<number> {
-  let taken = 0
+  let upgraded = 0
   for (const batchId of await listOutdatedBatches(engine.db, ACTOR, BATCHES_PER_LOOK)) {
-    // Coming to it is enough: the door puts it on the version.
+    // Locking the batch upgrades it.
     if (
       await orHoldBatch(engine, batchId, ACTOR, () =>
         changeBatch(engine, batchId, ACTOR, async () => {}),
       )
     )
-      taken += 1
+      upgraded += 1
   }
-  return taken
+  return upgraded
 }
 
 export async function startDuePhases(engine: Engine): Promise<number> {
@@ -87,14 +87,14 @@ export async function wakeWaits(engine: Engine): Promise<number> {
   })
 }
 
-/** Jobs that ended in the dead letters: their steps go on by the retry rule, with the letter's reason. */
+/** Jobs in the dead letters: their steps retry or fail, with the letter's reason. */
 export async function settleDeadJobs(engine: Engine): Promise<number> {
   const { deadLetters } = engine.bus
   const letters = await deadLetters.listUnnoticedJobs(DEAD_JOBS_PER_LOOK)
   if (letters.length === 0) return 0
   const stepIds = letters.flatMap(({ jobId }) => parseJobId(jobId)?.stepId ?? [])
   const owners = new Map((await loadOwners(engine.db, stepIds)).map((owner) => [owner.id, owner]))
-  const ours = letters.flatMap((letter) => addressed(letter, owners))
+  const ours = letters.flatMap((letter) => withOwner(letter, owners))
   const known = new Set(ours.map(({ id }) => id))
   const foreign = letters.filter(({ id }) => !known.has(id))
   await deadLetters.markNoticed(foreign.map(({ id }) => id))
@@ -109,7 +109,7 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
   return foreign.length + settled
 }
 
-function addressed(
+function withOwner(
   letter: DeadJob,
   owners: ReadonlyMap<number, StepOwner>,
 ): (DeadJob & DueWait & { why: string })[] {
@@ -120,14 +120,14 @@ function addressed(
   return [{ ...letter, stepId: owner.id, batchId, memberId, why }]
 }
 
-/** The steps of each batch in chunks, a transaction each, with their members among the facts. Returns how many went well. */
+/** Decides the steps of each batch in chunks, a transaction each, with their members loaded. Returns how many succeeded. */
 async function inChunks<T extends DueWait>(
   engine: Engine,
-  all: readonly T[],
+  items: readonly T[],
   decide: (batchTx: BatchTransaction, chunk: readonly T[]) => Promise<void>,
 ): Promise<number> {
   let done = 0
-  for (const [batchId, group] of Map.groupBy(all, (one) => one.batchId)) {
+  for (const [batchId, group] of Map.groupBy(items, ({ batchId }) => batchId)) {
     for (let start = 0; start < group.length; start += STEPS_PER_CHUNK) {
       const chunk = group.slice(start, start + STEPS_PER_CHUNK)
       const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>

@@ -50,13 +50,13 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       cancel: 'cancelled',
     },
     failed: {
-      undone: 'rolled_back',
+      roll_back: 'rolled_back',
       reactivate: 'pending',
       skip: 'skipped',
       mark_done: 'succeeded',
     },
     poll_timeout: {
-      undone: 'rolled_back',
+      roll_back: 'rolled_back',
       reactivate: 'pending',
       skip: 'skipped',
       mark_done: 'succeeded',

@@ -57,7 +57,7 @@ it('a poison message alone is a dead letter with its reason; its group is applie
     assert.equal(others.length, 0)
     assert.equal(letter!.reason, 'HandlerFailed')
     assert.equal(letter!.description, 'version 99 of runbook wave is not in the database')
-    const reason = 'a change could not be made: version 99 of runbook wave is not in the database'
+    const reason = 'a change failed: version 99 of runbook wave is not in the database'
     assert.equal((await batchOf(world, batchId)).held, reason)
     assert.deepEqual(await because(world, 'held'), [reason])
 
@@ -88,7 +88,7 @@ it('a batch whose runbook cannot be read any more is held; another batch in the 
     )
     assert.match(
       (await batchOf(world, batchId)).held!,
-      /^a change could not be made: version 1 of runbook wave can no longer be read/,
+      /^a change failed: version 1 of runbook wave can no longer be read/,
     )
     const { status, held } = await batchOf(world, other)
     assert.deepEqual([status, held], ['completed', null])

@@ -33,8 +33,8 @@ it('numbers rise, the newest is active, names are compared without regard to cas
     assert.deepEqual([second.name, second.version, second.isNew], ['WAVE', 2, true])
     assert.deepEqual(await versions(world), ['WAVE 2 author active', 'wave 1 author'])
     assert.deepEqual(await events(world), [
-      'author published: version 1 of wave was published over 0 batches under way',
-      'author published: version 2 of WAVE was published over 0 batches under way',
+      'author published: version 1 of wave was published with 0 unfinished batches',
+      'author published: version 2 of WAVE was published with 0 unfinished batches',
     ])
     const older = await listRunbookVersions(world.db, 'wave', { limit: 5, before: 2 })
     assert.deepEqual(
@@ -58,8 +58,8 @@ it('the same text again is no new version, unless something else is decided or n
     const last = await world.publish(YAML, { overdueBehavior: 'rerun', rerunInit: true })
     assert.deepEqual([last.version, last.isNew], [4, true])
     assert.deepEqual((await events(world)).slice(-2), [
-      'ada deactivated: version 3 of wave was taken out of use: a mistake',
-      'author published: version 4 of wave was published over 0 batches under way',
+      'ada deactivated: version 3 of wave was deactivated: a mistake',
+      'author published: version 4 of wave was published with 0 unfinished batches',
     ])
   }))
 
@@ -122,7 +122,7 @@ it('the impact: every batch under way, phase by phase, with totals', () =>
         },
         {
           ...{ name: 'prepare', outcome: 'carried_over', from: 'dispatched', dueAt: START },
-          because: 'version 2 has it no more; it is dispatched and stays as it is',
+          because: 'version 2 no longer has it; it is dispatched and is kept',
         },
       ],
       lacking: [],

@@ -124,12 +124,12 @@ it('the same result twice at the same moment counts once', async () => {
   first.release()
   await Promise.all([one, two])
   const events = await world.db.query<{ event: string }>(
-    `select event from events where step_id = $1 and event in ('succeed', 'stray_result') order by id`,
+    `select event from events where step_id = $1 and event in ('succeed', 'unexpected_result') order by id`,
     [Number(jobs[0]!.slice('step-'.length))],
   )
   assert.deepEqual(
     events.map(({ event }) => event),
-    ['succeed', 'stray_result'],
+    ['succeed', 'unexpected_result'],
   )
   await healthy()
 })

@@ -81,7 +81,7 @@ it('ends open, polling and waiting steps and every phase; late results are recor
       'step-5 failed',
       'step-1 succeeded',
     ])
-    assert.equal((await because(world, 'stray_result')).length, 1)
+    assert.equal((await because(world, 'unexpected_result')).length, 1)
     assert.deepEqual(await waitsOf(world), [])
   }))
 
@@ -186,7 +186,7 @@ it('is final: nobody joins, nothing is retried, accepted or cancelled again', ()
     await world.result(world.jobs[0]!, { ok: true })
     await world.settle()
     const member = await memberId(world, batchId, 1)
-    await assert.rejects(cancel(world, batchId), /is cancelled already/)
+    await assert.rejects(cancel(world, batchId), /is already cancelled/)
     await assert.rejects(addMembers(world.engine, batchId, people(2), 'operator'), {
       code: 'REFUSED',
     })

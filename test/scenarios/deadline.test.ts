@@ -41,15 +41,15 @@ it('a silent job is lost two minutes after its deadline, and the retry rule appl
     await world.result(world.jobs[0]!, { ok: 'too late' })
     await world.settle()
     assert.equal((await stepsOf(world, await memberId(world, batchId, 1)))[0], 'create dispatched')
-    assert.deepEqual(await because(world, 'stray_result'), [
+    assert.deepEqual(await because(world, 'unexpected_result'), [
       "late or foreign: job step-1 is not the step's job (step-1-retry-1)",
     ])
     await world.pass(720)
     assert.deepEqual(await because(world, 'fail'), [
       'no result in time',
       'step create of phase prepare failed',
-      '0 of 1 members passed, 1 failed here',
-      'every phase has ended: 0 members through, 1 failed, 0 removed',
+      '0 of 1 members passed, 1 failed',
+      'every phase ended: 0 members completed, 1 failed, 0 removed',
     ])
   }))
 

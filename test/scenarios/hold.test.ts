@@ -248,7 +248,7 @@ it('holding twice, resuming what is not held and advancing what is held are refu
     const batchId = await begin(world, yaml, 1, 600)
     await assert.rejects(resume(world, batchId), { code: 'REFUSED', message: /is not held/ })
     await hold(world, batchId)
-    await assert.rejects(hold(world, batchId), /is held already: as agreed/)
+    await assert.rejects(hold(world, batchId), /is already held: as agreed/)
     const manual = await world.batch('wave', [], { manual: true })
     await hold(world, manual)
     await assert.rejects(

@@ -30,7 +30,7 @@ it('runs once for the batch, in order, before the first phase, though that is du
     await world.settle()
     assert.equal((await batchOf(world, batchId)).status, 'active')
     assert.deepEqual(jobIds(world, 2), ['step-3', 'step-4'])
-    assert.deepEqual(await because(world, 'activate'), ['every init step is passed'])
+    assert.deepEqual(await because(world, 'activate'), ['every init step passed'])
     assert.deepEqual(
       await world.db.query('select step_name as name, status from init_executions order by id'),
       [
@@ -123,7 +123,7 @@ it('a second failure is rolled back again, and a restart waits for the rollback'
     const batchId = await begin(world, [opening('light', 'on_failure: close')], UNDO)
     await assert.rejects(restartBatch(world.engine, order(batchId)), {
       code: 'REFUSED',
-      message: /batch 1 has a rollback of init that has not ended/,
+      message: /the rollback of init in batch 1 has not ended/,
     })
     await world.result({ jobId: 'rollback-3' }, { ok: true })
     await world.settle()
@@ -166,7 +166,7 @@ it('an unresolved init step fails the batch by name, and nothing is sent', () =>
     const batchId = await begin(world, [unlock, lost], UNDO)
     assert.deepEqual(jobIds(world), ['init-1'])
     assert.deepEqual(await because(world, 'outputs_missing'), [
-      'the result is no object, so it lacks room',
+      'the result is not an object and lacks room',
     ])
     assert.deepEqual(await because(world, 'unresolved'), ['unresolved: {{Room}}'])
     assert.equal((await batchOf(world, batchId)).status, 'failed')

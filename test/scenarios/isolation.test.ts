@@ -52,9 +52,9 @@ it('one of four fails; the others go through all phases', () =>
       'step tag of phase prepare failed',
     ])
     assert.deepEqual(await because(world, 'complete'), [
-      '3 of 4 members passed, 1 failed here',
-      '3 of 3 members passed, 0 failed here',
-      'every phase has ended: 3 members through, 1 failed, 0 removed',
+      '3 of 4 members passed, 1 failed',
+      '3 of 3 members passed, 0 failed',
+      'every phase ended: 3 members completed, 1 failed, 0 removed',
     ])
   }))
 

@@ -57,7 +57,7 @@ it('waits for the job that a worker has taken, then undoes step by step', () =>
     await world.settle()
     assert.deepEqual(calls(world, 3), ['revoke user1', 'farewell user1'])
     assert.deepEqual(await because(world, 'late_result'), [
-      'after the step was cancelled the worker reported: succeeded',
+      'the worker reported after the cancel: success',
     ])
     assert.deepEqual(
       (await phasesOf(world, batchId))[0],
@@ -192,7 +192,7 @@ it('removing twice is refused, and the refusal changes nothing', () =>
     })
     assert.deepEqual(outcome, {
       done: [other],
-      refused: [{ memberId: leaver, reason: `member ${leaver} is removed already` }],
+      refused: [{ memberId: leaver, reason: `member ${leaver} is already removed` }],
     })
     await world.settle()
     const removals = (await stepsOf(world, leaver)).filter((said) => said.startsWith('removal'))

@@ -105,7 +105,7 @@ it('an open phase must be allowed to have stragglers; they still pass phase by p
     await advance(world, batchId, 'prepare')
     await assert.rejects(advance(world, batchId, 'cutover'), {
       code: 'REFUSED',
-      message: /phase prepare is still open; allow stragglers to go on without them/,
+      message: /phase prepare is still open; allow stragglers to continue without them/,
     })
     await advance(world, batchId, 'cutover', true)
     assert.deepEqual(calls(world, 4), ['switch user1'])
@@ -128,7 +128,7 @@ it('is refused while held, when cancelled, and for a batch that goes by the cloc
     await resumeBatch(world.engine, order(batchId))
     await assert.rejects(
       rescheduleBatch(world.engine, { ...order(batchId), startTime: world.clock.now() }),
-      /is manual: it has no times to move/,
+      /is manual: it has no schedule/,
     )
     await cancelBatch(world.engine, order(batchId))
     await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is cancelled/)

@@ -148,7 +148,7 @@ it('a job id that says another kind than its step has: recorded as foreign', () 
     await begin(world)
     await deliver(world, result({ jobId: 'rollback-1' }))
     await world.orchestrate()
-    assert.deepEqual(await because(world, 'stray_result'), [
+    assert.deepEqual(await because(world, 'unexpected_result'), [
       "late or foreign: job rollback-1 is not the step's job (step-1)",
     ])
     assert.equal((await stepLook(world, 1)).status, 'dispatched')

@@ -29,7 +29,7 @@ it('before its job was sent: recorded, nothing moves', () =>
     await world.result({ jobId: 'step-2' }, { ok: true })
     await world.orchestrate()
     assert.equal((await stepLook(world, 2)).status, 'pending')
-    assert.deepEqual(await because(world, 'stray_result'), [
+    assert.deepEqual(await because(world, 'unexpected_result'), [
       "late or foreign: job step-2 is not the step's job (none sent)",
     ])
     await world.settle()
@@ -43,8 +43,8 @@ it('before the worker is done with the message: it counts, and the worker’s ow
     await world.orchestrate()
     assert.equal((await stepLook(world, 1)).status, 'succeeded')
     await world.settle()
-    assert.deepEqual(await because(world, 'stray_result'), [
-      'repeated or late: job step-1 is settled already (step is succeeded)',
+    assert.deepEqual(await because(world, 'unexpected_result'), [
+      'duplicate or late: job step-1 is already settled, the step is succeeded',
     ])
   }))
 
@@ -61,9 +61,9 @@ it('twice in one chunk, and again an hour later: applied once', () =>
     await world.settle()
     assert.deepEqual(jobIds(world), ['step-1', 'step-2'])
     assert.deepEqual(await attemptsOf(world), ['step-1 succeeded', 'step-2 succeeded'])
-    assert.deepEqual(await because(world, 'stray_result'), [
-      'repeated or late: job step-1 is settled already (step is succeeded)',
-      'repeated or late: job step-1 is settled already (step is succeeded)',
+    assert.deepEqual(await because(world, 'unexpected_result'), [
+      'duplicate or late: job step-1 is already settled, the step is succeeded',
+      'duplicate or late: job step-1 is already settled, the step is succeeded',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
@@ -81,8 +81,8 @@ it('of an earlier attempt, while the next one waits and while it is out: recorde
     await world.result({ jobId: 'step-1' }, { ok: 'and again' })
     await world.orchestrate()
     assert.equal((await stepLook(world, 1)).status, 'dispatched')
-    assert.deepEqual(await because(world, 'stray_result'), [
-      'repeated or late: job step-1 is settled already (step is pending)',
+    assert.deepEqual(await because(world, 'unexpected_result'), [
+      'duplicate or late: job step-1 is already settled, the step is pending',
       "late or foreign: job step-1 is not the step's job (step-1-retry-1)",
     ])
   }))
@@ -109,8 +109,8 @@ it('from a worker it was not sent to: recorded, and the right one still counts',
     await world.result({ jobId: 'step-1' }, { fail: 'not mine' }, { workerId: 'other' })
     await world.orchestrate()
     assert.equal((await stepLook(world, 1)).status, 'dispatched')
-    assert.deepEqual(await because(world, 'stray_result'), [
-      'foreign: worker other answered a job that was sent to w1',
+    assert.deepEqual(await because(world, 'unexpected_result'), [
+      'foreign: worker other answered a job sent to w1',
     ])
     await world.result({ jobId: 'step-1' }, { ok: true }, { workerId: 'W1' })
     await world.orchestrate()
@@ -202,7 +202,7 @@ it('not complete on a step that does not poll: the attempt failed', () =>
     await world.settle()
     assert.equal(
       (await stepLook(world, 1)).error,
-      'reported as not complete, and the step has no poll',
+      'the worker reported "not complete", but the step has no poll',
     )
   }))
 

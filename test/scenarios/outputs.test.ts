@@ -55,11 +55,11 @@ it('of init are the batch’s: every member sees them, and the member’s own wi
   }))
 
 const NOT_THERE: { what: string; result: Json; said: string }[] = [
-  { what: 'a boolean', result: true, said: 'the result is no object, so it lacks id' },
-  { what: 'a list', result: [{ id: 1 }], said: 'the result is no object, so it lacks id' },
-  { what: 'a text', result: 'id', said: 'the result is no object, so it lacks id' },
-  { what: 'a number', result: 5, said: 'the result is no object, so it lacks id' },
-  { what: 'null', result: null, said: 'the result is no object, so it lacks id' },
+  { what: 'a boolean', result: true, said: 'the result is not an object and lacks id' },
+  { what: 'a list', result: [{ id: 1 }], said: 'the result is not an object and lacks id' },
+  { what: 'a text', result: 'id', said: 'the result is not an object and lacks id' },
+  { what: 'a number', result: 5, said: 'the result is not an object and lacks id' },
+  { what: 'null', result: null, said: 'the result is not an object and lacks id' },
   { what: 'an object without it', result: { other: 1 }, said: 'the result lacks id' },
   { what: 'it deeper down', result: { data: { id: 1 } }, said: 'the result lacks id' },
 ]

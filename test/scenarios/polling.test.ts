@@ -36,9 +36,9 @@ it('polls to the second until it is complete, then goes on with the data', () =>
     assert.deepEqual(times, ['0 step-1', '60 step-1-poll-1', '120 step-1-poll-2', '120 step-2'])
     assert.deepEqual(await historyOf(world, 1), [
       "dispatch: the member's next step in phase cutover, sent to w1",
-      'incomplete: the worker reported that it is not complete yet',
+      'incomplete: the worker reported "not complete"',
       'repoll: poll 1: the interval of 60 s is over',
-      'incomplete: the worker reported that it is not complete yet',
+      'incomplete: the worker reported "not complete"',
       'repoll: poll 2: the interval of 60 s is over',
       'succeed: the worker reported success',
     ])
@@ -122,7 +122,7 @@ it('a lost re-poll is asked again at the next interval and costs no attempt', ()
       ...{ status: 'polling', attempt: 0, retries: 0, polls: 1, error: null },
     })
     assert.deepEqual(await because(world, 'lost'), [
-      'no result in time; polled again at the next interval',
+      'no result in time; polling again at the next interval',
     ])
     await passUntil(world, 540)
     assert.deepEqual(times.slice(1, 3), ['60 step-1-poll-1', '540 step-1-poll-2'])

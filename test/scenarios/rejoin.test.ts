@@ -101,7 +101,7 @@ it('is refused while the removal runs, and gets no steps by the refusal', () =>
     await world.pass(3600)
     const { refused } = await comeBack(world, batchId, member, 'rejoin')
     assert.deepEqual(refused, [
-      { memberId: member, reason: `the removal of member ${member} has not ended` },
+      { memberId: member, reason: `the cleanup of member ${member} has not ended` },
     ])
     assert.deepEqual(await stepsOf(world, member), [
       'create succeeded',
@@ -126,7 +126,7 @@ it('is taken back only by a person when a person removed it', () =>
     assert.deepEqual(refused, [
       {
         memberId: member,
-        reason: `member ${member} was removed by alice; only a person can take it back`,
+        reason: `member ${member} was removed by alice; only a person can re-add it`,
       },
     ])
     const { done } = await comeBack(world, batchId, member, 'readd')

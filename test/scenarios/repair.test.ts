@@ -285,7 +285,7 @@ it('what was rolled back needs the step to start from, and nothing goes while th
     await world.settle()
     const member = await memberId(world, batchId, 1)
     const again = { ...order(batchId), memberIds: [member] }
-    const open = `member ${member} has a rollback or removal that has not ended`
+    const open = `member ${member} has an unfinished rollback or cleanup`
     assert.equal((await retryMembers(world.engine, again)).refused[0]?.reason, open)
     for (const repair of [skip, markStepDone]) {
       const tag = await stepOrder(world, member, 'tag')
@@ -391,7 +391,7 @@ it('an ended batch stays ended while somebody else in it is active in another', 
     const second = await world.batch('wave', people(1), { startsInMin: 600 })
     const other = { ...order(batchId), memberIds: [await memberId(world, batchId, 2)] }
     const redo = () => redoMembers(world.engine, { ...other, fromStepName: 'switch' })
-    const named = `would open again with 1 members who are active elsewhere .user1@contoso.example in batch ${second}.`
+    const named = `reopening it would bring back 1 members who are active elsewhere .user1@contoso.example in batch ${second}.`
     await assert.rejects(redo(), { code: 'REFUSED', message: new RegExp(named) })
     assert.equal((await batchOf(world, batchId)).status, 'completed')
     await removeMembers(world.engine, {

@@ -47,7 +47,7 @@ it('runs its steps in order, one after the other, and marks the failed step', ()
       "dispatch: the member's next step in phase cutover, sent to w1",
       'fail: mailbox locked (TestError)',
       'rollback_begun: rollback undo: 3 steps',
-      'undone: every step of its rollback succeeded',
+      'roll_back: every step of its rollback succeeded',
     ])
     assert.equal((await stepLook(world, 2)).error, 'mailbox locked (TestError)')
     assert.equal((await batchOf(world, batchId)).status, 'failed')
@@ -75,7 +75,7 @@ it('a failing step in it uses the global retry, does not stop the next, and is n
       'rollback undo-c succeeded',
     ])
     assert.deepEqual(await because(world, 'rollback_incomplete'), [
-      'the rollback has ended, but these failed: undo-b',
+      'the rollback ended with failed steps: undo-b',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
@@ -144,7 +144,7 @@ it('an operator cannot retry while the rollback runs', () =>
     const { batchId, member } = await begin(world)
     const { refused } = await retryMembers(world.engine, { ...order(batchId), memberIds: [member] })
     assert.deepEqual(refused, [
-      { memberId: 1, reason: 'member 1 has a rollback or removal that has not ended' },
+      { memberId: 1, reason: 'member 1 has an unfinished rollback or cleanup' },
     ])
   }))
 

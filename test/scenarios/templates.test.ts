@@ -115,7 +115,7 @@ it('the function may be a template; one that resolves to no name fails the step'
     await world.settle()
     assert.deepEqual(calls(world), ['Add-Member user1'])
     assert.deepEqual(await because(world, 'unresolved'), [
-      'the function resolves to "", which is no name',
+      'the function resolves to "", which is not a name',
     ])
   }))
 

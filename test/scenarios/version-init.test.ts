@@ -121,7 +121,7 @@ it('asked for again on a batch under way: its outputs count, its failure is told
     await world.publish(withInit(room), { rerunInit: true })
     await world.settle()
     assert.deepEqual(await because(world, 'init_failed'), [
-      'init step unlock failed; the batch goes on',
+      'init step unlock failed; the batch continues',
     ])
     await world.pass(2 * 3600)
     assert.equal((await batchOf(world, batchId)).status, 'completed')

@@ -19,7 +19,7 @@ const PROMISES: readonly Check[] = [
     id: 'P8',
     sentence: 'No change fails for a reason that will not pass',
     sql: `
-      select id as batch_id, held_reason as found from batches where held_reason like 'a change could not be made%'
+      select id as batch_id, held_reason as found from batches where held_reason like 'a change failed%'
       union all
       select null, format('%s: %s', message_id, description) from dead_letters where reason = 'HandlerFailed'`,
   },

@@ -56,7 +56,7 @@ export function makeJournal(db: Db, found: string[]): Journal {
       const lost = await db.query<{ id: string }>(
         `select j.id from unnest($1::text[]) as j (id)
           where not exists (select from attempts a where a.job_id = j.id)
-            and not exists (select from events e where e.job_id = j.id and e.event in ('stray_result', 'late_result'))`,
+            and not exists (select from events e where e.job_id = j.id and e.event in ('unexpected_result', 'late_result'))`,
         [jobIds],
       )
       for (const { id } of lost)

@@ -7,7 +7,7 @@ import { SOURCE_MUTANTS } from './source-mutants.ts'
 export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'attempt not checked: any result of the step counts',
-    in: 'isOut',
+    in: 'isCurrentJob',
     edits: [replace('$wait.jobId === $jobId', `$jobId !== ''`)],
     foundBy: 9,
   },
@@ -136,7 +136,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 40,
   },
   {
-    name: 'undo while the doing is unsettled',
+    name: 'compensation while the job is unsettled',
     in: 'nextOfMember',
     edits: [remove('if ($steps.some(isUnsettled)) return null')],
     foundBy: 20,
@@ -146,8 +146,8 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'nextOfMember',
     edits: [
       replace(
-        `firstOpenUndo($steps, 'rollback') ?? ($$removal)`,
-        `($$removal) ?? firstOpenUndo($steps, 'rollback')`,
+        `firstOpenCompensation($steps, 'rollback') ?? ($$removal)`,
+        `($$removal) ?? firstOpenCompensation($steps, 'rollback')`,
       ),
     ],
     foundBy: 181,

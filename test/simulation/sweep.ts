@@ -20,10 +20,16 @@ export const FACTS: readonly string[] = [
   ...['cancel', 'fail', 'incomplete', 'late_result', 'lost', 'mark_done', 'outputs_missing'].map(
     (event) => `step ${event}`,
   ),
-  ...['reactivate', 'redo', 'repoll', 'retry', 'rollback_incomplete', 'skip', 'stray_result'].map(
-    (event) => `step ${event}`,
-  ),
-  ...['succeed', 'time_out', 'undone', 'unresolved', 'withdraw'].map((event) => `step ${event}`),
+  ...[
+    'reactivate',
+    'redo',
+    'repoll',
+    'retry',
+    'rollback_incomplete',
+    'skip',
+    'unexpected_result',
+  ].map((event) => `step ${event}`),
+  ...['succeed', 'time_out', 'roll_back', 'unresolved', 'withdraw'].map((event) => `step ${event}`),
   ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'withdrawn'].map(
     (outcome) => `job ${outcome}`,
   ),

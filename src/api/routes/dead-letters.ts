@@ -14,6 +14,7 @@ import {
 } from '../../bus/bus.ts'
 import { insertEvents } from '../../db/changes.ts'
 import { listWorkerIds } from '../../db/workers.ts'
+import { eventRecord } from '../../domain/event-record.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { cursorText, readCursor } from '../cursor.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
@@ -199,19 +200,10 @@ async function tell(
   now: Date,
 ): Promise<void> {
   const batchId = batchIn(body)
-  const event = {
-    entity: batchId === null ? ('worker' as const) : ('batch' as const),
-    event: `dead_letter_${verb}`,
-    from: null,
-    to: null,
-    memberId: null,
-    phaseId: null,
-    stepId: null,
-    attempt: null,
-    jobId: topic === 'worker-jobs' ? messageId : null,
-    because: `${messageId} on ${topic} was ${verb}: ${why}`,
-    details: null,
-  }
+  const because = `${messageId} on ${topic} was ${verb}: ${why}`
+  const subject = topic === 'worker-jobs' ? { jobId: messageId } : {}
+  const entity = batchId === null ? 'worker' : 'batch'
+  const event = eventRecord(entity, `dead_letter_${verb}`, because, subject)
   await db.transaction((tx) => insertEvents(tx, batchId, now, actor, [event]))
 }
 

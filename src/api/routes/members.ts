@@ -12,6 +12,7 @@ import {
   type MemberPage,
   type MemberState,
 } from '../../db/views/members.ts'
+import { foldKeyPart } from '../../domain/member-key.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -157,7 +158,7 @@ async function findByKey(
   page: MemberPage,
 ): Promise<Found> {
   const find = (most: number, after?: number) =>
-    memberSearch.find(db, line, search.toLowerCase(), most, after)
+    memberSearch.find(db, line, foldKeyPart(search), most, after)
   const ofPage = async (): Promise<MemberFilter> =>
     page.sort === 'id' ? { ids: await find(page.limit, page.after?.id) } : filter
   const ids = await find(COUNT_MAX)
@@ -182,7 +183,7 @@ async function narrow(
     return { ...others, search, status, ids: byFailure }
   }
   if (search === undefined) return filter
-  const ids = await memberSearch.find(db, line, search.toLowerCase(), COUNT_MAX)
+  const ids = await memberSearch.find(db, line, foldKeyPart(search), COUNT_MAX)
   return ids.length < COUNT_MAX ? { ...others, ...how, ids } : filter
 }
 

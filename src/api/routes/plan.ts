@@ -1,9 +1,9 @@
 // Who will get what, and when: the plan of a published runbook or of a text that is not published, for a batch that is there, for
 // a person that the caller makes up, or for the sample of the template. Nothing is done.
 import { z } from 'zod'
-import { findBatchOutputs, listPeople } from '../../db/views/plan.ts'
+import { findBatchOutputs, listSampleMembers } from '../../db/views/plan.ts'
 import { templateOf } from '../../domain/member-columns.ts'
-import { type Person, planRun } from '../../domain/run-plan.ts'
+import { planRun, type SampleMember } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -89,11 +89,11 @@ const planRoute = read({
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(requireValid(body.yamlContent), params.name)
-    const whom = await peopleOf(engine, runbook, body)
-    const startTime = body.startTime ?? whom.startTime
-    const made = planRun({ runbook, now, ...whom, startTime })
-    const about = { batchId: whom.batchId, memberCount: whom.memberCount }
+        : requireNamed(requireValid(body.yamlContent).runbook, params.name)
+    const sample = await sampleMembers(engine, runbook, body)
+    const startTime = body.startTime ?? sample.startTime
+    const made = planRun({ runbook, now, ...sample, startTime })
+    const about = { batchId: sample.batchId, memberCount: sample.memberCount }
     return {
       status: 200,
       body: plan.parse({ runbookName: runbook.name, startTime, ...about, ...made }),
@@ -101,14 +101,14 @@ const planRoute = read({
   },
 })
 
-async function peopleOf(
+async function sampleMembers(
   { db }: Engine,
   runbook: Runbook,
   { batchId, member }: z.output<typeof asked>,
 ) {
   if (batchId === undefined) {
-    const people = [member === undefined ? sampleOf(runbook) : madeUp(runbook, member)]
-    return { people, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
+    const members = [member === undefined ? sampleOf(runbook) : madeUp(runbook, member)]
+    return { members, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
   }
   const line = await loadBatchLine(db, batchId)
   // A batch of another runbook has other columns; an example with them would only mislead.
@@ -116,9 +116,9 @@ async function peopleOf(
     throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
   }
   return {
-    people:
+    members:
       member === undefined
-        ? await listPeople(db, batchId, EXAMPLES_MAX)
+        ? await listSampleMembers(db, batchId, EXAMPLES_MAX)
         : [madeUp(runbook, member)],
     batchId,
     startTime: line.batchStartTime,
@@ -127,12 +127,12 @@ async function peopleOf(
   }
 }
 
-function madeUp({ dataSource }: Runbook, data: Person['data']): Person {
+function madeUp({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
   const key = data[dataSource.primaryKey]
   return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
 }
 
-function sampleOf(runbook: Runbook): Person {
+function sampleOf(runbook: Runbook): SampleMember {
   const { header, sample } = templateOf(runbook)
   return madeUp(runbook, Object.fromEntries(header.map((column, at) => [column, sample[at]!])))
 }

@@ -1,6 +1,5 @@
 // Runbooks and their versions: publish (or see what publishing would mean), list, look at, take out of use.
 import { z } from 'zod'
-import { lockRunbook } from '../../db/runbooks.ts'
 import {
   countRunbooks,
   findRunbookLine,
@@ -12,7 +11,7 @@ import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../cursor.ts'
 import { faultSchema } from '../problem.ts'
-import { change, type Route, type RouteRequest, read } from '../route.ts'
+import { change, type Route, read } from '../route.ts'
 import { faultOf, requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
   dateTime,
@@ -230,16 +229,22 @@ const publishRoute = change({
   errors: ['RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS'],
   body: publication,
   answers: { 200: published, 201: published },
-  handle: async (ask) => {
-    const { engine, body, by } = ask
-    const runbookName = await requirePublishable(ask)
+  handle: async ({ engine, body, by, ifMatch }) => {
+    const parsed = requireValid(body.yamlContent)
+    const { name: runbookName } = parsed.runbook
+    if (body.name !== undefined) requireNamed(parsed.runbook, body.name)
     const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body
     const done = await publishRunbook(engine, {
       yaml,
+      parsed,
       publishedBy: by.name,
       overdueBehavior,
       rerunInit,
       dryRun,
+      checkActive: (active) => {
+        const tag = active ? tagOf(active.version, active.isActive) : ''
+        requireTag(ifMatch, tag, `Runbook "${runbookName}"`)
+      },
     })
     const row = dryRun ? null : await findRunbookLine(engine.db, runbookName, done.version)
     const isMade = done.isNew && !dryRun
@@ -272,20 +277,6 @@ const publishRoute = change({
     }
   },
 })
-
-/** The name in the text, if the text is valid and the caller saw what is there. */
-async function requirePublishable({
-  engine: { db },
-  body,
-  ifMatch,
-}: RouteRequest<unknown, unknown, z.output<typeof publication>>): Promise<string> {
-  const runbook = requireValid(body.yamlContent)
-  if (body.name !== undefined) requireNamed(runbook, body.name)
-  await db.transaction((tx) => lockRunbook(tx, runbook.name))
-  const active = await findRunbookLine(db, runbook.name, null)
-  requireTag(ifMatch, active ? tagOfRunbook(active) : '', `Runbook "${runbook.name}"`)
-  return runbook.name
-}
 
 const deactivateRoute = change({
   method: 'DELETE',

@@ -102,7 +102,7 @@ const previewRoute = read({
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(requireValid(body.yamlContent), params.name)
+        : requireNamed(requireValid(body.yamlContent).runbook, params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
     return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
   },

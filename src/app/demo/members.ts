@@ -2,6 +2,7 @@
 // column. Rows are counted as in the file, the header being row 1, so that an editor finds them.
 import { parse } from 'csv-parse/sync'
 import type { Json } from '../../domain/json.ts'
+import { foldKey } from '../../domain/member-key.ts'
 import { messageOf } from '../../errors.ts'
 
 export interface MemberRow {
@@ -90,13 +91,13 @@ function readRows(
     const data = Object.fromEntries(header.map((name, column) => [name, cells[column]!]))
     const key = data[primaryKey]!
     const time = data[batchTimeColumn]!
-    const earlier = rowOfKey.get(key.toLowerCase())
+    const earlier = rowOfKey.get(foldKey(key))
     if (key === '') add(primaryKey, 'the key is empty')
     else if (earlier) add(primaryKey, `"${key}" is in row ${earlier} already`)
     if (!WITH_ZONE.test(time) || Number.isNaN(Date.parse(time))) {
       add(batchTimeColumn, `"${time}" is no time such as 2030-03-01T20:00:00Z`)
     }
-    rowOfKey.set(key.toLowerCase(), earlier ?? row)
+    rowOfKey.set(foldKey(key), earlier ?? row)
     members.push({ key, startTime: new Date(time), data })
   }
   return problems.length > 0 ? { problems } : { members }

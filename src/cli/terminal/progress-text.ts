@@ -106,7 +106,7 @@ const LINES: Readonly<Record<string, Line>> = {
   'step unresolved': { mark: '✗', style: 'red', word: 'failed' },
   'step retry': { mark: '↻', style: 'yellow', word: '' },
   'step rollback_begun': { mark: '↩', style: 'yellow', word: '' },
-  'step undone': { mark: '↩', style: 'green', word: 'rolled back' },
+  'step roll_back': { mark: '↩', style: 'green', word: 'rolled back' },
   'step rollback_incomplete': { mark: '↩', style: 'red', word: '' },
   'step succeed': { mark: '−', style: 'green', word: 'done', kinds: ['removal'] },
   'member remove': { mark: '−', style: 'yellow', word: 'left' },

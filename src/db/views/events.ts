@@ -1,6 +1,6 @@
 // Events as people read them: with the names of what they speak of. Lists go along an index from the newest or the oldest on; the
 // feed reads every event in the order of the ids.
-import type { EventRecord } from '../../domain/decide/draft.ts'
+import type { EventRecord } from '../../domain/event-record.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 

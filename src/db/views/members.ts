@@ -1,6 +1,7 @@
 // Members of a batch as lists show them, page by page along an index, whatever the batch's size. Who failed is shown with the
 // step that failed; their data is not shown here.
 import type { Json } from '../../domain/json.ts'
+import { foldKeyPart } from '../../domain/member-key.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
 import { idsParam } from '../columns.ts'
 import { beginsWith, Conditions, ERROR, holds } from '../conditions.ts'
@@ -61,8 +62,8 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
-  if (key !== undefined) where.and('m.key_folded like ?', beginsWith(key.toLowerCase()))
-  if (search !== undefined) where.and('m.key_folded like ?', holds(search.toLowerCase()))
+  if (key !== undefined) where.and('m.key_folded like ?', beginsWith(foldKeyPart(key)))
+  if (search !== undefined) where.and('m.key_folded like ?', holds(foldKeyPart(search)))
   const failure = [
     failedPhase !== undefined && `${IN_PHASE}(${where.add(failedPhase)}))`,
     failedStep !== undefined && `lower(s.step_name) = lower(${where.add(failedStep)})`,

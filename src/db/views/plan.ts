@@ -1,10 +1,14 @@
 // Some members of a batch as a plan shows them, and what the batch has put out.
 import type { Json } from '../../domain/json.ts'
-import type { Person } from '../../domain/run-plan.ts'
+import type { SampleMember } from '../../domain/run-plan.ts'
 import type { Queryable } from '../db.ts'
 
-export function listPeople(db: Queryable, batchId: number, most: number): Promise<Person[]> {
-  return db.query<Person>(
+export function listSampleMembers(
+  db: Queryable,
+  batchId: number,
+  most: number,
+): Promise<SampleMember[]> {
+  return db.query<SampleMember>(
     `select member_key as key, data_json as data, worker_data_json as outputs from batch_members
       where batch_id = $1 and status <> 'removed' order by id limit $2`,
     [batchId, most],

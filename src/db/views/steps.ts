@@ -3,6 +3,7 @@
 // went wrong by their error, steps of one member by that member.
 import type { StepKind } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
+import { foldKey } from '../../domain/member-key.ts'
 import {
   FAILED_STEP_STATUSES,
   SENT_STEP_STATUSES,
@@ -88,7 +89,7 @@ function addMember(where: Conditions, { memberId, memberKey }: StepFilter): void
     `(s.kind = 'phase' and s.batch_member_id = (${member})) or (s.kind in ('rollback', 'removal') and s.batch_member_id = (${member}))`
   if (memberId !== undefined) where.and(isTheirs(`${own} and id = ?`), memberId, memberId)
   if (memberKey !== undefined) {
-    const folded = memberKey.trim().toLowerCase()
+    const folded = foldKey(memberKey)
     where.and(isTheirs(`${own} and key_folded = ?`), folded, folded)
   }
 }

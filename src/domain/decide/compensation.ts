@@ -1,11 +1,11 @@
-// Undoing: rollback sequences after a failure, removal steps after a leaver. Each step is a row, in order, each after the former
-// has ended; a failed one does not stop the next.
+// Compensation: the rollback after a failure, the cleanup after a removal. Steps run in order, each after the previous one has ended;
+// a failed step does not stop the next.
 import type { Member, Step } from '../facts.ts'
-import { isOpen } from '../transitions.ts'
+import { isOpen, isPassed } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
 
-/** Makes the rows of the failed step's rollback. They are sent once the member has no job out. */
+/** Creates the failed step's rollback. It is sent once the member has no unsettled job. */
 export function beginRollback(draft: Draft, origin: Step): void {
   const name = origin.definition.onFailure
   if (name === null) return
@@ -29,8 +29,8 @@ export function beginRollback(draft: Draft, origin: Step): void {
   draft.note('rollback_begun', `rollback ${name}: ${sequence.length} steps`, { step: origin })
 }
 
-/** Makes the rows of the removal steps for this removal of the member. */
-export function beginRemoval(draft: Draft, member: Member): void {
+/** Creates the cleanup steps of this removal. */
+export function beginCleanup(draft: Draft, member: Member): void {
   const version = draft.batch.runbookVersion
   const sequence = draft.runbooks.get(version)?.onMemberRemoved ?? []
   sequence.forEach((definition, index) => {
@@ -44,28 +44,29 @@ export function beginRemoval(draft: Draft, member: Member): void {
   })
 }
 
-/** When the last step of a rollback has ended: all succeeded, and the origin is rolled back; else it says which were not. */
+/** After a rollback's last step: marks the origin rolled back if every step succeeded, else reports those that failed. */
 export function onCompensationEnd(draft: Draft, step: Step): void {
   if (step.kind !== 'rollback') return
   const sequence = draft
     .siblings(step.memberId, 'rollback')
     .filter(
-      (one) => one.originStepId === step.originStepId && one.originAttempt === step.originAttempt,
+      (other) =>
+        other.originStepId === step.originStepId && other.originAttempt === step.originAttempt,
     )
-  if (sequence.some((one) => isOpen(one.status))) return
+  if (sequence.some(({ status }) => isOpen(status))) return
   const origin = draft.steps.get(step.originStepId!)
-  if (!origin) throw new Error(`origin step ${step.originStepId} is not among the facts`)
-  const failed = sequence.filter((one) => one.status !== 'succeeded' && one.status !== 'skipped')
+  if (!origin) throw new Error(`origin step ${step.originStepId} is not loaded`)
+  const failed = sequence.filter(({ status }) => !isPassed(status))
   if (failed.length > 0) {
-    const names = failed.map((one) => one.definition.stepName).join(', ')
-    return draft.note('rollback_incomplete', `the rollback has ended, but these failed: ${names}`, {
+    const names = failed.map(({ definition }) => definition.stepName).join(', ')
+    return draft.note('rollback_incomplete', `the rollback ended with failed steps: ${names}`, {
       step: origin,
     })
   }
-  // An operator may have taken the origin up again meanwhile; then there is nothing to mark.
+  // An operator may have reopened the origin meanwhile: then there is nothing to mark.
   if (origin.attempt !== step.originAttempt) return
   if (origin.status === 'failed' || origin.status === 'poll_timeout') {
-    draft.transitionStep(origin, 'undone', 'every step of its rollback succeeded', {
+    draft.transitionStep(origin, 'roll_back', 'every step of its rollback succeeded', {
       completedAt: draft.now,
     })
   }

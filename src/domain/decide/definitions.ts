@@ -1,4 +1,4 @@
-// From the runbook's words to the rows: what a step is to be, and where its words are found again when it is sent.
+// Step definitions: from a runbook's step to the definition stored with a step's row, and back to the runbook when it is sent.
 import type { Phase, Step, StepDefinition, StepKind } from '../facts.ts'
 import type { Runbook, RunbookStep } from '../runbook/read.ts'
 import type { Draft } from './draft.ts'
@@ -26,21 +26,19 @@ const sameName = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 export const runbookPhaseOf = (runbook: Runbook | undefined, name: string) =>
   runbook?.phases.find((phase) => sameName(phase.name, name))
 
-/**
- * The steps that a member gets in a phase. The version that is active wins, matched by the phase's name;
- * a phase that it no longer has is done as it was written.
- */
+/** The steps that a member gets in a phase: the active version's, matched by name; the phase's own version's if it was dropped there. */
 export function definitionsOfPhase(draft: Draft, phase: Phase): StepDefinition[] {
   for (const version of [draft.batch.activeVersion, phase.runbookVersion]) {
-    const written = runbookPhaseOf(draft.runbooks.get(version), phase.name)
-    if (written) return written.steps.map((step, index) => definitionOf(step, index, version))
+    const runbookPhase = runbookPhaseOf(draft.runbooks.get(version), phase.name)
+    if (runbookPhase)
+      return runbookPhase.steps.map((step, index) => definitionOf(step, index, version))
   }
   throw new Error(`no published version has a phase named "${phase.name}"`)
 }
 
 const definitions = new WeakMap<readonly RunbookStep[], ReadonlyMap<string, StepDefinition>>()
 
-/** The definition of the named step in a list of the runbook's steps. Cached: a published list never changes. */
+/** The named step's definition in a list of the runbook. Cached by list: a list belongs to one version and never changes. */
 export function definitionNamed(
   list: readonly RunbookStep[],
   name: string,
@@ -56,7 +54,7 @@ export function definitionNamed(
   return known.get(name) ?? known.get(name.toLowerCase())
 }
 
-/** The words of a step: its function and its parameters, as its version of the runbook has them. */
+/** The step in its version of the runbook, with function and parameters. */
 export function runbookStepOf(draft: Draft, step: Step): RunbookStep | null {
   return (
     runbookStepsFor(draft, step, step.definition.runbookVersion)?.[step.definition.stepIndex] ??
@@ -64,7 +62,7 @@ export function runbookStepOf(draft: Draft, step: Step): RunbookStep | null {
   )
 }
 
-/** The list of the runbook's steps that a step of this owner stands in. */
+/** The runbook's list that the step belongs to. */
 export function runbookStepsFor(
   draft: Draft,
   owner: Pick<Step, 'kind' | 'phaseId' | 'originStepId'>,
@@ -85,7 +83,7 @@ export function runbookStepsFor(
   }
 }
 
-/** A pending row of the given definition, not sent and not waiting. The draft gives it an id. */
+/** A pending step, not sent and not waiting. The draft gives it an id. */
 export function pendingStep(
   definition: StepDefinition,
   owner: {
@@ -98,7 +96,7 @@ export function pendingStep(
     removalNumber?: number
   },
 ): Step {
-  // The fields in the order of `stepOf` in db/step-facts.ts: all steps have one shape then, which V8 finds fields in fastest.
+  // Fields in the order of `stepOf` in db/step-facts.ts: V8 is fastest when all steps have one shape.
   return {
     id: owner.id ?? 0,
     kind: owner.kind,

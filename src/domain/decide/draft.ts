@@ -1,13 +1,13 @@
-// The working set of one transaction: the facts that were loaded, changed in memory by decisions, and the record of what changed.
-// Nothing here does I/O. Every change of a status goes through `move*`, which consults the table of moves and writes the event
-// with its because-sentence; the counters follow from the difference between what was loaded and what is there at the end.
+// The working set of one transaction: loaded facts, changed in memory by decisions, and the record of what changed. No I/O.
+// Every status changes through `transition*`, which consults the table of transitions and records the event with its reason. The
+// counters follow from the difference between what was loaded and what is there at the end (finish.ts).
+import { type EventRecord, type EventSubject, eventRecord } from '../event-record.ts'
 import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
 import type { Json } from '../json.ts'
 import type { Runbook } from '../runbook/read.ts'
 import {
   type BatchEvent,
   type BatchStatus,
-  type Entity,
   isFailed,
   type MemberEvent,
   type MemberStatus,
@@ -17,20 +17,6 @@ import {
   type StepStatus,
   statusAfter,
 } from '../transitions.ts'
-
-export interface EventRecord {
-  readonly entity: Entity | 'worker' | 'runbook'
-  readonly event: string
-  readonly from: string | null
-  readonly to: string | null
-  readonly memberId: number | null
-  readonly phaseId: number | null
-  readonly stepId: number | null
-  readonly attempt: number | null
-  readonly jobId: string | null
-  readonly because: string
-  readonly details: Json
-}
 
 export interface AttemptRecord {
   readonly stepId: number
@@ -58,29 +44,29 @@ export interface DraftFacts {
   readonly actor: string
   readonly batch: Batch
   readonly phases: readonly Phase[]
-  /** Published versions of the batch's runbook that its rows refer to, by version number. */
+  /** The published versions that the batch's rows refer to, by version number. */
   readonly runbooks: Map<number, Runbook>
-  /** 0 ≤ random() < 1, from the seed in simulations. For the jitter of retries only. */
+  /** 0 ≤ random() < 1, from the seed in simulations; only for the jitter of retries. */
   readonly random: () => number
 }
 
-/** What a step was before this transaction changed it. */
+/** A step before this transaction changed it. */
 interface Trace {
-  /** Null for a row that this transaction made. */
+  /** Null for a row that this transaction inserts. */
   loaded: StepStatus | null
-  /** What the counters stand for so far: the loaded status at first, moved along by each count. */
+  /** The status that the counters include: at first the loaded one. */
   counted: StepStatus | null
-  /** It had a row in the table of waits when it was loaded. */
+  /** It was loaded with a row in `waits`. */
   hadWait: boolean
-  /** More of it changed than that this transaction inserted it. */
-  isMoved: boolean
+  /** It changed; false for a row that is only inserted. */
+  isChanged: boolean
 }
 
 export class Draft {
   readonly now: Date
   readonly actor: string
   readonly batch: Batch
-  /** Another list whenever a phase is added or superseded: the order of the phases is worked out once a list. */
+  /** Replaced, not changed, when a phase is added or superseded: next.ts caches the phases' order by list. */
   phases: readonly Phase[]
   readonly runbooks: Map<number, Runbook>
   readonly random: () => number
@@ -95,18 +81,18 @@ export class Draft {
   readonly changedSteps = new Set<Step>()
   readonly changedMembers = new Set<Member>()
   readonly changedPhases = new Set<Phase>()
-  /** Steps whose waiting changed; the database's row is replaced by `step.wait`. */
+  /** Steps whose row in `waits` is replaced by `step.wait`. */
   readonly changedWaits = new Set<Step>()
-  /** Steps that took the words of another version of the runbook. */
+  /** Steps that took their definition from another version. */
   readonly changedDefinitions = new Set<Step>()
   isBatchChanged = false
-  /** How many steps came to a failure or went from one. */
+  /** Transitions of steps into a failure or out of one. */
   failureChanges = 0
-  /** Set by a hold: the jobs that no worker has taken are to be called back in this transaction. */
+  /** Set by a hold: this transaction withdraws the jobs that no worker has taken. */
   wantsWithdrawal = false
 
   readonly #phaseById: Map<number, Phase>
-  // What things were is noted when they first change: most of what is loaded never does.
+  // Kept from the first change on: most of what is loaded never changes.
   readonly #traces = new Map<Step, Trace>()
   readonly #laters = new Map<number, Date>()
   readonly #memberStatusLoaded = new Map<Member, MemberStatus>()
@@ -127,7 +113,6 @@ export class Draft {
     this.#phaseStatusLoaded = new Map(facts.phases.map((phase) => [phase.id, phase.status]))
   }
 
-  /** Takes loaded rows in. `isNew`: rows that this very transaction inserted, which no counter knows yet. */
   addMembers(members: readonly Member[]): void {
     for (const member of members) {
       if (this.members.has(member.id)) continue
@@ -139,6 +124,7 @@ export class Draft {
     for (const step of steps) this.addStep(step, isNew)
   }
 
+  /** `isNew`: this transaction inserted the row, and no counter includes it yet. */
   addStep(step: Step, isNew: boolean): void {
     if (!this.steps.has(step.id)) this.#register(step, isNew)
   }
@@ -149,29 +135,29 @@ export class Draft {
     if (siblings) siblings.push(step)
     else this.stepsOfMember.set(step.memberId, [step])
     if (!isNew) return
-    this.#traces.set(step, { loaded: null, counted: null, hadWait: false, isMoved: false })
+    this.#traces.set(step, { loaded: null, counted: null, hadWait: false, isChanged: false })
     this.changedSteps.add(step)
   }
 
-  /** Before a change: the first one notes what was loaded. */
+  /** Call before a change: the first call keeps what was loaded. */
   #trace(step: Step): Trace {
     const known = this.#traces.get(step)
     if (known) return known
     const { status, wait } = step
-    const trace = { loaded: status, counted: status, hadWait: wait !== null, isMoved: false }
+    const trace = { loaded: status, counted: status, hadWait: wait !== null, isChanged: false }
     this.#traces.set(step, trace)
     return trace
   }
 
-  /** A row that this decision makes. */
+  /** A row that this decision creates. */
   newStep(step: Omit<Step, 'id'>): Step {
-    const made: Step = { ...step, id: this.#nextNewId-- }
-    this.newSteps.push(made)
-    this.#register(made, true)
-    return made
+    const created: Step = { ...step, id: this.#nextNewId-- }
+    this.newSteps.push(created)
+    this.#register(created, true)
+    return created
   }
 
-  /** The moment that many seconds from now. One for all who ask: most steps of a chunk have the same deadline. */
+  /** So many seconds from now. Cached: most steps of a chunk have the same deadline. */
   later(seconds: number): Date {
     const known = this.#laters.get(seconds)
     if (known) return known
@@ -186,13 +172,13 @@ export class Draft {
 
   phase(id: number): Phase {
     const phase = this.#phaseById.get(id)
-    if (!phase) throw new Error(`phase ${id} is not among the facts of batch ${this.batch.id}`)
+    if (!phase) throw new Error(`phase ${id} is not loaded in batch ${this.batch.id}`)
     return phase
   }
 
   member(id: number): Member {
     const member = this.members.get(id)
-    if (!member) throw new Error(`member ${id} is not among the facts of batch ${this.batch.id}`)
+    if (!member) throw new Error(`member ${id} is not loaded in batch ${this.batch.id}`)
     return member
   }
 
@@ -200,13 +186,13 @@ export class Draft {
     return (this.stepsOfMember.get(memberId) ?? []).filter((step) => step.kind === kind)
   }
 
-  /** Null for a row that this transaction made. */
+  /** Null for a row that this transaction inserts. */
   statusLoaded(step: Step): StepStatus | null {
     const trace = this.#traces.get(step)
     return trace ? trace.loaded : step.status
   }
 
-  /** What the counters stand for so far; null when they know nothing of the step yet. */
+  /** The status that the counters include; null when they do not include the step yet. */
   statusCounted(step: Step): StepStatus | null {
     const trace = this.#traces.get(step)
     return trace ? trace.counted : step.status
@@ -216,7 +202,7 @@ export class Draft {
     return this.#memberStatusCounted.get(member) ?? this.memberStatusLoaded(member)
   }
 
-  /** Says that the counters are up to date with it. */
+  /** The counters now include the step's status. */
   noteStepCounted(step: Step): void {
     this.#trace(step).counted = step.status
   }
@@ -229,9 +215,9 @@ export class Draft {
     return this.#traces.get(step)?.hadWait ?? false
   }
 
-  /** False for a row that is still just as it was inserted. */
+  /** False for a row that is still as inserted. */
   isStepWritten(step: Step): boolean {
-    return this.#traces.get(step)?.isMoved ?? false
+    return this.#traces.get(step)?.isChanged ?? false
   }
 
   memberStatusLoaded(member: Member): MemberStatus {
@@ -248,7 +234,7 @@ export class Draft {
     Object.assign(step, change)
     step.status = statusAfter('step', event, from) as StepStatus
     if (isFailed(from) || isFailed(step.status)) this.failureChanges += 1
-    this.#record('step', event, from, step.status, because, { step })
+    this.events.push(eventRecord('step', event, because, { step }, from, step.status))
   }
 
   transitionMember(
@@ -262,7 +248,9 @@ export class Draft {
     Object.assign(member, change)
     member.status = statusAfter('member', event, from) as MemberStatus
     this.changedMembers.add(member)
-    this.#record('member', event, from, member.status, because, { memberId: member.id })
+    this.events.push(
+      eventRecord('member', event, because, { memberId: member.id }, from, member.status),
+    )
   }
 
   transitionPhase(
@@ -276,27 +264,29 @@ export class Draft {
     phase.status = statusAfter('phase', event, from) as PhaseStatus
     this.changedPhases.add(phase)
     if (event === 'supersede') this.phases = [...this.phases]
-    this.#record('phase', event, from, phase.status, because, { phaseId: phase.id })
+    this.events.push(
+      eventRecord('phase', event, because, { phaseId: phase.id }, from, phase.status),
+    )
   }
 
-  /** A phase whose row this transaction has inserted: pending, or skipped because it is overdue. */
+  /** Adds a phase whose row this transaction inserted: pending, or skipped as overdue. */
   addPhase(phase: Phase, because: string): void {
     const event = phase.skippedBecause === 'overdue' ? 'create_overdue' : 'create'
     const status = statusAfter('phase', event, 'none')
     this.phases = [...this.phases, phase]
     this.#phaseById.set(phase.id, phase)
     this.#phaseStatusLoaded.set(phase.id, phase.status)
-    this.#record('phase', event, 'none', status, because, { phaseId: phase.id })
+    this.events.push(eventRecord('phase', event, because, { phaseId: phase.id }, 'none', status))
   }
 
   transitionBatch(event: BatchEvent, because: string, change: Partial<Batch> = {}): void {
     const from = this.batch.status
     this.changeBatch(change)
     this.batch.status = statusAfter('batch', event, from) as BatchStatus
-    this.#record('batch', event, from, this.batch.status, because, {})
+    this.events.push(eventRecord('batch', event, because, {}, from, this.batch.status))
   }
 
-  /** Changes that are no move of status. */
+  /** Changes without a transition. */
   changeBatch(change: Partial<Batch>): void {
     Object.assign(this.batch, change)
     this.isBatchChanged = true
@@ -307,7 +297,7 @@ export class Draft {
     this.changedMembers.add(member)
   }
 
-  /** What a step put out: for its member's later steps, or for all of the batch's when it has no member. */
+  /** Outputs go to the step's member, or to the batch for a step without one. */
   addOutputs(step: Step, found: Variables): void {
     if (step.memberId === null) {
       this.changeBatch({ outputs: { ...this.batch.outputs, ...found } })
@@ -323,7 +313,7 @@ export class Draft {
   }
 
   #touch(step: Step): void {
-    this.#trace(step).isMoved = true
+    this.#trace(step).isChanged = true
     this.changedSteps.add(step)
   }
 
@@ -339,49 +329,15 @@ export class Draft {
     this.changedWaits.add(step)
   }
 
-  /** Something worth telling that moved nothing. */
-  note(
-    event: string,
-    because: string,
-    about: {
-      step?: Step
-      memberId?: number
-      phaseId?: number
-      jobId?: string
-      details?: Json
-    } = {},
-  ): void {
-    const entity = about.step
+  /** An event without a transition. */
+  note(event: string, because: string, subject: EventSubject = {}): void {
+    const entity = subject.step
       ? 'step'
-      : about.memberId
+      : subject.memberId
         ? 'member'
-        : about.phaseId
+        : subject.phaseId
           ? 'phase'
           : 'batch'
-    this.#record(entity, event, null, null, because, about)
-  }
-
-  #record(
-    entity: Entity,
-    event: string,
-    from: string | null,
-    to: string | null,
-    because: string,
-    about: { step?: Step; memberId?: number; phaseId?: number; jobId?: string; details?: Json },
-  ): void {
-    const { step } = about
-    this.events.push({
-      entity,
-      event,
-      from,
-      to,
-      memberId: step?.memberId ?? about.memberId ?? null,
-      phaseId: step?.phaseId ?? about.phaseId ?? null,
-      stepId: step?.id ?? null,
-      attempt: step?.attempt ?? null,
-      jobId: about.jobId ?? step?.jobId ?? null,
-      because,
-      details: about.details ?? null,
-    })
+    this.events.push(eventRecord(entity, event, because, subject))
   }
 }

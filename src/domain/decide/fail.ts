@@ -1,10 +1,10 @@
-// A step that has failed for good: what it means for its member, or for the batch.
+// A step that failed for good, and what that means for its member or its batch.
 import { type Step, wasBegun } from '../facts.ts'
 import { isOpen } from '../transitions.ts'
 import { beginRollback, onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'
 
-/** No retry is left, polling took too long, or the words could not be resolved. */
+/** No retry is left, polling took too long, or its templates did not resolve. */
 export function failStep(
   draft: Draft,
   step: Step,
@@ -12,7 +12,7 @@ export function failStep(
   why: string,
 ): void {
   draft.transitionStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
-  // A step that no worker ever had has done nothing, so there is nothing to undo.
+  // A step that no worker took has done nothing, so there is nothing to roll back.
   switch (step.kind) {
     case 'phase':
       failMember(draft, step)
@@ -24,7 +24,6 @@ export function failStep(
       break
     case 'rollback':
     case 'removal':
-      // A failed one does not stop the next.
       onCompensationEnd(draft, step)
   }
 }
@@ -45,7 +44,7 @@ function failMember(draft: Draft, step: Step): void {
   cancelOpenSteps(draft, member.id, `the member failed at step ${step.definition.stepName}`)
 }
 
-/** Cancels the member's open phase steps in all phases. A job that is out stays unsettled until it answers. */
+/** Cancels the member's open steps in all phases. A job that was sent stays unsettled until it ends. */
 export function cancelOpenSteps(draft: Draft, memberId: number, why: string): void {
   for (const step of draft.siblings(memberId, 'phase')) {
     if (isOpen(step.status)) cancelStep(draft, step, why)
@@ -63,8 +62,8 @@ function failInit(draft: Draft, step: Step): void {
     if (isOpen(other.status)) cancelStep(draft, other, why)
   }
   if (draft.batch.status !== 'init_dispatched') {
-    // Init was run again on a batch that is under way: its failure is told, the batch goes on.
-    return draft.note('init_failed', `${why}; the batch goes on`, { step })
+    // A version upgrade ran init again on an active batch: the failure is noted, the batch continues.
+    return draft.note('init_failed', `${why}; the batch continues`, { step })
   }
   for (const phase of draft.phases) {
     if (phase.status === 'pending') {

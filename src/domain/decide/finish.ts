@@ -1,5 +1,5 @@
-// The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse looks.
-// All of it is derived from what was loaded and what is there now, so that no single decision can forget to count.
+// The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse is checked.
+// All of it derives from what was loaded and what is there now, so that no decision can forget to count.
 import { type Member, openSteps, type Phase, type Step } from '../facts.ts'
 import {
   isFailed,
@@ -15,7 +15,7 @@ import { isEffective, isEmptied } from './next.ts'
 /** The fuse never blows for fewer failures than this, however small the phase. */
 const FUSE_MIN_FAILED = 10
 
-/** Brings the counters up to date with the rows. May be called again after more decisions. */
+/** Updates the counters from the rows. May be called again after more decisions. */
 export function updateCounters(draft: Draft): void {
   for (const member of draft.changedMembers) {
     if (draft.memberStatusCounted(member) === member.status) continue
@@ -64,8 +64,7 @@ function countMember(draft: Draft, member: Member): void {
 type Outcome = 'passed' | 'failed' | 'stopped' | 'removed' | 'open'
 
 /**
- * How a member stands in a phase, from its steps there that are not passed. Passed ones need not be among the facts. Those without
- * a status are left out; without any there is no outcome.
+ * A member's outcome in a phase. Passed steps need not be loaded. Steps without a status are ignored; null when there are no others.
  */
 export function outcomeOf<T>(
   steps: readonly T[],
@@ -84,7 +83,7 @@ export function outcomeOf<T>(
   return outcome
 }
 
-/** How the member stands in one phase, and each of its steps there. */
+/** Counts the member's outcome in one phase, and each of its steps there. */
 function countInPhase(draft: Draft, member: Member, phaseId: number): void {
   const steps = draft.stepsOfMember.get(member.id)!
   const before = outcomeOf(
@@ -103,19 +102,18 @@ function countInPhase(draft: Draft, member: Member, phaseId: number): void {
   if (before === null) phase.members.total++
   else if (before !== 'open') phase.members[before]--
   if (now !== 'open') phase.members[now]++
-  // Whoever failed, was seen and then repaired must not hide the next one who fails.
+  // A failure that was acknowledged and then repaired must not hide the next one.
   phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
   draft.changedPhases.add(phase)
 }
 
-/** Opens phases that gained an open step, closes those that have none left, and the batch with them. Call after `count`. */
+/** Reopens phases that gained an open step, closes those that have none left, then the batch. Call after `updateCounters`. */
 export function closeFinished(draft: Draft): void {
   for (const phase of draft.phases) {
     if (openSteps(phase) > 0)
       reopenPhase(draft, phase, `it has ${openSteps(phase)} open steps again`)
     else if ((phase.status === 'failed' || isEmptied(phase)) && phase.members.passed > 0) {
-      // Nothing opened, but the phase did not fail any more (an operator passed a member's last step by hand), or it was not empty
-      // after all (a member came from another batch with all its steps passed).
+      // No step opened, but a member passed: an operator passed its last step by hand, or it moved in with all steps passed.
       reopenPhase(draft, phase, 'a member passed it after all')
     }
     if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
@@ -136,12 +134,12 @@ function reopenPhase(draft: Draft, phase: Phase, why: string): void {
 
 function closePhase(draft: Draft, phase: Phase): void {
   const { members } = phase
-  const say = `${members.passed} of ${members.total} members passed, ${members.failed} failed here`
+  const because = `${members.passed} of ${members.total} members passed, ${members.failed} failed`
   const completedAt = draft.now
-  if (members.passed > 0) draft.transitionPhase(phase, 'complete', say, { completedAt })
-  else if (members.failed > 0) draft.transitionPhase(phase, 'fail', say, { completedAt })
+  if (members.passed > 0) draft.transitionPhase(phase, 'complete', because, { completedAt })
+  else if (members.failed > 0) draft.transitionPhase(phase, 'fail', because, { completedAt })
   else
-    draft.transitionPhase(phase, 'empty', 'nobody is left to do it', {
+    draft.transitionPhase(phase, 'empty', 'no active members are left', {
       completedAt,
       skippedBecause: 'empty',
     })
@@ -150,7 +148,7 @@ function closePhase(draft: Draft, phase: Phase): void {
 function closeBatch(draft: Draft): void {
   const { batch, phases } = draft
   if (batch.status === 'init_dispatched' && batch.initOpen === 0) {
-    draft.transitionBatch('activate', 'every init step is passed', { activatedAt: draft.now })
+    draft.transitionBatch('activate', 'every init step passed', { activatedAt: draft.now })
   }
   const isOver =
     phases.every(({ status }) => isPhaseEnded(status)) &&
@@ -163,20 +161,20 @@ function closeBatch(draft: Draft): void {
     batch.status === 'completed' || (batch.status === 'failed' && !batch.failedInInit)
   if (mayReopen && isWrong) {
     const why = isOver ? 'a phase did not fail after all' : 'it has open work again'
-    // What a version means for batches under way was decided while this one was over: it takes the version and none of that.
+    // The publishers decided about batches that were unfinished then. This one takes the version without those decisions.
     draft.transitionBatch('reopen', why, { endedAt: null, runbookVersion: batch.activeVersion })
   }
   if (batch.status === 'active' && isOver) {
-    const say = `every phase has ended: ${batch.membersActive} members through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
-    draft.transitionBatch(isFailedBatch ? 'fail' : 'complete', say, { endedAt: draft.now })
+    const because = `every phase ended: ${batch.membersActive} members completed, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
+    draft.transitionBatch(isFailedBatch ? 'fail' : 'complete', because, { endedAt: draft.now })
   }
 }
 
-/** Too many failures in one phase: the batch is held before they become everybody's. */
+/** Holds the batch when too many members failed in one phase. */
 export function checkFuse(draft: Draft): void {
   if (draft.batch.heldAt !== null || draft.batch.status !== 'active') return
   const limit = draft.runbooks.get(draft.batch.runbookVersion)?.safeguards.maxFailedPercent ?? 100
-  // All phases, not the changed ones alone: steps whose words do not resolve fail while sending, after the fuse has looked.
+  // All phases, not only changed ones: steps whose templates do not resolve fail while sending, after the last check.
   for (const phase of draft.phases) {
     const failed = phase.members.failed - phase.fuseAcknowledged
     if (failed <= FUSE_MIN_FAILED || failed * 100 <= limit * phase.members.total) continue
@@ -186,7 +184,7 @@ export function checkFuse(draft: Draft): void {
   }
 }
 
-/** Nothing new is sent from here on. The jobs that no worker has taken are called back by the engine. */
+/** Stops sending. The engine withdraws the jobs that no worker has taken. */
 export function setHold(draft: Draft, by: string, reason: string): void {
   draft.changeBatch({ heldAt: draft.now, heldBy: by, heldReason: reason })
   draft.note('held', reason)

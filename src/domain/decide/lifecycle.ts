@@ -1,4 +1,4 @@
-// The course of a batch: init, phases falling due, a manual batch advanced by hand, hold and resume, restart, reschedule.
+// A batch's lifecycle: init, phases that fall due, manual advance, hold and resume, restart, reschedule.
 import type { Phase, Step } from '../facts.ts'
 import { isPassed, isPhaseEnded } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
@@ -8,7 +8,7 @@ import type { Refusal } from './membership.ts'
 import { phaseOrder, queueNextOfBatch } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
 
-/** A new batch goes on to its init steps, or straight to active when it has none. A repeat finds nothing to do. */
+/** Starts a new batch with its init steps, or activates it when it has none. A repeat does nothing. */
 export function beginBatch(draft: Draft): void {
   const { batch } = draft
   if (batch.status !== 'detected') return
@@ -20,7 +20,7 @@ export function beginBatch(draft: Draft): void {
       startTime,
     })
   }
-  makeInit(draft, batch.runbookVersion)
+  createInit(draft, batch.runbookVersion)
   draft.transitionBatch('dispatch_init', `${init.length} init steps`, {
     initDispatchedAt: draft.now,
     startTime,
@@ -28,24 +28,28 @@ export function beginBatch(draft: Draft): void {
   queueNextOfBatch(draft)
 }
 
-/** Rows for the init steps of a version, but for those of the names that are there already. */
-function makeInit(draft: Draft, version: number, there: ReadonlySet<string> = new Set()): void {
+/** Creates the version's init steps, except those named in `existing`. */
+function createInit(
+  draft: Draft,
+  version: number,
+  existing: ReadonlySet<string> = new Set(),
+): void {
   const init = draft.runbooks.get(version)?.init ?? []
   for (const [index, definition] of init.entries()) {
-    if (there.has(definition.name.toLowerCase())) continue
+    if (existing.has(definition.name.toLowerCase())) continue
     draft.newStep(
       pendingStep(definitionOf(definition, index, version), { kind: 'init', memberId: null }),
     )
   }
 }
 
-/** The init of a newer version, after the one that runs if one does. */
+/** Runs a newer version's init, after one that still runs. */
 export function rerunInit(draft: Draft, version: number): void {
-  makeInit(draft, version)
+  createInit(draft, version)
   queueNextOfBatch(draft)
 }
 
-/** A phase is due: its members' steps are written next, in chunks (`expandedAt` says when all are). */
+/** Starts a phase. Its members' steps are written next, in chunks, until `expandedAt` is set. */
 export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
   if (phase.status !== 'pending') return `phase ${phase.name} is ${phase.status}`
   if (draft.batch.status !== 'active') return `batch ${draft.batch.id} is ${draft.batch.status}`
@@ -62,7 +66,7 @@ export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
   return null
 }
 
-/** A phase that falls due by its time, to the second. Never before its time, whoever asks. */
+/** Starts a phase that is due. Never before its time. */
 export function onPhaseDue(draft: Draft, phase: Phase): Refusal {
   if (phase.dueAt === null) return `phase ${phase.name} has no due time: it is advanced by hand`
   if (phase.dueAt > draft.now) {
@@ -72,15 +76,15 @@ export function onPhaseDue(draft: Draft, phase: Phase): Refusal {
 }
 
 export interface Advance {
-  /** The phase the operator saw as the next one: two operators cannot advance twice. `init` for the init steps. */
+  /** The next phase as the operator saw it, so that two operators do not advance twice. `init` for the init steps. */
   readonly expectedPhase: string
   readonly allowStragglers: boolean
 }
 
-/** A manual batch takes its next step: init first, then the phases by time. */
+/** Advances a manual batch: init first, then its phases in order. */
 export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: Advance): Refusal {
   const { batch } = draft
-  if (!batch.isManual) return `batch ${batch.id} is not manual: its phases fall due by themselves`
+  if (!batch.isManual) return `batch ${batch.id} is not manual: its phases start at their times`
   if (batch.heldAt !== null) return `batch ${batch.id} is held: ${batch.heldReason}`
   const hasInit = (draft.runbooks.get(batch.runbookVersion)?.init.length ?? 0) > 0
   if (batch.status === 'detected' && hasInit) {
@@ -99,7 +103,7 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
   }
   const open = ordered.slice(0, ordered.indexOf(next)).find(({ status }) => !isPhaseEnded(status))
   if (open && !allowStragglers)
-    return `phase ${open.name} is still open; allow stragglers to go on without them`
+    return `phase ${open.name} is still open; allow stragglers to continue without them`
   if (batch.status === 'detected') beginBatch(draft)
   draft.changeBatch({ currentPhase: next.name, startTime: batch.startTime ?? draft.now })
   return startPhase(draft, next, `advanced by ${draft.actor}`)
@@ -107,13 +111,13 @@ export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: 
 
 export function hold(draft: Draft, reason: string): Refusal {
   const { batch } = draft
-  if (batch.heldAt !== null) return `batch ${batch.id} is held already: ${batch.heldReason}`
+  if (batch.heldAt !== null) return `batch ${batch.id} is already held: ${batch.heldReason}`
   if (batch.endedAt !== null) return `batch ${batch.id} is ${batch.status}`
   setHold(draft, draft.actor, reason)
   return null
 }
 
-/** The engine moves the times of waiting retries and polls on by the time that was held. */
+/** The engine postpones waiting retries and polls by the time on hold. */
 export function resume(draft: Draft, reason: string): Refusal {
   const { batch } = draft
   if (batch.heldAt === null) return `batch ${batch.id} is not held`
@@ -128,21 +132,21 @@ export function resume(draft: Draft, reason: string): Refusal {
 }
 
 /**
- * A batch that failed in init goes back to init, in the words of the version that is active now; its phases, cancelled by that
- * failure, are pending again. What init has passed stays passed.
+ * Runs init again for a batch that failed there, with the active version's steps. Its cancelled phases become pending; passed init
+ * steps stay passed.
  */
 export function restart(draft: Draft, reason: string): Refusal {
   const { batch } = draft
   if (batch.status !== 'failed' || !batch.failedInInit) {
     return `batch ${batch.id} is ${batch.status}; only a batch that failed in init can be restarted`
   }
-  if (batch.rollbackOpen > 0) return `batch ${batch.id} has a rollback of init that has not ended`
+  if (batch.rollbackOpen > 0) return `the rollback of init in batch ${batch.id} has not ended`
   draft.transitionBatch('restart', reason, {
     endedAt: null,
     failedInInit: false,
     initDispatchedAt: draft.now,
   })
-  takeUpInit(draft, reason)
+  reopenInit(draft, reason)
   for (const phase of draft.phases) {
     if (phase.status === 'cancelled')
       draft.transitionPhase(phase, 'restart', reason, { completedAt: null })
@@ -151,7 +155,7 @@ export function restart(draft: Draft, reason: string): Refusal {
   return null
 }
 
-function takeUpInit(draft: Draft, reason: string): void {
+function reopenInit(draft: Draft, reason: string): void {
   const { activeVersion } = draft.batch
   const newest = new Map<string, Step>()
   for (const step of draft.siblings(null, 'init')) {
@@ -159,25 +163,27 @@ function takeUpInit(draft: Draft, reason: string): void {
     if (!other || other.definition.runbookVersion < step.definition.runbookVersion)
       newest.set(step.definition.stepName.toLowerCase(), step)
   }
-  const wanted = new Set(
+  const current = new Set(
     draft.runbooks.get(activeVersion)?.init.map(({ name }) => name.toLowerCase()),
   )
   for (const step of draft.siblings(null, 'init')) {
     if (isPassed(step.status)) continue
     const name = step.definition.stepName.toLowerCase()
-    if (wanted.has(name) && newest.get(name) === step) reopenStep(draft, step, reason)
+    if (current.has(name) && newest.get(name) === step) reopenStep(draft, step, reason)
     else {
-      const why = `version ${activeVersion} has ${wanted.has(name) ? 'a step of its own for it' : 'it no more'}`
+      const why = current.has(name)
+        ? `version ${activeVersion} has a newer step of this name`
+        : `version ${activeVersion} no longer has it`
       draft.transitionStep(step, 'skip', why, { completedAt: draft.now })
     }
   }
-  makeInit(draft, activeVersion, new Set(newest.keys()))
+  createInit(draft, activeVersion, new Set(newest.keys()))
 }
 
-/** A new start time moves the phases that have not begun. Returns nothing to refuse; what becomes overdue starts at once. */
+/** Sets a new start time and moves the phases that have not begun. Phases that become overdue start at once. */
 export function reschedule(draft: Draft, startTime: Date, reason: string): Refusal {
   const { batch } = draft
-  if (batch.isManual) return `batch ${batch.id} is manual: it has no times to move`
+  if (batch.isManual) return `batch ${batch.id} is manual: it has no schedule`
   if (batch.endedAt !== null) return `batch ${batch.id} is ${batch.status}`
   const before = batch.startTime
   draft.changeBatch({ startTime })

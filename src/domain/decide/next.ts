@@ -1,5 +1,5 @@
-// What comes next for a member, or for the batch itself. One rule for all: nothing while a job is out; undoing before doing;
-// then the first step that is not passed, in the order of the phases, if its phase has started.
+// The next step of a member, or of the batch itself: none while a job is unsettled; compensation first; then the first step that is
+// not passed, in phase order, if its phase has started.
 import {
   type Batch,
   isUnsettled,
@@ -11,7 +11,7 @@ import {
 import { isOpen, isPassed, isPhaseStarted } from '../transitions.ts'
 import type { Draft } from './draft.ts'
 
-/** Phases in the order of their time: the largest offset before the start first, then their place in the file. */
+/** Phases by time: the largest offset before the start first, then by place in the file. */
 export function phaseOrder(phases: readonly Phase[]): Phase[] {
   return [...phases].sort(
     (a, b) => b.offsetMinutes - a.offsetMinutes || a.index - b.index || a.id - b.id,
@@ -20,10 +20,7 @@ export function phaseOrder(phases: readonly Phase[]): Phase[] {
 
 const ranks = new WeakMap<readonly Phase[], ReadonlyMap<number, number>>()
 
-/**
- * Place of each phase in the order. Of one name only the newest row is there: the older ones were replaced. One that was
- * superseded before it began replaced nothing. Kept by the list, which is another one whenever that changes (draft.ts).
- */
+/** Each phase's place in the order. Only a name's newest non-superseded row counts. Cached by list: draft.ts replaces it on changes. */
 function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
   const known = ranks.get(phases)
   if (known) return known
@@ -42,21 +39,21 @@ function rankOf(phases: readonly Phase[]): ReadonlyMap<number, number> {
 
 const LEFT_OUT = new Set(['superseded', 'skipped', 'cancelled'])
 
-/** Skipped because nobody was there to do it. Unlike one skipped as overdue it opens again for whoever joins or is taken up. */
+/** Skipped because it had no members. Unlike an overdue phase it reopens when a member joins or is retried. */
 export const isEmptied = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
   phase.status === 'skipped' && phase.skippedBecause === 'empty'
 
-/** Not superseded, cancelled or skipped as overdue, and of its name the newest that was not superseded. */
+/** The newest of its name, and not superseded, cancelled or skipped as overdue. */
 export function isEffective(draft: Draft, phase: Phase): boolean {
   const isLeftOut = LEFT_OUT.has(phase.status) && !isEmptied(phase)
   return !isLeftOut && rankOf(draft.phases).has(phase.id)
 }
 
-/** Its time has come: whoever is in the batch has steps in it, whoever joins catches up on it. */
+/** Its time has come: members have steps in it, and joiners catch up on it. */
 export const hasBegun = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
   isPhaseStarted(phase.status) || isEmptied(phase)
 
-/** The member's steps in phases that count; those of a phase that was done again since are history. */
+/** The member's steps in effective phases; steps of a phase that was rerun since are history. */
 export const effectiveSteps = (draft: Draft, memberId: number): Step[] =>
   draft.siblings(memberId, 'phase').filter((step) => isEffective(draft, draft.phase(step.phaseId!)))
 
@@ -81,8 +78,8 @@ const comesBefore = (a: Step, b: Step) =>
   a.definition.stepIndex - b.definition.stepIndex < 0 ||
   (a.definition.stepIndex === b.definition.stepIndex && a.id < b.id)
 
-/** The first step of the oldest undo sequence that has not ended. */
-function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
+/** The first open step of the oldest rollback, or of the oldest cleanup. */
+function firstOpenCompensation(steps: readonly Step[], kind: StepKind): Step | null {
   const sequence = (step: Step) => step.originStepId ?? step.removalNumber ?? 0
   let first: Step | null = null
   for (const step of steps) {
@@ -97,18 +94,18 @@ function firstOpenUndo(steps: readonly Step[], kind: StepKind): Step | null {
   return first
 }
 
-/** Phases may be done. An ended batch counts too: whoever has a step to do in it makes it open again (finish.ts). */
-const isUnderWay = ({ status, failedInInit }: Batch): boolean =>
+/** Phase steps may run. An ended batch counts too: an open step reopens it (finish.ts). */
+const mayRunPhases = ({ status, failedInInit }: Batch): boolean =>
   status === 'active' || status === 'completed' || (status === 'failed' && !failedInInit)
 
-/** A phase that will give this member steps and has not done so yet: it has not started, or its rows are still being written. */
+/** The phase will give this member steps: it has not started, or is still being expanded. */
 const isAwaited = (phase: Phase, member: Member): boolean =>
   phase.status === 'pending' ||
   (phase.status === 'dispatched' && phase.expandedAt === null && member.id > phase.expandedThrough)
 
 /**
- * True while an earlier phase still has steps to give. Phases that fall due together are started and written in any order, by
- * several processes: without this the later one could be sent first.
+ * True while an earlier phase still has steps to give. Several processes start and expand phases that fall due together, in any
+ * order: without this check the later one could be sent first.
  */
 function isOvertaking(draft: Draft, member: Member, step: Step): boolean {
   const rank = rankOf(draft.phases)
@@ -118,31 +115,31 @@ function isOvertaking(draft: Draft, member: Member, step: Step): boolean {
   )
 }
 
-/** The step that may be sent for this member now, window and hold aside; null when there is none or it must wait. */
+/** The step that may be sent for this member now, apart from slots and holds; null when there is none. */
 export function nextOfMember(draft: Draft, member: Member): Step | null {
   const steps = draft.stepsOfMember.get(member.id) ?? []
   if (steps.some(isUnsettled)) return null
-  const undo =
-    firstOpenUndo(steps, 'rollback') ??
-    (member.status === 'removed' ? firstOpenUndo(steps, 'removal') : null)
-  if (undo) return undo
-  if (member.status !== 'active' || !isUnderWay(draft.batch)) return null
-  // What is being asked about goes on to its end, also when a new version has put a phase before it meanwhile.
-  const asked = steps.find((step) => step.status === 'polling')
-  if (asked) return asked
+  const compensation =
+    firstOpenCompensation(steps, 'rollback') ??
+    (member.status === 'removed' ? firstOpenCompensation(steps, 'removal') : null)
+  if (compensation) return compensation
+  if (member.status !== 'active' || !mayRunPhases(draft.batch)) return null
+  // Polling continues to its end, even when a version upgrade has put a phase before it.
+  const polling = steps.find((step) => step.status === 'polling')
+  if (polling) return polling
   const step = firstNotPassed(draft, member.id)
   if (!step || !hasBegun(draft.phase(step.phaseId!))) return null
   return isOvertaking(draft, member, step) ? null : step
 }
 
-/** Likewise for the steps that belong to no member: init, and the rollback of init. */
+/** The same for steps without a member: init and its rollback. */
 export function nextOfBatch(draft: Draft): Step | null {
   const steps = draft.stepsOfMember.get(null) ?? []
   if (steps.some(isUnsettled)) return null
-  const undo = firstOpenUndo(steps, 'rollback')
-  if (undo) return undo
+  const compensation = firstOpenCompensation(steps, 'rollback')
+  if (compensation) return compensation
   if (draft.batch.status !== 'init_dispatched' && draft.batch.status !== 'active') return null
-  // An init that is run again by a newer version goes after the one that runs. One that failed then lies between them, ended.
+  // A newer version's init runs after the one that still runs.
   const open = steps.filter((step) => step.kind === 'init' && isOpen(step.status))
   open.sort(
     (a, b) =>
@@ -151,14 +148,14 @@ export function nextOfBatch(draft: Draft): Step | null {
   return open[0] ?? null
 }
 
-/** Puts what comes next in the queue for a slot, unless it waits for something already. */
+/** Queues the next step for a slot, unless it already waits for something. */
 export function queueNextOfMember(draft: Draft, member: Member): void {
   const next = nextOfMember(draft, member)
   if (next) leaveQueue(draft, next)
   enterQueue(draft, next)
 }
 
-/** A new version may put a phase before the step that is in the queue. Left there, both would be sent. */
+/** A version upgrade may put a phase before the queued step. Left in the queue, both would be sent. */
 function leaveQueue(draft: Draft, next: Step): void {
   for (const step of draft.stepsOfMember.get(next.memberId) ?? []) {
     const isQueued = step.status === 'pending' && step.wait?.what === 'slot'
@@ -170,7 +167,7 @@ export function queueNextOfBatch(draft: Draft): void {
   enterQueue(draft, nextOfBatch(draft))
 }
 
-/** The owner of the step: its member, or the batch. */
+/** For the step's member, or the batch. */
 export function queueNextAfter(draft: Draft, step: Step): void {
   if (step.memberId === null) queueNextOfBatch(draft)
   else queueNextOfMember(draft, draft.member(step.memberId))

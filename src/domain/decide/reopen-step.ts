@@ -1,10 +1,10 @@
-// Taking a step up again: an operator's retry or redo, a member who comes back, an init that is restarted.
+// Reopening a step: an operator's retry or redo, a member who comes back, a restarted init.
 import type { Step } from '../facts.ts'
 import { isPassed } from '../transitions.ts'
 import { definitionNamed, runbookPhaseOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 
-/** Back to pending, with a fresh count of retries and the words of the version that is active now. */
+/** Back to pending, with no retries used and the active version's definition. */
 export function reopenStep(draft: Draft, step: Step, why: string): void {
   const definition = currentDefinition(draft, step)
   if (definition !== step.definition) draft.changedDefinitions.add(step)
@@ -22,7 +22,7 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
     definition,
   }
   if (step.status === 'pending') {
-    // Its attempt was not sent yet, so the number is still free.
+    // Its attempt was not sent, so the number is still free.
     if (definition !== step.definition || step.retryCount > 0) draft.changeStep(step, fresh)
     return
   }
@@ -30,7 +30,7 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
   draft.transitionStep(step, event, why, { ...fresh, attempt: step.attempt + 1 })
 }
 
-/** The step as the active version has it, matched by name; as it was when that version has it no more. */
+/** The active version's definition of the step, by name; the step's own if that version dropped it. */
 function currentDefinition(draft: Draft, step: Step): Step['definition'] {
   const version = draft.batch.activeVersion
   if (step.definition.runbookVersion === version) return step.definition

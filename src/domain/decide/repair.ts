@@ -1,5 +1,5 @@
-// What an operator can do for one member: retry, redo, skip, mark done, set a variable, accept a late result.
-// Each reopens what it must (finish.ts does that) and refuses, with a sentence, while an undo or a job of the member is open.
+// An operator's repairs of one member: retry, redo, skip, mark done, set a variable, accept a late result.
+// Each refuses, with a reason, while a compensation or a job of the member is open. Phases and batch reopen as needed (finish.ts).
 import { isUnsettled, type Member, type Step } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { isFailed, isPassed } from '../transitions.ts'
@@ -20,14 +20,14 @@ function refusal(draft: Draft, member: Member): Refusal {
     return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
   if (isCompensationOpen(draft, member))
-    return `member ${member.id} has a rollback or removal that has not ended`
+    return `member ${member.id} has an unfinished rollback or cleanup`
   if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
-    return `member ${member.id} has a job out that is not settled`
+    return `member ${member.id} has an unsettled job`
   }
   return null
 }
 
-/** The member's phase steps in the order they are done. */
+/** The member's phase steps in the order they run. */
 function stepsInOrder(draft: Draft, member: Member): Step[] {
   const rank = new Map(phaseOrder(draft.phases).map((phase, place) => [phase.id, place]))
   return effectiveSteps(draft, member.id).sort(
@@ -38,7 +38,7 @@ function stepsInOrder(draft: Draft, member: Member): Step[] {
   )
 }
 
-/** A failed member tries again: from the step that failed, or from an earlier one (`fromStepId`), doing all later ones too. */
+/** Retries a failed member from the step that failed, or from an earlier one (`fromStepId`), with all later steps. */
 export function retryMember(
   draft: Draft,
   member: Member,
@@ -49,11 +49,11 @@ export function retryMember(
   if (no) return no
   if (member.status !== 'failed') return `member ${member.id} is ${member.status}, not failed`
   const failed = firstNotPassed(draft, member.id)
-  if (!failed && fromStepId === undefined && isWaitedFor(draft)) {
-    bringBack(draft, member, why)
+  if (!failed && fromStepId === undefined && hasPhaseToCome(draft)) {
+    reactivate(draft, member, why)
     return null
   }
-  if (!failed) return `member ${member.id} has no step that is not passed`
+  if (!failed) return `member ${member.id} has no step left to retry`
   if (fromStepId === undefined && failed.status === 'rolled_back') {
     return `step ${failed.definition.stepName} of member ${member.id} was rolled back: name the step to start from`
   }
@@ -61,11 +61,11 @@ export function retryMember(
   return startFrom(draft, member, from, why)
 }
 
-/** A phase is to come. When a version has what failed done again, whoever is taken up in time does it with the others. */
-const isWaitedFor = (draft: Draft): boolean =>
+/** A phase is still pending. When a version reruns what failed, a member retried in time runs it with the others. */
+const hasPhaseToCome = (draft: Draft): boolean =>
   draft.phases.some((phase) => phase.status === 'pending' && isEffective(draft, phase))
 
-/** A member that is through, or under way, does a step and all later ones again. */
+/** Runs a step and all later ones again for a member that has passed them or is under way. */
 export function redoMember(draft: Draft, member: Member, fromStepId: number, why: string): Refusal {
   return refusal(draft, member) ?? startFrom(draft, member, draft.steps.get(fromStepId), why)
 }
@@ -76,13 +76,13 @@ function startFrom(draft: Draft, member: Member, from: Step | undefined, why: st
   if (start < 0) return `member ${member.id} has no such step to start from`
   const notPassed = ordered.findIndex((step) => !isPassed(step.status))
   if (notPassed >= 0 && notPassed < start) {
-    return `step ${from!.definition.stepName} comes after ${ordered[notPassed]!.definition.stepName}, which is not passed`
+    return `step ${from!.definition.stepName} comes after ${ordered[notPassed]!.definition.stepName}, which has not passed`
   }
   const polled = ordered.slice(start).find((step) => step.status === 'polling')
   if (polled) {
-    return `step ${polled.definition.stepName} of member ${member.id} is being polled; it can be done again when that has ended`
+    return `step ${polled.definition.stepName} of member ${member.id} is polling; redo it when polling has ended`
   }
-  bringBack(draft, member, why)
+  reactivate(draft, member, why)
   for (const step of ordered.slice(start)) {
     draft.setWait(step, null)
     reopenStep(draft, step, why)
@@ -91,18 +91,18 @@ function startFrom(draft: Draft, member: Member, from: Step | undefined, why: st
   return null
 }
 
-function bringBack(draft: Draft, member: Member, why: string): void {
+function reactivate(draft: Draft, member: Member, why: string): void {
   if (member.status === 'failed') draft.transitionMember(member, 'retry', why, { failedAt: null })
 }
 
-/** The step need not be done: the member goes on after it. */
+/** Skips the step: the member continues after it. */
 export function skipStep(draft: Draft, step: Step, why: string): Refusal {
   return pass(draft, step, why, () => {
     draft.transitionStep(step, 'skip', why, { completedAt: draft.now, retryAfter: null })
   })
 }
 
-/** The step was done by hand, with these outputs. */
+/** Marks the step done by hand, with these outputs. */
 export function markDone(
   draft: Draft,
   step: Step,
@@ -119,15 +119,15 @@ export function markDone(
   })
 }
 
-/** A success that came too late to count is taken for the step's result after all. */
+/** Accepts a late success as the step's result. */
 export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal {
   const late = step.lateResult
   if (late === undefined) return `step ${step.id} has no late result to accept`
   if (step.status === 'rolled_back') {
-    return `step ${step.id} was rolled back: what its late result says is undone`
+    return `step ${step.id} was rolled back, so its late result no longer holds`
   }
   return pass(draft, step, why, () => {
-    draft.transitionStep(step, 'mark_done', `its late result was accepted: ${why}`, {
+    draft.transitionStep(step, 'mark_done', `the late result was accepted: ${why}`, {
       completedAt: draft.now,
       retryAfter: null,
       error: null,
@@ -138,10 +138,10 @@ export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal
   })
 }
 
-/** What skipping and marking done share: only the member's first step that is not passed, and then everything goes on after it. */
-function pass(draft: Draft, step: Step, why: string, move: () => void): Refusal {
+/** Passes the member's first step that is not passed, and queues the next one. */
+function pass(draft: Draft, step: Step, why: string, transition: () => void): Refusal {
   if (step.kind !== 'phase')
-    return `step ${step.id} is a step of ${step.kind}; only phase steps can be passed by hand`
+    return `step ${step.id} is a ${step.kind} step; only phase steps can be passed by hand`
   const member = draft.member(step.memberId!)
   const no = refusal(draft, member)
   if (no) return no
@@ -152,9 +152,9 @@ function pass(draft: Draft, step: Step, why: string, move: () => void): Refusal 
     return `step ${step.definition.stepName} is not the next step of member ${member.id}`
   }
   draft.setWait(step, null)
-  move()
+  transition()
   if (member.status === 'failed') {
-    bringBack(draft, member, why)
+    reactivate(draft, member, why)
     for (const later of stepsInOrder(draft, member)) {
       if (!isPassed(later.status)) reopenStep(draft, later, why)
     }

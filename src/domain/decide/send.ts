@@ -1,5 +1,5 @@
-// Sending: the queue of steps that may go out, the slots there are, the words resolved into a job.
-// A step is resolved when it is sent and again at every retry, from the data of that moment; a re-poll repeats what was sent.
+// Sending: queued steps take free slots, and their templates resolve into jobs. Templates resolve at sending and at every retry, from
+// the data of that moment; a re-poll repeats what was sent.
 import type { Batch, Step, Variables } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
@@ -10,13 +10,13 @@ import { failStep } from './fail.ts'
 import { queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
-/** How long after a job's deadline its silence is taken for a loss: the result may still be on its way. */
+/** A job counts as lost this long after its deadline: its result may still be on the way. */
 export const DEADLINE_GRACE_SEC = 120
-/** A message holds 256 KB; this leaves room for its envelope. */
+/** A message holds 256 KB, envelope included. */
 const MAX_PARAMS_CHARS = 200_000
 
-/** Sends queued steps while their worker has room. `room` is used up as it goes. */
-export function sendQueued(draft: Draft, room: Map<string, number>): void {
+/** Sends queued steps while their worker has free slots. Uses up `freeSlots`. */
+export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
   const queued: Step[] = []
   for (const step of draft.steps.values()) if (step.wait?.what === 'slot') queued.push(step)
   queued.sort(
@@ -24,16 +24,16 @@ export function sendQueued(draft: Draft, room: Map<string, number>): void {
   )
   const ofBatch = namesOf(draft.batch)
   for (const step of queued) {
-    const left = room.get(step.definition.workerId) ?? 0
+    const left = freeSlots.get(step.definition.workerId) ?? 0
     if (left <= 0 || step.id < 0 || !maySend(draft, step)) continue
-    if (send(draft, step, ofBatch)) room.set(step.definition.workerId, left - 1)
+    if (send(draft, step, ofBatch)) freeSlots.set(step.definition.workerId, left - 1)
   }
 }
 
-/** Undoing goes before doing. */
+/** Compensation before phase steps. */
 export const priorityOf = (step: Step): number => (step.kind === 'phase' ? 1 : 0)
 
-/** A rollback or removal that has begun runs to its end, whatever became of the batch; a hold stops everything. */
+/** A hold stops everything. Compensation that has begun runs to its end in every status of the batch. */
 function maySend({ batch }: Draft, step: Step): boolean {
   if (batch.heldAt !== null) return false
   if (step.kind === 'phase') return batch.status === 'active'
@@ -41,21 +41,21 @@ function maySend({ batch }: Draft, step: Step): boolean {
   return true
 }
 
-/** True when a job went out. */
+/** True when a job was sent. */
 function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
   if (step.status === 'polling') return repoll(draft, step)
-  const words = resolve(draft, step, ofBatch)
-  if ('error' in words) {
+  const call = resolve(draft, step, ofBatch)
+  if ('error' in call) {
     draft.setWait(step, null)
-    failStep(draft, step, 'unresolved', words.error)
+    failStep(draft, step, 'unresolved', call.error)
     queueNextAfter(draft, step)
     return false
   }
   const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
   draft.transitionStep(step, 'dispatch', becauseSent(draft, step), {
     jobId,
-    functionName: words.functionName,
-    params: words.params,
+    functionName: call.functionName,
+    params: call.params,
     dispatchedAt: draft.now,
     deadlineAt: draft.later(step.definition.timeoutSec),
     retryAfter: null,
@@ -80,7 +80,7 @@ function placeOf(draft: Draft, step: Step): string {
     case 'rollback':
       return 'the next step of the rollback'
     case 'removal':
-      return 'the next removal step'
+      return 'the next cleanup step'
   }
 }
 
@@ -136,7 +136,7 @@ function resolve(
     return { error: `unresolved: ${[...new Set(missing.map(sayMissing))].join(', ')}` }
   }
   if (typeof name.value !== 'string' || name.value.trim() === '') {
-    return { error: `the function resolves to ${JSON.stringify(name.value)}, which is no name` }
+    return { error: `the function resolves to ${JSON.stringify(name.value)}, which is not a name` }
   }
   if (roughSize(params.value) > MAX_PARAMS_CHARS) {
     return {
@@ -161,13 +161,13 @@ function scopeFor(draft: Draft, step: Step, ofBatch: Variables): Scope {
   ])
 }
 
-/** The names that every batch has. */
+/** The variables that every batch has. */
 const namesOf = ({ id, startTime }: Batch): Variables => ({
   _batch_id: id,
   _batch_start_time: startTime?.toISOString() ?? null,
 })
 
-/** Characters of text in a value, roughly: enough to tell a large one without writing it all out. */
+/** Roughly the characters of a value as JSON, without serializing it. */
 function roughSize(value: Json): number {
   if (typeof value === 'string') return value.length
   if (value === null || typeof value !== 'object') return 8

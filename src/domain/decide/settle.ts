@@ -1,5 +1,5 @@
-// What a job's end means for its step: a result, silence past the deadline, a dead letter, or a withdrawal.
-// A result whose job is not the one that is out is recorded and changes nothing.
+// A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
+// An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
 import type { Step } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { onCompensationEnd } from './compensation.ts'
@@ -9,14 +9,14 @@ import { failStep } from './fail.ts'
 import { queueNextAfter } from './next.ts'
 
 const RETRY_JITTER = 0.1
-/** Doubling without a limit reaches a year after 19 retries of a minute; a step that still tries then is only forgotten. */
+/** Unlimited doubling reaches a year after 19 retries of a minute. */
 const BACKOFF_MAX_SEC = 86_400
-/** An error goes into the step, its attempt and its event: a whole stack trace or page of HTML helps nobody there. */
+/** An error is stored in the step, its attempt and its event: a page of HTML helps nobody there. */
 const ERROR_CHARS_MAX = 4_000
-/** Milliseconds are kept as a 32-bit number: 24 days. */
+/** The column is a 32-bit number: 24 days. */
 const DURATION_MS_MAX = 2 ** 31 - 1
 
-/** What a decision needs of a result. Any body may come: `result` can be every kind of JSON, or missing. */
+/** The parts of a result that decisions use. `result` may be any JSON, or missing. */
 export interface WorkerResult {
   readonly jobId: string
   readonly status: 'Success' | 'Failure'
@@ -29,15 +29,15 @@ export interface WorkerResult {
   readonly durationMs?: number | null | undefined
 }
 
-/** True while this very job of the step is unsettled: any other word about the step comes too late, twice or from elsewhere. */
-const isOut = ({ wait }: Step, jobId: string): boolean =>
+/** This job is the step's unsettled one. Any other result is late, duplicate or foreign. */
+const isCurrentJob = ({ wait }: Step, jobId: string): boolean =>
   wait?.what === 'job' && wait.jobId === jobId
 
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
-  if (!isOut(step, result.jobId)) return recordStray(draft, step, result)
+  if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
   if (isForeign(step, result)) {
-    const because = `foreign: worker ${result.workerId} answered a job that was sent to ${step.definition.workerId}`
-    return draft.note('stray_result', because, { step, jobId: result.jobId })
+    const because = `foreign: worker ${result.workerId} answered a job sent to ${step.definition.workerId}`
+    return draft.note('unexpected_result', because, { step, jobId: result.jobId })
   }
   const failure = failureOf(step, result)
   const payload = payloadOf(result.result)
@@ -61,11 +61,14 @@ const isForeign = ({ definition }: Step, { workerId }: WorkerResult): boolean =>
 function failureOf(step: Step, result: WorkerResult): string | null {
   if (result.status === 'Failure') {
     const { message, type } = result.error ?? {}
-    const said = [message || 'the worker reported a failure without a message', type && `(${type})`]
-    return shortened(said.filter(Boolean).join(' '))
+    const parts = [
+      message || 'the worker reported a failure without a message',
+      type && `(${type})`,
+    ]
+    return shortened(parts.filter(Boolean).join(' '))
   }
   if (isIncomplete(result.result) && step.definition.pollIntervalSec === null) {
-    return 'reported as not complete, and the step has no poll'
+    return 'the worker reported "not complete", but the step has no poll'
   }
   return null
 }
@@ -79,13 +82,13 @@ const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
 const isIncomplete = (result: Json | undefined): boolean =>
   isObject(result) && Object.hasOwn(result, 'complete') && result.complete === false
 
-/** What the step puts out: `data` of a result that carries `complete`, else the result as it is. */
+/** The step's output: `data` of a result that has `complete`, else the whole result. */
 function payloadOf(result: Json | undefined): Json | undefined {
   if (!isObject(result) || !Object.hasOwn(result, 'complete')) return result
   return Object.hasOwn(result, 'data') ? result.data : result
 }
 
-/** Records that the job has ended. From here on the member is free for its next job. */
+/** Records the job's end. The member is free for its next job. */
 export function settle(
   draft: Draft,
   step: Step,
@@ -106,7 +109,7 @@ export function settle(
     outcome,
     result,
     error: error ?? null,
-    // Foreign workers measure in fractions, and some with a clock that jumped.
+    // Foreign workers send fractions, and huge numbers when their clock jumped.
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
   })
   draft.setWait(step, null)
@@ -124,21 +127,23 @@ function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
   queueNextAfter(draft, step)
 }
 
-/** Keeps what the step's output_params name. A field that is missing is told and does no harm. */
+/** Stores the fields that the step's output_params name. A missing field is noted and does no harm. */
 export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined): void {
-  const wanted = Object.entries(runbookStepOf(draft, step)?.outputParams ?? {})
-  if (wanted.length === 0) return
+  const outputParams = Object.entries(runbookStepOf(draft, step)?.outputParams ?? {})
+  if (outputParams.length === 0) return
   const names = isObject(payload) ? Object.keys(payload) : []
   const found: Record<string, Json> = {}
   const missing: string[] = []
-  for (const [variable, field] of wanted) {
-    const name = names.find((one) => one === field || one.toLowerCase() === field.toLowerCase())
+  for (const [variable, field] of outputParams) {
+    const name = names.find(
+      (given) => given === field || given.toLowerCase() === field.toLowerCase(),
+    )
     if (name !== undefined) found[variable] = (payload as Record<string, Json>)[name]!
     else missing.push(field)
   }
-  if (missing.length < wanted.length) draft.addOutputs(step, found)
+  if (missing.length < outputParams.length) draft.addOutputs(step, found)
   if (missing.length > 0) {
-    const shape = isObject(payload) ? 'the result lacks' : 'the result is no object, so it lacks'
+    const shape = isObject(payload) ? 'the result lacks' : 'the result is not an object and lacks'
     draft.note('outputs_missing', `${shape} ${missing.join(', ')}`, { step })
   }
 }
@@ -146,16 +151,16 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
 function keepPolling(draft: Draft, step: Step): void {
   const startedAt = step.pollStartedAt ?? draft.now
   const timeoutAt = step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!)
-  draft.transitionStep(step, 'incomplete', 'the worker reported that it is not complete yet', {
+  draft.transitionStep(step, 'incomplete', 'the worker reported "not complete"', {
     pollStartedAt: startedAt,
     pollTimeoutAt: timeoutAt,
     lastPolledAt: draft.now,
   })
-  pollOn(draft, step)
+  waitForPoll(draft, step)
 }
 
-/** Polled again at the next interval, unless that was enough. */
-function pollOn(draft: Draft, step: Step): void {
+/** Waits for the next poll, or times out. */
+function waitForPoll(draft: Draft, step: Step): void {
   const endsAt = pollEndsAt(draft, step)
   if (endsAt <= draft.now) return timeOut(draft, step)
   const nextAt = draft.later(step.definition.pollIntervalSec!)
@@ -166,14 +171,14 @@ function pollOn(draft: Draft, step: Step): void {
   })
 }
 
-/** Held time does not count: resume moves the time on by all of it, so what was held until now is added already. */
+/** Time on hold does not count. Resume adds all of it, so the time until now is added here. */
 function pollEndsAt({ batch, now }: Draft, { pollStartedAt, pollTimeoutAt }: Step): Date {
   if (batch.heldAt === null) return pollTimeoutAt!
   const heldSince = Math.max(+batch.heldAt, +pollStartedAt!)
   return new Date(+pollTimeoutAt! + (+now - heldSince))
 }
 
-/** Polled for too long. Never retried: a retry would only make the configured time longer. */
+/** Polling took too long. Not retried: a retry would only extend the configured time. */
 export function timeOut(draft: Draft, step: Step): void {
   draft.setWait(step, null)
   failStep(
@@ -185,7 +190,7 @@ export function timeOut(draft: Draft, step: Step): void {
   queueNextAfter(draft, step)
 }
 
-/** A failure, a lost job or a dead letter: try again while retries are left. */
+/** After a failure, a lost job or a dead letter: retries while retries are left. */
 function retryOrFail(draft: Draft, step: Step, why: string): void {
   const { maxRetries } = step.definition
   if (step.retryCount < maxRetries) {
@@ -220,14 +225,14 @@ function retryDelaySec(draft: Draft, { definition, retryCount }: Step): number {
   return capped * (1 + RETRY_JITTER * (2 * draft.random() - 1))
 }
 
-/** The deadline and its grace are over and nothing came. */
+/** No result came by the deadline and its grace. */
 export function onOverdue(draft: Draft, step: Step): void {
   loseJob(draft, step, 'lost', 'no result in time')
 }
 
-/** The job will never reach a worker, or no worker could take it. A job that was settled meanwhile is left alone. */
+/** No worker could take the job. Ignored if it was settled meanwhile. */
 export function onDeadLetter(draft: Draft, step: Step, jobId: string, reason: string): void {
-  if (isOut(step, jobId))
+  if (isCurrentJob(step, jobId))
     loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
 }
 
@@ -235,27 +240,27 @@ function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', wh
   const wasRepoll = step.pollCount > 0
   settle(draft, step, outcome, { error: why })
   if (step.status === 'cancelled') {
-    draft.note('settled', `${why}; the step was cancelled before`, { step })
+    draft.note('settled', `${why}; the step was already cancelled`, { step })
     return queueNextAfter(draft, step)
   }
   if (step.status === 'polling' && wasRepoll) {
-    // A poll only asks: asking again costs no attempt.
-    draft.transitionStep(step, 'lost', `${why}; polled again at the next interval`)
-    return pollOn(draft, step)
+    // A poll changes nothing, so repeating it costs no retry.
+    draft.transitionStep(step, 'lost', `${why}; polling again at the next interval`)
+    return waitForPoll(draft, step)
   }
   retryOrFail(draft, step, why)
 }
 
-/** A job that no worker had taken was called back: it never ran, so no retry is used up; the next sending has a new id. */
+/** The job was withdrawn before a worker took it: no retry is used, and the next job gets a new id. */
 export function onWithdrawn(draft: Draft, step: Step, why: string): void {
   settle(draft, step, 'withdrawn', { error: why })
   if (step.status === 'cancelled') {
-    draft.note('settled', `the job was called back: ${why}`, { step })
+    draft.note('settled', `the job was withdrawn: ${why}`, { step })
   } else if (step.status === 'polling') {
-    draft.transitionStep(step, 'lost', `the poll was called back: ${why}`)
-    pollOn(draft, step)
+    draft.transitionStep(step, 'lost', `the poll was withdrawn: ${why}`)
+    waitForPoll(draft, step)
   } else {
-    draft.transitionStep(step, 'withdraw', `the job was called back: ${why}`, {
+    draft.transitionStep(step, 'withdraw', `the job was withdrawn: ${why}`, {
       attempt: step.attempt + 1,
     })
   }
@@ -277,23 +282,27 @@ function settleCancelled(
     durationMs: result.durationMs,
   })
   if (isSuccess) draft.changeStep(step, { lateResult: payload ?? null })
-  const said = isSuccess ? 'succeeded' : (failure ?? 'was not complete')
-  draft.note('late_result', `after the step was cancelled the worker reported: ${said}`, { step })
+  const outcomeText = isSuccess ? 'success' : (failure ?? 'not complete')
+  draft.note('late_result', `the worker reported after the cancel: ${outcomeText}`, { step })
   queueNextAfter(draft, step)
 }
 
-const ACCEPTS_LATE: ReadonlySet<Step['status']> = new Set(['failed', 'poll_timeout', 'cancelled'])
+const KEEPS_LATE_RESULT: ReadonlySet<Step['status']> = new Set([
+  'failed',
+  'poll_timeout',
+  'cancelled',
+])
 
-/** Late, repeated or foreign: told, and kept for "accept as done" when it is a success of the step's last job. */
-function recordStray(draft: Draft, step: Step, result: WorkerResult): void {
+/** Records a late, duplicate or foreign result. A late success of the step's last job is kept: an operator may accept it. */
+function recordUnexpected(draft: Draft, step: Step, result: WorkerResult): void {
   const isLast = result.jobId === step.jobId
   const because = isLast
-    ? `repeated or late: job ${result.jobId} is settled already (step is ${step.status})`
+    ? `duplicate or late: job ${result.jobId} is already settled, the step is ${step.status}`
     : `late or foreign: job ${result.jobId} is not the step's job (${step.jobId ?? 'none sent'})`
-  draft.note('stray_result', because, { step, jobId: result.jobId })
+  draft.note('unexpected_result', because, { step, jobId: result.jobId })
   const isUsable =
     result.status === 'Success' && !isIncomplete(result.result) && !isForeign(step, result)
-  if (isLast && isUsable && ACCEPTS_LATE.has(step.status)) {
+  if (isLast && isUsable && KEEPS_LATE_RESULT.has(step.status)) {
     draft.changeStep(step, { lateResult: payloadOf(result.result) ?? null })
   }
 }

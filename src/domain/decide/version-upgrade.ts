@@ -1,35 +1,32 @@
-// What a newly published version means for a batch that is under way: which of its phases are replaced, done again, left out or
-// left alone, and what becomes of init. Decided by the names of the phases and as of the moment of publishing, whenever it is
-// carried out: so the answer to the publisher is what will happen. Nothing that has begun is taken away from anybody.
+// What a published version means for an unfinished batch: which phases are replaced, rerun, skipped or kept, and whether init reruns.
+// Decided by phase names and as of the time of publishing, so that the publisher's answer is what happens later. Nothing that has begun
+// is taken away.
 import type { Batch, Phase } from '../facts.ts'
 import type { Runbook } from '../runbook/read.ts'
 import type { PhaseStatus } from '../transitions.ts'
 import { dueAt } from './lifecycle.ts'
 import { hasBegun } from './next.ts'
 
-/** A version and what its publisher decided about batches that are under way. */
+/** A version, and what its publisher decided about unfinished batches. */
 export interface Publication {
   readonly version: number
   readonly publishedAt: Date
   readonly publishedBy: string
-  /** What becomes of phases whose time has passed: left as they are, or done (again). */
+  /** Phases whose time has passed stay as they are, or run (again). */
   readonly overdueBehavior: 'ignore' | 'rerun'
   readonly rerunInit: boolean
 }
 
-/**
- * A phase counts as overdue this long after its time. Timers start phases within two seconds: without this a version published
- * in the very second of a cut-over would leave that cut-over out.
- */
+/** Timers start phases within two seconds. Without this margin a version published in the second of a cut-over would skip it. */
 export const OVERDUE_AFTER_SEC = 30
 
 /**
- * pending: to be done at its time, or at once when that has passed. skipped: overdue, left out. carried_over: it has begun and
- * stays as it is. rerun: it was done and is done again. dropped: the version has it no more and nobody began it.
+ * pending: starts at its time, or at once when that has passed. skipped: overdue. carried_over: has begun and is kept. rerun: has
+ * ended and runs again. dropped: had not begun, and the version no longer has it.
  */
 export type PhaseOutcome = 'pending' | 'skipped' | 'carried_over' | 'rerun' | 'dropped'
 
-/** new: not begun, so it will be the new version's. carried_over: begun or done, and stays so. */
+/** new: has not begun and will be the new version's. carried_over: has begun or ended and is kept. */
 export type InitOutcome = 'none' | 'new' | 'carried_over' | 'rerun'
 
 export interface PhaseToCreate {
@@ -48,28 +45,28 @@ export type PhaseSummary = Pick<
 export interface PhaseUpgrade<P extends PhaseSummary = Phase> {
   readonly name: string
   readonly outcome: PhaseOutcome
-  /** What it was before; null when the batch had no such phase. */
+  /** Its status before; null when the batch had no such phase. */
   readonly from: PhaseStatus | null
   /** When it is or was due; null in a manual batch. */
   readonly dueAt: Date | null
   readonly because: string
-  /** The row, not begun, that no longer counts. */
+  /** The pending row that it replaces. */
   readonly supersedes: P | null
   readonly creates: PhaseToCreate | null
 }
 
 export interface VersionUpgrade<P extends PhaseSummary = Phase> {
   readonly publication: Publication
-  /** In the order of the new version's file; then those that it has no more. */
+  /** In the order of the new version's file; then those that it dropped. */
   readonly phases: readonly PhaseUpgrade<P>[]
   readonly init: InitOutcome
 }
 
-type BatchLook = Pick<Batch, 'status' | 'isManual' | 'startTime'>
+type BatchSummary = Pick<Batch, 'status' | 'isManual' | 'startTime'>
 
-/** What taking the version means for the batch. `phases` are all of its rows. */
+/** What the upgrade will do to the batch. `phases` are all of its rows. */
 export function planUpgrade<P extends PhaseSummary>(
-  batch: BatchLook,
+  batch: BatchSummary,
   phases: readonly P[],
   runbook: Runbook,
   publication: Publication,
@@ -86,10 +83,13 @@ export function planUpgrade<P extends PhaseSummary>(
     return outcomeOf(rows.get(name.toLowerCase()) ?? [], planned, isPast, publication)
   })
   const names = new Set(runbook.phases.map(({ name }) => name.toLowerCase()))
-  const gone = [...rows].filter(([name]) => !names.has(name))
+  const dropped = [...rows].filter(([name]) => !names.has(name))
   return {
     publication,
-    phases: [...named, ...gone.flatMap(([, own]) => outcomeOfGone(own, publication))],
+    phases: [
+      ...named,
+      ...dropped.flatMap(([, sameName]) => outcomeOfDropped(sameName, publication)),
+    ],
     init: initOutcome(batch, runbook, publication),
   }
 }
@@ -97,14 +97,14 @@ export function planUpgrade<P extends PhaseSummary>(
 const isOverdue = (due: Date, { publishedAt }: Publication): boolean =>
   +due + OVERDUE_AFTER_SEC * 1000 < +publishedAt
 
-/** A manual batch has no times: there a phase is overdue when a later one has begun. Left pending it would stop everybody. */
+/** A manual batch has no times: a phase is overdue when a later one has begun. Left pending it would block every member. */
 const isBehindOthers = (offsetMinutes: number, phases: readonly PhaseSummary[]): boolean =>
   phases.some((phase) => hasBegun(phase) && phase.offsetMinutes < offsetMinutes)
 
-/** Of the rows of one name: the newest that has begun, and the newest that has not. */
+/** The newest row that has begun, and the newest that has not. */
 function split<P extends PhaseSummary>(rows: readonly P[]): { begun: P | null; waiting: P | null } {
-  const newest = (some: readonly P[]) =>
-    some.reduce<P | null>(
+  const newest = (phases: readonly P[]) =>
+    phases.reduce<P | null>(
       (a, b) => (a === null || a.runbookVersion < b.runbookVersion ? b : a),
       null,
     )
@@ -128,12 +128,12 @@ function outcomeOf<P extends PhaseSummary>(
   const when = planned.dueAt === null ? 'advanced by hand' : `due at ${sayTime(planned.dueAt)}`
   const about = { name: planned.name, from: (begun ?? waiting)?.status ?? null, supersedes }
   if (begun && (begun.status === 'dispatched' || overdueBehavior === 'ignore')) {
-    const because = `it is ${begun.status} and stays as it is`
+    const because = `it is ${begun.status} and is kept`
     return { ...about, outcome: 'carried_over', dueAt: begun.dueAt, because, creates: null }
   }
   const made = { ...about, dueAt: planned.dueAt }
   if (begun) {
-    const because = `it is ${begun.status} and is done again by the active members, ${when}`
+    const because = `it is ${begun.status} and runs again for the active members, ${when}`
     return { ...made, outcome: 'rerun', because, creates: planned }
   }
   if (!isPast || overdueBehavior === 'rerun') {
@@ -147,8 +147,8 @@ function outcomeOf<P extends PhaseSummary>(
   return { ...made, outcome: 'skipped', because, creates }
 }
 
-/** What the new version has no more: done by those who began it, by nobody else. */
-function outcomeOfGone<P extends PhaseSummary>(
+/** A phase that the version dropped: kept if it has begun. */
+function outcomeOfDropped<P extends PhaseSummary>(
   rows: readonly P[],
   { version }: Publication,
 ): PhaseUpgrade<P>[] {
@@ -158,20 +158,14 @@ function outcomeOfGone<P extends PhaseSummary>(
   if (!row) return []
   const { name, status: from, dueAt: due } = row
   const about = { name, from, dueAt: due, supersedes, creates: null }
-  const missing = `version ${version} has it no more`
+  const missing = `version ${version} no longer has it`
   return begun
-    ? [
-        {
-          ...about,
-          outcome: 'carried_over',
-          because: `${missing}; it is ${from} and stays as it is`,
-        },
-      ]
+    ? [{ ...about, outcome: 'carried_over', because: `${missing}; it is ${from} and is kept` }]
     : [{ ...about, outcome: 'dropped', because: missing }]
 }
 
 function initOutcome(
-  { status }: BatchLook,
+  { status }: BatchSummary,
   { init }: Runbook,
   { rerunInit }: Publication,
 ): InitOutcome {
@@ -179,15 +173,15 @@ function initOutcome(
   return rerunInit && init.length > 0 ? 'rerun' : 'carried_over'
 }
 
-/** One sentence for the timeline: what the batch took up, from whom, and what became of each phase. */
+/** The event's sentence: from which version to which, by whom, and each phase's fate. */
 export function describeUpgrade(
   from: number,
   { publication, phases, init }: VersionUpgrade<PhaseSummary>,
 ): string {
   const { version, publishedBy } = publication
-  const said = phases.map(({ name, outcome }) => `${name} ${outcome.replace('_', ' ')}`)
+  const outcomes = phases.map(({ name, outcome }) => `${name} ${outcome.replace('_', ' ')}`)
   const again = init === 'rerun' ? ['init rerun'] : []
-  return `from version ${from} to ${version}, published by ${publishedBy}: ${[...again, ...said].join(', ')}`
+  return `from version ${from} to ${version}, published by ${publishedBy}: ${[...again, ...outcomes].join(', ')}`
 }
 
 const sayTime = (time: Date): string => time.toISOString()

@@ -1,10 +1,10 @@
-// Sharing a worker's free slots between the batches that wait for it.
+// A worker's free slots, shared fairly between the batches that wait for it.
 import type { Draft } from './draft.ts'
 
 /**
- * Slots that each waiting batch may take now: free ones go to whoever has the fewest jobs out, until all waiting batches are
- * level or nothing is left. Among equals the turn goes round, from the one after `lastServed`: with fewer slots than batches
- * the first would otherwise be served again and again, and the others wait until it has nothing left to send.
+ * Slots that each waiting batch may take now. Free slots go to the batches with the fewest outstanding jobs until all are level.
+ * Among equals the turn goes round, starting after `lastServed`: else, with fewer slots than batches, the first would be served
+ * until it has nothing left to send.
  */
 export function shareSlots(
   limit: number,
@@ -33,22 +33,19 @@ export function shareSlots(
   return share
 }
 
-/**
- * Of the slots that a batch's own jobs have just left, those it may use again at once while others wait: up to its fair part of
- * the window. What is above goes to whoever has fewer jobs out.
- */
+/** Of the slots that a batch has just freed, those it may reuse at once while other batches wait: up to its fair share. */
 export function slotsToReuse(
   limit: number,
   rivals: number,
-  stillOut: number,
+  outstanding: number,
   freed: number,
 ): number {
   if (rivals === 0) return freed
-  const fairPart = Math.max(1, Math.floor(limit / (rivals + 1)))
-  return Math.max(0, Math.min(freed, fairPart - stillOut))
+  const fairShare = Math.max(1, Math.floor(limit / (rivals + 1)))
+  return Math.max(0, Math.min(freed, fairShare - outstanding))
 }
 
-/** True when a change freed more slots of a worker than it used, or left a step waiting for one: who gets them is to be seen. */
+/** True when a transaction freed more of a worker's slots than it used, or left a step waiting for one. */
 export function leavesSlots({ attempts, jobs, changedWaits }: Draft): boolean {
   const freed = new Map<string, number>()
   for (const { workerId } of attempts) add(freed, workerId, 1)

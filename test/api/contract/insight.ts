@@ -36,7 +36,7 @@ export function insightContract(): void {
       const { body } = await get<Summary>('/summary')
       assert.deepEqual(body.steps, { total: 5, open: 0, passed: 2, failed: 3 })
       assert.equal(body.throughput.stepsPerMin, 2)
-      assert.equal(body.estimate.because, '2 steps are to be done at 2 steps a minute')
+      assert.equal(body.estimate.because, '2 steps left at 2 steps a minute')
       assert.equal(body.estimate.endsAt, '2026-03-02T09:01:00.000Z')
     })
 

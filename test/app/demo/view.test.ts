@@ -224,7 +224,7 @@ describe('news', () => {
       '20:00 ↻ ada.adler: switch-address: retry 1 of 2 in 30 s: busy',
     ],
     [
-      { event: 'undone', because: 'every step of its rollback succeeded' },
+      { event: 'roll_back', because: 'every step of its rollback succeeded' },
       '20:00 ↩ ada.adler: switch-address rolled back: every step of its rollback succeeded',
     ],
     [
@@ -255,7 +255,15 @@ describe('news', () => {
   }
 
   it('adds up jobs, retries, polls and rollbacks of steps only', () => {
-    const events = ['dispatch', 'repoll', 'repoll', 'retry', 'rollback_begun', 'undone', 'succeed']
+    const events = [
+      'dispatch',
+      'repoll',
+      'repoll',
+      'retry',
+      'rollback_begun',
+      'roll_back',
+      'succeed',
+    ]
     const all = events.map((event) => happening({ event }))
     const tally = tallyEvents(EMPTY_TALLY, [
       ...all,

@@ -4,7 +4,8 @@
 // rows, by the words of the specification and not by the code under test.
 
 import { definitionOf, pendingStep } from '../../../src/domain/decide/definitions.ts'
-import { Draft, type EventRecord } from '../../../src/domain/decide/draft.ts'
+import { Draft } from '../../../src/domain/decide/draft.ts'
+import type { EventRecord } from '../../../src/domain/event-record.ts'
 import {
   type Batch,
   type Member,

@@ -1,6 +1,6 @@
 // Failing for good, and undoing: rollback and removal, step after step to the end.
 import assert from 'node:assert/strict'
-import { beginRemoval, beginRollback } from '../../../src/domain/decide/compensation.ts'
+import { beginCleanup, beginRollback } from '../../../src/domain/decide/compensation.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { cancelOpenSteps, failStep } from '../../../src/domain/decide/fail.ts'
 import { onResult } from '../../../src/domain/decide/settle.ts'
@@ -73,7 +73,7 @@ table('a step that has failed for good', [
     records: {
       events: [
         'step 2 fail dispatched→failed: it broke',
-        'step 2 init_failed: init step warm failed; the batch goes on',
+        'step 2 init_failed: init step warm failed; the batch continues',
       ],
     },
   },
@@ -147,7 +147,7 @@ table('beginning', [
   {
     name: 'a removal: a row per step, for this removal of the member',
     facts: { members: { 1: { status: 'removed', removalNumber: 3 } } },
-    decide: (draft) => beginRemoval(draft, draft.member(1)),
+    decide: (draft) => beginCleanup(draft, draft.member(1)),
     records: { made: ['-1 removal/clean of 3', '-2 removal/tidy of 3'] },
   },
 ])
@@ -215,7 +215,7 @@ table('the end of a rollback', [
       ...UNDONE,
       events: [
         SUCCEED,
-        `step 11 undone ${status}→rolled_back: every step of its rollback succeeded`,
+        `step 11 roll_back ${status}→rolled_back: every step of its rollback succeeded`,
       ],
     },
   })),
@@ -227,7 +227,7 @@ table('the end of a rollback', [
       ...UNDONE,
       events: [
         SUCCEED,
-        'step 11 rollback_incomplete: the rollback has ended, but these failed: undo-a',
+        'step 11 rollback_incomplete: the rollback ended with failed steps: undo-a',
       ],
     },
     also: (draft) => assert.equal(stepOf(draft, 11).status, 'failed'),
@@ -247,7 +247,10 @@ table('the end of a rollback', [
     decide: answer(32, 'Success'),
     records: {
       ...UNDONE,
-      events: [SUCCEED, 'step 11 undone failed→rolled_back: every step of its rollback succeeded'],
+      events: [
+        SUCCEED,
+        'step 11 roll_back failed→rolled_back: every step of its rollback succeeded',
+      ],
     },
   },
   {

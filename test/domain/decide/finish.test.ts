@@ -135,7 +135,7 @@ table('closing', [
     facts: { phases: { prepare: phase({ total: 5, passed: 1, failed: 4 }), cutover: 'pending' } },
     decide: closeFinished,
     records: {
-      events: ['phase prepare complete dispatched→completed: 1 of 5 members passed, 4 failed here'],
+      events: ['phase prepare complete dispatched→completed: 1 of 5 members passed, 4 failed'],
     },
     also: ({ phases }) => assert.deepEqual(phases[0]!.completedAt, at(0)),
   },
@@ -146,16 +146,16 @@ table('closing', [
     },
     decide: closeFinished,
     records: {
-      events: ['phase prepare fail dispatched→failed: 0 of 5 members passed, 1 failed here'],
+      events: ['phase prepare fail dispatched→failed: 0 of 5 members passed, 1 failed'],
     },
   },
   {
-    name: 'a phase is skipped when nobody is left to do it',
+    name: 'a phase is skipped when no active members are left',
     facts: {
       phases: { prepare: phase({ total: 5, stopped: 3, removed: 2 }), cutover: 'pending' },
     },
     decide: closeFinished,
-    records: { events: ['phase prepare empty dispatched→skipped: nobody is left to do it'] },
+    records: { events: ['phase prepare empty dispatched→skipped: no active members are left'] },
     also: ({ phases }) => assert.equal(phases[0]!.skippedBecause, 'empty'),
   },
   {
@@ -181,8 +181,8 @@ table('closing', [
     decide: closeFinished,
     records: {
       events: [
-        'phase cutover complete dispatched→completed: 147 of 150 members passed, 3 failed here',
-        'batch complete active→completed: every phase has ended: 147 members through, 3 failed, 2 removed',
+        'phase cutover complete dispatched→completed: 147 of 150 members passed, 3 failed',
+        'batch complete active→completed: every phase ended: 147 members completed, 3 failed, 2 removed',
       ],
     },
     also: ({ batch }) => assert.deepEqual(batch.endedAt, at(0)),
@@ -193,7 +193,7 @@ table('closing', [
     decide: closeFinished,
     records: {
       events: [
-        'batch fail active→failed: every phase has ended: 0 members through, 0 failed, 0 removed',
+        'batch fail active→failed: every phase ended: 0 members completed, 0 failed, 0 removed',
       ],
     },
   },
@@ -203,7 +203,7 @@ table('closing', [
     decide: closeFinished,
     records: {
       events: [
-        'batch complete active→completed: every phase has ended: 0 members through, 0 failed, 0 removed',
+        'batch complete active→completed: every phase ended: 0 members completed, 0 failed, 0 removed',
       ],
     },
   },
@@ -216,7 +216,7 @@ table('closing', [
     name: 'init has ended: the batch is active',
     facts: { batch: 'init_dispatched', phases: { prepare: 'pending' } },
     decide: closeFinished,
-    records: { events: ['batch activate init_dispatched→active: every init step is passed'] },
+    records: { events: ['batch activate init_dispatched→active: every init step passed'] },
   },
   {
     name: 'init has not ended',
@@ -289,9 +289,9 @@ table('reopening', [
     records: {
       events: [
         'phase prepare reopen failed→dispatched: a member passed it after all',
-        'phase prepare complete dispatched→completed: 1 of 1 members passed, 0 failed here',
+        'phase prepare complete dispatched→completed: 1 of 1 members passed, 0 failed',
         'batch reopen failed→active: a phase did not fail after all',
-        'batch complete active→completed: every phase has ended: 0 members through, 0 failed, 0 removed',
+        'batch complete active→completed: every phase ended: 0 members completed, 0 failed, 0 removed',
       ],
     },
   },

@@ -157,7 +157,7 @@ table('advancing a manual batch', [
     name: 'not while the former phase is open',
     facts: manual({}, { phases: { prepare: 'dispatched', cutover: 'pending' } }),
     decide: advance('cutover'),
-    refuses: 'phase prepare is still open; allow stragglers to go on without them',
+    refuses: 'phase prepare is still open; allow stragglers to continue without them',
   },
   {
     name: 'not twice by two operators',
@@ -205,7 +205,7 @@ table('advancing a manual batch', [
     name: 'not a batch that runs by the clock',
     facts: ready(),
     decide: advance('prepare'),
-    refuses: 'batch 7 is not manual: its phases fall due by themselves',
+    refuses: 'batch 7 is not manual: its phases start at their times',
   },
 ])
 
@@ -222,7 +222,7 @@ table('hold and resume', [
     name: 'no second hold',
     facts: { batch: HELD },
     decide: (draft) => hold(draft, 'dinner'),
-    refuses: 'batch 7 is held already: lunch',
+    refuses: 'batch 7 is already held: lunch',
   },
   {
     name: 'no hold of what has ended',
@@ -291,7 +291,7 @@ table('restarting', [
     name: 'not before the rollback of init has ended',
     facts: { ...FAILED_IN_INIT, batch: { status: 'failed', failedInInit: true, rollbackOpen: 1 } },
     decide: (draft) => restart(draft, 'fixed'),
-    refuses: 'batch 7 has a rollback of init that has not ended',
+    refuses: 'the rollback of init in batch 7 has not ended',
   },
   ...(['failed', 'active'] as const).map((status) => ({
     name: `not a batch that is ${status}, but did not fail in init`,
@@ -321,7 +321,7 @@ table('rescheduling', [
     name: 'not a manual batch',
     facts: { batch: MANUAL },
     decide: (draft) => reschedule(draft, at(1), 'fog'),
-    refuses: 'batch 7 is manual: it has no times to move',
+    refuses: 'batch 7 is manual: it has no schedule',
   },
   {
     name: 'not a batch that has ended',

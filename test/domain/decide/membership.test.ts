@@ -66,7 +66,7 @@ table('a member leaves', [
     name: 'not twice',
     facts: member('removed'),
     decide: remove,
-    refuses: 'member 1 is removed already',
+    refuses: 'member 1 is already removed',
   },
 ])
 
@@ -99,7 +99,7 @@ table('a member moves to another batch', [
     name: 'not with a job out',
     facts: member('active', { 11: '1 prepare/create dispatched job' }),
     decide: moveOut,
-    refuses: 'member 1 has a job out; it can move when that is settled',
+    refuses: 'member 1 has an unsettled job; move it when the job has settled',
   },
 ])
 
@@ -146,7 +146,7 @@ table('a member comes back', [
     decide: back('rejoin'),
     records: {
       events: [
-        'member 1 rejoin removed→active: is back; starts over, removal steps were sent',
+        'member 1 rejoin removed→active: is back; starts over because cleanup steps were sent',
         'step 11 redo succeeded→pending: is back',
         'step 12 reactivate cancelled→pending: is back',
       ],
@@ -176,7 +176,7 @@ table('a member comes back', [
     name: 'not by the source, whom a person had removed',
     facts: member({ status: 'removed', removedBy: 'olga' }),
     decide: back('rejoin'),
-    refuses: 'member 1 was removed by olga; only a person can take it back',
+    refuses: 'member 1 was removed by olga; only a person can re-add it',
   },
   {
     name: 'not who is here',
@@ -188,13 +188,13 @@ table('a member comes back', [
     name: 'not while its removal runs',
     facts: member('removed', { 51: '1 removal/clean pending slot' }),
     decide: back('rejoin'),
-    refuses: 'the removal of member 1 has not ended',
+    refuses: 'the cleanup of member 1 has not ended',
   },
   {
     name: 'not while its job is out',
     facts: member('removed', { 11: '1 prepare/create cancelled job' }),
     decide: back('rejoin'),
-    refuses: 'member 1 has a job that is not settled',
+    refuses: 'member 1 has an unsettled job',
   },
   {
     name: 'not into a cancelled batch',

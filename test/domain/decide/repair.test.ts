@@ -92,7 +92,7 @@ table('retrying a failed member', [
     name: 'not from beyond the step that failed',
     facts: FAILED,
     decide: retry(13),
-    refuses: 'step switch comes after check, which is not passed',
+    refuses: 'step switch comes after check, which has not passed',
   },
   {
     name: 'not from a step of somebody else',
@@ -110,7 +110,7 @@ table('retrying a failed member', [
     name: 'not a member who has nothing left to do',
     facts: withSteps({ 11: '1 prepare/create succeeded' }),
     decide: retry(),
-    refuses: 'member 1 has no step that is not passed',
+    refuses: 'member 1 has no step left to retry',
   },
   {
     name: 'not a member who has left',
@@ -128,13 +128,13 @@ table('retrying a failed member', [
     name: 'not while a rollback runs',
     facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a pending slot' }),
     decide: retry(),
-    refuses: 'member 1 has a rollback or removal that has not ended',
+    refuses: 'member 1 has an unfinished rollback or cleanup',
   },
   {
     name: 'not while a job is out',
     facts: withSteps({ 12: '1 prepare/check failed', 13: '1 cutover/switch cancelled job' }),
     decide: retry(),
-    refuses: 'member 1 has a job out that is not settled',
+    refuses: 'member 1 has an unsettled job',
   },
 ])
 
@@ -216,13 +216,13 @@ table('doing steps again', [
       { members: { 1: 'active' } },
     ),
     decide: redo(11),
-    refuses: 'step check of member 1 is being polled; it can be done again when that has ended',
+    refuses: 'step check of member 1 is polling; redo it when polling has ended',
   },
   {
     name: 'not while a removal runs',
     facts: withSteps({ 11: '1 prepare/create succeeded', 51: '1 removal/clean pending' }),
     decide: redo(11),
-    refuses: 'member 1 has a rollback or removal that has not ended',
+    refuses: 'member 1 has an unfinished rollback or cleanup',
   },
   {
     name: 'not a step in a phase that was replaced',
@@ -306,13 +306,13 @@ table('passing a step by hand', [
     name: 'not one of a rollback',
     facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a failed' }),
     decide: skip(31),
-    refuses: 'step 31 is a step of rollback; only phase steps can be passed by hand',
+    refuses: 'step 31 is a rollback step; only phase steps can be passed by hand',
   },
   {
     name: 'not while a job is out',
     facts: withSteps({ 12: '1 prepare/check dispatched job' }, { members: { 1: 'active' } }),
     decide: skip(12),
-    refuses: 'member 1 has a job out that is not settled',
+    refuses: 'member 1 has an unsettled job',
   },
 ])
 
@@ -327,7 +327,7 @@ table('accepting a late result', [
     decide: accept,
     records: {
       events: [
-        'step 11 mark_done failed→succeeded: its late result was accepted: it was done',
+        'step 11 mark_done failed→succeeded: the late result was accepted: it was done',
         'member 1 retry failed→active: it was done',
         'step 12 reactivate cancelled→pending: it was done',
       ],
@@ -345,8 +345,8 @@ table('accepting a late result', [
     decide: accept,
     records: {
       events: [
-        'step 11 mark_done cancelled→succeeded: its late result was accepted: it was done',
-        'step 11 outputs_missing: the result is no object, so it lacks id',
+        'step 11 mark_done cancelled→succeeded: the late result was accepted: it was done',
+        'step 11 outputs_missing: the result is not an object and lacks id',
         'member 1 retry failed→active: it was done',
         'step 12 reactivate cancelled→pending: it was done',
       ],
@@ -363,7 +363,7 @@ table('accepting a late result', [
     name: 'not after a rollback has undone it',
     facts: lately('1 prepare/create rolled_back', { id: 'T' }),
     decide: accept,
-    refuses: 'step 11 was rolled back: what its late result says is undone',
+    refuses: 'step 11 was rolled back, so its late result no longer holds',
   },
 ])
 

@@ -67,7 +67,7 @@ table('the window', [
     },
     decide: send({ w1: 1 }),
     records: {
-      events: ['step 51 dispatch pending→dispatched: the next removal step, sent to w1'],
+      events: ['step 51 dispatch pending→dispatched: the next cleanup step, sent to w1'],
       jobs: ['removal-51 Remove-Thing {"Upn":"user2@contoso.example"} until +3600'],
       waits: ['51 job +3720'],
     },
@@ -227,7 +227,7 @@ table('words that cannot be resolved', [
       runbooks: { 1: runbookOf(DEMO_YAML.replace('"Switch-{{Kind}}"', '"{{Kind}}"')) },
     },
     decide: send(),
-    records: unresolved('the function resolves to 7, which is no name'),
+    records: unresolved('the function resolves to 7, which is not a name'),
   },
   {
     name: 'parameters that no message can hold',

@@ -12,7 +12,7 @@ table('a result for a step that was cancelled', [
     facts: CANCELLED,
     decide: result(11, says({ complete: true, data: { id: 'T' } })),
     records: {
-      events: ['step 11 late_result: after the step was cancelled the worker reported: succeeded'],
+      events: ['step 11 late_result: the worker reported after the cancel: success'],
       attempts: ['step-11 succeeded'],
       waits: ['11 nothing', '51 slot'],
     },
@@ -23,7 +23,7 @@ table('a result for a step that was cancelled', [
     facts: CANCELLED,
     decide: fails(11, 'no'),
     records: {
-      events: ['step 11 late_result: after the step was cancelled the worker reported: no (Odd)'],
+      events: ['step 11 late_result: the worker reported after the cancel: no (Odd)'],
       attempts: ['step-11 failed no (Odd)'],
       waits: ['11 nothing', '51 slot'],
     },
@@ -38,9 +38,7 @@ table('a result for a step that was cancelled', [
     },
     decide: result(12, says({ complete: false })),
     records: {
-      events: [
-        'step 12 late_result: after the step was cancelled the worker reported: was not complete',
-      ],
+      events: ['step 12 late_result: the worker reported after the cancel: not complete'],
       attempts: ['step-12 incomplete'],
       waits: ['12 nothing'],
     },
@@ -53,7 +51,7 @@ const ended = (line: string): Facts => ({
   steps: { 11: [line, { jobId: 'step-11' }] },
 })
 const late = (status: string) => [
-  `step 11 stray_result: repeated or late: job step-11 is settled already (step is ${status})`,
+  `step 11 unexpected_result: duplicate or late: job step-11 is already settled, the step is ${status}`,
 ]
 
 table('a stray result is told and changes nothing', [
@@ -63,7 +61,7 @@ table('a stray result is told and changes nothing', [
     decide: result(11, { jobId: 'step-11' }),
     records: {
       events: [
-        "step 11 stray_result: late or foreign: job step-11 is not the step's job (step-11-retry-1)",
+        "step 11 unexpected_result: late or foreign: job step-11 is not the step's job (step-11-retry-1)",
       ],
     },
   },
@@ -73,7 +71,7 @@ table('a stray result is told and changes nothing', [
     decide: result(12, { jobId: 'step-12' }),
     records: {
       events: [
-        "step 12 stray_result: late or foreign: job step-12 is not the step's job (none sent)",
+        "step 12 unexpected_result: late or foreign: job step-12 is not the step's job (none sent)",
       ],
     },
   },
@@ -82,7 +80,7 @@ table('a stray result is told and changes nothing', [
     facts: CREATE,
     decide: result(11, { workerId: 'w9' }),
     records: {
-      events: ['step 11 stray_result: foreign: worker w9 answered a job that was sent to w1'],
+      events: ['step 11 unexpected_result: foreign: worker w9 answered a job sent to w1'],
     },
     also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
   },

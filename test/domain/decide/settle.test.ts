@@ -65,13 +65,13 @@ table('a success', [
     name: `a result that is ${JSON.stringify(value)} lacks the output and harms nothing`,
     facts: CREATE,
     decide: result(11, says(value)),
-    records: missing('the result is no object, so it lacks id'),
+    records: missing('the result is not an object and lacks id'),
   })),
   {
     name: 'a result without a body',
     facts: CREATE,
     decide: result(11),
-    records: missing('the result is no object, so it lacks id'),
+    records: missing('the result is not an object and lacks id'),
   },
   {
     name: 'a worker that leaves out its id, or writes it in capitals, is not foreign',
@@ -194,9 +194,9 @@ table('a failure', [
     decide: result(11, says({ complete: false })),
     records: {
       events: [
-        'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: reported as not complete, and the step has no poll',
+        'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: the worker reported "not complete", but the step has no poll',
       ],
-      attempts: ['step-11 failed reported as not complete, and the step has no poll'],
+      attempts: ['step-11 failed the worker reported "not complete", but the step has no poll'],
       waits: ['11 retry +60'],
     },
   },
@@ -208,9 +208,7 @@ table('polling', [
     facts: CHECK,
     decide: result(12, says({ complete: false })),
     records: {
-      events: [
-        'step 12 incomplete dispatched→polling: the worker reported that it is not complete yet',
-      ],
+      events: ['step 12 incomplete dispatched→polling: the worker reported "not complete"'],
       attempts: ['step-12 incomplete'],
       waits: ['12 poll +60'],
     },
@@ -224,9 +222,7 @@ table('polling', [
     facts: polled(),
     decide: result(12, says({ complete: false })),
     records: {
-      events: [
-        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
-      ],
+      events: ['step 12 incomplete polling→polling: the worker reported "not complete"'],
       attempts: ['step-12-poll-2 incomplete'],
       waits: ['12 poll +60'],
     },
@@ -237,9 +233,7 @@ table('polling', [
     facts: polled({ pollTimeoutAt: at(20) }),
     decide: result(12, says({ complete: false })),
     records: {
-      events: [
-        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
-      ],
+      events: ['step 12 incomplete polling→polling: the worker reported "not complete"'],
       attempts: ['step-12-poll-2 incomplete'],
       waits: ['12 poll +20'],
     },
@@ -260,7 +254,7 @@ table('polling', [
     decide: result(12, says({ complete: false })),
     records: {
       events: [
-        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
+        'step 12 incomplete polling→polling: the worker reported "not complete"',
         'step 12 time_out polling→poll_timeout: not complete after 600 s of polling',
         'member 1 fail active→failed: step check of phase prepare failed',
       ],
@@ -276,9 +270,7 @@ table('polling', [
     },
     decide: result(12, says({ complete: false })),
     records: {
-      events: [
-        'step 12 incomplete polling→polling: the worker reported that it is not complete yet',
-      ],
+      events: ['step 12 incomplete polling→polling: the worker reported "not complete"'],
       attempts: ['step-12-poll-2 incomplete'],
       waits: ['12 poll +20'],
     },
@@ -315,7 +307,7 @@ table('a lost job', [
     decide: overdue(12),
     records: {
       events: [
-        'step 12 lost polling→polling: no result in time; polled again at the next interval',
+        'step 12 lost polling→polling: no result in time; polling again at the next interval',
       ],
       attempts: ['step-12-poll-2 lost no result in time'],
       waits: ['12 poll +60'],
@@ -328,7 +320,7 @@ table('a lost job', [
     decide: overdue(12),
     records: {
       events: [
-        'step 12 lost polling→polling: no result in time; polled again at the next interval',
+        'step 12 lost polling→polling: no result in time; polling again at the next interval',
         'step 12 time_out polling→poll_timeout: not complete after 600 s of polling',
         'member 1 fail active→failed: step check of phase prepare failed',
       ],
@@ -341,7 +333,7 @@ table('a lost job', [
     facts: CANCELLED,
     decide: overdue(11),
     records: {
-      events: ['step 11 settled: no result in time; the step was cancelled before'],
+      events: ['step 11 settled: no result in time; the step was already cancelled'],
       attempts: ['step-11 lost no result in time'],
       waits: ['11 nothing', '51 slot'],
     },
@@ -375,7 +367,7 @@ table('a job that was called back', [
     facts: createTried(2),
     decide: withdrawn(11),
     records: {
-      events: ['step 11 withdraw dispatched→pending: the job was called back: a hold'],
+      events: ['step 11 withdraw dispatched→pending: the job was withdrawn: a hold'],
       attempts: ['step-11-retry-2 withdrawn a hold'],
       waits: ['11 slot'],
     },
@@ -389,7 +381,7 @@ table('a job that was called back', [
     facts: polled(),
     decide: withdrawn(12),
     records: {
-      events: ['step 12 lost polling→polling: the poll was called back: a hold'],
+      events: ['step 12 lost polling→polling: the poll was withdrawn: a hold'],
       attempts: ['step-12-poll-2 withdrawn a hold'],
       waits: ['12 poll +60'],
     },
@@ -399,7 +391,7 @@ table('a job that was called back', [
     facts: CANCELLED,
     decide: withdrawn(11),
     records: {
-      events: ['step 11 settled: the job was called back: a hold'],
+      events: ['step 11 settled: the job was withdrawn: a hold'],
       attempts: ['step-11 withdrawn a hold'],
       waits: ['11 nothing', '51 slot'],
     },

@@ -279,9 +279,9 @@ it('is told in one sentence', () => {
   assert.deepEqual(
     plan.phases.map(({ because }) => because),
     [
-      'it is completed and stays as it is',
+      'it is completed and is kept',
       'due at 2026-03-02T09:00:00.000Z',
-      'version 2 has it no more',
+      'version 2 no longer has it',
     ],
   )
 })
