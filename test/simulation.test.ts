@@ -2,7 +2,7 @@
 // end. A seed that fails is replayed by its number (`npm run simulate -- --seed 42`).
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { openSimulationDb, type SimulationDb } from './simulation/database.ts'
+import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
 import { runSeed } from './simulation/run.ts'
 import { missing, report, sweep } from './simulation/sweep.ts'
 
@@ -19,9 +19,9 @@ describe('the seeded world', () => {
 })
 
 describe('a seed', () => {
-  let db: SimulationDb
+  let db: RenewableDb
   before(async () => {
-    db = await openSimulationDb()
+    db = await openRenewablePglite()
   })
   after(() => db.close())
 

@@ -1,7 +1,6 @@
 // The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
 // answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do at this moment.
 import { randomUUID } from 'node:crypto'
-import { after } from 'node:test'
 import {
   ORCHESTRATOR_EVENTS,
   type ReceivedMessage,
@@ -67,41 +66,10 @@ export interface World {
   close(): Promise<void>
 }
 
-let shared: Promise<TestDatabase> | undefined
-let openWorlds = 0
-let isFileOver = false
-
-// Left open, it keeps the process 10 s longer: its server has set a timer to write statistics when it is idle.
-after(async () => {
-  isFileOver = true
-  await closeUnused()
-})
-
-/** The last world may be closed by a hook that comes after ours. */
-async function closeUnused(): Promise<void> {
-  if (isFileOver && openWorlds === 0) await (await shared)?.close()
-}
-
-/** One PGlite a test file, emptied for each story: booting one takes seconds, emptying it milliseconds. */
-async function emptyPglite(): Promise<TestDatabase> {
-  shared ??= openTestPglite()
-  const { db } = await shared
-  const tables = await db.query<{ name: string }>(
-    `select quote_ident(tablename) as name from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'`,
-  )
-  await db.script(`truncate ${tables.map(({ name }) => name).join(', ')} restart identity cascade`)
-  openWorlds += 1
-  const close = async () => {
-    openWorlds -= 1
-    await closeUnused()
-  }
-  return { db, close }
-}
-
 export async function openWorld(
   options: { maxOutstanding?: number; database?: TestDatabase; random?: () => number } = {},
 ): Promise<World> {
-  const test = options.database ?? (await emptyPglite())
+  const test = options.database ?? (await openTestPglite())
   const clock = virtualClock(START)
   const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
   const engine: Engine = {

@@ -1,6 +1,6 @@
 // Looks for a mistake of the bug bank, and says after how many seeds it was found. The mistaken program runs in this process, as
 // modules of its own (mutant-loader.ts), on the same database.
-import type { SimulationDb } from './database.ts'
+import type { RenewableDb } from '../renewable-pglite.ts'
 import { type BankedMutant, loadWithMutant } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
 import type * as RunModule from './run.ts'
@@ -19,7 +19,7 @@ const isOfScheduler = (mutant: BankedMutant): boolean => SOURCE_MUTANTS.includes
 
 /** Tries the seeds in their order. */
 export async function hunt(
-  db: SimulationDb,
+  db: RenewableDb,
   name: string,
   seeds: readonly number[],
 ): Promise<Verdict> {

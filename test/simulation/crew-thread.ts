@@ -1,7 +1,7 @@
 // One thread of a crew: it opens a database, and then does what it is told, one task after the other.
 import { parentPort } from 'node:worker_threads'
+import { openRenewablePglite } from '../renewable-pglite.ts'
 import { hunt, type Verdict } from './bug-bank.ts'
-import { openSimulationDb } from './database.ts'
 import { type Run, runSeed } from './run.ts'
 
 export type Task =
@@ -9,7 +9,7 @@ export type Task =
   | { readonly kind: 'hunt'; readonly mutant: string; readonly seeds: readonly number[] }
 export type TaskResult = { readonly run: Run } | { readonly verdict: Verdict }
 
-const opened = openSimulationDb()
+const opened = openRenewablePglite()
 
 parentPort!.on('message', async (task: Task) => {
   const db = await opened

@@ -1,8 +1,8 @@
 // `npm run simulate`: a sweep of seeds, one seed with its whole log, or the bug bank.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import { openRenewablePglite } from '../renewable-pglite.ts'
 import { workOff } from './crew.ts'
-import { openSimulationDb } from './database.ts'
 import { FAULT_KINDS } from './faults.ts'
 import { MUTANTS } from './mutants.ts'
 import { runSeed } from './run.ts'
@@ -46,7 +46,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function showSeed(seed: number): Promise<number> {
-  const run = await runSeed({ db: await openSimulationDb(), seed })
+  const run = await runSeed({ db: await openRenewablePglite(), seed })
   console.log(run.log.join('\n'))
   console.log(
     run.found.length > 0

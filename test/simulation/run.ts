@@ -1,7 +1,8 @@
 // One seed from beginning to end: faults are on and everything happens at random, one event at a time, with the invariants of
 // the touched batches looked at after each; then the world is healed, and everything must end.
+
+import type { RenewableDb } from '../renewable-pglite.ts'
 import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
-import type { SimulationDb } from './database.ts'
 import { moodOf, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
@@ -34,7 +35,7 @@ export interface Run {
 }
 
 export interface RunOptions {
-  readonly db: SimulationDb
+  readonly db: RenewableDb
   readonly seed: number
   readonly only?: ReadonlySet<Fault>
 }
