@@ -42,15 +42,16 @@ after(async () => {
 export async function openTestPglite(): Promise<TestDatabase> {
   // For the seconds that a test file lasts, making PGlite's code faster costs more than it gains: 1 s of the 3 s of a short file.
   for (const flag of ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag)
-  const shared = idle.pop() ?? (await openRenewablePglite({ keepFrom: KEEP_FROM }))
+  const used = idle.pop()
+  await used?.renew()
+  const shared = used ?? (await openRenewablePglite({ keepFrom: KEEP_FROM }))
   const db = untilClosed(shared)
   return {
     db,
     close: async () => {
       await db.close()
-      if (isOver) return shared.close()
-      await shared.renew()
-      idle.push(shared)
+      if (isOver) await shared.close()
+      else idle.push(shared)
     },
   }
 }
