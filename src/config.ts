@@ -67,7 +67,7 @@ export const SETTINGS = {
   }),
   transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
-    description: 'What carries the messages. `postgres`: the database itself.',
+    description: 'The transport of the messages. `postgres`: the database itself.',
   }),
   chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
     default: 500,
@@ -84,7 +84,7 @@ export const SETTINGS = {
       default: [] as readonly string[],
       defaultShown: 'none',
       description:
-        'Workers that never announce themselves. Jobs for a worker neither heard of nor listed here are not sent.',
+        'Ids of workers that never announce themselves, read when the orchestrator starts. Jobs for other unannounced workers wait.',
     },
   ),
   sourceFolder: setting<string | null>('MATOOLKIT_SOURCE_FOLDER', aPath, {

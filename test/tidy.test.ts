@@ -4,13 +4,15 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { describe, it } from 'node:test'
+import { SETTINGS } from '../src/config.ts'
 import { DOCUMENTS } from './tidy/documents.ts'
+import { SETTINGS_RULES, settingKeys } from './tidy/settings.ts'
 import { importsOf, type SourceFile, scan } from './tidy/source.ts'
 import { functionBodies, STYLE } from './tidy/style.ts'
 import { type Rule, WALLS } from './tidy/walls.ts'
 
 const root = join(import.meta.dirname, '..')
-const RULES: readonly Rule[] = [...WALLS, ...STYLE, ...DOCUMENTS]
+const RULES: readonly Rule[] = [...WALLS, ...SETTINGS_RULES, ...STYLE, ...DOCUMENTS]
 
 /** Everything that is ours and text. */
 function projectFiles(): SourceFile[] {
@@ -42,6 +44,10 @@ describe('the house is tidy', () => {
   for (const rule of RULES) {
     it(rule.name, () => assert.deepEqual(rule.check(files), []))
   }
+
+  it('the rule for settings sees every one', () => {
+    assert.deepEqual(settingKeys(files).sort(), Object.keys(SETTINGS).sort())
+  })
 })
 
 const COMMENT = '// A file that says in its first line what it is for.\n'
@@ -136,6 +142,15 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     'the state writes dead letters',
     { 'src/db/a.ts': "query('update dead_letters set noticed_at = $1')" },
     /a\.ts names dead_letters/,
+  ],
+  [
+    'a setting that nothing reads',
+    {
+      'src/config.ts':
+        "const SETTINGS = {\n  poolSize: setting('POOL', n),\n  lanes: setting<number>('LANES', n),\n}",
+      'src/db/a.ts': 'open({ poolSize: config.poolSize, lanes: 4 })',
+    },
+    /no code reads the setting lanes/,
   ],
   ['the clock', { 'src/engine/a.ts': 'const t = Date.now()' }, /a\.ts:1 reads the clock/],
   [
@@ -276,13 +291,14 @@ describe('each rule sees what it is for', () => {
   it('and none complains about what is right', () => {
     const files = toFiles({
       'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf()\n`,
-      'src/app/demo/demo.ts': `${COMMENT}import { f } from '../../engine/engine.ts'\nf()\n`,
+      'src/app/demo/demo.ts': `${COMMENT}import { f } from '../../engine/engine.ts'\nimport '../../config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\nf()\n`,
       'src/engine/engine.ts': `${COMMENT}export const f = () => 1\n`,
       'src/app/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\nimport './transports.ts'\n`,
       'src/app/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
       'src/bus/postgres/bus.ts': `${COMMENT}import { q } from './queue.ts'\nq()\n`,
       'src/bus/postgres/queue.ts': `${COMMENT}export const q = () => 'delete from bundles where id = $1'\n`,
       'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport type J = Json\n`,
+      'src/config.ts': `${COMMENT}const SETTINGS = {\n  a: setting('A', n),\n  b: setting('B', n),\n  c: setting('C', n),\n  configFile: setting('F', n),\n}\n`,
       'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
 import { posix } from 'node:path'

@@ -7,6 +7,7 @@ import type { PreviewQuery } from '../api/preview.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
+import { configureWorkers } from '../db/workers.ts'
 import type { Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { sourcesFrom } from '../scheduler/access.ts'
@@ -85,7 +86,7 @@ async function servicesOf(shared: Shared, options: ServeOptions): Promise<Servic
   return [
     clockOf(shared),
     ...workers,
-    ...(roles.includes('orchestrator') ? [orchestratorOf(shared)] : []),
+    ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
     ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),
     ...(roles.includes('api') ? [apiOf(shared)] : []),
   ]
@@ -126,14 +127,16 @@ const workersOf = (
     ),
   )
 
-const orchestratorOf = ({ engine, bus, clock, config, log }: Shared): Service =>
-  makeOrchestrator({
+async function orchestratorOf({ db, engine, bus, clock, config, log }: Shared): Promise<Service> {
+  await configureWorkers(db, config.foreignWorkers)
+  return makeOrchestrator({
     engine,
     bus,
     clock,
     chunk: config.chunkSize,
     onError: (err) => log.error({ err }, 'Orchestrator error; continuing.'),
   })
+}
 
 const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
   makeScheduler({

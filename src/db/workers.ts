@@ -41,10 +41,16 @@ export async function listWorkerIds(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
+/** Makes exactly these workers configured. A worker that is taken off the list and never announced itself is unknown again. */
 export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {
   await db.query(
-    `insert into workers (worker_id, is_configured) select id, true from unnest($1::text[]) as w (id)
-     on conflict (worker_id) do update set is_configured = true`,
+    `with forgotten as (
+       delete from workers where is_configured and first_seen_at is null and worker_id <> all ($1::text[])),
+     unlisted as (
+       update workers set is_configured = false
+        where is_configured and first_seen_at is not null and worker_id <> all ($1::text[]))
+     insert into workers (worker_id, is_configured) select id, true from unnest($1::text[]) as w (id) order by id
+     on conflict (worker_id) do update set is_configured = true where not workers.is_configured`,
     [workerIds],
   )
 }

@@ -1,4 +1,4 @@
-// The roles in processes of their own: they start, say where they are, and stop in good order when the platform asks.
+// The roles as processes: they start, report their address, and stop gracefully on a signal.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { after, describe, it } from 'node:test'
 import { type OutgoingMessage, WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { realClock } from '../../src/clock.ts'
+import { listWorkerIds } from '../../src/db/workers.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
@@ -23,7 +24,7 @@ interface Ready {
 }
 
 describe('matoolkit serve', () => {
-  it('brings the schema up, is ready, and stops on SIGTERM', async () => {
+  it('migrates, knows its foreign workers, is ready, and stops on SIGTERM', async () => {
     const test = await openEmptyPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
     const served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
@@ -31,6 +32,8 @@ describe('matoolkit serve', () => {
       MATOOLKIT_API_PORT: '0',
       MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
       MATOOLKIT_SOURCE_FOLDER: folder,
+      MATOOLKIT_TRANSPORT: 'postgres',
+      MATOOLKIT_FOREIGN_WORKERS: 'legacy-a, legacy-b',
     })
     const [, url] = await served.saying(/"url":"(http:[^"]+)"/)
     const ready = (await (await fetch(`${url}/api/ready`)).json()) as Ready
@@ -39,6 +42,7 @@ describe('matoolkit serve', () => {
       ready.checks.map(({ name }) => name),
       ['server', 'database', 'schema', 'bus', 'clock'],
     )
+    assert.deepEqual(await listWorkerIds(test.db), ['legacy-a', 'legacy-b'])
     await previews(url!, join(folder, 'api-token'))
     served.kill('SIGTERM')
     const { code, out, err } = await served.ended
@@ -46,7 +50,7 @@ describe('matoolkit serve', () => {
     assert.match(out, /"why":"SIGTERM"[\s\S]*"msg":"Stopped\."/)
   })
 
-  it('as a worker ends its job and sends the answer before it stops', async () => {
+  it('finishes a worker’s job and sends its result before it stops', async () => {
     const test = await openTestPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
     const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
@@ -73,7 +77,7 @@ describe('matoolkit serve', () => {
     await bus.close()
   })
 
-  it('refuses roles that there are not, and to be reached by others without a sign-in', async () => {
+  it('refuses unknown roles, and an exposed API without sign-in', async () => {
     const roles = await start(['serve', '--roles', 'api,wroker']).ended
     assert.equal(roles.code, EXIT.usage)
     assert.match(roles.err, /--roles is "api,wroker", but must be a list of/)
@@ -87,7 +91,7 @@ describe('matoolkit serve', () => {
 })
 
 describe('matoolkit up', () => {
-  it('runs everything in the current folder, leaves a note of where, and finds its data again', async () => {
+  it('runs all roles in the current folder, notes its address, and finds its data again', async () => {
     const cwd = mkdtempSync(join(folder, 'up-'))
     const env = { MATOOLKIT_API_PORT: '0', MATOOLKIT_HOME: join(cwd, 'home') }
     for (const _ of ['first', 'second']) {
