@@ -59,7 +59,7 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
     }
     const api = services.find((service): service is Api => service.name === 'api')
     const url = (await api?.listening) ?? null
-    shared.log.info({ roles: options.roles, url, version: manifest.version }, 'Started.')
+    shared.log.info({ roles: options.roles, url, version: manifest.version }, 'Started')
     return { url, log: shared.log, stop: () => close(shared, started) }
   } catch (error) {
     await close(shared, started).catch(() => {})
@@ -73,10 +73,10 @@ async function openShared({ config, makeLog }: ServeOptions): Promise<Shared> {
   const runtime = await openRuntime({
     config,
     clock,
-    onConnectionLost: (err) => log.warn({ err }, 'Database connection lost.'),
+    onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
   })
   const { applied } = runtime
-  if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations.`)
+  if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   return { ...runtime, config, clock, log }
 }
 
@@ -102,9 +102,9 @@ function clockOf(shared: Shared): Service {
       const wasFit = shared.clockReport.withinLimit
       shared.clockReport = report
       const { machineSkewMs, withinLimit } = report
-      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed.')
+      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed')
     },
-    onError: (err, inARow) => log.warn({ err, inARow }, 'Clock measurement failed.'),
+    onError: (err, inARow) => log.warn({ err, inARow }, 'Clock measurement failed'),
   })
 }
 
@@ -134,7 +134,7 @@ async function orchestratorOf({ db, engine, bus, clock, config, log }: Shared): 
     bus,
     clock,
     chunk: config.chunkSize,
-    onError: (err) => log.error({ err }, 'Orchestrator error; continuing.'),
+    onError: (err) => log.error({ err }, 'Orchestrator error; the orchestrator keeps running'),
   })
 }
 
@@ -148,9 +148,9 @@ const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
     lanes: config.tickLanes,
     onTick: (report) =>
       report.outcome === 'failed'
-        ? log.error(report, 'Tick failed.')
-        : log.info(report, 'Tick finished.'),
-    onError: (err) => log.error({ err }, 'Scheduler error; continuing.'),
+        ? log.error(report, 'Tick failed')
+        : log.info(report, 'Tick finished'),
+    onError: (err) => log.error({ err }, 'Scheduler error; the scheduler keeps running'),
   })
 
 const apiOf = (shared: Shared): Api =>
@@ -179,12 +179,12 @@ async function close(shared: Shared, started: readonly Service[]): Promise<void>
   const failures: unknown[] = []
   for (const service of started.toReversed()) {
     await service.stop(graceOver.signal).catch((err: unknown) => {
-      log.error({ err, service: service.name }, 'Service did not stop in time.')
+      log.error({ err, service: service.name }, 'Service did not stop in time')
       failures.push(err)
     })
   }
   done.abort()
   await shared.close()
-  log.info('Stopped.')
+  log.info('Stopped')
   if (failures.length > 0) throw failures[0]
 }

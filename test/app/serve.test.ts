@@ -47,7 +47,7 @@ describe('matoolkit serve', () => {
     served.kill('SIGTERM')
     const { code, out, err } = await served.ended
     assert.deepEqual([code, err], [EXIT.ok, ''])
-    assert.match(out, /"why":"SIGTERM"[\s\S]*"msg":"Stopped\."/)
+    assert.match(out, /"why":"SIGTERM"[\s\S]*"msg":"Stopped"/)
   })
 
   it('finishes a worker’s job and sends its result before it stops', async () => {
@@ -102,7 +102,7 @@ describe('matoolkit up', () => {
       const token = readFileSync(note.tokenFile, 'utf8')
       const me = await fetch(`${url}/api/me`, { headers: { authorization: `Bearer ${token}` } })
       assert.equal(me.status, 200)
-      await up.saying(/contoso-worker[\s\S]*ready for jobs/)
+      await up.saying(/"contoso-worker"[^\n]*"msg":"Worker ready"/)
       up.kill('SIGINT')
       assert.equal((await up.ended).code, EXIT.ok)
     }
