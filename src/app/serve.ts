@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
 import type { PreviewQuery } from '../api/preview.ts'
+import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
-import type { Log } from '../log.ts'
+import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { sourcesFrom } from '../scheduler/access.ts'
 import { previewSource } from '../scheduler/preview.ts'
@@ -20,38 +21,49 @@ import { openRuntime, type Runtime } from './runtime.ts'
 export interface ServeOptions {
   readonly config: Config
   readonly roles: readonly Role[]
-  /** The settings of each worker, for the role `worker`; one per tenant. */
+  /** Settings of each worker, if the role is requested. Several workers serve several tenants. */
   readonly workers: readonly Config[]
   makeLog(clock: RealClock): Log
-  /** Called when a process with only the worker role reaches its idle limit. */
+  /** Called when a worker-only process has been idle for the configured time. */
   readonly onIdle: () => void
 }
 
 export interface ServeHandle {
-  /** The API's address; null without that role. */
+  /** Address of the API; null without that role. */
   readonly url: string | null
   readonly log: Log
-  /** Stops everything within the shutdown grace. Rejects when a service did not stop in time. */
+  /** Stops everything within the shutdown grace. Rejects if a role did not stop in time. */
   stop(): Promise<void>
 }
 
-/** Shared by all roles. */
-interface Shared extends Omit<Runtime, 'clockReport'> {
+/** Dependencies that every role shares. */
+interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly config: Config
   readonly clock: RealClock
   readonly log: Log
-  /** The newest measurement of the clock. */
+  /** The latest clock measurement. */
   clockReport: ClockReport
 }
 
-/** The part of the shutdown grace reserved for closing the database. */
+/** A log that writes through an Io: for people on a terminal, as JSON elsewhere. */
+export const logTo =
+  (write: Io['out'], { width }: Io, { logLevel: level, logFormat: format }: Config) =>
+  (clock: RealClock): Log =>
+    createLog({
+      level,
+      format,
+      clock,
+      destination: { isTTY: width !== null, write: (line) => write(line.trimEnd()) },
+    })
+
+/** Part of the grace reserved for closing the database. */
 const CLOSING_SEC = 2
 
 export async function openServe(options: ServeOptions): Promise<ServeHandle> {
-  const shared = await openShared(options)
+  const shared = await openRoleContext(options)
   const started: Service[] = []
   try {
-    // Stopped in reverse: the API first, then the roles that give work, then the workers.
+    // They stop in reverse order: API, then scheduler and orchestrator, then workers.
     const services = await servicesOf(shared, options)
     for (const service of services) {
       service.start()
@@ -67,7 +79,7 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
   }
 }
 
-async function openShared({ config, makeLog }: ServeOptions): Promise<Shared> {
+async function openRoleContext({ config, makeLog }: ServeOptions): Promise<RoleContext> {
   const clock = realClock()
   const log = makeLog(clock)
   const runtime = await openRuntime({
@@ -80,7 +92,7 @@ async function openShared({ config, makeLog }: ServeOptions): Promise<Shared> {
   return { ...runtime, config, clock, log }
 }
 
-async function servicesOf(shared: Shared, options: ServeOptions): Promise<Service[]> {
+async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<Service[]> {
   const { roles } = options
   const workers = roles.includes('worker') ? await workersOf(shared, options) : []
   return [
@@ -92,24 +104,26 @@ async function servicesOf(shared: Shared, options: ServeOptions): Promise<Servic
   ]
 }
 
-function clockOf(shared: Shared): Service {
+function clockOf(shared: RoleContext): Service {
   const { db, clock, log, config } = shared
   return databaseClockLoop({
     db,
     clock,
     maxSkewMs: config.maxClockSkewSec * 1_000,
     onReport: (report) => {
-      const wasFit = shared.clockReport.withinLimit
+      const wasWithinLimit = shared.clockReport.withinLimit
       shared.clockReport = report
       const { machineSkewMs, withinLimit } = report
-      if (wasFit !== withinLimit) log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed')
+      if (wasWithinLimit !== withinLimit) {
+        log.warn({ machineSkewMs, withinLimit }, 'Clock skew changed')
+      }
     },
     onError: (err, inARow) => log.warn({ err, inARow }, 'Clock measurement failed'),
   })
 }
 
 const workersOf = (
-  { bus, clock, log }: Shared,
+  { bus, clock, log }: RoleContext,
   { roles, workers, onIdle }: ServeOptions,
 ): Promise<Service[]> =>
   Promise.all(
@@ -121,13 +135,13 @@ const workersOf = (
         log,
         version: manifest.version,
         hasHealth: !roles.includes('api'),
-        // Other roles of this process keep it busy.
+        // Other roles keep the process busy even when the worker is idle.
         ...(roles.length === 1 && { onIdle }),
       }),
     ),
   )
 
-async function orchestratorOf({ db, engine, bus, clock, config, log }: Shared): Promise<Service> {
+async function orchestratorOf({ db, engine, bus, clock, config, log }: RoleContext): Promise<Service> {
   await configureWorkers(db, config.foreignWorkers)
   return makeOrchestrator({
     engine,
@@ -138,7 +152,7 @@ async function orchestratorOf({ db, engine, bus, clock, config, log }: Shared): 
   })
 }
 
-const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
+const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
   makeScheduler({
     engine,
     clock,
@@ -153,7 +167,7 @@ const schedulerOf = ({ engine, clock, config, log }: Shared): Service =>
     onError: (err) => log.error({ err }, 'Scheduler error; the scheduler keeps running'),
   })
 
-const apiOf = (shared: Shared): Api =>
+const apiOf = (shared: RoleContext): Api =>
   openApi({
     config: shared.config,
     engine: shared.engine,
@@ -164,13 +178,13 @@ const apiOf = (shared: Shared): Api =>
     clockReport: () => shared.clockReport,
   })
 
-function previewOf({ db, clock, config }: Shared): PreviewQuery {
+function previewOf({ db, clock, config }: RoleContext): PreviewQuery {
   const sources = sourcesFrom(config, clock)
   return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
 }
 
 /** Stops in the reverse order of starting; the database is always closed. */
-async function close(shared: Shared, started: readonly Service[]): Promise<void> {
+async function close(shared: RoleContext, started: readonly Service[]): Promise<void> {
   const { config, clock, log } = shared
   const graceOver = new AbortController()
   const done = new AbortController()

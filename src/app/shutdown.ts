@@ -1,5 +1,4 @@
-// Runs something until the process is asked to stop, or it asks for that itself. The first signal ends it in good order; another
-// one a moment later ends the process at once, because somebody means it.
+// Graceful shutdown: the first signal stops the process in order, a second one at least 500 ms later ends it at once.
 
 import type { Io } from '../cli/terminal/io.ts'
 import { EXIT } from '../errors.ts'
@@ -10,37 +9,35 @@ const SECOND_SIGNAL_AFTER_MS = 500
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface StopRequest {
-  readonly asked: Promise<string>
-  ask(why: string): void
+  /** Resolves with the reason. */
+  readonly requested: Promise<string>
+  request(reason: string): void
 }
 
-/** From now on signals are listened to. `nowMs` counts evenly. */
+/** Listens for signals. `nowMs` is a monotonic clock. */
 export function listenForStop(nowMs: () => number): StopRequest {
-  const asked = Promise.withResolvers<string>()
+  const stop = Promise.withResolvers<string>()
   let firstAtMs: number | null = null
-  const stop = (signal: string) => {
+  const onSignal = (signal: string) => {
     if (firstAtMs !== null && nowMs() - firstAtMs > SECOND_SIGNAL_AFTER_MS) {
       process.exit(EXIT.interrupted)
     }
     firstAtMs ??= nowMs()
-    asked.resolve(signal)
+    stop.resolve(signal)
   }
-  for (const signal of SIGNALS) process.on(signal, stop)
-  return {
-    asked: asked.promise,
-    ask: asked.resolve,
-  }
+  for (const signal of SIGNALS) process.on(signal, onSignal)
+  return { requested: stop.promise, request: stop.resolve }
 }
 
-/** Serves until asked to stop, and ends the process: a socket that a library forgot must not keep it alive until it is killed. */
+/** Waits for a stop request, then stops and exits: a socket that a library left open must not keep the process alive. */
 export async function runUntilStopped(
   { log, stop }: ServeHandle,
   stopping: StopRequest,
   io: Io,
 ): Promise<never> {
-  const why = await stopping.asked
-  log.info({ why }, 'Stopping.')
-  // What did not stop in time is in the log already.
+  const reason = await stopping.requested
+  log.info({ reason }, 'Stopping')
+  // Services that did not stop in time are in the log already.
   await stop().catch(() => {
     io.exitCode = EXIT.failed
   })

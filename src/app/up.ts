@@ -1,30 +1,32 @@
-// `matoolkit up`: all roles in one process on the embedded database and the loopback, and if asked a sandbox with a worker for
-// each of its tenants. Leaves a note in the person's own folder of where the API is, so that other commands find it.
+// `matoolkit up`: every role in one process on the embedded database and the loopback address, optionally with a sandbox and a
+// worker per tenant. Saves the API's address in the user's folder, so that other commands find it.
 import { resolve } from 'node:path'
 import { saveLocalApi } from '../cli/local-api.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import type { UpFlags } from './commands/up.ts'
-import { openServe, type ServeHandle } from './serve.ts'
-import { logTo } from './serve-log.ts'
+import { startSandbox } from './sandbox.ts'
+import { logTo, openServe, type ServeHandle } from './serve.ts'
 
 const WORKER_ID = 'local-worker'
 
-export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<ServeHandle> {
-  const given = loadConfig()
+export async function openUp(
+  { hasSandbox }: { readonly hasSandbox: boolean },
+  io: Io,
+): Promise<ServeHandle> {
+  const loaded = loadConfig()
   const config: Config = {
-    ...given,
+    ...loaded,
     databaseUrl: null,
     apiHost: '127.0.0.1',
     oidcIssuers: [],
     oidcAudiences: [],
   }
-  io.err('Starting PostgreSQL inside this process …')
-  const sandbox = hasSandbox ? await sandboxOn(io) : null
+  io.err('Starting the embedded PostgreSQL …')
+  const sandbox = hasSandbox ? await quietSandbox(io) : null
   try {
-    const served = await openServe({
+    const handle = await openServe({
       config,
       roles: ROLES,
       workers: sandbox
@@ -33,13 +35,13 @@ export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<
       makeLog: logTo(io.err, io, config),
       onIdle: () => {},
     })
-    const url = served.url!
+    const url = handle.url!
     saveLocalApi({ url, tokenFile: resolve(config.apiTokenFile) })
-    introduce(url, config, sandbox, io)
+    printAccess(url, config, sandbox, io)
     return {
-      ...served,
+      ...handle,
       stop: async () => {
-        await served.stop()
+        await handle.stop()
         await sandbox?.close()
       },
     }
@@ -49,13 +51,11 @@ export async function openUp({ sandbox: hasSandbox }: UpFlags, io: Io): Promise<
   }
 }
 
-async function sandboxOn(io: Io): Promise<Sandbox> {
-  const { startSandbox } = await import('./commands/sandbox.ts')
-  // What it would say of itself is for whoever starts it alone.
-  return startSandbox({ port: 0, host: '127.0.0.1', fast: true }, { ...io, out: () => {} })
-}
+/** `up` prints its own instructions instead of the sandbox's. */
+const quietSandbox = (io: Io): Promise<Sandbox> =>
+  startSandbox({ port: 0, host: '127.0.0.1', fast: true }, { ...io, out: () => {} })
 
-/** One for each tenant, called after it: contoso.example has contoso-worker, as in the examples. */
+/** One worker per tenant, named after it as in the examples: contoso.example gets contoso-worker. */
 function workersOf(sandbox: Sandbox, config: Config): Config[] {
   return sandbox.state().tenants.map((tenant) => {
     const read = readConfig(settingsOf(sandbox.url, tenant))
@@ -77,7 +77,8 @@ function settingsOf(url: string, tenant: SandboxTenant): Record<string, string> 
   const application = tenant.applications.find(({ secret }) => secret !== null)
   return {
     MATOOLKIT_TENANT_ID: tenant.id,
-    MATOOLKIT_ORGANIZATION: tenant.domains.find((one) => one.endsWith('.onmicrosoft.com')) ?? '',
+    MATOOLKIT_ORGANIZATION:
+      tenant.domains.find((domain) => domain.endsWith('.onmicrosoft.com')) ?? '',
     MATOOLKIT_APP_ID: application?.clientId ?? '',
     MATOOLKIT_SIGN_IN: 'secret',
     MATOOLKIT_APP_SECRET: application?.secret ?? '',
@@ -87,11 +88,11 @@ function settingsOf(url: string, tenant: SandboxTenant): Record<string, string> 
   }
 }
 
-function introduce(url: string, config: Config, sandbox: Sandbox | null, io: Io): void {
+function printAccess(url: string, config: Config, sandbox: Sandbox | null, io: Io): void {
   io.out(`matoolkit is up: ${url}`)
   io.out(`  database  ${resolve(config.dataDir)}`)
-  io.out(`  API       ${url}/api/docs; its token is in ${resolve(config.apiTokenFile)}`)
-  if (sandbox) io.out(`  sandbox   ${sandbox.url}; contoso-worker and fabrikam-worker work on it`)
-  io.out('Other commands on this machine find it by themselves, such as: matoolkit batch list')
-  io.out('Ctrl-C ends it.')
+  io.out(`  API       ${url}/api/docs, token in ${resolve(config.apiTokenFile)}`)
+  if (sandbox) io.out(`  sandbox   ${sandbox.url}, served by contoso-worker and fabrikam-worker`)
+  io.out('Other commands on this machine connect to it, for example: matoolkit batch list')
+  io.out('Press Ctrl-C to stop.')
 }

@@ -1,5 +1,5 @@
-// The command line as a whole: parses, runs one command, and turns whatever it throws into one sentence and an exit code.
-// A command is added by a function that gets the program and an `Io`; each noun has a file, and loads what it needs only when run.
+// The command line: parses the arguments, runs one command, and turns any error into one sentence and an exit code. Each noun has a
+// file that adds its commands, and loads their code only when one runs.
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
@@ -13,7 +13,7 @@ export function visibleCommands(command: Command): Command[] {
   return command.commands.filter((subcommand) => visible.has(subcommand))
 }
 
-/** Runs the command that the arguments name and returns the exit code. Never throws. */
+/** Runs the command and returns the exit code. Never throws. */
 export async function run(
   args: readonly string[],
   io: Io,
@@ -24,8 +24,11 @@ export async function run(
     return io.exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.ok
-    const { message, code, exitCode, more = [] } = asCoded(thrown)
-    for (const line of [`matoolkit: ${message} (${code})`, ...more.map((one) => `  ${one}`)]) {
+    const { message, code, exitCode, more = [] } = reportableError(thrown)
+    for (const line of [
+      `matoolkit: ${message} (${code})`,
+      ...more.map((detail) => `  ${detail}`),
+    ]) {
       io.err(printable(line))
     }
     return exitCode
@@ -40,32 +43,32 @@ function programOf(io: Io, commands: readonly AddCommands[]): Command {
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text.trimEnd()),
-      // Said once, by `run`, in the shape of every other error.
+      // `run` prints it, in the shape of every other error.
       outputError: () => undefined,
     })
   for (const add of commands) add(program, io)
   return program
 }
 
-/** An error that knows how it is told; `more` are lines under the sentence. */
-interface Told {
+/** An error with a code and an exit code; `more` holds lines below its sentence. */
+interface ReportableError {
   readonly message: string
   readonly code: string
   readonly exitCode: number
   readonly more?: readonly string[]
 }
 
-const isTold = (thrown: unknown): thrown is Told =>
+const isReportable = (thrown: unknown): thrown is ReportableError =>
   thrown instanceof Error && 'exitCode' in thrown && !(thrown instanceof CommanderError)
 
-function asCoded(thrown: unknown): Told {
-  if (isTold(thrown)) return thrown
+function reportableError(thrown: unknown): ReportableError {
+  if (isReportable(thrown)) return thrown
   if (!(thrown instanceof CommanderError)) {
     return new MatoolkitError('INTERNAL', { reason: messageOf(thrown) }, { cause: thrown })
   }
-  // Commander shows the help of a noun without a verb by itself; it only lacks the sentence.
-  const said = thrown.code === 'commander.help' ? 'Name a command.' : sentence(thrown.message)
-  return new MatoolkitError('USAGE', { reason: said }, { cause: thrown })
+  // For a noun without a verb, commander prints the help; only the sentence is missing.
+  const reason = thrown.code === 'commander.help' ? 'Name a command.' : sentence(thrown.message)
+  return new MatoolkitError('USAGE', { reason }, { cause: thrown })
 }
 
 /** "error: unknown option '--x'" + "(Did you mean --y?)" as a sentence. */

@@ -1,4 +1,4 @@
-// `matoolkit function list` and `show`: the worker's own functions and, when a folder is named, those in it.
+// `matoolkit function list` and `show`: the standard functions and, with --folder, custom ones.
 
 import { type Io, printable } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
@@ -25,7 +25,7 @@ const LIST: readonly Column[] = [
 
 export async function listFunctions({ folder, output }: FunctionFlags, io: Io): Promise<void> {
   const show = openShow(output, io)
-  const rows = (await functionsWith(folder, io)).map((one) => jsonOf(one) as Row)
+  const rows = (await functionsWith(folder, io)).map((each) => jsonOf(each) as Row)
   await show.list({ whole: rows as unknown as Json, rows, columns: LIST, empty: '' })
 }
 
@@ -46,11 +46,11 @@ export async function showFunction(
 ): Promise<void> {
   const show = openShow(output, io)
   const functions = await functionsWith(folder, io)
-  const found = functions.find((one) => one.name.toLowerCase() === name.toLowerCase())
+  const found = functions.find((each) => each.name.toLowerCase() === name.toLowerCase())
   if (!found) {
     const hint = hintFor(
       name,
-      functions.map((one) => one.name),
+      functions.map((each) => each.name),
       'There are',
     )
     throw new MatoolkitError('FUNCTION_NOT_FOUND', { name, hint })
@@ -68,15 +68,15 @@ async function functionsWith(folder: string | undefined, io: Io): Promise<Worker
   return [...standard, ...found.functions]
 }
 
-const jsonOf = (one: WorkerFunction): Json =>
+const jsonOf = (definition: WorkerFunction): Json =>
   ({
-    name: one.name,
-    description: one.description,
-    parameters: parametersSchema(one),
-    result: resultSchema(one),
-    permissions: one.permissions,
-    isIdempotent: one.isIdempotent,
-    undo: one.undo,
+    name: definition.name,
+    description: definition.description,
+    parameters: parametersSchema(definition),
+    result: resultSchema(definition),
+    permissions: definition.permissions,
+    isIdempotent: definition.isIdempotent,
+    undo: definition.undo,
   }) as unknown as Json
 
 const PARAMETERS: readonly Column[] = [
@@ -93,15 +93,16 @@ const RESULT: readonly Column[] = [
 const REST: readonly Column[] = [
   ['NEEDS', ({ permissions }) => (permissions as string[]).join(', ') || 'nothing'],
   [
-    'TWICE',
-    ({ isIdempotent }) => (isIdempotent ? 'does no more than once' : 'is never done by itself'),
+    'REPEATABLE',
+    ({ isIdempotent }) => (isIdempotent ? 'yes' : 'no; it is never repeated automatically'),
   ],
-  ['UNDO', ({ undo }) => undo ?? 'nothing to take back'],
+  ['UNDO', ({ undo }) => undo ?? 'nothing to undo'],
 ]
 
-/** For a person: what it takes, what it gives, what it needs. */
-async function showPage(one: WorkerFunction, show: Show, io: Io): Promise<void> {
-  const { name, description, parameters, result, resultType, ...rest } = functionReferenceOf(one)
+/** The reference of one function, for people. */
+async function showPage(definition: WorkerFunction, show: Show, io: Io): Promise<void> {
+  const { name, description, parameters, result, resultType, ...rest } =
+    functionReferenceOf(definition)
   const part = async (
     fields: readonly ReferenceField[],
     columns: readonly Column[],

@@ -1,17 +1,16 @@
-// `matoolkit function …`: what the commands are called and take. What they do is loaded when one is run.
+// `matoolkit function …`: names and flags. The code is loaded when a command runs.
 import { type Command, Option } from 'commander'
 import { outputOption } from '../../cli/commands/verb.ts'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { FunctionFlags } from './function-show.ts'
 
 export function addFunctionCommands(program: Command, io: Io): void {
-  const noun = program.command('function').description('see what workers can do')
-  const folder = () =>
-    new Option('--folder <path>', 'with the functions of your own in this folder')
+  const noun = program.command('function').description('inspect worker functions')
+  const folder = () => new Option('--folder <path>', 'include custom functions from this folder')
 
   noun
     .command('list')
-    .description('name every function')
+    .description('list functions')
     .addOption(folder())
     .addOption(outputOption())
     .addHelpText('after', LIST_HELP)
@@ -22,8 +21,8 @@ export function addFunctionCommands(program: Command, io: Io): void {
 
   noun
     .command('show')
-    .description('say what a function takes, gives and needs')
-    .argument('<name>', 'the function, in any case')
+    .description('show what a function takes and returns')
+    .argument('<name>', 'name of the function, in any case')
     .addOption(folder())
     .addOption(outputOption())
     .addHelpText('after', SHOW_HELP)
@@ -34,7 +33,7 @@ export function addFunctionCommands(program: Command, io: Io): void {
 }
 
 const LIST_HELP = `
-Exit code: 0, or 1 when something in the folder cannot be used.
+Exit code: 0, or 1 when the folder has unusable functions.
 
 Examples:
   $ matoolkit function list

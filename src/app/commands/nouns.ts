@@ -1,9 +1,9 @@
-// Every command there is, by its first word. Only the one that is asked for is loaded: `matoolkit --version` must not wait for
-// databases and web servers. To add one: write src/cli/<noun>.ts with a function like `addRunbook`, and a line here.
+// Every command by its first word. Only the requested noun is loaded: `matoolkit --version` must not wait for databases and web
+// servers. To add a noun, write src/cli/commands/<noun>.ts with a function such as `addRunbookCommands`, and add it here.
 import type { AddCommands } from '../../cli/program.ts'
 
 export interface NounLoader {
-  /** What the noun's own file says of it; a test compares the two. */
+  /** Same as in the noun's own file; a test compares the two. */
   readonly about: string
   /** Replaced by another noun: it works, but help does not list it. */
   readonly isHidden?: true
@@ -12,56 +12,56 @@ export interface NounLoader {
 
 export const NOUNS: Readonly<Record<string, NounLoader>> = {
   demo: {
-    about: 'watch an example migration from its first step to its last, in memory',
+    about: 'watch an example migration from start to end',
     load: async () => (await import('./demo.ts')).addDemoCommands,
   },
   up: {
-    about: 'run everything on this machine: database, scheduler, orchestrator, worker and API',
+    about: 'run every role on this machine',
     load: async () => (await import('./up.ts')).addUpCommands,
   },
   serve: {
-    about: 'run some or all roles of matoolkit in this process, until it is stopped',
+    about: 'run one or more roles in this process',
     load: async () => (await import('./serve.ts')).addServeCommands,
   },
   runbook: {
-    about: 'check, publish and look at runbooks',
+    about: 'validate, publish and inspect runbooks',
     load: async () => (await import('../../cli/commands/runbook/runbook.ts')).addRunbookCommands,
   },
   automation: {
-    about: 'let queries of runbooks run by themselves',
+    about: 'switch automatic queries on or off',
     load: async () => (await import('../../cli/commands/automation.ts')).addAutomationCommands,
   },
   query: {
-    about: 'try the queries of runbooks',
+    about: 'try the query of a runbook',
     load: async () => (await import('../../cli/commands/query.ts')).addQueryCommands,
   },
   template: {
-    about: 'get templates of member files',
-    load: async () => (await import('../../cli/commands/query.ts')).addTemplateCommands,
+    about: 'get member file templates',
+    load: async () => (await import('../../cli/commands/template.ts')).addTemplateCommands,
   },
   batch: {
-    about: 'look after batches and their members',
+    about: 'manage batches and their members',
     load: async () => (await import('../../cli/commands/batch/batch.ts')).addBatchCommands,
   },
   member: {
-    about: 'look at one person',
-    load: async () => (await import('../../cli/commands/insight.ts')).addMemberCommands,
+    about: 'inspect a member',
+    load: async () => (await import('../../cli/commands/member.ts')).addMemberCommands,
   },
   step: {
-    about: 'look at one step',
+    about: 'inspect a step',
     load: async () => (await import('../../cli/commands/step.ts')).addStepCommands,
   },
   failures: {
-    about: 'what failed and why, errors of one kind taken together',
-    load: async () => (await import('../../cli/commands/insight.ts')).addFailureCommands,
+    about: 'list failures grouped by error',
+    load: async () => (await import('../../cli/commands/failures.ts')).addFailureCommands,
   },
   stuck: {
-    about: 'what does not go on, and why',
-    load: async () => (await import('../../cli/commands/insight.ts')).addStuckCommands,
+    about: 'show blocked work and why',
+    load: async () => (await import('../../cli/commands/stuck.ts')).addStuckCommands,
   },
   events: {
-    about: 'what happened in a batch, newest first',
-    load: async () => (await import('../../cli/commands/insight.ts')).addEventCommands,
+    about: 'list what happened in a batch',
+    load: async () => (await import('../../cli/commands/events.ts')).addEventCommands,
   },
   review: {
     about: 'decide on changes from data sources',
@@ -83,59 +83,59 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/review-aliases.ts')).addMoveCommands,
   },
   'source-issues': {
-    about: 'rows of a data source that could not be used, and changes that were not made',
-    load: async () => (await import('../../cli/commands/insight.ts')).addSourceIssueCommands,
+    about: 'list unusable source rows and skipped changes',
+    load: async () => (await import('../../cli/commands/source-issues.ts')).addSourceIssueCommands,
   },
   deadletters: {
-    about: 'look after messages nobody could handle',
+    about: 'manage messages that could not be handled',
     load: async () => (await import('../../cli/commands/dead-letters.ts')).addDeadLetterCommands,
   },
   worker: {
-    about: 'see who works',
-    load: async () => (await import('../../cli/commands/insight.ts')).addWorkerCommands,
+    about: 'inspect workers',
+    load: async () => (await import('../../cli/commands/worker.ts')).addWorkerCommands,
   },
   auth: {
-    about: 'sign in to the API, and see as whom',
+    about: 'sign in to the API',
     load: async () => (await import('../../cli/commands/auth/auth.ts')).addAuthCommands,
   },
   audit: {
-    about: 'see who did what',
+    about: 'inspect and verify the audit',
     load: async () => (await import('../../cli/commands/audit.ts')).addAuditCommands,
   },
   config: {
-    about: 'choose the API and the way to sign in',
+    about: 'manage profiles and client settings',
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
   doctor: {
-    about: 'check everything between this machine and a migration, and say what to do',
+    about: 'check configuration, API, workers and data sources',
     load: async () => (await import('../../cli/commands/doctor.ts')).addDoctorCommands,
   },
   function: {
-    about: 'see what workers can do',
+    about: 'inspect worker functions',
     load: async () => (await import('./function.ts')).addFunctionCommands,
   },
   scheduler: {
-    about: 'ask data sources who moves and when',
+    about: 'run the scheduler by hand',
     load: async () => (await import('./scheduler.ts')).addSchedulerCommands,
   },
   sandbox: {
-    about: 'run a small Microsoft 365 on this machine, to rehearse against',
+    about: 'run a small Microsoft 365 for rehearsals',
     load: async () => (await import('./sandbox.ts')).addSandboxCommands,
   },
   completion: {
-    about: 'let your shell complete what you type',
+    about: 'print a shell completion script',
     load: async () =>
       (await import('../../cli/commands/completion.ts')).addCompletionCommands(allCommands),
   },
 }
 
-/** What the arguments need: one noun in full and the others by name, so that help and guesses at spelling know them all. */
+/** The requested noun in full and all others by name, so that help and spelling hints know every noun. */
 export function commandsFor(args: readonly string[]): Promise<AddCommands[]> {
   const [first, second] = args.filter((arg) => !arg.startsWith('-'))
-  const wanted = first === 'help' ? second : first
+  const requested = first === 'help' ? second : first
   return Promise.all(
     Object.entries(NOUNS).map(([name, { about, load, isHidden: hidden = false }]) =>
-      name === wanted
+      name === requested
         ? load()
         : (program) => void program.command(name, { hidden }).description(about),
     ),

@@ -1,4 +1,4 @@
-// `matoolkit serve`: what it is called and takes. The roles and all they need are loaded when it is run.
+// `matoolkit serve`: name and flags. The roles are loaded when it runs.
 import type { Command } from 'commander'
 import type { Io } from '../../cli/terminal/io.ts'
 import type { Config, Role } from '../../config.ts'
@@ -11,8 +11,8 @@ interface ServeFlags {
 export function addServeCommands(program: Command, io: Io): void {
   program
     .command('serve')
-    .description('run some or all roles of matoolkit in this process, until it is stopped')
-    .option('--roles <list>', 'scheduler, orchestrator, worker, api; wins over MATOOLKIT_ROLES')
+    .description('run one or more roles in this process')
+    .option('--roles <list>', 'scheduler, orchestrator, worker, api; overrides MATOOLKIT_ROLES')
     .addHelpText('after', SERVE_HELP)
     .action(async (flags: ServeFlags) => {
       const [{ loadConfig }, { MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([
@@ -23,18 +23,15 @@ export function addServeCommands(program: Command, io: Io): void {
       const config = loadConfig()
       const roles = await rolesFrom(flags, config)
       const stopping = listenForStop(MACHINE.steadyMs)
-      const [{ openServe }, { logTo }] = await Promise.all([
-        import('../serve.ts'),
-        import('../serve-log.ts'),
-      ])
-      const served = await openServe({
+      const { openServe, logTo } = await import('../serve.ts')
+      const handle = await openServe({
         config,
         roles,
         workers: [config],
         makeLog: logTo(io.out, io, config),
-        onIdle: () => stopping.ask('nothing to do'),
+        onIdle: () => stopping.request('idle'),
       })
-      await runUntilStopped(served, stopping, io)
+      await runUntilStopped(handle, stopping, io)
     })
 }
 
@@ -48,11 +45,10 @@ async function rolesFrom({ roles }: ServeFlags, config: Config): Promise<readonl
 }
 
 const SERVE_HELP = `
-Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration.md lists them. Several processes share the work
-when they share a PostgreSQL server (DATABASE_URL). SIGTERM stops in good order: running jobs are ended or given back.
+Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration.md lists them. Processes that share a PostgreSQL
+server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue.
 
-Exit code: 0 it was asked to stop and did, 1 something did not stop in time, 2 a setting is wrong, 7 the database or port cannot
-be used.
+Exit code: 0 stopped on request, 1 a part did not stop in time, 2 a setting is wrong, 7 the database or port cannot be used.
 
 Examples:
   $ MATOOLKIT_WORKER_ID=contoso-worker matoolkit serve

@@ -1,5 +1,5 @@
-// `matoolkit audit …`: who did what, and whether that record is whole. A chain of hashes cannot show by itself that its newest
-// rows were cut off; with the head of an earlier check it can, so a check keeps its head and a later one takes it.
+// `matoolkit audit …`: who did what, and whether the record is intact. A hash chain alone does not reveal that its newest rows were
+// cut off; compared with the head of an earlier check it does.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
@@ -36,15 +36,15 @@ const VERDICT: readonly Column[] = [
 const FILTERS = ['actor', 'action', 'subject', 'from', 'before'] as const
 
 export function addAuditCommands(program: Command, io: Io): void {
-  const noun = program.command('audit').description('see who did what')
+  const noun = program.command('audit').description('inspect and verify the audit')
   addVerb(noun, io, {
     name: 'list',
-    about: 'list what people did, newest first',
+    about: 'list actions, newest first',
     options: [
-      ['--actor <id>', 'of this person or application'],
-      ['--action <name>', 'of this kind, such as batch.cancel'],
-      ['--subject <text>', 'to this, such as "batch 7"'],
-      ['--from <time>', 'from this time on, such as 2030-03-01T20:00:00Z'],
+      ['--actor <id>', 'only by this person or application'],
+      ['--action <name>', 'only this action, such as batch.cancel'],
+      ['--subject <text>', 'only on this subject, such as "batch 7"'],
+      ['--from <time>', 'from this time, such as 2030-03-01T20:00:00Z'],
       ['--before <time>', 'before this time'],
       ...PAGED,
     ],
@@ -55,43 +55,45 @@ export function addAuditCommands(program: Command, io: Io): void {
         query: Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
         rows: 'entries',
         columns: ENTRIES,
-        empty: 'Nobody did anything.',
+        empty: 'No entries.',
       }),
   })
   addVerb(noun, io, {
     name: 'verify',
-    about: 'check that nothing in the audit was changed, added or cut off',
+    about: 'check that the audit is intact',
     options: [
-      ['--against <file>', 'also that it goes on from an earlier check, kept as JSON'],
-      ['--sealed <number>', 'likewise, from a head that was noted: its number of rows'],
-      ['--hash <text>', 'and its hash'],
+      ['--against <file>', 'compare with an earlier check, saved as JSON'],
+      ['--sealed <number>', 'compare with a noted head: its number of rows'],
+      ['--hash <text>', 'compare with a noted head: its hash'],
     ],
-    more: `Keep what it says, where those cannot reach it who can reach the database: only with an earlier head can a check show that
-the newest rows were cut off.
+    more: `Detects changed, added and removed rows. Keep the output out of reach of database administrators: a check notices that the
+newest rows were cut off only when it is compared with an earlier one.
 
-Exit code: 0 the chain holds, 1 it is broken.`,
+Exit code: 0 the chain is intact, 1 it is broken.`,
     examples: ['audit verify', 'audit verify --output json > audit-head.json'],
     run: verify,
   })
 }
 
 async function verify(context: CommandContext, _: readonly string[], flags: Flags): Promise<void> {
-  const known = await knownHead(flags)
-  const { body } = await context.client.get<Row>('/api/audit/verification', known)
+  const earlier = await earlierHead(flags)
+  const { body } = await context.client.get<Row>('/api/audit/verification', earlier)
   await context.show.one(body as Json, VERDICT)
   if (body.broken) context.io.exitCode = EXIT.failed
 }
 
-/** The head of an earlier check. Half of one is refused: a check without it would seem to have been made with it. */
-async function knownHead(flags: Flags): Promise<{ sealed?: string; hash?: string }> {
+/** The head of an earlier check. Half a head is refused: otherwise the check would silently ignore it. */
+async function earlierHead(flags: Flags): Promise<{ sealed?: string; hash?: string }> {
   const file = textFlag(flags, 'against')
   const [sealed, hash] = [textFlag(flags, 'sealed'), textFlag(flags, 'hash')]
   if (file !== undefined) {
-    if (sealed ?? hash) throw usageError('Give either --against, or --sealed and --hash.')
+    if (sealed ?? hash) throw usageError('Use either --against, or --sealed with --hash.')
     return headIn(file, await readTextFile(file))
   }
   if ((sealed === undefined) !== (hash === undefined)) {
-    throw usageError('--sealed and --hash belong together: both are the head of an earlier check.')
+    throw usageError(
+      'Use --sealed and --hash together: both belong to the head of an earlier check.',
+    )
   }
   return sealed === undefined || hash === undefined ? {} : { sealed, hash }
 }
@@ -103,8 +105,8 @@ function headIn(file: string, text: string): { sealed: string; hash: string } {
       return { sealed: String(head.sealed), hash: head.hash }
     }
   } catch {
-    // Said below, in the same words as for JSON of another kind.
+    // Reported below, as for JSON of another shape.
   }
-  const reason = 'it is not what "matoolkit audit verify --output json" says'
+  const reason = 'it is not output of "matoolkit audit verify --output json"'
   throw new MatoolkitError('FILE_UNREADABLE', { file, reason })
 }

@@ -1,10 +1,10 @@
-// `matoolkit automation …`: the switch that lets a runbook's query run by itself.
+// `matoolkit automation …`: switches the automatic query of a runbook on and off.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { type CommandContext, pathSegment, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
-import { addVerb } from './verb.ts'
+import { addVerb, REASON, RUNBOOK_ARG } from './verb.ts'
 
 const FIELDS: readonly Column[] = [
   ['runbook', 'runbookName'],
@@ -14,20 +14,16 @@ const FIELDS: readonly Column[] = [
   ['turned off', 'disabledAt'],
   ['by', 'disabledBy'],
 ]
-const RUNBOOK = ['<runbook>', 'the name of the runbook'] as const
-const REASON = ['--reason <text>', 'why; kept in the audit'] as const
 
 const pathOf = (name: string | undefined): string =>
   `/api/runbooks/${pathSegment(name ?? '')}/automation`
 
 export function addAutomationCommands(program: Command, io: Io): void {
-  const noun = program
-    .command('automation')
-    .description('let queries of runbooks run by themselves')
+  const noun = program.command('automation').description('switch automatic queries on or off')
   addVerb(noun, io, {
     name: 'status',
-    about: 'say whether the automation is on, and who decided that',
-    args: [RUNBOOK],
+    about: 'show whether automation is on',
+    args: [RUNBOOK_ARG],
     examples: ['automation status user-migration'],
     run: async ({ client, show }, [name]) =>
       show.one((await client.get(pathOf(name))).body, FIELDS),
@@ -36,18 +32,17 @@ export function addAutomationCommands(program: Command, io: Io): void {
     const verb = enabled ? 'enable' : 'disable'
     addVerb(noun, io, {
       name: verb,
-      about: enabled
-        ? 'let the query run by itself from now on'
-        : 'stop the query; batches under way go on',
-      args: [RUNBOOK],
+      about: enabled ? 'turn automation on' : 'turn automation off; running batches continue',
+      args: [RUNBOOK_ARG],
       options: [REASON],
       examples: [`automation ${verb} user-migration`],
-      run: (context, [name], flags) => turn(context, name, enabled, textFlag(flags, 'reason')),
+      run: (context, [name], flags) =>
+        setAutomation(context, name, enabled, textFlag(flags, 'reason')),
     })
   }
 }
 
-async function turn(
+async function setAutomation(
   { client, show }: CommandContext,
   name: string | undefined,
   enabled: boolean,

@@ -1,5 +1,5 @@
-// `matoolkit completion <shell>`: a script that lets a shell complete commands, flags and their values. It is made from the
-// program's own table of commands, so it knows what this version knows; while it works no process is started.
+// `matoolkit completion <shell>`: prints a script that completes commands, flags and their values. It is generated from the commands
+// of this version and starts no process while completing.
 import { Argument, Command } from 'commander'
 import { type AddCommands, visibleCommands } from '../program.ts'
 import type { Io } from '../terminal/io.ts'
@@ -7,14 +7,14 @@ import { COMPLETION_SHELLS, type CompletionNode, type Shell } from './completion
 
 const SHELLS = Object.keys(COMPLETION_SHELLS) as Shell[]
 
-/** `allCommands` loads every noun there is: only this command needs them all. */
+/** `allCommands` loads every noun; only this command needs them all. */
 export const addCompletionCommands =
   (allCommands: () => Promise<readonly AddCommands[]>): AddCommands =>
   (program, io) => {
     program
       .command('completion')
-      .description('let your shell complete what you type')
-      .addArgument(new Argument('<shell>', 'your shell').choices(SHELLS))
+      .description('print a shell completion script')
+      .addArgument(new Argument('<shell>', 'name of the shell').choices(SHELLS))
       .addHelpText('after', HELP)
       .action(async (shell: Shell) => {
         const whole = wholeProgram(program, await allCommands(), io)
@@ -29,7 +29,7 @@ function wholeProgram(program: Command, commands: readonly AddCommands[], io: Io
   return whole
 }
 
-/** Every command with what may follow it, from the program itself on. */
+/** The program and every command below it, each with its words, values and flags. */
 export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
   const flags = command.options
     .filter(({ hidden }) => !hidden)
@@ -41,22 +41,22 @@ export function completionNodes(command: Command, path: readonly string[] = []):
     }))
   const help = {
     names: ['--help', '-h'],
-    about: 'say how it is used',
+    about: 'display help',
     takesValue: false,
     values: [],
   }
   const subcommands = visibleCommands(command)
-  const place: CompletionNode = {
+  const node: CompletionNode = {
     path,
-    words: subcommands.map((one) => ({ name: one.name(), about: one.description() })),
+    words: subcommands.map((child) => ({ name: child.name(), about: child.description() })),
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
     flags: [...flags, help],
   }
-  return [place, ...subcommands.flatMap((one) => completionNodes(one, [...path, one.name()]))]
+  return [node, ...subcommands.flatMap((child) => completionNodes(child, [...path, child.name()]))]
 }
 
 const HELP = `
-For this shell and all later ones:
+To complete in every new shell:
   bash  echo 'source <(matoolkit completion bash)' >> ~/.bashrc
   zsh   echo 'source <(matoolkit completion zsh)' >> ~/.zshrc     (after compinit)
   fish  matoolkit completion fish > ~/.config/fish/completions/matoolkit.fish

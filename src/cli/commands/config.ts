@@ -1,4 +1,4 @@
-// `matoolkit config …`: which API the command line talks to and how it signs in, by profile, and where each value comes from.
+// `matoolkit config …`: profiles with the API's address and the sign-in, and the source of each value.
 import { type Command, Option } from 'commander'
 import { MatoolkitError } from '../../errors.ts'
 import type { Io } from '../terminal/io.ts'
@@ -14,23 +14,23 @@ interface ConfigFlags {
 const KEYS = 'api-url, issuer, tenant-id, client-id, api-scope, output'
 const KEY = ['<key>', `one of ${KEYS}`] as const
 
-/** Needs no API, so it is no verb of a client: it must work when the API's address is what is wrong. */
+/** These commands open no CommandContext: they must work when the API's address is wrong. */
 export function addConfigCommands(program: Command, io: Io): void {
-  const noun = program.command('config').description('choose the API and the way to sign in')
-  const profile = () => new Option('--profile <name>', 'of this profile')
+  const noun = program.command('config').description('manage profiles and client settings')
+  const profile = () => new Option('--profile <name>', 'profile to use')
   noun
     .command('show')
-    .description('show every value and where it comes from')
+    .description('show every setting and its source')
     .addOption(profile())
-    .option('--api-url <url>', 'as if this was given')
+    .option('--api-url <url>', 'address of the API')
     .addOption(outputOption())
     .addHelpText('after', helpOf('config show', 'config show --profile contoso --output json'))
     .action(async (flags: ConfigFlags) => show(flags, io))
   noun
     .command('set')
-    .description('keep a value in a profile; a new name makes a new profile')
+    .description('set a value in a profile')
     .argument(...KEY)
-    .argument('<value>', 'what it shall be')
+    .argument('<value>', 'new value')
     .addOption(profile())
     .addOption(outputOption(true))
     .addHelpText(
@@ -43,7 +43,7 @@ export function addConfigCommands(program: Command, io: Io): void {
     .action(async (key: string, value: string, flags: ConfigFlags) => change(key, value, flags, io))
   noun
     .command('unset')
-    .description('forget a value of a profile')
+    .description('remove a value from a profile')
     .argument(...KEY)
     .addOption(profile())
     .addOption(outputOption(true))
@@ -51,26 +51,26 @@ export function addConfigCommands(program: Command, io: Io): void {
     .action(async (key: string, flags: ConfigFlags) => change(key, null, flags, io))
   noun
     .command('use')
-    .description('choose the profile that is used from now on')
-    .argument('<profile>', 'its name')
+    .description('select the profile to use')
+    .argument('<profile>', 'name of the profile')
     .addOption(outputOption(true))
     .addHelpText('after', helpOf('config use contoso'))
     .action(async (name: string, flags: ConfigFlags) => use(name, flags, io))
   noun
     .command('path')
-    .description('say where the file is')
+    .description('print the path of the configuration file')
     .addOption(outputOption(true))
     .addHelpText('after', helpOf('config path'))
     .action(async (flags: ConfigFlags) => {
       const file = (await import('../profile.ts')).configPath()
-      await tell(file, { file }, flags, io)
+      await showChange(file, { file }, flags, io)
     })
 }
 
 const helpOf = (...examples: readonly string[]): string =>
   [
     '',
-    'A flag wins over the environment, which wins over the profile in the file.',
+    'Flags win over environment variables, which win over the profile. Setting a value creates the profile if needed.',
     '',
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((example) => `  $ matoolkit ${example}`),
@@ -84,7 +84,7 @@ async function show(flags: ConfigFlags, io: Io): Promise<void> {
   const { profiles } = readConfigFile()
   const out = showFor(flags.output, { name, ...known }, io)
   const whole = { profile: name, profiles: Object.keys(profiles), file: configPath(), values: rows }
-  out.say(`profile ${name}, kept in ${configPath()}\n`)
+  out.say(`profile ${name}, stored in ${configPath()}\n`)
   await out.list({
     whole,
     rows,
@@ -95,14 +95,14 @@ async function show(flags: ConfigFlags, io: Io): Promise<void> {
     ],
     empty: '',
   })
-  const others = Object.keys(profiles).filter((one) => one !== name)
+  const others = Object.keys(profiles).filter((profile) => profile !== name)
   if (others.length > 0) out.say(`\nother profiles: ${others.join(', ')}`)
 }
 
 async function change(key: string, text: string | null, flags: ConfigFlags, io: Io): Promise<void> {
   const { PROFILE_KEYS, readConfigFile, writeConfigFile } = await import('../profile.ts')
   if (!Object.hasOwn(PROFILE_KEYS, key)) {
-    throw new MatoolkitError('USAGE', { reason: `"${key}" is no key: use one of ${KEYS}.` })
+    throw new MatoolkitError('USAGE', { reason: `"${key}" is not a setting: use one of ${KEYS}.` })
   }
   const { setting } = PROFILE_KEYS[key as keyof typeof PROFILE_KEYS]
   const value = text === null ? undefined : setting.read(text)
@@ -117,11 +117,11 @@ async function change(key: string, text: string | null, flags: ConfigFlags, io: 
   writeConfigFile({ ...file, profiles: { ...file.profiles, [name]: stored } })
   const now = value === undefined || value === null ? 'not set' : value
   const changed = { profile: name, key, value: value ?? null }
-  await tell(`${key} is ${now} in profile ${name}.`, changed, flags, io)
+  await showChange(`${key} is ${now} in profile ${name}.`, changed, flags, io)
 }
 
-/** A sentence, or what it says as data where that was asked for. */
-async function tell(
+/** Prints a sentence, or the same facts in the requested format. */
+async function showChange(
   sentence: string,
   whole: Readonly<Record<string, string | null>>,
   { output = 'table' }: ConfigFlags,
@@ -140,5 +140,5 @@ async function use(name: string, flags: ConfigFlags, io: Io): Promise<void> {
     throw new MatoolkitError('PROFILE_UNKNOWN', { profile: name, file: configPath() })
   }
   writeConfigFile({ ...file, profile: name })
-  await tell(`Profile ${name} is used from now on.`, { profile: name }, flags, io)
+  await showChange(`Using profile ${name}.`, { profile: name }, flags, io)
 }

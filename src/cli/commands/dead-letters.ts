@@ -1,4 +1,4 @@
-// `matoolkit deadletters …`: messages that could not be handled and wait for a person.
+// `matoolkit deadletters …`: messages that could not be handled. A person replays or discards them.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import {
@@ -9,10 +9,9 @@ import {
   sayMore,
   textFlag,
 } from '../command-context.ts'
-import { confirm } from '../terminal/confirm.ts'
 import type { Io } from '../terminal/io.ts'
+import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column, Row } from '../terminal/show.ts'
-import { askReason } from './batch/actions.ts'
 import { addVerb, CHANGE, PAGED } from './verb.ts'
 
 const LETTERS: readonly Column[] = [
@@ -25,22 +24,24 @@ const LETTERS: readonly Column[] = [
   ['REASON', 'reason'],
   ['ABOUT', 'description'],
 ]
-const ID = ['<id>', 'its id, as listed'] as const
+const ID = ['<id>', 'id of the dead letter'] as const
 const pathOf = (id: string | undefined): string => `/api/dead-letters/${pathSegment(id ?? '')}`
 
 export function addDeadLetterCommands(program: Command, io: Io): void {
-  const noun = program.command('deadletters').description('look after messages nobody could handle')
+  const noun = program
+    .command('deadletters')
+    .description('manage messages that could not be handled')
   addVerb(noun, io, {
     name: 'list',
-    about: 'list them, oldest first',
-    options: [['--worker <id>', 'only the jobs of this worker'], ...PAGED],
+    about: 'list dead letters, oldest first',
+    options: [['--worker <id>', 'only jobs of this worker'], ...PAGED],
     choices: [['--topic <name>', 'only of this topic', ['orchestrator-events', 'worker-results']]],
     examples: ['deadletters list', 'deadletters list --worker contoso-worker'],
     run: listLetters,
   })
   addVerb(noun, io, {
     name: 'show',
-    about: 'show one with its body',
+    about: 'show a dead letter with its body',
     args: [ID],
     examples: ['deadletters show 17'],
     run: async ({ client, show }, [id]) => {
@@ -50,8 +51,8 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
     },
   })
   for (const [verb, about, words] of [
-    ['replay', 'send it once more', 'is sent once more'],
-    ['discard', 'never send it again; it is kept as a record', 'is never sent again'],
+    ['replay', 'send a dead letter again', 'is sent again'],
+    ['discard', 'discard a dead letter; keep the record', 'is discarded and never sent again'],
   ] as const) {
     addVerb(noun, io, {
       name: verb,
@@ -72,7 +73,7 @@ export function addDeadLetterCommands(program: Command, io: Io): void {
   }
 }
 
-/** Of one subscription, or of all there are: the two of the orchestrator and one of each worker. */
+/** One subscription, or all: the orchestrator's two and one per worker. */
 async function listLetters(
   context: CommandContext,
   _: readonly string[],
@@ -86,7 +87,7 @@ async function listLetters(
     next ??= (page.whole as Row).next ?? null
   }
   const whole: Json = { deadLetters: rows as unknown as Json, next }
-  await context.show.list({ whole, rows, columns: LETTERS, empty: 'There are no dead letters.' })
+  await context.show.list({ whole, rows, columns: LETTERS, empty: 'No dead letters.' })
   sayMore(context, whole as Row, rows.length)
 }
 

@@ -1,5 +1,5 @@
-// `matoolkit doctor`: what works between this machine and a migration, one line a check, and what to do about what does not:
-// runtime, configuration, API, sign-in, database, bus, clock, workers, sources.
+// `matoolkit doctor`: checks runtime, configuration, API, sign-in, database, bus, clock, workers and data sources, one line per check,
+// with advice for each problem.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, messageOf } from '../../errors.ts'
@@ -12,7 +12,7 @@ export interface Check {
   readonly name: string
   readonly state: 'ok' | 'warning' | 'failed'
   readonly about: string
-  /** What to do; empty when nothing need be done. */
+  /** What to do; empty when the check passed. */
   readonly advice: string
 }
 
@@ -27,29 +27,29 @@ const NODE_MIN = 24
 export function addDoctorCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'doctor',
-    about: 'check everything between this machine and a migration, and say what to do',
-    more: 'Exit code: 0 nothing has failed (warnings are allowed), 1 something has.',
+    about: 'check configuration, API, workers and data sources',
+    more: 'Exit code: 0 no check failed (warnings are allowed), 1 a check failed.',
     examples: ['doctor', 'doctor --output json'],
     run: async (context) => {
       const checks = await examine(context, process.versions.node)
       const isOk = checks.every(({ state }) => state !== 'failed')
       const rows = checks as unknown as Row[]
       const whole: Json = { isOk, checks: rows as unknown as Json }
-      const { show, io: own } = context
-      // On a terminal the advice stands below in full: in a column it would be cut.
+      const { show } = context
+      // Advice is printed below the table: a column would cut it.
       const columns = show.format === 'table' ? CHECKS.slice(0, -1) : CHECKS
       await show.list({ whole, rows, columns, empty: '' })
       for (const { name, about, advice } of checks.filter((check) => check.advice !== '')) {
         show.say(printable(`\n${name}: ${about}\n  ${advice}`))
       }
-      if (!isOk) own.exitCode = EXIT.failed
+      if (!isOk) context.io.exitCode = EXIT.failed
     },
   })
 }
 
 export async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {
   const api = await apiChecks(context)
-  const isThere = api.every(({ state }) => state !== 'failed')
+  const isReachable = api.every(({ state }) => state !== 'failed')
   return [
     runtimeCheck(nodeVersion),
     ok(
@@ -57,25 +57,25 @@ export async function examine(context: CommandContext, nodeVersion: string): Pro
       `profile ${context.profile.name}, ${context.client.apiUrl} (${context.profile['api-url'].from})`,
     ),
     ...api,
-    ...(isThere ? [...(await serverChecks(context)), ...(await signedInChecks(context))] : []),
+    ...(isReachable ? [...(await serverChecks(context)), ...(await signedInChecks(context))] : []),
   ]
 }
 
 const ok = (name: string, about: string): Check => ({ name, state: 'ok', about, advice: '' })
-const bad = (name: string, about: string, advice: string): Check => ({
+const failed = (name: string, about: string, advice: string): Check => ({
   ...{ name, about, advice },
   state: 'failed',
 })
-const hmm = (name: string, about: string, advice: string): Check => ({
+const warning = (name: string, about: string, advice: string): Check => ({
   ...{ name, about, advice },
   state: 'warning',
 })
 
 function runtimeCheck(version: string): Check {
-  const isNew = Number(version.split('.')[0]) >= NODE_MIN
-  return isNew
+  const isSupported = Number(version.split('.')[0]) >= NODE_MIN
+  return isSupported
     ? ok('runtime', `Node ${version}`)
-    : bad('runtime', `Node ${version}`, `Use Node ${NODE_MIN} or newer.`)
+    : failed('runtime', `Node ${version}`, `Use Node ${NODE_MIN} or newer.`)
 }
 
 async function apiChecks({ client }: CommandContext): Promise<Check[]> {
@@ -83,7 +83,7 @@ async function apiChecks({ client }: CommandContext): Promise<Check[]> {
     await client.get('/api/health')
     return [ok('API', `${client.apiUrl} answers`)]
   } catch (error) {
-    return [bad('API', messageOf(error), 'Start it with "matoolkit up", or set api-url.')]
+    return [failed('API', messageOf(error), 'Start it with "matoolkit up", or set api-url.')]
   }
 }
 
@@ -96,18 +96,21 @@ interface Readiness {
 }
 
 const SERVER_ADVICE: Readonly<Record<string, string>> = {
-  server: 'Wait until it has started again.',
-  database: 'Check DATABASE_URL of the server and that PostgreSQL runs.',
-  schema: 'Run the same version of matoolkit everywhere; the newest start brings the schema up.',
-  bus: 'Look in the log of the orchestrator.',
-  clock: 'Set the clock of the server; let it follow a time server.',
+  server: 'Wait until the server has restarted.',
+  database: 'Check DATABASE_URL of the server, and that PostgreSQL runs.',
+  schema:
+    'Run the same version of matoolkit everywhere; the newest one upgrades the schema at start.',
+  bus: 'Check the log of the orchestrator.',
+  clock: 'Synchronize the clock of the server with a time server.',
 }
 
-/** What the server says of itself. */
+/** The server's own readiness checks. */
 async function serverChecks({ client }: CommandContext): Promise<Check[]> {
   const { body } = await client.get<Readiness>('/api/ready', {}, { accepts: [503] })
   return body.checks.map(({ name, isOk, about }) =>
-    isOk ? ok(name, about) : bad(name, about, SERVER_ADVICE[name] ?? 'Look in its log.'),
+    isOk
+      ? ok(name, about)
+      : failed(name, about, SERVER_ADVICE[name] ?? 'Check the log of the server.'),
   )
 }
 
@@ -127,7 +130,7 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
       ...(await sourceChecks(context)),
     ]
   } catch (error) {
-    return [bad('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
+    return [failed('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
   }
 }
 
@@ -143,21 +146,23 @@ interface Workers {
 async function workerChecks({ client }: CommandContext): Promise<Check[]> {
   const { workers } = (await client.get<Workers>('/api/workers')).body
   if (workers.length === 0) {
-    return [hmm('workers', 'none has announced itself', 'Start one: serve --roles worker.')]
+    return [
+      warning('workers', 'no worker has reported', 'Start one: matoolkit serve --roles worker'),
+    ]
   }
-  const name = (one: { readonly workerId: string }) => `worker ${one.workerId}`
-  return workers.map((one) => {
-    if (!one.isKnown) {
-      const about = `${one.waiting} steps wait for it and nobody knows it`
-      return bad(name(one), about, 'Start it, or correct worker_id in the runbook.')
+  const name = (worker: { readonly workerId: string }) => `worker ${worker.workerId}`
+  return workers.map((worker) => {
+    if (!worker.isKnown) {
+      const about = `${worker.waiting} steps wait for this worker, which has never reported`
+      return failed(name(worker), about, 'Start it, or correct worker_id in the runbook.')
     }
-    return one.isSilent
-      ? hmm(
-          name(one),
-          'has not been heard of for minutes',
-          'It may be scaled to nothing; else look at it.',
+    return worker.isSilent
+      ? warning(
+          name(worker),
+          'has not reported for minutes',
+          'Normal if it is scaled to zero; otherwise check it.',
         )
-      : ok(name(one), 'is there')
+      : ok(name(worker), 'is running')
   })
 }
 
@@ -170,6 +175,6 @@ async function sourceChecks({ client }: CommandContext): Promise<Check[]> {
   const failing = runbooks.filter(({ lastError }) => lastError !== null)
   if (failing.length === 0) return [ok('sources', `${runbooks.length} runbooks, no failed tick`)]
   return failing.map(({ name, lastError }) =>
-    bad(`source of ${name}`, lastError!, `Try it: matoolkit query preview ${name}`),
+    failed(`source of ${name}`, lastError!, `Try it: matoolkit query preview ${name}`),
   )
 }

@@ -11,10 +11,9 @@ import {
   showPages,
   textFlag,
 } from '../command-context.ts'
-import { confirm } from '../terminal/confirm.ts'
 import type { Io } from '../terminal/io.ts'
+import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column } from '../terminal/show.ts'
-import { askReason } from './batch/actions.ts'
 import { type RefusedMembers, sayRefused } from './batch/member-actions.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED, type RunCommand, type Verb } from './verb.ts'
 

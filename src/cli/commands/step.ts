@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { idOf } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
-import { type Column, type Row, showSection } from '../terminal/show.ts'
+import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { addVerb } from './verb.ts'
 
 const STEP: readonly Column[] = [
@@ -36,16 +36,16 @@ const ATTEMPTS: readonly Column[] = [
 ]
 
 export function addStepCommands(program: Command, io: Io): void {
-  const noun = program.command('step').description('look at one step')
+  const noun = program.command('step').description('inspect a step')
   addVerb(noun, io, {
     name: 'show',
-    about: 'what was sent for a step, what came back, and every attempt',
-    args: [['<step-id>', 'the id of the step']],
+    about: "show a step's parameters, result and attempts",
+    args: [['<step-id>', 'id of the step']],
     examples: ['step show 90210', 'step show 90210 --output json'],
     run: async ({ client, show }, [id]) => {
       const { body } = await client.get<Row>(`/api/steps/${idOf('step', id)}`)
       await show.one(body as Json, STEP)
-      const rows = body.attempts as unknown as Row[]
+      const rows = rowsIn(body, 'attempts')
       if (show.format === 'table') await showSection(show, 'Attempts', rows, ATTEMPTS)
     },
   })

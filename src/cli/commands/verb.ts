@@ -1,5 +1,5 @@
-// One command of a client: its arguments, flags and examples as data, and what it does with them. Every one of them gets the
-// flags that all share, and a Call: the API, a way to show answers, a way to ask.
+// One API command as data: arguments, flags, examples and the function it runs. Every command gets the shared flags and a
+// CommandContext.
 import { type Command, Option } from 'commander'
 import type { CommandContext, Flags } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
@@ -11,20 +11,23 @@ export type RunCommand = (
   flags: Flags,
 ) => Promise<void>
 
+/** How it is typed, and its line in the help. */
+type HelpEntry = readonly [spelling: string, about: string]
+
 export interface Verb {
   readonly name: string
   readonly about: string
-  readonly args?: readonly (readonly [spelled: string, about: string])[]
-  readonly options?: readonly (readonly [spelled: string, about: string])[]
-  /** Flags that only some values fit. */
+  readonly args?: readonly HelpEntry[]
+  readonly options?: readonly HelpEntry[]
+  /** Flags with a fixed set of values. */
   readonly choices?: readonly (readonly [
-    spelled: string,
+    spelling: string,
     about: string,
     choices: readonly string[],
   ])[]
-  /** What it answers is a text by nature, in a pipe as on a terminal, unless `--output` asks for something else. */
+  /** The answer is text by nature, in a pipe as on a terminal, unless `--output` is given. */
   readonly isText?: true
-  /** Sentences under the list of flags. */
+  /** Sentences below the list of flags. */
   readonly more?: string
   /** The command that replaces this one: it still works, hidden from help, and says so on stderr. */
   readonly replacedBy?: string
@@ -33,25 +36,31 @@ export interface Verb {
   readonly run: RunCommand
 }
 
-/** Flags of what changes something. */
-export const CHANGE: readonly (readonly [string, string])[] = [
-  ['--reason <text>', 'why; kept in the audit and shown in the events'],
-  ['-y, --yes', 'do not ask'],
+export const BATCH_ARG: HelpEntry = ['<batch-id>', 'id of the batch']
+export const MEMBER_ARG: HelpEntry = ['<member>', 'id or key of the member']
+export const RUNBOOK_ARG: HelpEntry = ['<runbook>', 'name of the runbook']
+
+export const REASON: HelpEntry = ['--reason <text>', 'reason, kept in the audit and the events']
+/** Flags of every command that asks for confirmation. */
+export const CHANGE: readonly HelpEntry[] = [REASON, ['-y, --yes', 'skip the confirmation']]
+export const DRY_RUN: HelpEntry = ['--dry-run', 'show the effect without changing anything']
+/** Flags of every list that may be long. */
+export const PAGED: readonly HelpEntry[] = [
+  ['--limit <number>', 'maximum number of rows (default: 100 in a table, else all)'],
+  ['--all', 'return every row'],
 ]
-export const DRY_RUN = ['--dry-run', 'say what it would do, and do nothing'] as const
-/** Flags of a list that may be long. */
-export const PAGED: readonly (readonly [string, string])[] = [
-  ['--limit <number>', 'how many at most; a table has 100 unless given, other formats have all'],
-  ['--all', 'all of them'],
+export const TIMEOUT: HelpEntry = [
+  '--timeout <duration>',
+  'maximum wait, such as 90s, 30m or 8h (default: no limit)',
 ]
-export const WAITING: readonly (readonly [string, string])[] = [
-  ['--wait', 'wait until the batch comes to rest; exit code 1 when a phase has failed'],
-  ['--timeout <duration>', 'how long to wait, such as 90s, 30m, 8h; for ever unless given'],
+export const WAITING: readonly HelpEntry[] = [
+  ['--wait', 'wait until running phases end; exit code 1 if one failed'],
+  TIMEOUT,
 ]
 
 export const outputOption = (isText = false): Option => {
-  const unless = isText ? 'the text itself' : 'a table on a terminal and json elsewhere,'
-  return new Option('-o, --output <format>', `how to answer; ${unless} unless given`).choices([
+  const standard = isText ? 'plain text' : 'table on a terminal, else json'
+  return new Option('-o, --output <format>', `output format (default: ${standard})`).choices([
     ...OUTPUT_FORMATS,
   ])
 }
@@ -61,19 +70,19 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   const command = noun
     .command(verb.name, { hidden: replacedBy !== undefined })
     .description(verb.about)
-  for (const [spelled, about] of verb.args ?? []) command.argument(spelled, about)
-  for (const [spelled, about] of verb.options ?? []) command.option(spelled, about)
-  for (const [spelled, about, choices] of verb.choices ?? []) {
-    command.addOption(new Option(spelled, about).choices([...choices]))
+  for (const [spelling, about] of verb.args ?? []) command.argument(spelling, about)
+  for (const [spelling, about] of verb.options ?? []) command.option(spelling, about)
+  for (const [spelling, about, choices] of verb.choices ?? []) {
+    command.addOption(new Option(spelling, about).choices([...choices]))
   }
   command
     .addOption(outputOption(verb.isText))
-    .option('--api-url <url>', 'the API to talk to')
-    .option('--profile <name>', 'the profile to use; see matoolkit config')
-    .option('--debug', 'show every request on stderr, without secrets')
+    .option('--api-url <url>', 'address of the API')
+    .option('--profile <name>', 'profile to use; see matoolkit config')
+    .option('--debug', 'log every request to stderr, without secrets')
     .addHelpText('after', helpOf(verb))
     .action(async (...given: unknown[]) => {
-      // Commander hands over the arguments, then the flags, then itself.
+      // Commander passes the arguments, then the flags, then the command.
       const flags = given.at(-2) as Flags
       const args = given.slice(0, -2).flat() as (string | undefined)[]
       if (replacedBy !== undefined)

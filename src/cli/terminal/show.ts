@@ -1,5 +1,5 @@
-// How answers are shown: as a table that fits the terminal, as the API's own JSON, as YAML, or as CSV with the table's columns in
-// full. Whatever came from elsewhere is made printable; nothing is cut unless a person looks at it, and then it says so.
+// Shows answers as a table that fits the terminal, as the API's JSON, as YAML, or as CSV with the table's columns. Foreign text is
+// made printable. Only tables on a terminal are cut, and a note on stderr says so.
 import type { Json } from '../../domain/json.ts'
 import { type Io, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
 import { fieldsText, type TableColumn, tableOf } from './table.ts'
@@ -10,8 +10,8 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number]
 
 export type Row = Readonly<Record<string, Json>>
 /**
- * A heading, and where its value stands in a row: a path such as `members.failed`, or how to make it. On a narrow terminal what
- * is `spare` is left out first, and what is `whole` is never cut.
+ * A heading, and its value: a path in the row such as `members.failed`, or a function. On a narrow terminal `spare` columns are
+ * omitted first, and `whole` columns are never cut.
  */
 export type Column = readonly [
   title: string,
@@ -24,18 +24,18 @@ export interface Listing {
   readonly whole: Json
   readonly rows: readonly Row[]
   readonly columns: readonly Column[]
-  /** Said instead of an empty table. */
+  /** Printed instead of an empty table. */
   readonly empty: string
 }
 
 export interface Show {
   readonly format: OutputFormat
   list(listing: Listing): Promise<void>
-  /** One thing, a line for each field; fields without a value are left out of the table. */
+  /** One record, a line per field. A table omits fields without a value. */
   one(whole: Json, fields: readonly Column[]): Promise<void>
-  /** One of many that come one after the other, while others are still to come: a line, a document, a record. */
+  /** One record of a stream: a JSON line, a YAML document or a CSV record. */
   entry(whole: Json, fields: readonly Column[]): Promise<void>
-  /** A sentence for people: left out where a program reads. */
+  /** A sentence for people; printed with tables only. */
   say(text: string, style?: Style): void
 }
 
@@ -76,7 +76,7 @@ export function makeShow(format: OutputFormat, io: Io): Show {
   }
 }
 
-/** A table under a title of its own; nothing at all without rows. */
+/** A table under a title; prints nothing without rows. */
 export async function showSection(
   show: Show,
   title: string,
@@ -87,6 +87,15 @@ export async function showSection(
   show.say(`\n${title}`)
   await show.list({ whole: null, rows, columns, empty: '' })
 }
+
+/** The last field of every action that can be tried first. */
+export const DRY_RUN_FIELD: Column = [
+  'dry run',
+  ({ isDryRun }) => (isDryRun ? 'yes, nothing was changed' : null),
+]
+
+/** The rows under a name of an answer. */
+export const rowsIn = (body: Row, name: string): Row[] => (body[name] ?? []) as unknown as Row[]
 
 /** `1 batch`, `2 batches`. */
 export const countText = (count: number, word: string, many = `${word}s`): string =>
@@ -102,7 +111,7 @@ function valueAt(row: Row, value: Column[1]): Json {
 
 const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/
 
-/** A time for people: milliseconds are for programs. */
+/** A time for people, without milliseconds. */
 export const timeCell = (text: string): string => text.replace(TIME, '$1 $2Z')
 
 function textOf(value: Json): string {
@@ -137,14 +146,15 @@ function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): vo
   )
   io.out(text)
   if (omitted.length === 0) return
-  io.err(`No room for ${omitted.join(', ')}: use a wider window, or --output json.`)
+  io.err(`Omitted columns: ${omitted.join(', ')}. Use a wider window or --output json.`)
 }
 
 function tableColumn(rows: readonly Row[], [title, value, room]: Column): TableColumn {
   const values = rows.map((row) => valueAt(row, value))
-  const isAll = (fits: (one: Json) => boolean) => values.every((one) => one === null || fits(one))
-  const isNumber = isAll((one) => typeof one === 'number')
-  const isTime = isAll((one) => typeof one === 'string' && TIME.test(one))
+  const isAll = (test: (value: Json) => boolean) =>
+    values.every((each) => each === null || test(each))
+  const isNumber = isAll((each) => typeof each === 'number')
+  const isTime = isAll((each) => typeof each === 'string' && TIME.test(each))
   const isWhole = isNumber || isTime || room === 'whole'
   return { title, cells: values.map(shown), isNumber, isWhole, isSpare: room === 'spare' }
 }

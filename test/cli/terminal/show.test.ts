@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { openContext } from '../../../src/cli/command-context.ts'
-import { confirm } from '../../../src/cli/terminal/confirm.ts'
+import { confirm } from '../../../src/cli/terminal/prompt.ts'
 import {
   type Column,
   makeShow,

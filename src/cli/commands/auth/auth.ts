@@ -1,4 +1,4 @@
-// `matoolkit auth …`: who one is towards the API.
+// `matoolkit auth …`: names and flags of the sign-in commands. Their code is loaded when one runs.
 import type { Command } from 'commander'
 import type { Io } from '../../terminal/io.ts'
 import { addVerb, type RunCommand } from '../verb.ts'
@@ -9,10 +9,10 @@ const later =
     pick(await import('./verbs.ts'))(...given)
 
 export function addAuthCommands(program: Command, io: Io): void {
-  const noun = program.command('auth').description('sign in to the API, and see as whom')
+  const noun = program.command('auth').description('sign in to the API')
   addVerb(noun, io, {
     name: 'login',
-    about: 'sign in with a code, in a browser on this or any other machine',
+    about: 'sign in with a code in any browser',
     more: LOGIN_MORE,
     examples: [
       'auth login',
@@ -22,20 +22,20 @@ export function addAuthCommands(program: Command, io: Io): void {
   })
   addVerb(noun, io, {
     name: 'status',
-    about: 'say who is signed in, with which roles, until when, and where that is kept',
-    more: 'Exit code: 0 signed in and let in by the API, 3 not signed in, 4 signed in but without a role there.',
+    about: 'show who is signed in',
+    more: 'Exit code: 0 signed in with a role, 3 not signed in, 4 signed in without a role.',
     examples: ['auth status', 'auth status --output json'],
     run: later((verbs) => verbs.runAuthStatus),
   })
   addVerb(noun, io, {
     name: 'logout',
-    about: 'end the sign-in, here and at the issuer where it can be told',
+    about: 'sign out here and at the issuer',
     examples: ['auth logout', 'auth logout --profile contoso'],
     run: later((verbs) => verbs.runLogout),
   })
   addVerb(noun, io, {
     name: 'token',
-    about: 'print an access token that is good for a minute at least, for other programs',
+    about: 'print an access token',
     isText: true,
     more: TOKEN_MORE,
     examples: ['auth token', 'auth token --profile contoso'],
@@ -43,12 +43,12 @@ export function addAuthCommands(program: Command, io: Io): void {
   })
 }
 
-const LOGIN_MORE = `Whom to sign in with is what the profile says (matoolkit config set tenant-id, client-id, api-scope, or issuer for others than
-Entra ID), and for the rest what the API names. The sign-in is kept in the keyring of the system where there is one, else in a file
-that only you can read, and renewed by itself.
+const LOGIN_MORE = `The issuer comes from the profile (matoolkit config set tenant-id, client-id, api-scope; issuer instead of tenant-id for issuers other
+than Entra ID). The API supplies what the profile does not set. The sign-in is stored in the system keyring, or in a file that only
+you can read, and renewed automatically.
 
-Without a person, as in a pipeline: MATOOLKIT_TENANT_ID (or MATOOLKIT_ISSUER), MATOOLKIT_CLIENT_ID, MATOOLKIT_API_SCOPE and
-MATOOLKIT_CLIENT_SECRET; nothing is kept then. The API that "matoolkit up" started on this machine needs no sign-in.`
+In a pipeline, set MATOOLKIT_TENANT_ID (or MATOOLKIT_ISSUER), MATOOLKIT_CLIENT_ID, MATOOLKIT_API_SCOPE and MATOOLKIT_CLIENT_SECRET;
+nothing is stored. The API that "matoolkit up" starts on this machine needs no sign-in.`
 
-const TOKEN_MORE = `Who has it may do what you may do: keep it out of logs and files. With curl, for example:
+const TOKEN_MORE = `The token is valid for at least a minute and grants all your rights: keep it out of logs and files. With curl:
   curl -H "Authorization: Bearer $(matoolkit auth token)" "$MATOOLKIT_API_URL/api/batches"`

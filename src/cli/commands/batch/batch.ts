@@ -1,7 +1,19 @@
-// `matoolkit batch …`: what the commands are called and take.
+// `matoolkit batch …`: names, arguments and flags of the commands.
 import type { Command } from 'commander'
 import type { Io } from '../../terminal/io.ts'
-import { addVerb, CHANGE, DRY_RUN, PAGED, type Verb, WAITING } from '../verb.ts'
+import {
+  addVerb,
+  BATCH_ARG,
+  CHANGE,
+  DRY_RUN,
+  MEMBER_ARG,
+  PAGED,
+  REASON,
+  RUNBOOK_ARG,
+  TIMEOUT,
+  type Verb,
+  WAITING,
+} from '../verb.ts'
 import {
   runAddMembers,
   runAdvance,
@@ -13,7 +25,6 @@ import {
   runReschedule,
   runRestart,
   runResume,
-  stepAction,
 } from './actions.ts'
 import {
   runGetBatch,
@@ -24,26 +35,24 @@ import {
   runSummary,
 } from './lists.ts'
 import { runRedo, runRetry, runSetVariable } from './member-actions.ts'
+import { stepAction } from './step-actions.ts'
 
-const ID = ['<id>', 'the id of the batch'] as const
-const STEP = [
-  '<step-id>',
-  'the id of the step, as batch steps, failures and member show it',
-] as const
-const FILE = ['<file>', 'the members (CSV, UTF-8)'] as const
+const ID = ['<id>', 'id of the batch'] as const
+const STEP = ['<step-id>', 'id of the step, from batch steps or failures'] as const
+const FILE = ['<file>', 'member file (CSV, UTF-8)'] as const
 
-const LOOKING: readonly Verb[] = [
+const READ_VERBS: readonly Verb[] = [
   {
     name: 'list',
     about: 'list batches, newest first',
     options: [
-      ['--runbook <name>', 'of this runbook'],
+      ['--runbook <name>', 'only of this runbook'],
       ['--status <list>', 'detected, init_dispatched, active, completed, failed, cancelled'],
-      ['--manual', 'only manual ones'],
-      ['--held', 'only those that are held'],
+      ['--manual', 'only manual batches'],
+      ['--held', 'only held batches'],
       ...PAGED,
     ],
-    choices: [['--sort <order>', 'in this order', ['newest', 'oldest', 'start', 'start_latest']]],
+    choices: [['--sort <order>', 'sort order', ['newest', 'oldest', 'start', 'start_latest']]],
     examples: [
       'batch list',
       'batch list --runbook user-migration --status active',
@@ -60,31 +69,31 @@ const LOOKING: readonly Verb[] = [
   },
   {
     name: 'summary',
-    about: 'show who is where, how fast it goes, what comes next and when it will end',
+    about: 'show progress, pace and expected end',
     args: [ID],
     examples: ['batch summary 7'],
     run: runSummary,
   },
   {
     name: 'phases',
-    about: 'list the phases with counts of members and steps',
+    about: 'list phases with member and step counts',
     args: [ID],
     examples: ['batch phases 7'],
     run: runListPhases,
   },
   {
     name: 'members',
-    about: 'list the members',
+    about: 'list members',
     args: [ID],
     options: [
       ['--status <list>', 'active, failed, removed'],
-      ['--search <text>', 'whose key holds this'],
-      ['--failed-phase <name>', 'who failed in this phase'],
-      ['--failed-step <name>', 'who failed in this step'],
-      ['--error <text>', 'whose error holds this'],
+      ['--search <text>', 'only with this text in the key'],
+      ['--failed-phase <name>', 'only failed in this phase'],
+      ['--failed-step <name>', 'only failed in this step'],
+      ['--error <text>', 'only with this text in the error'],
       ...PAGED,
     ],
-    choices: [['--sort <order>', 'in this order', ['id', 'key']]],
+    choices: [['--sort <order>', 'sort order', ['id', 'key']]],
     examples: [
       'batch members 7 --status failed',
       'batch members 7 --all --output csv > members.csv',
@@ -93,68 +102,62 @@ const LOOKING: readonly Verb[] = [
   },
   {
     name: 'steps',
-    about: 'list the steps',
+    about: 'list steps',
     args: [ID],
     options: [
-      ['--kind <list>', 'phase, init, rollback, removal; phase unless given'],
+      ['--kind <list>', 'phase, init, rollback, removal (default: phase)'],
       ['--status <list>', 'pending, dispatched, polling, succeeded, failed, poll_timeout, …'],
-      ['--phase <name>', 'of this phase'],
-      ['--step <name>', 'of this name'],
-      ['--member <who>', 'of this member, by id or key'],
-      ['--worker <id>', 'of this worker'],
-      ['--error <text>', 'whose error holds this'],
+      ['--phase <name>', 'only of this phase'],
+      ['--step <name>', 'only steps with this name'],
+      ['--member <member>', 'only of this member, by id or key'],
+      ['--worker <id>', 'only of this worker'],
+      ['--error <text>', 'only with this text in the error'],
       ...PAGED,
     ],
     examples: ['batch steps 7 --status failed', 'batch steps 7 --member ada@contoso.com'],
     run: runListSteps,
   },
+  {
+    name: 'watch',
+    about: 'follow a batch until it ends',
+    isText: true,
+    args: [ID],
+    options: [TIMEOUT],
+    more: `On a terminal a live screen, in a pipe a line per change. With --output, a record per event and per new state.
+Ctrl-C stops watching; the batch continues.
+
+Exit code: 0 the batch completed, 1 it failed or was cancelled, 8 the timeout was reached, 130 you stopped watching.`,
+    examples: [
+      'batch watch 7',
+      'batch watch 7 --timeout 8h > watch.log',
+      'batch watch 7 --timeout 8h --output json',
+    ],
+    run: async (context, args) => (await import('./watch.ts')).runWatch(context, args),
+  },
+  {
+    name: 'report',
+    about: 'write a report of a batch',
+    args: [ID],
+    options: [
+      ['--file <path>', 'file to write, - for stdout (default: batch-{id}-report.html)'],
+      ['--force', 'replace an existing file'],
+    ],
+    choices: [['--format <format>', 'format (default: by file name)', ['html', 'csv', 'json']]],
+    more: `html is a page to read and print, csv has a line per member, json has everything.
+The report names people: the file is readable by you only.`,
+    examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
+    run: async (...given) => (await import('./report.ts')).runReport(...given),
+  },
 ]
 
-const WATCHING: Verb = {
-  name: 'watch',
-  about: 'follow a batch until it ends: phases, failures as they come, when it will end',
-  isText: true,
-  args: [ID],
-  options: [WAITING[1]!],
-  more: `A picture on a terminal, a line for each change elsewhere; as json a line, as yaml a document and as csv a record for each
-event and each new state. Ctrl-C stops watching and nothing else.
-
-Exit code: 0 the batch was completed, 1 it failed or was cancelled, 8 time was up, 130 you stopped watching.`,
-  examples: [
-    'batch watch 7',
-    'batch watch 7 --timeout 8h > watch.log',
-    'batch watch 7 --timeout 8h --output json',
-  ],
-  run: async (context, args) => (await import('./watch.ts')).runWatch(context, args),
-}
-
-const REPORTING: Verb = {
-  name: 'report',
-  about: 'write the outcome of a batch to a file: who passed, who failed where and why',
-  args: [ID],
-  options: [
-    ['--file <path>', 'where to; batch-{id}-report.html unless given, - for the terminal'],
-    ['--force', 'replace a file that is there'],
-  ],
-  choices: [
-    [
-      '--format <format>',
-      'html is a page to read and print, csv has a line for each member, json everything; as the name of the file ends, else html',
-      ['html', 'csv', 'json'],
-    ],
-  ],
-  more: 'The file names people: only you can read it until you say otherwise.',
-  examples: ['batch report 7 --file wave-7.html --force', 'batch report 7 --format csv --file -'],
-  run: async (...given) => (await import('./report.ts')).runReport(...given),
-}
-
-const CHANGING: readonly Verb[] = [
+const BATCH_VERBS: readonly Verb[] = [
   {
     name: 'create',
-    about: 'create a manual batch from a member file',
-    args: [['<runbook>', 'the name of the runbook'], FILE],
-    options: [['--reason <text>', 'why; kept in the audit'], DRY_RUN],
-    more: 'The whole file is checked first; every problem is told with its row and column. The batch waits to be advanced.',
+    about: 'create a manual batch from a CSV file',
+    args: [RUNBOOK_ARG, FILE],
+    options: [REASON, DRY_RUN],
+    more: `The whole file is checked first; every problem is listed with row and column.
+The batch starts when you advance it.`,
     examples: [
       'batch create user-migration pilot.csv --dry-run',
       'batch create user-migration pilot.csv',
@@ -163,11 +166,11 @@ const CHANGING: readonly Verb[] = [
   },
   {
     name: 'advance',
-    about: 'begin the next phase of a manual batch',
+    about: 'start the next phase of a manual batch',
     args: [ID],
     options: [
-      ['--phase <name>', 'refuse unless this is the next one'],
-      ['--allow-stragglers', 'although some are not through the phase before'],
+      ['--phase <name>', 'expected next phase; any other is refused'],
+      ['--allow-stragglers', 'start even if members are still in the previous phase'],
       ...CHANGE,
       DRY_RUN,
       ...WAITING,
@@ -185,83 +188,87 @@ const CHANGING: readonly Verb[] = [
   },
   {
     name: 'add-members',
-    about: 'add the members of a file; they catch up on what has begun',
+    about: 'add members from a CSV file',
     args: [ID, FILE],
-    options: [['--reason <text>', 'why; kept in the audit'], DRY_RUN],
+    options: [REASON, DRY_RUN],
+    more: 'New members catch up on phases that have started.',
     examples: ['batch add-members 7 latecomers.csv --dry-run'],
     run: runAddMembers,
   },
   {
     name: 'remove-member',
-    about: 'remove a member: open steps are cancelled and removal steps run',
-    args: [
-      ['<batch-id>', 'the id of the batch'],
-      ['<member>', 'the id or the key of the member'],
-    ],
+    about: 'remove a member and run removal steps',
+    args: [BATCH_ARG, MEMBER_ARG],
     options: CHANGE,
+    more: 'Open steps of the member are cancelled.',
     examples: ['batch remove-member 7 ada@contoso.com --reason "leaves the company"'],
     run: runRemoveMember,
   },
-]
-
-const OPERATING: readonly Verb[] = [
   {
     name: 'hold',
-    about: 'send nothing new; jobs that no worker has taken are called back',
+    about: 'hold a batch',
     args: [ID],
-    options: [CHANGE[0]!, DRY_RUN],
+    options: [REASON, DRY_RUN],
+    more: 'A held batch sends no jobs. Jobs that no worker has started are withdrawn.',
     examples: ['batch hold 7 --reason "mailboxes are slow"'],
     run: runHold,
   },
   {
     name: 'resume',
-    about: 'go on after a hold',
+    about: 'resume a held batch',
     args: [ID],
-    options: [CHANGE[0]!, DRY_RUN, ...WAITING],
+    options: [REASON, DRY_RUN, ...WAITING],
     examples: ['batch resume 7 --reason "fast again" --wait'],
     run: runResume,
   },
   {
     name: 'restart',
-    about: 'take a batch that failed in init back to init',
+    about: 'restart a batch that failed in init',
     args: [ID],
-    options: [CHANGE[0]!, DRY_RUN, ...WAITING],
+    options: [REASON, DRY_RUN, ...WAITING],
     examples: ['batch restart 7 --reason "group was missing"'],
     run: runRestart,
   },
   {
     name: 'reschedule',
-    about: 'give a batch another start; phases that have not begun move with it',
-    args: [ID, ['<time>', 'the new start with its zone, such as 2030-03-01T20:00:00Z']],
-    options: [['--allow-overdue', 'although phases would begin at once'], CHANGE[0]!, DRY_RUN],
+    about: 'change the start time of a batch',
+    args: [ID, ['<time>', 'new start with time zone, such as 2030-03-01T20:00:00Z']],
+    options: [['--allow-overdue', 'allow phases to start at once'], REASON, DRY_RUN],
+    more: 'Phases that have not started move with the start time.',
     examples: ['batch reschedule 7 2030-03-08T20:00:00Z --reason "week of the audit" --dry-run'],
     run: runReschedule,
   },
   {
     name: 'clone',
-    about: 'make a manual batch of the members of another that has ended for them',
+    about: 'copy finished members into a new manual batch',
     args: [ID],
-    options: [['--members <list>', 'which of them: active, failed, removed'], CHANGE[0]!, DRY_RUN],
+    options: [['--members <list>', 'statuses to copy: active, failed, removed'], REASON, DRY_RUN],
     examples: ['batch clone 7 --members failed --reason "second try"'],
     run: runClone,
   },
 ]
 
-/** Who is meant by what is done for many. */
-const WHO = [
-  ['--all', 'everybody it is for'],
-  ['--member <who...>', 'these, by id or key'],
-  ['--failed-phase <name>', 'who failed in this phase'],
-  ['--failed-step <name>', 'who failed in this step'],
-  ['--error <text>', 'whose error holds this'],
+/** Flags that select members. */
+const SELECTION = [
+  ['--all', 'select all members'],
+  ['--member <member...>', 'select these members, by id or key'],
+  ['--failed-phase <name>', 'select members that failed in this phase'],
+  ['--failed-step <name>', 'select members that failed in this step'],
+  ['--error <text>', 'select members with this text in the error'],
 ] as const
 
-const HELPING: readonly Verb[] = [
+const MEMBER_VERBS: readonly Verb[] = [
   {
     name: 'retry',
-    about: 'let failed members try again',
+    about: 'retry failed members',
     args: [ID],
-    options: [...WHO, ['--from-step <name>', 'from this step on'], ...CHANGE, DRY_RUN, ...WAITING],
+    options: [
+      ...SELECTION,
+      ['--from-step <name>', 'first step to run'],
+      ...CHANGE,
+      DRY_RUN,
+      ...WAITING,
+    ],
     examples: [
       'batch retry 7 --failed-step set-licence --dry-run',
       'batch retry 7 --all --reason "licences bought" --yes --wait',
@@ -270,11 +277,11 @@ const HELPING: readonly Verb[] = [
   },
   {
     name: 'redo',
-    about: 'let members do a step and all later ones again',
+    about: 'repeat a step and all later steps',
     args: [ID],
     options: [
-      ...WHO,
-      ['--from-step <name>', 'the first step to do again'],
+      ...SELECTION,
+      ['--from-step <name>', 'first step to repeat'],
       ...CHANGE,
       DRY_RUN,
       ...WAITING,
@@ -284,15 +291,19 @@ const HELPING: readonly Verb[] = [
   },
   {
     name: 'set-variable',
-    about: 'give members a variable, as if a step had put it out',
+    about: 'set a variable for members',
     args: [ID],
-    options: [...WHO, ['--set <name=value>', 'the variable'], ...CHANGE, DRY_RUN],
+    options: [...SELECTION, ['--set <name=value>', 'variable and value'], ...CHANGE, DRY_RUN],
+    more: 'Later steps see the value as if a step had returned it.',
     examples: ['batch set-variable 7 --member 4711 --set LicenceSku=E5 --reason "wrong in HR"'],
     run: runSetVariable,
   },
+]
+
+const STEP_VERBS: readonly Verb[] = [
   {
     name: 'skip',
-    about: 'let a member go on without a step',
+    about: 'skip a step',
     args: [STEP],
     options: [...CHANGE, DRY_RUN],
     examples: ['batch skip 90210 --reason "has no archive"'],
@@ -300,15 +311,15 @@ const HELPING: readonly Verb[] = [
   },
   {
     name: 'mark-done',
-    about: 'say that a step was done by hand; its member goes on after it',
+    about: 'mark a step as done by hand',
     args: [STEP],
-    options: [['--outputs <list>', 'what it would have put out: Name=value,…'], ...CHANGE, DRY_RUN],
+    options: [['--outputs <list>', 'outputs of the step: Name=value,…'], ...CHANGE, DRY_RUN],
     examples: ['batch mark-done 90210 --outputs UserId=4711 --reason "made in the portal"'],
     run: stepAction('done'),
   },
   {
     name: 'accept-late',
-    about: 'take a success that came too late for the result of the step after all',
+    about: "accept a late success as the step's result",
     args: [STEP],
     options: [...CHANGE, DRY_RUN],
     examples: ['batch accept-late 90210 --reason "the mailbox is there"'],
@@ -317,7 +328,8 @@ const HELPING: readonly Verb[] = [
 ]
 
 export function addBatchCommands(program: Command, io: Io): void {
-  const noun = program.command('batch').description('look after batches and their members')
-  const verbs = [...LOOKING, WATCHING, REPORTING, ...CHANGING, ...OPERATING, ...HELPING]
-  for (const verb of verbs) addVerb(noun, io, verb)
+  const noun = program.command('batch').description('manage batches and their members')
+  for (const verb of [...READ_VERBS, ...BATCH_VERBS, ...MEMBER_VERBS, ...STEP_VERBS]) {
+    addVerb(noun, io, verb)
+  }
 }

@@ -1,20 +1,12 @@
-// What `matoolkit batch …` shows: batches, one batch, its phases, members and steps, how it stands. Nothing here changes anything.
+// `matoolkit batch …`: the commands that read: batches, one batch, its phases, members, steps and summary.
 import type { Json } from '../../../domain/json.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
-import { MatoolkitError } from '../../../errors.ts'
-import {
-  type CommandContext,
-  type Flags,
-  idOf,
-  showPages,
-  textFlag,
-} from '../../command-context.ts'
-import { type Column, type Row, timeCell } from '../../terminal/show.ts'
+import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
+import { type Column, type Row, rowsIn, timeCell } from '../../terminal/show.ts'
+import { batchPath, findMemberId } from './paths.ts'
 
-/** A batch in one of these does nothing more by itself. */
+/** Final statuses of a batch. */
 export const BATCH_ENDED: readonly string[] = ENDED_BATCH_STATUSES
-
-export const batchPath = (id: string | undefined): string => `/api/batches/${idOf('batch', id)}`
 
 const LIST: readonly Column[] = [
   ['ID', 'id'],
@@ -85,7 +77,7 @@ export const runListBatches = (
     },
     rows: 'batches',
     columns: LIST,
-    empty: 'There are no batches.',
+    empty: 'No batches.',
   })
 
 const BATCH_FIELDS: readonly Column[] = [
@@ -129,19 +121,19 @@ export function membersText({ members }: Row): string {
 }
 
 function reviewsText(openReviews: Row | undefined): string | null {
-  const some = Object.entries(openReviews ?? {}).filter(([, count]) => Number(count) > 0)
-  return some.length === 0
+  const kinds = Object.entries(openReviews ?? {}).filter(([, count]) => Number(count) > 0)
+  return kinds.length === 0
     ? null
-    : some.map(([kind, count]) => `${Number(count)} ${kind}`).join(', ')
+    : kinds.map(([kind, count]) => `${Number(count)} ${kind}`).join(', ')
 }
 
-/** A batch with its phases, from a page that has both. */
+/** Shows a batch with its phases. */
 export async function showBatch({ show }: CommandContext, body: Row): Promise<void> {
   await show.one(body as Json, BATCH_FIELDS)
   if (show.format !== 'table') return
   show.say('')
-  const rows = body.phases as unknown as Row[]
-  await show.list({ whole: null, rows, columns: PHASES, empty: 'It has no phases.' })
+  const rows = rowsIn(body, 'phases')
+  await show.list({ whole: null, rows, columns: PHASES, empty: 'The batch has no phases.' })
 }
 
 export async function runGetBatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
@@ -157,8 +149,8 @@ export async function runListPhases(
   [id]: readonly string[],
 ): Promise<void> {
   const { body } = await client.get<Row>(`${batchPath(id)}/phases`)
-  const rows = body.phases as unknown as Row[]
-  await show.list({ whole: body as Json, rows, columns: PHASES, empty: 'It has no phases.' })
+  const rows = rowsIn(body, 'phases')
+  await show.list({ whole: body as Json, rows, columns: PHASES, empty: 'The batch has no phases.' })
 }
 
 export const runListMembers = (
@@ -178,7 +170,7 @@ export const runListMembers = (
     },
     rows: 'members',
     columns: MEMBERS,
-    empty: 'There are no such members.',
+    empty: 'No members match.',
   })
 
 export async function runListSteps(
@@ -200,53 +192,6 @@ export async function runListSteps(
     },
     rows: 'steps',
     columns: STEPS,
-    empty: 'There are no such steps.',
+    empty: 'No steps match.',
   })
 }
-
-/**
- * The id of a member who is named by id or by key, whatever the case. Keys may be numbers, such as those of employees: where a
- * number is the id of one and the key of another nobody is guessed at. Throws MEMBER_NOT_FOUND.
- */
-export async function findMemberId(
-  context: CommandContext,
-  batchId: string | undefined,
-  member: string | undefined,
-): Promise<number> {
-  const [, kind, given = ''] = /^(?:(id|key):)?(.*)$/s.exec(member ?? '')!
-  if (kind === 'id') return idOf('member', given)
-  const isNumber = /^[1-9]\d*$/.test(given) && kind !== 'key'
-  const found = await memberWithKey(context, batchId, given)
-  if (!isNumber) {
-    if (found !== null) return found
-    const details = { batchId: idOf('batch', batchId), memberId: given }
-    throw new MatoolkitError('MEMBER_NOT_FOUND', details)
-  }
-  const id = idOf('member', given)
-  if (found === null || found === id) return id
-  const path = `${batchPath(batchId)}/members/${id}`
-  const { status } = await context.client.get(path, {}, { accepts: [404] })
-  if (status === 404) return found
-  const reason = `${given} is the id of one member of batch ${batchId} and the key of another: say id:${given} or key:${given}.`
-  throw new MatoolkitError('USAGE', { reason })
-}
-
-async function memberWithKey(
-  { client }: CommandContext,
-  batchId: string | undefined,
-  key: string,
-): Promise<number | null> {
-  // The API finds keys by how they begin; in their order the one that is no longer than that comes first.
-  const query = { key, sort: 'key', limit: 10 }
-  const { body } = await client.get<{ members: Row[] }>(`${batchPath(batchId)}/members`, query)
-  const wanted = key.trim().toLowerCase()
-  const found = body.members.find(({ memberKey }) => String(memberKey).toLowerCase() === wanted)
-  return found ? Number(found.id) : null
-}
-
-export const memberPath = async (
-  context: CommandContext,
-  batchId: string | undefined,
-  member: string | undefined,
-): Promise<string> =>
-  `${batchPath(batchId)}/members/${await findMemberId(context, batchId, member)}`

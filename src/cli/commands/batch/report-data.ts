@@ -4,7 +4,7 @@
 
 import type { CommandContext } from '../../command-context.ts'
 import type { Row } from '../../terminal/show.ts'
-import { batchPath } from './lists.ts'
+import { batchPath } from './paths.ts'
 
 export interface ReportBatch {
   readonly id: number

@@ -4,7 +4,8 @@ import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { type CommandContext, durationMs } from '../../command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
 import type { Row } from '../../terminal/show.ts'
-import { BATCH_ENDED, batchPath, membersText } from './lists.ts'
+import { BATCH_ENDED, membersText } from './lists.ts'
+import { batchPath } from './paths.ts'
 
 const LOOK_EVERY_MS = 2_000
 

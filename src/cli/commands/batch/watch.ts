@@ -10,7 +10,8 @@ import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
 import type { Column, Row } from '../../terminal/show.ts'
-import { BATCH_ENDED, batchPath } from './lists.ts'
+import { BATCH_ENDED } from './lists.ts'
+import { batchPath } from './paths.ts'
 import {
   newsFrom,
   type ShownEvent,

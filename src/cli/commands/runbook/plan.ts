@@ -1,11 +1,10 @@
-// `matoolkit runbook plan` and `ticks`: what a runbook will do, to whom and when, and what its data source has said.
+// `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
 import type { Json } from '../../../domain/json.ts'
 import {
   type CommandContext,
   type Flags,
   idOf,
   pathSegment,
-  showPages,
   textFlag,
 } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
@@ -65,10 +64,10 @@ export async function runPlan(
     whole: plan as unknown as Json,
     rows,
     columns: STEPS,
-    empty: 'It has no steps.',
+    empty: 'The runbook has no steps.',
   })
   for (const { name: phase, isOverdue } of plan.phases) {
-    if (isOverdue) io.err(`warning: phase ${phase} would begin at once`)
+    if (isOverdue) io.err(`warning: phase ${phase} would start at once`)
   }
 }
 
@@ -86,28 +85,3 @@ function rowsOf({ init, phases, onRemoval }: Plan): Row[] {
     ...rows('removal', null, onRemoval),
   ]
 }
-
-const TICKS: readonly Column[] = [
-  ['ID', 'id', 'spare'],
-  ['STARTED', 'startedAt'],
-  ['BY', 'startedBy', 'spare'],
-  ['OUTCOME', 'outcome'],
-  ['ROWS', 'rowCount'],
-  ['GROUPS', 'groupCount', 'spare'],
-  [
-    'WHAT IT DID',
-    ({ counts }) =>
-      Object.entries(counts as Row)
-        .map(([what, count]) => `${Number(count)} ${what}`)
-        .join(', '),
-  ],
-  ['ERROR', 'error'],
-]
-
-export const runListTicks = (context: CommandContext, [name]: readonly string[]): Promise<void> =>
-  showPages(context, {
-    path: `/api/runbooks/${pathSegment(name!)}/ticks`,
-    rows: 'ticks',
-    columns: TICKS,
-    empty: 'Its data source was not asked yet.',
-  })

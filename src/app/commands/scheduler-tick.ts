@@ -1,16 +1,16 @@
-// `matoolkit scheduler tick`: opens the database, ticks, says what each tick did.
+// `matoolkit scheduler tick`: opens the database, runs the ticks and prints what each did.
 import { randomUUID } from 'node:crypto'
-import type { Io } from '../cli/terminal/io.ts'
-import { openShow } from '../cli/terminal/output.ts'
-import type { Column, OutputFormat, Row } from '../cli/terminal/show.ts'
-import { realClock } from '../clock.ts'
-import { loadConfig } from '../config.ts'
-import { listAskedRunbooks } from '../db/ticks.ts'
-import type { Json } from '../domain/json.ts'
-import { EXIT, MatoolkitError } from '../errors.ts'
-import { sourcesFrom } from '../scheduler/access.ts'
-import { type TickOptions, type TickReport, tick } from '../scheduler/tick.ts'
-import { openRuntime } from './runtime.ts'
+import type { Io } from '../../cli/terminal/io.ts'
+import { openShow } from '../../cli/terminal/output.ts'
+import type { Column, OutputFormat, Row } from '../../cli/terminal/show.ts'
+import { realClock } from '../../clock.ts'
+import { loadConfig } from '../../config.ts'
+import { listAskedRunbooks } from '../../db/ticks.ts'
+import type { Json } from '../../domain/json.ts'
+import { EXIT, MatoolkitError } from '../../errors.ts'
+import { sourcesFrom } from '../../scheduler/access.ts'
+import { type TickOptions, type TickReport, tick } from '../../scheduler/tick.ts'
+import { openRuntime } from '../runtime.ts'
 
 export interface TickFlags {
   readonly runbook?: string
@@ -20,15 +20,15 @@ export interface TickFlags {
 const REPORTS: readonly Column[] = [
   ['RUNBOOK', 'runbookName', 'whole'],
   ['TICK', 'outcome'],
-  ['WHAT IT DID', ({ error, counts }) => error ?? didText(counts as Row)],
+  ['WHAT IT DID', ({ error, counts }) => error ?? changesText(counts as Row)],
 ]
 
-const didText = (counts: Row): string =>
+const changesText = (counts: Row): string =>
   Object.entries(counts)
     .map(([what, count]) => `${Number(count)} ${what}`)
-    .join(', ') || 'nothing has changed'
+    .join(', ') || 'nothing changed'
 
-export async function tickByHand(
+export async function runTicks(
   { runbook, output }: TickFlags,
   io: Io,
   stopping: AbortSignal,
@@ -48,22 +48,24 @@ export async function tickByHand(
     }
     const names = runbook === undefined ? await listAskedRunbooks(db) : [runbook]
     const reports: TickReport[] = []
-    const asked: string[] = []
+    const alreadyRunning: string[] = []
     for (const name of names) {
       if (stopping.aborted) break
       const report = await tick(options, name, stopping)
       if (report) reports.push(report)
-      else asked.push(name)
+      else alreadyRunning.push(name)
     }
     if (reports.some(({ outcome }) => outcome !== 'good')) io.exitCode = EXIT.failed
     if (stopping.aborted) io.exitCode = EXIT.interrupted
     const rows = reports as unknown as Row[]
-    const empty = 'No runbook has its automation on.'
-    if (rows.length > 0 || asked.length === 0) {
+    const empty = 'No runbook has automation on.'
+    if (rows.length > 0 || alreadyRunning.length === 0) {
       await show.list({ whole: rows as unknown as Json, rows, columns: REPORTS, empty })
     }
-    // Told last: what the other ticks did must not be lost.
-    if (asked.length > 0) throw new MatoolkitError('TICK_RUNNING', { name: asked.join(', ') })
+    // Thrown last, so that the results of the other ticks are printed.
+    if (alreadyRunning.length > 0) {
+      throw new MatoolkitError('TICK_RUNNING', { name: alreadyRunning.join(', ') })
+    }
   } finally {
     await close()
   }

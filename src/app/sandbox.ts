@@ -1,0 +1,119 @@
+// Starts the sandbox: reads its seed and faults, and prints how to reach it.
+import { readTextFile } from '../cli/files.ts'
+import type { Io } from '../cli/terminal/io.ts'
+import { tableText } from '../cli/terminal/table.ts'
+import { realClock } from '../clock.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+import { type FaultSettings, faultsSchema, ratesOf } from '../sandbox/faults.ts'
+import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
+import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../sandbox/seed.ts'
+import type { Seed } from '../sandbox/state.ts'
+import { FAST_TIMING, USUAL_TIMING } from '../sandbox/world.ts'
+
+export interface SandboxOptions {
+  readonly port: number
+  readonly host: string
+  readonly seed?: string
+  readonly faults?: string
+  readonly fast?: true
+}
+
+/** Opens the sandbox and prints how to reach it. */
+export async function startSandbox(options: SandboxOptions, io: Io): Promise<Sandbox> {
+  const { port, host, seed: seedFile, faults, fast } = options
+  try {
+    const sandbox = await openSandbox({
+      clock: realClock(),
+      port,
+      host,
+      timing: fast ? FAST_TIMING : USUAL_TIMING,
+      ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
+      ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
+    })
+    printAccess(sandbox, io)
+    return sandbox
+  } catch (error) {
+    if (error instanceof SeedFault)
+      throw new MatoolkitError('SANDBOX_SEED_INVALID', {
+        file: seedFile ?? '',
+        reason: error.message,
+      })
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' || code === 'EACCES' || code === 'EADDRNOTAVAIL')
+      throw new MatoolkitError('PORT_UNUSABLE', {
+        port,
+        purpose: 'the sandbox',
+        reason: messageOf(error),
+        setting: '--port',
+      })
+    throw error
+  }
+}
+
+async function seedOf(file: string): Promise<Seed> {
+  const text = await readTextFile(file)
+  return /\.csv$/i.test(file) ? csvSeed(text) : jsonSeed(text)
+}
+
+/** Faults from a JSON file, or from rates such as throttle=0.02. */
+async function faultsOf(given: string): Promise<FaultSettings> {
+  const rates = given.includes('=') ? ratesOf(given) : null
+  if (rates) return rates
+  if (given.includes('=')) {
+    const reason = 'write rates as throttle=0.02,drop-after=0.01, each from 0 to 1'
+    throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
+  }
+  const settings = parsed(await readTextFile(given))
+  const read = faultsSchema.safeParse(settings)
+  if (read.success) return settings as FaultSettings
+  const reason = problemsOf(read.error)
+  throw new MatoolkitError('SANDBOX_FAULTS_INVALID', { faults: given, reason })
+}
+
+/** Undefined when the text is not JSON; the schema then refuses it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function printAccess(sandbox: Sandbox, io: Io): void {
+  const { tenants } = sandbox.state()
+  const rows = tenants.map(({ id, domains, users, groups, applications }) => [
+    domains[0]!,
+    id,
+    applications[0]!.clientId,
+    applications[0]!.secret ?? '(certificate)',
+    String(users.length),
+    String(groups.length),
+  ])
+  io.out(`The sandbox listens on ${io.paint('bold', sandbox.url)} (sign-in, Graph and Exchange).`)
+  io.out('')
+  io.out(tableText([['TENANT', 'TENANT ID', 'CLIENT ID', 'SECRET', 'USERS', 'GROUPS'], ...rows]))
+  io.out('')
+  io.out('Settings of a worker for the first tenant:')
+  for (const [name, value] of Object.entries(workerSettings(sandbox))) io.out(`  ${name}=${value}`)
+  io.out('')
+  io.out(`Inspect it: ${sandbox.url}/_sandbox/state, /_sandbox/journal and /_sandbox/requests`)
+  io.out('Ctrl-C stops it; nothing is kept.')
+}
+
+/** The settings that point a worker at the sandbox instead of Microsoft 365. */
+export function workerSettings({ url, state }: Sandbox): Record<string, string> {
+  const [tenant] = state().tenants
+  const [application] = tenant!.applications
+  return {
+    MATOOLKIT_TENANT_ID: tenant!.id,
+    MATOOLKIT_ORGANIZATION:
+      tenant!.domains.find((domain) => domain.endsWith('.onmicrosoft.com')) ?? tenant!.domains[0]!,
+    MATOOLKIT_APP_ID: application!.clientId,
+    ...(application!.secret === null
+      ? {}
+      : { MATOOLKIT_SIGN_IN: 'secret', MATOOLKIT_APP_SECRET: application!.secret }),
+    MATOOLKIT_LOGIN_URL: url,
+    MATOOLKIT_GRAPH_URL: url,
+    MATOOLKIT_EXCHANGE_URL: url,
+  }
+}

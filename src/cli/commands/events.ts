@@ -1,0 +1,54 @@
+// `matoolkit events`: what happened in a batch.
+import type { Command } from 'commander'
+import { type CommandContext, type Flags, showPages, textFlag } from '../command-context.ts'
+import type { Io } from '../terminal/io.ts'
+import type { Column } from '../terminal/show.ts'
+import { batchPath, findMemberId } from './batch/paths.ts'
+import { addVerb, BATCH_ARG, PAGED } from './verb.ts'
+
+export const EVENT_COLUMNS: readonly Column[] = [
+  ['AT', 'at'],
+  ['MEMBER', 'memberKey'],
+  ['PHASE', 'phaseName', 'spare'],
+  ['STEP', 'stepName'],
+  ['WHAT', ({ thing, event }) => `${String(thing)} ${String(event)}`],
+  ['TO', 'toStatus', 'spare'],
+  ['BY', 'actor', 'spare'],
+  ['BECAUSE', 'because'],
+]
+
+export function addEventCommands(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'events',
+    about: 'list what happened in a batch',
+    args: [BATCH_ARG],
+    options: [
+      ['--member <member>', 'only for this member, by id or key'],
+      ['--thing <list>', 'only of batch, phase, member, step'],
+      ['--oldest', 'oldest first (default: newest first)'],
+      ...PAGED,
+    ],
+    examples: ['events 7 --thing batch,phase', 'events 7 --member ada@contoso.com --oldest'],
+    run: runListEvents,
+  })
+}
+
+async function runListEvents(
+  context: CommandContext,
+  [id]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const member = textFlag(flags, 'member')
+  const memberId = member && (await findMemberId(context, id, member))
+  await showPages(context, {
+    path: `${batchPath(id)}/events`,
+    query: {
+      memberId,
+      thing: textFlag(flags, 'thing'),
+      sort: flags.oldest ? 'oldest' : 'newest',
+    },
+    rows: 'events',
+    columns: EVENT_COLUMNS,
+    empty: 'Nothing has happened.',
+  })
+}

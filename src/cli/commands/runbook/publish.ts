@@ -1,0 +1,119 @@
+// `matoolkit runbook publish` and `delete`: both state the impact on running batches and ask before anything changes.
+import type { Json } from '../../../domain/json.ts'
+import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
+import { readTextFile } from '../../files.ts'
+import { printable } from '../../terminal/io.ts'
+import { confirm } from '../../terminal/prompt.ts'
+import { type Column, countText, type Row } from '../../terminal/show.ts'
+import { versionPath } from './lists.ts'
+
+interface Published {
+  readonly name: string
+  readonly version: number
+  readonly isNew: boolean
+  readonly warnings: readonly { readonly line?: number; readonly message: string }[]
+  readonly impact: {
+    readonly batches: number
+    readonly membersActive: number
+    readonly phases: Readonly<Record<string, number>>
+    readonly listed: readonly Row[]
+    readonly warnings: readonly string[]
+  }
+}
+
+export async function runPublish(
+  context: CommandContext,
+  [file]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const { client } = context
+  const reason = textFlag(flags, 'reason')
+  const request = {
+    yamlContent: await readTextFile(file!),
+    overdueBehavior: textFlag(flags, 'overdueBehavior') ?? 'ignore',
+    rerunInit: flags.rerunInit === true,
+    ...(reason !== undefined && { reason }),
+  }
+  const body = { ...request, dryRun: true }
+  const { body: tried } = await client.post<Published>('/api/runbooks', { body })
+  await showImpact(context, tried)
+  if (flags.dryRun) return showPublished(context, tried)
+  const { batches, membersActive } = tried.impact
+  if (batches > 0 && tried.isNew) {
+    const what = `Version ${tried.version} of "${tried.name}" changes ${countText(batches, 'running batch', 'running batches')}.`
+    await confirm(context, { what, members: membersActive })
+  }
+  const done = await client.post<Published>('/api/runbooks', { body: request, isKeyed: true })
+  await showPublished(context, done.body)
+}
+
+async function showPublished({ show, flags }: CommandContext, published: Published): Promise<void> {
+  if (show.format !== 'table') return show.one(published as unknown as Json, PUBLISHED)
+  const { name, version, isNew } = published
+  if (!isNew) {
+    return show.say(`Version ${version} of "${name}" is identical; nothing was published.`)
+  }
+  if (!flags.dryRun) return show.say(`Published "${name}" as version ${version}.`, 'green')
+  show.say(`Dry run: this would publish version ${version} of "${name}".`)
+}
+
+const PUBLISHED: readonly Column[] = [
+  ['NAME', 'name'],
+  ['VERSION', 'version'],
+  ['NEW', 'isNew'],
+  ['BATCHES', 'impact.batches'],
+]
+
+async function showImpact(context: CommandContext, { warnings, impact }: Published): Promise<void> {
+  const { io, show } = context
+  const lines = warnings.map(({ line, message }) => (line ? `line ${line}: ${message}` : message))
+  const all = [...lines, ...impact.warnings, ...impact.listed.flatMap(missingVariableLines)]
+  for (const line of all) io.err(printable(`warning: ${line}`))
+  if (show.format !== 'table' || impact.batches === 0) return
+  const batches = countText(impact.batches, 'running batch', 'running batches')
+  show.say(`${batches} with ${countText(impact.membersActive, 'active member')}:`)
+  await show.list({ whole: null, rows: impact.listed, columns: IMPACT, empty: '' })
+  sayRest(context, impact.listed.length, impact.batches, '--output json counts all batches')
+}
+
+/** Members that lack a variable of the new version: their steps would fail later. */
+const missingVariableLines = ({ batchId, lacking }: Row): string[] =>
+  (lacking as unknown as { variable: string; members: number }[]).map(
+    ({ variable, members }) =>
+      `batch ${Number(batchId)}: "${variable}" has no value for ${countText(members, 'member')}; steps that use it would fail`,
+  )
+
+const IMPACT: readonly Column[] = [
+  ['BATCH', 'batchId'],
+  ['STATUS', 'status'],
+  ['FROM VERSION', 'fromVersion'],
+  ['MEMBERS', 'membersActive'],
+  ['INIT', 'init'],
+  [
+    'PHASES',
+    ({ phases }) =>
+      (phases as unknown as { name: string; outcome: string }[])
+        .map(({ name, outcome }) => `${name}: ${outcome}`)
+        .join(', '),
+  ],
+]
+
+export async function runDeleteVersion(
+  context: CommandContext,
+  [name, version]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const { client, show } = context
+  const path = versionPath(name!, version!)
+  const { body, etag } = await client.get<Row>(path)
+  const batches = Number(body.unfinishedBatches)
+  const what = `Version ${version} of "${name}" is taken out of use; ${countText(batches, 'running batch', 'running batches')} will finish with it.`
+  await confirm(context, { what, members: 0 })
+  const query = { reason: textFlag(flags, 'reason') }
+  const done = await client.delete(path, { query, ifMatch: flags.yes ? null : etag })
+  await show.one(done.body, [
+    ['name', 'name'],
+    ['version', 'version'],
+    ['in use', 'isActive'],
+  ])
+}

@@ -1,0 +1,32 @@
+// `matoolkit worker …`: the workers and their load.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import type { Io } from '../terminal/io.ts'
+import { type Column, type Row, rowsIn } from '../terminal/show.ts'
+import { addVerb } from './verb.ts'
+
+const WORKERS: readonly Column[] = [
+  ['WORKER', 'workerId'],
+  ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'unknown')],
+  ['VERSION', 'version', 'spare'],
+  ['SLOTS', 'slots', 'spare'],
+  ['OUT', 'outstanding'],
+  ['WAITING', 'waiting'],
+  ['FUNCTIONS', ({ functions }) => (functions as string[]).length, 'spare'],
+  ['LAST SEEN', 'lastSeenAt'],
+]
+
+export function addWorkerCommands(program: Command, io: Io): void {
+  const noun = program.command('worker').description('inspect workers')
+  addVerb(noun, io, {
+    name: 'list',
+    about: 'list workers with their load',
+    examples: ['worker list', 'worker list --output json'],
+    run: async ({ client, show }) => {
+      const { body } = await client.get<Row>('/api/workers')
+      const rows = rowsIn(body, 'workers')
+      const empty = 'No worker has reported yet.'
+      await show.list({ whole: body as Json, rows, columns: WORKERS, empty })
+    },
+  })
+}

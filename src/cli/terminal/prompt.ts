@@ -1,0 +1,37 @@
+// Questions to the person: confirmation before an irreversible change, and a reason. Above 100 members the person types the number
+// of members, so that nobody confirms the wrong batch by habit. Without a person and without the flag, nothing is done.
+import { MatoolkitError } from '../../errors.ts'
+import { type CommandContext, textFlag, usageError } from '../command-context.ts'
+import { printable } from './io.ts'
+
+const TYPED_ABOVE_MEMBERS = 100
+
+export interface Question {
+  /** The effect, as a sentence. */
+  readonly what: string
+  /** How many members it affects. */
+  readonly members: number
+}
+
+/** Returns when the person agrees or `--yes` is given; throws CONFIRMATION_NEEDED or CONFIRMATION_REFUSED. */
+export async function confirm(
+  { io, flags }: CommandContext,
+  { what, members }: Question,
+): Promise<void> {
+  if (flags.yes) return
+  if (!io.canAsk) throw new MatoolkitError('CONFIRMATION_NEEDED', { what })
+  io.err(printable(what))
+  const isLarge = members > TYPED_ABOVE_MEMBERS
+  const answer = await io.ask(
+    isLarge ? `Type the number of members (${members}) to continue: ` : 'Continue? [y/N] ',
+  )
+  const isConfirmed = isLarge ? answer === String(members) : /^y(?:es)?$/i.test(answer)
+  if (!isConfirmed) throw new MatoolkitError('CONFIRMATION_REFUSED')
+}
+
+/** The reason from `--reason`, else from the person. */
+export async function askReason({ io, flags }: CommandContext): Promise<string> {
+  const given = textFlag(flags, 'reason') ?? (io.canAsk ? await io.ask('Reason: ') : '')
+  if (given.trim() !== '') return given
+  throw usageError('A reason is required: --reason <text>.')
+}
