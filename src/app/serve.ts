@@ -141,7 +141,14 @@ const workersOf = (
     ),
   )
 
-async function orchestratorOf({ db, engine, bus, clock, config, log }: RoleContext): Promise<Service> {
+async function orchestratorOf({
+  db,
+  engine,
+  bus,
+  clock,
+  config,
+  log,
+}: RoleContext): Promise<Service> {
   await configureWorkers(db, config.foreignWorkers)
   return makeOrchestrator({
     engine,

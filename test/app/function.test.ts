@@ -42,9 +42,9 @@ Number     whole number  required
 
 RESULT  true or false
 
-NEEDS  Microsoft Graph: User.ReadWrite.All
-TWICE  does no more than once
-UNDO   Set-BadgeNumber with the previous number.
+NEEDS       Microsoft Graph: User.ReadWrite.All
+REPEATABLE  yes
+UNDO        Set-BadgeNumber with the previous number.
 `,
     )
   })

@@ -48,8 +48,8 @@ it('ticks by hand, says what it did, and fails with the source', async () => {
     assert.deepEqual(JSON.parse(good.out), [
       { runbookName: 'wave', outcome: 'good', counts: { batches: 1, joined: 1 }, error: null },
     ])
-    assert.match((await run(env)).out, /wave +good +nothing has changed/)
-    const csv = 'RUNBOOK,TICK,WHAT IT DID\r\nwave,good,nothing has changed\r\n'
+    assert.match((await run(env)).out, /wave +good +nothing changed/)
+    const csv = 'RUNBOOK,TICK,WHAT IT DID\r\nwave,good,nothing changed\r\n'
     assert.equal((await run(env, '--output', 'csv')).out, csv)
     assert.match((await run(env, '-o', 'yaml')).out, /^- runbookName: wave\n {2}outcome: good\n/)
     const piped = await run({ ...env, MATOOLKIT_OUTPUT: '' })

@@ -47,7 +47,7 @@ describe('matoolkit serve', () => {
     served.kill('SIGTERM')
     const { code, out, err } = await served.ended
     assert.deepEqual([code, err], [EXIT.ok, ''])
-    assert.match(out, /"why":"SIGTERM"[\s\S]*"msg":"Stopped"/)
+    assert.match(out, /"reason":"SIGTERM"[\s\S]*"msg":"Stopped"/)
   })
 
   it('finishes a worker’s job and sends its result before it stops', async () => {

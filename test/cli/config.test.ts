@@ -19,7 +19,7 @@ describe('matoolkit config', () => {
   it('says where the file is, and shows defaults without one', async () => {
     assert.equal((await config('path')).out, `${join(home, 'config.json')}\n`)
     const { out } = await config('show')
-    assert.match(out, /^profile default, kept in /)
+    assert.match(out, /^profile default, stored in /)
     assert.match(out, /\napi-url +http:\/\/127\.0\.0\.1:7420 +default\nissuer +not set\n/)
   })
 

@@ -28,21 +28,21 @@ describe('docs/cli.md', () => {
   })
 })
 
-interface Told {
+interface TutorialCommand {
   readonly args: readonly string[]
   /** The lines that the page shows under the command; more may follow. */
   readonly shows: string
 }
 
 /** The commands of the page in their order, each with what it is said to answer. */
-function tutorialCommands(): Told[] {
+function tutorialCommands(): TutorialCommand[] {
   const blocks = [...textOf('docs/tutorial.md').matchAll(/```console\n([\s\S]*?)```/g)]
   return blocks.flatMap(([, block]) =>
     block!
       .split(/^\$ /m)
       .slice(1)
-      .map((told) => {
-        const [line = '', ...shows] = told.split('\n')
+      .map((text) => {
+        const [line = '', ...shows] = text.split('\n')
         const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
           ([, quoted, bare]) => quoted ?? bare!,
         )
@@ -68,7 +68,7 @@ describe('docs/tutorial.md', () => {
     let code: number | null
     const up = start(first!.args, { ...env, MATOOLKIT_API_PORT: '0' }, folder)
     try {
-      await up.saying(/Ctrl-C ends it/)
+      await up.saying(/Press Ctrl-C to stop/)
       let batch = BATCH_TOLD
       for (const { args, shows } of commands) {
         const typed = args.map((arg) => (arg === BATCH_TOLD ? batch : arg))

@@ -20,8 +20,8 @@ describe('a manual migration by commands', () => {
   it('publishes a runbook, and says so when it is there already', async () => {
     const file = cli.file('plain.yaml', plain())
     const dry = await cli.cli('runbook', 'publish', file, '--dry-run')
-    assert.match(dry.out, /^It would be version 1 of "plain"\. This was a dry run/)
-    assert.match((await cli.cli('runbook', 'list')).out, /^There are no runbooks\./)
+    assert.match(dry.out, /^Dry run: this would publish version 1 of "plain"\./)
+    assert.match((await cli.cli('runbook', 'list')).out, /^No runbooks\./)
     const done = await cli.cli('runbook', 'publish', file)
     assert.equal(done.out, 'Published "plain" as version 1.\n', done.err)
     assert.match((await cli.cli('runbook', 'publish', file)).out, /nothing was published/)
@@ -45,11 +45,14 @@ describe('a manual migration by commands', () => {
     const planned = await cli.cli('runbook', 'plan', 'plain', ...start)
     assert.match(planned.out, /\nprepare +2030-02-28 20:00:00Z +create +w1 +New-Thing .*"Upn"/)
     const late = await cli.cli('runbook', 'plan', 'plain', '--start', '2020-03-01T20:00:00Z')
-    assert.match(late.err, /warning: phase prepare would begin at once/)
+    assert.match(late.err, /warning: phase prepare would start at once/)
     const other = cli.file('other.yaml', plain('other'))
     const differs = await cli.cli('runbook', 'plan', 'plain', '--file', other)
     assert.match(differs.err, /\(RUNBOOK_NAME_DIFFERS\)/)
-    assert.match((await cli.cli('runbook', 'ticks', 'plain')).out, /^Its data source was not asked/)
+    assert.match(
+      (await cli.cli('runbook', 'ticks', 'plain')).out,
+      /^The data source has not been queried/,
+    )
   })
 
   it('gives a template and takes a member file', async () => {
@@ -77,7 +80,7 @@ describe('a manual migration by commands', () => {
     const nobody = await cli.cli('batch', 'advance', '1')
     assert.deepEqual([nobody.exit, /CONFIRMATION_NEEDED/.test(nobody.err)], [EXIT.usage, true])
     const no = await cli.person({ answers: ['n'] }, 'batch', 'advance', '1')
-    assert.deepEqual(no.asked, ['Go on? [y/N] '])
+    assert.deepEqual(no.asked, ['Continue? [y/N] '])
     assert.deepEqual([no.exit, /CONFIRMATION_REFUSED/.test(no.err)], [EXIT.failed, true])
     const yes = await cli.person({ answers: ['y'] }, 'batch', 'advance', '1')
     assert.equal(yes.exit, EXIT.ok, yes.err)
@@ -132,7 +135,7 @@ describe('a manual migration by commands', () => {
     )
     assert.match(
       (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,
-      /\nSteps\n[\s\S]*switch +failed[\s\S]*\nWhat happened/,
+      /\nSteps\n[\s\S]*switch +failed[\s\S]*\nEvents, newest first/,
     )
     assert.match((await cli.cli('stuck', '1')).out, /^Nothing is stuck\./)
     assert.match(
@@ -147,11 +150,11 @@ describe('a manual migration by commands', () => {
 
   it('repairs: retry by selection, skip, mark done, redo, remove', async () => {
     const unsaid = await cli.cli('batch', 'retry', '1', ...WHY)
-    assert.match(unsaid.err, /Say who is meant/)
+    assert.match(unsaid.err, /Select members with --all/)
     const dry = await cli.json('batch', 'retry', '1', '--failed-step', 'switch', '--dry-run')
     assert.deepEqual([dry.selectedCount, dry.isDryRun], [2, true])
     const retried = await cli.person({ answers: ['bought', 'y'] }, 'batch', 'retry', '1', '--all')
-    assert.deepEqual(retried.asked, ['Reason: ', 'Go on? [y/N] '])
+    assert.deepEqual(retried.asked, ['Reason: ', 'Continue? [y/N] '])
     assert.match(retried.out, /done +2/)
     await cli.api.world.settle()
     const { steps } = await cli.json<{ steps: { id: number }[] }>(
@@ -232,18 +235,21 @@ describe('a manual migration by commands', () => {
     assert.match((await cli.cli('automation', 'disable', 'plain')).out, /automation +off/)
     const file = cli.file('two.yaml', plain('plain', 'make'))
     const asked = await cli.person({ answers: ['y'] }, 'runbook', 'publish', file)
-    assert.match(asked.out, /1 batch with 3 active members[\s\S]*Published "plain" as version 2/)
+    assert.match(
+      asked.out,
+      /1 running batch with 3 active members[\s\S]*Published "plain" as version 2/,
+    )
     const lacking = cli.file('three.yaml', plain().replace('"{{Upn}}"', '"{{Office}}"'))
     assert.match(
       (await cli.cli('runbook', 'publish', lacking, '--dry-run')).err,
-      /^warning: batch 3: nothing provides "Office" for 3 members; steps that use it would fail$/m,
+      /^warning: batch 3: "Office" has no value for 3 members; steps that use it would fail$/m,
     )
     const diff = await cli.cli('runbook', 'diff', 'plain', '1', '2')
     assert.match(diff.out, /^--- plain version 1\n\+\+\+ plain version 2\n/)
     assert.match(diff.out, /\n-.*name: create.*\n\+.*name: make/)
     assert.equal(
       (await cli.cli('runbook', 'diff', 'plain', '--file', file)).out,
-      'They are the same.\n',
+      'No differences.\n',
     )
     for (const wrong of [[], ['1', '2', '--file', file]]) {
       assert.equal((await cli.cli('runbook', 'diff', 'plain', ...wrong)).exit, EXIT.usage)

@@ -202,7 +202,7 @@ describe('people whose keys are numbers', () => {
     assert.equal(await keyOf('3000'), '3000')
     const both = await cli.cli('batch', 'remove-member', '1', '2', '--yes')
     assert.equal(both.exit, EXIT.usage)
-    assert.match(both.err, /2 is the id of one member of batch 1 and the key of another: say id:2/)
+    assert.match(both.err, /2 is the id of one member of batch 1 and the key of another: use id:2/)
     assert.equal(await keyOf('id:2'), '9')
     assert.equal(await keyOf('key:2'), '2')
     assert.equal((await cli.cli('member', 'show', '1', '4711')).exit, EXIT.notFound)
@@ -225,7 +225,7 @@ describe('another start by commands', () => {
 
   it('is tried, given, and refused when phases would begin at once', async () => {
     const later = '2026-03-20T08:00:00Z'
-    assert.match((await reschedule(later, '--dry-run')).out, /This was a dry run/)
+    assert.match((await reschedule(later, '--dry-run')).out, /Dry run: nothing was changed/)
     assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /2026-03-20/)
     assert.match(
       (await reschedule(later)).out,
@@ -240,7 +240,7 @@ describe('another start by commands', () => {
     const meant = await reschedule(soon, '--allow-overdue')
     assert.match(
       meant.err,
-      /^warning: phase prepare, due at 2026-03-01 09:00:00Z, begins at once\n$/,
+      /^warning: phase prepare, due at 2026-03-01 09:00:00Z, starts at once\n$/,
     )
     assert.equal((await reschedule('tomorrow')).exit, EXIT.usage)
   })
@@ -274,7 +274,7 @@ describe('dead letters and workers by commands', () => {
     assert.equal((await cli.cli('deadletters', 'discard', second!, ...WHY, '--yes')).exit, EXIT.ok)
     const twice = await cli.cli('deadletters', 'discard', second!, ...WHY, '--yes')
     assert.equal(twice.exit, EXIT.conflict, twice.err)
-    assert.match((await cli.cli('deadletters', 'list')).out, /^There are no dead letters\./)
+    assert.match((await cli.cli('deadletters', 'list')).out, /^No dead letters\./)
     assert.equal((await cli.cli('deadletters', 'list', '--worker', 'w1')).exit, EXIT.ok)
   })
 

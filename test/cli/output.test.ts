@@ -29,7 +29,7 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
   'auth token': /^\S+\n$/,
   'config set': /^output is json in profile default\.\n$/,
   'config unset': /^output is not set in profile default\.\n$/,
-  'config use': /^Profile default is used from now on\.\n$/,
+  'config use': /^Using profile default\.\n$/,
   'config path': /config\.json\n$/,
 }
 
@@ -186,7 +186,7 @@ describe('--output', () => {
         assert.deepEqual(flag?.argChoices, [...OUTPUT_FORMATS], words)
         assert.equal(flag?.short, '-o', words)
         assert.equal(flag?.defaultValue, undefined, words)
-        assert.match(flag.description, words in TEXTS ? /the text itself/ : /json elsewhere/, words)
+        assert.match(flag.description, words in TEXTS ? /plain text/ : /else json/, words)
       }
     }
   })
@@ -304,7 +304,10 @@ describe('on a terminal', () => {
       for (const key of KEYS.slice(0, 3)) assert.ok(out.includes(key), `${key} in ${width}`)
     }
     const narrow = await cli.person({ width: 80 }, 'batch', 'list')
-    assert.match(narrow.err, /^No room for .*MANUAL.*: use a wider window, or --output json\.\n$/)
+    assert.match(
+      narrow.err,
+      /^Omitted columns: .*MANUAL.*\. Use a wider window or --output json\.\n$/,
+    )
     const piped = await cli.script('batch', 'members', '2', '--output', 'table')
     assert.ok(piped.out.includes(LONG))
   })
