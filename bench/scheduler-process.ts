@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { realClock } from '../src/clock.ts'
 import { openPostgres } from '../src/db/postgres.ts'
-import { sourcesFrom } from '../src/scheduler/access.ts'
+import { sourceAccessFrom } from '../src/scheduler/sources/source.ts'
 import { tick } from '../src/scheduler/tick.ts'
 import { timeMs } from './bench.ts'
 import { benchDoor } from './engine-process.ts'
@@ -32,7 +32,7 @@ if (import.meta.main) {
   const db = await openPostgres({ url: url!, poolSize: 4 })
   const options = {
     engine: benchDoor(db),
-    sources: sourcesFrom(SETTINGS, realClock()),
+    sources: sourceAccessFrom(SETTINGS, realClock()),
     intervalMs: 300_000,
     newToken: randomUUID,
     startedBy: 'bench',

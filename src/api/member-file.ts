@@ -3,7 +3,7 @@
 // Cells that look like formulas are texts like any other.
 
 import { CsvFault, CsvReader } from '../csv.ts'
-import { rowReader } from '../domain/detection/source-rows.ts'
+import { rowReader } from '../domain/detection/row-reader.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
 import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
 import { foldKey } from '../domain/member-key.ts'

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import type { ClockReport } from '../db/time.ts'
+import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { Json } from '../domain/json.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
@@ -11,7 +12,6 @@ import type { Actor } from './actor.ts'
 import type { EventFeed } from './event-feed.ts'
 import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
-import type { PreviewQuery } from './preview.ts'
 
 /** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
 export type AccessRule = 'anonymous' | 'reader' | 'admin'

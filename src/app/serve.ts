@@ -3,17 +3,17 @@
 import { randomUUID } from 'node:crypto'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
-import type { PreviewQuery } from '../api/preview.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
+import type { PreviewQuery } from '../domain/detection/preview.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
-import { sourcesFrom } from '../scheduler/access.ts'
 import { previewSource } from '../scheduler/preview.ts'
 import { makeScheduler } from '../scheduler/scheduler.ts'
+import { sourceAccessFrom } from '../scheduler/sources/source.ts'
 import type { Service } from '../service.ts'
 import { openWorker } from '../worker/open-worker.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -163,7 +163,7 @@ const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
   makeScheduler({
     engine,
     clock,
-    sources: sourcesFrom(config, clock),
+    sources: sourceAccessFrom(config, clock),
     intervalMs: config.tickIntervalSec * 1_000,
     newToken: randomUUID,
     lanes: config.tickLanes,
@@ -186,7 +186,7 @@ const apiOf = (shared: RoleContext): Api =>
   })
 
 function previewOf({ db, clock, config }: RoleContext): PreviewQuery {
-  const sources = sourcesFrom(config, clock)
+  const sources = sourceAccessFrom(config, clock)
   return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
 }
 

@@ -1,5 +1,5 @@
-// From a result to a changes: what is known is loaded, the comparison made, and the few members it found are looked up. Reads only;
-// the tick carries the changes out, the preview shows it.
+// From a source result to changes: loads what is known, compares, and looks up the few members it found. Reads only; the tick
+// applies the changes, the preview shows them.
 import type { Queryable } from '../db/db.ts'
 import {
   countRemoved,
@@ -12,19 +12,24 @@ import {
   loadLastPast,
 } from '../db/membership.ts'
 import { loadReviews } from '../db/reviews.ts'
-import { compareWithSource, isHere, type KnownMember } from '../domain/detection/compare.ts'
+import {
+  compareWithSource,
+  isCurrentMember,
+  type KnownMember,
+} from '../domain/detection/compare.ts'
 import { immediateChanges, slotOf } from '../domain/detection/immediate.ts'
 import { scheduledChanges, type TickChanges } from '../domain/detection/scheduled.ts'
 import type { SourceRow } from '../domain/detection/source-values.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
-import { type KeptRow, type Reading, readSource, type SourceAccess } from './reading.ts'
+import { type Reading, readSource, type StoredRow } from './read-source.ts'
+import type { SourceAccess } from './sources/source.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
 export interface Detection {
   readonly reading: Reading
-  readonly changes: TickChanges<KeptRow>
-  /** As they were before this tick. */
+  readonly changes: TickChanges<StoredRow>
+  /** Before this tick. */
   readonly absences: ReadonlyMap<number, 1 | 2>
 }
 
@@ -32,7 +37,7 @@ export interface DetectRequest {
   readonly db: Queryable
   readonly sources: SourceAccess
   readonly runbook: Runbook
-  /** The one reading of the clock that all of this goes by. */
+  /** One clock reading for the whole tick. */
   readonly now: Date
   readonly stopping: AbortSignal
   readonly onRow?: (row: SourceRow) => void
@@ -46,15 +51,15 @@ export async function detect(request: DetectRequest): Promise<Detection> {
     runbook.dataSource,
     {
       slotMs: slotOf(+now),
-      // Not before: a query may run for minutes until its first row, and what was known then is not what is so now.
+      // Loaded at the first row: a query may run for minutes, and earlier facts would be stale.
       loadKnown: async () => {
         const batches = await loadKnownBatches(db, runbook.name, [])
         members = await loadKnownMembers(
           db,
           batches.map(({ id }) => id),
         )
-        const here = whoIsHere(members)
-        return (folded) => here.get(folded) ?? undefined
+        const current = currentByKey(members)
+        return (folded) => current.get(folded) ?? undefined
       },
       ...(onRow && { onRow }),
     },
@@ -63,59 +68,59 @@ export async function detect(request: DetectRequest): Promise<Detection> {
   const absences = await loadAbsences(db, runbook.name)
   const changes =
     runbook.dataSource.batchTimeColumn === null
-      ? await planNow(request, reading, members, absences)
-      : await planByTime(request, reading, members, absences)
+      ? await detectImmediate(request, reading, members, absences)
+      : await detectScheduled(request, reading, members, absences)
   return { reading, changes, absences }
 }
 
-/** By folded key; null where a key failed in one batch and goes on in another with other data: then its row is needed anyway. */
-function whoIsHere(members: readonly KnownMember[]): Map<string, KnownMember | null> {
-  const here = new Map<string, KnownMember | null>()
-  for (const member of members.filter(isHere)) {
+/** By folded key; null where a key failed in one batch and continues in another with other data: its row is needed anyway. */
+function currentByKey(members: readonly KnownMember[]): Map<string, KnownMember | null> {
+  const current = new Map<string, KnownMember | null>()
+  for (const member of members.filter(isCurrentMember)) {
     const { folded, key, hash } = member
-    const other = here.get(folded)
+    const other = current.get(folded)
     const isAlike = other === undefined || (other?.key === key && other.hash === hash)
-    here.set(folded, isAlike ? member : null)
+    current.set(folded, isAlike ? member : null)
   }
-  return here
+  return current
 }
 
-async function planByTime(
+async function detectScheduled(
   { db, runbook, now }: DetectRequest,
   { found }: Reading,
   members: readonly KnownMember[],
   absences: ReadonlyMap<number, 1 | 2>,
-): Promise<TickChanges<KeptRow>> {
+): Promise<TickChanges<StoredRow>> {
   const batches = await loadKnownBatches(db, runbook.name, found.groups.keys())
   const comparison = compareWithSource(found, batches, members)
   const { movers, missing, newcomers } = comparison
-  const asked = [...movers.map(({ member }) => member.id), ...missing.map(({ id }) => id)]
-  const former = newcomers.flatMap((one) => one.former?.id ?? [])
-  const losing = [...new Set(missing.map(({ batchId }) => batchId))]
+  const memberIds = [...movers.map(({ member }) => member.id), ...missing.map(({ id }) => id)]
+  const former = newcomers.flatMap((newcomer) => newcomer.former?.id ?? [])
+  const batchesWithMissing = [...new Set(missing.map(({ batchId }) => batchId))]
   const lookups = {
     absences,
     reviews: await loadReviews(db, runbook.name),
-    begun: asked.length > 0 ? await findStarted(db, asked) : new Set<number>(),
-    undoing: former.length > 0 ? await findCompensating(db, former) : new Set<number>(),
+    cutOverBegun: memberIds.length > 0 ? await findStarted(db, memberIds) : new Set<number>(),
+    compensating: former.length > 0 ? await findCompensating(db, former) : new Set<number>(),
     past: await findPast(
       db,
       runbook.name,
       newcomers.map(({ row }) => row.folded),
     ),
-    removedLately:
-      losing.length > 0
-        ? await countRemoved(db, losing, new Date(+now - DAY_MS))
+    removedLastDay:
+      batchesWithMissing.length > 0
+        ? await countRemoved(db, batchesWithMissing, new Date(+now - DAY_MS))
         : new Map<number, number>(),
   }
   return scheduledChanges(comparison, batches, lookups, runbook.safeguards, +now)
 }
 
-async function planNow(
+async function detectImmediate(
   { db, runbook, now }: DetectRequest,
   { found }: Reading,
   members: readonly KnownMember[],
   absences: ReadonlyMap<number, 1 | 2>,
-): Promise<TickChanges<KeptRow>> {
+): Promise<TickChanges<StoredRow>> {
   return immediateChanges(found, {
     batches: await loadKnownBatches(db, runbook.name, [slotOf(+now)]),
     members,

@@ -1,52 +1,52 @@
-// Texts packed into large buffers. A hundred thousand strings of some hundred bytes each cost the collector of the JavaScript
-// engine dearly; a few dozen buffers outside its heap cost it nothing.
+// Packs texts into large buffers. A hundred thousand strings of a few hundred bytes burden the garbage collector; a few dozen
+// buffers outside its heap do not.
 
 const BUFFER_BYTES = 1 << 20
 
 export class TextStore {
-  /** All new and changed rows of one result. */
+  /** Limit for the new and changed rows of one result. */
   static readonly BYTES_MAX = 256 << 20
-  /** What `add` answers when there is no room. */
+  /** Returned by `add` when the store is full. */
   static readonly FULL = -2
 
   readonly #buffers: Buffer[] = []
-  /** Where each text is: its buffer, its first byte and the byte after its last, three numbers a text. */
-  #places = new Uint32Array(3 * 1_024)
+  /** Three numbers per text: its buffer, its first byte and the byte after its last. */
+  #positions = new Uint32Array(3 * 1_024)
   #count = 0
-  #room = 0
+  #freeBytes = 0
   #bytes = 0
 
-  /** The text's place. */
+  /** Returns the text's index. */
   add(text: string): number {
     const length = Buffer.byteLength(text)
     this.#bytes += length
     if (this.#bytes > TextStore.BYTES_MAX) return TextStore.FULL
-    if (length > this.#room || this.#buffers.length === 0) {
-      this.#room = Math.max(BUFFER_BYTES, length)
-      this.#buffers.push(Buffer.allocUnsafeSlow(this.#room))
+    if (length > this.#freeBytes || this.#buffers.length === 0) {
+      this.#freeBytes = Math.max(BUFFER_BYTES, length)
+      this.#buffers.push(Buffer.allocUnsafeSlow(this.#freeBytes))
     }
     const buffer = this.#buffers.length - 1
     const bytes = this.#buffers[buffer]!
-    const start = bytes.length - this.#room
+    const start = bytes.length - this.#freeBytes
     bytes.write(text, start)
-    this.#room -= length
-    return this.#remember(buffer, start, start + length)
+    this.#freeBytes -= length
+    return this.#addPosition(buffer, start, start + length)
   }
 
-  #remember(buffer: number, start: number, end: number): number {
+  #addPosition(buffer: number, start: number, end: number): number {
     const at = 3 * this.#count
-    if (at === this.#places.length) {
+    if (at === this.#positions.length) {
       const larger = new Uint32Array(2 * at)
-      larger.set(this.#places)
-      this.#places = larger
+      larger.set(this.#positions)
+      this.#positions = larger
     }
-    this.#places.set([buffer, start, end], at)
+    this.#positions.set([buffer, start, end], at)
     return this.#count++
   }
 
-  get(place: number): string {
-    if (!(place >= 0 && place < this.#count)) throw new Error(`there is no text at ${place}`)
-    const [buffer, start, end] = this.#places.subarray(3 * place)
+  get(index: number): string {
+    if (!(index >= 0 && index < this.#count)) throw new Error(`The store has no text ${index}.`)
+    const [buffer, start, end] = this.#positions.subarray(3 * index)
     return this.#buffers[buffer!]!.toString('utf8', start, end)
   }
 }

@@ -1,6 +1,6 @@
-// One tick of one runbook: ask its source, compare, do. However many schedulers run, one of them has the lease and every
-// transaction proves it; one that dies leaves a lease that runs out and a changes that the next tick makes again. A source that fails
-// fails alone: its sentence stands at the runbook until a good tick, and nobody's membership changes.
+// One tick of one runbook: query its source, compare, apply the changes. One scheduler has the lease, and every transaction
+// proves it; after a crash the lease expires and the next tick computes its changes afresh. A failing source fails alone: its
+// reason shows on the runbook until a good tick, and no membership changes.
 import { findActiveRunbook } from '../db/runbooks.ts'
 import {
   endTick,
@@ -13,7 +13,7 @@ import {
   type TickLease,
   takeLease,
 } from '../db/ticks.ts'
-import type { IssueList } from '../domain/detection/rows.ts'
+import type { IssueList } from '../domain/detection/row-collector.ts'
 import type { Engine } from '../engine/engine.ts'
 import { fencedEngine } from '../engine/engine.ts'
 import {
@@ -24,20 +24,20 @@ import {
 } from '../engine/tick-changes.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../errors.ts'
 import { type Detection, detect } from './detection.ts'
-import type { SourceAccess } from './reading.ts'
+import type { SourceAccess } from './sources/source.ts'
 
-/** On top of what the query may take: for what is done with its result, renewed by every transaction of that. */
+/** On top of the query's timeout, for applying its result; each of those transactions renews the lease. */
 const LEASE_MARGIN_MS = 2 * 60_000
 
 export interface TickOptions {
   readonly engine: Engine
   readonly sources: SourceAccess
   readonly intervalMs: number
-  /** A name for this tick that nobody else has. */
+  /** A unique token for this tick's lease. */
   readonly newToken: () => string
-  /** Who asked: the scheduler's clock, or a person. */
+  /** The scheduler or a person. */
   readonly startedBy: string
-  /** A person need not wait until it is due. */
+  /** True for a person, who need not wait until it is due. */
   readonly evenIfNotDue: boolean
 }
 
@@ -48,7 +48,7 @@ export interface TickReport {
   readonly error: string | null
 }
 
-interface Begun {
+interface StartedTick {
   readonly tickId: number
   readonly name: string
   readonly version: number
@@ -56,20 +56,20 @@ interface Begun {
   readonly lease: TickLease
 }
 
-/** Null when another scheduler is at it, or when it is not due any more. */
+/** Null when another scheduler has the lease, or when it is no longer due. */
 export async function tick(
   options: TickOptions,
   runbookName: string,
   stopping: AbortSignal,
 ): Promise<TickReport | null> {
-  const begun = await begin(options, runbookName)
-  if (!begun) return null
-  const end = await askAndDo(options, begun, stopping).catch((error: unknown) => {
+  const started = await begin(options, runbookName)
+  if (!started) return null
+  const end = await detectAndApply(options, started, stopping).catch((error: unknown) => {
     if (hasCode(error, 'TICK_TAKEN_OVER')) throw error
     return failedEnd(error, stopping)
   })
-  await finish(options, begun, end, stopping)
-  return reportOf(begun, end)
+  await finish(options, started, end, stopping)
+  return reportOf(started, end)
 }
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
@@ -86,7 +86,7 @@ function failedEnd(error: unknown, stopping: AbortSignal): TickEnd {
   }
 }
 
-const reportOf = ({ name }: Begun, { outcome, counts, error }: TickEnd): TickReport => ({
+const reportOf = ({ name }: StartedTick, { outcome, counts, error }: TickEnd): TickReport => ({
   runbookName: name,
   outcome,
   counts: counts as TickReport['counts'],
@@ -96,7 +96,7 @@ const reportOf = ({ name }: Begun, { outcome, counts, error }: TickEnd): TickRep
 const leaseEnd = ({ engine, sources }: TickOptions): Date =>
   new Date(+engine.clock.now() + sources.settings.timeoutMs + LEASE_MARGIN_MS)
 
-async function begin(options: TickOptions, runbookName: string): Promise<Begun | null> {
+async function begin(options: TickOptions, runbookName: string): Promise<StartedTick | null> {
   const { engine, newToken, startedBy, evenIfNotDue } = options
   const startedAt = engine.clock.now()
   const lease = { runbookName, token: newToken(), until: leaseEnd(options) }
@@ -112,34 +112,34 @@ async function begin(options: TickOptions, runbookName: string): Promise<Begun |
   })
 }
 
-async function askAndDo(
+async function detectAndApply(
   options: TickOptions,
-  begun: Begun,
+  started: StartedTick,
   stopping: AbortSignal,
 ): Promise<TickEnd> {
   const { engine, sources } = options
-  const { name, version, tickId, startedAt } = begun
+  const { name, version, tickId, startedAt } = started
   const runbook = await engine.runbooks.get(engine.db, name, version)
   const detection = await detect({ db: engine.db, sources, runbook, now: startedAt, stopping })
   const { reading, changes, absences } = detection
-  const ours = fence(options, begun)
+  const fencedByLease = fence(options, started)
   const issues = issuesOf(detection)
   const { dataOf } = reading
   const work = { runbookName: name, tickId, changes, dataOf, absences, issues: issues.first }
-  await recordTick(ours, work)
-  const done = await applyChanges(ours, work)
-  const failures = done.failures.length
+  await recordTick(fencedByLease, work)
+  const applied = await applyChanges(fencedByLease, work)
+  const failures = applied.failures.length
   return {
     outcome: failures === 0 ? 'good' : 'failed',
     rowCount: reading.rowCount,
     groupCount: reading.found.groups.size,
-    counts: countsOf(detection, done, issues.total),
-    error: failures === 0 ? null : `${failures} change(s) failed: ${failureText(done.failures)}`,
+    counts: countsOf(detection, applied, issues.total),
+    error: failures === 0 ? null : `${failures} change(s) failed: ${failureText(applied.failures)}`,
   }
 }
 
-/** The lease is still ours, and what we were told to ask is still what is asked for: else the result is nobody's. */
-function fence(options: TickOptions, { lease, name, version }: Begun): Engine {
+/** Throws when the lease is lost or the runbook no longer wants this tick: then its result must not be used. */
+function fence(options: TickOptions, { lease, name, version }: StartedTick): Engine {
   return fencedEngine(options.engine, async (tx) => {
     if (!(await renewLease(tx, { ...lease, until: leaseEnd(options) })))
       throw new MatoolkitError('TICK_TAKEN_OVER', { name })
@@ -155,25 +155,25 @@ function issuesOf({ reading, changes }: Detection): IssueList {
 
 function countsOf(
   { changes }: Detection,
-  done: AppliedChanges,
+  applied: AppliedChanges,
   issues: number,
 ): Record<string, number> {
-  const { failures, ...did } = done
+  const { failures, ...counts } = applied
   const missing = [...changes.absences.values()].filter((missed) => missed === 1).length
-  const all = { ...did, missing, failures: failures.length, issues }
+  const all = { ...counts, missing, failures: failures.length, issues }
   return Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0))
 }
 
-/** One that was stopped is due again at once: another scheduler may be there to make it. */
+/** A stopped tick is due again at once, for another scheduler. */
 async function finish(
   options: TickOptions,
-  begun: Begun,
+  started: StartedTick,
   end: TickEnd,
   stopping: AbortSignal,
 ): Promise<void> {
   const { engine, intervalMs } = options
   const now = engine.clock.now()
-  const { lease, tickId, name, startedAt } = begun
+  const { lease, tickId, name, startedAt } = started
   await engine.db.transaction(async (tx) => {
     if (!(await renewLease(tx, lease))) throw new MatoolkitError('TICK_TAKEN_OVER', { name })
     await endTick(tx, tickId, name, end, now)

@@ -1,5 +1,5 @@
-// A certificate as proof of being an app: read from PEM or PFX, used to sign what Microsoft Entra ID asks for. The private key
-// lives in a KeyObject, which prints as nothing and is never written to a file.
+// A certificate that proves an app's identity: read from PEM or PFX, used to sign assertions for Microsoft Entra ID. The
+// private key lives in a KeyObject, which prints nothing and is never written to disk.
 import {
   createHash,
   createPrivateKey,
@@ -11,20 +11,20 @@ import { SignJWT } from 'jose'
 import { messageOf } from '../errors.ts'
 
 export interface SigningCertificate {
-  /** SHA-256 of the certificate, base64url: how Entra finds it among those of the app. */
+  /** SHA-256 of the certificate in base64url, by which Entra finds it. */
   readonly thumbprint: string
   readonly key: KeyObject
   readonly endsAt: Date
 }
 
-/** What a file or a vault holds: the bytes, and whether a vault said that the text is PEM or base64 of a PFX. */
+/** The content of a file or vault secret. */
 export interface CertificateSource {
   readonly bytes: Buffer
-  /** Of a PFX; Key Vault's have none. */
+  /** Password of a PFX; Key Vault's have none. */
   readonly password: string
 }
 
-/** The reason never quotes the text: it may be the key. */
+/** The message never quotes the content: it may be the key. */
 export class CertificateFault extends Error {
   override readonly name = 'CertificateFault'
 }
@@ -56,14 +56,14 @@ interface Parts {
 function fromPem(text: string, password: string): Parts {
   const certificates = text.match(PEM_CERTIFICATE) ?? []
   if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(text))
-    throw new CertificateFault('it holds no private key')
+    throw new CertificateFault('it contains no private key')
   return {
     key: createPrivateKey({ key: text, format: 'pem', passphrase: password }),
     certificates: certificates.map((pem) => new X509Certificate(pem)),
   }
 }
 
-/** Node reads PFX only for its own TLS and gives no key out, so a library takes it apart; loaded when there is one to read. */
+/** Node reads PFX only for TLS and exposes no key, so a library parses it; loaded on demand. */
 async function fromPfx(bytes: Buffer, password: string): Promise<Parts> {
   const { default: forge } = await import('node-forge')
   const asn1 = forge.asn1.fromDer(bytes.toString('binary'))
@@ -73,7 +73,7 @@ async function fromPfx(bytes: Buffer, password: string): Promise<Parts> {
     Buffer.from(forge.asn1.toDer(node).getBytes(), 'binary')
   const { pkcs8ShroudedKeyBag, keyBag, certBag } = forge.pki.oids as Record<string, string>
   const [keyInside] = [...bags(pkcs8ShroudedKeyBag!), ...bags(keyBag!)]
-  if (!keyInside) throw new CertificateFault('it holds no private key')
+  if (!keyInside) throw new CertificateFault('it contains no private key')
   const keyAsn1 = keyInside.key
     ? forge.pki.wrapRsaPrivateKey(forge.pki.privateKeyToAsn1(keyInside.key))
     : keyInside.asn1
@@ -86,12 +86,14 @@ async function fromPfx(bytes: Buffer, password: string): Promise<Parts> {
   }
 }
 
-/** A chain may be in there too; ours is the one that the key belongs to. */
+/** The file may contain a chain; ours is the certificate of the key. */
 function matching(key: KeyObject, certificates: readonly X509Certificate[]): SigningCertificate {
-  const own = certificates.find((one) => one.checkPrivateKey(key))
-  if (!own) throw new CertificateFault('it holds no certificate that belongs to its private key')
+  const own = certificates.find((certificate) => certificate.checkPrivateKey(key))
+  if (!own) throw new CertificateFault('it contains no certificate for its private key')
   if (key.asymmetricKeyType !== 'rsa')
-    throw new CertificateFault(`its key is of type ${key.asymmetricKeyType}; Entra wants RSA`)
+    throw new CertificateFault(
+      `its key has the type ${key.asymmetricKeyType}; use an RSA key, which Entra requires`,
+    )
   return {
     thumbprint: createHash('sha256').update(own.raw).digest('base64url'),
     key,
@@ -99,7 +101,7 @@ function matching(key: KeyObject, certificates: readonly X509Certificate[]): Sig
   }
 }
 
-/** An assertion is used at once; ten minutes allow for two clocks that differ. */
+/** An assertion is used at once; ten minutes allow for clock skew. */
 const ASSERTION_LIFE_SEC = 600
 
 export function assertionOf(

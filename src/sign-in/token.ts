@@ -1,6 +1,6 @@
-// Access tokens: from Microsoft Entra ID with a client secret, a certificate or the machine's own identity as proof, from the
-// managed identity of the machine, from Databricks' own OAuth. Kept until shortly before they end, asked for once however many
-// wait for the same one, and never written anywhere.
+// Access tokens from Microsoft Entra ID (by secret, certificate or federated identity), from the managed identity of the
+// machine, and from Databricks OAuth. Tokens are cached until shortly before they expire, requested once for all waiting
+// callers, and never written anywhere.
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { assertionOf, type SigningCertificate } from './certificate.ts'
@@ -15,7 +15,7 @@ interface App {
 export type TokenRequest =
   | (App & { readonly secret: string })
   | (App & { readonly certificate: SigningCertificate })
-  /** The app trusts a managed identity of this machine (a federated credential); null is the machine's own. */
+  /** The app trusts a managed identity of this machine (a federated credential); null is the system-assigned one. */
   | (App & { readonly federatedWith: { readonly clientId: string | null } })
   | { readonly from: 'machine'; readonly clientId: string | null; readonly scope: string }
   | {
@@ -28,13 +28,13 @@ export type TokenRequest =
 
 export interface Tokens {
   /**
-   * A token that is good for some minutes at least. Throws a SignInFault. `refused` is one that a service did not accept: it
-   * is not given again, and however many come with it, only one new one is asked for.
+   * A token valid for some minutes at least. Throws SignInFault. `refused` is a token that a service rejected: it is not
+   * returned again, and all callers that pass it share one new request.
    */
   get(request: TokenRequest, refused?: string): Promise<string>
 }
 
-/** `unreachable`: whoever gives tokens did not answer, and may later. `sign_in`: the answer was no. */
+/** `unreachable`: no response, may work later. `sign_in`: refused. */
 export class SignInFault extends Error {
   override readonly name = 'SignInFault'
   readonly kind: 'unreachable' | 'sign_in'
@@ -47,9 +47,9 @@ export class SignInFault extends Error {
 
 export interface TokenEndpoints {
   readonly entra: string
-  /** The metadata service of Azure's virtual machines, unless `identity` is there. */
+  /** Metadata service of Azure virtual machines, used unless `identity` is set. */
   readonly machine: string
-  /** What Azure Container Apps and App Service say in IDENTITY_ENDPOINT and IDENTITY_HEADER. */
+  /** From IDENTITY_ENDPOINT and IDENTITY_HEADER, as Azure Container Apps and App Service set them. */
   readonly identity: { readonly url: string; readonly header: string } | null
 }
 
@@ -59,45 +59,45 @@ export const AZURE_ENDPOINTS: TokenEndpoints = {
   identity: null,
 }
 
-/** Tokens live 60 to 90 minutes; a query that starts with one must also end with it. */
+/** Tokens live 60 to 90 minutes; a query must end within the life of its token. */
 const EARLY_MS = 300_000
-const ANSWER_TIMEOUT_MS = 20_000
-const LIFE_WHEN_UNSAID_SEC = 600
-/** What an app that trusts a managed identity wants to see a token for. */
+const RESPONSE_TIMEOUT_MS = 20_000
+const DEFAULT_LIFE_SEC = 600
+/** The token scope for federated credentials. */
 const FEDERATION_SCOPE = 'api://AzureADTokenExchange/.default'
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
-interface Held {
+interface CachedToken {
   readonly token: string
   readonly renewAtMs: number
   readonly endsAtMs: number
 }
 
 export function makeTokens(clock: Clock, endpoints: TokenEndpoints = AZURE_ENDPOINTS): Tokens {
-  const held = new Map<string, Held>()
-  const asked = new Map<string, Promise<Held>>()
-  const renew = (key: string, request: TokenRequest): Promise<Held> => {
-    const running = asked.get(key)
+  const cached = new Map<string, CachedToken>()
+  const pending = new Map<string, Promise<CachedToken>>()
+  const renew = (key: string, request: TokenRequest): Promise<CachedToken> => {
+    const running = pending.get(key)
     if (running) return running
-    const asking = askFor(request, endpoints, clock).then((fresh) => {
-      held.set(key, fresh)
+    const requested = requestToken(request, endpoints, clock).then((fresh) => {
+      cached.set(key, fresh)
       return fresh
     })
-    asked.set(key, asking)
-    const forget = () => void asked.delete(key)
-    asking.then(forget, forget)
-    return asking
+    pending.set(key, requested)
+    const forget = () => void pending.delete(key)
+    requested.then(forget, forget)
+    return requested
   }
   return {
     get: async (request, refused) => {
       const key = keyOf(request)
-      const last = held.get(key)
+      const last = cached.get(key)
       const isUsable = last !== undefined && last.token !== refused
       if (isUsable && +clock.now() < last.renewAtMs) return last.token
       try {
         return (await renew(key, request)).token
       } catch (error) {
-        // It was asked early for this: a sign-in service that is down for a minute stops nobody.
+        // Renewal starts early for this case: a short outage of the sign-in stops nobody.
         if (isUsable && +clock.now() < last.endsAtMs) return last.token
         throw error
       }
@@ -112,56 +112,60 @@ const keyOf = (request: TokenRequest): string =>
       : request,
   )
 
-interface Call {
+interface TokenCall {
   readonly url: string
   readonly init: RequestInit
-  /** Whom sentences call the one that was asked. */
-  readonly who: string
+  /** The issuer's name in messages. */
+  readonly issuer: string
 }
 
-async function askFor(
+async function requestToken(
   request: TokenRequest,
   endpoints: TokenEndpoints,
   clock: Clock,
-): Promise<Held> {
-  const { url, init, who } = await callOf(request, endpoints, clock)
-  const askedAtMs = +clock.now()
+): Promise<CachedToken> {
+  const { url, init, issuer } = await httpCallOf(request, endpoints, clock)
+  const requestedAtMs = +clock.now()
   let response: Response
   let body: unknown
   try {
-    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS)
     response = await fetch(url, { ...init, signal, redirect: 'error' })
     body = await response.json().catch(() => null)
   } catch (error) {
-    throw new SignInFault('unreachable', `${who} does not answer: ${causeOf(error)}`, error)
+    throw new SignInFault('unreachable', `${issuer} does not respond: ${causeOf(error)}`, error)
   }
-  const answer = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
-  if (typeof answer.access_token === 'string' && response.ok)
-    return heldFrom(answer, answer.access_token, askedAtMs)
+  const fields = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  if (typeof fields.access_token === 'string' && response.ok)
+    return cachedTokenFrom(fields, fields.access_token, requestedAtMs)
   const isBusy = response.status === 429 || response.status >= 500
-  const said = String(answer.error_description ?? answer.error ?? 'without a reason')
-  // Entra's description goes on with trace ids and a time, line by line.
-  const reason = `${who} answered ${response.status}: ${said.split(/\r?\n/)[0]}`
+  const message = String(fields.error_description ?? fields.error ?? 'no reason given')
+  // Entra's description continues with trace ids and a time on further lines.
+  const reason = `${issuer} returned ${response.status}: ${message.split(/\r?\n/)[0]}`
   throw new SignInFault(isBusy ? 'unreachable' : 'sign_in', reason)
 }
 
-function heldFrom(answer: Record<string, unknown>, token: string, askedAtMs: number): Held {
-  // App Service says only when it ends, in seconds since 1970; the others say how long it lives. Some write numbers as text.
-  const endsAtSec = Number(answer.expires_on ?? Number.NaN)
-  const livesSec = Number(answer.expires_in ?? endsAtSec - askedAtMs / 1000)
-  const lifeMs = (livesSec > 0 ? livesSec : LIFE_WHEN_UNSAID_SEC) * 1000
+function cachedTokenFrom(
+  fields: Record<string, unknown>,
+  token: string,
+  requestedAtMs: number,
+): CachedToken {
+  // App Service sends only the expiry, in seconds since 1970; others send a lifetime. Some write numbers as text.
+  const endsAtSec = Number(fields.expires_on ?? Number.NaN)
+  const livesSec = Number(fields.expires_in ?? endsAtSec - requestedAtMs / 1000)
+  const lifeMs = (livesSec > 0 ? livesSec : DEFAULT_LIFE_SEC) * 1000
   return {
     token,
-    endsAtMs: askedAtMs + lifeMs,
-    renewAtMs: askedAtMs + lifeMs - Math.min(EARLY_MS, lifeMs / 2),
+    endsAtMs: requestedAtMs + lifeMs,
+    renewAtMs: requestedAtMs + lifeMs - Math.min(EARLY_MS, lifeMs / 2),
   }
 }
 
-async function callOf(
+async function httpCallOf(
   request: TokenRequest,
   endpoints: TokenEndpoints,
   clock: Clock,
-): Promise<Call> {
+): Promise<TokenCall> {
   switch (request.from) {
     case 'entra': {
       const url = `${endpoints.entra}/${encodeURIComponent(request.tenantId)}/oauth2/v2.0/token`
@@ -171,7 +175,7 @@ async function callOf(
         scope: request.scope,
         ...(await proofOf(request, url, endpoints, clock)),
       })
-      return { url, init: { method: 'POST', body }, who: 'Microsoft Entra ID' }
+      return { url, init: { method: 'POST', body }, issuer: 'Microsoft Entra ID' }
     }
     case 'databricks': {
       const { host, clientId, secret } = request
@@ -179,14 +183,14 @@ async function callOf(
       const body = new URLSearchParams({ grant_type: 'client_credentials', scope: 'all-apis' })
       const headers = { authorization: `Basic ${basic}` }
       const url = `${host}/oidc/v1/token`
-      return { url, init: { method: 'POST', body, headers }, who: "Databricks' sign-in" }
+      return { url, init: { method: 'POST', body, headers }, issuer: "Databricks' sign-in" }
     }
     case 'machine':
-      return callOfMachine(request.clientId, request.scope, endpoints)
+      return machineCallOf(request.clientId, request.scope, endpoints)
   }
 }
 
-/** How the app shows that it is the app. */
+/** The app's proof of identity. */
 async function proofOf(
   request: Extract<TokenRequest, App>,
   url: string,
@@ -202,17 +206,22 @@ async function proofOf(
   return { client_assertion_type: ASSERTION_TYPE, client_assertion: assertion }
 }
 
-/** Not kept: it is asked for as rarely as the token it buys. */
+/** Not cached: it is needed as rarely as the token it buys. */
 async function identityToken(
   clientId: string | null,
   endpoints: TokenEndpoints,
   clock: Clock,
 ): Promise<string> {
-  return (await askFor({ from: 'machine', clientId, scope: FEDERATION_SCOPE }, endpoints, clock))
-    .token
+  return (
+    await requestToken({ from: 'machine', clientId, scope: FEDERATION_SCOPE }, endpoints, clock)
+  ).token
 }
 
-function callOfMachine(clientId: string | null, scope: string, endpoints: TokenEndpoints): Call {
+function machineCallOf(
+  clientId: string | null,
+  scope: string,
+  endpoints: TokenEndpoints,
+): TokenCall {
   const { identity, machine } = endpoints
   const url = new URL(identity?.url ?? machine)
   url.searchParams.set('api-version', identity ? '2019-08-01' : '2018-02-01')
@@ -221,10 +230,10 @@ function callOfMachine(clientId: string | null, scope: string, endpoints: TokenE
   const headers: Record<string, string> = identity
     ? { 'x-identity-header': identity.header }
     : { metadata: 'true' }
-  return { url: url.href, init: { headers }, who: "The machine's managed identity" }
+  return { url: url.href, init: { headers }, issuer: "The machine's managed identity" }
 }
 
-/** `fetch failed` says nothing; what failed is in its cause. */
+/** The reason of `fetch failed` is in its cause. */
 export function causeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0])

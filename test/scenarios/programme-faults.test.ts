@@ -4,7 +4,7 @@ import { it } from 'node:test'
 import type { Tx } from '../../src/db/db.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import { fencedEngine } from '../../src/engine/engine.ts'
-import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import { calls, runbook } from './looking.ts'
 import {
@@ -59,7 +59,7 @@ it('one runbook that fails leaves the others alone', () =>
     world.rows = wave(30, 1)
     await world.pass(TICK_SEC)
     const settings = world.options.sources.settings
-    await tickWhatIsDue({ ...world.options, sources: { settings, open } }, NEVER)
+    await tickDueRunbooks({ ...world.options, sources: { settings, open } }, NEVER)
     const said = world.reports.map(({ runbookName, outcome }) => `${runbookName} ${outcome}`)
     assert.deepEqual(said.sort(), ['other failed', 'wave good'])
     const rows = await world.db.query(`select name, last_error from runbooks order by name`)
@@ -114,7 +114,7 @@ it('a scheduler that dies at any point is made good by the next tick, and nothin
         throw Object.assign(new Error('gone'), { code: '57P01' })
       })
       const options = { ...world.options, engine, onError: () => {} }
-      await tickWhatIsDue(options, NEVER)
+      await tickDueRunbooks(options, NEVER)
       await world.settle()
       // Its lease runs out.
       await world.pass(600)
@@ -227,7 +227,7 @@ it('a tick that is stopped uses nothing, blames nobody and is due again at once'
     await world.pass(TICK_SEC)
     await tick({ ...world.options, ...BY_HAND }, 'wave', stopping.signal)
     assert.equal(await lastError(world), null)
-    assert.equal(await tickWhatIsDue(world.options, NEVER), 1)
+    assert.equal(await tickDueRunbooks(world.options, NEVER), 1)
     await world.settle()
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
   }))

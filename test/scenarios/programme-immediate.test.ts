@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { removeMembers } from '../../src/engine/member-actions.ts'
 import { restartKeys } from '../../src/engine/reviews.ts'
-import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { calls, memberId, order, runbook, step } from './looking.ts'
 import {
   batchesOf,
@@ -49,7 +49,7 @@ it('a second tick within the five minutes joins the batch and removes nobody', (
     await world.db.query(`update source_states set due_at = '2026-01-01'`)
     world.rows = people(1, 2, 3)
     await world.pass(1)
-    await tickWhatIsDue(world.options, new AbortController().signal)
+    await tickDueRunbooks(world.options, new AbortController().signal)
     assert.equal((await batchesOf(world)).length, 1)
     assert.match((await batchesOf(world))[0]!, /user1, user2, user3$/)
     await world.settle()

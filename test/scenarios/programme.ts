@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../src/domain/json.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
-import type { OpenSource } from '../../src/scheduler/reading.ts'
-import { type SchedulerOptions, tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
+import type { OpenSource } from '../../src/scheduler/sources/source.ts'
 import type { TickReport } from '../../src/scheduler/tick.ts'
 import { runbook, step } from './looking.ts'
 import { START, story, type World } from './world.ts'
@@ -96,7 +96,7 @@ export async function startProgramme(world: World, yaml = YAML): Promise<Program
     tick: async (rows?: readonly Row[] | Error) => {
       if (rows) made.rows = rows
       await made.pass(TICK_SEC)
-      await tickWhatIsDue(options, new AbortController().signal)
+      await tickDueRunbooks(options, new AbortController().signal)
       await made.settle()
       return reports.at(-1)
     },

@@ -1,4 +1,4 @@
-// A person decides on some of the open reviews, at random.
+// Decides some open reviews at random, as a person would.
 import type { Queryable } from '../../src/db/db.ts'
 import { listReviews, type ReviewRow } from '../../src/db/reviews.ts'
 import type { Engine } from '../../src/engine/engine.ts'
@@ -8,7 +8,7 @@ const LISTED = 100
 const DISMISSED_SHARE = 0.3
 const CHOICES = ['reschedule', 'move', 'keep'] as const
 
-/** Decides on one open review and all that are like it. Returns what it did; null when no review is open. */
+/** Decides one open review and all like it. Returns what it did; null when no review is open. */
 export async function decideAtRandom(
   db: Queryable,
   engine: Engine,

@@ -1,4 +1,4 @@
-// A preview shows what the next tick would do, and does none of it.
+// A preview shows the changes of the next tick and makes none of them.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readRunbook } from '../../src/domain/runbook/read.ts'
@@ -36,7 +36,7 @@ const contents = async ({ db }: Programme): Promise<unknown> => {
   return Promise.all(tables.map((table) => db.query(`select * from ${table} order by 1`)))
 }
 
-it('of a text that was never published: everybody is new', () =>
+it('previews an unpublished runbook: everybody is new', () =>
   programme(async (world) => {
     world.rows = [...wave(30, 1, 2), ...wave(54, 3), row(4, 'soon')]
     const preview = await look(world, YAML.replace('name: wave', 'name: draft'))
@@ -65,7 +65,7 @@ it('of a text that was never published: everybody is new', () =>
     assert.deepEqual(await batchesOf(world), [])
   }))
 
-it('says who would join, move, leave and be held, and the next tick does just that', () =>
+it('shows joiners, moves, leavers and reviews, and the next tick makes exactly these changes', () =>
   programme(async (world) => {
     await world.tick([...wave(30, ...range(1, 12)), ...wave(54, 20, 21, 22, 23)])
     await world.tick([...wave(30, ...range(2, 12)), ...wave(54, 20, 21, 22, 23)])
@@ -96,12 +96,15 @@ it('says who would join, move, leave and be held, and the next tick does just th
     })
   }))
 
-it('of a re-dated wave: says what would be held and why', () =>
+it('shows the reviews of a rescheduled wave with their reason', () =>
   programme(async (world) => {
     await world.tick(wave(30, 1, 2))
     world.rows = wave(54, 1, 2)
     const { nextTick } = await look(world)
     assert.equal(nextTick.reviews.total, 2)
-    assert.match(nextTick.reviews.first[0]!.reason, /gone from the source and 2 of its 2/)
+    assert.match(
+      nextTick.reviews.first[0]!.reason,
+      /no longer has the group of batch 1, and 2 of its 2/,
+    )
     assert.equal(nextTick.holds[0]!.batchId, 1)
   }))

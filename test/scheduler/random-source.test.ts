@@ -1,5 +1,5 @@
-// A source that does whatever it likes, tick after tick, with people deciding at random in between. After every tick all invariants
-// hold and no safeguard was passed; and when the source has come to rest and everything is decided, membership is what it says.
+// A random source, tick after tick, with random decisions in between. After every tick all invariants hold and no safeguard was
+// passed; once the source rests and all reviews are decided, membership matches it.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { MatoolkitError } from '../../src/errors.ts'
@@ -8,7 +8,7 @@ import { at, type Programme, programme, type Row, row } from '../scenarios/progr
 import { seeded } from '../seeded.ts'
 import { decideAtRandom } from './deciding.ts'
 
-/** 27 found a phase that stayed skipped though somebody had passed it elsewhere, 31 a latecomer on no list. */
+/** Seed 27 found a phase that stayed skipped for a member who had passed it in another batch, 31 a latecomer without a review. */
 const SEEDS = [1, 2, 27, 31]
 const TICKS = 25
 const PEOPLE = 24
@@ -16,7 +16,7 @@ const WAVES = [5, 29, 53, 400]
 const CALM_TICKS = 6
 
 type Chance = () => number
-/** Who stands where: person → wave, or nowhere. */
+/** Person → wave, or none. */
 type Whereabouts = Map<number, number>
 
 const pick = <T>(all: readonly T[], chance: Chance): T => all[Math.floor(chance() * all.length)]!
@@ -24,7 +24,7 @@ const pick = <T>(all: readonly T[], chance: Chance): T => all[Math.floor(chance(
 function wander(people: Whereabouts, chance: Chance): void {
   const kind = chance()
   if (kind < 0.15) {
-    // A whole wave gets another date.
+    // Reschedules a whole wave.
     const from = pick(WAVES, chance)
     const to = pick(WAVES, chance)
     for (const [person, wave] of people) if (wave === from) people.set(person, to)
@@ -42,7 +42,7 @@ const rowsOf = (people: Whereabouts, chance: Chance): Row[] =>
     row(person, at(wave), chance() < 0.1 ? { Note: String(Math.floor(chance() * 3)) } : {}),
   )
 
-/** A refusal is an answer; anything else is a defect. */
+/** A coded refusal is fine; anything else is a defect. */
 async function decide({ db, engine }: Programme, chance: Chance): Promise<void> {
   try {
     await decideAtRandom(db, engine, chance)
@@ -51,7 +51,7 @@ async function decide({ db, engine }: Programme, chance: Chance): Promise<void> 
   }
 }
 
-/** Removed by the source without a person's word: never more than the safeguard within one tick. */
+/** Removals by the source without review: never more than the safeguard within one tick. */
 async function removedBy(world: Programme, actor: string): Promise<Map<number, number>> {
   const rows = await world.db.query<{ id: number; count: number }>(
     `select batch_id as id, count(*)::int as count from events
@@ -86,7 +86,7 @@ interface Place {
   readonly times: readonly number[]
 }
 
-/** Every row of every person, with the hours that mean its batch. */
+/** Every membership of every person, with the hours of its batch. */
 const placesOf = ({ db }: Programme): Promise<Place[]> =>
   db.query<Place>(
     `select split_part(m.key_folded, '@', 1) as person, b.ended_at is not null as "isEnded", m.status <> 'removed' as "isHere",
@@ -96,7 +96,7 @@ const placesOf = ({ db }: Programme): Promise<Place[]> =>
     [at(0)],
   )
 
-/** Person by person: where the source says, or on some list with the reason. */
+/** Every person is where the source says, or under review with a reason. */
 async function unexplained(world: Programme, people: Whereabouts): Promise<string[]> {
   const places = await placesOf(world)
   const listed = await world.db.query<{ person: string }>(
@@ -122,7 +122,7 @@ async function unexplained(world: Programme, people: Whereabouts): Promise<strin
 }
 
 for (const seed of SEEDS) {
-  it(`whatever the source does, seed ${seed}`, () =>
+  it(`follows a random source, seed ${seed}`, () =>
     programme(async (world) => {
       const number = seeded(seed)
       const chance = () => number(1_000_000) / 1_000_000

@@ -1,10 +1,10 @@
-// Lists of what is held, and persons who decide while ticks run, on a real server.
+// Listing reviews, and deciding them while ticks run, on a real server.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { countReviews, listReviews } from '../../src/db/reviews.ts'
 import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
-import { tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openTestPostgres } from '../databases.ts'
 import {
   batchesOf,
@@ -22,7 +22,7 @@ import { story } from '../scenarios/world.ts'
 const WHO = { actor: 'operator', reason: 'checked' }
 const NEVER = new AbortController().signal
 
-it('lists what is held by runbook, batch and kind, a page at a time, with its counts', () =>
+it('lists reviews by runbook, batch and kind, in pages, with counts', () =>
   programme(async (world) => {
     await world.tick([...wave(40, ...range(1, 10)), ...wave(60, ...range(11, 13))])
     await world.tick([...wave(40, ...range(6, 10)), ...wave(90, ...range(11, 13))])
@@ -48,7 +48,7 @@ it('lists what is held by runbook, batch and kind, a page at a time, with its co
     assert.deepEqual([all[0]!.dismissedBy, all.length], ['operator', 5])
   }))
 
-it('refuses no reviews, other kinds, several waves and a missing choice', () =>
+it('refuses an empty list, other kinds, several waves and a missing choice', () =>
   programme(async (world) => {
     await world.tick([...wave(40, 1, 2), ...wave(60, 3, 4), ...wave(80, 5)])
     await world.tick([...wave(100, 1, 2, 3, 4), ...wave(80, 5)])
@@ -84,7 +84,7 @@ it('refuses reviews of several kinds in one approval, and dismisses them togethe
     assert.doesNotMatch((await batchesOf(world)).join(), /held/)
   }))
 
-/** A person and a tick at the same moment, each on a connection of its own. */
+/** A person and a tick at the same moment, each on its own connection. */
 async function race(tell: (world: Programme, person: Programme['engine']) => Promise<void>) {
   const test = await openTestPostgres()
   const other = await openPostgres({ url: test.url! })
@@ -100,12 +100,12 @@ async function race(tell: (world: Programme, person: Programme['engine']) => Pro
 
 const tickNow = async (world: Programme): Promise<void> => {
   await world.pass(TICK_SEC)
-  await tickWhatIsDue(world.options, NEVER)
+  await tickDueRunbooks(world.options, NEVER)
 }
 
 const codeOf = (error: unknown): string => (error as { code: string }).code
 
-it('who comes back in the moment of the confirmation is removed or not, never half', () =>
+it('removes a leaver who returns during the approval entirely or not at all', () =>
   race(async (world, person) => {
     for (let round = 0; round < 5; round += 1) {
       const all = wave(40, ...range(1, 10))
@@ -122,12 +122,12 @@ it('who comes back in the moment of the confirmation is removed or not, never ha
           ({ doneCount }) => doneCount,
           codeOf,
         ),
-        tickWhatIsDue(world.options, NEVER),
+        tickDueRunbooks(world.options, NEVER),
       ])
       await world.settle()
       assert.ok(confirmed === 5 || confirmed === 'REVIEW_CHANGED', String(confirmed))
       assert.deepEqual(await heldOf(world), [])
-      // A day later, so that the next round is not held over this one.
+      // A day later, so that this round does not count against the next.
       await world.tick()
       await world.tick()
       assert.deepEqual(await batchesOf(world), [
@@ -138,7 +138,7 @@ it('who comes back in the moment of the confirmation is removed or not, never ha
     }
   }))
 
-it('a wave that is moved by a person while a tick runs is moved once', () =>
+it('moves a wave once when a person approves it during a tick', () =>
   race(async (world, person) => {
     await world.tick(wave(40, ...range(1, 20)))
     await world.tick(wave(64, ...range(1, 20)))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { TextStore } from '../../src/scheduler/text-store.ts'
 
-it('gives back every text as it was, across the ends of its buffers and beyond their size', () => {
+it('returns every text unchanged, across buffers and beyond their size', () => {
   const store = new TextStore()
   const texts = [
     '',
@@ -14,17 +14,17 @@ it('gives back every text as it was, across the ends of its buffers and beyond t
   const places = texts.map((text) => store.add(text))
   assert.deepEqual(
     places,
-    texts.map((_, place) => place),
+    texts.map((_, index) => index),
   )
-  for (const [index, place] of places.entries()) assert.equal(store.get(place), texts[index])
-  assert.throws(() => store.get(-1), /no text at -1/)
+  for (const [text, index] of places.entries()) assert.equal(store.get(index), texts[text])
+  assert.throws(() => store.get(-1), /The store has no text -1/)
 })
 
-it('says when there is no more room', () => {
+it('reports that it is full', () => {
   const store = new TextStore()
   const large = 'x'.repeat(1 << 20)
-  let place = 0
-  for (let added = 0; added < 256; added += 1) place = store.add(large)
-  assert.equal(place, 255)
+  let index = 0
+  for (let added = 0; added < 256; added += 1) index = store.add(large)
+  assert.equal(index, 255)
   assert.equal(store.add('one more'), TextStore.FULL)
 })

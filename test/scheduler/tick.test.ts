@@ -1,4 +1,4 @@
-// The tick over a real source on both databases, and schedulers that race for it on a real server.
+// Ticks over a real source on both databases, and schedulers that race on a real server.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { describe, it } from 'node:test'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { listIssues } from '../../src/db/source-issues.ts'
 import { listTicks } from '../../src/db/ticks.ts'
-import { makeScheduler, tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { makeScheduler, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
 import type { TickReport } from '../../src/scheduler/tick.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
@@ -29,7 +29,7 @@ const NEVER = new AbortController().signal
 
 for (const database of DATABASES) {
   describe(`a tick on ${database.kind}`, () => {
-    it('reads a file that people dropped, and tells what it did', async () => {
+    it('reads a dropped file and reports its changes', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tick-'))
       const test = await database.open()
       try {
@@ -44,7 +44,7 @@ for (const database of DATABASES) {
             )
           const next = async () => {
             await world.pass(TICK_SEC)
-            await tickWhatIsDue(options, NEVER)
+            await tickDueRunbooks(options, NEVER)
             await world.settle()
           }
           await next()
@@ -83,7 +83,7 @@ for (const database of DATABASES) {
       }
     })
 
-    it('over an unchanged result writes nothing about members', async () => {
+    it('writes nothing about members when the result is unchanged', async () => {
       await story({ database: await database.open() }, async (base) => {
         const world = await startProgramme(base)
         await world.tick([
@@ -108,7 +108,7 @@ for (const database of DATABASES) {
   })
 }
 
-it('schedulers that race: one of them ticks, and nothing is doubled', async () => {
+it('lets one of several racing schedulers tick, without duplicates', async () => {
   const test = await openTestPostgres()
   const others = [await openPostgres({ url: test.url! }), await openPostgres({ url: test.url! })]
   try {
@@ -124,7 +124,7 @@ it('schedulers that race: one of them ticks, and nothing is doubled', async () =
           ...wave(60 + round, 100 + round),
         ]
         await world.pass(TICK_SEC)
-        const done = await Promise.all(schedulers.map((options) => tickWhatIsDue(options, NEVER)))
+        const done = await Promise.all(schedulers.map((options) => tickDueRunbooks(options, NEVER)))
         assert.equal(
           done.reduce((sum, ticked) => sum + ticked, 0),
           1,
@@ -142,7 +142,7 @@ it('schedulers that race: one of them ticks, and nothing is doubled', async () =
   }
 })
 
-it('as a service it ticks by the clock, and stops within a query', () =>
+it('ticks by the clock as a service and stops during a query', () =>
   story({}, async (base) => {
     const world = await startProgramme(base)
     world.rows = wave(30, 1)
@@ -174,7 +174,7 @@ it('as a service it ticks by the clock, and stops within a query', () =>
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
   }))
 
-it('a slow source keeps its own lane busy and nobody else waiting', () =>
+it('blocks only its own lane with a slow source', () =>
   story({}, async (base) => {
     const world = await startProgramme(base)
     await world.publish(YAML.replace('name: wave', 'name: other').replace('x.csv', 'y.csv'))

@@ -1,4 +1,4 @@
-// Certificates as proof: every form they come in, and what is wrong with those that do not serve.
+// Certificates: every format, and what is wrong with unusable ones.
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { describe, it } from 'node:test'
@@ -18,9 +18,9 @@ describe('reading a certificate', () => {
   const GOOD: [what: string, bytes: string | Buffer, password?: string][] = [
     ['PEM, key first', own.keyPem + own.certPem],
     ['PEM, certificate first', own.certPem + own.keyPem],
-    ['PEM with the certificates of others before it', own.keyPem + other.certPem + own.certPem],
-    ['PFX of today', own.pfx('', 'aes256')],
-    ['PFX of Windows', own.pfx('', '3des')],
+    ['PEM with other certificates first', own.keyPem + other.certPem + own.certPem],
+    ['PFX as OpenSSL writes it', own.pfx('', 'aes256')],
+    ['PFX as Windows writes it', own.pfx('', '3des')],
     ['PFX with a password', own.pfx('päss', 'aes256'), 'päss'],
   ]
   for (const [what, bytes, password] of GOOD) {
@@ -33,16 +33,16 @@ describe('reading a certificate', () => {
 
   const { key: ecKey, cert: ecCert } = selfSigned()
   const BAD: [what: string, bytes: string | Buffer, says: RegExp][] = [
-    ['no private key', own.certPem, /holds no private key/],
-    ['no certificate', own.keyPem, /no certificate that belongs to its private key/],
-    ['another certificate', own.keyPem + other.certPem, /no certificate that belongs to its/],
-    ['an elliptic key', ecKey + ecCert, /of type ec; Entra wants RSA/],
+    ['no private key', own.certPem, /contains no private key/],
+    ['no certificate', own.keyPem, /no certificate for its private key/],
+    ['another certificate', own.keyPem + other.certPem, /no certificate for its/],
+    ['an elliptic key', ecKey + ecCert, /has the type ec; use an RSA key/],
     ['a wrong password', own.pfx('right', 'aes256'), /cannot be read/],
     ['something else', 'hunter2 is no certificate', /cannot be read/],
     ['nothing', '', /cannot be read/],
   ]
   for (const [what, bytes, says] of BAD) {
-    it(`refuses ${what}, and quotes nothing of it`, async () => {
+    it(`refuses ${what} without quoting it`, async () => {
       await assert.rejects(read(bytes), (error: Error) => {
         assert.ok(error instanceof CertificateFault)
         assert.match(error.message, says)
@@ -54,7 +54,7 @@ describe('reading a certificate', () => {
 })
 
 describe('an assertion', () => {
-  it('says who asks whom, for ten minutes, signed as Entra wants it', async () => {
+  it('names issuer and audience, lasts ten minutes, and is signed as Entra requires', async () => {
     const certificate = await read(own.keyPem + own.certPem)
     const audience = 'https://login.microsoftonline.com/t/oauth2/v2.0/token'
     const assertion = await assertionOf(certificate, { clientId: 'app-1', audience, now })
@@ -67,7 +67,7 @@ describe('an assertion', () => {
     assert.notEqual((await jwtVerify(again, key, options)).payload.jti, payload.jti)
   })
 
-  it('keeps its key to itself', async () => {
+  it('never reveals its key', async () => {
     const certificate = await read(own.keyPem + own.certPem)
     assert.doesNotMatch(JSON.stringify(certificate), /PRIVATE|"d"/)
   })

@@ -1,5 +1,4 @@
-// A self-signed RSA certificate with its key, made when a test needs one: as PEM, as PFX the way OpenSSL writes it today, and the
-// way Windows always has.
+// A self-signed RSA certificate with its key, created on demand: as PEM, as PFX by OpenSSL, and as PFX by Windows.
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import forge from 'node-forge'
 

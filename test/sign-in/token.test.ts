@@ -1,4 +1,4 @@
-// How an app proves itself, and tokens that a service refused. What is common to all tokens is tested with the data sources.
+// How an app proves its identity, and refused tokens. What all tokens share is tested with the data sources.
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -44,7 +44,7 @@ describe('tokens for an app', () => {
   })
   const tokens = () => makeTokens(virtualClock(START), endpoints)
 
-  it('are asked for with an assertion that the certificate signed', async () => {
+  it('are requested with an assertion signed by the certificate', async () => {
     const own = rsaCertificate()
     const bytes = Buffer.from(own.keyPem + own.certPem)
     const certificate = await readCertificate({ bytes, password: '' })
@@ -61,7 +61,7 @@ describe('tokens for an app', () => {
     await jwtVerify(form!.get('client_assertion')!, createPublicKey(own.certPem), options)
   })
 
-  it('are asked for with a token of the managed identity that the app trusts', async () => {
+  it('are requested with a token of the trusted managed identity', async () => {
     const from = tokens()
     const federatedWith = { clientId: 'identity-1' }
     assert.equal(await from.get({ ...app, federatedWith }), 'token-1')
@@ -73,7 +73,7 @@ describe('tokens for an app', () => {
     assert.equal(identityAsked, 1)
   })
 
-  it('that a service refused are not given again, and only one new one is asked for', async () => {
+  it('are not returned again once refused, and one new one is requested', async () => {
     const from = tokens()
     const request = { ...app, secret: 'secret' }
     const first = await from.get(request)

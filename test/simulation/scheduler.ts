@@ -5,8 +5,8 @@ import type { Db } from '../../src/db/db.ts'
 import type { SourceRow } from '../../src/domain/detection/source-values.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../../src/errors.ts'
-import type { OpenSource } from '../../src/scheduler/reading.ts'
-import { type SchedulerOptions, tickWhatIsDue } from '../../src/scheduler/scheduler.ts'
+import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
+import type { OpenSource } from '../../src/scheduler/sources/source.ts'
 import { type TickReport, tick } from '../../src/scheduler/tick.ts'
 import { startOffice } from './office.ts'
 import { ask, askAnything, type Desk } from './operators.ts'
@@ -229,7 +229,7 @@ export async function tickAs(
   scheduler.answer = null
   const { signal } = new AbortController()
   const end = await attempt(world, process, async () => {
-    if (how === 'when due') return tickWhatIsDue(options, signal)
+    if (how === 'when due') return tickDueRunbooks(options, signal)
     const byHand = { ...options, startedBy: 'operator', evenIfNotDue: true }
     try {
       const report = await tick(byHand, programme.desk.shape.name, signal)

@@ -46,7 +46,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   {
     name: 'a result that was cut short is used as far as it came',
     in: 'readAll',
-    under: 'src/scheduler/reading',
+    under: 'src/scheduler/read-source',
     edits: [
       replace(
         'for await (const $chunk of $rows) {',

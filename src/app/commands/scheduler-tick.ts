@@ -8,7 +8,7 @@ import { loadConfig } from '../../config.ts'
 import { listAskedRunbooks } from '../../db/ticks.ts'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
-import { sourcesFrom } from '../../scheduler/access.ts'
+import { sourceAccessFrom } from '../../scheduler/sources/source.ts'
 import { type TickOptions, type TickReport, tick } from '../../scheduler/tick.ts'
 import { openRuntime } from '../runtime.ts'
 
@@ -40,7 +40,7 @@ export async function runTicks(
   try {
     const options: TickOptions = {
       engine,
-      sources: sourcesFrom(config, clock),
+      sources: sourceAccessFrom(config, clock),
       intervalMs: config.tickIntervalSec * 1_000,
       newToken: randomUUID,
       startedBy: 'command line',

@@ -1,16 +1,15 @@
-// Detection, first half: what the source says now against what is known, key by key. Everything here is found over the whole
-// result before anything is decided, because a key that is missing in one group may stand in another: that is a move and nobody
-// has left. What to do about it, and what must wait for a person, is decided in detect-plan.ts once the few members at hand have
-// been looked up. Pure: same rows, same facts, same findings.
+// Detection, first half: compares the source with what is known, key by key and over the whole result, because a key missing in
+// one group may be in another: that is a move, not a leaver. scheduled.ts and immediate.ts decide what follows. Pure: same
+// rows, same facts, same comparison.
 import type { MemberStatus } from '../transitions.ts'
 
 /** A usable row of the result. */
 export interface FoundRow {
-  /** As the source writes it, trimmed. */
+  /** As in the source, trimmed. */
   readonly key: string
-  /** As it is compared. */
+  /** As compared. */
   readonly folded: string
-  /** The cut-over that the row gives, in milliseconds; for immediate runbooks the slot of this tick. */
+  /** The row's cut-over in milliseconds; for immediate runbooks the slot of this tick. */
   readonly timeMs: number
   readonly hash: string
 }
@@ -27,7 +26,7 @@ export type IssueKind =
   | 'more_late'
   | 'many_absent'
 
-/** Something that an operator should see: a row that is not used, a change that is not made. */
+/** What an operator should see: an unused row, or a change not made. */
 export interface Issue {
   readonly kind: IssueKind
   readonly key: string | null
@@ -36,11 +35,11 @@ export interface Issue {
   readonly reason: string
 }
 
-/** A result that ended well. */
+/** A complete result. */
 export interface SourceContents<Row extends FoundRow = FoundRow> {
   /** By folded key. */
   readonly rows: ReadonlyMap<string, Row>
-  /** Folded keys that stand in the result and cannot be used. Their members stay as they are, and have not left. */
+  /** Folded keys of unusable rows. Their members stay unchanged and have not left. */
   readonly unusable: ReadonlySet<string>
   /** Usable rows by time. */
   readonly groups: ReadonlyMap<number, number>
@@ -48,13 +47,13 @@ export interface SourceContents<Row extends FoundRow = FoundRow> {
 
 export interface KnownBatch {
   readonly id: number
-  /** The source times that mean this batch, its own first. None for a manual one. */
+  /** The source times of this batch, its own first. Empty for a manual batch. */
   readonly timesMs: readonly number[]
   readonly startMs: number | null
   readonly isEnded: boolean
   readonly status: string
   readonly heldBy: string | null
-  /** Active and failed ones. */
+  /** Active and failed members. */
   readonly members: number
 }
 
@@ -66,10 +65,10 @@ export interface KnownMember {
   readonly folded: string
   readonly hash: string
   readonly status: MemberStatus
-  /** `source` when the data dropped it, else the person; null while it is not removed. */
+  /** `source` or the person who removed it; null while not removed. */
   readonly removedBy: string | null
   readonly removedAtMs: number
-  /** It was removed here because it went on in another batch. */
+  /** Removed here because it moved to another batch. */
   readonly isMovedOut: boolean
 }
 
@@ -79,28 +78,28 @@ export interface MemberWithRow<Row extends FoundRow = FoundRow> {
 }
 
 export interface Comparison<Row extends FoundRow = FoundRow> {
-  /** Members whose data is not what the source says now. */
+  /** Members whose data differs from the source. */
   readonly changed: readonly MemberWithRow<Row>[]
-  /** Active in one group, and the source has them in another. */
+  /** Active in one group, and in another in the source. */
   readonly movers: readonly MemberWithRow<Row>[]
-  /** Removed by the source from the batch that their group means. */
+  /** Removed by the source from the batch of their group, and back in it. */
   readonly rejoiners: readonly MemberWithRow<Row>[]
-  /** Keys that are active in no unfinished batch; `former` is where they were last removed from, if anywhere. */
+  /** Keys active in no unfinished batch; `former` is their last removed membership, if any. */
   readonly newcomers: readonly { readonly row: Row; readonly former: KnownMember | null }[]
-  /** Whether this key has failed in that batch. */
+  /** Whether the key failed in that batch. */
   readonly hasFailedIn: (batchId: number, folded: string) => boolean
-  /** Active or failed, not in the result, in a group that is. */
+  /** Active or failed, in a group of the result, and not in the result. */
   readonly missing: readonly KnownMember[]
-  /** The key stands in the result, usable or not. */
+  /** Whether the result has the key, usable or not. */
   readonly isPresent: (folded: string) => boolean
-  /** Unfinished batches of which no group is in the result any more. */
+  /** Unfinished batches whose groups are all missing from the result. */
   readonly vanished: ReadonlySet<number>
   readonly issues: readonly Issue[]
 }
 
-export const isHere = ({ status }: KnownMember): boolean => status !== 'removed'
+export const isCurrentMember = ({ status }: KnownMember): boolean => status !== 'removed'
 
-/** Which batches a source time means: unfinished before ended, a batch's own time before one that was agreed on later. */
+/** The batches of a source time: unfinished before ended, own time before one agreed on later. */
 export function batchesByTime(batches: readonly KnownBatch[]): (timeMs: number) => KnownBatch[] {
   const byTime = new Map<number, KnownBatch[]>()
   for (const batch of batches) {
@@ -111,7 +110,8 @@ export function batchesByTime(batches: readonly KnownBatch[]): (timeMs: number) 
     }
   }
   for (const [timeMs, same] of byTime) {
-    const rank = (one: KnownBatch) => (one.isEnded ? 2 : 0) + (one.timesMs[0] === timeMs ? 0 : 1)
+    const rank = ({ isEnded, timesMs }: KnownBatch) =>
+      (isEnded ? 2 : 0) + (timesMs[0] === timeMs ? 0 : 1)
     same.sort((a, b) => rank(a) - rank(b) || a.id - b.id)
   }
   return (timeMs) => byTime.get(timeMs) ?? []
@@ -129,21 +129,21 @@ export function compareWithSource<Row extends FoundRow>(
   const movers: MemberWithRow<Row>[] = []
   const missing: KnownMember[] = []
   const vanished = findVanished(found, batches)
-  const here = new Set<string>()
+  const currentKeys = new Set<string>()
   const failed: MemberWithRow<Row>[] = []
   const failedIn = new Set<string>()
   const removed = new Map<string, KnownMember[]>()
   for (const member of members) {
     const batch = byId.get(member.batchId)
-    // It ended between one look and the next: its members count as those of an ended batch.
+    // It ended between two reads: its members count as those of an ended batch.
     if (!batch || batch.isEnded) continue
-    if (!isHere(member)) {
+    if (!isCurrentMember(member)) {
       const same = removed.get(member.folded)
       if (same) same.push(member)
       else removed.set(member.folded, [member])
       continue
     }
-    here.add(member.folded)
+    currentKeys.add(member.folded)
     if (member.status === 'failed') failedIn.add(`${member.batchId} ${member.folded}`)
     const row = found.rows.get(member.folded)
     if (row === undefined) {
@@ -162,16 +162,16 @@ export function compareWithSource<Row extends FoundRow>(
     else failed.push({ member, row })
   }
   issues.push(...failedElsewhere(failed, members))
-  const fresh = comers(found, here, removed, byTime, issues)
+  const joining = findNewcomers(found, currentKeys, removed, byTime, issues)
   for (const id of vanished) {
     if (!movers.some(({ member }) => member.batchId === id)) issues.push(groupGone(byId.get(id)!))
   }
   const isPresent = (folded: string) => found.rows.has(folded) || found.unusable.has(folded)
   const hasFailedIn = (id: number, folded: string) => failedIn.has(`${id} ${folded}`)
-  return { changed, movers, ...fresh, hasFailedIn, missing, isPresent, vanished, issues }
+  return { changed, movers, ...joining, hasFailedIn, missing, isPresent, vanished, issues }
 }
 
-/** A batch without members has no group to vanish. */
+/** A batch without members has no group that could vanish. */
 function findVanished(found: SourceContents, batches: readonly KnownBatch[]): Set<number> {
   const gone = batches.filter(
     ({ isEnded, timesMs, members }) =>
@@ -183,10 +183,10 @@ function findVanished(found: SourceContents, batches: readonly KnownBatch[]): Se
   return new Set(gone.map(({ id }) => id))
 }
 
-/** Rows whose key is in no unfinished batch now: they are new, or come back to where they were removed from. */
-function comers<Row extends FoundRow>(
+/** Rows whose key is in no unfinished batch: new, or back where they were removed. */
+function findNewcomers<Row extends FoundRow>(
   found: SourceContents<Row>,
-  here: ReadonlySet<string>,
+  currentKeys: ReadonlySet<string>,
   removed: ReadonlyMap<string, readonly KnownMember[]>,
   byTime: (timeMs: number) => KnownBatch[],
   issues: Issue[],
@@ -194,19 +194,19 @@ function comers<Row extends FoundRow>(
   const rejoiners: MemberWithRow<Row>[] = []
   const newcomers: { row: Row; former: KnownMember | null }[] = []
   for (const row of found.rows.values()) {
-    if (here.has(row.folded)) continue
+    if (currentKeys.has(row.folded)) continue
     const former = removed.get(row.folded)
     if (!former) {
       newcomers.push({ row, former: null })
       continue
     }
     const last = former.reduce((a, b) => (b.removedAtMs >= a.removedAtMs ? b : a))
-    const meant = new Set(byTime(row.timeMs).map(({ id }) => id))
-    const own = former.find(({ batchId }) => meant.has(batchId))
+    const batchIds = new Set(byTime(row.timeMs).map(({ id }) => id))
+    const own = former.find(({ batchId }) => batchIds.has(batchId))
     if (!own) newcomers.push({ row, former: last })
     else if (own === last && own.removedBy === 'source' && !own.isMovedOut)
       rejoiners.push({ member: own, row })
-    // Whom a person removed only a person takes back; of that there is nothing new to say at every tick.
+    // Only a person takes back whom a person removed; that needs no issue at every tick.
     else if (own !== last || own.isMovedOut) issues.push(needsPerson(own, last))
   }
   return { rejoiners, newcomers }
@@ -224,16 +224,16 @@ export const isoSeconds = (timeMs: number): string =>
   new Date(timeMs).toISOString().replace('.000Z', 'Z')
 
 const inManualBatch = (member: KnownMember): Issue =>
-  issueOf('in_manual_batch', member, `it is in manual batch ${member.batchId} and stays there`)
+  issueOf('in_manual_batch', member, `it stays in manual batch ${member.batchId}`)
 
 const caseChanged = (member: KnownMember, row: FoundRow): Issue =>
   issueOf(
     'case_changed',
     member,
-    `the source writes "${row.key}" now; it is taken as the same person`,
+    `the source now writes "${row.key}"; it counts as the same person`,
   )
 
-/** A failed member does not move; unless it is active elsewhere, where it then goes on, somebody should know. */
+/** A failed member does not move. It is an issue unless the key is active in another batch. */
 function failedElsewhere(
   failed: readonly MemberWithRow[],
   members: readonly KnownMember[],
@@ -247,7 +247,7 @@ function failedElsewhere(
       issueOf(
         'move_refused',
         member,
-        `it stands in the group of ${isoSeconds(row.timeMs)} but has failed in batch ${member.batchId}; retry or remove it there first`,
+        `it is in the group of ${isoSeconds(row.timeMs)} but failed in batch ${member.batchId}; retry or remove it there first`,
       ),
     )
 }
@@ -257,8 +257,8 @@ const needsPerson = (own: KnownMember, last: KnownMember): Issue =>
     'needs_person',
     own,
     own === last
-      ? `it went on from batch ${own.batchId} in another batch that has ended; take it back by hand if that is meant`
-      : `it was last removed from batch ${last.batchId} and stands in the group of batch ${own.batchId} again; take it back there by hand if that is meant`,
+      ? `it moved from batch ${own.batchId} to a batch that has ended; add it to batch ${own.batchId} by hand if it belongs there`
+      : `it was last removed from batch ${last.batchId} and is in the group of batch ${own.batchId} again; add it to batch ${own.batchId} by hand if it belongs there`,
   )
 
 const groupGone = (batch: KnownBatch): Issue => ({
@@ -266,5 +266,5 @@ const groupGone = (batch: KnownBatch): Issue => ({
   key: null,
   column: null,
   batchId: batch.id,
-  reason: `no row of its group is in the result any more; its ${batch.members} member(s) stay as they are`,
+  reason: `the result has no row of its group; its ${batch.members} member(s) stay unchanged`,
 })

@@ -1,11 +1,11 @@
-// Immediate runbooks: whoever is found starts, in the batch of the five minutes in which this tick began. There are no groups to
-// move between or to leave. Whoever was in a batch that has ended starts again only when the row changed, or when the key was gone
-// and came back: gone for two good ticks, and not together with so many others that the source itself must have been wrong.
+// The changes of one tick of an immediate runbook: new keys start in the batch of the tick's five-minute slot. There are no
+// groups to move between or leave. A key of an ended batch starts again only if its row changed, or if it was gone for two good
+// ticks and is back, unless so many were gone at once that the source must have been wrong.
 import {
   batchesByTime,
   type FoundRow,
   type Issue,
-  isHere,
+  isCurrentMember,
   type KnownBatch,
   type KnownMember,
   type MemberWithRow,
@@ -18,13 +18,13 @@ import { HELD_BY_SOURCE, type TickChanges } from './scheduled.ts'
 
 const SLOT_MS = 5 * 60_000
 
-/** The start of the five minutes, UTC. One reading of the clock a tick: two would split a batch. */
+/** The start of the five-minute slot, UTC. One clock reading per tick: two would split a batch. */
 export const slotOf = (nowMs: number): number => Math.floor(nowMs / SLOT_MS) * SLOT_MS
 
 export interface ImmediateFacts {
   readonly batches: readonly KnownBatch[]
   readonly members: readonly KnownMember[]
-  /** The newest row of each key in ended batches, by folded key. */
+  /** The newest membership of each key in ended batches, by folded key. */
   readonly past: ReadonlyMap<string, PastMembership>
   readonly absences: ReadonlyMap<number, 1 | 2>
   readonly reviews: readonly Review[]
@@ -38,12 +38,12 @@ export function immediateChanges<Row extends FoundRow>(
 ): TickChanges<Row> {
   const slotMs = slotOf(facts.nowMs)
   const slot = batchesByTime(facts.batches)(slotMs)[0]
-  const { known, refreshes } = lookThrough(found, facts)
-  const comers = [...found.rows.values()].filter(
+  const { known, refreshes } = compareMembers(found, facts)
+  const joiners = [...found.rows.values()].filter(
     (row) => !known.has(row.folded) && mayStart(row, facts.past.get(row.folded), facts.absences),
   )
-  // The batch of these five minutes is over already: they start in the next one.
-  const rows = slot?.isEnded ? [] : comers
+  // The slot's batch has already ended: they start in the next one.
+  const rows = slot?.isEnded ? [] : joiners
   const { absences, issues } = countAbsent(found, facts, new Set(rows.map((row) => row.folded)))
   return {
     refreshes,
@@ -62,8 +62,8 @@ export function immediateChanges<Row extends FoundRow>(
   }
 }
 
-/** The keys of unfinished batches, in whatever status, and the data that changed among them. */
-function lookThrough<Row extends FoundRow>(
+/** The keys of unfinished batches, in any status, and members with changed data. */
+function compareMembers<Row extends FoundRow>(
   found: SourceContents<Row>,
   { batches, members }: ImmediateFacts,
 ): { known: ReadonlySet<string>; refreshes: MemberWithRow<Row>[] } {
@@ -73,7 +73,7 @@ function lookThrough<Row extends FoundRow>(
   for (const member of members) {
     known.add(member.folded)
     const row = found.rows.get(member.folded)
-    if (!row || !isHere(member) || isManual.has(member.batchId)) continue
+    if (!row || !isCurrentMember(member) || isManual.has(member.batchId)) continue
     if (row.hash !== member.hash || row.key !== member.key) refreshes.push({ member, row })
   }
   return { known, refreshes }
@@ -95,20 +95,20 @@ function countAbsent(
   starting: ReadonlySet<string>,
 ): { absences: ReadonlyMap<number, 1 | 2>; issues: Issue[] } {
   const counted = new Map<number, 1 | 2>()
-  let newly = 0
+  let newlyAbsent = 0
   for (const [folded, { memberId }] of past) {
     const before = absences.get(memberId)
     if (found.rows.has(folded) || found.unusable.has(folded)) {
-      // Gone and back, and not started yet: still to be taken up.
+      // Gone and back, but not started yet: still to start.
       if (before === 2 && !starting.has(folded)) counted.set(memberId, 2)
       continue
     }
     counted.set(memberId, before === undefined ? 1 : 2)
-    if (before !== 2) newly += 1
+    if (before !== 2) newlyAbsent += 1
   }
-  if (newly === 0 || (found.rows.size > 0 && !isTooMany(newly, past.size, maxPercent)))
+  if (newlyAbsent === 0 || (found.rows.size > 0 && !isTooMany(newlyAbsent, past.size, maxPercent)))
     return { absences: counted, issues: [] }
-  const reason = `${newly} of ${past.size} people whose batches have ended are missing at once; they do not count as gone, so none of them starts again when they are back`
+  const reason = `${newlyAbsent} of ${past.size} people of ended batches are missing at once; they do not count as gone, so none starts again when back`
   const issue: Issue = { kind: 'many_absent', key: null, column: null, batchId: null, reason }
   return { absences, issues: [issue] }
 }

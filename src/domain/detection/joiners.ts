@@ -1,10 +1,10 @@
-// Who comes: into the batch that their group means, into a new one, or, when that would surprise somebody, into a person's list.
-// A batch that has ended is left alone, so whoever stands in its group is late; whoever was done in another batch would be migrated
-// twice because somebody corrected a date; and whom a person removed only a person brings back.
+// Joiners: into the batch of their group, into a new batch, or into review when that would surprise somebody. A key in the
+// group of an ended batch is a latecomer; one completed in another batch would be migrated twice because of a corrected date;
+// and only a person brings back whom a person removed.
 import type { Comparison, FoundRow, Issue, KnownBatch } from './compare.ts'
 import { joinReview, type NewReview, type Review } from './reviews.ts'
 
-/** A row of the same key in a batch that has ended. */
+/** A membership of the same key in an ended batch. */
 export interface PastMembership {
   readonly batchId: number
   readonly batchStatus: string
@@ -17,9 +17,9 @@ export interface PastMembership {
 
 export interface JoinerFacts {
   readonly byTime: (timeMs: number) => readonly KnownBatch[]
-  /** Of newcomers' former rows: those whose removal has not ended. */
-  readonly undoing: ReadonlySet<number>
-  /** Newcomers' rows in ended batches, newest first, by folded key. */
+  /** Former members of newcomers whose compensation has not ended. */
+  readonly compensating: ReadonlySet<number>
+  /** Newcomers' memberships in ended batches, newest first, by folded key. */
   readonly past: ReadonlyMap<string, readonly PastMembership[]>
   readonly reviews: readonly Review[]
 }
@@ -32,11 +32,11 @@ export interface JoinerChanges<Row extends FoundRow> {
   readonly issues: readonly Issue[]
 }
 
-/** So many wait for a person at a time. The others come onto the list when there is room again. */
+/** Limit of joins under review. Others follow as reviews are decided. */
 export const JOIN_REVIEWS_MAX = 1_000
 
 type Newcomer<Row extends FoundRow> = Comparison<Row>['newcomers'][number]
-type Verdict<Row extends FoundRow> = 'join' | 'leave alone' | NewReview<Row>
+type JoinDecision<Row extends FoundRow> = 'join' | 'ignore' | NewReview<Row>
 
 export function joinerChanges<Row extends FoundRow>(
   { newcomers }: Pick<Comparison<Row>, 'newcomers'>,
@@ -45,51 +45,51 @@ export function joinerChanges<Row extends FoundRow>(
   const joins = new Map<number, Row[]>()
   const fresh = new Map<number, Row[]>()
   const newReviews: NewReview<Row>[] = []
-  for (const one of newcomers) {
-    const verdict = judge(one, facts)
-    if (verdict === 'leave alone') continue
-    if (verdict !== 'join') {
-      newReviews.push(verdict)
+  for (const newcomer of newcomers) {
+    const decision = decideJoin(newcomer, facts)
+    if (decision === 'ignore') continue
+    if (decision !== 'join') {
+      newReviews.push(decision)
       continue
     }
-    const target = facts.byTime(one.row.timeMs)[0]
-    if (target) push(joins, target.id, one.row)
-    else push(fresh, one.row.timeMs, one.row)
+    const target = facts.byTime(newcomer.row.timeMs)[0]
+    if (target) push(joins, target.id, newcomer.row)
+    else push(fresh, newcomer.row.timeMs, newcomer.row)
   }
   return { joins, fresh, ...bounded(newReviews, facts.reviews) }
 }
 
-/** Those who are on the list stay on it; dismissed ones take no room. */
+/** Existing reviews stay; dismissed ones do not count. */
 function bounded<Row extends FoundRow>(
   newReviews: readonly NewReview<Row>[],
   reviews: readonly Review[],
 ): Pick<JoinerChanges<Row>, 'newReviews' | 'issues'> {
   const joins = reviews.filter(({ kind }) => kind === 'join')
   const listed = new Set(joins.map(({ folded }) => folded))
-  const room = JOIN_REVIEWS_MAX - joins.filter(({ isDismissed }) => !isDismissed).length
+  const free = JOIN_REVIEWS_MAX - joins.filter(({ isDismissed }) => !isDismissed).length
   const fresh = newReviews.filter(({ folded }) => !listed.has(folded))
-  const left = fresh.slice(Math.max(0, room))
-  if (left.length === 0) return { newReviews, issues: [] }
-  const out = new Set(left.map(({ folded }) => folded))
-  const reason = `${left.length} more people would join only with a person's word; the list has room for ${JOIN_REVIEWS_MAX} at a time`
+  const excess = fresh.slice(Math.max(0, free))
+  if (excess.length === 0) return { newReviews, issues: [] }
+  const excessKeys = new Set(excess.map(({ folded }) => folded))
+  const reason = `${excess.length} more joins need review; the limit is ${JOIN_REVIEWS_MAX} at a time. Approve or dismiss some first`
   return {
-    newReviews: newReviews.filter(({ folded }) => !out.has(folded)),
+    newReviews: newReviews.filter(({ folded }) => !excessKeys.has(folded)),
     issues: [{ kind: 'more_late', key: null, column: null, batchId: null, reason }],
   }
 }
 
-function judge<Row extends FoundRow>(
+function decideJoin<Row extends FoundRow>(
   { row, former }: Newcomer<Row>,
-  { byTime, undoing, past }: JoinerFacts,
-): Verdict<Row> {
+  { byTime, compensating, past }: JoinerFacts,
+): JoinDecision<Row> {
   const before = past.get(row.folded) ?? []
-  const meant = byTime(row.timeMs)
-  const own = before.find(({ batchId }) => meant.some(({ id }) => id === batchId))
-  // Whoever left or went elsewhere, and is back when all is over, is late like anybody else.
-  if (own && !hasLeft(own)) return 'leave alone'
-  const target = meant[0]
+  const batches = byTime(row.timeMs)
+  const own = before.find(({ batchId }) => batches.some(({ id }) => id === batchId))
+  // A leaver or mover who is back after the end is a latecomer like any other.
+  if (own && !hasLeft(own)) return 'ignore'
+  const target = batches[0]
   if (target?.isEnded) {
-    const reason = `it came after batch ${target.id} had ended (${target.status})`
+    const reason = `it appeared after batch ${target.id} had ended (${target.status})`
     return joinReview(row, 'late', target.id, reason)
   }
   const targetId = target?.id ?? null
@@ -97,8 +97,8 @@ function judge<Row extends FoundRow>(
     const reason = `${former.removedBy} removed it from batch ${former.batchId}`
     return joinReview(row, 'removed', targetId, reason)
   }
-  // What is being undone there would race with what is begun here.
-  if (former && undoing.has(former.id)) return 'leave alone'
+  // Compensation there would race with steps here.
+  if (former && compensating.has(former.id)) return 'ignore'
   const last = before[0]
   if (last?.status === 'removed' && last.removedBy !== 'source' && !last.isMovedOut) {
     return joinReview(
@@ -108,12 +108,15 @@ function judge<Row extends FoundRow>(
       `${last.removedBy} removed it from batch ${last.batchId}`,
     )
   }
-  const done = before.find((one) => one.status === 'active' && one.batchStatus === 'completed')
-  if (done) return joinReview(row, 'done', targetId, `it was done in batch ${done.batchId} already`)
+  const done = before.find(
+    ({ status, batchStatus }) => status === 'active' && batchStatus === 'completed',
+  )
+  if (done)
+    return joinReview(row, 'done', targetId, `it was already completed in batch ${done.batchId}`)
   return 'join'
 }
 
-/** Not by a person, who would not want to see it on a list. */
+/** Not removed by a person, who needs no review of it. */
 const hasLeft = ({ status, removedBy, isMovedOut }: PastMembership): boolean =>
   status === 'removed' && (removedBy === 'source' || isMovedOut)
 

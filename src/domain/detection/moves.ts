@@ -1,4 +1,4 @@
-// Who moves to another group. One or a few do it at once. When a whole wave stands elsewhere it has probably got another date, and
+// Member moves to another group. A few move at once. When a whole wave is in another group it was probably rescheduled, and
 // when many move at once it may be a mistake: then nothing moves, and a person chooses between reschedule, move and keep.
 import {
   type Comparison,
@@ -19,9 +19,9 @@ export interface MemberMove<Row extends FoundRow = FoundRow> {
 
 export interface MoveChanges<Row extends FoundRow> {
   readonly moves: readonly MemberMove<Row>[]
-  /** Held for a person, kept ones included. */
+  /** Moves under review, dismissed ones included. */
   readonly newReviews: readonly NewReview<Row>[]
-  /** Of those the ones that no person has decided yet. */
+  /** Those that no person has decided yet. */
   readonly undecided: readonly NewReview<Row>[]
   readonly issues: readonly Issue[]
 }
@@ -29,8 +29,8 @@ export interface MoveChanges<Row extends FoundRow> {
 export interface MoveFacts {
   readonly byId: ReadonlyMap<number, KnownBatch>
   readonly byTime: (timeMs: number) => readonly KnownBatch[]
-  /** Members for whom a step of T-0 or later was sent. */
-  readonly begun: ReadonlySet<number>
+  /** Members with a sent step at T-0 or later. */
+  readonly cutOverBegun: ReadonlySet<number>
   readonly reviews: readonly Review[]
   readonly maxPercent: number
 }
@@ -40,36 +40,37 @@ export function moveChanges<Row extends FoundRow>(
   facts: MoveFacts,
 ): MoveChanges<Row> {
   const moves: MemberMove<Row>[] = []
-  const kept: NewReview<Row>[] = []
+  const dismissed: NewReview<Row>[] = []
   const undecided: NewReview<Row>[] = []
   const issues: Issue[] = []
-  const isKept = dismissals(facts.reviews)
+  const isDismissed = dismissals(facts.reviews)
   for (const [batchId, pairs] of Map.groupBy(movers, ({ member }) => member.batchId)) {
-    const going: MemberWithRow<Row>[] = []
+    const moving: MemberWithRow<Row>[] = []
     for (const pair of pairs) {
       const refusal = refuseMove(pair, facts, hasFailedIn)
-      const stays = moveReview(pair, 'many', 'a person decided to keep it where it is')
+      const keep = moveReview(pair, 'many', 'a person decided to keep it in its batch')
       if (refusal) issues.push(refusal)
-      else if (isKept(stays)) kept.push(stays)
-      else going.push(pair)
+      else if (isDismissed(keep)) dismissed.push(keep)
+      else moving.push(pair)
     }
-    const hold = whyHold(
+    const review = reviewReason(
       facts.byId.get(batchId)!,
-      going.length,
+      moving.length,
       vanished.has(batchId),
       facts.maxPercent,
     )
-    if (hold) undecided.push(...going.map((pair) => moveReview(pair, hold.cause, hold.reason)))
-    else moves.push(...byTarget(batchId, going))
+    if (review)
+      undecided.push(...moving.map((pair) => moveReview(pair, review.cause, review.reason)))
+    else moves.push(...byTarget(batchId, moving))
   }
-  return { moves, newReviews: [...kept, ...undecided], undecided, issues }
+  return { moves, newReviews: [...dismissed, ...undecided], undecided, issues }
 }
 
 const byTarget = <Row extends FoundRow>(
   fromBatchId: number,
-  going: readonly MemberWithRow<Row>[],
+  moving: readonly MemberWithRow<Row>[],
 ) =>
-  [...Map.groupBy(going, ({ row }) => row.timeMs)].map(([timeMs, pairs]) => ({
+  [...Map.groupBy(moving, ({ row }) => row.timeMs)].map(([timeMs, pairs]) => ({
     fromBatchId,
     timeMs,
     pairs,
@@ -77,7 +78,7 @@ const byTarget = <Row extends FoundRow>(
 
 function refuseMove(
   { member, row }: MemberWithRow,
-  { byTime, begun }: MoveFacts,
+  { byTime, cutOverBegun }: MoveFacts,
   hasFailedIn: Comparison['hasFailedIn'],
 ): Issue | null {
   const refused = (reason: string): Issue => ({
@@ -85,27 +86,27 @@ function refuseMove(
     key: member.key,
     column: null,
     batchId: member.batchId,
-    reason: `it stands in the group of ${isoSeconds(row.timeMs)} but stays in batch ${member.batchId}: ${reason}`,
+    reason: `it is in the group of ${isoSeconds(row.timeMs)} but stays in batch ${member.batchId}: ${reason}`,
   })
-  if (begun.has(member.id)) return refused('its cut-over has begun')
+  if (cutOverBegun.has(member.id)) return refused('its cut-over has begun')
   const target = byTime(row.timeMs)[0]
   if (target && hasFailedIn(target.id, member.folded))
-    return refused(`it has failed in batch ${target.id} of that time; remove it there first`)
+    return refused(`it failed in batch ${target.id} of that time; remove it there first`)
   return target?.isEnded ? refused(`batch ${target.id} of that time is ${target.status}`) : null
 }
 
-function whyHold(
+function reviewReason(
   { id, members }: KnownBatch,
-  going: number,
+  moving: number,
   isVanished: boolean,
   percent: number,
 ): { cause: 'redated' | 'many'; reason: string } | null {
-  if (going === 0) return null
+  if (moving === 0) return null
   if (isVanished) {
-    const reason = `the group of batch ${id} is gone from the source and ${going} of its ${members} member(s) stand elsewhere`
+    const reason = `the source no longer has the group of batch ${id}, and ${moving} of its ${members} member(s) are in other groups`
     return { cause: 'redated', reason }
   }
-  if (!isTooMany(going, members, percent)) return null
-  const reason = `${going} of the ${members} members of batch ${id} would move at once, more than ${percent} %`
+  if (!isTooMany(moving, members, percent)) return null
+  const reason = `${moving} of the ${members} members of batch ${id} would move at once, more than ${percent} %`
   return { cause: 'many', reason }
 }

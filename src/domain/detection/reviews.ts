@@ -1,65 +1,65 @@
-// What a tick must not do without a person. The set is computed anew at every tick and compared with what is stored: what is no
-// longer so goes, what is new comes, and what is still so stays as it is, dismissed or not, without being written again.
+// Reviews: changes that a tick must not make without a person. The set is computed at every tick and compared with the stored
+// one: outdated reviews go, new ones come, and unchanged ones stay, dismissed or not, without a write.
 import type { FoundRow, KnownMember, MemberWithRow } from './compare.ts'
 
 export type ReviewKind = 'removal' | 'move' | 'join'
 
 /**
- * Why it is review. A removal: too `many`, the batch has `started`, the member's cut-over has `begun`. A move: too `many`, or the
- * whole wave was `redated`. A join: `late` for a batch that has ended, `done` already in another, `removed` by a person.
+ * Why it needs review. A removal: too `many`, the batch has `started`, the member's cut-over has `begun`. A move: too `many`,
+ * or the whole wave was `redated`. A join: `late` for an ended batch, `done` in another, `removed` by a person.
  */
 export type ReviewCause = 'many' | 'started' | 'begun' | 'redated' | 'late' | 'done' | 'removed'
 
-interface HeldFacts {
+interface ReviewFacts {
   readonly kind: ReviewKind
   readonly cause: ReviewCause
-  /** The batch that the member is in; of a join the one that it is about. */
+  /** The member's batch; for a join the batch it concerns. */
   readonly batchId: number | null
   /** Null for a join. */
   readonly memberId: number | null
   readonly key: string
   readonly folded: string
-  /** Where it would go: of moves and joins. */
+  /** The target time of a move or join. */
   readonly toMs: number | null
   readonly reason: string
 }
 
-/** A stored one. */
-export interface Review extends HeldFacts {
+/** A stored review. */
+export interface Review extends ReviewFacts {
   readonly id: number
   readonly isDismissed: boolean
-  /** Its member was removed meanwhile, or its batch has ended. */
+  /** Its member was removed since, or its batch has ended. */
   readonly isOver: boolean
-  /** Of a join: the data that it would bring. */
+  /** For a join, the hash of its data. */
   readonly hash: string | null
 }
 
-/** One that this tick finds. */
-export interface NewReview<Row extends FoundRow = FoundRow> extends HeldFacts {
-  /** Of a join: the row that it would bring. */
+/** A review found by this tick. */
+export interface NewReview<Row extends FoundRow = FoundRow> extends ReviewFacts {
+  /** For a join, its row. */
   readonly row: Row | null
 }
 
 export interface ReviewChanges<Row extends FoundRow = FoundRow> {
   readonly add: readonly NewReview<Row>[]
-  /** Still review, with other words or other data. */
+  /** Existing reviews with a new reason or new data. */
   readonly change: readonly { readonly id: number; readonly to: NewReview<Row> }[]
   readonly drop: readonly number[]
 }
 
-const subject = ({ kind, memberId, folded, toMs }: HeldFacts): string =>
+const subjectOf = ({ kind, memberId, folded, toMs }: ReviewFacts): string =>
   `${kind} ${memberId ?? folded} ${toMs}`
 
 export function reviewChanges<Row extends FoundRow>(
   stored: readonly Review[],
   newReviews: readonly NewReview<Row>[],
 ): ReviewChanges<Row> {
-  const known = new Map(stored.map((review) => [subject(review), review]))
+  const known = new Map(stored.map((review) => [subjectOf(review), review]))
   const add: NewReview<Row>[] = []
   const change: { id: number; to: NewReview<Row> }[] = []
   const kept = new Set<number>()
   for (const newReview of newReviews) {
-    const review = known.get(subject(newReview))
+    const review = known.get(subjectOf(newReview))
     if (!review) {
       add.push(newReview)
       continue
@@ -73,10 +73,10 @@ export function reviewChanges<Row extends FoundRow>(
   return { add, change, drop: stored.filter(({ id }) => !kept.has(id)).map(({ id }) => id) }
 }
 
-/** A person has said of exactly this that it is to stay as it is. */
-export function dismissals(stored: readonly Review[]): (newReview: HeldFacts) => boolean {
-  const dismissed = new Set(stored.filter((review) => review.isDismissed).map(subject))
-  return (newReview) => dismissed.has(subject(newReview))
+/** Whether a person dismissed exactly this change. */
+export function dismissals(stored: readonly Review[]): (newReview: ReviewFacts) => boolean {
+  const dismissed = new Set(stored.filter((review) => review.isDismissed).map(subjectOf))
+  return (newReview) => dismissed.has(subjectOf(newReview))
 }
 
 export const removalReview = (

@@ -1,5 +1,5 @@
-// What one tick does, put together from its parts: who moves, who leaves, who comes, whose data changed, what is reviews for a person
-// and which batches wait with it. A plan is a list of things to do, each of which is checked once more under the lock that does it.
+// The changes of one tick of a scheduled runbook: moves, leavers, joiners, refreshed data, reviews, and the batches held for
+// them. The engine checks each change again under the lock that makes it.
 
 import type { Safeguards } from '../runbook/model.ts'
 import {
@@ -17,27 +17,27 @@ import { leaverChanges } from './leavers.ts'
 import { type MemberMove, moveChanges } from './moves.ts'
 import { type NewReview, type Review, type ReviewChanges, reviewChanges } from './reviews.ts'
 
-/** A wave that is first seen so long after its cut-over is more likely an old row than a late one. */
+/** A wave first seen this long after its cut-over is more likely an old row than a late one. */
 const STALE_MS = 24 * 60 * 60_000
-/** Who holds a batch over moves that a person must decide. The tick that finds them gone lets the batch go on. */
+/** The holder of a batch with moves under review. The tick that finds none left resumes it. */
 export const HELD_BY_SOURCE = 'source'
 const HELD_AS_STALE = 'scheduler'
 
-/** What is looked up for the few whom the comparison found. */
-export interface Lookups {
+/** Facts about the few members the comparison found. */
+export interface MemberLookups {
   readonly absences: ReadonlyMap<number, 1 | 2>
   readonly reviews: readonly Review[]
-  /** Of movers and missing members: those for whom a step of T-0 or later was sent. */
-  readonly begun: ReadonlySet<number>
-  readonly undoing: ReadonlySet<number>
+  /** Movers and missing members with a sent step at T-0 or later. */
+  readonly cutOverBegun: ReadonlySet<number>
+  readonly compensating: ReadonlySet<number>
   readonly past: ReadonlyMap<string, readonly PastMembership[]>
-  readonly removedLately: ReadonlyMap<number, number>
+  readonly removedLastDay: ReadonlyMap<number, number>
 }
 
 export interface BatchToCreate<Row extends FoundRow = FoundRow> {
   readonly timeMs: number
   readonly rows: readonly Row[]
-  /** By whom and why it begins held; null when it does not. */
+  /** The holder and reason when it starts on hold; null when it does not. */
   readonly hold: { readonly by: string; readonly reason: string } | null
 }
 
@@ -45,11 +45,11 @@ export interface TickChanges<Row extends FoundRow = FoundRow> {
   readonly refreshes: readonly MemberWithRow<Row>[]
   readonly moves: readonly MemberMove<Row>[]
   readonly batches: readonly BatchToCreate<Row>[]
-  /** By batch. */
+  /** By batch id. */
   readonly joins: ReadonlyMap<number, readonly Row[]>
   readonly rejoins: readonly KnownMember[]
   readonly removals: readonly KnownMember[]
-  /** Members missing now, and whether for the first time. Whoever is not among them any more is forgotten. */
+  /** Members missing now: 1 for the first time, 2 after that. Others are forgotten. */
   readonly absences: ReadonlyMap<number, 1 | 2>
   readonly reviews: ReviewChanges<Row>
   readonly holds: ReadonlyMap<number, string>
@@ -60,7 +60,7 @@ export interface TickChanges<Row extends FoundRow = FoundRow> {
 export function scheduledChanges<Row extends FoundRow>(
   comparison: Comparison<Row>,
   batches: readonly KnownBatch[],
-  lookups: Lookups,
+  lookups: MemberLookups,
   safeguards: Safeguards,
   nowMs: number,
 ): TickChanges<Row> {
@@ -69,33 +69,35 @@ export function scheduledChanges<Row extends FoundRow>(
   const facts = { ...lookups, byId, byTime, safeguards, nowMs }
   const moving = moveChanges(comparison, { ...facts, maxPercent: safeguards.maxRemovalPercent })
   const leaving = leaverChanges(comparison, facts)
-  const coming = joinerChanges(comparison, facts)
+  const joining = joinerChanges(comparison, facts)
   const reviews = reviewChanges(lookups.reviews, [
     ...moving.newReviews,
     ...leaving.newReviews,
-    ...coming.newReviews,
+    ...joining.newReviews,
   ])
-  const frozen = new Map(moving.undecided.map((newReview) => [newReview.toMs!, newReview.reason]))
+  const holdReasons = new Map(
+    moving.undecided.map((newReview) => [newReview.toMs!, newReview.reason]),
+  )
   return {
     refreshes: refreshesOf(comparison),
     moves: moving.moves,
-    batches: [...coming.fresh].map(([timeMs, rows]) => ({
+    batches: [...joining.fresh].map(([timeMs, rows]) => ({
       timeMs,
       rows,
-      hold: holdOfNew(timeMs, frozen.get(timeMs), nowMs),
+      hold: holdOfNew(timeMs, holdReasons.get(timeMs), nowMs),
     })),
-    joins: coming.joins,
+    joins: joining.joins,
     rejoins: comparison.rejoiners.map(({ member }) => member),
     removals: leaving.leavers,
     absences: leaving.absences,
     reviews,
     holds: holdsOf(reviews.add, byId, byTime),
     resumes: resumesOf(moving.undecided, batches, byTime),
-    issues: [...comparison.issues, ...moving.issues, ...coming.issues],
+    issues: [...comparison.issues, ...moving.issues, ...joining.issues],
   }
 }
 
-/** Everybody whose data changed, those who come back included. */
+/** Members with changed data, rejoiners included. */
 const refreshesOf = <Row extends FoundRow>({
   changed,
   rejoiners,
@@ -111,11 +113,11 @@ function holdOfNew(
 ): BatchToCreate['hold'] {
   if (undecided !== undefined) return { by: HELD_BY_SOURCE, reason: undecided }
   if (nowMs - timeMs <= STALE_MS) return null
-  const reason = `its cut-over, ${isoSeconds(timeMs)}, had been over for more than a day when it was found`
+  const reason = `it was found more than a day after its cut-over, ${isoSeconds(timeMs)}`
   return { by: HELD_AS_STALE, reason }
 }
 
-/** Both ends of a move that a person must decide wait. Once only: a batch that a person resumed is not reviews again over the same. */
+/** Holds both batches of a move under review. Once only: a batch that a person resumed is not held again for the same review. */
 function holdsOf(
   added: readonly NewReview[],
   byId: ReadonlyMap<number, KnownBatch>,
@@ -136,8 +138,12 @@ function resumesOf(
   batches: readonly KnownBatch[],
   byTime: (timeMs: number) => readonly KnownBatch[],
 ): number[] {
-  const waiting = new Set(undecided.flatMap(({ batchId, toMs }) => [batchId, byTime(toMs!)[0]?.id]))
+  const underReview = new Set(
+    undecided.flatMap(({ batchId, toMs }) => [batchId, byTime(toMs!)[0]?.id]),
+  )
   return batches
-    .filter(({ id, isEnded, heldBy }) => !isEnded && heldBy === HELD_BY_SOURCE && !waiting.has(id))
+    .filter(
+      ({ id, isEnded, heldBy }) => !isEnded && heldBy === HELD_BY_SOURCE && !underReview.has(id),
+    )
     .map(({ id }) => id)
 }

@@ -1,14 +1,14 @@
-// Times as data sources write them, and the instant each one means. A time with a zone is an instant. One without needs the
-// runbook's `time_zone`, and twice a year that is not enough: when clocks go forward an hour of local time does not exist, when
-// they go back one exists twice. Such a time is a reported row: a wave that starts an hour early locks people out of their mail.
+// Reads times from data sources. A time with an offset is an instant. One without needs the runbook's `time_zone`, and twice a
+// year that is not enough: a skipped hour does not exist, a repeated hour exists twice. Such a row is reported: a wave that
+// starts an hour early locks people out of their mail.
 import type { Json } from '../json.ts'
 
 export type WrittenTime = {
-  /** What the text says, read as if it were UTC, to the second. */
+  /** The written time read as UTC, to the second. */
   readonly localMs: number
-  /** The digits after the second, without zeros at the end; '' for none. */
+  /** Fraction digits without trailing zeros; '' for none. */
   readonly fraction: string
-  /** East of UTC; null when the text names no zone. */
+  /** East of UTC; null without a zone. */
   readonly offsetMs: number | null
 }
 
@@ -22,7 +22,7 @@ export function readWrittenTime(text: string): WrittenTime | null {
   const [, date, time = '00:00', seconds = ':00', fraction = '', utc, sign, hours, minutes] = match
   const plain = `${date}T${time}${seconds}`
   const localMs = Date.parse(`${plain}Z`)
-  // The parser turns 30 February into 2 March; what does not come back as it was written is no date.
+  // Date.parse turns 30 February into 2 March; a date that does not round-trip is invalid.
   if (Number.isNaN(localMs) || !new Date(localMs).toISOString().startsWith(plain)) return null
   const offsetMin = Number(hours ?? 0) * 60 + Number(minutes ?? 0)
   const east = sign === '-' ? -offsetMin : offsetMin
@@ -33,15 +33,15 @@ export function readWrittenTime(text: string): WrittenTime | null {
   }
 }
 
-/** A typed time as JSON: `2026-03-01T08:30:00Z`, with the fraction of a second when there is one. Without zone it is UTC (R33). */
+/** A typed time as JSON: `2026-03-01T08:30:00Z`, with a fraction if it has one. Without a zone it is UTC (R33). */
 export function utcText(text: string): string {
   const written = readWrittenTime(text)
-  // "infinity", years before Christ, years with five digits: they stay as they are and are no use as a cut-over time.
+  // "infinity", years BC and five-digit years stay as they are; they cannot be a cut-over time.
   if (!written) return text
   return utcTextOf(written.localMs - (written.offsetMs ?? 0), written.fraction)
 }
 
-/** `ms` are whole seconds; the fraction is given by its digits. */
+/** `ms` is in whole seconds; `fraction` holds the digits. */
 export function utcTextOf(ms: number, fraction = ''): string {
   const seconds = new Date(ms).toISOString().slice(0, 19)
   return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`
@@ -50,7 +50,7 @@ export function utcTextOf(ms: number, fraction = ''): string {
 export type NoInstant = 'empty' | 'unreadable' | 'no_zone' | 'skipped_hour' | 'repeated_hour'
 export type InstantOrReason = { readonly at: Date } | { readonly reason: NoInstant }
 
-/** The instant that a value of `batch_time_column` means, to the second, or why it means none. */
+/** The instant of a `batch_time_column` value, to the second, or why there is none. */
 export function instantOf(value: Json | undefined, timeZone: string | null): InstantOrReason {
   if (value === null || value === undefined || value === '') return { reason: 'empty' }
   const written = typeof value === 'string' ? readWrittenTime(value) : null
@@ -62,17 +62,17 @@ export function instantOf(value: Json | undefined, timeZone: string | null): Ins
   return second === undefined ? { at: new Date(first) } : { reason: 'repeated_hour' }
 }
 
-/** Ends the sentence "Row … is not used: …". */
-export function whyNoInstant(reason: NoInstant, value: string, timeZone: string | null): string {
+/** Completes "This row is not used: …". */
+export function noInstantReason(reason: NoInstant, value: string, timeZone: string | null): string {
   switch (reason) {
     case 'empty':
       return 'it has no time'
     case 'unreadable':
-      return `${value} is not a time that can be read; write it like 2026-03-01T09:30:00Z`
+      return `${value} is not a valid time; write it like 2026-03-01T09:30:00Z`
     case 'no_zone':
-      return `${value} names no time zone; add one, or set time_zone in data_source`
+      return `${value} has no time zone; add one, or set time_zone in data_source`
     case 'skipped_hour':
-      return `${value} does not exist in ${timeZone}, where clocks skip that hour`
+      return `${value} does not exist in ${timeZone}, where clocks skip that hour; choose another time`
     case 'repeated_hour':
       return `${value} exists twice in ${timeZone}, where clocks repeat that hour; add the offset from UTC`
   }
@@ -80,9 +80,9 @@ export function whyNoInstant(reason: NoInstant, value: string, timeZone: string 
 
 const DAY_MS = 86_400_000
 
-/** Every instant at which clocks in the zone show this local time: one, or none or two where they change. */
+/** Every instant at which the zone shows this local time: normally one, none or two at a clock change. */
 function instantsOf(localMs: number, timeZone: string): number[] {
-  // No zone changes its offset twice within two days, so the offsets a day before and after are all that can apply.
+  // No zone changes its offset twice within two days, so only the offsets a day before and after can apply.
   const offsets = new Set([
     offsetAt(localMs - DAY_MS, timeZone),
     offsetAt(localMs + DAY_MS, timeZone),

@@ -1,8 +1,8 @@
-// What data sources return, as JSON (R33): numbers, booleans, ISO-8601 UTC texts and null. Nothing is lost on the way: a number
-// that JavaScript cannot hold exactly stays the text that the source sent, because 20 digits rounded to 16 are another person.
+// Values of data sources as JSON (R33): numbers, booleans, ISO 8601 UTC texts and null. Nothing is lost: a number that
+// JavaScript cannot hold exactly stays text, because 20 digits rounded to 16 are another person.
 import type { Json } from '../json.ts'
 
-/** What a column holds, in the words that all sources share. `date` is a day without time, `time` an instant. */
+/** Column types shared by all sources. `date` is a day without time, `time` an instant. */
 export type ColumnType = 'text' | 'number' | 'boolean' | 'time' | 'date' | 'json' | 'binary'
 
 export interface SourceColumn {
@@ -13,10 +13,10 @@ export interface SourceColumn {
 export type SourceRow = Readonly<Record<string, Json>>
 
 const DECIMAL = /^[+-]?(\d+)(?:\.(\d+))?(?:[eE][+-]?\d+)?$/
-/** Every decimal with so many significant digits comes back from a double as it went in. */
+/** A decimal of up to this many significant digits survives a double unchanged. */
 const EXACT_DIGITS = 15
 
-/** A decimal or whole number: a number when that is exactly it, else the text itself. */
+/** A decimal or whole number: a number if exact, otherwise the text. */
 export function exactNumber(text: string): number | string {
   const match = DECIMAL.exec(text)
   const value = Number(text)
@@ -25,14 +25,14 @@ export function exactNumber(text: string): number | string {
   return digits.length <= EXACT_DIGITS || Number.isSafeInteger(value) ? plain(value) : text
 }
 
-/** A binary floating point number. JSON has no NaN and no infinities: they become their names. */
+/** A floating point number. JSON has no NaN and no infinities: they become their names. */
 export const floatNumber = (value: number): number | string =>
   Number.isFinite(value) ? plain(value) : String(value)
 
-/** JSON writes -0 as 0 and PostgreSQL as -0; one of them must not look like a change of the row. */
+/** JSON writes -0 as 0 and PostgreSQL as -0; the difference must not look like a changed row. */
 const plain = (value: number): number => (value === 0 ? 0 : value)
 
-/** A value that the source holds as JSON text. What is no JSON after all stays text. */
+/** A value stored as JSON text; invalid JSON stays text. */
 export function jsonValue(text: string): Json {
   try {
     return JSON.parse(text) as Json

@@ -1,5 +1,5 @@
-// What a connection variable holds, other than for postgres: `Key=value;…` as SQL Server's own tools write it, or for databricks
-// just the address of the workspace. Unknown keys are refused by name, because a misspelt `Encrypt` would be silently unsafe.
+// Parses connection variables, except for postgres: `Key=value;…` as SQL Server's tools write it, or for databricks just the
+// workspace URL. Unknown keys are refused by name: a misspelt `Encrypt` would be silently unsafe.
 import { SourceFault } from './fault.ts'
 
 export type Identity =
@@ -23,7 +23,7 @@ export interface Connection {
   readonly hostNameInCertificate: string | null
 }
 
-/** Keys without blanks and case; several names are in use for some. */
+/** Keys without blanks and case, with their synonyms. */
 const KEYS: Readonly<Record<string, keyof Parts>> = {
   server: 'server',
   datasource: 'server',
@@ -43,7 +43,7 @@ const KEYS: Readonly<Record<string, keyof Parts>> = {
   trustservercertificate: 'trust',
   hostnameincertificate: 'hostName',
 }
-/** Found in connection strings that people copy, and of no meaning here. */
+/** Common in copied connection strings, and without meaning here. */
 const IGNORED_KEYS = new Set([
   ...['persistsecurityinfo', 'multipleactiveresultsets', 'applicationname', 'applicationintent'],
   ...['connectiontimeout', 'connecttimeout', 'commandtimeout', 'pooling', 'packetsize'],
@@ -61,7 +61,7 @@ interface Parts {
   readonly hostName: string
 }
 
-/** A key, and a value that is quoted or reaches to the next semicolon. No two parts of it can take the same character. */
+/** A key, and a value that is quoted or ends at the next semicolon. The parts cannot overlap, so matching stays linear. */
 const PAIR = /([^=;]+)=\s*(?:"((?:[^"]|"")*)"\s*|'((?:[^']|'')*)'\s*|(?![\s"'])([^;]*))(?:;|$)/y
 const TEXT_CHARS_MAX = 4_000
 
@@ -72,8 +72,8 @@ function partsOf(text: string, variable: string): Partial<Parts> {
   for (let at = 0; text.slice(at).trim() !== ''; at = PAIR.lastIndex) {
     PAIR.lastIndex = at
     const match = PAIR.exec(text)
-    // The text itself is never quoted: what stands in the wrong place may be the password.
-    if (!match) throw refuse('is not of the form Key=value;Key=value')
+    // Never quotes the text: a misplaced part may be the password.
+    if (!match) throw refuse('does not have the form Key=value;Key=value')
     const [, written = '', doubly, singly, bare = ''] = match
     const key = written.trim()
     const folded = key.replaceAll(/\s/g, '').toLowerCase()
@@ -86,7 +86,7 @@ function partsOf(text: string, variable: string): Partial<Parts> {
   return parts
 }
 
-/** The names of `Authentication`, folded, by what each source can do; the first is taken when none is given. */
+/** Supported values of `Authentication`, folded; the first is the default. */
 const AUTHENTICATIONS = {
   dataverse: ['activedirectorymanagedidentity', 'activedirectoryserviceprincipal'],
   sqlserver: ['sqlpassword', 'activedirectorymanagedidentity', 'activedirectoryserviceprincipal'],
@@ -101,7 +101,7 @@ const AUTHENTICATIONS = {
 type ConnectedType = keyof typeof AUTHENTICATIONS
 type Authentication = (typeof AUTHENTICATIONS)[ConnectedType][number]
 
-const WRITTEN: Readonly<Record<Authentication, string>> = {
+const SPELLINGS: Readonly<Record<Authentication, string>> = {
   sqlpassword: 'Sql Password',
   activedirectorymanagedidentity: 'Active Directory Managed Identity',
   activedirectoryserviceprincipal: 'Active Directory Service Principal',
@@ -109,7 +109,7 @@ const WRITTEN: Readonly<Record<Authentication, string>> = {
   databrickstoken: 'Databricks Token',
 }
 
-/** Reads the text of `variable`. Secrets are told to `hide` before anything can go wrong with them. */
+/** Parses the text of `variable`. Passes secrets to `hide` before anything can fail. */
 export function readConnection(
   type: ConnectedType,
   text: string,
@@ -121,9 +121,9 @@ export function readConnection(
   if (parts.password) hide(parts.password)
   const refuse = (reason: string) => new SourceFault('not_configured', `${variable} ${reason}`)
   if (!parts.server) throw refuse('has no Server')
-  const encrypt = yesOrNo(parts.encrypt, true, 'Encrypt', refuse)
-  const trust = yesOrNo(parts.trust, false, 'TrustServerCertificate', refuse)
-  // The access token travels in this connection: whoever can pose as the server can use it.
+  const encrypt = booleanOf(parts.encrypt, true, 'Encrypt', refuse)
+  const trust = booleanOf(parts.trust, false, 'TrustServerCertificate', refuse)
+  // The connection carries the access token: an impostor server could use it.
   if (type === 'dataverse' && (!encrypt || trust))
     throw refuse('must leave Encrypt on and TrustServerCertificate off')
   return {
@@ -138,16 +138,16 @@ export function readConnection(
 
 type Refuse = (reason: string) => SourceFault
 
-function yesOrNo(
+function booleanOf(
   text: string | undefined,
-  otherwise: boolean,
+  defaultValue: boolean,
   key: string,
   refuse: Refuse,
 ): boolean {
-  if (!text) return otherwise
+  if (!text) return defaultValue
   if (/^(?:true|yes|mandatory|strict)$/i.test(text)) return true
   if (/^(?:false|no|optional)$/i.test(text)) return false
-  throw refuse(`has ${key}=${text.slice(0, 20)}; it may be True or False`)
+  throw refuse(`has ${key}=${text.slice(0, 20)}; use True or False`)
 }
 
 function authenticationOf(
@@ -158,10 +158,10 @@ function authenticationOf(
   const possible: readonly Authentication[] = AUTHENTICATIONS[type]
   if (!parts.authentication) return possible[0]!
   const folded = parts.authentication.replaceAll(/\s/g, '').toLowerCase()
-  const found = possible.find((one) => one === folded)
+  const found = possible.find((name) => name === folded)
   if (found) return found
-  const names = possible.map((one) => WRITTEN[one]).join(', ')
-  throw refuse(`has an Authentication that is not possible here; possible are: ${names}`)
+  const names = possible.map((name) => SPELLINGS[name]).join(', ')
+  throw refuse(`has an unsupported Authentication; use one of: ${names}`)
 }
 
 function identityOf(
@@ -169,30 +169,34 @@ function identityOf(
   parts: Partial<Parts>,
   refuse: Refuse,
 ): Identity {
-  const need = (part: 'user' | 'password' | 'tenantId', key: string): string => {
+  const require = (part: 'user' | 'password' | 'tenantId', key: string): string => {
     const value = parts[part]
     if (value) return value
-    throw refuse(`has no ${key}, which ${WRITTEN[authentication]} needs`)
+    throw refuse(`has no ${key}, which ${SPELLINGS[authentication]} needs`)
   }
   switch (authentication) {
     case 'sqlpassword':
-      return { kind: 'sql', user: need('user', 'User ID'), password: need('password', 'Password') }
+      return {
+        kind: 'sql',
+        user: require('user', 'User ID'),
+        password: require('password', 'Password'),
+      }
     case 'activedirectorymanagedidentity':
       return { kind: 'managed_identity', clientId: parts.user || null }
     case 'activedirectoryserviceprincipal':
       return {
         kind: 'service_principal',
-        tenantId: need('tenantId', 'Tenant ID'),
-        clientId: need('user', 'User ID'),
-        secret: need('password', 'Password'),
+        tenantId: require('tenantId', 'Tenant ID'),
+        clientId: require('user', 'User ID'),
+        secret: require('password', 'Password'),
       }
     case 'databricksoauth':
       return {
         kind: 'databricks_oauth',
-        clientId: need('user', 'User ID'),
-        secret: need('password', 'Password'),
+        clientId: require('user', 'User ID'),
+        secret: require('password', 'Password'),
       }
     case 'databrickstoken':
-      return { kind: 'databricks_token', token: need('password', 'Password') }
+      return { kind: 'databricks_token', token: require('password', 'Password') }
   }
 }

@@ -1,4 +1,4 @@
-// The records of one CSV file, as they are read from the disk: no more and no fewer bytes than the file had when it was found.
+// The records of one CSV file, streamed from disk: exactly the bytes that the file had when it was found.
 import { createReadStream } from 'node:fs'
 import { CsvFault, CsvReader } from '../../csv.ts'
 import { type CsvFile, requireUnchanged, whyUnreadable } from './csv-files.ts'
@@ -48,7 +48,7 @@ export class CsvLines {
       return await this.#reader.read(most)
     } catch (error) {
       const { name } = this.#file
-      // A file that is being written ends in the middle of a line: that it changes is the better reason.
+      // A file still being written ends in mid-line: that it changes is the better reason.
       await requireUnchanged(this.#file)
       if (error instanceof CsvFault) throw new SourceFault('file', `"${name}" ${error.message}`)
       throw new SourceFault('file', `"${name}": ${whyUnreadable(error)}`)
@@ -64,6 +64,6 @@ function headerOf(record: readonly string[] | undefined, file: CsvFile): string[
   if (!record) throw new SourceFault('file', `"${file.name}" is empty`)
   const names = record.map((name) => name.trim())
   if (names.length === 1 && names[0]!.includes(';'))
-    throw new SourceFault('file', `"${file.name}" separates its columns by ";"; use commas`)
+    throw new SourceFault('file', `"${file.name}" separates columns with ";"; use commas`)
   return names
 }

@@ -1,6 +1,6 @@
-// CSV files in a folder that people drop them into: one file, or all of a folder in order of their names. RFC 4180 in UTF-8,
-// streamed. Whatever is wrong with one line makes the whole result unusable, with the file and the line: a row that was left out
-// would look like somebody who has left. An empty field is null, because CSV cannot tell it from an empty text.
+// CSV files in a folder: one file, or all files of a folder in name order. RFC 4180 in UTF-8, streamed. One bad line fails the
+// whole result, with file and line: a skipped row would look like a leaver. An empty field is null, because CSV cannot tell it
+// from empty text.
 
 import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import type { Json } from '../../domain/json.ts'
@@ -11,14 +11,14 @@ import type { OpenedSource, SourceRequest } from './source.ts'
 
 const ROWS_MAX = 200_000
 
-export async function openCsv(ask: SourceRequest): Promise<OpenedSource> {
-  const files = await filesOf(ask.settings.folder, ask.source.path ?? '')
-  const first = await CsvLines.open(files[0]!, ask.signal)
+export async function openCsv(request: SourceRequest): Promise<OpenedSource> {
+  const files = await filesOf(request.settings.folder, request.source.path ?? '')
+  const first = await CsvLines.open(files[0]!, request.signal)
   const columns = first.header.map((name): SourceColumn => ({ name, type: 'text' }))
   const reading = { lines: first }
   return {
     columns,
-    rows: readAll(files, first.header, reading, ask.signal),
+    rows: readAll(files, first.header, reading, request.signal),
     close: async () => reading.lines.close(),
   }
 }
@@ -35,12 +35,12 @@ async function* readAll(
     requireSameHeader(files[0]!, header, file, reading.lines.header)
     for await (const batch of reading.lines.batches()) {
       rows += batch.length
-      if (rows > ROWS_MAX) throw new SourceFault('file', `there are more than ${ROWS_MAX} rows`)
+      if (rows > ROWS_MAX) throw new SourceFault('file', `it has more than ${ROWS_MAX} rows`)
       yield batch.map((fields) => rowOf(header, fields))
     }
     reading.lines.close()
   }
-  // Only now: a file that was complete when it was read may have been replaced while another one was.
+  // Checked last: a complete file may be replaced while another is read.
   for (const file of files) await requireUnchanged(file)
 }
 
@@ -50,8 +50,9 @@ function requireSameHeader(
   file: CsvFile,
   found: readonly string[],
 ): void {
-  if (expected.length === found.length && expected.every((name, at) => name === found[at])) return
-  const reason = `"${file.name}" has other columns than "${first.name}"; all files of a folder need the same, in the same order`
+  if (expected.length === found.length && expected.every((name, index) => name === found[index]))
+    return
+  const reason = `"${file.name}" has other columns than "${first.name}"; use the same columns in the same order in all files of a folder`
   throw new SourceFault('file', reason)
 }
 

@@ -1,14 +1,14 @@
-// The calls to Databricks and what they answer. Each is tried again a few times when the service is busy or the line breaks: they
-// all only read. Tokens go to the workspace alone; links to storage carry their own right and get nothing from us.
+// Calls to Databricks. Each is retried a few times when the service is busy or the connection breaks: all of them only read.
+// Tokens go to the workspace alone; storage links carry their own authorisation.
 import type { Clock } from '../../clock.ts'
+import { causeOf } from '../../sign-in/token.ts'
 import { SourceFault } from './fault.ts'
-import { causeOf } from './token.ts'
 
 /** The values of a row. */
-export type DatabricksResponse = readonly (string | null)[]
+export type DatabricksRow = readonly (string | null)[]
 
 export interface StatementResult {
-  readonly data_array?: readonly DatabricksResponse[]
+  readonly data_array?: readonly DatabricksRow[]
   readonly next_chunk_index?: number
   readonly external_links?: readonly ExternalLink[]
 }
@@ -43,20 +43,20 @@ export interface DatabricksApiOptions {
 }
 
 const STATEMENTS = '/api/2.0/sql/statements'
-const TRIES = 4
+const ATTEMPTS_MAX = 4
 const PAUSE_FIRST_MS = 1_000
 const PAUSE_MOST_MS = 30_000
 const START_TIMEOUT_MS = 30_000
 const START_GRACE_MS = 1_000
 const CANCEL_TIMEOUT_MS = 5_000
-/** A chunk is some 20 MiB at most; a body beyond this is none of ours. */
+/** A chunk has at most about 20 MiB; larger bodies are refused. */
 const BODY_BYTES_MAX = 128 * 1024 * 1024
 const BUSY = [429, 502, 503, 504]
 
 export class DatabricksApi {
   readonly #options: DatabricksApiOptions
-  #hasAnswered = false
-  /** As last used: whoever started a statement can also cancel it, and there is no time to ask for another token. */
+  #hasResponded = false
+  /** The last used header: it can cancel what it started, and there is no time for another token. */
   #authorization = ''
 
   constructor(options: DatabricksApiOptions) {
@@ -67,7 +67,7 @@ export class DatabricksApi {
     return this.#call<T>(path, { method: 'GET', signal: this.#options.signal })
   }
 
-  /** Begun, it is given a moment even when all is to end: a statement whose id never reached us could not be cancelled. */
+  /** Gets a short grace on abort: a statement whose id never arrived could not be cancelled. */
   start(body: object): Promise<DatabricksStatement> {
     const overdue = new AbortController()
     const soon = () => void setTimeout(() => overdue.abort(), START_GRACE_MS).unref()
@@ -80,7 +80,7 @@ export class DatabricksApi {
     })
   }
 
-  /** As well as it can: it is asked when something has ended already, the signal above all. */
+  /** Best effort: called when something already ended, often the signal. */
   async cancel(statementId: string): Promise<void> {
     try {
       await fetch(`${this.#options.host}${STATEMENTS}/${encodeURIComponent(statementId)}/cancel`, {
@@ -90,40 +90,40 @@ export class DatabricksApi {
         redirect: 'error',
       })
     } catch {
-      // The statement ends by itself at the warehouse's own timeout.
+      // The warehouse's own timeout ends the statement.
     }
   }
 
-  async download(link: ExternalLink): Promise<readonly DatabricksResponse[]> {
-    const response = await this.#tried(() =>
+  async download(link: ExternalLink): Promise<readonly DatabricksRow[]> {
+    const response = await this.#sendWithRetries(() =>
       fetch(link.external_link, {
         headers: { ...link.http_headers },
         signal: this.#options.signal,
       }),
     )
-    // The address itself is a secret for as long as it works.
+    // The URL is a secret while it works.
     if (!response.ok)
-      throw new SourceFault('dropped', `the storage answered ${response.status} for a part`)
-    return this.#bodyOf<readonly DatabricksResponse[]>(response)
+      throw new SourceFault('dropped', `the storage returned ${response.status} for a chunk`)
+    return this.#bodyOf<readonly DatabricksRow[]>(response)
   }
 
   async #call<T>(path: string, init: RequestInit): Promise<T> {
     const { host, authorize } = this.#options
-    const response = await this.#tried(async () => {
+    const response = await this.#sendWithRetries(async () => {
       this.#authorization = await authorize()
       const headers = { authorization: this.#authorization, 'content-type': 'application/json' }
       return fetch(`${host}${STATEMENTS}${path}`, { ...init, headers, redirect: 'error' })
     })
     if (!response.ok) throw await this.#faultOf(response)
-    this.#hasAnswered = true
+    this.#hasResponded = true
     return this.#bodyOf<T>(response)
   }
 
-  async #tried(send: () => Promise<Response>): Promise<Response> {
+  async #sendWithRetries(send: () => Promise<Response>): Promise<Response> {
     const { clock, signal } = this.#options
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#sent(send)
-      const isLast = attempt === TRIES
+      const response = await this.#send(send)
+      const isLast = attempt === ATTEMPTS_MAX
       if (response instanceof SourceFault) {
         if (isLast) throw response
       } else if (isLast || !BUSY.includes(response.status)) return response
@@ -132,13 +132,13 @@ export class DatabricksApi {
     }
   }
 
-  async #sent(send: () => Promise<Response>): Promise<Response | SourceFault> {
+  async #send(send: () => Promise<Response>): Promise<Response | SourceFault> {
     try {
       return await send()
     } catch (error) {
       this.#options.signal.throwIfAborted()
       if (error instanceof SourceFault) throw error
-      return new SourceFault(this.#hasAnswered ? 'dropped' : 'unreachable', causeOf(error), error)
+      return new SourceFault(this.#hasResponded ? 'dropped' : 'unreachable', causeOf(error), error)
     }
   }
 
@@ -156,20 +156,20 @@ export class DatabricksApi {
       throw new SourceFault('dropped', causeOf(error), error)
     }
     if (bytes > BODY_BYTES_MAX)
-      throw new SourceFault('truncated', `an answer has more than ${BODY_BYTES_MAX} bytes`)
+      throw new SourceFault('truncated', `a response has more than ${BODY_BYTES_MAX} bytes`)
     try {
       return JSON.parse(Buffer.concat(parts).toString('utf8')) as T
     } catch {
-      throw new SourceFault('dropped', 'an answer is no JSON')
+      throw new SourceFault('dropped', 'a response is not JSON')
     }
   }
 
   async #faultOf(response: Response): Promise<SourceFault> {
-    const answer = await this.#bodyOf<{ message?: string; error_code?: string }>(response).catch(
+    const body = await this.#bodyOf<{ message?: string; error_code?: string }>(response).catch(
       () => null,
     )
-    const said = answer?.message ?? answer?.error_code ?? 'without a reason'
-    const reason = `Databricks answered ${response.status}: ${said}`
+    const message = body?.message ?? body?.error_code ?? 'no reason given'
+    const reason = `Databricks returned ${response.status}: ${message}`
     if (response.status === 401 || response.status === 403)
       return new SourceFault('sign_in', reason)
     const isOurs = response.status < 500 && !BUSY.includes(response.status)
@@ -178,8 +178,8 @@ export class DatabricksApi {
 }
 
 function pauseMsAfter(response: Response | SourceFault, attempt: number): number {
-  const asked =
+  const retryAfterSec =
     response instanceof SourceFault ? 0 : Number(response.headers.get('retry-after') ?? 0)
-  const pauseMs = asked > 0 ? asked * 1000 : PAUSE_FIRST_MS * 2 ** (attempt - 1)
+  const pauseMs = retryAfterSec > 0 ? retryAfterSec * 1000 : PAUSE_FIRST_MS * 2 ** (attempt - 1)
   return Math.min(pauseMs, PAUSE_MOST_MS)
 }

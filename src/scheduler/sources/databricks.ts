@@ -1,6 +1,6 @@
-// Databricks over its SQL Statement Execution API. The statement runs on while we ask how it is doing; its rows come in chunks,
-// inline up to 25 MiB and by links to storage beyond that. A statement that failed says so with HTTP 200, a result that was cut
-// says so in its manifest, and stopping to ask does not stop the statement: cancelling does.
+// Databricks over its SQL Statement Execution API. We poll a running statement; rows come in chunks, inline up to 25 MiB and by
+// storage links beyond. A failed statement still returns HTTP 200, a truncated result says so in its manifest, and only
+// cancelling stops a statement.
 
 import { utcText } from '../../domain/detection/source-time.ts'
 import {
@@ -12,16 +12,16 @@ import {
   type SourceRow,
 } from '../../domain/detection/source-values.ts'
 import type { Json } from '../../domain/json.ts'
+import type { TokenRequest } from '../../sign-in/token.ts'
 import { type Identity, readConnection } from './connection.ts'
 import {
   DatabricksApi,
-  type DatabricksResponse,
+  type DatabricksRow,
   type DatabricksStatement,
   type StatementResult,
 } from './databricks-api.ts'
 import { SourceFault } from './fault.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
-import type { TokenRequest } from './token.ts'
 
 /** Databricks' application in every tenant and cloud. */
 const ENTRA_SCOPE = '2ff814a6-3304-4ab8-85cb-cd0e6f879c1d/.default'
@@ -29,13 +29,13 @@ const CHUNK_ROWS = 1_000
 const POLL_FIRST_MS = 250
 const POLL_MOST_MS = 5_000
 
-export async function openDatabricks(ask: SourceRequest): Promise<OpenedSource> {
-  const { source, settings, signal } = ask
+export async function openDatabricks(request: SourceRequest): Promise<OpenedSource> {
+  const { source, settings, signal } = request
   const variable = source.connection ?? ''
-  const place = readConnection('databricks', ask.variable(variable), variable, ask.hide)
-  const host = hostOf(place.server, variable)
-  const warehouseId = ask.variable(source.warehouseId)
-  const authorize = async () => `Bearer ${await tokenFor(ask, place.identity, host)}`
+  const target = readConnection('databricks', request.variable(variable), variable, request.hide)
+  const host = hostOf(target.server, variable)
+  const warehouseId = request.variable(source.warehouseId)
+  const authorize = async () => `Bearer ${await tokenFor(request, target.identity, host)}`
   const api = new DatabricksApi({ host, authorize, clock: settings.clock, signal })
   const statement = new RunningStatement(api, settings.clock.wait, signal)
   const onAbort = () => void statement.cancel()
@@ -53,19 +53,19 @@ export async function openDatabricks(ask: SourceRequest): Promise<OpenedSource> 
   }
 }
 
-/** Only the scheme and the host: a path in the variable would silently ask something else. */
+/** Only scheme and host: a path in the variable would silently call something else. */
 function hostOf(server: string, variable: string): string {
   const url = URL.parse(/^https?:\/\//i.test(server) ? server : `https://${server}`)
   const isLocal = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1'
   if (url && (url.protocol === 'https:' || isLocal) && url.pathname === '/' && !url.search)
     return url.origin
   const form = 'an address such as https://adb-1234567890123456.7.azuredatabricks.net'
-  throw new SourceFault('not_configured', `${variable} does not hold ${form}`)
+  throw new SourceFault('not_configured', `${variable} is not ${form}`)
 }
 
-async function tokenFor(ask: SourceRequest, identity: Identity, host: string): Promise<string> {
+async function tokenFor(request: SourceRequest, identity: Identity, host: string): Promise<string> {
   if (identity.kind === 'databricks_token') return identity.token
-  return ask.token(tokenRequestOf(identity, host))
+  return request.token(tokenRequestOf(identity, host))
 }
 
 function tokenRequestOf(identity: Identity, host: string): TokenRequest {
@@ -110,7 +110,7 @@ class RunningStatement {
     this.#signal = signal
   }
 
-  /** Runs the query to its end. One that is too large for an inline answer runs once more, for links. */
+  /** Runs the query to its end. A result too large for an inline response runs again, for links. */
   async run(warehouseId: string, query: string): Promise<void> {
     const failure = await this.#runAs('INLINE', warehouseId, query)
     if (failure === null) return
@@ -126,7 +126,7 @@ class RunningStatement {
     query: string,
   ): Promise<string | null> {
     this.#isOver = false
-    // Not waiting for the result here gets us the id at once; without it there would be nothing to cancel by.
+    // Not waiting here returns the id at once; without it there is nothing to cancel by.
     this.#starting = this.#api.start({
       warehouse_id: warehouseId,
       statement: query,
@@ -148,12 +148,12 @@ class RunningStatement {
     this.#isOver = true
     const { state, error } = this.#statement.status ?? {}
     if (state === 'SUCCEEDED') return null
-    return error?.message ?? `the statement ended as ${state ?? 'something unknown'}`
+    return error?.message ?? `the statement ended with state ${state ?? 'unknown'}`
   }
 
   columns(): SourceColumn[] {
     if (this.#statement?.manifest?.truncated)
-      throw new SourceFault('truncated', 'Databricks cut it at a limit')
+      throw new SourceFault('truncated', 'Databricks truncated it at a limit')
     return this.#readColumns().map(({ name, kind }) => ({ name, type: kind.type }))
   }
 
@@ -181,17 +181,17 @@ class RunningStatement {
       )
     }
     if (seen !== expected)
-      throw new SourceFault('truncated', `it has ${expected} rows, and ${seen} came`)
+      throw new SourceFault('truncated', `it has ${expected} rows, but ${seen} arrived`)
   }
 
-  async #valuesOf(part: StatementResult): Promise<readonly DatabricksResponse[]> {
+  async #valuesOf(part: StatementResult): Promise<readonly DatabricksRow[]> {
     if (part.data_array) return part.data_array
-    const values: DatabricksResponse[] = []
+    const values: DatabricksRow[] = []
     for (const link of part.external_links ?? []) values.push(...(await this.#api.download(link)))
     return values
   }
 
-  /** Tells Databricks to stop, once, if there is anything to stop. */
+  /** Cancels the statement once, if it is running. */
   cancel(): Promise<void> {
     this.#cancelled ??= this.#cancel()
     return this.#cancelled
@@ -214,7 +214,7 @@ function nextChunkOf(part: StatementResult): number | null {
 
 interface Kind {
   readonly type: ColumnType
-  /** Every value comes as text, whatever its type. */
+  /** Every value arrives as text. */
   read(text: string): Json
 }
 
@@ -245,7 +245,7 @@ function kindOf(typeName: string): Kind {
   return KINDS[typeName] ?? TEXT
 }
 
-function rowOf(values: DatabricksResponse, columns: readonly ReadColumn[]): SourceRow {
+function rowOf(values: DatabricksRow, columns: readonly ReadColumn[]): SourceRow {
   const row: Record<string, Json> = {}
   for (const [index, { name, kind }] of columns.entries()) {
     const text = values[index] ?? null

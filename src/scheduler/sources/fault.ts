@@ -1,5 +1,5 @@
-// What can go wrong with a data source, in the words that all kinds of sources share. A source throws a fault with the reason as
-// its driver or server gave it; source.ts turns it into a coded sentence that names the source and none of its secrets.
+// Failures of data sources, the same for all types. A source throws a fault with the reason of its driver or server; source.ts
+// turns it into a coded error that names the source and none of its secrets.
 
 export type FaultKind =
   | 'not_configured'

@@ -1,5 +1,5 @@
-// A PostgreSQL database as a source. The query runs in a read-only transaction behind a cursor, so that it can change nothing and
-// the server holds back what is not yet asked for. Cancelling reaches the server: a query that nobody waits for does not run on.
+// A PostgreSQL database as a source. The query runs behind a cursor in a read-only transaction: it can change nothing, and the
+// server sends rows only on request. Cancelling reaches the server, so an abandoned query does not keep running.
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { utcText } from '../../domain/detection/source-time.ts'
@@ -15,8 +15,8 @@ const CANCEL_TIMEOUT_MS = 5_000
 const GOODBYE_TIMEOUT_MS = 1_000
 const CHUNK_ROWS = 1_000
 
-export async function openPostgresSource(ask: SourceRequest): Promise<OpenedSource> {
-  const url = addressOf(ask)
+export async function openPostgresSource(request: SourceRequest): Promise<OpenedSource> {
+  const url = addressOf(request)
   const socket = new Socket()
   const client = new pg.Client({
     connectionString: url,
@@ -24,16 +24,16 @@ export async function openPostgresSource(ask: SourceRequest): Promise<OpenedSour
     application_name: 'matoolkit source',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    // Every value as the text that the server sent: the driver's own readers lose digits and zones.
+    // Values as the server's text: the driver's own parsers lose digits and zones.
     types: { getTypeParser: () => (text: string) => text } as pg.CustomTypesConfig,
   })
-  // A connection that dies between two statements says so here; the next statement says it again, to somebody who listens.
+  // A connection that dies between statements reports here; the next statement reports it to its caller.
   client.on('error', () => {})
   const session = new Session(client, socket, url)
-  ask.signal.addEventListener('abort', () => void session.end(), { once: true })
+  request.signal.addEventListener('abort', () => void session.end(), { once: true })
   try {
     await session.connect()
-    const columns = await session.start(ask.source.query ?? '')
+    const columns = await session.start(request.source.query ?? '')
     return { columns, rows: session.rows(), close: () => session.end() }
   } catch (error) {
     await session.end()
@@ -41,15 +41,15 @@ export async function openPostgresSource(ask: SourceRequest): Promise<OpenedSour
   }
 }
 
-function addressOf(ask: SourceRequest): string {
-  const text = ask.variable(ask.source.connection)
+function addressOf(request: SourceRequest): string {
+  const text = request.variable(request.source.connection)
   const url = URL.parse(text)
   if (url?.protocol !== 'postgres:' && url?.protocol !== 'postgresql:') {
     const form = 'an address such as postgres://user:password@host:5432/database'
-    throw new SourceFault('not_configured', `${ask.source.connection} is not ${form}`)
+    throw new SourceFault('not_configured', `${request.source.connection} is not ${form}`)
   }
-  ask.hide(url.password)
-  ask.hide(decodeURIComponent(url.password))
+  request.hide(url.password)
+  request.hide(decodeURIComponent(url.password))
   return text
 }
 
@@ -84,14 +84,14 @@ class Session {
   }
 
   async start(query: string): Promise<readonly SourceColumn[]> {
-    // Behind a connection pooler the number the driver knows is not the backend's; the backend's own answer is.
+    // Behind a connection pooler the driver's pid is wrong; the backend's own answer is right.
     const { rows } = await this.#run({ text: 'select pg_backend_pid()', rowMode: 'array' })
     this.#pid = Number(rows[0]?.[0])
     await this.#run({ text: 'begin read only' })
     await this.#run({ text: "set local timezone = 'UTC'" })
     await this.#run({ text: "set local datestyle = 'ISO'" })
     await this.#run({ text: "set local bytea_output = 'hex'" })
-    // The extended protocol takes one statement only, so a query cannot end the transaction and write after it.
+    // The extended protocol takes one statement, so a query cannot end the transaction and write.
     await this.#run({ text: `declare members no scroll cursor for ${query}` })
     const { rows: first, fields } = await this.#fetch()
     this.#first = first
@@ -130,7 +130,7 @@ class Session {
       return (await this.#client.query(extended)) as unknown as Rows
     } catch (error) {
       const state = stateOf(error)
-      // No state: the connection is gone. Class 08 and 57P0x: the server says so itself.
+      // No state: the connection is lost. Class 08 and 57P0x: the server says so.
       const isDropped = state === '' || /^(08|57P0)/.test(state)
       throw new SourceFault(isDropped ? 'dropped' : 'refused', reasonOf(error), error)
     } finally {
@@ -144,7 +144,7 @@ class Session {
   }
 
   async #end(): Promise<void> {
-    // The driver waits for the goodbye of a server that has not even answered yet: then only cutting helps.
+    // The driver would wait for a server that has not answered yet: cut the connection instead.
     if (!this.#isConnected) return void this.#socket.destroy()
     if (this.#isRunning && this.#pid !== null) await cancel(this.#url, this.#pid)
     const cut = setTimeout(() => this.#socket.destroy(), GOODBYE_TIMEOUT_MS)
@@ -158,7 +158,7 @@ interface Rows {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
 }
 
-/** Over a second connection, and only as well as it can: a server that does not answer cannot be told anything. */
+/** Over a second connection, best effort: an unresponsive server cannot be told anything. */
 async function cancel(url: string, pid: number): Promise<void> {
   const second = new pg.Client({
     connectionString: url,
@@ -170,7 +170,7 @@ async function cancel(url: string, pid: number): Promise<void> {
     await second.connect()
     await second.query('select pg_cancel_backend($1)', [pid])
   } catch {
-    // Closing the connection is all that is left to do, and follows anyway.
+    // Closing the connection is all that remains, and follows anyway.
   } finally {
     await second.end().catch(() => {})
   }
@@ -179,7 +179,7 @@ async function cancel(url: string, pid: number): Promise<void> {
 const stateOf = (error: unknown): string =>
   error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 
-/** Two addresses of one host that both refuse make an error whose own message is empty. */
+/** When both addresses of a host refuse, the error's own message is empty. */
 const reasonOf = (error: unknown): string =>
   error instanceof AggregateError ? messageOf(error.errors[0]) : messageOf(error)
 
@@ -214,7 +214,7 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
   ],
 ] as [number, Kind][])
 
-/** Arrays of these become lists, so that a column of texts needs no splitting. Array type: type of its elements. */
+/** Arrays of these types become lists, so text columns need no splitting. Array type: element type. */
 const ELEMENTS: ReadonlyMap<number, number> = new Map([
   [1000, builtins.BOOL],
   [1005, builtins.INT2],
@@ -236,7 +236,7 @@ function kindOf(typeId: number): Kind {
   return { type: 'json', read: (text) => arrays.create(text, read).parse() }
 }
 
-/** The published types say that this is a function; it is an object with one. */
+/** The published types declare a function; it is an object with one. */
 const arrays = pg.types.arrayParser as unknown as {
   create(text: string, read: Reader): { parse(): Json[] }
 }

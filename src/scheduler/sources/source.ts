@@ -1,75 +1,128 @@
-// The one contract of all data sources: columns, then rows in chunks, read as fast as the caller takes them. A result that ends
-// is whole; whatever else happens is thrown as a coded sentence that names the source and never its secret, and then nothing of
-// the result may be used, because a member that is missing from half a result looks like a member that has left.
+// The contract of all data sources: columns, then rows in chunks, as fast as the caller reads. A result that ends is complete.
+// Anything else throws a coded error that names the source and none of its secrets, and nothing of the result may be used: a
+// member missing from half a result looks like a leaver.
 import type { Clock } from '../../clock.ts'
-import { columnsProblem } from '../../domain/detection/source-rows.ts'
+import { type Config, readConnectionVariable } from '../../config.ts'
+import { columnsProblem } from '../../domain/detection/row-reader.ts'
 import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import type { DataSource } from '../../domain/runbook/model.ts'
 import { CONNECTION_PREFIXES } from '../../domain/runbook/shape.ts'
 import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
 import { redactText } from '../../redact.ts'
+import {
+  AZURE_ENDPOINTS,
+  makeTokens,
+  SignInFault,
+  type TokenEndpoints,
+  type TokenRequest,
+  type Tokens,
+} from '../../sign-in/token.ts'
 import { openCsv } from './csv.ts'
 import { openDatabricks } from './databricks.ts'
 import { type FaultKind, SourceFault } from './fault.ts'
 import { openPostgresSource } from './postgres.ts'
 import { openTds } from './tds.ts'
-import type { TokenRequest, Tokens } from './token.ts'
 
-/** More than any tenant moves in one go; a query without its WHERE is stopped here. */
+/** More than any tenant moves at once; stops a query without its WHERE. */
 const ROWS_MAX = 1_000_000
 const REASON_CHARS_MAX = 500
-/** A shorter secret would hide half of every sentence; it is no secret either. */
+/** Hiding a shorter secret would mangle ordinary text. */
 const SECRET_CHARS_MIN = 4
 
 export interface SourceSettings {
-  /** The value of an environment variable that a runbook may name; undefined when it is not set. */
+  /** The value of an environment variable; undefined when not set. */
   readonly connection: (name: string) => string | undefined
-  /** Real time also where the world's time is not: a server takes as long as it takes. */
+  /** Real time even in a simulation: servers do not run faster. */
   readonly clock: Clock
   readonly tokens: Tokens
-  /** Where the files of csv sources are; null when there are none. */
+  /** The folder of csv sources; null when not set. */
   readonly folder: string | null
   /** From opening to the last row. */
   readonly timeoutMs: number
 }
 
+export type OpenSource = typeof openSource
+
+export interface SourceAccess {
+  readonly settings: SourceSettings
+  /** Tests replace it by a double. */
+  readonly open: OpenSource
+}
+
+type AccessConfig = Pick<
+  Config,
+  'sourceFolder' | 'sourceTimeoutSec' | 'identityEndpoint' | 'identityHeader'
+>
+
+/** Access to data sources as this process is configured. `clock` is real time even in a simulation. */
+export function sourceAccessFrom(config: AccessConfig, clock: Clock): SourceAccess {
+  const { identityEndpoint: url, identityHeader: header } = config
+  const identity = url !== null && header !== null ? { url, header } : null
+  return {
+    settings: {
+      connection: readConnectionVariable,
+      clock,
+      tokens: makeSourceTokens(clock, { ...AZURE_ENDPOINTS, identity }),
+      folder: config.sourceFolder,
+      timeoutMs: config.sourceTimeoutSec * 1000,
+    },
+    open: openSource,
+  }
+}
+
+/** Tokens as in src/sign-in, with failures as SourceFault. */
+export function makeSourceTokens(clock: Clock, endpoints?: TokenEndpoints): Tokens {
+  const tokens = makeTokens(clock, endpoints)
+  return {
+    get: async (request, refused) => {
+      try {
+        return await tokens.get(request, refused)
+      } catch (error) {
+        if (!(error instanceof SignInFault)) throw error
+        throw new SourceFault(error.kind, error.message, error.cause)
+      }
+    },
+  }
+}
+
 export interface SourceResult {
   readonly columns: readonly SourceColumn[]
-  /** Can be read once. Ends after the last row of a whole result; anything else is thrown. */
+  /** Can be read once. Ends after the last row of a complete result; anything else throws. */
   readonly rows: AsyncIterable<readonly SourceRow[]>
-  /** Cancels what is still running. Needed whether or not the rows were read. */
+  /** Cancels a running query. Call it whether or not the rows were read. */
   close(): Promise<void>
 }
 
-/** What each kind of source is asked. */
+/** What each type of source receives. */
 export interface SourceRequest {
   readonly source: DataSource
   readonly settings: SourceSettings
-  /** Aborts when the time is up, the program stops or nobody reads on. */
+  /** Aborts on timeout, on stop, and when reading ends. */
   readonly signal: AbortSignal
-  /** The value of a variable that the runbook names. */
+  /** The value of a connection variable. */
   variable(name: string | null): string
-  /** An access token, cut out of every sentence from here on. */
+  /** An access token, redacted from every message from then on. */
   token(request: TokenRequest): Promise<string>
-  /** From here on this text is cut out of every sentence. */
+  /** Redacts this text from every message from then on. */
   hide(secret: string): void
 }
 
-/** What each kind of source gives. `close` cancels a running query on the server, and ends within seconds. */
+/** What each type of source returns. `close` cancels a running query on the server and ends within seconds. */
 export interface OpenedSource {
   readonly columns: readonly SourceColumn[]
   readonly rows: AsyncGenerator<readonly SourceRow[]>
   close(): Promise<void>
 }
 
-const OPENERS: Readonly<Record<DataSource['type'], (ask: SourceRequest) => Promise<OpenedSource>>> =
-  {
-    dataverse: openTds,
-    sqlserver: openTds,
-    databricks: openDatabricks,
-    postgres: openPostgresSource,
-    csv: openCsv,
-  }
+const OPENERS: Readonly<
+  Record<DataSource['type'], (request: SourceRequest) => Promise<OpenedSource>>
+> = {
+  dataverse: openTds,
+  sqlserver: openTds,
+  databricks: openDatabricks,
+  postgres: openPostgresSource,
+  csv: openCsv,
+}
 
 /** Starts the query. Throws a coded error when that fails; `stopping` ends it at any time. */
 export async function openSource(
@@ -86,9 +139,9 @@ export async function openSource(
       close: () => query.close(),
     }
   } catch (error) {
-    const said = query.errorOf(error)
+    const coded = query.errorOf(error)
     await query.close()
-    throw said
+    throw coded
   }
 }
 
@@ -120,15 +173,15 @@ class RunningQuery {
 
   async open(): Promise<OpenedSource> {
     this.#ending.signal.throwIfAborted()
-    const ask: SourceRequest = {
+    const request: SourceRequest = {
       source: this.#source,
       settings: this.#settings,
       signal: this.#ending.signal,
       variable: (name) => this.#variable(name ?? ''),
-      token: (request) => this.#token(request),
+      token: (tokenRequest) => this.#token(tokenRequest),
       hide: (secret) => this.#secrets.add(secret),
     }
-    this.#opening = OPENERS[this.#source.type](ask)
+    this.#opening = OPENERS[this.#source.type](request)
     const opened = await orAborted(this.#opening, this.#ending.signal)
     const problem = columnsProblem(opened.columns, this.#source)
     if (problem) throw new SourceFault('columns', problem)
@@ -138,7 +191,7 @@ class RunningQuery {
   async *rows(opened: OpenedSource): AsyncGenerator<readonly SourceRow[]> {
     try {
       for (;;) {
-        // A driver that does not hear the signal must not keep the scheduler waiting.
+        // A driver that ignores the signal must not block the scheduler.
         const next = await orAborted(opened.rows.next(), this.#ending.signal)
         if (next.done) return
         this.#rowsRead += next.value.length
@@ -160,7 +213,7 @@ class RunningQuery {
       const opened = await this.#opening
       await opened?.close()
     } catch {
-      // What it had to say was said by open or rows; here it only had to end.
+      // open or rows reported it already.
     }
   }
 
@@ -172,7 +225,7 @@ class RunningQuery {
 
   #variable(name: string): string {
     const isAllowed = CONNECTION_PREFIXES.some((prefix) => name.startsWith(prefix))
-    if (!isAllowed) throw new SourceFault('not_configured', `"${name}" may not be read`)
+    if (!isAllowed) throw new SourceFault('not_configured', `"${name}" is not an allowed variable`)
     const text = this.#settings.connection(name)?.trim()
     if (!text) throw new SourceFault('not_configured', `the variable ${name} is not set`)
     return text
@@ -180,13 +233,13 @@ class RunningQuery {
 
   errorOf(error: unknown): MatoolkitError {
     if (error instanceof MatoolkitError) return error
-    const source = nameOf(this.#source)
+    const source = sourceName(this.#source)
     if (this.#endedBecause === 'timed_out') {
       const seconds = this.#settings.timeoutMs / 1000
       return new MatoolkitError('SOURCE_TIMED_OUT', { source, seconds })
     }
     if (this.#endedBecause !== null) return new MatoolkitError('SOURCE_CANCELLED', { source })
-    const reason = this.#sayable(messageOf(error))
+    const reason = this.#cleanReason(messageOf(error))
     if (!(error instanceof SourceFault))
       return new MatoolkitError('INTERNAL', { reason: `the ${source} failed: ${reason}` })
     const details: ErrorDetails = {
@@ -198,20 +251,20 @@ class RunningQuery {
     return new MatoolkitError(CODES[error.kind], details)
   }
 
-  /** A reason that fits into our sentence: one line, no full stop, nothing that must not be read. */
-  #sayable(text: string): string {
-    let said = text
+  /** One line without full stop and secrets, to fit into our sentences. */
+  #cleanReason(text: string): string {
+    let reason = text
     for (const secret of this.#secrets) {
-      if (secret.length >= SECRET_CHARS_MIN) said = said.replaceAll(secret, '[redacted]')
+      if (secret.length >= SECRET_CHARS_MIN) reason = reason.replaceAll(secret, '[redacted]')
     }
-    said = redactText(said).replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
-    return said.length > REASON_CHARS_MAX ? `${said.slice(0, REASON_CHARS_MAX)}…` : said
+    reason = redactText(reason).replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
+    return reason.length > REASON_CHARS_MAX ? `${reason.slice(0, REASON_CHARS_MAX)}…` : reason
   }
 }
 
 /**
- * The promise, unless the signal aborts first. `Promise.race` with one promise for the whole query kept every chunk alive that it
- * had ever seen: 500,000 rows took three times the memory of 100,000.
+ * The promise, unless the signal aborts first. `Promise.race` with one promise for the whole query kept every chunk alive:
+ * 500,000 rows took three times the memory of 100,000.
  */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -235,8 +288,8 @@ const CODES: Readonly<Record<FaultKind, ErrorCode>> = {
   changing: 'SOURCE_FILE_CHANGING',
 }
 
-/** How sentences call a source: by its kind and the name of its variable or file. */
-export const nameOf = (source: DataSource): string =>
+/** A source's name in messages: its type, and its variable or file. */
+export const sourceName = (source: DataSource): string =>
   source.type === 'csv'
     ? `csv source "${source.path}"`
     : `${source.type} source ${source.connection}`

@@ -1,5 +1,5 @@
-// What the TDS driver makes of a value, as JSON. The driver reads decimals into doubles, which cannot hold more than some 15
-// digits; where that may have changed a value the query fails and says which column to cast, because nobody could tell later.
+// Converts the TDS driver's values to JSON. The driver reads decimals into doubles of about 15 digits; where that may have
+// changed a value the query fails and names the column to cast, because nobody could tell later.
 
 import { utcTextOf } from '../../domain/detection/source-time.ts'
 import {
@@ -12,7 +12,7 @@ import {
 import type { Json } from '../../domain/json.ts'
 import { SourceFault } from './fault.ts'
 
-/** What the driver says of a column. */
+/** The driver's column metadata. */
 export interface TdsMetadata {
   readonly colName: string
   readonly type: { readonly name: string }
@@ -53,7 +53,9 @@ const TYPES: Readonly<Record<string, ColumnType>> = {
 }
 
 const MONEY_SCALE = 4
-/** The driver's arithmetic is right to 3 parts in 10^16. Below this many units of the last digit the nearest unit is the value. */
+/**
+ * The driver's arithmetic is exact to 3 parts in 10^16. Below this many units of the last digit the nearest unit is the value.
+ */
 const EXACT_UNITS = 1.5e15
 
 export function tdsColumns(
@@ -62,7 +64,7 @@ export function tdsColumns(
   return Object.values(metadata).map((column) => {
     const { colName: name, type } = column
     if (type.name === 'Variant') {
-      const reason = `column "${name}" is of type sql_variant, so its values may be anything`
+      const reason = `column "${name}" has the type sql_variant, which allows any value`
       throw new SourceFault('value', reason)
     }
     return { name, type: TYPES[type.name] ?? 'text', read: readerOf(column) }
@@ -118,7 +120,7 @@ function readPlain(value: unknown): Json {
 
 function decimal(value: number, scale: number, column: string): Json {
   if (Math.abs(value) * 10 ** scale < EXACT_UNITS) return exactNumber(value.toFixed(scale))
-  throw new SourceFault('value', `column "${column}" holds a number with more than 15 digits`)
+  throw new SourceFault('value', `column "${column}" has a number of more than 15 digits`)
 }
 
 /** The shortest decimal that is this 4-byte float: 0.1, not 0.10000000149011612. */
@@ -132,7 +134,7 @@ function singleFloat(value: number): number {
 
 const SUB_MS_DIGITS = 4
 
-/** The driver keeps what is below a millisecond beside the date, in seconds. */
+/** The driver stores what is below a millisecond separately, in seconds. */
 function instantText(value: unknown): string {
   const date = value as Date & { readonly nanosecondsDelta?: number }
   const ms = +date

@@ -1,15 +1,15 @@
-// Dataverse's TDS endpoint and SQL Server, over the same driver. Dataverse takes an access token of Microsoft Entra ID; SQL Server
-// that or a password. Rows come one by one and are held back when nobody takes them; cancelling sends the server an attention.
-// The driver is loaded when it is needed: it brings Azure's libraries along and takes 400 ms.
+// Dataverse's TDS endpoint and SQL Server, over one driver. Dataverse takes an Entra ID access token; SQL Server a token or a
+// password. Rows are pushed and paused when the reader lags; cancelling sends an attention. The driver is loaded on demand: it
+// pulls in Azure's libraries and takes 400 ms.
 import { once } from 'node:events'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
 import type { SourceColumn, SourceRow } from '../../domain/detection/source-values.ts'
 import { messageOf } from '../../errors.ts'
-import { type Identity, type Connection as Place, readConnection } from './connection.ts'
+import type { TokenRequest } from '../../sign-in/token.ts'
+import { type Connection as ConnectionTarget, type Identity, readConnection } from './connection.ts'
 import { SourceFault } from './fault.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
 import { type TdsColumn, tdsColumns, tdsRow } from './tds-values.ts'
-import type { TokenRequest } from './token.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const CANCEL_TIMEOUT_MS = 5_000
@@ -17,14 +17,14 @@ const CHUNK_ROWS = 1_000
 const DEFAULT_PORT = 1433
 const SQL_SCOPE = 'https://database.windows.net/.default'
 
-export async function openTds(ask: SourceRequest): Promise<OpenedSource> {
-  const { source, signal } = ask
+export async function openTds(request: SourceRequest): Promise<OpenedSource> {
+  const { source, signal } = request
   const type = source.type === 'dataverse' ? 'dataverse' : 'sqlserver'
   const variable = source.connection ?? ''
-  const place = readConnection(type, ask.variable(source.connection), variable, ask.hide)
-  const address = addressOf(place, variable)
+  const target = readConnection(type, request.variable(source.connection), variable, request.hide)
+  const address = addressOf(target, variable)
   const scope = type === 'dataverse' ? `https://${address.server}/.default` : SQL_SCOPE
-  const authentication = await authenticationFor(ask, place.identity, scope)
+  const authentication = await authenticationFor(request, target.identity, scope)
   const { Connection, Request } = await import('tedious')
   signal.throwIfAborted()
   const connection = new Connection({
@@ -32,17 +32,19 @@ export async function openTds(ask: SourceRequest): Promise<OpenedSource> {
     authentication,
     options: {
       port: address.port,
-      ...(place.database === null ? {} : { database: place.database }),
-      encrypt: place.encrypt,
-      trustServerCertificate: place.trustServerCertificate,
-      ...(place.hostNameInCertificate === null ? {} : { serverName: place.hostNameInCertificate }),
+      ...(target.database === null ? {} : { database: target.database }),
+      encrypt: target.encrypt,
+      trustServerCertificate: target.trustServerCertificate,
+      ...(target.hostNameInCertificate === null
+        ? {}
+        : { serverName: target.hostNameInCertificate }),
       appName: 'matoolkit',
       connectTimeout: CONNECT_TIMEOUT_MS,
       cancelTimeout: CANCEL_TIMEOUT_MS,
-      // The driver's own timer stops at the first row; ours runs to the last.
+      // The driver's timer stops at the first row; ours covers the last.
       requestTimeout: 0,
       useUTC: true,
-      // Microsoft Graph writes object ids in lower case, and so do the runbooks that compare them.
+      // Microsoft Graph and the runbooks that compare with it use lower-case object ids.
       lowerCaseGuids: true,
     },
   })
@@ -59,17 +61,17 @@ export async function openTds(ask: SourceRequest): Promise<OpenedSource> {
 }
 
 /** `tcp:host,port`, `host,port` or `host`. */
-function addressOf(place: Place, variable: string): { server: string; port: number } {
-  const match = /^(?:tcp:)?([a-z0-9.-]+)(?:\s*[,:]\s*(\d{1,5}))?$/i.exec(place.server)
+function addressOf(target: ConnectionTarget, variable: string): { server: string; port: number } {
+  const match = /^(?:tcp:)?([a-z0-9.-]+)(?:\s*[,:]\s*(\d{1,5}))?$/i.exec(target.server)
   if (match) return { server: match[1]!, port: Number(match[2] ?? DEFAULT_PORT) }
-  const form = 'a Server that is not of the form host or host,port'
+  const form = 'a Server that does not have the form host or host,port'
   throw new SourceFault('not_configured', `${variable} has ${form}`)
 }
 
 type Authentication = NonNullable<ConnectionConfiguration['authentication']>
 
 async function authenticationFor(
-  ask: SourceRequest,
+  request: SourceRequest,
   identity: Identity,
   scope: string,
 ): Promise<Authentication> {
@@ -78,7 +80,7 @@ async function authenticationFor(
       type: 'default',
       options: { userName: identity.user, password: identity.password },
     }
-  const token = await ask.token(tokenRequestOf(identity, scope))
+  const token = await request.token(tokenRequestOf(identity, scope))
   return { type: 'azure-active-directory-access-token', options: { token } }
 }
 
@@ -99,7 +101,7 @@ async function connect(connection: Connection): Promise<void> {
   if (codeOf(error) === 'EENCRYPT') {
     const reason = /requires/.test(error.message)
       ? 'the server requires encryption; leave Encrypt on'
-      : 'the server offers no encryption; set Encrypt=False only in a network that you trust'
+      : 'the server offers no encryption; set Encrypt=False only in a trusted network'
     throw new SourceFault('unreachable', reason, error)
   }
   const isSignIn = ['ELOGIN', 'EFEDAUTH'].includes(codeOf(error))
@@ -109,15 +111,15 @@ async function connect(connection: Connection): Promise<void> {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-/** A statement may fail for several reasons at once; the driver puts them into one error without a message. */
+/** A statement may fail for several reasons; the driver puts them into one error without a message. */
 const reasonOf = (error: Error): string =>
   error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : error.message
 
-/** One query and its rows, between a driver that pushes and a reader that pulls. */
+/** One query and its rows: the driver pushes, the reader pulls. */
 class TdsResult {
   readonly #connection: Connection
   readonly #request: Request
-  /** Set when the server said that this was all, or why it was not. */
+  /** Set once the server reports the end or a failure. */
   #outcome: { readonly fault: SourceFault | null } | undefined
   #isDone = false
   #columns: readonly TdsColumn[] | undefined
@@ -129,7 +131,7 @@ class TdsResult {
   constructor(connection: Connection, RequestClass: typeof Request, query: string) {
     this.#connection = connection
     this.#request = new RequestClass(query, (error) => this.#finish(error ?? undefined))
-    // Said again by the request's callback, which knows whether a query was running.
+    // The request's callback reports it too, and knows whether a query was running.
     connection.on('error', () => {})
     this.#request.on('columnMetadata', (columns) => this.#takeColumns(columns))
     this.#request.on('row', (values) => this.#takeRow(values))
@@ -143,7 +145,7 @@ class TdsResult {
     this.#connection.execSqlBatch(this.#request)
     while (!this.#columns && !this.#outcome) await this.#more()
     if (this.#columns) return this.#columns.map(({ name, type }) => ({ name, type }))
-    throw this.#outcome?.fault ?? new SourceFault('refused', 'the query returns no rows at all')
+    throw this.#outcome?.fault ?? new SourceFault('refused', 'the query returns no result set')
   }
 
   async *rows(): AsyncGenerator<readonly SourceRow[]> {
@@ -198,9 +200,9 @@ class TdsResult {
     this.#wake()
   }
 
-  /** A message that stops without its DONE was cut off, whatever it held until then. */
+  /** A message without its DONE was cut off. */
   #missingEnd(): SourceFault | null {
-    return this.#isDone ? null : new SourceFault('dropped', 'the answer stops before its end')
+    return this.#isDone ? null : new SourceFault('dropped', 'the response ends too early')
   }
 
   end(): Promise<void> {
@@ -212,7 +214,7 @@ class TdsResult {
     this.#outcome ??= { fault: new SourceFault('dropped', 'the query was cancelled') }
     this.#wake()
     if (this.#isRunning && this.#connection.cancel()) {
-      // The driver calls back when the server has confirmed, or after CANCEL_TIMEOUT_MS when it does not.
+      // Called when the server confirms, or after CANCEL_TIMEOUT_MS.
       await once(this.#request, 'requestCompleted').catch(() => {})
     }
     this.#connection.close()
@@ -221,6 +223,6 @@ class TdsResult {
 
 function faultOf(error: Error): SourceFault {
   const errors: unknown[] = error instanceof AggregateError ? error.errors : [error]
-  const isRefused = errors.some((one) => codeOf(one) === 'EREQUEST')
+  const isRefused = errors.some((cause) => codeOf(cause) === 'EREQUEST')
   return new SourceFault(isRefused ? 'refused' : 'dropped', reasonOf(error), error)
 }

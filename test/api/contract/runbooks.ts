@@ -231,7 +231,7 @@ export function runbookContract(): void {
     }
     const found = {
       rowCount: 2,
-      columns: [{ name: 'Upn', type: 'text' }],
+      columns: [{ name: 'Upn', type: 'text' as const }],
       sample: [{ Upn: 'a@contoso.example' }],
       batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
       groupCount: 1,

@@ -1,27 +1,27 @@
-// Detection as tables: what the source says against what is known, one line a case.
+// Detection as a table: source and known facts, one case per line.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { compareWithSource } from '../../../src/domain/detection/compare.ts'
 import { JOIN_REVIEWS_MAX } from '../../../src/domain/detection/joiners.ts'
-import type { Lookups } from '../../../src/domain/detection/scheduled.ts'
+import type { MemberLookups } from '../../../src/domain/detection/scheduled.ts'
 import {
   type Case,
+  changesOf,
+  describeChanges,
   found,
   known,
   many,
   NOW,
   past,
-  plan,
   reviewRow,
   SAFEGUARDS,
-  said,
   T1,
   T2,
 } from './facts.ts'
 
 const COMING: Case[] = [
-  ['nothing known: a batch a time', known(), found('a@1 b@2 c@1'), ['new T1 a c', 'new T2 b']],
-  ['nothing changed: nothing to do', known({ who: 'a b' }), found('a@1 b@1'), []],
+  ['nothing known: one batch per time', known(), found('a@1 b@2 c@1'), ['new T1 a c', 'new T2 b']],
+  ['nothing changed: no changes', known({ who: 'a b' }), found('a@1 b@1'), []],
   ['a joiner', known({ who: 'a' }), found('a@1 b@1'), ['join 1 b']],
   ['changed data', known({ who: 'a b:failed' }), found('a@1! b@1!'), ['refresh a', 'refresh b']],
   ['another case', known({ who: 'a' }), found('A@1'), ['refresh a', 'say case_changed a']],
@@ -39,40 +39,40 @@ const COMING: Case[] = [
   ],
   ['removed by a person: nothing', known({ who: 'a b:anna' }), found('a@1 b@1'), []],
   [
-    'removed by a person, elsewhere now',
+    'removed by a person, now in another group',
     known({ who: 'a b:anna' }, { who: 'c' }),
     found('a@1 c@2 b@2'),
     ['hold join b removed'],
   ],
   [
-    'dropped here, elsewhere now',
+    'removed by the source here, now in another group',
     known({ who: 'a b:source' }, { who: 'c' }),
     found('a@1 c@2 b@2'),
     ['join 2 b'],
   ],
   [
-    'dropped here and still being undone',
+    'removed by the source here, compensation still running',
     known({ who: 'a b:source' }, { who: 'c' }),
     found('a@1 c@2 b@2'),
     [],
-    { undoing: new Set([101]) },
+    { compensating: new Set([101]) },
   ],
   [
-    'moved on, left there, back here',
+    'moved, left there, back here',
     known({ who: 'a b:moved' }, { who: 'c b:source' }),
     found('a@1 c@2 b@1'),
     ['say needs_person b'],
   ],
   ['in a manual batch', known({ who: 'a', timesMs: [] }), found('a@1'), ['say in_manual_batch a']],
   [
-    'a batch that ended: its members are left alone',
+    'an ended batch: its members stay',
     known({ isEnded: true, status: 'completed', members: 0 }),
     found('a@1'),
     [],
     past({ a: { batchId: 1 } }),
   ],
   [
-    'a batch that ended: others are late',
+    'an ended batch: others are latecomers',
     known({ isEnded: true, status: 'completed', members: 0 }),
     found('a@1'),
     ['hold join a late'],
@@ -85,21 +85,21 @@ const COMING: Case[] = [
     past({ a: { batchId: 1, status: 'removed', removedBy: 'source' } }),
   ],
   [
-    'moved on from a batch that has ended, and is back',
+    'moved from a batch that has ended, and is back',
     known({ isEnded: true, status: 'completed', members: 0 }),
     found('a@1'),
     ['hold join a late'],
     past({ a: { batchId: 1, status: 'removed', removedBy: 'anna', isMovedOut: true } }),
   ],
   [
-    'removed by a person from a batch that has ended',
+    'removed by a person from the ended batch of its group',
     known({ isEnded: true, status: 'completed', members: 0 }),
     found('a@1'),
     [],
     past({ a: { batchId: 1, status: 'removed', removedBy: 'anna' } }),
   ],
   [
-    'done in another batch',
+    'completed in another batch',
     known({ who: 'c' }),
     found('c@1 a@1'),
     ['hold join a done'],
@@ -131,75 +131,75 @@ const COMING: Case[] = [
 const MOVING: Case[] = [
   ['one moves', known({ who: 'a b' }, { who: 'c' }), found('a@1 b@2 c@2'), ['move b from 1 to T2']],
   [
-    'to a time that is not there yet',
+    'moves to a time without a batch',
     known({ who: 'a b' }),
     found('a@1 b@2'),
     ['move b from 1 to T2'],
   ],
   [
-    'with others that are new there',
+    'moves together with newcomers',
     known({ who: 'a b' }),
     found('a@1 b@2 c@2'),
     ['move b from 1 to T2', 'new T2 c'],
   ],
   [
-    'a failed one does not',
+    'a failed member does not move',
     known({ who: 'a b:failed' }, { who: 'c' }),
     found('a@1 b@2 c@2'),
     ['say move_refused b'],
   ],
   [
-    'failed there, active here: nothing to say',
+    'failed there, active here: no issue',
     known({ who: 'a b:failed' }, { who: 'c b' }),
     found('a@1 b@2 c@2'),
     [],
   ],
   [
-    'not into a batch in which it has failed',
+    'does not move into a batch where it failed',
     known({ who: 'a b' }, { who: 'c b:failed' }),
     found('a@1 b@2 c@2'),
     ['say move_refused b'],
   ],
   [
-    'not once the cut-over has begun',
+    'does not move once its cut-over has begun',
     known({ who: 'a b' }, { who: 'c' }),
     found('a@1 b@2 c@2'),
     ['say move_refused b'],
-    { begun: new Set([101]) },
+    { cutOverBegun: new Set([101]) },
   ],
   [
-    'not to a batch that ended',
+    'does not move to an ended batch',
     known({ who: 'a b' }, { isEnded: true, status: 'completed' }),
     found('a@1 b@2'),
     ['say move_refused b'],
   ],
   [
-    'the whole wave stands elsewhere',
+    'the whole wave is in another group',
     known({ who: 'a b' }, { who: 'c' }),
     found('a@2 b@2 c@2'),
     ['hold move a redated', 'hold move b redated', 'hold batch 1', 'hold batch 2'],
   ],
   [
-    'the wave is gone and one stands elsewhere',
+    'the wave is gone and one member is in another group',
     known({ who: 'a b' }),
     found('a@2'),
     ['hold move a redated', 'hold batch 1'],
   ],
   [
-    're-dated, and the new time has new people',
+    'rescheduled, and the new time has newcomers',
     known({ who: 'a b' }),
     found('a@2 b@2 c@2'),
     ['new T2 c held', 'hold move a redated', 'hold move b redated', 'hold batch 1'],
   ],
   [
-    're-dated after the cut-over had begun for all',
+    'rescheduled after the cut-over had begun for all',
     known({ who: 'a b' }),
     found('a@2 b@2'),
     ['say move_refused a', 'say move_refused b'],
-    { begun: new Set([100, 101]) },
+    { cutOverBegun: new Set([100, 101]) },
   ],
   [
-    'gone with all its keys: left alone',
+    'gone with all its keys: stays',
     known({ who: 'a b' }, { who: 'c' }),
     found('c@2'),
     ['say group_gone'],
@@ -242,14 +242,14 @@ const MOVING: Case[] = [
     { reviews: [reviewRow({ kind: 'move', toMs: T2 })] },
   ],
   [
-    'kept there, and now it stands at a third',
+    'kept by a person, and now in a third group',
     known({ who: 'a b' }, { who: 'c' }),
     found('a@1 b@3 c@2'),
     ['move b from 1 to T3', 'drop 7'],
     { reviews: [reviewRow({ kind: 'move', toMs: T2 })] },
   ],
   [
-    'held over moves that are no more',
+    'held for moves that no longer exist',
     known({ who: 'a b', heldBy: 'source' }),
     found('a@1 b@1'),
     ['drop 7', 'resume batch 1'],
@@ -257,7 +257,7 @@ const MOVING: Case[] = [
   ],
   ['held by a person', known({ who: 'a b', heldBy: 'anna' }), found('a@1 b@1'), []],
   [
-    'one more stands elsewhere: the batch waits again',
+    'one more member is in another group: the batch is held again',
     known({ who: 'a b' }),
     found('a@2 b@2'),
     ['hold move a redated', 'hold batch 1'],
@@ -268,22 +268,34 @@ const MOVING: Case[] = [
           toMs: T2,
           isDismissed: false,
           reason:
-            'the group of batch 1 is gone from the source and 2 of its 2 member(s) stand elsewhere',
+            'the source no longer has the group of batch 1, and 2 of its 2 member(s) are in other groups',
         }),
       ],
     },
   ],
 ]
 
-const absent = (...ids: number[]): Pick<Lookups, 'absences'> => ({
+const absent = (...ids: number[]): Pick<MemberLookups, 'absences'> => ({
   absences: new Map(ids.map((id) => [id, 1])),
 })
 
 const LEAVING: Case[] = [
   ['missing once', known({ who: 'a b' }), found('a@1'), ['missing 101']],
   ['missing twice', known({ who: 'a b' }), found('a@1'), ['remove 1 b'], absent(101)],
-  ['a failed one too', known({ who: 'a b:failed' }), found('a@1'), ['remove 1 b'], absent(101)],
-  ['there, but unusable: not missing', known({ who: 'a b' }), found('a@1', ['b']), [], absent(101)],
+  [
+    'a failed member is missing twice',
+    known({ who: 'a b:failed' }),
+    found('a@1'),
+    ['remove 1 b'],
+    absent(101),
+  ],
+  [
+    'present but unusable: not missing',
+    known({ who: 'a b' }),
+    found('a@1', ['b']),
+    [],
+    absent(101),
+  ],
   [
     'the batch has started',
     known({ who: 'a b', startMs: NOW }),
@@ -296,7 +308,7 @@ const LEAVING: Case[] = [
     known({ who: 'a b' }),
     found('a@1'),
     ['hold removal b begun'],
-    { ...absent(101), begun: new Set([101]) },
+    { ...absent(101), cutOverBegun: new Set([101]) },
   ],
   [
     'four of ten at once',
@@ -308,11 +320,11 @@ const LEAVING: Case[] = [
     absent(100, 101, 102, 103),
   ],
   [
-    'two of ten, and two within the day',
+    'two of ten, and two earlier within the day',
     known({ who: many(1, 10, (n) => `u${n}`) }),
     found(many(3, 10, (n) => `u${n}@1`)),
     ['hold removal u1 many', 'hold removal u2 many'],
-    { ...absent(100, 101), removedLately: new Map([[1, 2]]) },
+    { ...absent(100, 101), removedLastDay: new Map([[1, 2]]) },
   ],
   [
     'dismissed',
@@ -345,26 +357,28 @@ const LEAVING: Case[] = [
 ]
 
 describe('detection', () => {
-  it('the list of latecomers is bounded, keeps who is on it, and says how many are not', () => {
+  it('limits reviews of latecomers, keeps existing ones, and reports the rest', () => {
     const over = { isEnded: true, status: 'completed', members: 0 }
     const source = found(many(1, JOIN_REVIEWS_MAX + 5, (n) => `u${n}@1`))
     const listed = (id: number, key: string, isDismissed: boolean) =>
       reviewRow({ id, kind: 'join', memberId: null, key, folded: key, toMs: T1, isDismissed })
     const reviews = [listed(1, `u${JOIN_REVIEWS_MAX + 5}`, false), listed(2, 'u1', true)]
-    const planned = plan(known(over), source, { reviews })
-    assert.deepEqual([planned.reviews.add.length, planned.reviews.drop], [JOIN_REVIEWS_MAX - 1, []])
-    assert.match(planned.issues[0]!.reason, /^4 more people/)
+    const changes = changesOf(known(over), source, { reviews })
+    assert.deepEqual([changes.reviews.add.length, changes.reviews.drop], [JOIN_REVIEWS_MAX - 1, []])
+    assert.match(changes.issues[0]!.reason, /^4 more joins need review/)
   })
 
   for (const [what, knownNow, source, expected, lookups] of [...COMING, ...MOVING, ...LEAVING]) {
-    it(what, () => assert.deepEqual(said(plan(knownNow, source, lookups)), expected))
+    it(what, () =>
+      assert.deepEqual(describeChanges(changesOf(knownNow, source, lookups)), expected),
+    )
   }
 
-  it('removals_after_start: run lets go whoever is not too many', () => {
+  it('removals_after_start: run removes leavers unless they are too many', () => {
     const run = { ...SAFEGUARDS, removalsAfterStart: 'run' } as const
     const facts = { ...absent(101), begun: new Set([101]) }
-    const planned = plan(known({ who: 'a b', startMs: NOW }), found('a@1'), facts, run)
-    assert.deepEqual(said(planned), ['remove 1 b'])
+    const changes = changesOf(known({ who: 'a b', startMs: NOW }), found('a@1'), facts, run)
+    assert.deepEqual(describeChanges(changes), ['remove 1 b'])
   })
 
   it('a batch that ended while the source was read counts as ended', () => {
@@ -372,11 +386,11 @@ describe('detection', () => {
     assert.deepEqual(compareWithSource(found('a@1'), [], members).newcomers.length, 1)
   })
 
-  it('does not care about the order of rows', () => {
+  it('is independent of the order of rows', () => {
     const state = known({ who: 'a b c' }, { who: 'd' })
     const texts = ['a@1', 'b@2', 'd@2', 'e@1', 'f@3']
-    const forth = said(plan(state, found(texts.join(' '))))
-    const back = said(plan(state, found(texts.toReversed().join(' '))))
+    const forth = describeChanges(changesOf(state, found(texts.join(' '))))
+    const back = describeChanges(changesOf(state, found(texts.toReversed().join(' '))))
     assert.deepEqual(back.sort(), forth.sort())
   })
 })

@@ -1,4 +1,4 @@
-// Facts for tables of detection, written short: `a@1` is key a in the group T1, `b:source` a member whom the source dropped.
+// Short notation for detection tables: `a@1` is key a in group T1, `b:source` a member removed by the source.
 import {
   type Comparison,
   compareWithSource,
@@ -10,7 +10,7 @@ import {
 import type { PastMembership } from '../../../src/domain/detection/joiners.ts'
 import type { Review } from '../../../src/domain/detection/reviews.ts'
 import {
-  type Lookups,
+  type MemberLookups,
   scheduledChanges,
   type TickChanges,
 } from '../../../src/domain/detection/scheduled.ts'
@@ -21,7 +21,7 @@ export const T1 = NOW + 10 * HOUR
 export const T2 = NOW + 40 * HOUR
 export const T3 = NOW + 80 * HOUR
 
-/** `a@1` is key a in the group T1; `a@1!` with other data than its member has. */
+/** `a@1` is key a in group T1; `a@1!` has other data than its member. */
 export const rowOf = (text: string): FoundRow => {
   const [, key, time, mark] = /^(\w+)@(\d)(!?)$/.exec(text)!
   return {
@@ -53,7 +53,7 @@ interface BatchParts extends Partial<KnownBatch> {
   readonly who?: string
 }
 
-/** Batch n has the time Tn unless told otherwise. */
+/** Batch n has the time Tn by default. */
 export function known(...parts: BatchParts[]): Known {
   const batches: KnownBatch[] = []
   const members: KnownMember[] = []
@@ -94,13 +94,13 @@ function memberOf(text: string, batchId: number, place: number): KnownMember {
   }
 }
 
-const NOTHING: Lookups = {
+const NOTHING: MemberLookups = {
   absences: new Map(),
   reviews: [],
-  begun: new Set(),
-  undoing: new Set(),
+  cutOverBegun: new Set(),
+  compensating: new Set(),
   past: new Map(),
-  removedLately: new Map(),
+  removedLastDay: new Map(),
 }
 export const SAFEGUARDS = {
   maxRemovalPercent: 20,
@@ -108,10 +108,10 @@ export const SAFEGUARDS = {
   maxFailedPercent: 30,
 } as const
 
-export const plan = (
+export const changesOf = (
   { batches, members }: Known,
   source: SourceContents,
-  lookups: Partial<Lookups> = {},
+  lookups: Partial<MemberLookups> = {},
   safeguards: Parameters<typeof scheduledChanges>[3] = SAFEGUARDS,
 ): TickChanges => {
   const comparison: Comparison = compareWithSource(source, batches, members)
@@ -120,27 +120,27 @@ export const plan = (
 
 const at = (timeMs: number) => `T${[T1, T2, T3].indexOf(timeMs) + 1}`
 
-/** What a plan does, in words. */
-export function said(planned: TickChanges): string[] {
+/** The changes in short notation. */
+export function describeChanges(changes: TickChanges): string[] {
   const keys = (list: readonly { key: string }[]) => list.map(({ key }) => key).join(' ')
   return [
-    ...planned.refreshes.map(({ member }) => `refresh ${member.key}`),
-    ...planned.moves.map(
+    ...changes.refreshes.map(({ member }) => `refresh ${member.key}`),
+    ...changes.moves.map(
       ({ fromBatchId, timeMs, pairs }) =>
         `move ${keys(pairs.map(({ row }) => row))} from ${fromBatchId} to ${at(timeMs)}`,
     ),
-    ...planned.batches.map(
+    ...changes.batches.map(
       ({ timeMs, rows, hold }) => `new ${at(timeMs)} ${keys(rows)}${hold ? ' held' : ''}`,
     ),
-    ...[...planned.joins].map(([id, rows]) => `join ${id} ${keys(rows)}`),
-    ...planned.rejoins.map(({ key, batchId }) => `rejoin ${batchId} ${key}`),
-    ...planned.removals.map(({ key, batchId }) => `remove ${batchId} ${key}`),
-    ...[...planned.absences].filter(([, missed]) => missed === 1).map(([id]) => `missing ${id}`),
-    ...planned.reviews.add.map(({ kind, key, cause }) => `hold ${kind} ${key} ${cause}`),
-    ...planned.reviews.drop.map((id) => `drop ${id}`),
-    ...[...planned.holds.keys()].map((id) => `hold batch ${id}`),
-    ...planned.resumes.map((id) => `resume batch ${id}`),
-    ...planned.issues.map(({ kind, key }) => `say ${kind}${key ? ` ${key}` : ''}`),
+    ...[...changes.joins].map(([id, rows]) => `join ${id} ${keys(rows)}`),
+    ...changes.rejoins.map(({ key, batchId }) => `rejoin ${batchId} ${key}`),
+    ...changes.removals.map(({ key, batchId }) => `remove ${batchId} ${key}`),
+    ...[...changes.absences].filter(([, missed]) => missed === 1).map(([id]) => `missing ${id}`),
+    ...changes.reviews.add.map(({ kind, key, cause }) => `hold ${kind} ${key} ${cause}`),
+    ...changes.reviews.drop.map((id) => `drop ${id}`),
+    ...[...changes.holds.keys()].map((id) => `hold batch ${id}`),
+    ...changes.resumes.map((id) => `resume batch ${id}`),
+    ...changes.issues.map(({ kind, key }) => `say ${kind}${key ? ` ${key}` : ''}`),
   ]
 }
 
@@ -148,14 +148,16 @@ export type Case = [
   what: string,
   known: Known,
   source: SourceContents,
-  plan: string[],
-  lookups?: Partial<Lookups>,
+  lines: string[],
+  lookups?: Partial<MemberLookups>,
 ]
 
 export const many = (from: number, to: number, text: (n: number) => string): string =>
   Array.from({ length: to - from + 1 }, (_, i) => text(from + i)).join(' ')
 
-export const past = (rows: Record<string, Partial<PastMembership>>): Pick<Lookups, 'past'> => ({
+export const past = (
+  rows: Record<string, Partial<PastMembership>>,
+): Pick<MemberLookups, 'past'> => ({
   past: new Map(
     Object.entries(rows).map(([key, row]) => [
       key,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { SourceContents } from '../../../src/domain/detection/compare.ts'
 import { immediateChanges, slotOf } from '../../../src/domain/detection/immediate.ts'
 import type { PastMembership } from '../../../src/domain/detection/joiners.ts'
-import { found, type Known, known, many, NOW, past, said } from './facts.ts'
+import { describeChanges, found, type Known, known, many, NOW, past } from './facts.ts'
 
 const AT = NOW + 7 * 60_000 + 1
 const SLOT = NOW + 5 * 60_000
@@ -32,29 +32,24 @@ const starts = (source: SourceContents, facts: Facts) => {
 }
 
 const slot = { timesMs: [SLOT] }
-const TABLE: [what: string, source: SourceContents, facts: Facts, plan: string[]][] = [
-  ['everybody new', found('a@1 b@1'), {}, ['new T0 a b']],
+const TABLE: [what: string, source: SourceContents, facts: Facts, changes: string[]][] = [
+  ['all keys are new', found('a@1 b@1'), {}, ['new T0 a b']],
   ['nobody', found(''), {}, []],
+  ['the slot has a batch', found('a@1 b@1'), { known: known({ ...slot, who: 'a' }) }, ['join 1 b']],
   [
-    'a batch of these five minutes',
-    found('a@1 b@1'),
-    { known: known({ ...slot, who: 'a' }) },
-    ['join 1 b'],
-  ],
-  [
-    'that batch is over already',
+    'the batch of the slot has ended',
     found('a@1 b@1'),
     { known: known({ ...slot, isEnded: true }) },
     [],
   ],
   [
-    'in an unfinished batch, whatever its state',
+    'in an unfinished batch, in any status',
     found('a@1 b@1 c@1'),
     { known: known({ who: 'a b:failed c:anna' }) },
     [],
   ],
   [
-    'changed data of those who are there',
+    'changed data of members',
     found('a@1! b@1! c@1!'),
     { known: known({ who: 'a b:failed c:anna' }) },
     ['refresh a', 'refresh b'],
@@ -65,10 +60,10 @@ const TABLE: [what: string, source: SourceContents, facts: Facts, plan: string[]
     { known: known({ who: 'a', timesMs: [] }) },
     [],
   ],
-  ['done before, unchanged', found('a@1'), { past: { a: {} } }, []],
-  ['done before, and the row changed', found('a@1!'), { past: { a: {} } }, ['new T0 a']],
+  ['completed before, unchanged', found('a@1'), { past: { a: {} } }, []],
+  ['completed before, with a changed row', found('a@1!'), { past: { a: {} } }, ['new T0 a']],
   [
-    'removed by a person, and the row changed',
+    'removed by a person, with a changed row',
     found('a@1!'),
     { past: { a: { status: 'removed', removedBy: 'anna' } } },
     [],
@@ -86,23 +81,23 @@ const TABLE: [what: string, source: SourceContents, facts: Facts, plan: string[]
 
 describe('immediate', () => {
   for (const [what, source, facts, expected] of TABLE) {
-    it(what, () => assert.deepEqual(said(starts(source, facts)), expected))
+    it(what, () => assert.deepEqual(describeChanges(starts(source, facts)), expected))
   }
 
-  it('an empty result counts for nobody', () => {
-    const plan = starts(found(''), { past: { a: {} }, absent: { 900: 1 } })
-    assert.deepEqual(said(plan), ['missing 900', 'say many_absent'])
+  it('an empty result counts nobody as gone', () => {
+    const changes = starts(found(''), { past: { a: {} }, absent: { 900: 1 } })
+    assert.deepEqual(describeChanges(changes), ['missing 900', 'say many_absent'])
   })
 
-  it('many who are missing at once are not gone', () => {
+  it('many missing at once do not count as gone', () => {
     const all = Object.fromEntries(
       Array.from({ length: 10 }, (_, n) => [`u${n}`, { memberId: 900 + n }] as const),
     )
-    const plan = starts(found(many(4, 9, (n) => `u${n}@1`)), { past: all })
-    assert.deepEqual(said(plan), ['say many_absent'])
+    const changes = starts(found(many(4, 9, (n) => `u${n}@1`)), { past: all })
+    assert.deepEqual(describeChanges(changes), ['say many_absent'])
   })
 
-  it('begins in the five minutes in which the tick began', () => {
+  it('uses the five-minute slot in which the tick began', () => {
     assert.equal(slotOf(AT), SLOT)
     assert.equal(starts(found('a@1'), {}).batches[0]!.timeMs, SLOT)
   })

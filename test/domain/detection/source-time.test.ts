@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   instantOf,
+  noInstantReason,
   readWrittenTime,
   utcText,
-  whyNoInstant,
 } from '../../../src/domain/detection/source-time.ts'
 import type { Json } from '../../../src/domain/json.ts'
 
-describe('the instant that a value means', () => {
+describe('the instant of a value', () => {
   const CASES: readonly [value: Json, zone: string | null, means: string][] = [
-    // With a zone of its own the runbook's does not matter.
+    // With its own zone the runbook's does not matter.
     ['2026-03-01T09:30:00Z', null, '2026-03-01T09:30:00.000Z'],
     ['2026-03-01T09:30:00Z', 'Europe/Berlin', '2026-03-01T09:30:00.000Z'],
     ['2026-03-01T09:30:00+01:00', null, '2026-03-01T08:30:00.000Z'],
@@ -20,7 +20,7 @@ describe('the instant that a value means', () => {
     // To the second.
     ['2026-03-01T09:30:59.999Z', null, '2026-03-01T09:30:59.000Z'],
     ['2026-03-01T09:30:59,9', 'UTC', '2026-03-01T09:30:59.000Z'],
-    // Without one.
+    // Without a zone.
     ['2026-03-01T09:30:00', 'Europe/Berlin', '2026-03-01T08:30:00.000Z'],
     ['2026-07-01 09:30', 'Europe/Berlin', '2026-07-01T07:30:00.000Z'],
     ['2026-03-01', 'Europe/Berlin', '2026-02-28T23:00:00.000Z'],
@@ -39,13 +39,13 @@ describe('the instant that a value means', () => {
     ['2026-10-25T02:59:59', 'Europe/Berlin', 'repeated_hour'],
     ['2026-10-25T02:30:00+02:00', 'Europe/Berlin', '2026-10-25T00:30:00.000Z'],
     ['2026-10-25T03:00:00', 'Europe/Berlin', '2026-10-25T02:00:00.000Z'],
-    // Half an hour on Lord Howe Island; midnight itself is skipped in Beirut; Samoa left out a whole day.
+    // Half an hour on Lord Howe Island; Beirut skips midnight; Samoa skipped a whole day.
     ['2026-10-04T02:15:00', 'Australia/Lord_Howe', 'skipped_hour'],
     ['2026-04-05T01:45:00', 'Australia/Lord_Howe', 'repeated_hour'],
     ['2026-03-29', 'Asia/Beirut', 'skipped_hour'],
     ['2011-12-30T12:00:00', 'Pacific/Apia', 'skipped_hour'],
     ['2026-09-06', 'America/Santiago', 'skipped_hour'],
-    // Not there, or not a time.
+    // Missing, or not a time.
     [null, 'UTC', 'empty'],
     ['', 'UTC', 'empty'],
     ['3/1/2026', 'UTC', 'unreadable'],
@@ -67,7 +67,7 @@ describe('the instant that a value means', () => {
     })
   }
 
-  it('agrees with the clock of the zone all through a year, and reports every hour that clocks skip or repeat', () => {
+  it('agrees with the zone for a whole year and reports every skipped or repeated hour', () => {
     const zone = 'America/New_York'
     const wall = new Intl.DateTimeFormat('sv-SE', {
       timeZone: zone,
@@ -87,12 +87,12 @@ describe('the instant that a value means', () => {
     ])
   })
 
-  it('says why there is none, with the value and what to do', () => {
-    const say = (reason: Parameters<typeof whyNoInstant>[0]) =>
-      whyNoInstant(reason, '"2026-03-29 02:30"', 'Europe/Berlin')
+  it('explains a missing instant with the value and what to do', () => {
+    const say = (reason: Parameters<typeof noInstantReason>[0]) =>
+      noInstantReason(reason, '"2026-03-29 02:30"', 'Europe/Berlin')
     assert.equal(say('empty'), 'it has no time')
-    assert.match(say('unreadable'), /"2026-03-29 02:30" is not a time .* write it like 2026-/)
-    assert.match(say('no_zone'), /names no time zone; add one, or set time_zone/)
+    assert.match(say('unreadable'), /"2026-03-29 02:30" is not a valid time; write it like 2026-/)
+    assert.match(say('no_zone'), /has no time zone; add one, or set time_zone/)
     assert.match(say('skipped_hour'), /does not exist in Europe\/Berlin/)
     assert.match(say('repeated_hour'), /exists twice in Europe\/Berlin.*; add the offset/)
   })
@@ -113,7 +113,7 @@ describe('typed times as JSON', () => {
   for (const [text, json] of CASES)
     it(`${text} is ${json}`, () => assert.equal(utcText(text), json))
 
-  it('a text that is no time is not read, however long', () => {
+  it('ignores a text that is not a time, however long', () => {
     assert.equal(readWrittenTime(`2026-03-01T09:30:00.${'1'.repeat(100_000)}`), null)
     assert.equal(readWrittenTime(' '.repeat(100_000)), null)
   })

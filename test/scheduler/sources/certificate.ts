@@ -1,5 +1,5 @@
-// A self-signed certificate for `localhost`, made when a test needs one: a key in the repository would be one too many, and no
-// openssl is needed. Just enough DER to write what RFC 5280 asks for.
+// A self-signed certificate for `localhost`, created on demand: the repository holds no key, and no openssl is needed. Writes
+// just enough DER for RFC 5280.
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 export interface Certificate {

@@ -1,4 +1,4 @@
-// What a connection variable may hold, and what is said of it when it does not fit: its keys, never its values.
+// Connection variables, and their errors, which name keys and never values.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Connection, readConnection } from '../../../src/scheduler/sources/connection.ts'
@@ -77,32 +77,24 @@ describe('a connection', () => {
   }
 
   const BAD: readonly (readonly [Type, string, RegExp])[] = [
-    ['sqlserver', 'geheim', /is not of the form Key=value/],
-    ['sqlserver', 'Server=db;geheim', /is not of the form Key=value/],
-    ['sqlserver', 'Server=db;Password= "geheim', /is not of the form Key=value/],
-    ['sqlserver', 'Server=db;Password="geheim"x', /is not of the form Key=value/],
-    ['sqlserver', `${' '.repeat(3_000)}geheim`, /is not of the form Key=value/],
+    ['sqlserver', 'geheim', /does not have the form Key=value/],
+    ['sqlserver', 'Server=db;geheim', /does not have the form Key=value/],
+    ['sqlserver', 'Server=db;Password= "geheim', /does not have the form Key=value/],
+    ['sqlserver', 'Server=db;Password="geheim"x', /does not have the form Key=value/],
+    ['sqlserver', `${' '.repeat(3_000)}geheim`, /does not have the form Key=value/],
     ['sqlserver', 'Server=db;Pasword=geheim', /has the unknown key "Pasword"/],
     ['sqlserver', 'Server=db;Password=geheim;PWD=geheim', /has the key "PWD" twice/],
     ['sqlserver', 'Password=geheim', /has no Server/],
     ['sqlserver', 'Server=db;User ID=a', /has no Password, which Sql Password needs/],
-    ['sqlserver', 'Server=db;Encrypt=maybe;UID=a;PWD=geheim', /has Encrypt=maybe; it may be True/],
-    [
-      'sqlserver',
-      'Server=db;Authentication=Databricks Token',
-      /possible are: Sql Password, Active/,
-    ],
+    ['sqlserver', 'Server=db;Encrypt=maybe;UID=a;PWD=geheim', /has Encrypt=maybe; use True/],
+    ['sqlserver', 'Server=db;Authentication=Databricks Token', /use one of: Sql Password, Active/],
     [
       'dataverse',
       'Server=org;Encrypt=False',
       /must leave Encrypt on and TrustServerCertificate off/,
     ],
     ['dataverse', 'Server=org;TrustServerCertificate=True', /must leave Encrypt on/],
-    [
-      'dataverse',
-      'Server=org;Authentication=Sql Password',
-      /Authentication that is not possible here/,
-    ],
+    ['dataverse', 'Server=org;Authentication=Sql Password', /has an unsupported Authentication/],
     [
       'dataverse',
       'Server=o;Authentication=Active Directory Service Principal;User ID=a;Password=geheim',
@@ -125,7 +117,7 @@ describe('a connection', () => {
     })
   }
 
-  it('tells its secret before anything can go wrong with it', () => {
+  it('passes its secret to hide before anything can fail', () => {
     const hidden: string[] = []
     assert.throws(() =>
       readConnection('sqlserver', 'Password=geheim', NAME, (secret) => hidden.push(secret)),
@@ -133,7 +125,7 @@ describe('a connection', () => {
     assert.deepEqual(hidden, ['geheim'])
   })
 
-  it('that is very long is not read', () => {
+  it('is refused when too long', () => {
     assert.throws(
       () => read('sqlserver', `Server=${'x'.repeat(4_000)}`),
       /more than 4000 characters/,

@@ -1,4 +1,4 @@
-// What every data source that answers queries must do, whatever it speaks. A source passes this suite or it is no source.
+// The contract suite that every queryable data source must pass.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import type { SourceColumn, SourceRow } from '../../../src/domain/detection/source-values.ts'
 import type { DataSource } from '../../../src/domain/runbook/model.ts'
 import { openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
-import type { Tokens } from '../../../src/scheduler/sources/token.ts'
+import type { Tokens } from '../../../src/sign-in/token.ts'
 import {
   collectGarbage,
   errorOf,
@@ -24,19 +24,19 @@ export const MANY = 100_000
 export const WIDE = 20_000
 export const WIDE_CHARS = 2_000
 
-/** What the server is asked for. */
+/** The queries of the suite. */
 export interface Queries {
-  /** One row of every type and one of nulls; what comes back is given beside. */
+  /** One row of every type and one of nulls, with the expected values. */
   readonly types: string
   /** Columns id and name, no rows. */
   readonly none: string
   /** MANY rows of id and name. */
   readonly many: string
-  /** WIDE rows of id and a name of WIDE_CHARS characters: far more than sockets hold. */
+  /** WIDE rows of id and a name of WIDE_CHARS characters: far more than sockets buffer. */
   readonly wide: string
-  /** Like many, but the connection is cut on the way, by the server or by `cut`. */
+  /** Like many, but the connection is cut midway, by the server or by `cut`. */
   readonly dropped: string
-  /** Never ends by itself. */
+  /** Never ends. */
   readonly endless: string
   readonly wrong: string
   /** The column id twice. */
@@ -46,9 +46,9 @@ export interface Queries {
 export interface StartedSource {
   readonly source: Pick<DataSource, 'type' | 'connection' | 'warehouseId'>
   readonly variables: Readonly<Record<string, string>>
-  /** The same with a password, secret or token that is wrong. */
+  /** The same with a wrong password, secret or token. */
   readonly wrongVariables: Readonly<Record<string, string>>
-  /** The same for another port of this machine. */
+  /** The same for another local port. */
   variablesAt(port: number): Readonly<Record<string, string>>
   readonly tokens?: Tokens
   readonly wrongTokens?: Tokens
@@ -56,21 +56,21 @@ export interface StartedSource {
   readonly queries: Queries
   readonly typeColumns: readonly SourceColumn[]
   readonly typeRows: readonly SourceRow[]
-  /** What the server says of the wrong query. */
+  /** The server's error for the wrong query. */
   readonly wrongSaid: RegExp
-  /** Resolves when the server works on a query. */
+  /** Resolves when the server runs a query. */
   whenAsked(): Promise<void>
-  /** The server has been told to stop what it worked on. */
+  /** Whether the server was told to cancel. */
   wasCancelled(): Promise<boolean>
-  /** Cuts the connection of the query `dropped`, where the server does not do that by itself. */
+  /** Cuts the connection of the query `dropped`, where the server does not. */
   cut?(): Promise<void>
-  /** How many rows the server has given away. */
+  /** How many rows the server has sent. */
   rowsGiven(): Promise<number>
   close(): Promise<void>
 }
 
 export function describeSource(name: string, start: () => Promise<StartedSource>): void {
-  describe(`${name}: what every source must do`, () => {
+  describe(`${name}: source contract`, () => {
     let started: StartedSource
     before(async () => {
       started = await start()
@@ -94,19 +94,19 @@ type Asking = (query: string) => DataSource
 type Settings = (variables?: Readonly<Record<string, string>>, tokens?: Tokens) => SourceSettings
 
 function describeResults(started: () => StartedSource, asking: Asking, settings: Settings): void {
-  it('gives types, nulls, unicode and times as JSON', async () => {
+  it('returns types, nulls, unicode and times as JSON', async () => {
     const { queries, typeColumns, typeRows } = started()
     const { columns, rows } = await readAll(asking(queries.types), settings())
     assert.deepEqual(columns, typeColumns)
     assert.deepEqual(rows, typeRows)
   })
 
-  it('gives the columns of a result without rows', async () => {
+  it('returns the columns of an empty result', async () => {
     const { columns, rows } = await readAll(asking(started().queries.none), settings())
     assert.deepEqual([columns.map(({ name }) => name), rows], [['id', 'name'], []])
   })
 
-  it(`gives ${MANY} rows, each once and in order, in chunks`, async () => {
+  it(`returns ${MANY} rows, each once and in order, in chunks`, async () => {
     const { rows, chunks } = await readAll(asking(started().queries.many), settings())
     assert.equal(rows.length, MANY)
     assert.ok(chunks >= MANY / 1_000, `${chunks} chunks`)
@@ -114,7 +114,7 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
     assert.equal(wrong, -1)
   })
 
-  it('keeps nothing of what was read', async () => {
+  it('retains nothing that was read', async () => {
     const result = await openSource(asking(started().queries.many), settings(), NEVER)
     const chunks: WeakRef<object>[] = []
     for await (const chunk of result.rows) {
@@ -128,7 +128,7 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
     await result.close()
   })
 
-  it('takes no more from the server than is read', async () => {
+  it('fetches no more from the server than is read', async () => {
     const { queries, rowsGiven } = started()
     const givenBefore = await rowsGiven()
     const result = await openSource(asking(queries.wide), settings(), NEVER)
@@ -142,10 +142,10 @@ function describeResults(started: () => StartedSource, asking: Asking, settings:
     await result.close()
   })
 
-  it('refuses a result whose columns cannot be told apart, or that lacks one the runbook needs', async () => {
+  it('refuses duplicate columns and missing ones', async () => {
     const { queries } = started()
     const twice = await errorOf(asking(queries.twice), settings(), 'SOURCE_COLUMNS_INVALID')
-    assert.match(twice, /the column "id" stands there twice/i)
+    assert.match(twice, /the column "id" appears twice/i)
     const source = { ...asking(queries.none), primaryKey: 'Naem' }
     const missing = await errorOf(source, settings(), 'SOURCE_COLUMNS_INVALID')
     assert.match(missing, /there is no column "Naem"\. Did you mean "name"\?/)
@@ -166,7 +166,7 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     return { failed, clock, source }
   }
 
-  it('cancels a query whose time is up, on the server too', async () => {
+  it('cancels a query at its timeout, on the server too', async () => {
     const { failed, clock, source } = openEndless(NEVER)
     await started().whenAsked()
     clock.ring()
@@ -184,7 +184,7 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     assert.ok(await started().wasCancelled(), 'the server works on')
   })
 
-  it('does not wait for a server that takes the connection and says nothing', async () => {
+  it('does not wait for a server that accepts the connection and stays silent', async () => {
     const mute = createServer()
     const heard = once(mute, 'connection')
     await once(mute.listen(0, 'localhost'), 'listening')
@@ -199,7 +199,7 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     mute.close()
   })
 
-  it('does not even begin when the program is stopping', async () => {
+  it('does not start while the program is stopping', async () => {
     const { failed, source } = openEndless(AbortSignal.abort())
     requireError(await failed, source, 'SOURCE_CANCELLED', started().secrets)
   })
@@ -223,18 +223,18 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
   const sayOf = (query: string, code: Parameters<typeof errorOf>[2], use = settings()) =>
     errorOf(asking(query), use, code, started().secrets)
 
-  it('says that the sign-in was refused', async () => {
+  it('reports a refused sign-in', async () => {
     const { queries, wrongVariables, wrongTokens, tokens } = started()
     const use = settings(wrongVariables, wrongTokens ?? tokens)
     await sayOf(queries.many, 'SOURCE_SIGN_IN_REFUSED', use)
   })
 
-  it('says what the server says of a wrong query', async () => {
+  it('reports the server’s error for a wrong query', async () => {
     const said = await sayOf(started().queries.wrong, 'SOURCE_QUERY_REFUSED')
     assert.match(said, started().wrongSaid)
   })
 
-  it('says that the connection was lost, and after how many rows', async () => {
+  it('reports a lost connection and the rows read so far', async () => {
     const { queries, cut } = started()
     const source = asking(queries.dropped)
     const result = await openSource(source, settings(), NEVER)
@@ -250,21 +250,21 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
     assert.match(said, new RegExp(`lost after ${read} rows`))
   })
 
-  it('says that nobody is there', async () => {
+  it('reports an unreachable server', async () => {
     const { queries, variablesAt } = started()
     await sayOf(queries.many, 'SOURCE_UNREACHABLE', settings(variablesAt(1)))
   })
 
-  it('says which variable is not set, and which names are allowed', async () => {
+  it('names a missing variable and the allowed names', async () => {
     const said = await sayOf(started().queries.many, 'SOURCE_NOT_CONFIGURED', settings({}))
     assert.match(said, new RegExp(`the variable ${started().source.connection} is not set`))
     assert.match(said, /begins with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_;/)
   })
 
-  it('reads no variable that is not allowed', async () => {
+  it('refuses a variable that is not allowed', async () => {
     const source = { ...asking('x'), connection: 'DATABASE_URL' }
     const use = settings({ DATABASE_URL: Object.values(started().variables)[0]! })
     const said = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED', started().secrets)
-    assert.match(said, /"DATABASE_URL" may not be read/)
+    assert.match(said, /"DATABASE_URL" is not an allowed variable/)
   })
 }

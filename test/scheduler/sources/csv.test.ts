@@ -1,4 +1,4 @@
-// CSV files that people drop into a folder, with everything that goes wrong there.
+// CSV files in a folder, and everything that can go wrong there.
 import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ before(() => {
 after(() => rmSync(root, { recursive: true, force: true }))
 
 let made = 0
-/** A file with these contents, and its path below the folder. */
+/** Creates a file and returns its path below the folder. */
 function file(contents: string | Uint8Array): string {
   const name = `file-${made++}.csv`
   writeFileSync(join(folder, name), contents)
@@ -46,7 +46,7 @@ const rowsOf = async (path: string) => (await readAll(asking(path), settings()))
 const sayOf = (path: string, code: ErrorCode) => errorOf(asking(path), settings(), code)
 
 describe('a csv file', () => {
-  it('gives texts, and null for an empty field', async () => {
+  it('returns texts, and null for an empty field', async () => {
     const path = file('id,name,note\n1,Zoë 李 😀,\n2,"a ""b"", c\nd",x\n')
     const { columns, rows } = await readAll(asking(path), settings())
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('a csv file', () => {
     ])
   })
 
-  it('may have a BOM, Windows line ends, blanks around the names of columns, empty lines, no end of line', async () => {
+  it('may have a BOM, Windows line ends, blanks around column names, empty lines, no final newline', async () => {
     const path = file('\uFEFFid , name\r\n1,a\r\n\r\n2,b')
     assert.deepEqual(await rowsOf(path), [
       { id: '1', name: 'a' },
@@ -69,7 +69,7 @@ describe('a csv file', () => {
 
   it('may have no rows', async () => assert.deepEqual(await rowsOf(file('id,name\n')), []))
 
-  it(`may have ${MANY} rows, which come in chunks`, async () => {
+  it(`may have ${MANY} rows, which arrive in chunks`, async () => {
     const lines = Array.from({ length: MANY }, (_, at) => `${at + 1},${memberName(at + 1)}`)
     const { rows, chunks } = await readAll(
       asking(file(`id,name\n${lines.join('\n')}\n`)),
@@ -87,12 +87,12 @@ describe('a csv file', () => {
     ['has a row with too few fields', 'id,name\n1,a\n2\n', /row 2 \(line 3\) has another number/],
     ['has a row with too many fields', 'id,name\n1,a,b\n', /row 1 \(line 2\) has another number/],
     ['has an open quote', 'id,name\n1,"a\n2,b\n', /opens a quote that is never closed/],
-    ['has a stray quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
+    ['has a misplaced quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
     ['holds a NUL', 'id,name\n1,a\0b\n', /holds a NUL at byte 12/],
     ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /holds a NUL at byte 4; save it as/],
     ['is Latin-1', Buffer.from('id,name\n1,Zo\xeb\n', 'latin1'), /is not UTF-8.*save it as UTF-8/],
     ['is cut within a character', Buffer.from('id\nZoë').subarray(0, 6), /is not UTF-8/],
-    ['uses semicolons', 'id;name\n1;a\n', /separates its columns by ";"; use commas/],
+    ['uses semicolons', 'id;name\n1;a\n', /separates columns with ";"; use commas/],
     [
       'has a row of more than 1 MiB',
       `id,name\n1,${'x'.repeat(1_100_000)}\n`,
@@ -106,12 +106,12 @@ describe('a csv file', () => {
   }
 
   const BAD_HEADERS: readonly (readonly [header: string, said: RegExp])[] = [
-    ['id,name,Name', /the column "Name" stands there twice/],
+    ['id,name,Name', /the column "Name" appears twice/],
     ['id,,name', /column 2 has no name/],
     ['id,__proto__', /"__proto__" is a reserved name/],
     ['id,_batch_id', /"_batch_id" is a reserved name/],
     ['key,name', /there is no column "id"\. There are: key, name\. Name every column once/],
-    [`id,${'x'.repeat(200)}`, /column 2 has a name of 200 characters/],
+    [`id,${'x'.repeat(200)}`, /the name of column 2 has 200 characters/],
     [`id,${Array.from({ length: 1_000 }, (_, at) => `c${at}`)}`, /more than 1000 columns/],
   ]
   for (const [header, said] of BAD_HEADERS) {
@@ -122,14 +122,14 @@ describe('a csv file', () => {
 
   it('is refused with more than 200,000 rows or 50 MiB', async () => {
     const rows = file(`id\n${'1\n'.repeat(200_001)}`)
-    assert.match(await sayOf(rows, 'SOURCE_FILE_INVALID'), /there are more than 200000 rows/)
+    assert.match(await sayOf(rows, 'SOURCE_FILE_INVALID'), /it has more than 200000 rows/)
     const bytes = file(Buffer.alloc(50 * 1024 * 1024 + 1, 'x'))
-    assert.match(await sayOf(bytes, 'SOURCE_FILE_INVALID'), /52428801 bytes; at most 52428800/)
+    assert.match(await sayOf(bytes, 'SOURCE_FILE_INVALID'), /52428801 bytes; the limit is 52428800/)
   })
 })
 
 describe('a csv file that changes', () => {
-  it('is not used, whether it grows, shrinks, is replaced or goes while it is read', async () => {
+  it('is refused when it grows, shrinks, is replaced or deleted while read', async () => {
     const contents = `id\n${'1\n'.repeat(5_000)}`
     const changes: readonly ((path: string) => void)[] = [
       (path) => appendFileSync(path, '2\n'),
@@ -168,7 +168,7 @@ describe('a csv file that changes', () => {
 })
 
 describe('a folder of csv files', () => {
-  it('is read in the order of the names; other files, hidden ones and those being edited do not count', async () => {
+  it('is read in name order, without other, hidden and open files', async () => {
     const path = folderOf({
       'b.csv': 'id\n2\n',
       'a.CSV': 'id\n1\n',
@@ -181,7 +181,7 @@ describe('a folder of csv files', () => {
     assert.deepEqual(await rowsOf(path), [{ id: '1' }, { id: '2' }, { id: '3' }])
   })
 
-  it('needs the same columns in every file, and says which file is wrong', async () => {
+  it('requires the same columns in every file and names the wrong file', async () => {
     const other = folderOf({ 'a.csv': 'id,name\n', 'b.csv': 'name,id\n' })
     const said = await sayOf(other, 'SOURCE_FILE_INVALID')
     assert.match(said, /"b\.csv" has other columns than "a\.csv"/)
@@ -189,14 +189,14 @@ describe('a folder of csv files', () => {
     assert.match(await sayOf(ragged, 'SOURCE_FILE_INVALID'), /"b\.csv" row 1 \(line 2\)/)
   })
 
-  it('must hold a file', async () => {
-    assert.match(await sayOf(folderOf({}), 'SOURCE_FILE_INVALID'), /holds no \.csv file/)
+  it('must contain a file', async () => {
+    assert.match(await sayOf(folderOf({}), 'SOURCE_FILE_INVALID'), /has no \.csv file/)
   })
 
-  it('has its limits together', async () => {
+  it('has limits for all files together', async () => {
     const half = `id\n${'1\n'.repeat(100_001)}`
     const said = await sayOf(folderOf({ 'a.csv': half, 'b.csv': half }), 'SOURCE_FILE_INVALID')
-    assert.match(said, /there are more than 200000 rows/)
+    assert.match(said, /it has more than 200000 rows/)
   })
 })
 
@@ -212,12 +212,12 @@ describe('the path of a csv source', () => {
 
   const BAD: readonly (readonly [path: string, said: RegExp])[] = [
     ['missing.csv', /there is no such file or folder/],
-    ['../secret.csv', /its path leads out of the folder/],
-    ['a/../../secret.csv', /its path leads out of the folder/],
-    ['/etc/passwd', /its path leads out of the folder/],
-    ['link.csv', /a link that leads out of the folder/],
-    ['up/secret.csv', /a link that leads out of the folder/],
-    ['circle.csv', /its links lead in a circle/],
+    ['../secret.csv', /its path leaves the folder/],
+    ['a/../../secret.csv', /its path leaves the folder/],
+    ['/etc/passwd', /its path leaves the folder/],
+    ['link.csv', /a link that leaves the folder/],
+    ['up/secret.csv', /a link that leaves the folder/],
+    ['circle.csv', /its links form a loop/],
     ['real.csv/x.csv', /a part of its path is not a folder/],
   ]
   for (const [path, said] of BAD) {
@@ -237,7 +237,7 @@ describe('the path of a csv source', () => {
     assert.deepEqual(rows, [{ id: '7' }])
   })
 
-  it('needs a configured folder that exists', async () => {
+  it('requires a configured folder that exists', async () => {
     const unset = await errorOf(asking('a.csv'), settingsOf({}), 'SOURCE_NOT_CONFIGURED')
     assert.match(unset, /MATOOLKIT_SOURCE_FOLDER is not set/)
     const gone = settingsOf({ folder: join(root, 'gone') })

@@ -1,19 +1,19 @@
-// The SQL Statement Execution API as its documentation describes it: statements that take a while, chunks, links to a storage of
-// its own, failures with HTTP 200, the limit of inline results, cancelling. Faults are switched on by the test.
+// A fake SQL Statement Execution API after its documentation: slow statements, chunks, storage links, failures with HTTP 200,
+// the inline limit, cancelling. Tests switch faults on.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 export interface DatabricksAnswer {
   readonly columns: readonly (readonly [name: string, type: string])[]
-  /** The rows of each chunk; made when they are asked for. */
+  /** The rows of each chunk, created on request. */
   readonly chunks: readonly (() => readonly (readonly (string | null)[])[])[]
   readonly totalRows: number
-  /** How often it answers that it is not ready. `never`: until it is cancelled. */
+  /** How often it reports "not ready". `never`: until cancelled. */
   readonly polls?: number | 'never'
   readonly truncated?: true
-  /** More than an inline answer may hold. */
+  /** Exceeds the inline limit. */
   readonly isLarge?: true
-  /** The connection is cut when this chunk is asked for. */
+  /** Cuts the connection at this chunk. */
   readonly dropAtChunk?: number
 }
 
@@ -33,9 +33,9 @@ export interface DatabricksServer {
   readonly url: string
   /** `POST INLINE`, `GET 2`, `CHUNK 1`, `LINK 1`, `CANCEL`. */
   readonly calls: string[]
-  /** The next calls to the API are answered so; used up one by one. */
+  /** Responses for the next API calls, used up one by one. */
   readonly busy: { status: number; retryAfterSec?: number }[]
-  /** Resolves when a statement runs that never ends by itself. */
+  /** Resolves when an endless statement runs. */
   whenRunning(): Promise<void>
   close(): Promise<void>
 }
@@ -170,7 +170,7 @@ class Workspace {
         total_row_count: answer.totalRows,
         truncated: answer.truncated ?? false,
       },
-      // A result without rows has no data_array at all.
+      // An empty result has no data_array.
       result: answer.chunks.length === 0 ? {} : this.#chunkOf(running, 0),
     }
   }
@@ -200,7 +200,7 @@ class Workspace {
     reply(200, this.#chunkOf(running, index))
   }
 
-  /** Storage knows its own signature and refuses whoever brings another right along. */
+  /** Storage accepts its own signature only and refuses other authorisation. */
   #giveFile(
     request: IncomingMessage,
     path: string,

@@ -1,8 +1,8 @@
-// Databricks, against a server that behaves as its documentation says.
+// Databricks, against a fake server built after its documentation.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { openSource } from '../../../src/scheduler/sources/source.ts'
-import type { TokenRequest } from '../../../src/scheduler/sources/token.ts'
+import type { TokenRequest } from '../../../src/sign-in/token.ts'
 import {
   describeSource,
   MANY,
@@ -45,7 +45,7 @@ function chunked(
   return { columns: COLUMNS, chunks, totalRows: rows }
 }
 
-/** Name, type, the text that Databricks sends, the JSON it must become and the type its column must get. */
+/** Name, type, the text Databricks sends, the expected JSON and column type. */
 const TYPES: readonly (readonly [string, string, string, unknown, string])[] = [
   ['id', 'INT', '-7', -7, 'number'],
   ['big', 'LONG', '9007199254740991', 9_007_199_254_740_991, 'number'],
@@ -145,7 +145,7 @@ async function startDatabricks(): Promise<StartedSource> {
 
 describeSource('databricks', startDatabricks)
 
-describe('what is particular to Databricks', () => {
+describe('Databricks', () => {
   let server: DatabricksServer
   let answer: DatabricksAnswer | DatabricksFailure
   beforeEach(async () => {
@@ -167,7 +167,7 @@ describe('what is particular to Databricks', () => {
   const idsOf = async (clock = skippingClock()) =>
     (await readAll(source, settings(clock))).rows.map(({ id }) => id)
 
-  it('asks again and again, ever more slowly, until the statement has ended', async () => {
+  it('polls ever more slowly until the statement ends', async () => {
     answer = { ...chunked(3, 2, memberName), polls: 6 }
     const clock = skippingClock()
     assert.deepEqual(await idsOf(clock), [1, 2, 3])
@@ -175,7 +175,7 @@ describe('what is particular to Databricks', () => {
     assert.deepEqual(server.calls, ['POST INLINE', ...Array(6).fill('GET'), 'CHUNK 1'])
   })
 
-  it('sees a failure that comes with HTTP 200, at once or later', async () => {
+  it('detects a failure with HTTP 200, at once or later', async () => {
     for (const polls of [0, 2]) {
       answer = { errorCode: 'RESOURCE_EXHAUSTED', message: 'The warehouse is full.', polls }
       const said = await errorOf(source, settings(), 'SOURCE_QUERY_REFUSED')
@@ -183,7 +183,7 @@ describe('what is particular to Databricks', () => {
     }
   })
 
-  it('takes a result that is too large to be inline from the storage, without sending it the token', async () => {
+  it('downloads a large result from storage without sending the token', async () => {
     answer = { ...chunked(5, 2, memberName), isLarge: true, polls: 1 }
     assert.deepEqual(await idsOf(), [1, 2, 3, 4, 5])
     assert.deepEqual(server.calls, [
@@ -192,15 +192,15 @@ describe('what is particular to Databricks', () => {
     ])
   })
 
-  it('does not use a result that was cut, whether Databricks says so or not', async () => {
+  it('refuses a truncated result, reported or not', async () => {
     answer = { ...chunked(3, 2, memberName), truncated: true }
-    assert.match(await errorOf(source, settings(), 'SOURCE_TRUNCATED'), /cut it at a limit/)
+    assert.match(await errorOf(source, settings(), 'SOURCE_TRUNCATED'), /truncated it at a limit/)
     answer = { ...chunked(3, 2, memberName), totalRows: 4 }
     const said = await errorOf(source, settings(), 'SOURCE_TRUNCATED')
-    assert.match(said, /it has 4 rows, and 3 came\. Nothing of it was used/)
+    assert.match(said, /it has 4 rows, but 3 arrived\. Nothing of it was used/)
   })
 
-  it('waits as long as it is told when Databricks is busy', async () => {
+  it('obeys Retry-After when Databricks is busy', async () => {
     server.busy.push({ status: 429, retryAfterSec: 7 }, { status: 503 }, { status: 504 })
     const clock = skippingClock()
     assert.deepEqual(await idsOf(clock), [1, 2, 3])
@@ -210,23 +210,23 @@ describe('what is particular to Databricks', () => {
   it('gives up when Databricks stays busy', async () => {
     server.busy.push(...Array(10).fill({ status: 429 }))
     const said = await errorOf(source, settings(), 'SOURCE_UNREACHABLE')
-    assert.match(said, /Databricks answered 429: busy/)
+    assert.match(said, /Databricks returned 429: busy/)
     assert.equal(server.busy.length, 6)
   })
 
-  it('says that there is no such warehouse', async () => {
+  it('reports an unknown warehouse', async () => {
     const use = settings(skippingClock(), `Password=${TOKEN}`, 'w2')
     const said = await errorOf(source, use, 'SOURCE_QUERY_REFUSED')
-    assert.match(said, /Databricks answered 404: no warehouse w2/)
+    assert.match(said, /Databricks returned 404: no warehouse w2/)
   })
 
-  it('cancels nothing that has ended', async () => {
+  it('does not cancel a finished statement', async () => {
     const result = await openSource(source, settings(), NEVER)
     await result.close()
     assert.deepEqual(server.calls, ['POST INLINE'])
   })
 
-  it('signs in with the identity that the variable names', async () => {
+  it('signs in with the identity of the variable', async () => {
     const asked: TokenRequest[] = []
     const tokens = {
       get: async (request: TokenRequest) => {
@@ -253,11 +253,11 @@ describe('what is particular to Databricks', () => {
     ])
   })
 
-  it('refuses an address that is not just a host, or not safe', async () => {
+  it('refuses a URL with a path or without TLS', async () => {
     for (const host of ['http://adb-1.azuredatabricks.net', 'https://adb-1.net/sql/1', 'ftp://x']) {
       const use = settingsOf({ variables: { [NAME]: `Server=${host}`, [WAREHOUSE]: 'w1' } })
       const said = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED')
-      assert.match(said, /DATABRICKS_WORKSPACE does not hold an address such as https:/)
+      assert.match(said, /DATABRICKS_WORKSPACE is not an address such as https:/)
     }
   })
 })

@@ -1,4 +1,4 @@
-// A PostgreSQL database as a source, against the real server.
+// A PostgreSQL source, against a real server.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import pg from 'pg'
@@ -9,7 +9,7 @@ import { dataSource, errorOf, readAll, settingsOf } from './under-test.ts'
 const NAME = 'MATOOLKIT_SOURCE_HR'
 const PASSWORD = 'p4ss/word@x'
 
-/** Name, expression, the JSON it must become and the type its column must get. */
+/** Name, expression, the expected JSON and column type. */
 const TYPES: readonly (readonly [string, string, unknown, string])[] = [
   ['id', '-7', -7, 'number'],
   ['big', '9007199254740991::int8', 9_007_199_254_740_991, 'number'],
@@ -66,7 +66,7 @@ async function startPostgresSource(): Promise<StartedSource> {
   return {
     source: { type: 'postgres', connection: NAME, warehouseId: null },
     variables: { [NAME]: url(host, databaseName!) },
-    // The test server trusts whoever knows a role that it has.
+    // The test server trusts every client that names an existing role.
     wrongVariables: { [NAME]: url(host, databaseName!).replace('//postgres:', '//nobody_here:') },
     variablesAt: (port) => ({ [NAME]: url(`localhost:${port}`, databaseName!) }),
     secrets: [PASSWORD, encodeURIComponent(PASSWORD)],
@@ -89,7 +89,7 @@ async function startPostgresSource(): Promise<StartedSource> {
     whenAsked: async () => {
       while (!(await isAsked('fetch%')).includes('active'));
     },
-    // The server needs a moment to notice; an hour of pg_sleep would outlast this loop.
+    // The server needs a moment; an hour of pg_sleep would outlast this loop.
     wasCancelled: async () => {
       for (let look = 0; look < 2_000; look++) if ((await isAsked('%')).length === 0) return true
       return false
@@ -99,7 +99,7 @@ async function startPostgresSource(): Promise<StartedSource> {
         `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'matoolkit source' and datname = current_database()`,
       )
     },
-    // Between two fetches the backend waits for us and works on nothing.
+    // Between two fetches the backend is idle.
     rowsGiven: async () => ((await isAsked('%')).includes('active') ? WIDE : 0),
     close: () => database.close(),
   }
@@ -107,7 +107,7 @@ async function startPostgresSource(): Promise<StartedSource> {
 
 describeSource('postgres', startPostgresSource)
 
-describe('what is particular to PostgreSQL', () => {
+describe('PostgreSQL', () => {
   let database: TestDatabase
   before(async () => {
     database = await openEmptyPostgres()
@@ -146,18 +146,18 @@ describe('what is particular to PostgreSQL', () => {
     assert.equal(await peopleLeft(), 1)
   })
 
-  it('takes a query with a comment and a semicolon at its end', async () => {
+  it('accepts a query that ends with a comment and a semicolon', async () => {
     const { rows } = await readAll(asking('select id from people; -- all of them\n'), settings())
     assert.deepEqual(rows, [{ id: 1 }])
   })
 
-  it('says that a late row made the query fail', async () => {
+  it('reports a query that fails at a late row', async () => {
     const query = 'select 1 / (3000 - g) as id from generate_series(1, 5000) g'
     const said = await errorOf(asking(query), settings(), 'SOURCE_QUERY_REFUSED')
     assert.match(said, /division by zero/)
   })
 
-  it('refuses a connection that is no address, without showing it', async () => {
+  it('refuses a connection that is not a URL, without quoting it', async () => {
     const text = 'Host=db;Password=geheim-1'
     const use = settingsOf({ variables: { [NAME]: text } })
     const said = await errorOf(asking('select 1'), use, 'SOURCE_NOT_CONFIGURED', ['geheim'])

@@ -1,4 +1,4 @@
-// The bytes of TDS 7.4 that a server sends: tokens, column descriptions and values of the common types, as MS-TDS describes them.
+// TDS 7.4 bytes as a server sends them: tokens, column metadata and values of common types, after MS-TDS.
 
 export const u8 = (value: number) => Buffer.from([value])
 export function u16(value: number): Buffer {
@@ -29,9 +29,9 @@ const sinceMidnight = (date: Date) => +date - Math.floor(+date / DAY_MS) * DAY_M
 const dayNumber = (date: Date) => Math.floor(+date / DAY_MS) + 719_162
 
 export interface TdsType {
-  /** What COLMETADATA says of it. */
+  /** Its COLMETADATA. */
   readonly info: Buffer
-  /** A value in a row; null is written by `none`. */
+  /** A value in a row; `none` writes null. */
   write(value: never): Buffer
   readonly none: Buffer
 }
@@ -75,7 +75,7 @@ export const REAL: TdsType = {
   },
   none: u8(0),
 }
-/** A decimal by its digits without the point: 1250n with scale 2 is 12.50. */
+/** A decimal by its digits: 1250n with scale 2 is 12.50. */
 export const decimal = (scale: number): TdsType => ({
   info: Buffer.from([0x6a, 17, 38, scale]),
   write: (units: bigint) => {
@@ -97,7 +97,7 @@ export const NVARCHAR: TdsType = {
   write: (text: string) => Buffer.concat([u16(text.length * 2), ucs2(text)]),
   none: u16(0xffff),
 }
-/** nvarchar(max): in parts, ended by an empty one. */
+/** nvarchar(max): in chunks, ended by an empty one. */
 export const NVARCHAR_MAX: TdsType = {
   info: Buffer.concat([u8(0xe7), u16(0xffff), COLLATION]),
   write: (text: string) => {
@@ -128,7 +128,7 @@ export const DATE: TdsType = {
   write: (date: Date) => sized(littleEndian(BigInt(dayNumber(date)), 3)),
   none: u8(0),
 }
-/** With seven digits after the second; `ticks` are those below a millisecond. */
+/** Seven fraction digits; `ticks` are those below a millisecond. */
 const timeBody = (date: Date, ticks: number) =>
   littleEndian(BigInt(sinceMidnight(date)) * 10_000n + BigInt(ticks), 5)
 export const TIME: TdsType = {
@@ -148,7 +148,7 @@ export const DATETIMEOFFSET: TdsType = {
     sized(Buffer.concat([timeBody(date, 0), littleEndian(BigInt(dayNumber(date)), 3), u16(120)])),
   none: u8(0),
 }
-/** The old one: days since 1900 and 300ths of a second. */
+/** The old type: days since 1900 and 300ths of a second. */
 export const DATETIME: TdsType = {
   info: Buffer.from([0x6f, 8]),
   write: (date: Date) => {
@@ -159,7 +159,7 @@ export const DATETIME: TdsType = {
   },
   none: u8(0),
 }
-/** sql_variant: anything; its values are never written here. */
+/** sql_variant; its values are never written here. */
 export const VARIANT: TdsType = {
   info: Buffer.concat([u8(0x62), u32(8009)]),
   write: () => u32(0),
@@ -203,7 +203,7 @@ export function errorToken({ number, message }: TdsError): Buffer {
   return Buffer.concat([u8(0xaa), u16(body.length), body])
 }
 
-/** Where the client should go instead. */
+/** Redirects the client. */
 function routingToken(port: number): Buffer {
   const place = Buffer.concat([u8(0), u16(port), usVarChar('localhost')])
   const body = Buffer.concat([u8(20), u16(place.length), place, u16(0)])
@@ -225,7 +225,7 @@ export function loginTokens(withFedAuth: boolean, goToPort?: number): Buffer {
   ])
 }
 
-/** What a client said in LOGIN7. */
+/** A client's LOGIN7. */
 export interface Login {
   readonly user: string
   readonly password: string
@@ -256,7 +256,7 @@ function readFedAuthToken(body: Buffer): string | null {
   let at = body.readUInt32LE(body.readUInt16LE(56))
   while (body[at] !== 0xff) {
     const length = body.readUInt32LE(at + 1)
-    // Feature 2: options in one byte, then the token with its length.
+    // Feature 2: one byte of options, then the token with its length.
     if (body[at] === 0x02) {
       const token = body.subarray(at + 10, at + 10 + body.readUInt32LE(at + 6))
       return token.toString('ucs2')

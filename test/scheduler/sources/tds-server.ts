@@ -1,5 +1,5 @@
-// A server that speaks enough TDS 7.4 for the real driver to sign in, query, stream, be cut off and cancel: prelogin with or
-// without TLS, LOGIN7 with a password or an access token, SQL batches, attention. What it answers is up to the test.
+// A fake server with enough TDS 7.4 for the real driver: prelogin with or without TLS, LOGIN7 with a password or token, SQL
+// batches, attention. Tests choose its responses.
 import { createServer, type Server, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
@@ -20,27 +20,27 @@ import {
 export interface TdsAnswer {
   readonly columns: readonly TdsTestColumn[]
   readonly rows: Iterable<readonly unknown[]>
-  /** What happens after the rows; nothing = a proper end. */
+  /** What happens after the rows; default: a proper end. */
   readonly next?: 'drop' | 'hang' | 'stop_short' | TdsError | TdsAnswer
 }
 
 export interface TdsOptions {
   readonly certificate?: Certificate
-  /** Everybody who signs in is sent on to this port. */
+  /** Redirects every sign-in to this port. */
   readonly goToPort?: number
-  /** An error refuses the sign-in. */
+  /** Refuses the sign-in with this error. */
   signIn(login: Login): TdsError | null
-  /** `silent`: not even columns come. */
+  /** `silent`: sends not even columns. */
   answer(sql: string): TdsAnswer | TdsError | 'silent'
 }
 
 export interface TdsServer {
   readonly port: number
   readonly logins: Login[]
-  /** How often a client asked to cancel. */
+  /** Number of cancel requests. */
   attentions: number
   rowsSent: number
-  /** How many queries hang, because that is their answer. */
+  /** Number of queries that hang by script. */
   hanging: number
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ class TdsSession {
   readonly #socket: Socket
   readonly #options: TdsOptions
   readonly #state: TdsServer
-  /** Where messages go: the socket itself, or the TLS in it. */
+  /** Where messages go: the socket, or TLS inside it. */
   #line: Duplex
   #input = Buffer.alloc(0)
   #message: Buffer[] = []
@@ -114,7 +114,7 @@ class TdsSession {
     else if (type === LOGIN7) this.#login(readLogin(body))
     else if (type === ATTENTION) this.#cancel()
     else if (type === SQL_BATCH) {
-      // ALL_HEADERS come first, with their own length.
+      // ALL_HEADERS come first, with their length.
       const sql = body.subarray(body.readUInt32LE(0)).toString('ucs2')
       this.#answering = this.#answer(sql).catch(() => {})
     }
@@ -153,7 +153,7 @@ class TdsSession {
   #cancel(): void {
     this.#state.attentions += 1
     this.#isCancelled = true
-    // First the answer that was under way comes to an end, then the attention gets an answer of its own.
+    // Ends the running response first, then responds to the attention.
     void this.#answering.then(() => {
       this.#isCancelled = false
       this.#send(doneToken(DONE.attention), true)
@@ -164,7 +164,7 @@ class TdsSession {
   #wakeHanging: () => void = () => {}
 
   async #answer(sql: string): Promise<void> {
-    // What the driver sends after the sign-in.
+    // Sent by the driver after sign-in.
     if (/^set \w+/.test(sql)) return this.#send(doneToken(0), true)
     let answer = this.#options.answer(sql)
     for (;;) {
@@ -229,8 +229,8 @@ function packet(type: number, body: Buffer, isLast: boolean): Buffer {
 }
 
 /**
- * The socket as the TLS of a server sees it: during the handshake every message of the client is wrapped in a PRELOGIN packet and
- * gets exactly one such packet in return; afterwards the bytes of TLS go as they are.
+ * The socket as server-side TLS sees it: during the handshake every client message is wrapped in a PRELOGIN packet and gets
+ * exactly one in return; afterwards TLS bytes pass unchanged.
  */
 function handshakeLine(socket: Socket): Duplex {
   let unanswered = 0

@@ -1,9 +1,8 @@
-// SQL Server and Dataverse: the real driver against a server that speaks TDS, with and without TLS.
+// SQL Server and Dataverse: the real driver against a fake TDS server, with and without TLS.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import tls from 'node:tls'
-import { openSource } from '../../../src/scheduler/sources/source.ts'
-import { makeSourceTokens } from '../../../src/scheduler/sources/token.ts'
+import { makeSourceTokens, openSource } from '../../../src/scheduler/sources/source.ts'
 import { type Certificate, selfSigned } from './certificate.ts'
 import {
   describeSource,
@@ -41,7 +40,7 @@ function* wideMembers(): Generator<[number, string]> {
 }
 
 const NOON = new Date('2026-03-01T12:30:15.250Z')
-/** Name, type, a value, the JSON it must become and the type its column must get. */
+/** Name, type, a value, the expected JSON and column type. */
 const TYPES: readonly (readonly [string, t.TdsType, unknown, unknown, string])[] = [
   ['id', t.INT, -7, -7, 'number'],
   ['big', t.BIGINT, 9_007_199_254_740_991n, 9_007_199_254_740_991, 'number'],
@@ -143,7 +142,7 @@ function sharedBy(server: TdsServer) {
   }
 }
 
-/** `whenAsked` counts every query; the ones of earlier tests have long been answered. */
+/** `whenAsked` counts every query; those of earlier tests are finished. */
 async function whenHanging(server: TdsServer): Promise<void> {
   while (server.hanging === 0) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -209,7 +208,7 @@ async function startDataverse(): Promise<StartedSource> {
 describeSource('sqlserver', startSqlServer)
 describeSource('dataverse', startDataverse)
 
-describe('what is particular to TDS', () => {
+describe('TDS', () => {
   let server: TdsServer
   const name = 'MATOOLKIT_SOURCE_HR'
   const asking = (query: string) => dataSource({ type: 'sqlserver', connection: name, query })
@@ -222,15 +221,11 @@ describe('what is particular to TDS', () => {
 
   const FAULTS: readonly (readonly [string, Parameters<typeof errorOf>[2], RegExp])[] = [
     ['fails late', 'SOURCE_QUERY_REFUSED', /Divide by zero error encountered\. Try/],
-    ['stops short', 'SOURCE_DROPPED', /the answer stops before its end/],
+    ['stops short', 'SOURCE_DROPPED', /the response ends too early/],
     ['two results', 'SOURCE_QUERY_REFUSED', /returns more than one result/],
-    [
-      'many digits',
-      'SOURCE_VALUE_UNREADABLE',
-      /column "n" holds a number with more than 15 digits/,
-    ],
-    ['much money', 'SOURCE_VALUE_UNREADABLE', /column "n" holds a number/],
-    ['variant', 'SOURCE_VALUE_UNREADABLE', /column "v" is of type sql_variant/],
+    ['many digits', 'SOURCE_VALUE_UNREADABLE', /column "n" has a number of more than 15 digits/],
+    ['much money', 'SOURCE_VALUE_UNREADABLE', /column "n" has a number/],
+    ['variant', 'SOURCE_VALUE_UNREADABLE', /column "v" has the type sql_variant/],
   ]
   for (const [query, code, said] of FAULTS) {
     it(`a query that ${query}: ${code}`, async () => {
@@ -238,7 +233,7 @@ describe('what is particular to TDS', () => {
     })
   }
 
-  it('goes where the server sends it, with the same token', async () => {
+  it('follows a redirect with the same token', async () => {
     const signIn = () => null
     const target = await startTdsServer({ certificate, signIn, answer })
     const gate = await startTdsServer({ certificate, signIn, answer, goToPort: target.port })
@@ -253,7 +248,7 @@ describe('what is particular to TDS', () => {
     await target.close()
   })
 
-  it('does not wait for a token that does not come', async () => {
+  it('stops waiting for a token that never arrives', async () => {
     const clock = skippingClock()
     const asked = Promise.withResolvers<void>()
     const tokens = {
@@ -270,7 +265,7 @@ describe('what is particular to TDS', () => {
     requireError(await failed, source, 'SOURCE_TIMED_OUT', [])
   })
 
-  it('cancels a query before its first byte has come', async () => {
+  it('cancels a query before its first byte', async () => {
     const clock = skippingClock()
     const attentionsBefore = server.attentions
     const use = { ...settings(), clock }
@@ -281,7 +276,7 @@ describe('what is particular to TDS', () => {
     assert.equal(server.attentions, attentionsBefore + 1)
   })
 
-  it('does not send a password to a server that will not encrypt', async () => {
+  it('does not send a password without encryption', async () => {
     const loginsBefore = server.logins.length
     const said = await errorOf(
       asking('none'),
@@ -292,7 +287,7 @@ describe('what is particular to TDS', () => {
     assert.equal(server.logins.length, loginsBefore)
   })
 
-  it('does not trust a certificate that nobody vouches for, unless told to', async () => {
+  it('does not trust an unknown certificate unless told to', async () => {
     const stranger = await startTdsServer({
       certificate: selfSigned(),
       signIn: () => null,

@@ -1,8 +1,8 @@
-// What gives tokens in Azure, as its documentation says: Microsoft Entra ID, the metadata service of virtual machines, the identity
-// endpoint of Container Apps, and Databricks' own OAuth. One HTTP server for all of them; tests say what goes wrong.
+// Fake token endpoints after their documentation: Microsoft Entra ID, the metadata service of virtual machines, the identity
+// endpoint of Container Apps, and Databricks OAuth. One HTTP server for all; tests choose its failures.
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { TokenEndpoints } from '../../../src/scheduler/sources/token.ts'
+import type { TokenEndpoints } from '../../../src/sign-in/token.ts'
 
 export const CLIENT_SECRET = 'client-secret-7Q~x'
 const IDENTITY_HEADER = 'identity-header-853b'
@@ -10,9 +10,9 @@ const IDENTITY_HEADER = 'identity-header-853b'
 export interface TokenServer {
   readonly url: string
   readonly endpoints: TokenEndpoints
-  /** What was asked, as `entra client-1 https://…/.default`. */
+  /** The requests, as `entra client-1 https://…/.default`. */
   readonly asked: string[]
-  /** While it is there, answers have this status and body instead of a token. */
+  /** While set, responses have this status and body instead of a token. */
   fault: { status: number; body: string } | null
   expiresInSec: number
   close(): Promise<void>
@@ -83,7 +83,7 @@ async function replyTo(request: IncomingMessage, state: TokenServer): Promise<Re
   }
   if (url.pathname === '/msi/token' && request.headers['x-identity-header'] === IDENTITY_HEADER) {
     state.asked.push(`identity ${clientId} ${resource} ${url.searchParams.get('api-version')}`)
-    // Seconds since 1970, and nothing else.
+    // Only seconds since 1970.
     return granted({ expires_on: String(Date.UTC(2026, 0, 1) / 1000 + state.expiresInSec) })
   }
   return { status: 400, body: { error: 'invalid_request' } }

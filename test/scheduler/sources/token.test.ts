@@ -1,8 +1,9 @@
-// Tokens: who is asked and how, what is kept, what is said when there is none.
+// Tokens for data sources: issuers, caching, and errors.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { SourceFault } from '../../../src/scheduler/sources/fault.ts'
-import { makeSourceTokens, type TokenRequest } from '../../../src/scheduler/sources/token.ts'
+import { makeSourceTokens } from '../../../src/scheduler/sources/source.ts'
+import type { TokenRequest } from '../../../src/sign-in/token.ts'
 import { CLIENT_SECRET, identityOf, startTokenServer, type TokenServer } from './token-server.ts'
 import { skippingClock } from './under-test.ts'
 
@@ -33,7 +34,7 @@ describe('tokens', () => {
     assert.deepEqual(server.asked, [`entra contoso app-1 ${SCOPE}`])
   })
 
-  it('come from the metadata service of a virtual machine, for its own or a named identity', async () => {
+  it('come from the metadata service of a virtual machine, for its own or a user-assigned identity', async () => {
     const from = tokens()
     await from.get({ from: 'machine', clientId: null, scope: SCOPE })
     await from.get({ from: 'machine', clientId: 'identity-1', scope: SCOPE })
@@ -43,7 +44,7 @@ describe('tokens', () => {
     ])
   })
 
-  it('come from the identity endpoint of Container Apps, which says only when they end', async () => {
+  it('come from the identity endpoint of Container Apps, which sends only the expiry', async () => {
     const clock = skippingClock()
     const from = makeSourceTokens(clock, identityOf(server))
     const request = { from: 'machine', clientId: null, scope: SCOPE } as const
@@ -61,11 +62,11 @@ describe('tokens', () => {
     assert.deepEqual(server.asked, ['databricks sp-1 all-apis'])
     assert.match(
       await faultOf({ ...request, secret: 'x' }),
-      /^sign_in: Databricks' sign-in answered 401/,
+      /^sign_in: Databricks' sign-in returned 401/,
     )
   })
 
-  it('are asked for once, however many wait, and kept until five minutes before their end', async () => {
+  it('are requested once for all callers and cached until five minutes before expiry', async () => {
     const clock = skippingClock()
     const from = tokens(clock)
     const all = await Promise.all(Array.from({ length: 10 }, () => from.get(ENTRA)))
@@ -77,7 +78,7 @@ describe('tokens', () => {
     assert.equal(server.asked.length, 2)
   })
 
-  it('are kept for half their life when that is short', async () => {
+  it('are cached for half their life when it is short', async () => {
     server.expiresInSec = 100
     const clock = skippingClock()
     const from = tokens(clock)
@@ -88,7 +89,7 @@ describe('tokens', () => {
     assert.equal(await from.get(ENTRA), 'token-2')
   })
 
-  it('serve on when a new one cannot be had early, and no longer than they live', async () => {
+  it('stay in use until expiry when renewal fails', async () => {
     const clock = skippingClock()
     const from = tokens(clock)
     await from.get(ENTRA)
@@ -96,7 +97,7 @@ describe('tokens', () => {
     clock.turnOn(3_400_000)
     assert.equal(await from.get(ENTRA), 'token-1')
     clock.turnOn(200_000)
-    assert.match(await faultOf(ENTRA, from), /^unreachable: Microsoft Entra ID answered 503/)
+    assert.match(await faultOf(ENTRA, from), /^unreachable: Microsoft Entra ID returned 503/)
     server.fault = null
     assert.match(await from.get(ENTRA), /^token-/)
   })
@@ -114,20 +115,17 @@ describe('tokens', () => {
     )
   })
 
-  it('say in one line why there is none', async () => {
+  it('report a failure in one line', async () => {
     const refused = await faultOf({ ...ENTRA, secret: 'wrong' })
-    assert.match(refused, /^sign_in: Microsoft Entra ID answered 401: AADSTS7000215[^\n]*$/)
+    assert.match(refused, /^sign_in: Microsoft Entra ID returned 401: AADSTS7000215[^\n]*$/)
     server.fault = { status: 400, body: '<html>' }
-    assert.match(
-      await faultOf(ENTRA),
-      /^sign_in: Microsoft Entra ID answered 400: without a reason/,
-    )
+    assert.match(await faultOf(ENTRA), /^sign_in: Microsoft Entra ID returned 400: no reason given/)
     server.fault = { status: 200, body: '{}' }
-    assert.match(await faultOf(ENTRA), /^sign_in: .* answered 200: without a reason/)
+    assert.match(await faultOf(ENTRA), /^sign_in: .* returned 200: no reason given/)
     const nobody = { ...server.endpoints, entra: 'http://127.0.0.1:1' }
     assert.match(
       await faultOf(ENTRA, makeSourceTokens(skippingClock(), nobody)),
-      /^unreachable: Microsoft Entra ID does not answer: .*(ECONNREFUSED|bad port)/,
+      /^unreachable: Microsoft Entra ID does not respond: .*(ECONNREFUSED|bad port)/,
     )
   })
 })

@@ -1,5 +1,5 @@
-// What the tests of all sources share: a data source with defaults, a clock whose short waits are over at once, and the reading
-// of a whole result.
+// Shared by the tests of all sources: a data source with defaults, a clock whose short waits return at once, and reading a
+// whole result.
 import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -7,21 +7,26 @@ import type { Clock } from '../../../src/clock.ts'
 import type { SourceColumn, SourceRow } from '../../../src/domain/detection/source-values.ts'
 import type { DataSource } from '../../../src/domain/runbook/model.ts'
 import { type ErrorCode, MatoolkitError } from '../../../src/errors.ts'
-import { nameOf, openSource, type SourceSettings } from '../../../src/scheduler/sources/source.ts'
-import { makeSourceTokens, type Tokens } from '../../../src/scheduler/sources/token.ts'
+import {
+  makeSourceTokens,
+  openSource,
+  type SourceSettings,
+  sourceName,
+} from '../../../src/scheduler/sources/source.ts'
+import type { Tokens } from '../../../src/sign-in/token.ts'
 
 export const TIMEOUT_MS = 300_000
 export const START = new Date('2026-01-01T00:00:00Z')
 
 export interface SkippingClock extends Clock {
-  /** How long code has waited so far, and how often. */
+  /** Total time waited, and how often. */
   readonly waitedMs: number[]
   turnOn(ms: number): void
-  /** The query's time is up. */
+  /** Lets the query time out. */
   ring(): void
 }
 
-/** Waits for an answer or before another try are over at once; the time of a whole query is up when the test says so. */
+/** Short waits return at once; the query timeout fires when the test says so. */
 export function skippingClock(): SkippingClock {
   const bells = new Set<() => void>()
   const waitedMs: number[] = []
@@ -88,7 +93,7 @@ export async function readAll(
   return { columns: result.columns, rows, chunks }
 }
 
-/** The coded error that reading ends with. Its sentence names the source and holds none of the secrets. */
+/** The coded error of a read. Its message names the source and none of the secrets. */
 export async function errorOf(
   source: DataSource,
   settings: SourceSettings,
@@ -110,21 +115,21 @@ export function requireError(
 ): string {
   assert.ok(error instanceof MatoolkitError, String(error))
   assert.equal(error.code, code, error.message)
-  assert.ok(error.message.includes(nameOf(source)), error.message)
+  assert.ok(error.message.includes(sourceName(source)), error.message)
   assert.doesNotMatch(error.message, /\{\w+\}|\.\.(?: |$)/)
   const whole = `${error.message} ${JSON.stringify(error.details)} ${error.stack}`
   for (const secret of secrets) assert.ok(!whole.includes(secret), `${error.message} has a secret`)
   return error.message
 }
 
-/** Frees what nobody can reach any more, at once. */
+/** Runs the garbage collector now. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   collect()
 }
 
-/** Some turns of the event loop: whatever can move without the reader has moved. */
+/** A few turns of the event loop, until nothing moves without the reader. */
 export async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -310,7 +310,7 @@ describe('tokens', () => {
   it('are requested again when the sign-in is unreachable', async () => {
     let asked = 0
     const token = async () => {
-      if (++asked < 3) throw new SignInFault('unreachable', 'Microsoft Entra ID answered 503')
+      if (++asked < 3) throw new SignInFault('unreachable', 'Microsoft Entra ID returned 503')
       return 'token'
     }
     const { outcome, seen } = await graphWith([], { token })
@@ -320,7 +320,7 @@ describe('tokens', () => {
 
   it('fail the call with a sign-in error when refused', async () => {
     const token = async () => {
-      throw new SignInFault('sign_in', 'Microsoft Entra ID answered 401: AADSTS700027')
+      throw new SignInFault('sign_in', 'Microsoft Entra ID returned 401: AADSTS700027')
     }
     const { outcome, seen } = await graphWith([], { token })
     const error = errorOf(await outcome())

@@ -1,17 +1,17 @@
-// From a row of a data source to a member: its key, its cut-over time, its data. What cannot be used is a reported row with a
-// sentence, never an exception: one bad row must not stop a wave. A result whose columns are wrong is no result at all.
+// Turns a row of a data source into a member: key, cut-over time, data. An unusable row is reported with a reason, never
+// thrown: one bad row must not stop a wave. Wrong columns make the whole result unusable.
 import { type Json, RESERVED_NAMES } from '../json.ts'
 import type { DataSource } from '../runbook/model.ts'
 import { BATCH_VARIABLES } from '../runbook/variables.ts'
 import { hintFor } from '../spelling.ts'
-import { type InstantOrReason, instantOf, whyNoInstant } from './source-time.ts'
+import { type InstantOrReason, instantOf, noInstantReason } from './source-time.ts'
 import type { SourceColumn, SourceRow } from './source-values.ts'
 
 const COLUMNS_MAX = 1_000
 const COLUMN_NAME_CHARS_MAX = 128
-/** batch_members refuses a longer key. */
+/** The limit of batch_members. */
 const KEY_CHARS_MAX = 512
-/** Of all texts of a row together: what a job carries must fit into a message. */
+/** Total text of a row: a job's data must fit into a message. */
 const ROW_CHARS_MAX = 262_144
 const VALUES_MAX = 10_000
 const SHOWN_CHARS = 60
@@ -23,7 +23,7 @@ type NeededColumns = Pick<
   'primaryKey' | 'batchTimeColumn' | 'multiValuedColumns' | 'columns'
 >
 
-/** Why a result with these columns cannot be used at all; null when it can. Ends the sentence "Its columns cannot be used: …". */
+/** Why a result with these columns is unusable; null when it is usable. Completes "Its columns cannot be used: …". */
 export function columnsProblem(
   columns: readonly SourceColumn[],
   needed: NeededColumns,
@@ -34,9 +34,9 @@ export function columnsProblem(
   for (const [index, { name }] of columns.entries()) {
     if (name.trim() === '') return `column ${index + 1} has no name`
     if (name.length > COLUMN_NAME_CHARS_MAX)
-      return `column ${index + 1} has a name of ${name.length} characters; ${COLUMN_NAME_CHARS_MAX} are possible`
+      return `the name of column ${index + 1} has ${name.length} characters; the limit is ${COLUMN_NAME_CHARS_MAX}`
     if (UNUSABLE_NAMES.includes(name.toLowerCase())) return `"${name}" is a reserved name`
-    if (seen.has(name.toLowerCase())) return `the column "${name}" stands there twice`
+    if (seen.has(name.toLowerCase())) return `the column "${name}" appears twice`
     seen.add(name.toLowerCase())
   }
   return missingColumn(columns, needed)
@@ -57,22 +57,22 @@ function missingColumn(columns: readonly SourceColumn[], needed: NeededColumns):
 export interface SourceMember {
   /** Trimmed; compared without case. */
   readonly key: string
-  /** Null when members start as soon as they are found. */
+  /** Null for immediate runbooks. */
   readonly time: Date | null
   readonly data: SourceRow
 }
 
 export interface RowProblem {
-  /** Null when the key itself is the problem. */
+  /** Null when the key is the problem. */
   readonly key: string | null
   readonly column: string
-  /** Ends the sentence "This row is not used: …". */
+  /** Completes "This row is not used: …". */
   readonly reason: string
 }
 
 export type MemberOrProblem = { readonly member: SourceMember } | { readonly problem: RowProblem }
 
-/** A function that reads the rows of one result. */
+/** Returns a function that reads the rows of one result. */
 export function rowReader(
   source: DataSource,
   columns: readonly SourceColumn[],
@@ -91,8 +91,8 @@ export function rowReader(
       if ('reason' in list) return problem(name, list.reason)
       data[name] = list.values
     }
-    const unkept = unkeptColumn(data)
-    if (unkept) return problem(unkept.column, unkept.reason)
+    const unstorable = unstorableColumn(data)
+    if (unstorable) return problem(unstorable.column, unstorable.reason)
     return { member: { key: keyOrReason.key, time: time?.at ?? null, data } }
   }
 }
@@ -105,33 +105,33 @@ const shown = (value: Json | undefined): string => {
 function keyOf(value: Json | undefined): { key: string } | { reason: string } {
   const key = typeof value === 'object' || value === undefined ? '' : String(value).trim()
   if (typeof value === 'object' && value !== null)
-    return { reason: `${shown(value)} cannot be a key; a key is a text or a number` }
+    return { reason: `${shown(value)} is not a key; use a text or a number` }
   if (key === '') return { reason: 'it has no key' }
   if (key.length > KEY_CHARS_MAX)
     return { reason: `the key ${shown(key)} is longer than ${KEY_CHARS_MAX} characters` }
   return { key }
 }
 
-function unkeptColumn(data: SourceRow): { column: string; reason: string } | null {
-  const room = { charsLeft: ROW_CHARS_MAX }
+function unstorableColumn(data: SourceRow): { column: string; reason: string } | null {
+  const budget = { charsLeft: ROW_CHARS_MAX }
   for (const [column, value] of Object.entries(data)) {
-    const reason = unkeptValue(value, room)
+    const reason = unstorableReason(value, budget)
     if (reason) return { column, reason }
   }
   return null
 }
 
-/** PostgreSQL keeps neither NUL nor half of a surrogate pair in JSON, and one such text would refuse the insert of a whole batch. */
-function unkeptValue(value: Json, room: { charsLeft: number }): string | null {
+/** PostgreSQL JSON stores neither NUL nor lone surrogates; one such text would fail the insert of a whole batch. */
+function unstorableReason(value: Json, budget: { charsLeft: number }): string | null {
   if (typeof value === 'string') {
-    room.charsLeft -= value.length
-    if (room.charsLeft < 0) return `with it the row has more than ${ROW_CHARS_MAX} characters`
-    if (value.includes('\0')) return 'it holds a NUL character'
-    return value.isWellFormed() ? null : 'it holds half of a character (a lone surrogate)'
+    budget.charsLeft -= value.length
+    if (budget.charsLeft < 0) return `the row exceeds ${ROW_CHARS_MAX} characters here`
+    if (value.includes('\0')) return 'it contains a NUL character'
+    return value.isWellFormed() ? null : 'it contains half a character (a lone surrogate)'
   }
   if (typeof value !== 'object' || value === null) return null
   for (const [name, part] of Object.entries(value)) {
-    const reason = unkeptValue(name, room) ?? unkeptValue(part, room)
+    const reason = unstorableReason(name, budget) ?? unstorableReason(part, budget)
     if (reason) return reason
   }
   return null
@@ -139,7 +139,7 @@ function unkeptValue(value: Json, room: { charsLeft: number }): string | null {
 
 type TimeOrReason = { readonly at: Date } | { readonly reason: string }
 
-/** Waves have few distinct times, and time zones are slow to ask: each text is read once. */
+/** Waves have few distinct times, and time zone lookups are slow: each text is read once. */
 function timeReader(
   source: DataSource,
   columns: readonly SourceColumn[],
@@ -158,13 +158,13 @@ function timeReader(
       known.set(value, found)
     }
     if ('at' in found) return found
-    return { reason: whyNoInstant(found.reason, shown(value), zone) }
+    return { reason: noInstantReason(found.reason, shown(value), zone) }
   }
 }
 
 const DELIMITERS = { semicolon_delimited: ';', comma_delimited: ',' } as const
 
-/** The list that a multi-valued column holds. Null and blank are an empty list; a source with real lists needs no splitting. */
+/** The list in a multi-valued column. Null and blank are an empty list; real lists need no splitting. */
 function listOf(
   value: Json,
   format: DataSource['multiValuedColumns'][number]['format'],
@@ -182,7 +182,7 @@ function listOf(
     const parsed = JSON.parse(text) as Json
     if (Array.isArray(parsed)) return { values: parsed }
   } catch {
-    // Said below, with what was there instead.
+    // Reported below, with the value.
   }
   return { reason: `${shown(value)} is not a JSON array` }
 }

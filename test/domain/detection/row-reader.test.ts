@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { columnsProblem, rowReader } from '../../../src/domain/detection/source-rows.ts'
+import { columnsProblem, rowReader } from '../../../src/domain/detection/row-reader.ts'
 import {
   type ColumnType,
   exactNumber,
@@ -50,33 +50,33 @@ describe('a row becomes a member', () => {
     })
   })
 
-  it('whose key may be a number or a truth', () => {
+  it('with a number or a boolean as key', () => {
     assert.equal(memberOf({ id: 7 }).key, '7')
     assert.equal(memberOf({ id: 0 }).key, '0')
     assert.equal(memberOf({ id: false }).key, 'false')
   })
 
-  it('without a time when members start at once', () => {
+  it('without a time for an immediate runbook', () => {
     assert.equal(memberOf({ at: 'whenever' }, { batchTimeColumn: null }).time, null)
   })
 
-  it('at midnight of the time zone when the column holds days; of UTC when a typed one has no zone', () => {
+  it('at midnight in the time zone for days; in UTC for typed days without a zone', () => {
     const days = [...COLUMNS.filter(({ name }) => name !== 'at'), ...columnsOf(['at'], 'date')]
     const row = { at: '2026-03-01' }
     assert.deepEqual(memberOf(row, {}, days).time, new Date('2026-03-01T00:00:00Z'))
     const berlin = { timeZone: 'Europe/Berlin' }
     assert.deepEqual(memberOf(row, berlin, days).time, new Date('2026-02-28T23:00:00Z'))
-    assert.match(problemOf(row).reason, /names no time zone/)
+    assert.match(problemOf(row).reason, /has no time zone/)
   })
 
-  it('whose row stays as it was', () => {
+  it('without changing the row', () => {
     const row = Object.freeze({ id: 'a', at: AT, semicolons: 'x;y' })
     memberOf(row)
     assert.equal(row.semicolons, 'x;y')
   })
 })
 
-describe('columns with several values', () => {
+describe('multi-valued columns', () => {
   const LISTS: readonly (readonly [column: string, value: Json, list: Json[]])[] = [
     ['semicolons', 'a; b ;;c;', ['a', 'b', 'c']],
     ['semicolons', ' ', []],
@@ -98,27 +98,27 @@ describe('columns with several values', () => {
   }
 
   for (const value of ['a;b', '{"a": 1}', '"a"', '[1', 'null', '7']) {
-    it(`json: ${value} is a reported row`, () => {
+    it(`json: reports ${value}`, () => {
       const { key, column, reason } = problemOf({ json: value })
       assert.deepEqual([key, column, reason], ['a', 'json', `"${value}" is not a JSON array`])
     })
   }
 })
 
-describe('a row that is reported', () => {
+describe('an unusable row', () => {
   const BAD: readonly (readonly [SourceRow, column: string, reason: RegExp])[] = [
     [{ id: null }, 'id', /^it has no key$/],
     [{ id: ' \t ' }, 'id', /^it has no key$/],
-    [{ id: ['a'] }, 'id', /^"\["a"\]" cannot be a key/],
+    [{ id: ['a'] }, 'id', /^"\["a"\]" is not a key/],
     [{ id: 'x'.repeat(600) }, 'id', /^the key "x{60}…" is longer than 512 characters$/],
     [{ at: null }, 'at', /^it has no time$/],
-    [{ at: 'soon' }, 'at', /^"soon" is not a time that can be read/],
-    [{ at: '2026-03-01 09:30' }, 'at', /names no time zone/],
-    [{ name: 'a\0b' }, 'name', /^it holds a NUL character$/],
-    [{ name: 'a\ud800b' }, 'name', /^it holds half of a character/],
-    [{ json: '["\\u0000"]' }, 'json', /^it holds a NUL character$/],
-    [{ deep: { 'a\0': [1] } }, 'deep', /^it holds a NUL character$/],
-    [{ name: 'x'.repeat(262_145) }, 'name', /more than 262144 characters$/],
+    [{ at: 'soon' }, 'at', /^"soon" is not a valid time/],
+    [{ at: '2026-03-01 09:30' }, 'at', /has no time zone/],
+    [{ name: 'a\0b' }, 'name', /^it contains a NUL character$/],
+    [{ name: 'a\ud800b' }, 'name', /^it contains half a character/],
+    [{ json: '["\\u0000"]' }, 'json', /^it contains a NUL character$/],
+    [{ deep: { 'a\0': [1] } }, 'deep', /^it contains a NUL character$/],
+    [{ name: 'x'.repeat(262_145) }, 'name', /^the row exceeds 262144 characters/],
   ]
   for (const [row, column, reason] of BAD) {
     it(`${JSON.stringify(row).slice(0, 50)}`, () => {
@@ -129,11 +129,11 @@ describe('a row that is reported', () => {
     })
   }
 
-  it('a text that only looks like one is none', () => {
+  it('is not one that only looks invalid', () => {
     assert.equal(memberOf({ name: '\\u0000 \\ud800', j: { a: '\\u0000' } }).key, 'a')
   })
 
-  it('in a time zone whose clocks skip the hour', () => {
+  it('has a time that the time zone skips', () => {
     const row = { at: '2026-03-29 02:30' }
     const { reason } = problemOf(row, { timeZone: 'Europe/Berlin' })
     assert.match(reason, /^"2026-03-29 02:30" does not exist in Europe\/Berlin/)
@@ -146,7 +146,7 @@ describe('the columns of a result', () => {
     [['id', 'name'], null],
     [[], /^there are no columns$/],
     [['id', ' '], /^column 2 has no name$/],
-    [['id', 'ID'], /^the column "ID" stands there twice$/],
+    [['id', 'ID'], /^the column "ID" appears twice$/],
     [['id', 'constructor'], /^"constructor" is a reserved name$/],
     [['id', '_Batch_Start_Time'], /reserved/],
     [['Id', 'name'], /^there is no column "id"\. Did you mean "Id"\?$/],
@@ -159,7 +159,7 @@ describe('the columns of a result', () => {
     })
   }
 
-  it('must have all that the runbook names', () => {
+  it('must include all that the runbook names', () => {
     const only = columnsOf(['id', 'at', 'semicolons', 'commas'])
     assert.match(columnsProblem(only, SOURCE) ?? '', /no column "json"/)
     assert.match(columnsProblem(columnsOf(['id']), SOURCE) ?? '', /no column "at"/)
@@ -191,14 +191,14 @@ describe('values', () => {
     it(`the number ${text} is ${JSON.stringify(json)}`, () =>
       assert.deepEqual(exactNumber(text), json))
 
-  it('a number that is kept as a number comes back digit by digit', () => {
+  it('a number survives digit by digit', () => {
     for (let digits = 1; digits <= 15; digits++) {
       const text = `0.${'9'.repeat(digits)}`
       assert.equal(String(exactNumber(text)), text)
     }
   })
 
-  it('what JSON has no number for becomes its name', () => {
+  it('NaN and infinities become their names', () => {
     assert.deepEqual([Number.NaN, Number.POSITIVE_INFINITY, -0, 0.1].map(floatNumber), [
       'NaN',
       'Infinity',
@@ -207,7 +207,7 @@ describe('values', () => {
     ])
   })
 
-  it('JSON that is none stays text', () => {
+  it('invalid JSON stays text', () => {
     assert.deepEqual(jsonValue('{"a":[1]}'), { a: [1] })
     assert.equal(jsonValue('{a'), '{a')
   })

@@ -1,11 +1,11 @@
-// Rows taken in one by one: which keys can be used, and which stand in the result and cannot.
+// Collecting rows: usable and unusable keys.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { FoundRow } from '../../../src/domain/detection/compare.ts'
-import { ISSUES_MAX, IssueList, RowCollector } from '../../../src/domain/detection/rows.ts'
+import { ISSUES_MAX, IssueList, RowCollector } from '../../../src/domain/detection/row-collector.ts'
 import { rowOf } from './facts.ts'
 
-describe('rows taken in', () => {
+describe('the row collector', () => {
   const take = (...rows: (FoundRow | string)[]) => {
     const collector = new RowCollector<FoundRow>()
     for (const row of rows) {

@@ -1,14 +1,14 @@
-// A result taken in row by row: which keys can be used, and which stand in it and cannot. Equal rows of one key count once.
-// Rows of one key that differ are all unused, since nobody can tell which one is meant; a member of that key stays as it is.
+// Collects a result row by row into usable and unusable keys. Equal rows of a key count once. Differing rows of a key are all
+// unused, since nobody can tell which one is right; its member stays unchanged.
 
 import { foldKey } from '../member-key.ts'
 import type { FoundRow, Issue, IssueKind, SourceContents } from './compare.ts'
-import type { RowProblem } from './source-rows.ts'
+import type { RowProblem } from './row-reader.ts'
 
-/** Stored and shown; the totals are counted all the same. */
+/** Issues stored and shown; totals count all. */
 export const ISSUES_MAX = 1_000
 
-/** The first so many issues, and how many of each kind there are. */
+/** The first issues, and counts by kind. */
 export class IssueList {
   readonly first: Issue[] = []
   readonly counts: Partial<Record<IssueKind, number>> = {}
@@ -42,7 +42,7 @@ export class RowCollector<Row extends FoundRow> {
       batchId: null,
       reason: `this row is not used: ${reason}`,
     })
-    if (key !== null) this.#unuse(foldKey(key))
+    if (key !== null) this.#markUnusable(foldKey(key))
   }
 
   take(row: Row): void {
@@ -54,17 +54,17 @@ export class RowCollector<Row extends FoundRow> {
       return
     }
     if (other.hash === row.hash && other.timeMs === row.timeMs) return
-    this.#unuse(row.folded)
+    this.#markUnusable(row.folded)
     this.issues.add({
       kind: 'duplicate',
       key: row.key,
       column: null,
       batchId: null,
-      reason: 'this key stands in rows that differ; none of them is used',
+      reason: 'rows of this key differ; none of them is used',
     })
   }
 
-  #unuse(folded: string): void {
+  #markUnusable(folded: string): void {
     this.#rows.delete(folded)
     this.#unusable.add(folded)
   }
