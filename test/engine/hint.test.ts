@@ -1,11 +1,11 @@
-// The clock's loop is told when there is something for it already, and not otherwise.
+// Timers get a hint when they have work already, and only then.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { HINT_CHANNEL } from '../../src/bus/outbox.ts'
 import { runbook, step } from '../scenarios/looking.ts'
 import { people, story } from '../scenarios/world.ts'
 
-it('a batch whose first phase is due is begun at once, one for later wakes nobody', () =>
+it('starts a batch with a due phase at once, and wakes nothing for a later one', () =>
   story({}, async (world) => {
     const said: string[] = []
     const ended = Promise.withResolvers<void>()

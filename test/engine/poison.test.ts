@@ -1,4 +1,4 @@
-// One message that cannot be handled harms only itself and stops only its batch; a database in trouble changes nothing at all.
+// A poison message harms only itself and holds only its batch; an unavailable database changes nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
@@ -24,7 +24,7 @@ const YAML = runbook('wave', {
   'prepare T-1h': [step('create', 'timeout: 10m, retry: { max_retries: 1, interval: 60s }')],
 })
 
-/** Three members whose jobs are out. */
+/** Three members with unsettled jobs. */
 async function begin(world: World): Promise<number> {
   world.answer = () => 'silent'
   await world.publish(YAML)
@@ -45,7 +45,7 @@ const letters = ({ db }: World) =>
     'select id, reason, description from dead_letters where replayed_at is null order by id',
   )
 
-it('a poison message alone is a dead letter with its reason; its group is applied; the batch is held', () =>
+it('dead-letters only the poison message, applies its group and holds the batch', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     const broken = await memberId(world, batchId, 2)
@@ -69,7 +69,7 @@ it('a poison message alone is a dead letter with its reason; its group is applie
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a batch whose runbook cannot be read any more is held; another batch in the same chunk goes on', () =>
+it('holds a batch whose runbook can no longer be read; another batch in the chunk continues', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.publish(YAML.replace('name: wave', 'name: other'))
@@ -99,7 +99,7 @@ it('a batch whose runbook cannot be read any more is held; another batch in the 
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a timer that fails holds its batch and does not keep the others from theirs', () =>
+it('holds the batch of a failing timer and runs the others', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     const other = await world.batch('wave', people(4).slice(3), { startsInMin: 59 })
@@ -142,7 +142,7 @@ function failingAfter(db: Db, statements: number): Db {
 }
 
 for (const statements of [0, 2, 5, 9]) {
-  it(`a database that goes away after ${statements} statements: all messages come again, nothing changed`, () =>
+  it(`delivers all messages again and changes nothing when the database goes away after ${statements} statements`, () =>
     story({}, async (world) => {
       const batchId = await begin(world)
       for (const job of world.jobs) await world.result(job, { ok: true })
@@ -177,6 +177,6 @@ for (const statements of [0, 2, 5, 9]) {
     }))
 }
 
-/** The jobs' deadlines are over on this door's clock, so there is something for its timers to do. */
+/** The jobs' deadlines have passed on this engine's clock, so its timers have work. */
 const runTimersAfter = (world: World, engine: Engine) =>
   runTimers({ ...engine, clock: { now: () => new Date(+world.clock.now() + 720_000) } })

@@ -1,4 +1,4 @@
-// Publishing while batches move, on a real server with two connections. Each pair runs in both orders with the first one stopped
+// Publishing while batches change, on a real server with two connections. Each pair runs in both orders with the first one stopped
 // just before its commit, and then many times at once.
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
@@ -49,7 +49,7 @@ const publish =
   (engine) =>
     publishRunbook(engine, { yaml: text(name, word), publishedBy: 'ada' })
 
-/** A runbook of its own, with a batch whose first phase is due `inSec` seconds from now. */
+/** A new runbook with a batch whose first phase is due in `inSec` seconds. */
 async function fresh(inSec: number): Promise<{ name: string; batchId: number }> {
   const name = `wave-${++made}`
   await world.publish(text(name, 'one'))
@@ -57,7 +57,7 @@ async function fresh(inSec: number): Promise<{ name: string; batchId: number }> 
   return { name, batchId }
 }
 
-/** A door whose first transaction stops just before it commits. */
+/** An engine whose first transaction stops just before it commits. */
 function stopping(engine: Engine) {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -79,7 +79,7 @@ function stopping(engine: Engine) {
   return { engine: { ...engine, db }, reached: reached.promise, release: released.resolve }
 }
 
-/** Until some connection waits for a lock of another, or the act is done. */
+/** Until a connection waits for another's lock, or the act is done. */
 async function untilBlocked(isDone: () => boolean): Promise<void> {
   for (let look = 0; look < LOOKS_MAX && !isDone(); look++) {
     const rows = await world.db.query(
@@ -114,7 +114,7 @@ const WAYS: readonly ((a: Act, b: Act) => Promise<unknown>)[] = [
 const healthy = async () =>
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 
-it('a publish against a phase that falls due: begun in the old version or in the new one, once', async () => {
+it('publish against a due phase: the phase starts once, in the old version or the new one', async () => {
   for (const way of WAYS) {
     const { name, batchId } = await fresh(0)
     await way(publish(name, 'two'), (engine) => startDuePhases(engine))
@@ -130,7 +130,7 @@ it('a publish against a phase that falls due: begun in the old version or in the
   }
 })
 
-it('two who come to the batch after a publish: one puts it on the version', async () => {
+it('two transactions after a publish: one upgrades the batch', async () => {
   for (const way of WAYS) {
     const { name, batchId } = await fresh(600)
     await publish(name, 'two')(world.engine)
@@ -141,7 +141,7 @@ it('two who come to the batch after a publish: one puts it on the version', asyn
   }
 })
 
-it('who waits for the batch while it is put on a version published meanwhile decides by that version', async () => {
+it('a transaction that waited for the lock decides by the version published meanwhile', async () => {
   const { name, batchId } = await fresh(600)
   const locked = Promise.withResolvers<void>()
   const published = Promise.withResolvers<void>()
@@ -152,7 +152,7 @@ it('who waits for the batch while it is put on a version published meanwhile dec
     await commit(await begin(world.engine, tx, batchId, 'holder'))
   })
   await locked.promise
-  // Its statement begins before the version is there, and ends when the batch is already on it.
+  // Its statement starts before the version exists, and ends when the batch is upgraded.
   const waiter = changeBatch(other, batchId, 'waiter', async ({ draft }) => {
     const { runbookVersion, activeVersion } = draft.batch
     return [runbookVersion, activeVersion, ...draft.phases.map(({ status }) => status)]
@@ -166,7 +166,7 @@ it('who waits for the batch while it is put on a version published meanwhile dec
   await healthy()
 })
 
-it('two publishers: two versions, one active, nobody fails', async () => {
+it('two publishers: two versions, one active, no failure', async () => {
   for (const way of WAYS) {
     const { name, batchId } = await fresh(600)
     await way(publish(name, 'two'), publish(name.toUpperCase(), 'three'))
@@ -185,7 +185,7 @@ it('two publishers: two versions, one active, nobody fails', async () => {
   }
 })
 
-it('the same text twice at once is one version', async () => {
+it('the same text twice at once becomes one version', async () => {
   for (const way of WAYS) {
     const { name } = await fresh(600)
     await way(publish(name, 'two'), publish(name, 'two'))
@@ -194,7 +194,7 @@ it('the same text twice at once is one version', async () => {
   }
 })
 
-it('a batch that is made while a version is published begins in one of them, whole', async () => {
+it('a batch created during a publish starts in one version only', async () => {
   for (const way of WAYS) {
     const { name } = await fresh(600)
     const batches: number[] = []
@@ -210,7 +210,7 @@ it('a batch that is made while a version is published begins in one of them, who
   }
 })
 
-it('a crash between: nothing is half done, and whoever comes next does it', async () => {
+it('a crash in between leaves nothing half done, and the next transaction upgrades', async () => {
   const { name, batchId } = await fresh(600)
   await publish(name, 'two')(world.engine)
   const crash = changeBatch(world.engine, batchId, 'operator', async () => {

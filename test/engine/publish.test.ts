@@ -1,4 +1,4 @@
-// Publishing: versions and their numbers, the same text again, dry runs, the impact as data, deactivation; and the automation switch.
+// Publishing: versions and numbers, the same text again, dry runs, impact, deactivation; and the automation switch.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { listRunbookVersions } from '../../src/db/runbooks.ts'
@@ -26,7 +26,7 @@ async function events({ db }: World): Promise<string[]> {
   return rows.map(({ said }) => said)
 }
 
-it('numbers rise, the newest is active, names are compared without regard to case', () =>
+it('numbers versions, activates the newest and ignores case in names', () =>
   story({}, async (world) => {
     assert.equal((await world.publish(YAML)).version, 1)
     const second = await world.publish(YAML.replace('name: wave', 'name: WAVE'))
@@ -43,7 +43,7 @@ it('numbers rise, the newest is active, names are compared without regard to cas
     )
   }))
 
-it('the same text again is no new version, unless something else is decided or nothing is active', () =>
+it('makes no new version of the same text, unless options differ or none is active', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const same = await world.publish(YAML)
@@ -63,13 +63,13 @@ it('the same text again is no new version, unless something else is decided or n
     ])
   }))
 
-it('refuses a text with errors, and does nothing', () =>
+it('refuses a text with errors and changes nothing', () =>
   story({}, async (world) => {
     await assert.rejects(world.publish('name: wave\nphases: []\n'), { code: 'RUNBOOK_INVALID' })
     assert.deepEqual(await versions(world), [])
   }))
 
-it('a dry run gives the same answer and does nothing', () =>
+it('a dry run returns the same answer and changes nothing', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     await world.batch('wave', 2, { startsInMin: 600 })
@@ -83,7 +83,7 @@ it('a dry run gives the same answer and does nothing', () =>
     assert.equal(dry.version, 2)
   }))
 
-it('the impact: every batch under way, phase by phase, with totals', () =>
+it('reports the impact on every unfinished batch, phase by phase, with totals', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const running = await world.batch('wave', 2, { startsInMin: 60 })
@@ -142,7 +142,7 @@ it('the impact: every batch under way, phase by phase, with totals', () =>
     })
   }))
 
-it('what was missed is listed with its batch and time', () =>
+it('lists skipped phases with batch and time', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const held = await world.batch('wave', 1, { startsInMin: 120 })
@@ -156,7 +156,7 @@ it('what was missed is listed with its batch and time', () =>
     })
   }))
 
-it('says which variables members lack for what is new, and which functions nobody has', () =>
+it('lists variables that members lack, and functions that no worker has', () =>
   story({}, async (world) => {
     const output = 'output_params: { ThingId: id }'
     await world.publish(YAML)
@@ -213,7 +213,7 @@ it('says which variables members lack for what is new, and which functions nobod
     ])
   }))
 
-it('names and versions that are not there are refused', () =>
+it('refuses unknown names and versions', () =>
   story({}, async (world) => {
     const wish = { name: 'wave', version: 1, actor: 'ada', reason: 'x' }
     await assert.rejects(deactivateRunbook(world.engine, wish), { code: 'RUNBOOK_UNKNOWN' })
@@ -221,7 +221,7 @@ it('names and versions that are not there are refused', () =>
     await assert.rejects(requireVersion(world.db, 'wave', 7), { code: 'RUNBOOK_VERSION_NOT_FOUND' })
   }))
 
-it('automation is off until somebody turns it on; who and when is kept, a repeat changes nothing', () =>
+it('keeps automation off until a person turns it on, records who and when, and ignores a repeat', () =>
   story({}, async (world) => {
     const turn = (isEnabled: boolean, actor: string, runbookName = 'Wave') =>
       setAutomation(world.engine, { runbookName, isEnabled, actor })
@@ -247,7 +247,7 @@ it('automation is off until somebody turns it on; who and when is kept, a repeat
     ])
   }))
 
-it('the database itself refuses a switch that nobody turned', () =>
+it('the database refuses an automation row without a person', () =>
   story({}, async (world) => {
     const at = `'${START.toISOString()}'`
     const rows = [

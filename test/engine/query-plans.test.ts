@@ -1,5 +1,5 @@
-// Plans that are kept must be right for tables of any size, so they are looked at as they are when they begin to be kept: every
-// statement that ran in such a transaction is asked for its plan, with the tables as small as that, and all others empty.
+// Kept query plans must be right for tables of any size, so they are checked as of when they are first kept: every statement of such a
+// transaction is explained with the tables that small, and all others empty.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Db, Tx } from '../../src/db/db.ts'
@@ -39,7 +39,7 @@ interface Node {
   readonly Plans?: readonly Node[]
 }
 
-/** Whether it reads all of a table or of an index. */
+/** True if it reads all of a table or an index. */
 const isWholeScan = (node: Node): boolean =>
   node['Node Type'] === 'Seq Scan' ||
   (/^(Bitmap )?Index( Only)? Scan$/.test(node['Node Type']) && node['Index Cond'] === undefined)
@@ -69,7 +69,7 @@ async function planMode(tx: Tx): Promise<string> {
   return row!.mode
 }
 
-/** As few rows as there are when plans begin to be kept, all of them known to the planner. Every other table is empty. */
+/** As few rows as when plans are first kept, all known to the planner. Every other table is empty. */
 async function grow(db: Db): Promise<void> {
   const { batch_members, step_executions } = LEAST_BYTES
   await db.script(`do $$ begin
@@ -89,7 +89,7 @@ async function grow(db: Db): Promise<void> {
   await db.script('vacuum analyze')
 }
 
-it('with plans that were made at the first moment when they are kept, a chunk looks up single rows', async () => {
+it('a chunk looks up single rows with plans made as soon as they are kept', async () => {
   const database = await openTestPostgres()
   const { db, statements } = watching(database.db)
   const world = await openWorld({ database: { ...database, db }, maxOutstanding: 3 })
@@ -111,7 +111,7 @@ it('with plans that were made at the first moment when they are kept, a chunk lo
   await small.close()
 })
 
-it('while the tables that grow are small every statement is planned anew', async () => {
+it('plans every statement again while the growing tables are small', async () => {
   const empty = await openTestPostgres()
   await empty.db.transaction(async (tx) => {
     await keepQueryPlans(tx)

@@ -1,5 +1,5 @@
-// Two connections on a real server: PGlite has one and cannot show a race. Each pair runs in both orders with the first one
-// stopped just before its commit, and then many times at once. Whatever wins, the end is one of those that are allowed.
+// Races on a real server with two connections: PGlite has one. Each pair runs in both orders with the first one stopped just before
+// its commit, and then many times at once. Every outcome must be an allowed one.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, it } from 'node:test'
@@ -57,7 +57,7 @@ after(async () => {
 
 let made = 0
 
-/** A wave of people of its own, each with a job out. */
+/** A wave of new members, each with an unsettled job. */
 async function wave(members: number, options: { manual?: boolean; startsInMin?: number } = {}) {
   const batch = await freshBatch(members, options)
   await world.settle()
@@ -68,7 +68,7 @@ async function freshBatch(
   members: number,
   { manual = false, startsInMin = 60 }: { manual?: boolean; startsInMin?: number } = {},
 ): Promise<number> {
-  // No two batches of a runbook begin at the same second, however far the clock was turned meanwhile.
+  // No two batches of a runbook start in the same second, however far the clock was turned.
   const startsAtMs = +START + startsInMin * 60_000 - ++made * 1000
   const inMinutes = (startsAtMs - +world.clock.now()) / 60_000
   const first = made * 100
@@ -104,7 +104,7 @@ const answers =
   (engine) =>
     handleMessages(engine, [resultOf(jobId)])
 
-/** What became of an act: null when it went well, else why it was refused. Anything but a refusal fails the test. */
+/** Null when the act succeeded, else the refusal. Any other error fails the test. */
 async function outcomeOf(act: Promise<unknown>): Promise<string | null> {
   try {
     await act
@@ -115,7 +115,7 @@ async function outcomeOf(act: Promise<unknown>): Promise<string | null> {
   }
 }
 
-/** A door whose first transaction stops just before it commits. */
+/** An engine whose first transaction stops just before it commits. */
 function stopping(engine: Engine) {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -139,7 +139,7 @@ function stopping(engine: Engine) {
 
 const LOOKS_MAX = 5_000
 
-/** Until some connection waits for a lock of another. Looks again and again; never sleeps. */
+/** Until a connection waits for another's lock. Polls; never sleeps. */
 async function untilBlocked(isDone: () => boolean): Promise<void> {
   for (let look = 0; look < LOOKS_MAX && !isDone(); look++) {
     const rows = await world.db.query(
@@ -149,7 +149,7 @@ async function untilBlocked(isDone: () => boolean): Promise<void> {
   }
 }
 
-/** The first act does everything but commit; then the second begins; when it can get no further, the first commits. */
+/** The first act does everything but commit; then the second starts; when it is blocked, the first commits. */
 async function overlap(first: Act, then: Act): Promise<[string | null, string | null]> {
   const { engine, reached, release } = stopping(world.engine)
   const one = outcomeOf(first(engine))
@@ -166,7 +166,7 @@ async function overlap(first: Act, then: Act): Promise<[string | null, string | 
 const atOnce = (first: Act, then: Act): Promise<[string | null, string | null]> =>
   Promise.all([outcomeOf(first(world.engine)), outcomeOf(then(other))])
 
-/** A pair in every way: each one first, and many times at once. `begin` makes a fresh pair, `check` looks at the end. */
+/** A pair in every way: each one first, and many times at once. `begin` creates a fresh pair, `check` checks the end. */
 async function race(
   begin: () => Promise<{
     acts: readonly [Act, Act]
@@ -249,7 +249,7 @@ it('a timer against cancel: nothing is sent after the cancel', () =>
     }
   }))
 
-it('a phase falling due against a removal: who left has no open step', () =>
+it('a due phase against a removal: the removed member has no open step', () =>
   race(async () => {
     const batchId = await freshBatch(2)
     const leaver = await memberOf(batchId, 0)
@@ -275,7 +275,7 @@ it('a phase falling due against a removal: who left has no open step', () =>
     }
   }))
 
-it('two advances: one goes on, the other is refused', () =>
+it('two advances: one succeeds, the other is refused', () =>
   race(async () => {
     const batchId = await freshBatch(1, { manual: true })
     const advance: Act = (engine) =>
@@ -295,7 +295,7 @@ it('two advances: one goes on, the other is refused', () =>
     }
   }))
 
-it('withdrawing against a worker: a job is taken back or taken, never both and never neither', () =>
+it('a withdrawal against a worker: the job is withdrawn or taken, never both and never neither', () =>
   race(async () => {
     const batchId = await freshBatch(6)
     await world.orchestrate()
@@ -333,7 +333,7 @@ it('withdrawing against a worker: a job is taken back or taken, never both and n
     }
   }))
 
-it('two orchestrators notice one dead job: it is settled once', () =>
+it('two orchestrators settle one dead job once', () =>
   race(async () => {
     world.answer = () => ({ refuse: 'broken' })
     const batchId = await freshBatch(1)
@@ -352,7 +352,7 @@ it('two orchestrators notice one dead job: it is settled once', () =>
     }
   }))
 
-it('two batches made at once with the same person: one of them is refused', () =>
+it('two batches created at once with the same member: one is refused', () =>
   race(async () => {
     const members = people(++made * 100).slice(-1)
     const make =
@@ -381,7 +381,7 @@ it('two batches made at once with the same person: one of them is refused', () =
     }
   }))
 
-it('two moves that cross do not wait for each other', () =>
+it('two crossing moves do not deadlock', () =>
   race(async () => {
     const [one, two] = [await wave(2), await wave(2)]
     for (const batchId of [one, two])
@@ -407,7 +407,7 @@ it('two moves that cross do not wait for each other', () =>
 
 const LIMIT = 5
 
-/** Two waves that wait for a worker of few slots; all earlier ones are held, so that they are left out. */
+/** Two waves that wait for a worker with few slots; all earlier ones are held and take none. */
 async function twoNarrowWaves(members: number): Promise<[number, number]> {
   await world.db.query(`delete from bundles`)
   await world.db.query(
@@ -433,7 +433,7 @@ async function narrowJobs(): Promise<number> {
   return row!.jobs
 }
 
-it('slots that one orchestrator is about to fill are not there for another batch', async () => {
+it('one orchestrator does not use slots that another is filling', async () => {
   const [early, late] = await twoNarrowWaves(10)
   await holdBatch(world.engine, order(early))
   await overlap(
@@ -450,7 +450,7 @@ it('slots that one orchestrator is about to fill are not there for another batch
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 })
 
-it('two orchestrators and the results of two batches never fill a window beyond its limit', async () => {
+it("two orchestrators and the results of two batches never exceed a worker's limit", async () => {
   const batches = await twoNarrowWaves(30)
   const outNow = async () => (await Promise.all(batches.map(jobsOf))).flat()
   let most = 0

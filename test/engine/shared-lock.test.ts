@@ -1,5 +1,5 @@
-// Results of one batch beside each other, on several connections of a real server: who waits for whom, and who does not.
-// Each visit is stopped at a chosen point; nothing here depends on how fast anything is.
+// Results of one batch under the shared lock, on several connections of a real server: which transaction waits, and which does not.
+// Each transaction is stopped at a chosen point; nothing here depends on speed.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
@@ -17,7 +17,7 @@ import { openWorld, people, type World } from '../scenarios/world.ts'
 const LOOKS_MAX = 5_000
 let world: World
 
-// A world each: three slots are all there are.
+// A new world per test: there are only three slots.
 beforeEach(async () => {
   world = await openWorld({ database: await openTestPostgres(), maxOutstanding: 3 })
   world.answer = () => 'silent'
@@ -33,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(() => world.close())
 
-/** A batch with three jobs out, and the ids of those jobs. */
+/** A batch with three unsettled jobs, and the ids of those jobs. */
 async function wave(members: number, name = 'wave'): Promise<{ batchId: number; jobs: string[] }> {
   const batchId = await world.batch(name, people(members), { startsInMin: 60 })
   await world.settle()
@@ -52,7 +52,7 @@ function resultOf(jobId: string): Message {
 
 const answer = (engine: Engine, ...jobIds: string[]) => handleMessages(engine, jobIds.map(resultOf))
 
-/** A door whose first transaction stops just before it commits. */
+/** An engine whose first transaction stops just before it commits. */
 function stopping() {
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
@@ -93,7 +93,7 @@ const statusOf = async (jobId: string): Promise<string> => {
 const healthy = async () =>
   assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
 
-it('a result of another member is decided while the first is not committed, up to the counters', async () => {
+it("decides another member's result before the first commits, up to the counters", async () => {
   const { batchId, jobs } = await wave(3)
   const first = stopping()
   const one = answer(first.engine, jobs[0]!)
@@ -114,7 +114,7 @@ it('a result of another member is decided while the first is not committed, up t
   await healthy()
 })
 
-it('the same result twice at the same moment counts once', async () => {
+it('counts the same result once when it comes twice at the same moment', async () => {
   const { jobs } = await wave(3)
   const first = stopping()
   const one = answer(first.engine, jobs[0]!)
@@ -134,7 +134,7 @@ it('the same result twice at the same moment counts once', async () => {
   await healthy()
 })
 
-it('a hold waits for who is at it, and whoever comes later waits for the hold', async () => {
+it('a hold waits for earlier sharers, and later sharers wait for the hold', async () => {
   const { batchId, jobs } = await wave(3)
   const first = stopping()
   const one = answer(first.engine, jobs[0]!)
@@ -163,14 +163,14 @@ const jobsOut = async (batchId: number): Promise<number> => {
   return (await world.db.query(out, [batchId])).length
 }
 
-it('a freed slot goes to a waiting member once, whoever frees one beside', async () => {
+it('gives a freed slot to one waiting member only', async () => {
   const { batchId, jobs } = await wave(5)
   const nexts = []
   for (const jobId of jobs) {
     await answer(world.engine, jobId)
     nexts.push(`step-${Number(jobId.slice('step-'.length)) + 1}`)
   }
-  // Each of these ends its member, so its slot is left for one of the two who wait.
+  // Each of these ends its member, so its slot goes to one of the two waiting members.
   const first = stopping()
   const one = answer(first.engine, nexts[0]!)
   await first.reached
@@ -183,7 +183,7 @@ it('a freed slot goes to a waiting member once, whoever frees one beside', async
   await healthy()
 })
 
-/** More members than one transaction writes steps for, three of them with a job of the first phase; the second phase has begun. */
+/** More members than one transaction expands, three of them with a job of the first phase; the second phase has begun. */
 async function movingWave(): Promise<{ batchId: number; jobs: string[] }> {
   const made = await wave(501, 'long')
   await world.clock.advance(3_600_000)
@@ -191,7 +191,7 @@ async function movingWave(): Promise<{ batchId: number; jobs: string[] }> {
   return made
 }
 
-/** What the step that comes after this job waits for. */
+/** The wait of the step after this job. */
 async function nextWait(jobId: string, stepName = 'go'): Promise<string | undefined> {
   const rows = await world.db.query<{ what: string }>(
     `select w.what from step_executions done
@@ -203,7 +203,7 @@ async function nextWait(jobId: string, stepName = 'go'): Promise<string | undefi
   return rows[0]?.what
 }
 
-/** The first member has been through the second phase before its steps are written, as one who came from another batch may have. */
+/** The first member passed the second phase before its expansion, as a member moved from another batch may have. */
 async function passEarly(batchId: number): Promise<void> {
   await world.db.query(
     `with phase as (
@@ -223,7 +223,7 @@ async function passEarly(batchId: number): Promise<void> {
   )
 }
 
-it('two phases written at once: whoever is written second sees how far the first one is', async () => {
+it('expands two phases at once: the second sees how far the first is', async () => {
   const { batchId, jobs } = await movingWave()
   await passEarly(batchId)
   await answer(world.engine, jobs[0]!)
@@ -245,12 +245,12 @@ it('two phases written at once: whoever is written second sees how far the first
   await healthy()
 })
 
-it('whoever waited for the steps being written goes on with them', async () => {
+it('a member that waited for its steps continues with them', async () => {
   const { jobs } = await movingWave()
   const first = stopping()
   const writing = expandPhases(first.engine)
   await first.reached
-  // It has read how far the second phase is written, and now waits for its member.
+  // It has read how far the second phase is expanded, and now waits for its member.
   const result = answer(world.engine, jobs[0]!)
   await untilWaiting(1)
   first.release()
@@ -260,7 +260,7 @@ it('whoever waited for the steps being written goes on with them', async () => {
   await healthy()
 })
 
-it('steps are written for a member only when whoever is at it is done, and it goes on', async () => {
+it("writes a member's steps only after the transaction that has the member, and the member continues", async () => {
   const { jobs } = await movingWave()
   const first = stopping()
   const result = answer(first.engine, jobs[0]!)
@@ -275,7 +275,7 @@ it('steps are written for a member only when whoever is at it is done, and it go
   await healthy()
 })
 
-it('two who write the steps of one phase write them once', async () => {
+it('two expansions of one phase write its steps once', async () => {
   const { batchId } = await movingWave()
   const first = stopping()
   const one = expandPhases(first.engine)
@@ -289,7 +289,7 @@ it('two who write the steps of one phase write them once', async () => {
   await healthy()
 })
 
-it('free slots are filled beside a result, up to the counters, with members that nobody has', async () => {
+it('fills free slots next to an uncommitted result, up to the counters, with unlocked members', async () => {
   const { batchId, jobs } = await wave(7)
   await world.db.query('update workers set max_outstanding = 5')
   const first = stopping()

@@ -1,5 +1,5 @@
-// Ten thousand timers that come up in the same second are one look: all of them are acted on, in chunks, and the number of statements
-// is that of the chunks.
+// Ten thousand timers that fall due in the same second are handled in one call, in chunks, with as many statements as the chunks
+// need.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
@@ -11,10 +11,10 @@ import { openWorld } from '../scenarios/world.ts'
 
 const MANY = 10_000
 const CHUNKS = 20
-/** What a chunk of 500 takes, with room: a statement a step would be 500 of each kind. */
+/** What a chunk of 500 may take. A statement per step would be 500 of each kind. */
 const STATEMENTS_A_CHUNK_MAX = 40
 
-/** The database, and how many statements it was given. */
+/** The database, and how many statements it got. */
 function counting(db: Db): { db: Db; count: () => number } {
   let statements = 0
   const counted = <Args extends unknown[], Answer>(run: (...args: Args) => Answer) => {
@@ -33,7 +33,7 @@ function counting(db: Db): { db: Db; count: () => number } {
   }
 }
 
-it('ten thousand deadlines that pass together are acted on by one look, set by set', async () => {
+it('settles ten thousand deadlines that pass together in one call, set by set', async () => {
   const world = await openWorld({ database: await openTestPostgres(), maxOutstanding: 2 * MANY })
   const yaml = runbook(
     'wave',

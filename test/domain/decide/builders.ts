@@ -1,7 +1,7 @@
-// Facts from compact literals, and what a decision recorded as lines that a table can hold.
+// Facts from compact literals, and a decision's records as lines for a table.
 //   draftOf({ phases: { prepare: 'dispatched' }, members: { 1: 'active' }, steps: { 11: '1 prepare/create dispatched job' } })
 // A step reads `member place/name status [wait]`; the member is `-` for a step of the batch itself. Counters are counted from the
-// rows, by the words of the specification and not by the code under test.
+// rows as the specification says, not with the code under test.
 
 import { definitionOf, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft } from '../../../src/domain/decide/draft.ts'
@@ -22,7 +22,7 @@ import { type Runbook, readRunbook } from '../../../src/domain/runbook/read.ts'
 import type { BatchStatus, MemberStatus, PhaseStatus } from '../../../src/domain/transitions.ts'
 
 export const NOW = new Date('2026-03-02T08:00:00Z')
-/** The moment that many seconds from now. */
+/** So many seconds from now. */
 export const at = (seconds: number): Date => new Date(+NOW + seconds * 1000)
 
 export const DEMO_YAML = `
@@ -213,7 +213,7 @@ function stepOf(id: number, text: StepText, phases: readonly Phase[], runbook: R
   return withWait({ ...bare, ...wornBy(status, bare), status, ...change }, wait)
 }
 
-/** What a row of this status has been through. */
+/** The history of a row with this status. */
 function wornBy(status: Step['status'], step: Step): Partial<Step> {
   if (status === 'pending') return {}
   const { kind, attempt, pollCount } = step
@@ -234,7 +234,7 @@ function wornBy(status: Step['status'], step: Step): Partial<Step> {
   return { ...sent, wasTaken: true, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
 }
 
-/** `slot`, `job`, `retry+5`, `poll-0`: the number says when it wakes, in seconds from now. */
+/** `slot`, `job`, `retry+5`, `poll-0`: the number is the wake time, in seconds from now. */
 function withWait(step: Step, text: string | undefined): Step {
   if (text === undefined) return step
   const [, what, seconds] = /^(\w+?)([+-]\d+)?$/.exec(text)!
@@ -259,7 +259,7 @@ export interface Counters {
 const OPEN: readonly string[] = ['pending', 'dispatched', 'polling']
 const FAILED: readonly string[] = ['failed', 'poll_timeout', 'rolled_back']
 
-/** The counters as they must be, from the rows alone. */
+/** The expected counters, from the rows alone. */
 export function recount(draft: Draft): Counters {
   const steps = [...draft.steps.values()]
   const countMembers = (status: MemberStatus) =>
@@ -293,7 +293,7 @@ function outcomeHere(steps: readonly Step[], member: Member) {
   return member.status === 'removed' ? 'removed' : 'stopped'
 }
 
-/** The counters as the draft has them. */
+/** The counters in the draft. */
 export const countersOf = ({ batch, phases }: Draft): Counters => ({
   members: [batch.membersActive, batch.membersFailed, batch.membersRemoved],
   open: [batch.initOpen, batch.rollbackOpen, batch.removalOpen],
@@ -305,7 +305,7 @@ export const countersOf = ({ batch, phases }: Draft): Counters => ({
   ),
 })
 
-/** Counters of the rows, except those that the literal gives itself (a phase of 150 members need not list them). */
+/** Counters of the rows, except those given in the literal (a phase of 150 members need not list them). */
 function setCounters(draft: Draft, facts: Facts): void {
   const { members, open, phases } = recount(draft)
   const given = typeof facts.batch === 'object' ? facts.batch : {}
@@ -325,7 +325,7 @@ function setCounters(draft: Draft, facts: Facts): void {
   }
 }
 
-/** What was recorded, as lines; only what there is. */
+/** The records as lines; only those that exist. */
 export interface Recorded {
   events?: string[]
   attempts?: string[]

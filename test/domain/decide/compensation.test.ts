@@ -1,4 +1,4 @@
-// Failing for good, and undoing: rollback and removal, step after step to the end.
+// Final failures and compensation: rollback and cleanup, step by step to the end.
 import assert from 'node:assert/strict'
 import { beginCleanup, beginRollback } from '../../../src/domain/decide/compensation.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
@@ -9,9 +9,9 @@ import { stepOf, table } from './table.ts'
 
 const PHASES = { prepare: 'dispatched', cutover: 'dispatched' } as const
 
-table('a step that has failed for good', [
+table('a final failure', [
   {
-    name: 'cancels the open steps of its member in all phases; a job that is out stays unsettled',
+    name: "cancels its member's open steps in all phases; an unsettled job stays unsettled",
     facts: {
       phases: PHASES,
       members: { 1: 'active', 2: 'active' },
@@ -39,7 +39,7 @@ table('a step that has failed for good', [
     },
   },
   {
-    name: 'in init fails the batch, cancels its other init steps and its pending phases, and rolls back',
+    name: 'of init fails the batch, cancels other init steps and pending phases, and rolls back',
     facts: {
       batch: 'init_dispatched',
       phases: { prepare: 'pending', cutover: 'pending' },
@@ -63,7 +63,7 @@ table('a step that has failed for good', [
     },
   },
   {
-    name: 'in an init that was run again is told, and the batch goes on',
+    name: 'of a rerun init is noted, and the batch continues',
     facts: {
       batch: 'active',
       phases: { prepare: 'pending' },
@@ -78,7 +78,7 @@ table('a step that has failed for good', [
     },
   },
   {
-    name: 'of a member who has left already leaves the member as it is',
+    name: 'of a removed member leaves the member removed',
     facts: {
       phases: PHASES,
       members: { 1: 'removed' },
@@ -91,7 +91,7 @@ table('a step that has failed for good', [
 
 table('cancelling the open steps of a member', [
   {
-    name: 'leaves passed and failed steps and every undo as they are',
+    name: 'leaves passed and failed steps and compensation alone',
     facts: {
       phases: PHASES,
       members: { 1: 'failed' },
@@ -113,7 +113,7 @@ const failed = (attempt = 0): Facts => ({
   steps: { 11: ['1 prepare/create failed', { attempt }] },
 })
 
-table('beginning', [
+table('creating compensation', [
   {
     name: 'a rollback: a row per step, for this attempt of the origin',
     facts: failed(4),
@@ -133,7 +133,7 @@ table('beginning', [
     decide: (draft) => beginRollback(draft, stepOf(draft, 12)),
   },
   {
-    name: 'a rollback that the version does not have is told',
+    name: 'notes a rollback that the version does not have',
     facts: failed(),
     decide: (draft) => {
       const other = runbookOf(
@@ -145,7 +145,7 @@ table('beginning', [
     records: { events: ['step 11 rollback_missing: version 1 has no rollback "undo"'] },
   },
   {
-    name: 'a removal: a row per step, for this removal of the member',
+    name: 'a cleanup: a row per step, for this removal of the member',
     facts: { members: { 1: { status: 'removed', removalNumber: 3 } } },
     decide: (draft) => beginCleanup(draft, draft.member(1)),
     records: { made: ['-1 removal/clean of 3', '-2 removal/tidy of 3'] },
@@ -174,7 +174,7 @@ const SUCCEED = 'step 32 succeed dispatched→succeeded: the worker reported suc
 
 table('the end of a rollback', [
   {
-    name: 'each step after the former has ended',
+    name: 'sends each step after the previous one has ended',
     facts: {
       ...undoing('dispatched job'),
       steps: {
@@ -191,7 +191,7 @@ table('the end of a rollback', [
     },
   },
   {
-    name: 'a failed one does not stop the next',
+    name: 'continues after a failed step',
     facts: {
       ...undoing('dispatched job'),
       steps: {
@@ -208,7 +208,7 @@ table('the end of a rollback', [
     },
   },
   ...['failed', 'poll_timeout'].map((status) => ({
-    name: `all succeeded: an origin that is ${status} is rolled back, and the removal follows`,
+    name: `all succeeded: an origin that is ${status} is rolled back, and the cleanup follows`,
     facts: undoing('succeeded', `1 prepare/create ${status}`),
     decide: answer(32, 'Success'),
     records: {
@@ -220,7 +220,7 @@ table('the end of a rollback', [
     },
   })),
   {
-    name: 'one failed: the origin keeps its status and names it',
+    name: 'one failed: the origin keeps its status, and the event names the step',
     facts: undoing('failed'),
     decide: answer(32, 'Success'),
     records: {
@@ -233,7 +233,7 @@ table('the end of a rollback', [
     also: (draft) => assert.equal(stepOf(draft, 11).status, 'failed'),
   },
   {
-    name: 'what failed in the rollback of an earlier attempt does not count',
+    name: 'ignores failures in the rollback of an earlier attempt',
     facts: {
       ...undoing('succeeded'),
       steps: {
@@ -254,7 +254,7 @@ table('the end of a rollback', [
     },
   },
   {
-    name: 'the origin was taken up again meanwhile: there is nothing to mark',
+    name: 'marks nothing when the origin was reopened meanwhile',
     facts: undoing('succeeded', '1 prepare/create failed', 1),
     decide: answer(32, 'Success'),
     records: { ...UNDONE, events: [SUCCEED] },

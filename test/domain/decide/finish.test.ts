@@ -29,7 +29,7 @@ const OUTCOMES: readonly [readonly StepStatus[], MemberStatus, ReturnType<typeof
   [['cancelled', 'succeeded'], 'removed', 'removed'],
 ]
 
-describe('how a member stands in a phase', () => {
+describe("a member's outcome in a phase", () => {
   for (const [statuses, member, outcome] of OUTCOMES) {
     it(`${statuses.join(', ')}, and the member is ${member}: ${outcome}`, () =>
       assert.equal(
@@ -69,7 +69,7 @@ describe('counting', () => {
     check(draft)
   })
 
-  it('goes on from where the first count ended', () => {
+  it('continues where the first count ended', () => {
     const draft = draftOf(TWO)
     draft.transitionStep(stepOf(draft, 13), 'dispatch', 'so')
     updateCounters(draft)
@@ -86,7 +86,7 @@ describe('counting', () => {
     })
   })
 
-  it('knows rows that this transaction inserted, and those that the decision made', () => {
+  it('includes rows that this transaction inserted, and those that the decision created', () => {
     const draft = draftOf(TWO)
     draft.addMembers([...draftOf({ members: { 3: 'active' } }).members.values()])
     const born = draftOf({
@@ -104,7 +104,7 @@ describe('counting', () => {
     assert.equal(draft.batch.removalOpen, 2)
   })
 
-  it('needs only the steps that are not passed', () => {
+  it('needs only the steps that have not passed', () => {
     const draft = draftOf({
       phases: {
         prepare: { status: 'dispatched', members: counts({ total: 4, passed: 3 }) },
@@ -131,7 +131,7 @@ const phase = (members: Partial<MemberCounts>, more: object = {}) => ({
 
 table('closing', [
   {
-    name: 'a phase is completed when somebody passed, whoever failed',
+    name: 'completes a phase when a member passed, even if others failed',
     facts: { phases: { prepare: phase({ total: 5, passed: 1, failed: 4 }), cutover: 'pending' } },
     decide: closeFinished,
     records: {
@@ -140,7 +140,7 @@ table('closing', [
     also: ({ phases }) => assert.deepEqual(phases[0]!.completedAt, at(0)),
   },
   {
-    name: 'a phase has failed when somebody failed here and nobody passed',
+    name: 'fails a phase when a member failed and none passed',
     facts: {
       phases: { prepare: phase({ total: 5, failed: 1, removed: 4 }), cutover: 'pending' },
     },
@@ -150,7 +150,7 @@ table('closing', [
     },
   },
   {
-    name: 'a phase is skipped when no active members are left',
+    name: 'skips a phase when no active members are left',
     facts: {
       phases: { prepare: phase({ total: 5, stopped: 3, removed: 2 }), cutover: 'pending' },
     },
@@ -159,7 +159,7 @@ table('closing', [
     also: ({ phases }) => assert.equal(phases[0]!.skippedBecause, 'empty'),
   },
   {
-    name: 'a phase stays open while a step is',
+    name: 'keeps a phase open while a step is open',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: 'active' },
@@ -168,12 +168,12 @@ table('closing', [
     decide: closeFinished,
   },
   {
-    name: 'a phase stays open until all its steps are written',
+    name: 'keeps a phase open until it is expanded',
     facts: { phases: { prepare: phase({}, { expandedAt: null }) } },
     decide: closeFinished,
   },
   {
-    name: 'the batch ends with its last phase',
+    name: 'ends the batch with its last phase',
     facts: {
       batch: { membersActive: 147, membersFailed: 3, membersRemoved: 2 },
       phases: { prepare: 'completed', cutover: phase({ total: 150, passed: 147, failed: 3 }) },
@@ -188,7 +188,7 @@ table('closing', [
     also: ({ batch }) => assert.deepEqual(batch.endedAt, at(0)),
   },
   {
-    name: 'the batch has failed when a phase failed and none completed',
+    name: 'fails the batch when a phase failed and none completed',
     facts: { phases: { prepare: 'failed', cutover: 'skipped' } },
     decide: closeFinished,
     records: {
@@ -198,7 +198,7 @@ table('closing', [
     },
   },
   {
-    name: 'a batch of nobody is completed',
+    name: 'completes a batch without members',
     facts: { phases: { prepare: 'skipped', cutover: 'skipped' } },
     decide: closeFinished,
     records: {
@@ -208,28 +208,28 @@ table('closing', [
     },
   },
   ...(['initOpen', 'rollbackOpen', 'removalOpen'] as const).map((open) => ({
-    name: `the batch stays active while something is open: ${open}`,
+    name: `keeps the batch active while something is open: ${open}`,
     facts: { batch: { [open]: 1 }, phases: { prepare: 'completed' as const } },
     decide: closeFinished,
   })),
   {
-    name: 'init has ended: the batch is active',
+    name: 'activates the batch after init',
     facts: { batch: 'init_dispatched', phases: { prepare: 'pending' } },
     decide: closeFinished,
     records: { events: ['batch activate init_dispatched→active: every init step passed'] },
   },
   {
-    name: 'init has not ended',
+    name: 'does not activate the batch during init',
     facts: { batch: { status: 'init_dispatched', initOpen: 1 }, phases: { prepare: 'pending' } },
     decide: closeFinished,
   },
   {
-    name: 'a cancelled batch stays so',
+    name: 'leaves a cancelled batch cancelled',
     facts: { batch: { status: 'cancelled', rollbackOpen: 1 } },
     decide: closeFinished,
   },
   {
-    name: 'a batch that failed in init stays so while its rollback runs',
+    name: 'leaves a batch failed that failed in init, while its rollback runs',
     facts: {
       batch: { status: 'failed', failedInInit: true, rollbackOpen: 1 },
       phases: { prepare: 'cancelled' },
@@ -260,12 +260,12 @@ table('reopening', [
     },
   })),
   ...(['superseded', 'cancelled'] as const).map((status) => ({
-    name: `a phase that is ${status} does not`,
+    name: `not a phase that is ${status}`,
     facts: { ...OPEN_STEP, batch: 'cancelled' as const, phases: { prepare: status } },
     decide: closeFinished,
   })),
   {
-    name: 'a phase that was skipped as overdue does not',
+    name: 'not a phase that was skipped as overdue',
     facts: {
       ...OPEN_STEP,
       batch: 'completed',
@@ -274,7 +274,7 @@ table('reopening', [
     decide: closeFinished,
   },
   {
-    name: 'a batch whose member leaves after the end',
+    name: 'a batch whose member is removed after its end',
     facts: { batch: { status: 'completed', removalOpen: 1 }, phases: { prepare: 'completed' } },
     decide: closeFinished,
     records: { events: ['batch reopen completed→active: it has open work again'] },
@@ -304,12 +304,12 @@ const failedOf = (failed: number, total: number, more: object = {}): Facts => ({
 table('the fuse', [
   { name: 'ten failures are never too many', facts: failedOf(10, 10), decide: checkFuse },
   {
-    name: 'exactly the percentage is not more than it',
+    name: 'does not blow at exactly the percentage',
     facts: failedOf(30, 100),
     decide: checkFuse,
   },
   {
-    name: 'more than ten and more than the percentage hold the batch',
+    name: 'blows above ten failures and above the percentage',
     facts: failedOf(31, 100),
     decide: checkFuse,
     records: { events: ['batch held: 31 of 100 members failed in phase prepare: more than 30 %'] },
@@ -321,35 +321,35 @@ table('the fuse', [
     },
   },
   {
-    name: 'eleven of eleven',
+    name: 'blows at eleven of eleven',
     facts: failedOf(11, 11),
     decide: checkFuse,
     records: { events: ['batch held: 11 of 11 members failed in phase prepare: more than 30 %'] },
   },
   {
-    name: 'failures that an operator resumed over do not count again',
+    name: 'ignores acknowledged failures',
     facts: failedOf(61, 100, { fuseAcknowledged: 31 }),
     decide: checkFuse,
   },
   {
-    name: 'those beyond them do',
+    name: 'counts failures beyond the acknowledged ones',
     facts: failedOf(62, 100, { fuseAcknowledged: 31 }),
     decide: checkFuse,
     records: { events: ['batch held: 62 of 100 members failed in phase prepare: more than 30 %'] },
   },
   {
-    name: 'not on a batch that is held already',
+    name: 'does not blow on a held batch',
     facts: { ...failedOf(31, 100), batch: { heldAt: at(-9), heldBy: 'olga', heldReason: 'so' } },
     decide: checkFuse,
   },
   {
-    name: 'not on a batch that has ended',
+    name: 'does not blow on an ended batch',
     facts: { ...failedOf(31, 100), batch: 'failed' },
     decide: checkFuse,
   },
 ])
 
-it('a failure that was seen and repaired does not hide the next one from the fuse', () => {
+it('counts a new failure after an acknowledged one was repaired', () => {
   const draft = draftOf({
     phases: { prepare: phase({ total: 40, failed: 20 }, { fuseAcknowledged: 20 }) },
     members: { 1: 'failed' },
@@ -362,7 +362,7 @@ it('a failure that was seen and repaired does not hide the next one from the fus
 
 table('holding', [
   {
-    name: 'is told, and asks for the jobs back',
+    name: 'is noted, and withdraws untaken jobs',
     facts: {},
     decide: (draft) => setHold(draft, 'fuse', 'too hot'),
     records: { events: ['batch held: too hot'] },

@@ -1,4 +1,4 @@
-// The course of a batch: init, due phases, advancing by hand, hold, resume, restart, reschedule; and every refusal.
+// A batch's lifecycle: init, due phases, manual advance, hold, resume, restart, reschedule; and every refusal.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -21,9 +21,9 @@ const NO_INIT = {
 }
 const HELD = { heldAt: at(-9), heldBy: 'olga', heldReason: 'lunch' }
 
-table('beginning a batch', [
+table('starting a batch', [
   {
-    name: 'with init: its steps are written and the first enters the queue',
+    name: 'with init: creates its steps and queues the first',
     facts: { batch: 'detected' },
     decide: beginBatch,
     records: {
@@ -34,7 +34,7 @@ table('beginning a batch', [
     also: ({ batch }) => assert.deepEqual(batch.initDispatchedAt, at(0)),
   },
   {
-    name: 'without init: active at once; a manual one starts now',
+    name: 'without init: activates it; a manual batch starts now',
     facts: { batch: { status: 'detected', startTime: null, isManual: true }, runbooks: NO_INIT },
     decide: beginBatch,
     records: { events: ['batch activate detected→active: the runbook has no init steps'] },
@@ -61,38 +61,38 @@ table('a phase that is due', [
     also: ({ phases }) => assert.deepEqual(phases[0]!.dispatchedAt, at(0)),
   },
   {
-    name: 'is skipped when nobody is there',
+    name: 'is skipped without active members',
     facts: ready({ members: { 1: 'failed' } }),
     decide: due,
     records: { events: ['phase prepare empty pending→skipped: no active members'] },
     also: ({ phases }) => assert.equal(phases[0]!.skippedBecause, 'empty'),
   },
   {
-    name: 'not before its time',
+    name: 'does not start before its time',
     facts: ready({ phases: { prepare: { status: 'pending', dueAt: at(1) } } }),
     decide: due,
     refuses: 'phase prepare is not due before 2026-03-02T08:00:01.000Z',
   },
   {
-    name: 'not without a time: no message can start a phase of a manual batch',
+    name: 'does not start without a time: no message starts a phase of a manual batch',
     facts: ready({ phases: { prepare: { status: 'pending', dueAt: null } } }),
     decide: due,
     refuses: 'phase prepare has no due time: it is advanced by hand',
   },
   {
-    name: 'not twice',
+    name: 'does not start twice',
     facts: ready({ phases: { prepare: 'dispatched' } }),
     decide: due,
     refuses: 'phase prepare is dispatched',
   },
   {
-    name: 'not before the batch is active',
+    name: 'does not start before the batch is active',
     facts: ready({ batch: 'init_dispatched' }),
     decide: due,
     refuses: 'batch 7 is init_dispatched',
   },
   {
-    name: 'not while the batch is held',
+    name: 'does not start while the batch is held',
     facts: ready({ batch: HELD }),
     decide: (draft) => startPhase(draft, draft.phases[0]!, 'so'),
     refuses: 'batch 7 is held: lunch',
@@ -112,7 +112,7 @@ const startedBy = (name: string) => ({
 
 table('advancing a manual batch', [
   {
-    name: 'init first',
+    name: 'starts init first',
     facts: manual({ status: 'detected' }),
     decide: advance('init'),
     records: {
@@ -122,7 +122,7 @@ table('advancing a manual batch', [
     },
   },
   {
-    name: 'without init straight to the first phase, in the order of time and not of the rows',
+    name: 'without init: starts the first phase by time, not by row',
     facts: manual(
       { status: 'detected' },
       { runbooks: NO_INIT, phases: { after: 'pending', cutover: 'pending', prepare: 'pending' } },
@@ -138,7 +138,7 @@ table('advancing a manual batch', [
       assert.deepEqual([batch.currentPhase, batch.startTime], ['prepare', at(0)]),
   },
   {
-    name: 'to the last phase, after the start; its start time stays',
+    name: 'starts the last phase, after the start time, which stays',
     facts: manual(
       { startTime: at(-900) },
       { phases: { prepare: 'completed', cutover: 'failed', after: 'pending' } },
@@ -148,61 +148,61 @@ table('advancing a manual batch', [
     also: ({ batch }) => assert.deepEqual(batch.startTime, at(-900)),
   },
   {
-    name: 'with stragglers when that is allowed',
+    name: 'leaves stragglers behind when allowed',
     facts: manual({}, { phases: { prepare: 'dispatched', cutover: 'pending' } }),
     decide: advance('cutover', { allowStragglers: true }),
     records: startedBy('cutover'),
   },
   {
-    name: 'not while the former phase is open',
+    name: 'is refused while the previous phase is open',
     facts: manual({}, { phases: { prepare: 'dispatched', cutover: 'pending' } }),
     decide: advance('cutover'),
     refuses: 'phase prepare is still open; allow stragglers to continue without them',
   },
   {
-    name: 'not twice by two operators',
+    name: 'is refused to the second of two operators',
     facts: manual({}, { phases: { prepare: 'completed', cutover: 'pending' } }),
     decide: advance('prepare'),
     refuses: 'the next phase of batch 7 is cutover, not prepare',
   },
   {
-    name: 'not to a wrong phase, and the batch does not begin either',
+    name: 'is refused to a wrong phase, and the batch does not start',
     facts: manual({ status: 'detected' }, { runbooks: NO_INIT }),
     decide: advance('cutover'),
     refuses: 'the next phase of batch 7 is prepare, not cutover',
   },
   {
-    name: 'not past init',
+    name: 'is refused past init',
     facts: manual({ status: 'detected' }),
     decide: advance('prepare'),
     refuses: 'the next step of batch 7 is init, not prepare',
   },
   {
-    name: 'not during init',
+    name: 'is refused during init',
     facts: manual({ status: 'init_dispatched' }),
     decide: advance('prepare'),
     refuses: 'batch 7 is init_dispatched',
   },
   {
-    name: 'not after the last phase',
+    name: 'is refused after the last phase',
     facts: manual({}, { phases: { prepare: 'completed', cutover: 'completed' } }),
     decide: advance('after'),
     refuses: 'batch 7 has no phase left to advance to',
   },
   ...(['completed', 'failed', 'cancelled'] as const).map((status) => ({
-    name: `not when it is ${status}`,
+    name: `is refused when it is ${status}`,
     facts: manual({ status }),
     decide: advance('prepare'),
     refuses: `batch 7 is ${status}`,
   })),
   {
-    name: 'not while it is held',
+    name: 'is refused while it is held',
     facts: manual(HELD),
     decide: advance('prepare'),
     refuses: 'batch 7 is held: lunch',
   },
   {
-    name: 'not a batch that runs by the clock',
+    name: 'is refused for a scheduled batch',
     facts: ready(),
     decide: advance('prepare'),
     refuses: 'batch 7 is not manual: its phases start at their times',
@@ -211,7 +211,7 @@ table('advancing a manual batch', [
 
 table('hold and resume', [
   {
-    name: 'a hold names who and why',
+    name: 'a hold records who and why',
     facts: {},
     decide: (draft) => hold(draft, 'lunch'),
     records: { events: ['batch held: lunch'] },
@@ -219,19 +219,19 @@ table('hold and resume', [
       assert.deepEqual([batch.heldAt, batch.heldBy, batch.heldReason], [at(0), 'olga', 'lunch']),
   },
   {
-    name: 'no second hold',
+    name: 'a second hold is refused',
     facts: { batch: HELD },
     decide: (draft) => hold(draft, 'dinner'),
     refuses: 'batch 7 is already held: lunch',
   },
   {
-    name: 'no hold of what has ended',
+    name: 'a hold of an ended batch is refused',
     facts: { batch: 'completed' },
     decide: (draft) => hold(draft, 'lunch'),
     refuses: 'batch 7 is completed',
   },
   {
-    name: 'resuming acknowledges the failures that the operator saw',
+    name: 'a resume acknowledges the failures so far',
     facts: {
       batch: HELD,
       phases: { prepare: 'dispatched', cutover: 'dispatched' },
@@ -250,7 +250,7 @@ table('hold and resume', [
     },
   },
   {
-    name: 'no resuming of what is not held',
+    name: 'a resume is refused without a hold',
     facts: {},
     decide: (draft) => resume(draft, 'so'),
     refuses: 'batch 7 is not held',
@@ -268,7 +268,7 @@ const FAILED_IN_INIT: Facts = {
 
 table('restarting', [
   {
-    name: 'takes up the init steps that are not passed, and the phases',
+    name: 'reopens the init steps that have not passed, and the phases',
     facts: FAILED_IN_INIT,
     decide: (draft) => restart(draft, 'fixed'),
     records: {
@@ -288,13 +288,13 @@ table('restarting', [
     },
   },
   {
-    name: 'not before the rollback of init has ended',
+    name: 'is refused before the rollback of init has ended',
     facts: { ...FAILED_IN_INIT, batch: { status: 'failed', failedInInit: true, rollbackOpen: 1 } },
     decide: (draft) => restart(draft, 'fixed'),
     refuses: 'the rollback of init in batch 7 has not ended',
   },
   ...(['failed', 'active'] as const).map((status) => ({
-    name: `not a batch that is ${status}, but did not fail in init`,
+    name: `is refused for a batch that is ${status} and did not fail in init`,
     facts: { batch: status },
     decide: ((draft) => restart(draft, 'fixed')) as Row['decide'],
     refuses: `batch 7 is ${status}; only a batch that failed in init can be restarted`,
@@ -303,7 +303,7 @@ table('restarting', [
 
 table('rescheduling', [
   {
-    name: 'moves the phases that have not begun',
+    name: 'moves the times of pending phases',
     facts: { phases: { prepare: 'dispatched', cutover: 'pending', after: 'pending' } },
     decide: (draft) => reschedule(draft, at(3600), 'fog'),
     records: {
@@ -318,20 +318,20 @@ table('rescheduling', [
     },
   },
   {
-    name: 'not a manual batch',
+    name: 'is refused for a manual batch',
     facts: { batch: MANUAL },
     decide: (draft) => reschedule(draft, at(1), 'fog'),
     refuses: 'batch 7 is manual: it has no schedule',
   },
   {
-    name: 'not a batch that has ended',
+    name: 'is refused for an ended batch',
     facts: { batch: 'cancelled' },
     decide: (draft) => reschedule(draft, at(1), 'fog'),
     refuses: 'batch 7 is cancelled',
   },
 ])
 
-it('a phase is due so many minutes before the start, or after it', () => {
+it('computes the due time from minutes before or after the start', () => {
   assert.deepEqual(dueAt(at(0), 60), at(-3600))
   assert.deepEqual(dueAt(at(0), -10_080), at(7 * 86_400))
 })

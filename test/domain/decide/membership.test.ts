@@ -1,4 +1,4 @@
-// Leaving, coming back, moving out; and every refusal.
+// Removing, readmitting and moving members; and every refusal.
 import assert from 'node:assert/strict'
 import {
   isCompensationOpen,
@@ -19,9 +19,9 @@ const member = (given: Member['status'] | Partial<Member>, steps: Facts['steps']
 const remove: Row['decide'] = (draft) => removeMember(draft, draft.member(1), 'source', 'gone')
 const MADE = ['-1 removal/clean of 1', '-2 removal/tidy of 1']
 
-table('a member leaves', [
+table('removing a member', [
   {
-    name: 'its open steps are cancelled and its removal begins',
+    name: 'cancels its open steps and starts its cleanup',
     facts: member('active', {
       11: '1 prepare/create succeeded',
       12: '1 prepare/check pending slot',
@@ -41,7 +41,7 @@ table('a member leaves', [
     },
   },
   {
-    name: 'its removal waits for a job that is out',
+    name: 'delays the cleanup until its job has settled',
     facts: member('active', { 11: '1 prepare/create dispatched job' }),
     decide: remove,
     records: {
@@ -54,7 +54,7 @@ table('a member leaves', [
     also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
   },
   {
-    name: 'its removal waits for a rollback; a failed member can leave too',
+    name: 'delays the cleanup until its rollback has ended; a failed member can be removed too',
     facts: member('failed', {
       11: '1 prepare/create failed',
       31: '1 rollback/undo-a pending slot',
@@ -63,7 +63,7 @@ table('a member leaves', [
     records: { events: ['member 1 remove failed→removed: gone'], made: MADE },
   },
   {
-    name: 'not twice',
+    name: 'is refused twice',
     facts: member('removed'),
     decide: remove,
     refuses: 'member 1 is already removed',
@@ -72,9 +72,9 @@ table('a member leaves', [
 
 const moveOut: Row['decide'] = (draft) => moveMemberOut(draft, draft.member(1), 9, 'olga')
 
-table('a member moves to another batch', [
+table('moving a member out', [
   {
-    name: 'nothing is undone, and the new batch is noted',
+    name: 'starts no cleanup, and records the new batch',
     facts: member('active', { 12: '1 prepare/check polling poll+9' }),
     decide: moveOut,
     records: {
@@ -90,13 +90,13 @@ table('a member moves to another batch', [
     },
   },
   {
-    name: 'not when it has failed',
+    name: 'is refused for a failed member',
     facts: member('failed'),
     decide: moveOut,
     refuses: 'member 1 is failed, not active',
   },
   {
-    name: 'not with a job out',
+    name: 'is refused with an unsettled job',
     facts: member('active', { 11: '1 prepare/create dispatched job' }),
     decide: moveOut,
     refuses: 'member 1 has an unsettled job; move it when the job has settled',
@@ -108,9 +108,9 @@ const back =
   (draft) =>
     readmitMember(draft, draft.member(1), event, 'is back')
 
-table('a member comes back', [
+table('readmitting a member', [
   {
-    name: 'before clean-up: carries on where it was, with its outputs',
+    name: 'before cleanup: continues where it was, with its outputs',
     facts: member(
       { status: 'removed', outputs: { ThingId: 1 } },
       {
@@ -134,7 +134,7 @@ table('a member comes back', [
     },
   },
   {
-    name: 'after clean-up: starts over, and its outputs are forgotten',
+    name: 'after cleanup: starts over without outputs',
     facts: member(
       { status: 'removed', outputs: { ThingId: 1 } },
       {
@@ -158,7 +158,7 @@ table('a member comes back', [
     },
   },
   {
-    name: 'the clean-up of an earlier removal does not count',
+    name: 'ignores the cleanup of an earlier removal',
     facts: member(
       { status: 'removed', removalNumber: 2 },
       { 11: '1 prepare/create succeeded', 51: '1 removal/clean succeeded' },
@@ -167,48 +167,48 @@ table('a member comes back', [
     records: { events: ['member 1 rejoin removed→active: is back'] },
   },
   {
-    name: 'by a person, whom a person had removed',
+    name: 'by a person, after a removal by a person',
     facts: member({ status: 'removed', removedBy: 'olga' }),
     decide: back('readd'),
     records: { events: ['member 1 readd removed→active: is back'] },
   },
   {
-    name: 'not by the source, whom a person had removed',
+    name: 'is refused to the source, after a removal by a person',
     facts: member({ status: 'removed', removedBy: 'olga' }),
     decide: back('rejoin'),
     refuses: 'member 1 was removed by olga; only a person can re-add it',
   },
   {
-    name: 'not who is here',
+    name: 'is refused for an active member',
     facts: member('failed'),
     decide: back('readd'),
     refuses: 'member 1 is failed, not removed',
   },
   {
-    name: 'not while its removal runs',
+    name: 'is refused while its cleanup runs',
     facts: member('removed', { 51: '1 removal/clean pending slot' }),
     decide: back('rejoin'),
     refuses: 'the cleanup of member 1 has not ended',
   },
   {
-    name: 'not while its job is out',
+    name: 'is refused with an unsettled job',
     facts: member('removed', { 11: '1 prepare/create cancelled job' }),
     decide: back('rejoin'),
     refuses: 'member 1 has an unsettled job',
   },
   {
-    name: 'not into a cancelled batch',
+    name: 'is refused in a cancelled batch',
     facts: { ...member('removed', { 11: '1 prepare/create cancelled' }), batch: 'cancelled' },
     decide: back('readd'),
     refuses: 'batch 7 is cancelled; clone it instead',
   },
 ])
 
-table('an undo is open', [
+table('compensation is open', [
   ...(
     [
       ['a rollback that waits', '1 rollback/undo-a pending', true],
-      ['a removal that runs', '1 removal/clean dispatched job', true],
+      ['a cleanup that runs', '1 removal/clean dispatched job', true],
       ['a rollback that has ended', '1 rollback/undo-a failed', false],
       ['a phase step', '1 prepare/create pending', false],
     ] as const

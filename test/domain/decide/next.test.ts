@@ -1,4 +1,4 @@
-// What comes next: nothing while a job is out, undoing before doing, then the first step that is not passed, phase by phase.
+// The next step: none while a job is unsettled, compensation first, then the first step that has not passed, phase by phase.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -25,17 +25,17 @@ const fact = (steps: Facts['steps'], more: Facts = {}): Facts => ({
 const NEXT: readonly [string, Facts, number | null][] = [
   ['no steps at all', fact({}), null],
   [
-    'the first of its phase, whatever the order of the rows',
+    'the first of its phase, in any order of rows',
     fact({ 11: '1 prepare/check pending', 12: '1 prepare/create pending' }),
     12,
   ],
   [
-    'an earlier phase before a later one, whatever the ids',
+    'an earlier phase before a later one, in any order of ids',
     fact({ 11: '1 cutover/switch pending', 12: '1 prepare/check pending' }),
     12,
   ],
   [
-    'the one after those that are passed',
+    'the one after the passed ones',
     fact({
       11: '1 prepare/create succeeded',
       12: '1 prepare/check skipped',
@@ -49,12 +49,12 @@ const NEXT: readonly [string, Facts, number | null][] = [
     11,
   ],
   [
-    'nothing while a job is out, even that of a cancelled step',
+    'none while a job is unsettled, even that of a cancelled step',
     fact({ 11: '1 prepare/create cancelled job', 13: '1 cutover/switch pending' }),
     null,
   ],
   [
-    'not before its phase has started',
+    'none before its phase has started',
     fact(
       { 11: '1 prepare/create succeeded', 13: '1 cutover/switch pending' },
       { phases: { prepare: 'dispatched', cutover: 'pending' } },
@@ -62,7 +62,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     null,
   ],
   [
-    'not before an earlier phase that has yet to start',
+    'none before an earlier phase has started',
     fact(
       { 13: '1 cutover/switch pending' },
       { phases: { prepare: 'pending', cutover: 'dispatched' } },
@@ -70,7 +70,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     null,
   ],
   [
-    'not before an earlier phase has written its steps',
+    'none before an earlier phase is expanded',
     fact(
       { 13: '1 cutover/switch pending' },
       {
@@ -83,7 +83,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     null,
   ],
   [
-    'but at once when its own steps there are written',
+    'at once when the member has its steps there',
     fact(
       { 13: '1 cutover/switch pending' },
       {
@@ -96,7 +96,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     13,
   ],
   [
-    'a phase that was skipped because nobody was there is still to be done',
+    'a step of a phase skipped as empty',
     fact(
       { 11: '1 prepare/create pending', 13: '1 cutover/switch pending' },
       { phases: { prepare: 'skipped', cutover: 'dispatched' } },
@@ -112,7 +112,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     13,
   ]),
   [
-    'a phase that was skipped as overdue is left out',
+    'no step of a phase skipped as overdue',
     fact(
       { 11: '1 prepare/create pending', 13: '1 cutover/switch pending' },
       {
@@ -143,12 +143,12 @@ const NEXT: readonly [string, Facts, number | null][] = [
     next,
   ]),
   [
-    'nothing in a batch that failed in init',
+    'none in a batch that failed in init',
     fact({ 11: '1 prepare/create pending' }, { batch: { status: 'failed', failedInInit: true } }),
     null,
   ],
   [
-    'rollback in its order, and before the removal',
+    'the rollback in order, before the cleanup',
     fact(
       {
         11: '1 prepare/create failed',
@@ -173,7 +173,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
     32,
   ],
   [
-    'removal in its order, after a rollback that has ended, whatever became of the batch',
+    'the cleanup in order, after an ended rollback, in every status of the batch',
     fact(
       {
         11: '1 prepare/create failed',
@@ -187,7 +187,7 @@ const NEXT: readonly [string, Facts, number | null][] = [
   ],
 ]
 
-describe('next of a member', () => {
+describe('next step of a member', () => {
   for (const [name, facts, id] of NEXT) {
     it(name, () => {
       const draft = draftOf(facts)
@@ -203,28 +203,24 @@ const INIT: readonly [string, Facts, number | null][] = [
     1,
   ],
   [
-    'the one after it',
+    'the init step after it',
     { batch: 'init_dispatched', steps: { 1: '- init/setup succeeded', 2: '- init/warm pending' } },
     2,
   ],
   [
-    'init that is run again on an active batch',
+    'init that runs again on an active batch',
     { batch: 'active', steps: { 1: '- init/setup pending' } },
     1,
   ],
   [
-    'nothing while a job is out',
+    'none while a job is unsettled',
     {
       batch: 'init_dispatched',
       steps: { 1: '- init/setup dispatched job', 2: '- init/warm pending' },
     },
     null,
   ],
-  [
-    'nothing in a cancelled batch',
-    { batch: 'cancelled', steps: { 1: '- init/setup pending' } },
-    null,
-  ],
+  ['none in a cancelled batch', { batch: 'cancelled', steps: { 1: '- init/setup pending' } }, null],
   [
     'the rollback of init, also in a failed batch',
     {
@@ -236,14 +232,14 @@ const INIT: readonly [string, Facts, number | null][] = [
   ['nothing when all is passed', { batch: 'active', steps: { 1: '- init/setup succeeded' } }, null],
 ]
 
-describe('next of the batch', () => {
+describe('next step of the batch', () => {
   for (const [name, facts, id] of INIT) {
     it(name, () => assert.equal(nextOfBatch(draftOf(facts))?.id ?? null, id))
   }
 })
 
 describe('phases', () => {
-  it('are in the order of their time, then of the file', () => {
+  it('are ordered by time, then by place in the file', () => {
     const { phases } = draftOf({
       phases: { after: 'pending', cutover: 'pending', prepare: 'pending' },
     })
@@ -254,7 +250,7 @@ describe('phases', () => {
     )
   })
 
-  it('of one name only the newest row is effective', () => {
+  it('are effective only in the newest row of a name', () => {
     const { phases, batch } = draftOf({ phases: { prepare: 'completed' } })
     const older = phases[0]!
     const newer = { ...older, id: 120, name: 'PREPARE', runbookVersion: 2 }
@@ -262,7 +258,7 @@ describe('phases', () => {
     assert.deepEqual([isEffective(draft, older), isEffective(draft, newer)], [false, true])
   })
 
-  it('have begun when they are past pending, or nobody was there', () => {
+  it('have begun once they are past pending, or were skipped as empty', () => {
     const begun = Object.entries({
       ...{ pending: false, dispatched: true, completed: true, failed: true, skipped: true },
       ...{ superseded: false, cancelled: false },
@@ -274,7 +270,7 @@ describe('phases', () => {
   })
 })
 
-it('the first step that is not passed may be one that cannot be sent', () => {
+it('finds a first step that has not passed even if it cannot be sent', () => {
   const draft = draftOf(fact({ 11: '1 prepare/create polling job', 12: '1 prepare/check pending' }))
   assert.equal(firstNotPassed(draft, 1)?.id, 11)
   assert.equal(firstNotPassed(draft, 2), null)
@@ -282,14 +278,14 @@ it('the first step that is not passed may be one that cannot be sent', () => {
 
 table('the queue', [
   {
-    name: 'takes what comes next',
+    name: 'takes the next step',
     facts: fact({ 11: '1 prepare/create pending' }),
     decide: (draft) => queueNextOfMember(draft, draft.member(1)),
     records: { waits: ['11 slot'] },
     also: (draft) => assert.deepEqual(draft.steps.get(11)!.wait?.since, at(0)),
   },
   {
-    name: 'leaves a step that waits already where it is',
+    name: 'leaves a waiting step where it is',
     facts: fact({ 11: '1 prepare/create pending slot' }),
     decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
@@ -299,7 +295,7 @@ table('the queue', [
     decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
   {
-    name: 'does not take what failed',
+    name: 'does not take a failed step',
     facts: fact({ 11: '1 prepare/create failed' }),
     decide: (draft) => queueNextOfMember(draft, draft.member(1)),
   },
@@ -311,7 +307,7 @@ table('the queue', [
   },
 ])
 
-it('nothing is recorded for a member who is through', () => {
+it('records nothing for a member who has passed every step', () => {
   const draft = draftOf(fact({ 11: '1 prepare/create succeeded' }))
   queueNextOfMember(draft, draft.member(1))
   assert.deepEqual(recorded(draft), {})

@@ -1,5 +1,5 @@
-// Whatever happens in whatever order: the counters are those of the rows, a member has one job out at most, nobody overtakes
-// himself, nobody is forgotten, no illegal move is even tried, and once the faults are over everything ends.
+// Random decisions in random order: counters match the rows, a member has at most one unsettled job, no step overtakes another, no
+// member is forgotten, no transition is illegal, and without further faults everything ends.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
@@ -44,7 +44,7 @@ function check(course: Course, draft: Draft | null, what: string): void {
 
 const isOutOrQueued = ({ wait }: Step) => wait?.what === 'job' || wait?.what === 'slot'
 
-/** Everything before this step is passed, and no earlier phase has steps yet to give. */
+/** Every earlier step has passed, and no earlier phase has steps left to give. */
 function checkOrder(draft: Draft, sent: Step, what: string): void {
   const order = phaseOrder(draft.phases).filter((phase) => isEffective(draft, phase))
   const place = order.findIndex(({ id }) => id === sent.phaseId)
@@ -59,7 +59,7 @@ function checkOrder(draft: Draft, sent: Step, what: string): void {
   }
 }
 
-/** The columns that the database ties to each other, and what a step must wait for. */
+/** Columns that the database ties together, and the waits that a step must have. */
 function checkWait(step: Step, what: string): void {
   const say = `step ${step.id} is ${step.status} and waits for ${step.wait?.what}, ${what}`
   if (step.status === 'dispatched') assert.equal(step.wait?.what, 'job', say)
@@ -71,7 +71,7 @@ function checkWait(step: Step, what: string): void {
   assert.ok(step.retryCount <= step.definition.maxRetries, say)
 }
 
-/** No more faults and no more operators: phases start, workers answer, time goes on. */
+/** No more faults and operators: phases start, workers answer, time passes. */
 function heal(course: Course, seed: number): void {
   for (let round = 0; round < ROUNDS_TO_END; round++) {
     if (course.batch.heldAt !== null)

@@ -1,5 +1,5 @@
-// A batch whose rows live in memory, and random decisions on it: each in a draft of its own, as in a transaction of its own, and
-// ended as the engine ends it (count, fuse, withdrawal, send, count, close). Made rows get their real ids afterwards.
+// A batch whose rows live in memory, and random decisions on it: each in its own draft, like a transaction, and ended as the engine
+// ends it (count, fuse, withdrawal, send, count, close). New rows get their real ids afterwards.
 
 import { definitionsOfPhase, pendingStep } from '../../../src/domain/decide/definitions.ts'
 import { Draft } from '../../../src/domain/decide/draft.ts'
@@ -28,7 +28,7 @@ import { isOpen, isPhaseEnded } from '../../../src/domain/transitions.ts'
 import { seeded } from '../../seeded.ts'
 import { DEMO, draftOf, NOW } from './builders.ts'
 
-/** Returns the reason when it was refused: then, as in the engine, nothing of it is kept. */
+/** Returns the refusal: then, as in the engine, nothing is kept. */
 type Action = (course: Course, draft: Draft) => unknown
 
 export class Course {
@@ -66,7 +66,7 @@ export class Course {
     return draft
   }
 
-  /** One transaction: decides, ends as the engine does, keeps the rows. Null when it was refused. */
+  /** One transaction: decides, ends as the engine does, keeps the rows. Null when refused. */
   decide(action: Action, slots = 1 + this.pick(4)): Draft | null {
     const { batch, phases, members, steps } = this
     const before = structuredClone({ batch, phases, members, steps })
@@ -92,7 +92,7 @@ export class Course {
     return list[this.pick(Math.max(list.length, 1))]
   }
 
-  /** Rows that these members lack in the phases that have begun, as the engine inserts them. */
+  /** Inserts the steps that these members lack in phases that have begun, as the engine does. */
   ensureSteps(draft: Draft, members: readonly Member[], only?: Phase): void {
     const phases = only ? [only] : this.phases
     for (const phase of phases.filter((one) => isEffective(draft, one) && hasBegun(one))) {
@@ -131,7 +131,7 @@ export const succeedAll: Action = (_, draft) => {
     onResult(draft, step, { jobId: step.jobId!, ...ANSWERS[0], workerId: step.definition.workerId })
 }
 
-const stray: Action = (course, draft) => {
+const unexpected: Action = (course, draft) => {
   const step = course.one([...draft.steps.values()])
   if (!step) return
   const jobId = course.pick(2) === 0 ? (step.jobId ?? 'step-5') : 'step-999-retry-7'
@@ -143,7 +143,7 @@ export const wakeAll: Action = (_, draft) => {
   for (const step of [...draft.steps.values()]) onWake(draft, step)
 }
 
-/** The clock jumps by up to a minute, sometimes by hours: then whatever is due comes up. */
+/** The clock jumps by up to a minute, sometimes by hours: then everything due wakes. */
 const passTime: Action = (course, draft) => wakeAll(course, draft)
 
 const deadLetter: Action = (course, draft) => {
@@ -151,7 +151,7 @@ const deadLetter: Action = (course, draft) => {
   if (step) onDeadLetter(draft, step, step.jobId!, 'lost on the way')
 }
 
-/** In any order, as two processes may: a later phase can be started before an earlier one. */
+/** In any order, as with two processes: a later phase may start before an earlier one. */
 export const startSome: Action = (course, draft) => {
   const phase = course.one(course.phases.filter(({ status }) => status === 'pending'))
   return phase && onPhaseDue(draft, phase)
@@ -191,7 +191,7 @@ const forMember =
   (course, draft) =>
     decide(draft, course.one(course.members)!, course)
 
-/** Whoever is taken up has all its steps first. */
+/** A member who is retried or comes back gets all its steps first. */
 const takenUp = (decide: (draft: Draft, member: Member, course: Course) => unknown): Action =>
   forMember((draft, member, course) => {
     course.ensureSteps(draft, [member])
@@ -225,13 +225,13 @@ const cancel: Action = (_, draft) => {
 
 export const resumeNow: Action = (_, draft) => resume(draft, 'go on')
 
-/** How often, of all: answers and time most, operators sometimes, a cancel once in a long while. */
+/** Relative frequency: results and time most, operators sometimes, a cancel very rarely. */
 const ACTIONS: readonly (readonly [number, string, Action])[] = [
   [30, 'answer', answer],
   [15, 'passTime', passTime],
   [6, 'startSome', startSome],
   [8, 'expandSome', expandSome],
-  [4, 'stray', stray],
+  [4, 'unexpected result', unexpected],
   [3, 'deadLetter', deadLetter],
   [3, 'join', join],
   [3, 'remove', forMember((draft, member) => removeMember(draft, member, 'source', 'gone'))],

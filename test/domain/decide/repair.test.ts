@@ -1,4 +1,4 @@
-// What an operator can do for one member: retry, redo, skip, mark done, accept a late result, set a variable; every refusal.
+// An operator's repairs of one member: retry, redo, skip, mark done, accept a late result, set a variable; every refusal.
 import assert from 'node:assert/strict'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import {
@@ -39,7 +39,7 @@ const redo =
 
 table('retrying a failed member', [
   {
-    name: 'from the step that failed, with a fresh count of retries and the next attempt',
+    name: 'restarts the step that failed, with no retries used and the next attempt',
     facts: FAILED,
     decide: retry(),
     records: {
@@ -57,7 +57,7 @@ table('retrying a failed member', [
     },
   },
   {
-    name: 'from an earlier step: that one and all later ones',
+    name: 'restarts an earlier step and all later ones',
     facts: FAILED,
     decide: retry(11),
     records: {
@@ -71,13 +71,13 @@ table('retrying a failed member', [
     },
   },
   {
-    name: 'not from a rolled-back step that is not named',
+    name: 'is refused from a rolled-back step that is not named',
     facts: withSteps({ 11: '1 prepare/create rolled_back', 12: '1 prepare/check cancelled' }),
     decide: retry(),
     refuses: 'step create of member 1 was rolled back: name the step to start from',
   },
   {
-    name: 'from a rolled-back step that is named',
+    name: 'restarts a rolled-back step that is named',
     facts: withSteps({ 11: '1 prepare/create rolled_back' }),
     decide: retry(11),
     records: {
@@ -89,49 +89,49 @@ table('retrying a failed member', [
     },
   },
   {
-    name: 'not from beyond the step that failed',
+    name: 'is refused from beyond the step that failed',
     facts: FAILED,
     decide: retry(13),
     refuses: 'step switch comes after check, which has not passed',
   },
   {
-    name: 'not from a step of somebody else',
+    name: "is refused from another member's step",
     facts: FAILED,
     decide: retry(99),
     refuses: 'member 1 has no such step to start from',
   },
   {
-    name: 'not a member who has not failed',
+    name: 'is refused for a member who has not failed',
     facts: { ...FAILED, members: { 1: 'active' } },
     decide: retry(),
     refuses: 'member 1 is active, not failed',
   },
   {
-    name: 'not a member who has nothing left to do',
+    name: 'is refused for a member with no step left',
     facts: withSteps({ 11: '1 prepare/create succeeded' }),
     decide: retry(),
     refuses: 'member 1 has no step left to retry',
   },
   {
-    name: 'not a member who has left',
+    name: 'is refused for a removed member',
     facts: { ...FAILED, members: { 1: 'removed' } },
     decide: retry(),
     refuses: 'member 1 is removed; add it again instead',
   },
   {
-    name: 'not in a cancelled batch',
+    name: 'is refused in a cancelled batch',
     facts: { ...FAILED, batch: 'cancelled' },
     decide: retry(),
     refuses: 'batch 7 is cancelled; clone it instead',
   },
   {
-    name: 'not while a rollback runs',
+    name: 'is refused while a rollback runs',
     facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a pending slot' }),
     decide: retry(),
     refuses: 'member 1 has an unfinished rollback or cleanup',
   },
   {
-    name: 'not while a job is out',
+    name: 'is refused with an unsettled job',
     facts: withSteps({ 12: '1 prepare/check failed', 13: '1 cutover/switch cancelled job' }),
     decide: retry(),
     refuses: 'member 1 has an unsettled job',
@@ -145,9 +145,9 @@ const NEWER = runbookOf(
   ),
 )
 
-table('a version that was published since', [
+table('a version published since', [
   {
-    name: 'is used for a step that it has, matched by name; one that it has no more stays as it was',
+    name: 'is used for a step that it has, by name; a dropped step keeps its definition',
     facts: {
       ...FAILED,
       batch: { activeVersion: 2 },
@@ -175,9 +175,9 @@ table('a version that was published since', [
   },
 ])
 
-table('doing steps again', [
+table('redoing steps', [
   {
-    name: 'a member who is through, in a batch that has ended',
+    name: 'restarts a member who passed everything, in an ended batch',
     facts: withSteps(
       {
         11: '1 prepare/create succeeded',
@@ -197,7 +197,7 @@ table('doing steps again', [
     },
   },
   {
-    name: 'a step that waits for its retry goes at once, with a fresh count',
+    name: 'restarts a step that waits for its retry at once, with no retries used',
     facts: withSteps(
       { 12: ['1 prepare/check pending retry+60', { attempt: 1, retryCount: 1 }] },
       { members: { 1: 'active' } },
@@ -210,7 +210,7 @@ table('doing steps again', [
     },
   },
   {
-    name: 'not while one of them is being polled',
+    name: 'is refused while one of them polls',
     facts: withSteps(
       { 11: '1 prepare/create succeeded', 12: '1 prepare/check polling poll+30' },
       { members: { 1: 'active' } },
@@ -219,13 +219,13 @@ table('doing steps again', [
     refuses: 'step check of member 1 is polling; redo it when polling has ended',
   },
   {
-    name: 'not while a removal runs',
+    name: 'is refused while a cleanup runs',
     facts: withSteps({ 11: '1 prepare/create succeeded', 51: '1 removal/clean pending' }),
     decide: redo(11),
     refuses: 'member 1 has an unfinished rollback or cleanup',
   },
   {
-    name: 'not a step in a phase that was replaced',
+    name: 'is refused for a step in a replaced phase',
     facts: withSteps(
       { 11: '1 prepare/create succeeded' },
       { members: { 1: 'active' }, phases: { prepare: 'superseded' } },
@@ -242,7 +242,7 @@ const skip =
 
 table('passing a step by hand', [
   {
-    name: 'skipping the failed one: the member goes on after it',
+    name: 'skips the failed step: the member continues after it',
     facts: FAILED,
     decide: skip(12),
     records: {
@@ -255,7 +255,7 @@ table('passing a step by hand', [
     },
   },
   {
-    name: 'skipping one that waits for its retry',
+    name: 'skips a step that waits for its retry',
     facts: withSteps(
       { 12: '1 prepare/check pending retry+60', 13: '1 cutover/switch pending' },
       { members: { 1: 'active' } },
@@ -268,7 +268,7 @@ table('passing a step by hand', [
     also: (draft) => assert.equal(stepOf(draft, 12).retryAfter, null),
   },
   {
-    name: 'marking done, with outputs',
+    name: 'marks a step done, with outputs',
     facts: { ...FAILED, members: { 1: { status: 'failed', outputs: { a: 1, b: 1 } } } },
     decide: (draft) => markDone(draft, stepOf(draft, 12), 'by hand', { b: 2 }),
     records: {
@@ -285,31 +285,31 @@ table('passing a step by hand', [
     },
   },
   {
-    name: 'only the next step',
+    name: 'is refused for a step that is not next',
     facts: FAILED,
     decide: skip(13),
     refuses: 'step switch is not the next step of member 1',
   },
   {
-    name: 'not one that is being polled',
+    name: 'is refused for a polling step',
     facts: withSteps({ 12: '1 prepare/check polling poll+9' }, { members: { 1: 'active' } }),
     decide: skip(12),
     refuses: 'step check of member 1 is polling',
   },
   {
-    name: 'not one that is passed',
+    name: 'is refused for a passed step',
     facts: FAILED,
     decide: skip(11),
     refuses: 'step create of member 1 is succeeded',
   },
   {
-    name: 'not one of a rollback',
+    name: 'is refused for a rollback step',
     facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a failed' }),
     decide: skip(31),
     refuses: 'step 31 is a rollback step; only phase steps can be passed by hand',
   },
   {
-    name: 'not while a job is out',
+    name: 'is refused with an unsettled job',
     facts: withSteps({ 12: '1 prepare/check dispatched job' }, { members: { 1: 'active' } }),
     decide: skip(12),
     refuses: 'member 1 has an unsettled job',
@@ -322,7 +322,7 @@ const accept: Row['decide'] = (draft) => acceptLateResult(draft, stepOf(draft, 1
 
 table('accepting a late result', [
   {
-    name: 'takes it for the result, with its outputs',
+    name: "makes it the step's result, with its outputs",
     facts: lately('1 prepare/create failed', { id: 'T' }),
     decide: accept,
     records: {
@@ -340,7 +340,7 @@ table('accepting a late result', [
     },
   },
   {
-    name: 'also when it is null: that is a result too',
+    name: 'accepts null too',
     facts: lately('1 prepare/create cancelled', null),
     decide: accept,
     records: {
@@ -354,13 +354,13 @@ table('accepting a late result', [
     },
   },
   {
-    name: 'not without one',
+    name: 'is refused without one',
     facts: lately('1 prepare/create failed', undefined),
     decide: accept,
     refuses: 'step 11 has no late result to accept',
   },
   {
-    name: 'not after a rollback has undone it',
+    name: 'is refused after a rollback',
     facts: lately('1 prepare/create rolled_back', { id: 'T' }),
     decide: accept,
     refuses: 'step 11 was rolled back, so its late result no longer holds',

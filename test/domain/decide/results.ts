@@ -1,4 +1,4 @@
-// A member's first step with its job out, and what a worker may say about it.
+// A member's first step with an unsettled job, and the results a worker may send.
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import { onResult, type WorkerResult } from '../../../src/domain/decide/settle.ts'
 import type { Json } from '../../../src/domain/json.ts'

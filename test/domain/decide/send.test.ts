@@ -1,4 +1,4 @@
-// What is sent, in which order, with which words; and what cannot be sent.
+// What is sent, in which order, with which parameters; and what cannot be sent.
 import assert from 'node:assert/strict'
 import { priorityOf, sendQueued } from '../../../src/domain/decide/send.ts'
 import { at, DEMO_YAML, type Facts, runbookOf } from './builders.ts'
@@ -33,9 +33,9 @@ const recordedFor = (...pairs: (readonly [number, number])[]) => {
   }
 }
 
-table('the window', [
+table('free slots', [
   {
-    name: 'sends while there is room, the longest waiting first, then by id',
+    name: 'send the longest waiting step first, then by id',
     facts: {
       ...THREE,
       steps: {
@@ -49,7 +49,7 @@ table('the window', [
   { name: 'sends nothing to a worker without room', facts: THREE, decide: send({ w1: 0, w2: 5 }) },
   { name: 'sends nothing to a worker that it does not know', facts: THREE, decide: send({}) },
   {
-    name: 'uses the room up as it goes',
+    name: 'are used up',
     facts: THREE,
     decide: (draft) => {
       const room = new Map([['w1', 5]])
@@ -59,7 +59,7 @@ table('the window', [
     records: recordedFor([1, 11], [2, 21], [3, 31]),
   },
   {
-    name: 'undoing goes before doing',
+    name: 'go to compensation before phase steps',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: 'active', 2: 'removed' },
@@ -98,7 +98,7 @@ table('what may be sent', [
     decide: send(),
   },
   {
-    name: 'init steps of a batch that is in init',
+    name: 'init steps of a batch in init',
     facts: INIT,
     decide: send(),
     records: {
@@ -108,7 +108,7 @@ table('what may be sent', [
     },
   },
   {
-    name: 'a rollback that has begun, though the batch was cancelled',
+    name: 'a rollback that has begun, in a cancelled batch',
     facts: { ...UNDO, batch: 'cancelled' },
     decide: send(),
     records: {
@@ -133,9 +133,9 @@ const switched = (job: string, attempt = '') => ({
   waits: ['13 job +720'],
 })
 
-table('the words of a job', [
+table('a job', [
   {
-    name: 'the function may be a template; outputs of the member go before those of the batch',
+    name: "resolves the function's template; the member's outputs win over the batch's",
     facts: SWITCH({ outputs: { ThingId: 5 } }),
     decide: send(),
     records: switched('step-13 Switch-Mailbox {"Id":5}'),
@@ -153,13 +153,13 @@ table('the words of a job', [
     },
   },
   {
-    name: 'outputs of the batch go before the data',
+    name: "resolves the batch's outputs before the data",
     facts: SWITCH({ data: { Kind: 'Site', ThingId: 'of the data' } }),
     decide: send(),
     records: switched('step-13 Switch-Site {"Id":"of the batch"}'),
   },
   {
-    name: 'a later attempt has its own id and says so',
+    name: 'has its own id in a later attempt, and the event says so',
     facts: SWITCH({}, { attempt: 3, retryAfter: at(-1), error: 'before' }),
     decide: send(),
     records: switched('step-13-retry-3 Switch-Mailbox {"Id":"of the batch"}', ', attempt 4'),
@@ -172,7 +172,7 @@ table('the words of a job', [
     },
   },
   {
-    name: 'the batch itself can be named',
+    name: "can use the batch's id and start time",
     facts: {
       batch: 'failed',
       steps: {
@@ -197,9 +197,9 @@ const unresolved = (why: string) => ({
   waits: ['13 nothing'],
 })
 
-table('words that cannot be resolved', [
+table('templates that do not resolve', [
   {
-    name: 'fail the step, name the variable and its near miss, and send nothing',
+    name: 'fail the step, name the variable and its nearest match, and send nothing',
     facts: {
       ...SWITCH({ data: { kind: 'Site', Upn: 'x' } }),
       batch: { outputs: { thingid: 1 } },
@@ -210,7 +210,7 @@ table('words that cannot be resolved', [
     ),
   },
   {
-    name: 'use up no room, and leave no retry time behind',
+    name: 'use no slot, and leave no retry time',
     facts: SWITCH({ data: {} }, { retryAfter: at(-1), attempt: 1 }),
     decide: (draft) => {
       const room = new Map([['w2', 1]])
@@ -221,7 +221,7 @@ table('words that cannot be resolved', [
     also: (draft) => assert.equal(stepOf(draft, 13).retryAfter, null),
   },
   {
-    name: 'a function that is no name',
+    name: 'a function that is not a name',
     facts: {
       ...SWITCH({ data: { Kind: 7 } }),
       runbooks: { 1: runbookOf(DEMO_YAML.replace('"Switch-{{Kind}}"', '"{{Kind}}"')) },
@@ -230,7 +230,7 @@ table('words that cannot be resolved', [
     records: unresolved('the function resolves to 7, which is not a name'),
   },
   {
-    name: 'parameters that no message can hold',
+    name: 'parameters too large for a message',
     facts: SWITCH({ outputs: { ThingId: 'x'.repeat(200_001) } }),
     decide: send(),
     records: unresolved(
@@ -247,7 +247,7 @@ table('words that cannot be resolved', [
     records: unresolved('version 1 has no step "switch"'),
   },
   {
-    name: 'no rollback runs when no attempt ever reached a worker',
+    name: 'start no rollback when no attempt reached a worker',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
@@ -263,7 +263,7 @@ table('words that cannot be resolved', [
     },
   },
   {
-    name: 'no rollback runs when every earlier job came back untaken',
+    name: 'start no rollback when every earlier job was withdrawn',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
@@ -279,7 +279,7 @@ table('words that cannot be resolved', [
     },
   },
   {
-    name: 'the rollback runs when an earlier attempt did',
+    name: 'start the rollback when an earlier attempt reached a worker',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
@@ -299,7 +299,7 @@ table('words that cannot be resolved', [
     },
   },
   {
-    name: 'in a rollback do not stop the next step of it',
+    name: 'in a rollback do not stop its next step',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: { status: 'failed', data: {} } },
@@ -330,7 +330,7 @@ const POLL = (change: object): Facts => ({
 
 table('a re-poll', [
   {
-    name: 'repeats what was sent, with the number of the poll in its id',
+    name: "repeats what was sent, with the poll's number in its id",
     facts: POLL({}),
     decide: send(),
     records: {
@@ -340,7 +340,7 @@ table('a re-poll', [
     },
   },
   {
-    name: 'that comes too late is the timeout',
+    name: 'after the timeout times the step out',
     facts: POLL({ pollTimeoutAt: at(0) }),
     decide: send(),
     records: {
@@ -355,7 +355,7 @@ table('a re-poll', [
 
 table('priority', [
   {
-    name: 'only phase steps come second',
+    name: 'puts only phase steps second',
     facts: {
       phases: { prepare: 'dispatched' },
       members: { 1: 'active' },

@@ -1,4 +1,4 @@
-// Results that come too late, twice or from elsewhere: told, kept where an operator may want them, and nothing else.
+// Unexpected results: late, duplicate or foreign. Recorded, kept where an operator may accept them, and nothing else.
 import assert from 'node:assert/strict'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
 import type { WorkerResult } from '../../../src/domain/decide/settle.ts'
@@ -6,9 +6,9 @@ import type { Facts } from './builders.ts'
 import { CANCELLED, CREATE, createTried, fails, PHASES, result, says } from './results.ts'
 import { stepOf, table } from './table.ts'
 
-table('a result for a step that was cancelled', [
+table('a result of a cancelled step', [
   {
-    name: 'success: kept for "accept as done", and the removal goes on',
+    name: 'success: kept for an operator to accept, and the cleanup continues',
     facts: CANCELLED,
     decide: result(11, says({ complete: true, data: { id: 'T' } })),
     records: {
@@ -54,7 +54,7 @@ const late = (status: string) => [
   `step 11 unexpected_result: duplicate or late: job step-11 is already settled, the step is ${status}`,
 ]
 
-table('a stray result is told and changes nothing', [
+table('an unexpected result is recorded and changes nothing', [
   {
     name: 'of an earlier attempt',
     facts: createTried(1),
@@ -66,7 +66,7 @@ table('a stray result is told and changes nothing', [
     },
   },
   {
-    name: 'of a job that was never sent',
+    name: 'of a job that was not sent',
     facts: CREATE,
     decide: result(12, { jobId: 'step-12' }),
     records: {
@@ -76,7 +76,7 @@ table('a stray result is told and changes nothing', [
     },
   },
   {
-    name: 'from a worker that was not asked; the job stays out',
+    name: 'from another worker; the job stays unsettled',
     facts: CREATE,
     decide: result(11, { workerId: 'w9' }),
     records: {
@@ -85,14 +85,14 @@ table('a stray result is told and changes nothing', [
     also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
   },
   {
-    name: 'a second time',
+    name: 'as a duplicate',
     facts: ended('1 prepare/create succeeded'),
     decide: result(11, says({ id: 'other' })),
     records: { events: late('succeeded') },
     also: (draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
   },
   ...['failed', 'poll_timeout', 'cancelled'].map((status) => ({
-    name: `a late success of a step that is ${status} is kept for "accept as done"`,
+    name: `keeps a late success of a step that is ${status} for an operator to accept`,
     facts: ended(`1 prepare/create ${status}`),
     decide: result(11, says({ id: 'T' })),
     records: { events: late(status) },
@@ -112,7 +112,7 @@ table('a stray result is told and changes nothing', [
     also: (draft: Draft) => assert.equal(stepOf(draft, 11).lateResult, undefined),
   })),
   {
-    name: 'a late success of a step that was rolled back is not kept: it is undone',
+    name: 'does not keep a late success of a step that was rolled back',
     facts: ended('1 prepare/create rolled_back'),
     decide: result(11, says({ id: 'T' })),
     records: { events: late('rolled_back') },

@@ -1,4 +1,4 @@
-// What a job's end means for its step: results of every shape, silence, dead letters, withdrawals.
+// A job's end: results of every shape, lost jobs, dead letters, withdrawals.
 import assert from 'node:assert/strict'
 import { definitionOf } from '../../../src/domain/decide/definitions.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
@@ -13,7 +13,7 @@ const CHECK: Facts = {
   members: { 1: 'active' },
   steps: { 11: '1 prepare/create succeeded', 12: '1 prepare/check dispatched job' },
 }
-/** A poll was sent; it has been going on for a minute and a half, of ten. */
+/** A poll was sent; polling has lasted 90 s of ten minutes. */
 const polled = (change: object = {}): Facts => ({
   ...CHECK,
   steps: { 12: ['1 prepare/check polling job', { pollCount: 2, ...change }] },
@@ -30,7 +30,7 @@ const missing = (because: string) => ({
 
 table('a success', [
   {
-    name: 'the next step of the member enters the queue, outputs are kept',
+    name: "queues the member's next step and keeps the outputs",
     facts: CREATE,
     decide: result(11, says({ ID: 'T-1', other: 2 })),
     records: SUCCEEDED,
@@ -41,46 +41,46 @@ table('a success', [
     },
   },
   {
-    name: 'data is unwrapped from a result that carries complete',
+    name: 'unwraps data from a result with complete',
     facts: CREATE,
     decide: result(11, says({ complete: true, data: { id: 'T-2' } })),
     records: SUCCEEDED,
     also: (draft) => assert.deepEqual(draft.member(1).outputs, { ThingId: 'T-2' }),
   },
   {
-    name: 'data without complete stays as it is',
+    name: 'keeps data as it is without complete',
     facts: CREATE,
     decide: result(11, says({ data: { id: 'T-2' } })),
     records: missing('the result lacks id'),
     also: (draft) => assert.deepEqual(stepOf(draft, 11).result, { data: { id: 'T-2' } }),
   },
   {
-    name: 'complete without data is the result itself',
+    name: 'keeps the result itself when complete comes without data',
     facts: CREATE,
     decide: result(11, says({ complete: true, id: 'T-3' })),
     records: SUCCEEDED,
     also: (draft) => assert.deepEqual(draft.member(1).outputs, { ThingId: 'T-3' }),
   },
   ...([true, [1], 'text', 7, null] as Json[]).map((value) => ({
-    name: `a result that is ${JSON.stringify(value)} lacks the output and harms nothing`,
+    name: `that is ${JSON.stringify(value)} lacks the output and does no harm`,
     facts: CREATE,
     decide: result(11, says(value)),
     records: missing('the result is not an object and lacks id'),
   })),
   {
-    name: 'a result without a body',
+    name: 'may have no body',
     facts: CREATE,
     decide: result(11),
     records: missing('the result is not an object and lacks id'),
   },
   {
-    name: 'a worker that leaves out its id, or writes it in capitals, is not foreign',
+    name: 'is not foreign when the worker leaves out its id or writes it in capitals',
     facts: CREATE,
     decide: result(11, { workerId: 'W1', result: { id: 1 } }),
     records: SUCCEEDED,
   },
   {
-    name: 'an init step puts out for the whole batch',
+    name: 'of an init step sets outputs of the whole batch',
     facts: {
       batch: 'init_dispatched',
       steps: { 1: '- init/setup dispatched job', 2: '- init/warm pending' },
@@ -126,7 +126,7 @@ table('a failure', [
     },
   },
   {
-    name: 'the second time after twice the interval, but no longer than the cap',
+    name: 'is retried the second time after twice the interval, up to the cap',
     facts: createTried(1),
     decide: fails(11, 'it broke'),
     records: {
@@ -136,7 +136,7 @@ table('a failure', [
     },
   },
   {
-    name: 'doubles up to a day when the runbook names no cap',
+    name: 'doubles the interval up to a day without a cap',
     facts: UNCAPPED,
     decide: fails(11, 'it broke'),
     records: {
@@ -151,7 +151,7 @@ table('a failure', [
       [0.999_999_999_999, 66],
     ] as const
   ).map(([random, seconds]) => ({
-    name: `with a jitter of ten percent: ${seconds} s when chance says ${random}`,
+    name: `is retried with a jitter of ten percent: ${seconds} s for random ${random}`,
     facts: { ...CREATE, random: () => random },
     decide: fails(11, 'no'),
     records: {
@@ -161,7 +161,7 @@ table('a failure', [
     },
   })),
   {
-    name: 'without retries left the member fails, its open steps are cancelled, the rollback is written',
+    name: 'without retries left fails the member, cancels its open steps and creates the rollback',
     facts: createTried(2),
     decide: fails(11, 'it broke'),
     records: {
@@ -189,7 +189,7 @@ table('a failure', [
     },
   },
   {
-    name: 'not complete, on a step without poll',
+    name: 'is "not complete" on a step without poll',
     facts: CREATE,
     decide: result(11, says({ complete: false })),
     records: {
@@ -204,7 +204,7 @@ table('a failure', [
 
 table('polling', [
   {
-    name: 'begins with the first answer that is not complete',
+    name: 'starts with the first "not complete"',
     facts: CHECK,
     decide: result(12, says({ complete: false })),
     records: {
@@ -218,7 +218,7 @@ table('polling', [
     },
   },
   {
-    name: 'goes on, and the first time counts',
+    name: 'continues, and keeps its start',
     facts: polled(),
     decide: result(12, says({ complete: false })),
     records: {
@@ -239,7 +239,7 @@ table('polling', [
     },
   },
   {
-    name: 'a poll in flight at the timeout decides by its answer: complete',
+    name: 'decides by the answer of a poll sent before the timeout: complete',
     facts: polled({ pollTimeoutAt: at(-1) }),
     decide: result(12, says({ complete: true })),
     records: {
@@ -249,7 +249,7 @@ table('polling', [
     },
   },
   {
-    name: 'a poll in flight at the timeout decides by its answer: not complete, never retried',
+    name: 'decides by the answer of a poll sent before the timeout: not complete, never retried',
     facts: polled({ pollTimeoutAt: at(0) }),
     decide: result(12, says({ complete: false })),
     records: {
@@ -263,7 +263,7 @@ table('polling', [
     },
   },
   {
-    name: 'held time does not count: the answer comes after the timeout, and polling goes on',
+    name: 'ignores time on hold: an answer after the timeout continues the polling',
     facts: {
       ...polled({ pollTimeoutAt: at(-10) }),
       batch: { heldAt: at(-30), heldBy: 'olga', heldReason: 'wait' },
@@ -276,7 +276,7 @@ table('polling', [
     },
   },
   {
-    name: 'a failure while polling uses the retry rule, and the time of the first poll survives',
+    name: 'retries a failure, and keeps the time of the first poll',
     facts: polled(),
     decide: fails(12, 'no'),
     records: {
@@ -302,7 +302,7 @@ table('a lost job', [
     },
   },
   {
-    name: 'that was a poll is polled again and costs no attempt',
+    name: 'of a poll is polled again and costs no attempt',
     facts: polled(),
     decide: overdue(12),
     records: {
@@ -315,7 +315,7 @@ table('a lost job', [
     also: (draft) => assert.equal(stepOf(draft, 12).attempt, 0),
   },
   {
-    name: 'that was a poll, after the timeout',
+    name: 'of a poll times out after the timeout',
     facts: polled({ pollTimeoutAt: at(-1), retryCount: 1 }),
     decide: overdue(12),
     records: {
@@ -329,7 +329,7 @@ table('a lost job', [
     },
   },
   {
-    name: 'of a cancelled step only settles it, and the removal goes on',
+    name: 'of a cancelled step only settles, and the cleanup continues',
     facts: CANCELLED,
     decide: overdue(11),
     records: {
@@ -339,7 +339,7 @@ table('a lost job', [
     },
   },
   {
-    name: 'that ended as a dead letter is retried with its reason',
+    name: 'in the dead letters is retried with its reason',
     facts: CREATE,
     decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
     records: {
@@ -351,7 +351,7 @@ table('a lost job', [
     },
   },
   {
-    name: 'a dead letter of a job that is not out changes nothing',
+    name: "is ignored in the dead letters when it is not the step's unsettled job",
     facts: createTried(1),
     decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
     records: {},
@@ -361,9 +361,9 @@ table('a lost job', [
 const withdrawn = (stepId: number) => (draft: Draft) =>
   onWithdrawn(draft, stepOf(draft, stepId), 'a hold')
 
-table('a job that was called back', [
+table('a withdrawn job', [
   {
-    name: 'goes to the queue with a new attempt and no retry used up',
+    name: 'returns to the queue with a new attempt and no retry used',
     facts: createTried(2),
     decide: withdrawn(11),
     records: {
@@ -377,7 +377,7 @@ table('a job that was called back', [
     },
   },
   {
-    name: 'as a poll is polled again at the next interval',
+    name: 'of a poll is polled again at the next interval',
     facts: polled(),
     decide: withdrawn(12),
     records: {
@@ -387,7 +387,7 @@ table('a job that was called back', [
     },
   },
   {
-    name: 'of a cancelled step only settles it',
+    name: 'of a cancelled step only settles',
     facts: CANCELLED,
     decide: withdrawn(11),
     records: {

@@ -1,4 +1,4 @@
-// A decision table: facts in, what is recorded out. A row with `refuses` must say just that sentence and change nothing at all.
+// A decision table: facts in, records out. A row with `refuses` must return that sentence and change nothing.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
@@ -7,11 +7,11 @@ import { draftOf, type Facts, type Recorded, recorded } from './builders.ts'
 export interface Row {
   readonly name: string
   readonly facts: Facts
-  /** Returns the refusal of decisions that can refuse. */
+  /** Returns the refusal, of decisions that can refuse. */
   decide(draft: Draft): unknown
   readonly refuses?: string
   readonly records?: Recorded
-  /** What the lines do not show: columns of rows, outputs, flags. */
+  /** What the lines do not show: columns, outputs, flags. */
   also?(draft: Draft): void
 }
 
@@ -39,7 +39,7 @@ const changesOf = (draft: Draft) => ({
   plans: draft.changedDefinitions,
 })
 
-/** The step of that id, which must be there. */
+/** The step of that id, which must exist. */
 export function stepOf(draft: Draft, id: number) {
   const step = draft.steps.get(id)
   assert.ok(step, `step ${id} is not among the facts`)

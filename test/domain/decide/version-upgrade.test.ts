@@ -1,4 +1,4 @@
-// What a new version means for a batch, as a table: how a phase stands × its time × what the publisher decided.
+// Version upgrades as a table: a phase's status × its time × what the publisher decided.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -36,7 +36,7 @@ const published = (change: Partial<Publication> = {}): Publication => ({
 
 type State = PhaseStatus | 'overdue'
 
-/** A row of the batch: `prepare completed`, of version 1 unless told. */
+/** A row of the batch: `prepare completed`, of version 1 by default. */
 function row(name: string, state: State, change: Partial<PhaseSummary> = {}): PhaseSummary {
   const isSkipped = state === 'skipped' || state === 'overdue'
   return {
@@ -54,7 +54,7 @@ function row(name: string, state: State, change: Partial<PhaseSummary> = {}): Ph
 interface Batch {
   readonly status?: BatchStatus
   readonly isManual?: boolean
-  /** When the batch starts, from now. The phase of the table stands an hour before it. */
+  /** When the batch starts, from now. The table's phase is an hour before it. */
   readonly startsInSec?: number
 }
 
@@ -80,7 +80,7 @@ function told(
 const PAST: Batch = { startsInSec: 0 }
 const FUTURE: Batch = { startsInSec: 2 * HOUR }
 
-/** How the phase stood, its time, and what becomes of it with `ignore` and with `rerun`. */
+/** The phase's status, its time, and its outcome with `ignore` and with `rerun`. */
 const TABLE: readonly (readonly [State, Batch, string, string])[] = [
   ['pending', FUTURE, 'pending, was pending, supersedes 1, makes pending 3600', 'same'],
   [
@@ -118,7 +118,7 @@ const TABLE: readonly (readonly [State, Batch, string, string])[] = [
   ['overdue', FUTURE, 'pending, was skipped, supersedes nothing, makes pending 3600', 'same'],
 ]
 
-describe('a phase that both versions have', () => {
+describe('a phase in both versions', () => {
   for (const [state, batch, ignore, rerun] of TABLE) {
     const when = batch === PAST ? 'past its time' : 'before its time'
     it(`${state}, ${when}`, () => {
@@ -129,7 +129,7 @@ describe('a phase that both versions have', () => {
     })
   }
 
-  it('its time is that of the new version, and of the start that the batch has now', () => {
+  it("takes its time from the new version and the batch's current start", () => {
     const moved = row('prepare', 'pending', { dueAt: at(-HOUR) })
     assert.deepEqual(told(PAST, [moved], { prepare: 'T+1h' }), [
       'prepare pending, was pending, supersedes 1, makes pending 3600',
@@ -139,7 +139,7 @@ describe('a phase that both versions have', () => {
     ])
   })
 
-  it('a time that has just come is not missed: whoever publishes in that second skips nothing', () => {
+  it('skips no phase when published in the second that the phase is due', () => {
     const decide = (sec: number) =>
       told({ startsInSec: -sec }, [row('cutover', 'pending')], { cutover: 'T-0' })[0]
     assert.match(decide(OVERDUE_AFTER_SEC)!, /^cutover pending/)
@@ -147,8 +147,8 @@ describe('a phase that both versions have', () => {
   })
 })
 
-describe('a phase that only one version has', () => {
-  it('new and to come, new and past', () => {
+describe('a phase in only one version', () => {
+  it('adds a new phase, as pending or overdue', () => {
     const phases = { early: 'T-2d', late: 'T+2h' }
     assert.deepEqual(told(PAST, [], phases), [
       'early skipped, was null, supersedes nothing, makes skipped -172800',
@@ -160,7 +160,7 @@ describe('a phase that only one version has', () => {
     ])
   })
 
-  it('gone: what has begun stays, what has not is dropped, what was left out is no news', () => {
+  it('keeps a dropped phase that has begun, drops one that has not, ignores one already skipped', () => {
     const rows = [
       row('done', 'completed'),
       row('open', 'dispatched'),
@@ -181,7 +181,7 @@ describe('several versions', () => {
   const done = row('prepare', 'completed')
   const again = row('prepare', 'pending', { runbookVersion: 2 })
 
-  it('a rerun that has not begun is withdrawn by a version that ignores, and asked for anew by one that reruns', () => {
+  it('withdraws a pending rerun when the next version ignores, and renews it when that version reruns', () => {
     const version = 3
     assert.deepEqual(told(PAST, [done, again], { prepare: 'T-1h' }, { version }), [
       'prepare carried_over, was completed, supersedes 2, makes nothing',
@@ -192,7 +192,7 @@ describe('several versions', () => {
     ])
   })
 
-  it('rows that were superseded count no more', () => {
+  it('ignores superseded rows', () => {
     const old = row('prepare', 'superseded')
     assert.deepEqual(told(FUTURE, [old, again], { prepare: 'T-1h' }, { version: 3 }), [
       'prepare pending, was pending, supersedes 2, makes pending 3600',
@@ -202,7 +202,7 @@ describe('several versions', () => {
     ])
   })
 
-  it('a rerun that has begun is what counts', () => {
+  it('counts a rerun that has begun', () => {
     const running = row('prepare', 'dispatched', { runbookVersion: 2 })
     const rerun = { version: 3, overdueBehavior: 'rerun' } as const
     assert.deepEqual(told(PAST, [done, running], { prepare: 'T-1h' }, rerun), [
@@ -214,7 +214,7 @@ describe('several versions', () => {
 describe('a manual batch', () => {
   const manual: Batch = { isManual: true }
 
-  it('never gets times: what has not begun is replaced, to be advanced by hand', () => {
+  it('gets no times: pending phases are replaced and wait for an advance', () => {
     const rows = [
       row('prepare', 'completed', { dueAt: null }),
       row('cutover', 'pending', { dueAt: null, offsetMinutes: 0 }),
@@ -226,7 +226,7 @@ describe('a manual batch', () => {
     ])
   })
 
-  it('a new phase before one that has begun is left out, or waits to be advanced when rerun was asked', () => {
+  it('skips a new phase before one that has begun, or leaves it pending when rerun is chosen', () => {
     const rows = [row('cutover', 'dispatched', { dueAt: null, offsetMinutes: 0 })]
     const phases = { prepare: 'T-1h', cutover: 'T-0' }
     assert.match(told(manual, rows, phases)[0]!, /^prepare skipped, .* makes skipped$/)
@@ -244,7 +244,7 @@ describe('init', () => {
       published({ rerunInit }),
     ).init
 
-  it('not begun: the new one. Begun or done: as it is, and again after that when asked', () => {
+  it('uses the new init before it has begun, keeps it afterwards, and reruns it when chosen', () => {
     assert.deepEqual(
       (['detected', 'init_dispatched', 'active'] as const).map((status) => [
         init(status, false),
@@ -258,13 +258,13 @@ describe('init', () => {
     )
   })
 
-  it('a version without init has none to run', () => {
+  it('reruns nothing for a version without init', () => {
     assert.equal(init('detected', true, false), 'none')
     assert.equal(init('active', true, false), 'carried_over')
   })
 })
 
-it('is told in one sentence', () => {
+it('is described in one sentence', () => {
   const rows = [row('prepare', 'completed'), row('next', 'pending')]
   const plan = planUpgrade(
     { status: 'active', isManual: false, startTime: at(HOUR) },

@@ -1,4 +1,4 @@
-// Waking by the clock: early, late and twice do no harm.
+// Waking by the clock: an early, late or second wake does no harm.
 import assert from 'node:assert/strict'
 import { onWake } from '../../../src/domain/decide/wake.ts'
 import { at, type Facts } from './builders.ts'
@@ -18,20 +18,20 @@ const HELD = { batch: { heldAt: at(-10), heldBy: 'olga', heldReason: 'wait' } }
 
 table('waking', [
   {
-    name: 'a step that waits for nothing',
+    name: 'ignores a step that waits for nothing',
     facts: one('1 prepare/check pending'),
     decide: wake(12),
   },
   { name: 'too early', facts: one('1 prepare/check pending retry+1'), decide: wake(12) },
   { name: 'a step in the queue', facts: one('1 prepare/check pending slot'), decide: wake(12) },
   {
-    name: 'a retry that is due enters the queue',
+    name: 'queues a due retry',
     facts: one('1 prepare/check pending retry+0'),
     decide: wake(12),
     records: { waits: ['12 slot'] },
   },
   {
-    name: 'a retry after polling is not woken again by the time of the poll',
+    name: "does not wake a retry after polling again at the poll's time",
     facts: one('1 prepare/check pending retry+0', {
       pollStartedAt: at(-700),
       pollTimeoutAt: at(-100),
@@ -40,13 +40,13 @@ table('waking', [
     records: { waits: ['12 slot'] },
   },
   {
-    name: 'a poll that is due enters the queue, and still times out there',
+    name: 'queues a due poll, which can still time out in the queue',
     facts: one('1 prepare/check polling poll+0'),
     decide: wake(12),
     records: { waits: ['12 slot +510'] },
   },
   {
-    name: 'a poll that is due in the queue at its timeout',
+    name: 'times out a queued poll',
     facts: one('1 prepare/check polling slot+0', { pollTimeoutAt: at(0) }),
     decide: wake(12),
     records: {
@@ -58,7 +58,7 @@ table('waking', [
     },
   },
   {
-    name: 'a poll at its timeout',
+    name: 'times out a poll',
     facts: one('1 prepare/check polling poll+0', { pollTimeoutAt: at(0) }),
     decide: wake(12),
     records: {
@@ -70,7 +70,7 @@ table('waking', [
     },
   },
   {
-    name: 'a job past its deadline and the grace',
+    name: 'loses a job past its deadline and grace',
     facts: one('1 prepare/check dispatched job+0'),
     decide: wake(12),
     records: {
@@ -80,7 +80,7 @@ table('waking', [
     },
   },
   {
-    name: 'a job past its deadline in a held batch: deadlines run on',
+    name: 'loses a job past its deadline in a held batch too',
     facts: one('1 prepare/check dispatched job+0', {}, HELD),
     decide: wake(12),
     records: {
@@ -90,17 +90,17 @@ table('waking', [
     },
   },
   {
-    name: 'a retry of a held batch stays',
+    name: 'leaves a retry of a held batch',
     facts: one('1 prepare/check pending retry+0', {}, HELD),
     decide: wake(12),
   },
   {
-    name: 'a poll of a held batch stays, even past its timeout',
+    name: 'leaves a poll of a held batch, even past its timeout',
     facts: one('1 prepare/check polling poll+0', { pollTimeoutAt: at(-5) }, HELD),
     decide: wake(12),
   },
   {
-    name: 'a retry that is not the next any more waits its turn',
+    name: 'takes a retry that is no longer next out of the queue',
     facts: one(
       '1 prepare/check pending retry+0',
       {},
@@ -112,7 +112,7 @@ table('waking', [
     records: { waits: ['12 nothing'] },
   },
   {
-    name: 'a retry of init',
+    name: 'queues a due retry of init',
     facts: { batch: 'init_dispatched', steps: { 1: '- init/setup pending retry+0' } },
     decide: wake(1),
     records: { waits: ['1 slot'] },

@@ -1,4 +1,4 @@
-// Sharing a worker's slots: never more than are free, as level as they can be made, and the same every time.
+// Sharing a worker's slots: never more than are free, as level as possible, deterministic.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { shareSlots, slotsToReuse } from '../../../src/domain/decide/window.ts'
@@ -8,14 +8,14 @@ type Out = Readonly<Record<number, number>>
 const outstanding = (out: Out) => new Map(Object.entries(out).map(([id, jobs]) => [+id, jobs]))
 
 const SHARES: readonly [string, number, readonly number[], Out, Out][] = [
-  ['nobody waits', 10, [], { 1: 3 }, {}],
-  ['one batch gets all that is free', 10, [1], {}, { 1: 10 }],
-  ['what is out is not free', 10, [1], { 1: 4, 2: 5 }, { 1: 1 }],
+  ['no batch waits', 10, [], { 1: 3 }, {}],
+  ['one batch gets all free slots', 10, [1], {}, { 1: 10 }],
+  ['outstanding jobs take slots', 10, [1], { 1: 4, 2: 5 }, { 1: 1 }],
   ['nothing is free', 10, [1, 2], { 3: 10 }, { 1: 0, 2: 0 }],
-  ['the limit was lowered below what is out', 5, [1], { 3: 10 }, { 1: 0 }],
-  ['two share alike', 10, [1, 2], {}, { 1: 5, 2: 5 }],
+  ['the limit was lowered below the outstanding jobs', 5, [1], { 3: 10 }, { 1: 0 }],
+  ['two batches share evenly', 10, [1, 2], {}, { 1: 5, 2: 5 }],
   ['the odd one goes to the lower id', 5, [2, 1], {}, { 1: 3, 2: 2 }],
-  ['who has none comes first', 10, [1, 2], { 1: 8 }, { 1: 0, 2: 2 }],
+  ['a batch without jobs comes first', 10, [1, 2], { 1: 8 }, { 1: 0, 2: 2 }],
   ['until they are level', 10, [1, 2], { 1: 4 }, { 1: 1, 2: 5 }],
   ['three levels', 12, [1, 2, 3], { 1: 5, 2: 2 }, { 1: 0, 2: 1, 3: 4 }],
   ['fewer slots than batches', 2, [1, 2, 3], {}, { 1: 1, 2: 1, 3: 0 }],
@@ -29,7 +29,7 @@ describe('slots', () => {
     })
   }
 
-  it('in 2,000 random windows: none too many, none left over, level, and the same again', () => {
+  it('in 2,000 random cases: none too many, none left over, level, deterministic', () => {
     const pick = seeded(39)
     for (let round = 0; round < 2_000; round++) {
       const limit = pick(60)
@@ -41,7 +41,7 @@ describe('slots', () => {
       const given = [...share.values()].reduce((sum, slots) => sum + slots, 0)
       assert.equal(given, waiting.length === 0 ? 0 : free, what)
       assert.deepEqual([...share.keys()].sort(), waiting.toSorted(), what)
-      // Whoever got a slot is not above anybody else who waits by more than one.
+      // A batch that got a slot exceeds no other waiting batch by more than one.
       const after = (id: number) => (out.get(id) ?? 0) + share.get(id)!
       const lowest = Math.min(...waiting.map(after))
       for (const id of waiting) {
@@ -53,7 +53,7 @@ describe('slots', () => {
   })
 })
 
-it('with fewer slots than batches the turn goes round', () => {
+it('goes round the batches when there are fewer slots than batches', () => {
   const nobody = new Map<number, number>()
   const turns = [0]
   for (let round = 0; round < 6; round++) {
@@ -63,13 +63,13 @@ it('with fewer slots than batches the turn goes round', () => {
   assert.deepEqual(turns.slice(1), [3, 5, 9, 3, 5, 9])
 })
 
-describe('slots to use again', () => {
+describe('slots to reuse', () => {
   const rows: [string, Parameters<typeof slotsToReuse>, number][] = [
-    ['all, when nobody else waits', [10, 0, 9, 3], 3],
-    ['up to the fair part, when somebody does', [10, 1, 3, 4], 2],
-    ['none above the fair part', [10, 1, 7, 3], 0],
-    ['all, when far below the fair part', [100, 1, 10, 4], 4],
-    ['at least one job a batch, however many wait', [2, 9, 0, 1], 1],
+    ['all, when no other batch waits', [10, 0, 9, 3], 3],
+    ['up to the fair share, when another batch waits', [10, 1, 3, 4], 2],
+    ['none above the fair share', [10, 1, 7, 3], 0],
+    ['all, when far below the fair share', [100, 1, 10, 4], 4],
+    ['at least one job per batch, however many wait', [2, 9, 0, 1], 1],
   ]
   for (const [name, given, wanted] of rows) {
     it(name, () => assert.equal(slotsToReuse(...given), wanted))
