@@ -302,19 +302,12 @@ export function parseJobId(jobId: string): JobName | null {
 }
 
 /**
- * Message ids. The same thing said twice has the same id, and the bus drops the second for ten minutes. `round` tells a
- * deliberate repetition (a restarted init, a member who rejoined) from an accidental one: the caller counts it up.
- * A job's message id is its job id.
+ * Ids of the messages that we send: sent twice, a message has the same id, and the bus drops the second for ten minutes. `round`
+ * counts deliberate repetitions (a restarted init, a member that rejoined). A job's message id is its job id.
  */
 export const messageIdOf = {
   batchInit: (batchId: number, round: number) => `batch-init-${batchId}-${round}`,
-  phaseDue: (phaseExecutionId: number, round: number) => `phase-due-${phaseExecutionId}-${round}`,
   memberAdded: (batchMemberId: number, round: number) => `member-added-${batchMemberId}-${round}`,
-  memberRemoved: (batchMemberId: number, round: number) =>
-    `member-removed-${batchMemberId}-${round}`,
-  pollCheck: (stepId: number, attempt: number, poll: number) =>
-    `poll-check-${stepId}-${attempt}-${poll}`,
-  retryCheck: (stepId: number, attempt: number) => `retry-check-${stepId}-${attempt}`,
   workerResult: (jobId: string) => `result-${jobId}`,
   workerHello: (workerId: string, at: Date) => `hello-${workerId}-${at.getTime()}`,
 } as const

@@ -378,11 +378,7 @@ describe('job ids', () => {
   it('makes message ids that the bus takes', () => {
     const ids = [
       messageIdOf.batchInit(1, 0),
-      messageIdOf.phaseDue(1, 0),
       messageIdOf.memberAdded(1, 0),
-      messageIdOf.memberRemoved(1, 0),
-      messageIdOf.pollCheck(1, 0, 1),
-      messageIdOf.retryCheck(1, 1),
       messageIdOf.workerResult('step-7'),
       messageIdOf.workerHello('w'.repeat(63), new Date('2026-03-01T10:00:00Z')),
     ]
