@@ -1,15 +1,13 @@
-// How fast the bus is, and whether it stays so. First enqueue, claim and settle one after the other and then all at once, in
-// chunks of 1, 100 and 500, on both databases. Then growth: what a chunk of 500 costs on top of more and more stored
-// messages, and again after a great many have gone through, with the dead rows and the size of every index. Growth is a ratio
-// to a fresh, empty database, chunk by chunk in turns, so that a busy machine slows both. The server syncs every commit to
-// disk; PGlite, in a folder, never does.
+// The speed of the bus, and whether it lasts. First publish, receive and ack, one after the other and then all at once, in chunks of
+// 1, 100 and 500, on both databases. Then growth: the cost of a chunk of 500 on top of more and more stored messages, and after
+// many have gone through, with dead rows and index sizes. Growth is a ratio to a fresh database, measured in turns, so that a busy
+// machine slows both. The server syncs every commit to disk; PGlite, in a folder, never does.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OutgoingMessage, type ReceivedMessage, WORKER_RESULTS } from '../src/bus/bus.ts'
 import { openPostgresBus, type PostgresBus } from '../src/bus/postgres/postgres-bus.ts'
-import { sweepBus } from '../src/bus/postgres/sweep.ts'
 import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { migrate } from '../src/db/migrate.ts'
@@ -24,7 +22,7 @@ type Say = (line: string) => void
 
 interface Opened {
   readonly db: Db
-  /** A second database beside it, to compare with. */
+  /** A second database to compare with. */
   readonly fresh: Db
   close(): Promise<void>
 }
@@ -64,7 +62,7 @@ const PLANS: readonly Plan[] = [
 export const busBench: Bench = {
   name: 'bus',
   about:
-    'enqueue, claim and settle rates by chunk, and growth with stored messages, on both databases',
+    'publish, receive and ack rates by chunk, and growth with stored messages, on both databases',
   run: async (say) => {
     const figures: Record<string, unknown> = {}
     for (const plan of PLANS) {
@@ -123,26 +121,26 @@ async function measure(plan: Plan, opened: Opened, say: Say): Promise<Record<str
 }
 
 async function rates(bus: PostgresBus, chunk: number, count: number, lanes: number) {
-  const cost = { enqueueMs: 0, claimMs: 0, settleMs: 0 }
+  const cost = { publishMs: 0, receiveMs: 0, ackMs: 0 }
   for (let done = 0; done < count; done += chunk) {
     const one = await timeChunk(bus, chunk)
-    cost.enqueueMs += one.enqueueMs
-    cost.claimMs += one.claimMs
-    cost.settleMs += one.settleMs
+    cost.publishMs += one.publishMs
+    cost.receiveMs += one.receiveMs
+    cost.ackMs += one.ackMs
   }
   const throughMs = await timeMs(() => passThrough(bus, count, chunk, lanes))
   return {
-    enqueuePerSec: perSec(count, cost.enqueueMs),
-    claimPerSec: perSec(count, cost.claimMs),
-    settlePerSec: perSec(count, cost.settleMs),
+    publishPerSec: perSec(count, cost.publishMs),
+    receivePerSec: perSec(count, cost.receiveMs),
+    ackPerSec: perSec(count, cost.ackMs),
     throughEndToEndPerSec: perSec(count, throughMs),
   }
 }
 
-/** Producers and consumers at the same time, until `count` messages have been sent, taken and settled. */
+/** Producers and consumers at the same time, until `count` messages are sent, received and acknowledged. */
 async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes: number) {
   let toSend = count
-  let settled = 0
+  let acknowledged = 0
   const produce = async () => {
     while (toSend > 0) {
       const size = Math.min(chunk, toSend)
@@ -151,10 +149,10 @@ async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes
     }
   }
   const consume = async () => {
-    while (settled < count) {
+    while (acknowledged < count) {
       const messages = await bus.receive(WORKER_RESULTS, chunk)
       await bus.ack(messages)
-      settled += messages.length
+      acknowledged += messages.length
       // A consumer that found nothing would wait for a hint; here it lets the producers run.
       if (messages.length === 0) await clock.wait(1)
     }
@@ -173,7 +171,7 @@ async function growthOf(plan: Plan, db: Db, bus: PostgresBus, fresh: PostgresBus
   await emptied(bus)
   for (let done = 0; done < plan.through; done += SWEEP_EVERY) {
     await passThrough(bus, SWEEP_EVERY, CHUNK, plan.lanes)
-    await sweepBus(db, clock.now())
+    await bus.sweep()
     await vacuumEmbedded(db)
   }
   const after = await comparedWith(fresh, bus)
@@ -184,22 +182,22 @@ async function growthOf(plan: Plan, db: Db, bus: PostgresBus, fresh: PostgresBus
 }
 
 interface ChunkCost {
-  readonly enqueueMs: number
-  readonly claimMs: number
-  readonly settleMs: number
+  readonly publishMs: number
+  readonly receiveMs: number
+  readonly ackMs: number
 }
 
 async function timeChunk(bus: PostgresBus, size: number): Promise<ChunkCost> {
   const send = results(size)
   let taken: ReceivedMessage[] = []
-  const enqueueMs = await timeMs(() => bus.publish(send))
-  const claimMs = await timeMs(async () => {
+  const publishMs = await timeMs(() => bus.publish(send))
+  const receiveMs = await timeMs(async () => {
     taken = await bus.receive(WORKER_RESULTS, size)
   })
-  return { enqueueMs, claimMs, settleMs: await timeMs(() => bus.ack(taken)) }
+  return { publishMs, receiveMs, ackMs: await timeMs(() => bus.ack(taken)) }
 }
 
-/** The middle cost of a chunk of 500, and its ratio to that on the fresh database. What is stored stays the same in number. */
+/** The median cost of a chunk of 500, and its ratio to the fresh database's. The number of stored messages stays the same. */
 async function comparedWith(fresh: PostgresBus, bus: PostgresBus): Promise<Record<string, number>> {
   const here: ChunkCost[] = []
   const there: ChunkCost[] = []
@@ -210,11 +208,11 @@ async function comparedWith(fresh: PostgresBus, bus: PostgresBus): Promise<Recor
   const middle = (costs: ChunkCost[], part: keyof ChunkCost) =>
     median(costs.map((cost) => cost[part]))
   const sum = (costs: ChunkCost[]) =>
-    median(costs.map((cost) => cost.enqueueMs + cost.claimMs + cost.settleMs))
+    median(costs.map((cost) => cost.publishMs + cost.receiveMs + cost.ackMs))
   return {
-    enqueueMs: round(middle(here, 'enqueueMs')),
-    claimMs: round(middle(here, 'claimMs')),
-    settleMs: round(middle(here, 'settleMs')),
+    publishMs: round(middle(here, 'publishMs')),
+    receiveMs: round(middle(here, 'receiveMs')),
+    ackMs: round(middle(here, 'ackMs')),
     ratioToFresh: round(sum(here) / sum(there)),
   }
 }
@@ -227,7 +225,7 @@ async function emptied(bus: PostgresBus): Promise<void> {
   }
 }
 
-/** Tables with what lies outside of their rows, as most of a parcel does. */
+/** Tables including their TOAST data, where most of a bundle lies. */
 const storageOf = (db: Db) =>
   db.query(`
     select c.relname as name, pg_table_size(c.oid) / 1024 as "sizeKb", s.n_live_tup as live,

@@ -1,18 +1,17 @@
-// The one shape of a long-running thing, and the one loop. A loop knows only when to call `runOnce(now)`; everything that can be
-// right or wrong is in `runOnce`, which tests call directly. A notification is a `nudge`: it makes the next run come sooner and
-// may be lost without harm, because the interval comes anyway.
+// The interface of a long-running service, and the only loop. A loop decides when to call `runOnce(now)`; all work is in `runOnce`,
+// which tests call directly. A `nudge` brings the next run forward; losing one is harmless, because the interval passes anyway.
 import type { Clock } from './clock.ts'
 import { MatoolkitError } from './errors.ts'
 
 export interface Service {
   readonly name: string
   start(): void
-  /** Resolves when nothing of it runs any more. When `giveUp` aborts first it rejects with SERVICE_STILL_RUNNING. */
+  /** Resolves when all of its work has ended. Rejects with SERVICE_STILL_RUNNING when `giveUp` aborts first. */
   stop(giveUp?: AbortSignal): Promise<void>
 }
 
 export interface Loop extends Service {
-  /** Run again soon: at once when waiting, straight after the current run when running. Never shortens a pause after errors. */
+  /** Starts the next run at once, or right after the current one. Never shortens a pause after an error. */
   nudge(): void
 }
 
@@ -20,16 +19,16 @@ export interface LoopOptions {
   readonly name: string
   readonly clock: Clock
   readonly intervalMs: number
-  /** One round of work. `signal` aborts when the loop is asked to stop; a long round should end early at a safe point. */
+  /** One run. `signal` aborts when the loop stops; a long run then ends early at a safe point. */
   runOnce(now: Date, signal: AbortSignal): Promise<unknown>
-  /** Told of every failed run; `inARow` counts them since the last good one. Must not throw: that ends the process. */
+  /** Called after every failed run; `inARow` counts failures since the last success. Must not throw: that ends the process. */
   onError(error: unknown, inARow: number): void
 }
 
 const ERROR_PAUSE_MIN_MS = 1_000
 const ERROR_PAUSE_MAX_MS = 30_000
 
-/** The pause after the n-th failure in a row: doubling from 1 s to 30 s, never shorter than the loop's own interval. */
+/** The pause after the n-th failure in a row: doubles from 1 s to 30 s, never shorter than the interval. */
 export function errorPauseMs(intervalMs: number, inARow: number): number {
   const doubling = ERROR_PAUSE_MIN_MS * 2 ** Math.min(inARow - 1, 20)
   return Math.max(intervalMs, Math.min(doubling, ERROR_PAUSE_MAX_MS))
@@ -40,7 +39,7 @@ interface Running {
   readonly ended: Promise<void>
 }
 
-/** Calls `runOnce` at start and then `intervalMs` after each run has ended, so runs never overlap. */
+/** Calls `runOnce` at start and `intervalMs` after each run has ended, so runs never overlap. */
 export function everyLoop(options: LoopOptions): Loop {
   if (!(options.intervalMs > 0))
     throw new RangeError(`${options.name}: interval ${options.intervalMs} ms`)
@@ -87,7 +86,7 @@ interface Bell {
   wait(ms: number, stopping: AbortSignal): Promise<void>
 }
 
-/** A wait that ends early when rung; a ring that nobody waits for is remembered for the next wait. */
+/** A wait that a ring ends early; a ring outside a wait ends the next one at once. */
 function makeBell(clock: Clock): Bell {
   let rung = false
   let waking: AbortController | undefined

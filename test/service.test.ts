@@ -24,7 +24,7 @@ function observedLoop(intervalMs: number, work: (run: number) => void | Promise<
 }
 
 describe('a loop', () => {
-  it('runs at start and then at every interval, until it is stopped', async () => {
+  it('runs at start and at every interval until it stops', async () => {
     const { clock, loop, ranAt } = observedLoop(1_000)
     loop.start()
     await clock.advance(3_500)
@@ -35,7 +35,7 @@ describe('a loop', () => {
     assert.equal(clock.nextWakeAt(), null)
   })
 
-  it('runs at once when nudged, and counts the interval from there', async () => {
+  it('runs at once when nudged, and restarts the interval', async () => {
     const { clock, loop, ranAt } = observedLoop(1_000)
     loop.start()
     await clock.advance(300)
@@ -46,7 +46,7 @@ describe('a loop', () => {
     await loop.stop()
   })
 
-  it('runs once more straight after a run that was nudged meanwhile, and never twice at a time', async () => {
+  it('runs again right after a run that was nudged, and never twice at a time', async () => {
     const gate = Promise.withResolvers<void>()
     let atWork = 0
     const { clock, loop, ranAt } = observedLoop(1_000, async (run) => {
@@ -67,7 +67,7 @@ describe('a loop', () => {
     await loop.stop()
   })
 
-  it('pauses longer after each error in a row, is not hurried by nudges, and recovers', async () => {
+  it('pauses longer after each error in a row, ignores nudges meanwhile, and recovers', async () => {
     const { clock, loop, ranAt, errors } = observedLoop(100, (run) => {
       if (run <= 3) throw new Error('no')
     })
@@ -82,13 +82,13 @@ describe('a loop', () => {
     await loop.stop()
   })
 
-  it('has a bounded pause after errors, never shorter than its interval', () => {
+  it('bounds the pause after errors, never below its interval', () => {
     const pauses = [1, 2, 5, 6, 1_000_000].map((inARow) => errorPauseMs(200, inARow))
     assert.deepEqual(pauses, [1_000, 2_000, 16_000, 30_000, 30_000])
     assert.equal(errorPauseMs(300_000, 1), 300_000)
   })
 
-  it('tells the run in progress to end, and stop waits for it', async () => {
+  it('signals the current run to end, and stop waits for it', async () => {
     const gate = Promise.withResolvers<void>()
     let told: AbortSignal | undefined
     const clock = virtualClock(START)
@@ -115,7 +115,7 @@ describe('a loop', () => {
     await stopping
   })
 
-  it('gives up waiting for a run that does not end when the caller does', async () => {
+  it('stops waiting for a run when the caller gives up', async () => {
     const gate = Promise.withResolvers<void>()
     const { loop } = observedLoop(1_000, () => gate.promise)
     loop.start()
@@ -130,7 +130,7 @@ describe('a loop', () => {
     await loop.stop()
   })
 
-  it('survives being started and stopped hundreds of times, at every moment of its life', async () => {
+  it('survives hundreds of starts and stops at any moment', async () => {
     const { clock, loop, ranAt } = observedLoop(10, async (run) => {
       if (run % 3 === 0) await clock.wait(1)
       if (run % 5 === 0) throw new Error('now and then')
@@ -150,7 +150,7 @@ describe('a loop', () => {
     assert.equal(clock.nextWakeAt(), null)
   })
 
-  it('refuses an interval that would spin', () => {
+  it('refuses an interval of zero', () => {
     for (const intervalMs of [0, -1, Number.NaN]) {
       assert.throws(() => observedLoop(intervalMs), RangeError)
     }

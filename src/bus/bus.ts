@@ -117,7 +117,7 @@ export interface Bus {
   depth(): Promise<BusDepth>
   /** Housekeeping, called every few seconds by the orchestrator. Does nothing where a broker does it itself. */
   sweep(): Promise<void>
-  /** Calls `heard` when messages may have come. Hints can be lost or false: they only ever make a consumer look sooner. */
+  /** Calls `heard` when messages may have come. Hints can be lost or false: they only make a consumer poll sooner. */
   listen?(subscription: Subscription, heard: () => void): Promise<() => Promise<void>>
   /** Hints the listeners of a subscription, without a message, when `tx` commits. */
   hintIn?(tx: Tx, subscription: Subscription): Promise<void>
@@ -182,8 +182,8 @@ export interface DeadLetters {
   /** Dead jobs that are not marked as noticed, oldest first, whether or not a person has decided on them. */
   listUnnoticedJobs(limit: number): Promise<DeadJob[]>
   /**
-   * Marks dead jobs whose steps know. As part of `tx` where the transport can; one that marks at once may lose the notice when
-   * `tx` rolls back, and the job's deadline then settles the step.
+   * Marks dead jobs whose steps are settled, as part of `tx` where the transport can. Where it marks at once and `tx` rolls back,
+   * the job's deadline settles the step.
    */
   markNoticed(ids: readonly string[], tx?: Tx): Promise<void>
 }

@@ -9,7 +9,7 @@ const DEAD_ROWS_MAX = 20_000
 export async function vacuumEmbedded(db: Db): Promise<string[]> {
   if (db.kind !== 'pglite') return []
   const tables = await db.query<{ name: string }>(
-    // What is too long for a row lies in a table of its own: a parcel of messages is one row here, and a hundred there.
+    // Long values lie in a TOAST table: a bundle of messages is one row here and a hundred there.
     `select quote_ident(t.relname) as name
        from pg_stat_user_tables t join pg_class c on c.oid = t.relid
        left join pg_stat_all_tables outside on outside.relid = c.reltoastrelid

@@ -60,7 +60,7 @@ export function deadLetters(suite: Suite): void {
     const sent = Array.from({ length: 8 }, () =>
       event(undefined, { topic: 'worker-results' } as Partial<OutgoingMessage>),
     )
-    for (const one of sent) await makeLetter(bus, one, WORKER_RESULTS)
+    for (const message of sent) await makeLetter(bus, message, WORKER_RESULTS)
     const listed = await lettersOf(bus, WORKER_RESULTS)
     assert.deepEqual(
       listed.slice(before.length).map(({ messageId }) => messageId),

@@ -81,12 +81,12 @@ function sending(suite: Suite): void {
     const { bus } = suite()
     const [forOne, forTwo] = [job('w1'), job('w2')]
     await bus.publish([forOne, forTwo])
-    const one = await takeOne(bus, workerJobs('w1'))
-    assert.equal(one.messageId, forOne.messageId)
-    assert.deepEqual(one.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
-    const two = await takeOne(bus, workerJobs('w2'))
-    assert.equal(two.messageId, forTwo.messageId)
-    assert.deepEqual(await bus.ack([one, two]), [])
+    const first = await takeOne(bus, workerJobs('w1'))
+    assert.equal(first.messageId, forOne.messageId)
+    assert.deepEqual(first.properties, { MessageType: 'worker-job', WorkerId: 'w1' })
+    const second = await takeOne(bus, workerJobs('w2'))
+    assert.equal(second.messageId, forTwo.messageId)
+    assert.deepEqual(await bus.ack([first, second]), [])
   })
 
   it('separates topics whose subscriptions have the same name', async () => {
@@ -317,7 +317,7 @@ function leases(suite: Suite): void {
     const sent = Array.from({ length: 600 }, () => event())
     await bus.publish(sent)
     const taken = await Promise.all(
-      [bus, other, bus, other].map((one) => drain(one, ORCHESTRATOR_EVENTS)),
+      [bus, other, bus, other].map((client) => drain(client, ORCHESTRATOR_EVENTS)),
     )
     assert.deepEqual(idsOf(taken.flat()), sent.map(({ messageId }) => messageId).sort())
     assert.deepEqual(await bus.ack(taken.flat()), [])

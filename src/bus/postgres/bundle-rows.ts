@@ -12,7 +12,7 @@ export const BUNDLE_STRIDE = 1_024
 export const sequenceOf = (row: number, size: number, index: number): string =>
   size === 1 ? String(row) : `${row}+${index + 1}`
 
-/** The row that held the message when it was leased. */
+/** The message's row at the time of its lease. */
 export function rowHolding({ sequence }: MessageLease): string {
   const plus = sequence.indexOf('+')
   return plus < 0 ? sequence : sequence.slice(0, plus)

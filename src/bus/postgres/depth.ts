@@ -1,4 +1,4 @@
-// How much lies in the tables of the bus: for readiness and metrics, read when somebody asks.
+// Readiness and depth of the postgres transport, read on request.
 import type { Queryable } from '../../db/db.ts'
 import type { BusDepth, TopicCount } from '../bus.ts'
 

@@ -16,7 +16,7 @@ export async function withdraw(
   for (;;) {
     const found = await tx.query<{ id: number }>(
       `select id from bundles where topic = $1 and ${NEVER_LEASED}
-          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as one where one = any ($2::text[]))`,
+          and exists (select from unnest(string_to_array(message_ids, E'\\n')) as m (id) where m.id = any ($2::text[]))`,
       [topic, messageIds],
     )
     const rows = found.map(({ id }) => id)

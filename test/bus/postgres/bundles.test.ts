@@ -237,7 +237,7 @@ for (const database of DATABASES) {
 
 it('gives two concurrent withdrawals from one bundle their own messages', async () => {
   const test = await openTestPostgres()
-  const second = await openPostgres({ url: test.url! })
+  const otherDb = await openPostgres({ url: test.url! })
   try {
     const clock = { now: () => START }
     const bus = openPostgresBus({ db: test.db, clock, newToken: randomUUID })
@@ -246,20 +246,20 @@ it('gives two concurrent withdrawals from one bundle their own messages', async 
       await bus.publish(sent)
       const ids = idsSent(sent)
       const halves = [ids.slice(0, 8), ids.slice(8, 16)]
-      const [one, two, taken] = await Promise.all([
+      const [first, second, taken] = await Promise.all([
         withdraw(test.db, halves[0]!),
-        withdraw(second, halves[1]!),
+        withdraw(otherDb, halves[1]!),
         bus.receive(W1, 2),
       ])
       const rest = await drain(bus, W1)
-      assert.ok(one.every((id) => halves[0]!.includes(id)))
-      assert.ok(two.every((id) => halves[1]!.includes(id)))
-      assert.deepEqual([...one, ...two, ...idsOf(taken), ...idsOf(rest)].sort(), ids.sort())
-      assert.ok(one.length + two.length >= 14, 'messages that nobody received were withdrawn')
+      assert.ok(first.every((id) => halves[0]!.includes(id)))
+      assert.ok(second.every((id) => halves[1]!.includes(id)))
+      assert.deepEqual([...first, ...second, ...idsOf(taken), ...idsOf(rest)].sort(), ids.sort())
+      assert.ok(first.length + second.length >= 14, 'messages that nobody received were withdrawn')
       await bus.ack([...taken, ...rest])
     }
   } finally {
-    await second.close()
+    await otherDb.close()
     await test.close()
   }
 })
