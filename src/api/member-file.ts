@@ -10,7 +10,7 @@ import { foldKey } from '../domain/member-key.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
-import type { GivenMember, MemberPages } from '../engine/create.ts'
+import type { GivenMember, PagedMembers } from '../engine/create.ts'
 import { FAULTS_LISTED_MAX, ManyFaults, type RequestFault } from './problem.ts'
 import type { UploadedFile } from './upload.ts'
 
@@ -18,7 +18,7 @@ export const ROWS_MAX = 200_000
 const COLUMNS_MAX = 1_000
 const RECORDS_PER_READ = 1_000
 
-export interface MemberFile extends MemberPages {
+export interface MemberFile extends PagedMembers {
   readonly warnings: readonly string[]
 }
 

@@ -50,9 +50,9 @@ export type MemberCounts = Record<(typeof MEMBER_COUNTS)[number], number>
 
 const zeros = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
-export const countSteps = (steps: Readonly<StepCounts>, statuses: readonly StepStatus[]): number =>
+export const sumSteps = (steps: Readonly<StepCounts>, statuses: readonly StepStatus[]): number =>
   statuses.reduce((sum, status) => sum + steps[status], 0)
-export const openSteps = ({ steps }: Phase): number => countSteps(steps, OPEN_STEP_STATUSES)
+export const openSteps = ({ steps }: Phase): number => sumSteps(steps, OPEN_STEP_STATUSES)
 export const noStepCounts = (): StepCounts => zeros(STEP_STATUSES)
 export const noMemberCounts = (): MemberCounts => zeros(MEMBER_COUNTS)
 

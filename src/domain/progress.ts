@@ -1,5 +1,5 @@
 // A batch's progress, from stored counters and from events as they are read. Nothing here counts rows.
-import { type Batch, countSteps, openSteps, type Phase, type StepKind } from './facts.ts'
+import { type Batch, openSteps, type Phase, type StepKind, sumSteps } from './facts.ts'
 import { STEP_STATUSES } from './transitions.ts'
 
 export interface Progress {
@@ -39,7 +39,7 @@ export const openIn = ({ members }: Phase): number =>
   members.total - members.passed - members.failed - members.stopped - members.removed
 
 export function stepsIn(phase: Phase): { readonly total: number; readonly ended: number } {
-  const total = countSteps(phase.steps, STEP_STATUSES)
+  const total = sumSteps(phase.steps, STEP_STATUSES)
   return { total, ended: total - openSteps(phase) }
 }
 

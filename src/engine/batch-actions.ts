@@ -22,7 +22,7 @@ import { begin, changeBatch } from './locking.ts'
 import { isOutdated, upgradeBatch } from './version-upgrade.ts'
 import { withdrawJobs } from './withdraw.ts'
 
-export interface Order {
+export interface BatchOrder {
   readonly batchId: number
   readonly actor: string
   readonly reason: string
@@ -33,13 +33,13 @@ export const requireAccepted = (refusal: Refusal): void => {
 }
 
 /** Stops sending and withdraws the jobs that no worker has taken. */
-export function holdBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+export function holdBatch(engine: Engine, { batchId, actor, reason }: BatchOrder): Promise<void> {
   return changeBatch(engine, batchId, actor, async ({ draft }) =>
     requireAccepted(hold(draft, reason)),
   )
 }
 
-export function resumeBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+export function resumeBatch(engine: Engine, { batchId, actor, reason }: BatchOrder): Promise<void> {
   return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
     const { heldAt } = draft.batch
     requireAccepted(resume(draft, reason))
@@ -47,7 +47,10 @@ export function resumeBatch(engine: Engine, { batchId, actor, reason }: Order): 
   })
 }
 
-export function restartBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+export function restartBatch(
+  engine: Engine,
+  { batchId, actor, reason }: BatchOrder,
+): Promise<void> {
   return changeBatch(engine, batchId, actor, async (batchTx) => {
     await loadBatchSteps(batchTx)
     requireAccepted(restart(batchTx.draft, reason))
@@ -57,7 +60,10 @@ export function restartBatch(engine: Engine, { batchId, actor, reason }: Order):
   })
 }
 
-export function rescheduleBatch(engine: Engine, order: Order & { startTime: Date }): Promise<void> {
+export function rescheduleBatch(
+  engine: Engine,
+  order: BatchOrder & { startTime: Date },
+): Promise<void> {
   return changeBatch(engine, order.batchId, order.actor, async ({ draft }) =>
     requireAccepted(reschedule(draft, order.startTime, order.reason)),
   )
@@ -65,7 +71,7 @@ export function rescheduleBatch(engine: Engine, order: Order & { startTime: Date
 
 export function advanceBatch(
   engine: Engine,
-  order: Omit<Order, 'reason'> & Advance,
+  order: Omit<BatchOrder, 'reason'> & Advance,
 ): Promise<void> {
   return changeBatch(engine, order.batchId, order.actor, async (batchTx) => {
     await loadBatchSteps(batchTx)
@@ -79,7 +85,7 @@ export function advanceBatch(
  */
 export async function cancelBatch(
   engine: Engine,
-  { batchId, actor, reason }: Order,
+  { batchId, actor, reason }: BatchOrder,
 ): Promise<void> {
   await engine.db.transaction(async (tx) => {
     const batchTx = await begin(engine, tx, batchId, actor)
@@ -113,7 +119,10 @@ function cancelLoaded({ draft }: BatchTransaction, reason: string): void {
 }
 
 /** Resumes a batch that detection held, once no move of its members waits for a decision. Other holds stay. */
-export function releaseBatch(engine: Engine, { batchId, actor, reason }: Order): Promise<void> {
+export function releaseBatch(
+  engine: Engine,
+  { batchId, actor, reason }: BatchOrder,
+): Promise<void> {
   return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
     const { heldAt, heldBy } = draft.batch
     if (heldAt === null || heldBy !== HELD_BY_SOURCE) return

@@ -39,12 +39,12 @@ export interface GivenMember {
 }
 
 /** Members in pages of at most a thousand: a file of 200,000 is never in memory as a whole. */
-export interface MemberPages {
+export interface PagedMembers {
   readonly length: number
   pages(): AsyncIterable<readonly GivenMember[]>
 }
 
-export type GivenMembers = readonly GivenMember[] | MemberPages
+export type GivenMembers = readonly GivenMember[] | PagedMembers
 
 export interface BatchRequest {
   readonly runbookName: string

@@ -15,7 +15,7 @@ import {
 import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
-import { type Order, requireAccepted } from './batch-actions.ts'
+import { type BatchOrder, requireAccepted } from './batch-actions.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureSteps } from './expand.ts'
 import { loadMembersWithSteps } from './loading.ts'
@@ -29,7 +29,7 @@ export interface MembersOutcome {
   readonly refused: { readonly memberId: number; readonly reason: string }[]
 }
 
-export interface MembersOrder extends Order {
+export interface MembersOrder extends BatchOrder {
   readonly memberIds: readonly number[]
 }
 

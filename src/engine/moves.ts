@@ -22,7 +22,7 @@ import { reopenStep } from '../domain/decide/reopen-step.ts'
 import { isUnsettled, type Member, type Step, wasBegun } from '../domain/facts.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { isPassed } from '../domain/transitions.ts'
-import { type Order, requireAccepted } from './batch-actions.ts'
+import { type BatchOrder, requireAccepted } from './batch-actions.ts'
 import { commit } from './commit.ts'
 import { createBatchIn } from './create.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
@@ -60,7 +60,7 @@ export async function moveMembers(engine: Engine, order: MoveOrder): Promise<Mem
 /** Moves one member to an existing batch. Throws the refusal. */
 export async function moveMember(
   engine: Engine,
-  order: Order & { memberId: number; toBatchId: number },
+  order: BatchOrder & { memberId: number; toBatchId: number },
 ): Promise<void> {
   const { memberId, toBatchId } = order
   const { refused } = await moveMembers(engine, {

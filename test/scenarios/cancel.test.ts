@@ -1,4 +1,4 @@
-// Cancel: the end, at once and for good. What undoes runs to its end; what comes late is written down and changes nothing.
+// Cancel: the end, at once and for good. Compensation runs to its end; late results are recorded and change nothing.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cancelBatch, holdBatch, restartBatch } from '../../src/engine/batch-actions.ts'
@@ -38,7 +38,7 @@ const isQuietFor = async (world: World, seconds: number) => {
   assert.equal(world.jobs.length, before, 'nothing is sent for a cancelled batch')
 }
 
-it('ends open, polling and waiting steps and every phase; late results are recorded only', () =>
+it('ends open, polling and waiting steps and every phase; late results are only recorded', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', {
       'prepare T-1h': [
@@ -85,7 +85,7 @@ it('ends open, polling and waiting steps and every phase; late results are recor
     assert.deepEqual(await waitsOf(world), [])
   }))
 
-it('calls back what no worker has taken', () =>
+it('withdraws untaken jobs', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const batchId = await world.batch('wave', 2, { startsInMin: 60 })
@@ -118,7 +118,7 @@ it('in init: init stops, and the batch cannot be restarted', () =>
     await assert.rejects(restartBatch(world.engine, order(batchId)), { code: 'REFUSED' })
   }))
 
-it('a rollback that has begun runs to its end', () =>
+it('runs a rollback that has begun to its end', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create', 'on_failure: undo')] }, UNDO)
     world.answer = ({ functionName }) => {
@@ -140,7 +140,7 @@ it('a rollback that has begun runs to its end', () =>
     assert.equal((await batchOf(world, batchId)).status, 'cancelled')
   }))
 
-it('a removal that has begun runs to its end, after the job that was out', () =>
+it('runs a cleanup that has begun to its end, after the unsettled job', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create')] }, REMOVAL)
     world.answer = ({ functionName }) => (functionName === 'create' ? 'silent' : { ok: true })
@@ -157,7 +157,7 @@ it('a removal that has begun runs to its end, after the job that was out', () =>
     assert.deepEqual([status, removed], ['cancelled', 1])
   }))
 
-it('a held batch: the undo that was held goes on with the time it had left', () =>
+it('on hold: compensation continues with the time it had left', () =>
   story({}, async (world) => {
     const yaml = runbook(
       'wave',
@@ -205,7 +205,7 @@ it('is final: nobody joins, nothing is retried, accepted or cancelled again', ()
     await isQuietFor(world, 3600)
   }))
 
-it('a batch that waits for its time never starts', () =>
+it('keeps a batch that waits for its time from starting', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const batchId = await world.batch('wave', 1, { startsInMin: 120 })
@@ -214,7 +214,7 @@ it('a batch that waits for its time never starts', () =>
     assert.deepEqual(await phasesOf(world, batchId), ['prepare cancelled 0'])
   }))
 
-it('whoever joined just before gets no steps, also in a phase that was completed', () =>
+it('gives no steps to a member who joined just before, even in a completed phase', () =>
   story({}, async (world) => {
     const phases = { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }
     const batchId = await begin(world, runbook('wave', phases), 1)

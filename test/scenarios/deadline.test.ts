@@ -1,4 +1,4 @@
-// Deadlines: no job is waited for longer than its time and two minutes; a job that became a dead letter not even that long.
+// Deadlines: no job is awaited longer than its timeout and two minutes; a dead-lettered job not even that long.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -25,7 +25,7 @@ async function begin(world: World, more: string, members = 1): Promise<number> {
 
 const RETRY = 'timeout: 10m, retry: { max_retries: 1, interval: 60s }'
 
-it('a silent job is lost two minutes after its deadline, and the retry rule applies', () =>
+it('loses a silent job two minutes after its deadline, and retries', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, RETRY)
@@ -53,7 +53,7 @@ it('a silent job is lost two minutes after its deadline, and the retry rule appl
     ])
   }))
 
-it('a result within the two minutes counts', () =>
+it('counts a result within the two minutes', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, RETRY)
@@ -64,7 +64,7 @@ it('a result within the two minutes counts', () =>
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a job that nobody took by its deadline is a dead letter; its step is retried with that reason', () =>
+it('dead-letters a job that nobody took by its deadline, and retries its step with that reason', () =>
   story({}, async (world) => {
     world.workers = []
     await begin(world, RETRY)
@@ -80,7 +80,7 @@ it('a job that nobody took by its deadline is a dead letter; its step is retried
     assert.deepEqual(jobIds(world), ['step-1-retry-1'])
   }))
 
-it('a job that a worker puts aside is retried with the reason the worker gave', () =>
+it("retries a job that a worker dead-letters, with the worker's reason", () =>
   story({}, async (world) => {
     world.answer = ({ jobId }) =>
       jobId === 'step-1' ? { refuse: 'the body is not JSON' } : { ok: true }
@@ -98,7 +98,7 @@ it('a job that a worker puts aside is retried with the reason the worker gave', 
     assert.deepEqual(letters, [{ message_id: 'step-1', noticed_at: START }])
   }))
 
-it('a dead letter is settled once, whatever becomes of it later', () =>
+it('settles a dead letter once, whatever happens to it later', () =>
   story({}, async (world) => {
     world.answer = () => ({ refuse: 'no such function' })
     const batchId = await begin(world, 'timeout: 10m')
@@ -114,7 +114,7 @@ it('a dead letter is settled once, whatever becomes of it later', () =>
     assert.equal(unnoticed.length, 0)
   }))
 
-it('dead letters of jobs that nobody knows are noticed and left to people', () =>
+it('notices dead letters of unknown jobs and leaves them to people', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 'timeout: 10m')
     for (const jobId of ['step-999', 'not-a-job']) {
@@ -142,7 +142,7 @@ it('dead letters of jobs that nobody knows are noticed and left to people', () =
     assert.deepEqual(letters, [{ noticed_at: START }, { noticed_at: START }])
   }))
 
-it('a lost re-poll asks again at the next interval and costs no attempt; a dead one too', () =>
+it('repeats a lost or dead re-poll at the next interval, without using an attempt', () =>
   story({}, async (world) => {
     world.answer = ({ jobId }) => {
       if (jobId.endsWith('poll-1')) return 'silent'

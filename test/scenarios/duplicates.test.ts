@@ -1,4 +1,4 @@
-// Everything twice, in any order, and once more after the bus has forgotten: the end is the same, and every job ran once.
+// Everything twice, in any order, and once more after the bus has forgotten it: the end is the same, and every job ran once.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -31,7 +31,7 @@ const YAML = runbook(
   ].join('\n'),
 )
 
-/** User 3 cannot be created, syncing takes two polls, and the first switch of each is refused. */
+/** User 3 cannot be created, syncing takes two polls, and each member's first switch fails. */
 function answer({ functionName, parameters, jobId }: Job): Answer {
   if (functionName === 'create' && parameters.Upn === 'user3@contoso.example')
     return { fail: 'no licence' }
@@ -58,7 +58,7 @@ async function tell(world: World, settle: Settle): Promise<void> {
   }
 }
 
-/** What has become of everything, without the ids that depend on the order in which things happened. */
+/** The final state, without the ids that depend on the order of events. */
 async function endOf({ db }: World): Promise<unknown> {
   const batches = await db.query(
     'select status, members_active, members_failed, members_removed from batches',
@@ -88,7 +88,7 @@ function shuffled<T>(items: readonly T[], random: (limit: number) => number): T[
   return items.map(() => rest.splice(random(rest.length), 1)[0]!)
 }
 
-/** Everything that was ever received, to be sent again much later. */
+/** Everything ever received, to be sent again much later. */
 interface Noise {
   readonly random: (limit: number) => number
   readonly heard: ReceivedMessage[]

@@ -1,4 +1,4 @@
-// Messages as a foreign sender or another transport might deliver them: straight into the queue, past our own writing.
+// Messages as a foreign sender or another transport might deliver them: straight into the queue, without our own checks.
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../src/domain/json.ts'
 import type { World } from './world.ts'
@@ -8,7 +8,7 @@ export interface Envelope {
   readonly type?: string
 }
 
-/** A body as text is delivered as it is. */
+/** A body given as text is delivered unchanged. */
 export async function deliver(
   { db, clock }: World,
   body: Json,

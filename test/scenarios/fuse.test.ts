@@ -1,4 +1,4 @@
-// The fuse: when too many members fail in one phase, the batch is held before everybody has.
+// The fuse: when too many members fail in one phase, the batch is held.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -13,7 +13,7 @@ async function begin(world: World, members: number, more = ''): Promise<number> 
   return batchId
 }
 
-/** The next `count` jobs that are out fail. */
+/** Fails the next `count` unsettled jobs. */
 async function fail(world: World, count: number): Promise<void> {
   const failed = (await attemptsOf(world)).filter((said) => said.endsWith('failed')).length
   for (const job of world.jobs.slice(failed, failed + count))
@@ -23,7 +23,7 @@ async function fail(world: World, count: number): Promise<void> {
 
 const heldOf = async (world: World, batchId: number) => (await batchOf(world, batchId)).held
 
-it('does not blow at the percentage, blows above it, and calls back what nobody has taken', () =>
+it('does not blow at the percentage, blows above it, and withdraws untaken jobs', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 40)
     await world.work(35)
@@ -42,7 +42,7 @@ it('does not blow at the percentage, blows above it, and calls back what nobody 
     assert.deepEqual(hold, { held_by: 'fuse' })
   }))
 
-it('does not blow for ten, however few they are, and blows for eleven', () =>
+it('does not blow for ten failures of any batch, and blows for eleven', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 11)
     await world.work()
@@ -52,7 +52,7 @@ it('does not blow for ten, however few they are, and blows for eleven', () =>
     assert.match((await heldOf(world, batchId))!, /^11 of 11 members failed in phase prepare/)
   }))
 
-it('resume acknowledges what was seen: it blows again only for as many more', () =>
+it('blows again after resume only for as many new failures', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 40)
     await world.work()
@@ -65,7 +65,7 @@ it('resume acknowledges what was seen: it blows again only for as many more', ()
     assert.match((await heldOf(world, batchId))!, /^26 of 40 members failed/)
   }))
 
-it('takes the percentage of the runbook; 100 turns it off', () =>
+it("uses the runbook's percentage; 100 turns it off", () =>
   story({}, async (world) => {
     const batchId = await begin(world, 20, 'safeguards: { max_failed_percent: 60 }')
     await world.work()
@@ -75,7 +75,7 @@ it('takes the percentage of the runbook; 100 turns it off', () =>
     assert.match((await heldOf(world, batchId))!, /more than 60 %$/)
   }))
 
-it('at 100 percent everybody may fail', () =>
+it('lets everybody fail at 100 percent', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 20, 'safeguards: { max_failed_percent: 100 }')
     await world.work()

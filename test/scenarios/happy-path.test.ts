@@ -17,7 +17,7 @@ phases:
       - { name: switch, worker_id: w1, function: Switch-Thing, params: { Id: "{{ThingId}}", Batch: "{{_batch_id}}" } }
 `
 
-it('every member goes through every step, phase by phase', () =>
+it('every member passes every step, phase by phase', () =>
   story({}, async (world) => {
     world.answer = (job) => ({
       ok: job.functionName === 'New-Thing' ? { id: `T-${job.parameters.N}` } : true,

@@ -1,4 +1,4 @@
-// Hold: nothing new is sent, what a worker has is waited for, and the time that was held counts for nothing but deadlines.
+// Hold: nothing new is sent, taken jobs are awaited, and time on hold counts only for deadlines.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -37,7 +37,7 @@ async function begin(world: World, yaml: string, members: number, startsInMin = 
 const hold = (world: World, batchId: number) => holdBatch(world.engine, order(batchId))
 const resume = (world: World, batchId: number) => resumeBatch(world.engine, order(batchId))
 
-it('calls back untaken jobs; they go out again in order, as a new attempt with a new id', () =>
+it('withdraws untaken jobs; they are sent again in order, as new attempts with new ids', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', { 'prepare T-1h': [step('create')] }), 3)
     await world.work(1)
@@ -63,7 +63,7 @@ it('calls back untaken jobs; they go out again in order, as a new attempt with a
     assert.deepEqual(await because(world, 'resumed'), ['as agreed'])
   }))
 
-it('results that come are recorded, also failures, and nothing follows until resume', () =>
+it('records results, failures included, and sends nothing until resume', () =>
   story({}, async (world) => {
     const yaml = runbook(
       'wave',
@@ -90,7 +90,7 @@ it('results that come are recorded, also failures, and nothing follows until res
     assert.deepEqual(calls(world, 2), ['uncreate user2', 'tag user1'])
   }))
 
-it('a retry waits as long as it had left; a failure during the hold waits its whole interval after it', () =>
+it('a retry keeps its remaining time; a failure during the hold waits its whole interval afterwards', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create', RETRY)] })
     world.answer = ({ parameters }) =>
@@ -119,7 +119,7 @@ it('a retry waits as long as it had left; a failure during the hold waits its wh
     assert.deepEqual(jobIds(world, 3), ['step-2-retry-1'])
   }))
 
-it('polls and the time to poll stand still', () =>
+it('stops polls and the time to poll', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = () => ({ ok: { complete: false } })
@@ -141,7 +141,7 @@ it('polls and the time to poll stand still', () =>
     assert.deepEqual(await because(world, 'time_out'), ['not complete after 300 s of polling'])
   }))
 
-it('a poll that is answered "not yet" long into the hold does not time out by it', () =>
+it('does not time out a poll that answers "not complete" long into the hold', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = ({ jobId }) => (jobId === 'step-1' ? { ok: { complete: false } } : 'silent')
@@ -164,7 +164,7 @@ it('a poll that is answered "not yet" long into the hold does not time out by it
     assert.deepEqual(await because(world, 'time_out'), ['not complete after 300 s of polling'])
   }))
 
-it('an untaken poll is called back and asked again, with a new id and no attempt used', () =>
+it('withdraws an untaken poll and repeats it, with a new id and no attempt used', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = () => ({ ok: { complete: false } })
@@ -182,7 +182,7 @@ it('an untaken poll is called back and asked again, with a new id and no attempt
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('phases that fall due start at resume, in their order', () =>
+it('starts due phases at resume, in order', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', {
       'late T+1h': [step('check')],
@@ -203,7 +203,7 @@ it('phases that fall due start at resume, in their order', () =>
     assert.deepEqual(calls(world), ['create user1', 'switch user1', 'check user1'])
   }))
 
-it('deadlines run on: a job that stays silent is lost during the hold', () =>
+it('deadlines run on: a job without a result is lost during the hold', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create', `timeout: 10m, ${RETRY}`)] })
     world.answer = () => 'silent'
@@ -221,7 +221,7 @@ it('deadlines run on: a job that stays silent is lost during the hold', () =>
     assert.deepEqual(jobIds(world, 1), ['step-1-retry-1'])
   }))
 
-it('a leaver is recorded, its removal steps go out at resume', () =>
+it('records a removal, and sends its cleanup at resume', () =>
   story({}, async (world) => {
     const removal = `on_member_removed: [${step('revoke')}]`
     const batchId = await begin(
@@ -242,7 +242,7 @@ it('a leaver is recorded, its removal steps go out at resume', () =>
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('holding twice, resuming what is not held and advancing what is held are refused; cancel works', () =>
+it('refuses a second hold, a resume without hold and an advance on hold; cancel works', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create')] })
     const batchId = await begin(world, yaml, 1, 600)

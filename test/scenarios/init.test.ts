@@ -1,4 +1,4 @@
-// Init: steps of the batch itself, before anybody's first; their failure fails the batch, and a restart takes it up again.
+// Init: steps of the batch itself, before any member's; their failure fails the batch, and a restart runs them again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -17,7 +17,7 @@ async function begin(world: World, init: string[], more = ''): Promise<number> {
   return batchId
 }
 
-it('runs once for the batch, in order, before the first phase, though that is due already', () =>
+it('runs once for the batch, in order, before the first phase, even when that is due', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => (functionName === 'light' ? 'silent' : { ok: true })
     const batchId = await begin(world, [opening('unlock'), opening('light')])
@@ -60,7 +60,7 @@ it('polls and retries like any other step', () =>
 
 const UNDO = `rollbacks: { close: [${opening('close', '')}, ${opening('report', '')}] }`
 
-it('its failure fails the batch, cancels the phases, and is rolled back', () =>
+it('fails the batch, cancels the phases, and rolls back when it fails', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'light' ? { fail: 'no power' } : { ok: { Key: 'K1' } }
@@ -89,7 +89,7 @@ it('its failure fails the batch, cancels the phases, and is rolled back', () =>
     assert.equal(world.jobs.length, 4)
   }))
 
-it('a restart takes up the failed step under a new id and goes on to the phases', () =>
+it('restarts the failed step under a new id and continues with the phases', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'light' ? { fail: 'no power' } : { ok: true }
@@ -114,7 +114,7 @@ it('a restart takes up the failed step under a new id and goes on to the phases'
     ])
   }))
 
-it('a second failure is rolled back again, and a restart waits for the rollback', () =>
+it('rolls a second failure back again, and a restart waits for the rollback', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => {
       if (functionName === 'report') return 'silent'
@@ -139,7 +139,7 @@ it('a second failure is rolled back again, and a restart waits for the rollback'
     assert.equal((await stepLook(world, 1)).status, 'rolled_back')
   }))
 
-it('only a batch that failed in init can be restarted', () =>
+it('restarts only a batch that failed in init', () =>
   story({}, async (world) => {
     const batchId = await begin(world, [opening('unlock')])
     await assert.rejects(restartBatch(world.engine, order(batchId)), {
@@ -147,7 +147,7 @@ it('only a batch that failed in init can be restarted', () =>
     })
   }))
 
-it('a held batch keeps its init until it is resumed', () =>
+it('waits for resume in a held batch', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', PHASES, `init: [${opening('unlock')}]`))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
@@ -159,7 +159,7 @@ it('a held batch keeps its init until it is resumed', () =>
     assert.deepEqual(jobIds(world), ['init-1', 'step-2'])
   }))
 
-it('an unresolved init step fails the batch by name, and nothing is sent', () =>
+it('an unresolved init step fails the batch with the name, and nothing is sent', () =>
   story({}, async (world) => {
     const lost = `{ name: lost, worker_id: w1, function: F, params: { X: "{{Room}}" }, on_failure: close }`
     const unlock = opening('unlock', 'output_params: { Room: room }')

@@ -1,4 +1,4 @@
-// One member's failure is its own: the others go on, and the batch says how many failed.
+// A failure affects only its member: the others continue, and the batch counts the failures.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { batchOf, because, calls, memberId, phasesOf, runbook, step, stepsOf } from './looking.ts'
@@ -9,7 +9,7 @@ const PHASES = {
   'cutover T-0': [step('switch')],
 }
 
-it('one of four fails; the others go through all phases', () =>
+it('one of four fails; the others pass all phases', () =>
   story({}, async (world) => {
     world.answer = ({ functionName, parameters }) =>
       functionName === 'tag' && parameters.Upn === 'user2@contoso.example'
@@ -22,7 +22,7 @@ it('one of four fails; the others go through all phases', () =>
       ...{ status: 'active', active: 3, failed: 1, removed: 0, held: null },
     })
     await world.pass(3600)
-    // Within a step the order of the members is not promised.
+    // The order of members within a step is not promised.
     const sent = calls(world)
     assert.deepEqual(
       sent.slice(0, 4).sort(),
@@ -58,7 +58,7 @@ it('one of four fails; the others go through all phases', () =>
     ])
   }))
 
-it('a failure in a phase cancels what that member has open in later phases too', () =>
+it("a failure in a phase also cancels the member's open steps in later phases", () =>
   story({}, async (world) => {
     world.answer = ({ functionName, parameters }) =>
       functionName === 'create' && parameters.Upn === 'user1@contoso.example'
@@ -82,7 +82,7 @@ it('a failure in a phase cancels what that member has open in later phases too',
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('when everybody fails the phase and the batch have failed, and the later phase has nobody', () =>
+it('when everybody fails, phase and batch fail, and the later phase is empty', () =>
   story({}, async (world) => {
     world.answer = () => ({ fail: 'tenant is read-only' })
     await world.publish(runbook('wave', PHASES))

@@ -1,4 +1,4 @@
-// Late joiners: they catch up on every phase that has begun, in order, whatever has become of it.
+// Late joiners catch up on every phase that has begun, in order, whatever its status.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { addMembers } from '../../src/engine/create.ts'
@@ -53,7 +53,7 @@ it('joins a running phase', () =>
     assert.deepEqual((await phasesOf(world, batchId))[0], 'prepare completed 3: 3 passed')
   }))
 
-it('joins a completed phase, which opens again and closes again', () =>
+it('joins a completed phase, which reopens and closes again', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 2)
     assert.deepEqual((await phasesOf(world, batchId))[0], 'prepare completed 2: 2 passed')
@@ -71,7 +71,7 @@ it('joins a completed phase, which opens again and closes again', () =>
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('joins a failed phase, which is completed when the joiner passes it', () =>
+it('joins a failed phase, which completes when the joiner passes it', () =>
   story({}, async (world) => {
     world.answer = ({ parameters }) =>
       parameters.Upn === 'user3@contoso.example' ? { ok: true } : { fail: 'no licence' }
@@ -82,7 +82,7 @@ it('joins a failed phase, which is completed when the joiner passes it', () =>
     assert.deepEqual((await phasesOf(world, batchId))[0], 'prepare completed 3: 1 passed, 2 failed')
   }))
 
-it('joins a finished batch, which opens again and closes again', () =>
+it('joins a finished batch, which reopens and closes again', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 2)
     await world.pass(3600)
@@ -101,7 +101,7 @@ it('joins a finished batch, which opens again and closes again', () =>
     assert.deepEqual([status, active], ['completed', 3])
   }))
 
-it('a phase that was skipped because nobody was left opens for a joiner and for one who is retried', () =>
+it('reopens a phase that was skipped as empty, for a joiner and for a retried member', () =>
   story({}, async (world) => {
     world.answer = () => ({ fail: 'no licence' })
     const batchId = await begin(world, 1)
@@ -132,7 +132,7 @@ it('a phase that was skipped because nobody was left opens for a joiner and for 
     })
   }))
 
-it('is overtaken by a due phase and still passes phase by phase', () =>
+it('still passes phase by phase when a phase falls due meanwhile', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 1)
     world.answer = ({ functionName }) => (functionName === 'create' ? 'silent' : { ok: true })
@@ -165,7 +165,7 @@ it('gets no steps when it left before its message was read', () =>
     assert.deepEqual([status, active, removed], ['completed', 1, 1])
   }))
 
-it('is left alone when it is a member already, and refused while another batch has it', () =>
+it('is ignored when it is already a member, and refused while another batch has it', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 2)
     const { added } = await addMembers(world.engine, batchId, people(3), 'operator')
@@ -181,7 +181,7 @@ it('is left alone when it is a member already, and refused while another batch h
     assert.equal((await batchOf(world, other)).active, 1)
   }))
 
-it('whose message names another batch is put aside and gets no steps there', () =>
+it('is dead-lettered when its message names another batch, and gets no steps there', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 1)
     const other = await world.batch('wave', people(2).slice(1), { startsInMin: 120 })

@@ -1,4 +1,4 @@
-// Leavers: what is open is cancelled, what was begun is waited for, and only then the removal steps undo what was done.
+// Removals: open steps are cancelled, a taken job is awaited, and only then the cleanup runs.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { removeMembers } from '../../src/engine/member-actions.ts'
@@ -36,7 +36,7 @@ const leave = async (world: World, batchId: number, number: number): Promise<num
   return member
 }
 
-it('waits for the job that a worker has taken, then undoes step by step', () =>
+it('waits for a taken job, then cleans up step by step', () =>
   story({}, async (world) => {
     world.answer = ({ functionName, parameters }) =>
       functionName === 'create' && parameters.Upn === 'user1@contoso.example'
@@ -69,7 +69,7 @@ it('waits for the job that a worker has taken, then undoes step by step', () =>
     assert.equal(calls(world).at(-1), 'switch user2')
   }))
 
-it('calls back the job that no worker has taken, and undoes at once', () =>
+it('withdraws an untaken job, and cleans up at once', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
     const leaver = await leave(world, batchId, 1)
@@ -84,7 +84,7 @@ it('calls back the job that no worker has taken, and undoes at once', () =>
     ])
   }))
 
-it('a rollback job that is called back and goes out again at once was sent when it went out again', () =>
+it('a rollback job that is withdrawn and sent again at once counts from its second sending', () =>
   story({}, async (world) => {
     const yaml = runbook(
       'wave',
@@ -115,7 +115,7 @@ it('a rollback job that is called back and goes out again at once was sent when 
     ])
   }))
 
-it('waits for a rollback that is running', () =>
+it('waits for a running rollback', () =>
   story({}, async (world) => {
     const rollback = `rollbacks: { undo: [${step('uncreate')}, ${step('unlicense')}] }`
     const yaml = runbook(
@@ -146,7 +146,7 @@ it('waits for a rollback that is running', () =>
     assert.deepEqual([status, failed, removed], ['failed', 0, 1])
   }))
 
-it('goes on after a removal step whose words cannot be resolved', () =>
+it('continues after a cleanup step whose templates do not resolve', () =>
   story({}, async (world) => {
     const broken = step('revoke').replace('{{UserPrincipalName}}', '{{Mailbox}}')
     const removal = `on_member_removed: [${broken}, ${step('farewell')}]`
@@ -162,7 +162,7 @@ it('goes on after a removal step whose words cannot be resolved', () =>
     assert.deepEqual(await because(world, 'unresolved'), ['unresolved: {{Mailbox}}'])
   }))
 
-it('leaves a finished batch: it opens for the removal steps and closes again', () =>
+it('reopens a finished batch for the cleanup and closes it again', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
     await world.settle()
@@ -181,7 +181,7 @@ it('leaves a finished batch: it opens for the removal steps and closes again', (
     ])
   }))
 
-it('removing twice is refused, and the refusal changes nothing', () =>
+it('refuses a second removal, and changes nothing', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', phases, REMOVAL), 2)
     const leaver = await leave(world, batchId, 1)

@@ -1,4 +1,4 @@
-// How a story looks at what has become of its people: short lines to compare with, and the orders an operator gives.
+// How a story checks its members: short lines to compare with, and an operator's actions.
 import type { World } from './world.ts'
 
 export const memberId = async ({ db }: World, batchId: number, number: number): Promise<number> => {
@@ -26,7 +26,7 @@ export async function batchOf({ db }: World, batchId: number): Promise<BatchLook
   return rows[0]!
 }
 
-/** `prepare completed 3: 2 passed, 1 failed`, a line a phase, in time order; counts that are 0 are left out. */
+/** `prepare completed 3: 2 passed, 1 failed`, a line per phase, in time order; counts of 0 are left out. */
 export async function phasesOf({ db }: World, batchId: number): Promise<string[]> {
   const rows = await db.query<Record<string, string | number>>(
     `select phase_name as name, status, members_total as total, members_passed as passed, members_failed as failed,
@@ -41,7 +41,7 @@ export async function phasesOf({ db }: World, batchId: number): Promise<string[]
   })
 }
 
-/** The rows of the batch's phases as they were made: `prepare 1 completed`. */
+/** The batch's phase rows in the order of creation: `prepare 1 completed`. */
 export async function rowsOf({ db }: World, batchId: number): Promise<string[]> {
   const rows = await db.query<{ said: string }>(
     `select phase_name || ' ' || runbook_version || ' ' || status || coalesce(' ' || skipped_because, '') as said
@@ -59,7 +59,7 @@ export async function versionOf({ db }: World, batchId: number): Promise<number>
   return rows[0]!.version
 }
 
-/** `create succeeded`, a line a step of the member, in the order they are done; undoing after doing. */
+/** `create succeeded`, a line per step of the member, in order; compensation last. */
 export async function stepsOf({ db }: World, member: number): Promise<string[]> {
   const rows = await db.query<{ said: string }>(
     `select case s.kind when 'phase' then '' else s.kind || ' ' end || s.step_name || ' ' || s.status as said
@@ -79,7 +79,7 @@ export async function stepId({ db }: World, member: number, name: string): Promi
   return rows[0]!.id
 }
 
-/** The because-sentences of an event, oldest first. */
+/** An event's reasons, oldest first. */
 export async function because({ db }: World, event: string): Promise<string[]> {
   const rows = await db.query<{ because: string }>(
     'select because from events where event = $1 order by id',
@@ -96,7 +96,7 @@ export async function attemptsOf({ db }: World): Promise<string[]> {
   return rows.map(({ said }) => said)
 }
 
-/** What waits, for what, and for how many seconds more: `create retry 30`. */
+/** What waits, for what, and for how many more seconds: `create retry 30`. */
 export async function waitsOf({ db, clock }: World): Promise<string[]> {
   const rows = await db.query<{ said: string }>(
     `select s.step_name || ' ' || w.what || coalesce(' ' || extract(epoch from w.wake_at - $1)::int, '') as said
@@ -109,7 +109,7 @@ export async function waitsOf({ db, clock }: World): Promise<string[]> {
 export const jobIds = ({ jobs }: World, after = 0): string[] =>
   jobs.slice(after).map(({ jobId }) => jobId)
 
-/** `Set-Tag user1`, a line a job, for runbooks whose steps take `Upn`. */
+/** `Set-Tag user1`, a line per job, for runbooks whose steps take `Upn`. */
 export const calls = ({ jobs }: World, after = 0): string[] =>
   jobs
     .slice(after)
@@ -126,7 +126,7 @@ const source = (more: string) =>
 export const step = (name: string, more = ''): string =>
   `{ name: ${name}, worker_id: w1, function: ${name}, params: { Upn: "{{UserPrincipalName}}" }${more && `, ${more}`} }`
 
-/** A runbook of phases: `{ 'prepare T-1h': [steps] }`, and whatever else it has. */
+/** A runbook of phases: `{ 'prepare T-1h': [steps] }`, and its other parts. */
 export function runbook(
   name: string,
   phases: Readonly<Record<string, readonly string[]>>,

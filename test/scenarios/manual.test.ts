@@ -1,4 +1,4 @@
-// Manual batches: nothing happens by the clock; a person advances them, phase by phase, in the order of time.
+// Manual batches: nothing starts by the clock; a person advances them, phase by phase, in the order of time.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -45,7 +45,7 @@ const advance = async (
   await world.settle()
 }
 
-it('waits for a person, then goes through the phases in the order of time, T+ too', () =>
+it('waits for a person, then runs the phases in the order of time, T+ too', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.pass(30 * 86_400)
@@ -67,7 +67,7 @@ it('waits for a person, then goes through the phases in the order of time, T+ to
     await assert.rejects(advance(world, batchId, 'after'), /batch 1 is completed/)
   }))
 
-it('init goes first, by name', () =>
+it('runs init first, by name', () =>
   story({}, async (world) => {
     const batchId = await begin(world, INIT)
     await assert.rejects(advance(world, batchId, 'prepare'), /next step of batch 1 is init, not/)
@@ -82,7 +82,7 @@ it('init goes first, by name', () =>
     assert.equal(world.jobs.length, 5)
   }))
 
-it('two people cannot advance twice: the second one saw another next phase', () =>
+it('refuses the second of two people who advance: they saw another next phase', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await advance(world, batchId, 'prepare')
@@ -97,7 +97,7 @@ it('two people cannot advance twice: the second one saw another next phase', () 
     ])
   }))
 
-it('an open phase must be allowed to have stragglers; they still pass phase by phase', () =>
+it('needs leave for stragglers of an open phase; they still pass phase by phase', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     world.answer = ({ functionName, parameters }) =>
@@ -120,7 +120,7 @@ it('an open phase must be allowed to have stragglers; they still pass phase by p
     assert.deepEqual(calls(world, 5), ['switch user2'])
   }))
 
-it('is refused while held, when cancelled, and for a batch that goes by the clock', () =>
+it('is refused on hold, when cancelled, and for a scheduled batch', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await holdBatch(world.engine, order(batchId))
@@ -136,7 +136,7 @@ it('is refused while held, when cancelled, and for a batch that goes by the cloc
     await assert.rejects(advance(world, scheduled, 'prepare'), /is not manual/)
   }))
 
-it('a phase-due message cannot start a phase that a person must', () =>
+it('a phase-due message cannot start a phase of a manual batch', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await advance(world, batchId, 'prepare')

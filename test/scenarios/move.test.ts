@@ -1,4 +1,4 @@
-// Moving to another wave: one act that carries what is known and done, and undoes nothing.
+// Moving to another wave: carries data, outputs and passed steps, without cleanup.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { holdBatch } from '../../src/engine/batch-actions.ts'
@@ -23,7 +23,7 @@ interface Waves {
   readonly mover: number
 }
 
-/** The first wave is prepared already, the second not: it starts an hour later. */
+/** The first wave is prepared, the second is not: it starts an hour later. */
 async function twoWaves(world: World): Promise<Waves> {
   world.answer = ({ functionName }) => ({ ok: functionName === 'create' ? { id: 'T-1' } : true })
   await world.publish(YAML)
@@ -36,7 +36,7 @@ async function twoWaves(world: World): Promise<Waves> {
 const move = (world: World, batchId: number, member: number, toBatchId: number) =>
   moveMember(world.engine, { ...order(batchId), memberId: member, toBatchId })
 
-it('carries data, outputs and passed steps, and runs no removal steps', () =>
+it('carries data, outputs and passed steps, and runs no cleanup', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     await move(world, first, mover, second)
@@ -65,7 +65,7 @@ it('carries data, outputs and passed steps, and runs no removal steps', () =>
     ])
   }))
 
-it('completes a phase that had been skipped for want of members', () =>
+it('completes a phase that was skipped as empty', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     const other = await memberId(world, second, 2)
@@ -77,7 +77,7 @@ it('completes a phase that had been skipped for want of members', () =>
     assert.equal((await phasesOf(world, second))[0], 'prepare completed 1: 1 passed')
   }))
 
-it('goes on with the step it had reached', () =>
+it('continues with the step it had reached', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     const late = await world.batch('wave', people(3).slice(2), { startsInMin: 119 })
@@ -93,7 +93,7 @@ it('goes on with the step it had reached', () =>
     assert.equal((await batchOf(world, second)).active, 2)
   }))
 
-it('is refused while a job is out, and once a step of the cut-over was sent', () =>
+it('is refused with an unsettled job, and once a step of the cut-over was sent', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     world.answer = () => 'silent'
@@ -108,7 +108,7 @@ it('is refused while a job is out, and once a step of the cut-over was sent', ()
     assert.deepEqual((await batchOf(world, first)).active, 1)
   }))
 
-it('comes back again to the wave it left', () =>
+it('works back to the wave it left', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     await move(world, first, mover, second)
@@ -123,7 +123,7 @@ it('comes back again to the wave it left', () =>
     assert.deepEqual((await batchOf(world, second)).removed, 1)
   }))
 
-it('needs another wave of the same runbook that has not ended and has not got the member', () =>
+it('needs another unfinished wave of the same runbook without the member', () =>
   story({}, async (world) => {
     const { first, second, mover } = await twoWaves(world)
     await world.publish(YAML.replace('name: wave', 'name: other'))
@@ -136,7 +136,7 @@ it('needs another wave of the same runbook that has not ended and has not got th
     await assert.rejects(move(world, first, mover, second), /is removed, not active/)
   }))
 
-it('who moves on before a phase is written has there what was carried over, and nothing else', () =>
+it('a member who moves on before a phase is expanded has only carried-over steps there', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => ({ ok: functionName === 'create' ? { id: 'T-1' } : true })
     await world.publish(YAML)
@@ -145,7 +145,7 @@ it('who moves on before a phase is written has there what was carried over, and 
     const third = await world.batch('wave', people(3).slice(2), { startsInMin: 600 })
     await world.orchestrate()
     await world.work()
-    // Held, it is not sent on to its next step.
+    // On hold, so its next step is not sent.
     await holdBatch(world.engine, order(first))
     await world.orchestrate()
     await move(world, first, await memberId(world, first, 1), second)

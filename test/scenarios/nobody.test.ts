@@ -1,4 +1,4 @@
-// Batches without anybody in them end by themselves, and somebody who comes later is not forgotten.
+// Batches without members end on their own, and a later joiner is not forgotten.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { addMembers } from '../../src/engine/create.ts'
@@ -11,7 +11,7 @@ const YAML = runbook('wave', {
   'cutover T-0': [step('switch')],
 })
 
-it('a batch of nobody skips its phases when they are due, and is completed', () =>
+it('skips the phases of an empty batch when due, and completes it', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 0, { startsInMin: 60 })
@@ -25,7 +25,7 @@ it('a batch of nobody skips its phases when they are due, and is completed', () 
     assert.deepEqual(world.jobs, [])
   }))
 
-it('whoever joins it does every phase that was skipped for want of people, before the next', () =>
+it('a joiner runs every phase that was skipped as empty, before the next one', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 0, { startsInMin: 60 })
@@ -42,7 +42,7 @@ it('whoever joins it does every phase that was skipped for want of people, befor
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('everybody removed half-way: what is open is emptied, the rest skipped', () =>
+it('everybody removed halfway: open phases end as empty, the rest are skipped', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 3, { startsInMin: 60 })

@@ -1,5 +1,5 @@
-// What cannot be understood, or speaks of nothing that is here, ends as a dead letter with its reason. Nothing moves, nobody is
-// held up, and the reason never quotes the body.
+// Messages that cannot be parsed, or match nothing here, become dead letters with a reason. Nothing changes, nothing is blocked, and the
+// reason never quotes the body.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
@@ -127,7 +127,7 @@ const LETTERS: { what: string; body: Json; envelope?: Envelope; said: string | R
   },
 ]
 for (const { what, body, envelope, said } of LETTERS) {
-  it(`${what}: a dead letter, and the batch goes on`, () =>
+  it(`${what}: dead-lettered, and the batch continues`, () =>
     story({}, async (world) => {
       const batchId = await begin(world)
       await deliver(world, body, envelope)
@@ -143,7 +143,7 @@ for (const { what, body, envelope, said } of LETTERS) {
     }))
 }
 
-it('a job id that says another kind than its step has: recorded as foreign', () =>
+it("records a job id of another kind than its step's as foreign", () =>
   story({}, async (world) => {
     await begin(world)
     await deliver(world, result({ jobId: 'rollback-1' }))
@@ -154,7 +154,7 @@ it('a job id that says another kind than its step has: recorded as foreign', () 
     assert.equal((await stepLook(world, 1)).status, 'dispatched')
   }))
 
-it('good and bad in one chunk: the good ones count', () =>
+it('counts the good results in a chunk with bad ones', () =>
   story({}, async (world) => {
     await begin(world)
     await deliver(world, 'nonsense')
@@ -167,7 +167,7 @@ it('good and bad in one chunk: the good ones count', () =>
 
 const LARGE = 'x'.repeat(300_000)
 
-it('300 KB of text are more than our bus carries: the worker is told so', () =>
+it('refuses 300 KB of text, more than our bus carries, and tells the worker', () =>
   story({}, async (world) => {
     await begin(world)
     await assert.rejects(world.result({ jobId: 'step-1' }, { ok: LARGE }), {
@@ -175,7 +175,7 @@ it('300 KB of text are more than our bus carries: the worker is told so', () =>
     })
   }))
 
-it('300 KB from a transport that carries them are kept; a step that would pass them on fails', () =>
+it('keeps 300 KB from another transport; a step that would pass them on fails', () =>
   story({}, async (world) => {
     const make = step('make', 'output_params: { Text: text }')
     const use = `{ name: use, worker_id: w1, function: Use, params: { T: "{{Text}}" } }`

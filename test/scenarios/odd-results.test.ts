@@ -1,5 +1,5 @@
-// Results as they should not come: early, late, twice, from an older attempt, from somebody else, of any shape. Each has one
-// outcome that is defined, and none of them stops anything else.
+// Unexpected results: early, late, duplicate, of an older attempt, foreign, of any shape. Each has one defined outcome, and none stops
+// anything else.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
@@ -17,13 +17,13 @@ async function begin(world: World, more = '', members = 1): Promise<number> {
   return batchId
 }
 
-/** The worker takes what there is and says nothing yet. */
+/** The worker takes all jobs and answers none yet. */
 async function takeInSilence(world: World): Promise<void> {
   world.answer = () => 'silent'
   await world.work()
 }
 
-it('before its job was sent: recorded, nothing moves', () =>
+it('before its job was sent: recorded, nothing changes', () =>
   story({}, async (world) => {
     await begin(world)
     await world.result({ jobId: 'step-2' }, { ok: true })
@@ -36,7 +36,7 @@ it('before its job was sent: recorded, nothing moves', () =>
     assert.deepEqual(jobIds(world), ['step-1', 'step-2'])
   }))
 
-it('before the worker is done with the message: it counts, and the worker’s own is a repeat', () =>
+it('before the worker has acked the job: it counts, and the worker’s own is a duplicate', () =>
   story({}, async (world) => {
     await begin(world)
     await world.result({ jobId: 'step-1' }, { ok: 'early' })
@@ -68,7 +68,7 @@ it('twice in one chunk, and again an hour later: applied once', () =>
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('of an earlier attempt, while the next one waits and while it is out: recorded only', () =>
+it('of an earlier attempt, while the next one waits or is unsettled: only recorded', () =>
   story({}, async (world) => {
     await begin(world, 'retry: { max_retries: 1, interval: 60s }')
     await takeInSilence(world)
@@ -87,7 +87,7 @@ it('of an earlier attempt, while the next one waits and while it is out: recorde
     ])
   }))
 
-it('after its deadline made it lost: kept for a person to accept, and nothing else', () =>
+it('after its deadline made it lost: kept for a person to accept', () =>
   story({}, async (world) => {
     const batchId = await begin(world, 'timeout: 1m')
     await takeInSilence(world)
@@ -102,7 +102,7 @@ it('after its deadline made it lost: kept for a person to accept, and nothing el
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('from a worker it was not sent to: recorded, and the right one still counts', () =>
+it('from another worker: recorded, and the right one still counts', () =>
   story({}, async (world) => {
     await begin(world)
     await takeInSilence(world)
@@ -122,7 +122,7 @@ for (const { what, answer, late } of [
   { what: 'a failure', answer: { fail: 'no' }, late: null },
   { what: 'not complete', answer: { ok: { complete: false } }, late: null },
 ] as const) {
-  it(`for a cancelled step, ${what}: settles the job and moves nothing`, () =>
+  it(`of a cancelled step, ${what}: settles the job and changes nothing`, () =>
     story({}, async (world) => {
       const batchId = await begin(world)
       await takeInSilence(world)
@@ -139,7 +139,7 @@ for (const { what, answer, late } of [
     }))
 }
 
-it('for a member who has left: settled, and only then the removal begins', () =>
+it('of a removed member: settles, and only then the cleanup begins', () =>
   story({}, async (world) => {
     const yaml = runbook(
       'wave',
@@ -180,7 +180,7 @@ const SHAPES: { what: string; result: Json; kept?: Json }[] = [
   { what: 'an object with a key __proto__', result: JSON.parse('{"__proto__": 1}') as Json },
 ]
 for (const { what, result, kept = result } of SHAPES) {
-  it(`${what}: the step has succeeded with it`, () =>
+  it(`${what}: the step succeeds with it`, () =>
     story({}, async (world) => {
       const batchId = await begin(world)
       world.answer = ({ jobId }) => ({ ok: jobId === 'step-1' ? result : true })
@@ -195,7 +195,7 @@ for (const { what, result, kept = result } of SHAPES) {
     }))
 }
 
-it('not complete on a step that does not poll: the attempt failed', () =>
+it('"not complete" on a step without poll: the attempt fails', () =>
   story({}, async (world) => {
     await begin(world)
     world.answer = () => ({ ok: { complete: false } })

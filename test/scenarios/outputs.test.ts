@@ -1,4 +1,4 @@
-// Outputs: what a step's result gives to later steps, what init gives to everybody, and results that have nothing to give.
+// Outputs: from a step to later steps, from init to every member, and results without any.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
@@ -18,7 +18,7 @@ async function run(world: World, steps: string[], more = ''): Promise<number> {
 
 const used = ({ jobs }: World) => jobs.find((job) => job.functionName === 'Use')?.parameters
 
-it('keep their types, are found in any casing, and win over data of the same name', () =>
+it('keep their types, match in any casing, and win over data of the same name', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => ({
       ok:
@@ -40,7 +40,7 @@ it('keep their types, are found in any casing, and win over data of the same nam
     })
   }))
 
-it('of init are the batch’s: every member sees them, and the member’s own win', () =>
+it('of init belong to the batch: every member sees them, and the member’s own win', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'Open' ? { ok: { Room: 'R1', Floor: 2 } } : { ok: { Room: 'own' } }
@@ -64,7 +64,7 @@ const NOT_THERE: { what: string; result: Json; said: string }[] = [
   { what: 'it deeper down', result: { data: { id: 1 } }, said: 'the result lacks id' },
 ]
 for (const { what, result, said } of NOT_THERE) {
-  it(`a result that is ${what}: the step has succeeded and the event names what is missing`, () =>
+  it(`a result that is ${what}: the step succeeds and the event names what is missing`, () =>
     story({}, async (world) => {
       world.answer = () => ({ ok: result })
       const batchId = await run(world, [make('ThingId: id')])
@@ -78,7 +78,7 @@ for (const { what, result, said } of NOT_THERE) {
     }))
 }
 
-it('data is unwrapped only from a result that says whether it is complete', () =>
+it('unwraps data only from a result with complete', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'Make' ? { ok: { complete: true, data: { id: 9 } } } : { ok: true }
@@ -86,7 +86,7 @@ it('data is unwrapped only from a result that says whether it is complete', () =
     assert.deepEqual(used(world), { Id: 9 })
   }))
 
-it('complete without data: the result itself is what there is', () =>
+it('complete without data: uses the result itself', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'Make' ? { ok: { complete: true, id: 9 } } : { ok: true }

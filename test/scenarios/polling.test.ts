@@ -1,4 +1,4 @@
-// Polling: asked again at each interval under an id of its own, until it is complete, takes too long, or fails.
+// Polling: repeated at each interval under a new job id, until it completes, times out or fails.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
@@ -19,7 +19,7 @@ async function begin(world: World, more: string, rest = ''): Promise<number> {
 const incomplete: Answer = { ok: { complete: false } }
 const complete = (data: Json): Answer => ({ ok: { complete: true, data } })
 
-it('polls to the second until it is complete, then goes on with the data', () =>
+it('polls to the second until complete, then continues with the data', () =>
   story({}, async (world) => {
     const answers: Record<string, Answer> = {
       'step-1': incomplete,
@@ -52,7 +52,7 @@ it('polls to the second until it is complete, then goes on with the data', () =>
     assert.deepEqual(row, { result: { Moved: 7 }, outputs: { Count: 7 } })
   }))
 
-it('a re-poll repeats what was sent, though the data changed meanwhile', () =>
+it('repeats what was sent, though the data changed meanwhile', () =>
   story({}, async (world) => {
     world.answer = () => incomplete
     await begin(world, POLL)
@@ -61,7 +61,7 @@ it('a re-poll repeats what was sent, though the data changed meanwhile', () =>
     assert.deepEqual(calls(world), ['await user1', 'await user1'])
   }))
 
-it('too long: noticed at the very second, never retried, and rolled back', () =>
+it('times out to the second, is never retried, and rolls back', () =>
   story({}, async (world) => {
     const times = keepTimes(world, ({ functionName }) =>
       functionName === 'await' ? incomplete : { ok: true },
@@ -85,7 +85,7 @@ for (const { what, answer, status } of [
   { what: 'not complete: timed out now', answer: incomplete, status: 'poll_timeout' },
   { what: 'a failure: the retry rule', answer: { fail: 'lost track' }, status: 'failed' },
 ] as const) {
-  it(`a re-poll in flight at the timeout decides by its answer: ${what}`, () =>
+  it(`decides by the answer of a re-poll sent before the timeout: ${what}`, () =>
     story({}, async (world) => {
       keepTimes(world, ({ jobId }) => (jobId === 'step-1-poll-2' ? 'silent' : incomplete))
       await begin(world, POLL)
@@ -97,7 +97,7 @@ for (const { what, answer, status } of [
     }))
 }
 
-it('a re-poll in flight at the timeout that never answers: its deadline decides', () =>
+it('decides by the deadline of a re-poll sent before the timeout that is never answered', () =>
   story({}, async (world) => {
     keepTimes(world, ({ jobId }) => (jobId === 'step-1-poll-2' ? 'silent' : incomplete))
     await begin(world, `${POLL}, timeout: 1m`)
@@ -108,7 +108,7 @@ it('a re-poll in flight at the timeout that never answers: its deadline decides'
     assert.deepEqual((await attemptsOf(world)).at(-1), 'step-1-poll-2 lost')
   }))
 
-it('a lost re-poll is asked again at the next interval and costs no attempt', () =>
+it('repeats a lost re-poll at the next interval, without using an attempt', () =>
   story({}, async (world) => {
     const times = keepTimes(world, ({ jobId }) => {
       if (jobId === 'step-1-poll-1') return 'silent'
@@ -133,7 +133,7 @@ it('a lost re-poll is asked again at the next interval and costs no attempt', ()
     ])
   }))
 
-it('a failure while polling is retried, and the time since the first poll goes on counting', () =>
+it('retries a failure while polling, and keeps counting from the first poll', () =>
   story({}, async (world) => {
     const times = keepTimes(world, ({ jobId }) =>
       jobId === 'step-1-poll-1' ? { fail: 'gateway' } : incomplete,
@@ -160,7 +160,7 @@ it('a failure while polling is retried, and the time since the first poll goes o
     assert.deepEqual(row, { at: new Date('2026-03-02T08:00:00Z') })
   }))
 
-it('a first job that fails is retried before polling ever began', () =>
+it('retries a first job that fails before polling has begun', () =>
   story({}, async (world) => {
     const answers: Record<string, Answer> = {
       'step-1': { fail: 'busy' },

@@ -1,4 +1,4 @@
-// What goes wrong around a tick: the source is down, the scheduler dies or falls asleep, the runbook changes under it.
+// Faults around a tick: the source is down, the scheduler dies or hangs, the runbook changes meanwhile.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Tx } from '../../src/db/db.ts'
@@ -34,7 +34,7 @@ const ticksOf = async ({ db }: Programme): Promise<string[]> =>
     ({ it: outcome }) => outcome,
   )
 
-it('a source that is down over a due phase delays nothing, and its error stands until it is back', () =>
+it('a source that is down delays no due phase, and its error stays until it is back', () =>
   programme(async (world) => {
     await world.tick(wave(26, 1, 2))
     world.rows = new Error('the source is down')
@@ -47,7 +47,7 @@ it('a source that is down over a due phase delays nothing, and its error stands 
     assert.deepEqual((await ticksOf(world)).slice(-2), ['failed', 'good'])
   }))
 
-it('one runbook that fails leaves the others alone', () =>
+it('a failing runbook does not affect the others', () =>
   programme(async (world) => {
     await world.publish(YAML.replace('name: wave', 'name: other').replace('x.csv', 'y.csv'))
     await world.automate('other')
@@ -69,7 +69,7 @@ it('one runbook that fails leaves the others alone', () =>
     ])
   }))
 
-/** Everything a tick does at once: a move, a joiner, a leaver, a refresh, a new wave, somebody back. */
+/** Everything a tick can do: a move, a joiner, a leaver, a refresh, a new wave, a rejoiner. */
 async function busyTick(world: Programme): Promise<void> {
   const rest = range(2, 12)
   await world.tick([...wave(30, 1, ...rest, 13), ...wave(60, 20)])
@@ -90,7 +90,7 @@ const stateOf = async (world: Programme): Promise<unknown> => [
   await world.db.query('select batch_member_id, missed from source_absences order by 1'),
 ]
 
-it('a scheduler that dies at any point is made good by the next tick, and nothing is doubled', async () => {
+it('the next tick completes what a dying scheduler began, and doubles nothing', async () => {
   let whole: unknown
   await programme(async (world) => {
     await busyTick(world)
@@ -116,13 +116,13 @@ it('a scheduler that dies at any point is made good by the next tick, and nothin
       const options = { ...world.options, engine, onError: () => {} }
       await tickDueRunbooks(options, NEVER)
       await world.settle()
-      // Its lease runs out.
+      // Its lease expires.
       await world.pass(600)
       for (let more = 0; more < 3; more += 1) await world.tick()
       assert.deepEqual(await stateOf(world), whole, `died at transaction ${fatal}`)
     })
   }
-  // Begin, books, refresh, new batch, move, join, rejoin, end; and once without dying.
+  // Begin, record, refresh, new batch, move, join, rejoin, end; and once without dying.
   assert.equal(fatal, 9)
 })
 
@@ -149,7 +149,7 @@ function refuseAfter(good: number): (tx: Tx) => Promise<void> {
   }
 }
 
-it('a scheduler that was asleep writes nothing after another has taken over', () =>
+it('a scheduler that hung writes nothing after another has taken over', () =>
   programme(async (world) => {
     world.rows = wave(30, 1, 2)
     await world.pass(TICK_SEC)
@@ -169,7 +169,7 @@ it('a scheduler that was asleep writes nothing after another has taken over', ()
     assert.deepEqual(await ticksOf(world), ['abandoned', 'good'])
   }))
 
-it('what was asked for an older version, or with the automation on, is not used any more', () =>
+it('a result of an older version, or from before automation was turned off, is not used', () =>
   programme(async (world) => {
     world.rows = wave(30, 1)
     world.onAsk = async () => {
@@ -194,7 +194,7 @@ it('what was asked for an older version, or with the automation on, is not used 
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
   }))
 
-it('automation off freezes membership and nothing else; on again it goes on', () =>
+it('automation off stops membership changes only; on again it continues', () =>
   programme(async (world) => {
     await world.tick(wave(26, 1, 2))
     const turn = (isEnabled: boolean) =>
@@ -215,7 +215,7 @@ it('automation off freezes membership and nothing else; on again it goes on', ()
     assert.deepEqual(await batchesOf(world), ['26h active: user1 removed, user2, user3'])
   }))
 
-it('a tick that is stopped uses nothing, blames nobody and is due again at once', () =>
+it('a stopped tick changes nothing, reports no error and is due again at once', () =>
   programme(async (world) => {
     const stopping = new AbortController()
     world.rows = wave(30, 1)
@@ -232,7 +232,7 @@ it('a tick that is stopped uses nothing, blames nobody and is due again at once'
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
   }))
 
-it('a column that gives one batch a person is refused', () =>
+it('refuses a time column that makes a batch per member', () =>
   story({}, async (base) => {
     const world = await startProgramme(base)
     const rows = range(1, 2_001).map((number) => wave(number, number)[0]!)

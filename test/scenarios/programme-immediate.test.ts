@@ -1,4 +1,4 @@
-// Immediate runbooks: whoever is found starts at once, and nobody twice without a reason.
+// Immediate runbooks: every new key starts at once, and none twice without a reason.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { removeMembers } from '../../src/engine/member-actions.ts'
@@ -32,7 +32,7 @@ const changed = (rows: readonly Row[], number: number): Row[] =>
     one.UserPrincipalName === `user${number}@contoso.example` ? { ...one, Note: 'new' } : one,
   )
 
-it('everybody starts in the batch of these five minutes, and once', () =>
+it('starts everybody once, in the batch of these five minutes', () =>
   immediate(async (world) => {
     await world.tick(people(1, 2))
     assert.equal((await batchesOf(world)).length, 1)
@@ -42,7 +42,7 @@ it('everybody starts in the batch of these five minutes, and once', () =>
     assert.equal((await batchesOf(world)).length, 2)
   }))
 
-it('a second tick within the five minutes joins the batch and removes nobody', () =>
+it('a second tick within five minutes joins the batch and removes nobody', () =>
   immediate(async (world) => {
     world.answer = () => 'silent'
     await world.tick(people(1, 2))
@@ -57,7 +57,7 @@ it('a second tick within the five minutes joins the batch and removes nobody', (
     await world.settle()
   }))
 
-it('a new version starts nobody again, neither who is under way nor who is done', () =>
+it('a new version restarts nobody, neither unfinished nor done members', () =>
   immediate(async (world) => {
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user2') ? 'silent' : { ok: true }
@@ -72,7 +72,7 @@ it('a new version starts nobody again, neither who is under way nor who is done'
     await world.settle()
   }))
 
-it('starts again when its row changed, or when it left and came back, or when a person says so', () =>
+it('restarts a member whose row changed, who left and came back, or whom a person restarts', () =>
   immediate(async (world) => {
     const all = people(...range(1, 10))
     await world.tick(all)
@@ -99,7 +99,7 @@ it('starts again when its row changed, or when it left and came back, or when a 
     assert.equal(calls(world).length, 13)
   }))
 
-it('an empty or halved result makes nobody start again', () =>
+it('an empty or halved result restarts nobody', () =>
   immediate(async (world) => {
     const all = people(...range(1, 10))
     await world.tick(all)
@@ -113,7 +113,7 @@ it('an empty or halved result makes nobody start again', () =>
     assert.equal(calls(world).length, 10)
   }))
 
-it('whom a person removed starts again only when a person says so', () =>
+it('restarts a member that a person removed only when a person says so', () =>
   immediate(async (world) => {
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user2') ? 'silent' : { ok: true }
@@ -125,7 +125,7 @@ it('whom a person removed starts again only when a person says so', () =>
     assert.equal(calls(world).length, 2)
   }))
 
-it('what is refreshed is refreshed by key, and failed people stay failed', () =>
+it('refreshes data by key, and leaves failed members failed', () =>
   immediate(async (world) => {
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user2') ? 'silent' : { fail: 'no' }

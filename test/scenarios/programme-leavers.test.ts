@@ -1,4 +1,4 @@
-// Leaving: twice missing in a group that is there, never many at once, never after the cut-over has begun without a person.
+// Leavers: missing in two good ticks, never many at once, and after the cut-over only with a person's approval.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
@@ -24,7 +24,7 @@ const WHO = { actor: 'operator', reason: 'checked with HR' }
 const removedOf = async (world: Programme): Promise<number> =>
   (await batchesOf(world)).join().split(' removed').length - 1
 
-it('a row that flickers is not a leaver', () =>
+it('does not remove a key that is missing once', () =>
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 10)))
     for (let round = 0; round < 4; round++) {
@@ -39,7 +39,7 @@ it('a row that flickers is not a leaver', () =>
     assert.equal(await removedOf(world), 1)
   }))
 
-it('a failed tick between two good ones neither counts nor starts over', () =>
+it('a failed tick between two good ones neither counts nor resets the count', () =>
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 10)))
     await world.tick(wave(40, ...range(2, 10)))
@@ -49,7 +49,7 @@ it('a failed tick between two good ones neither counts nor starts over', () =>
     assert.equal(await removedOf(world), 1)
   }))
 
-it('who comes back after leaving rejoins when the removal has ended, and starts over', () =>
+it('a leaver who comes back rejoins when the cleanup has ended, and starts over', () =>
   programme(async (world) => {
     await world.tick(wave(20, ...range(1, 10)))
     world.answer = ({ functionName }) => (functionName === 'revoke' ? 'silent' : { ok: true })
@@ -65,7 +65,7 @@ it('who comes back after leaving rejoins when the removal has ended, and starts 
     assert.equal(await removedOf(world), 0)
   }))
 
-it('a source that loses 15 % a tick is believed once', () =>
+it('believes a source that loses 15 % per tick only once', () =>
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 100)))
     for (let left = 85; left > 20; left -= 15) await world.tick(wave(40, ...range(1, left)))
@@ -81,7 +81,7 @@ it('a source that loses 15 % a tick is believed once', () =>
     assert.equal(await removedOf(world), 0)
   }))
 
-it('confirming names what was seen: when that has changed nothing is done', () =>
+it('approving names the reviews seen: when one has changed nothing is done', () =>
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 10)))
     await world.tick(wave(40, ...range(6, 10)))
@@ -124,7 +124,7 @@ it('a dismissal lasts until the key is back', () =>
     assert.equal(await removedOf(world), 1)
   }))
 
-it('after the start a removal waits for a person, and the member carries on', () =>
+it('after the start a removal waits for a person, and the member continues', () =>
   programme(async (world) => {
     world.answer = ({ functionName }) => (functionName === 'switch' ? 'silent' : { ok: true })
     await world.tick(wave(2, ...range(1, 10)))
@@ -140,7 +140,7 @@ it('after the start a removal waits for a person, and the member carries on', ()
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('removals_after_start: run lets them go', () =>
+it('removals_after_start: run removes them without a person', () =>
   story({}, async (base) => {
     const yaml = runbook(
       'wave',
@@ -169,7 +169,7 @@ it('an empty result removes nobody', () =>
     assert.deepEqual(await issuesOf(world), [])
   }))
 
-it('a key that changes its case is the same person', () =>
+it('a key that changes its case is the same member', () =>
   programme(async (world) => {
     await world.tick(wave(40, 1, 2))
     const spelt = row(1, at(40), { UserPrincipalName: ' USER1@Contoso.example ' })
@@ -179,7 +179,7 @@ it('a key that changes its case is the same person', () =>
     assert.deepEqual((await world.tick())!.counts, {})
   }))
 
-it('the same key twice: equal rows count once, different ones are unused and hurt nobody', () =>
+it('the same key twice: equal rows count once, different ones are unused and do no harm', () =>
   programme(async (world) => {
     await world.tick([...wave(40, 1, 2, 2), row(3, at(40)), row(3, at(60))])
     assert.deepEqual(await batchesOf(world), ['40h active: user1, user2'])
@@ -190,7 +190,7 @@ it('the same key twice: equal rows count once, different ones are unused and hur
     assert.deepEqual(await issuesOf(world), ['duplicate user1'])
   }))
 
-it('rows without a key or a readable time are reported, and their members stay', () =>
+it('reports rows without a key or a readable time, and keeps their members', () =>
   programme(async (world) => {
     await world.tick(wave(40, ...range(1, 4)))
     const rows = [...wave(40, 2, 3, 4), row(1, 'soon'), { UserPrincipalName: null, When: at(40) }]

@@ -1,4 +1,4 @@
-// A wave that gets another date in the source, and many who move at once: both batches wait until a person has chosen.
+// A wave that gets a new date in the source, and many members who move at once: both batches wait for a person's choice.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -19,7 +19,7 @@ const WHO = { actor: 'operator', reason: 'the programme office said so' }
 const decide = async (world: Programme, choice: MoveChoice) =>
   approveReviews(world.engine, { ...WHO, choice, reviewIds: await reviewIds(world, 'move') })
 
-/** Six people, prepared and due in 20 hours, whom the source now has at 44. */
+/** Six members, prepared and due in 20 hours, whom the source now has at 44. */
 async function redated(world: Programme): Promise<void> {
   await world.tick(wave(20, ...range(1, 6)))
   assert.equal(calls(world).length, 6)
@@ -29,7 +29,7 @@ async function redated(world: Programme): Promise<void> {
 }
 const six = 'user1, user2, user3, user4, user5, user6'
 
-it('nothing happens at the old time while nobody has chosen', () =>
+it('starts nothing at the old time before a person has chosen', () =>
   programme(async (world) => {
     await redated(world)
     await world.tickUntil(22)
@@ -37,7 +37,7 @@ it('nothing happens at the old time while nobody has chosen', () =>
     assert.deepEqual(await batchesOf(world), [`20h active held: ${six}`])
   }))
 
-it('reschedule: the batch starts at the new time, and the new time means it', () =>
+it('reschedule: the batch starts at the new time, and the new time maps to it', () =>
   programme(async (world) => {
     await redated(world)
     await decide(world, 'reschedule')
@@ -55,7 +55,7 @@ it('reschedule: the batch starts at the new time, and the new time means it', ()
     assert.deepEqual(await heldOf(world), ['join user8 late'])
   }))
 
-it('move: they go to a batch of the new time, with what is done', () =>
+it('move: the members go to a batch of the new time, with their passed steps', () =>
   programme(async (world) => {
     await redated(world)
     const { doneCount } = await decide(world, 'move')
@@ -72,7 +72,7 @@ it('move: they go to a batch of the new time, with what is done', () =>
     )
   }))
 
-it('dismiss: they stay at the old time, and whoever is new at the other gets a batch there', () =>
+it('dismiss: the members stay at the old time, and new members at the other get a batch there', () =>
   programme(async (world) => {
     await redated(world)
     await dismissReviews(world.engine, { ...WHO, reviewIds: await reviewIds(world, 'move') })
@@ -82,7 +82,7 @@ it('dismiss: they stay at the old time, and whoever is new at the other gets a b
     assert.equal((await batchesOf(world))[0], `20h completed: ${six}`)
   }))
 
-it('who has a job out moves when it is settled; until then the batch waits', () =>
+it('moves a member with an unsettled job when it has settled; until then the batch waits', () =>
   programme(async (world) => {
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user6') ? 'silent' : { ok: true }
@@ -99,7 +99,7 @@ it('who has a job out moves when it is settled; until then the batch waits', () 
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('a source that takes it back lets the batch go on by itself', () =>
+it('resumes the batch when the source takes the new date back', () =>
   programme(async (world) => {
     await redated(world)
     await world.tick(wave(20, ...range(1, 6)))
@@ -107,7 +107,7 @@ it('a source that takes it back lets the batch go on by itself', () =>
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('a person who resumes is not overruled by the next tick', () =>
+it('does not overrule a person who resumes', () =>
   programme(async (world) => {
     await redated(world)
     await resumeBatch(world.engine, order(1))
@@ -116,7 +116,7 @@ it('a person who resumes is not overruled by the next tick', () =>
     assert.equal((await heldOf(world)).length, 6)
   }))
 
-it('many who move at once hold both batches, and a few do not', () =>
+it('many moves at once hold both batches, and a few do not', () =>
   programme(async (world) => {
     const rows = (moved: number) => [
       ...wave(30, ...range(moved + 1, 20)),
@@ -142,7 +142,7 @@ it('many who move at once hold both batches, and a few do not', () =>
     )
   }))
 
-it('a re-dated wave and one that was there already: both wait, and both go on', () =>
+it('holds and resumes both a re-dated wave and one that existed at its new time', () =>
   programme(async (world) => {
     await world.tick([...wave(20, ...range(1, 4)), ...wave(44, 5, 6)])
     await world.tick(wave(44, ...range(1, 6)))
@@ -160,7 +160,7 @@ it('a re-dated wave and one that was there already: both wait, and both go on', 
     for (const line of await batchesOf(world)) assert.match(line, /completed/)
   }))
 
-it('a batch that is new at the new time waits too', () =>
+it('holds a new batch at the new time too', () =>
   programme(async (world) => {
     await world.tick(wave(20, ...range(1, 4)))
     await world.tick(wave(44, ...range(1, 6)))

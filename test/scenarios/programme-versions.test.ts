@@ -1,4 +1,4 @@
-// Versions, zones and clocks: a runbook that changes while its waves are under way, and nights on which clocks change.
+// Versions, time zones and clocks: a runbook that changes during its waves, and nights on which clocks change.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { deactivateRunbook } from '../../src/engine/publish.ts'
@@ -12,7 +12,7 @@ const WITH_CHECK = runbook('wave', {
   'cutover T-0': [step('switch')],
 })
 
-it('a version published mid-wave with ignore: nothing is found anew, later phases are the new ones', () =>
+it('published mid-wave with ignore: no new members are found, later phases are the new ones', () =>
   programme(async (world) => {
     await world.tick(wave(20, 1, 2))
     await world.publish(WITH_CHECK)
@@ -27,7 +27,7 @@ it('a version published mid-wave with ignore: nothing is found anew, later phase
     assert.deepEqual(await batchesOf(world), ['20h completed: user1, user2, user3'])
   }))
 
-it('a version published mid-wave with rerun: what was done is done again, for those who are there', () =>
+it('published mid-wave with rerun: ended phases run again for active members', () =>
   programme(async (world) => {
     await world.tick(wave(20, 1, 2))
     await world.publish(WITH_CHECK, { overdueBehavior: 'rerun' })
@@ -42,7 +42,7 @@ it('a version published mid-wave with rerun: what was done is done again, for th
     assert.deepEqual(await batchesOf(world), ['20h completed: user1, user2'])
   }))
 
-it('a new version leaves finished waves alone, also those still in the query', () =>
+it('a new version leaves finished waves alone, even those still in the query', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1, 2))
     await world.tickUntil(3)
@@ -54,7 +54,7 @@ it('a new version leaves finished waves alone, also those still in the query', (
     assert.deepEqual(await batchesOf(world), ['2h completed: user1, user2'])
   }))
 
-it('a runbook that is deactivated is not asked, and its batches finish', () =>
+it('a deactivated runbook is not ticked, and its batches finish', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1))
     await deactivateRunbook(world.engine, {
@@ -68,7 +68,7 @@ it('a runbook that is deactivated is not asked, and its batches finish', () =>
     assert.deepEqual(await batchesOf(world), ['2h completed: user1'])
   }))
 
-it('the nights on which clocks change: every wave starts at its instant, odd hours are reported', () =>
+it('on nights when clocks change every wave starts at its instant, and odd hours are reported', () =>
   story({}, async (base) => {
     const yaml = runbook('wave', PHASES).replace(
       'batch_time_column: When',

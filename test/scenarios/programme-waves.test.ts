@@ -1,4 +1,4 @@
-// Waves as the source has them: they come, people join, leave and move, and what has ended is left alone.
+// Waves from the source: they appear, members join, leave and move, and ended waves stay as they are.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { createBatch } from '../../src/engine/create.ts'
@@ -20,7 +20,7 @@ import { people } from './world.ts'
 
 const WHO = { actor: 'operator', reason: 'as agreed' }
 
-it('a wave is found, and everybody in it goes through its phases', () =>
+it('finds a wave, and every member passes its phases', () =>
   programme(async (world) => {
     await world.tick(wave(25, 1, 2))
     assert.deepEqual(await batchesOf(world), ['25h active: user1, user2'])
@@ -32,7 +32,7 @@ it('a wave is found, and everybody in it goes through its phases', () =>
     assert.deepEqual(world.reports.at(-1)!.counts, {})
   }))
 
-it('three weeks, four waves, late joiners, a leaver, one who moves, one who comes back', () =>
+it('runs three weeks, four waves, late joiners, a leaver, a mover and a rejoiner', () =>
   programme(async (world) => {
     const week = 7 * 24
     const [first, second, third, fourth] = [48, week, 2 * week, 3 * week]
@@ -78,7 +78,7 @@ it('three weeks, four waves, late joiners, a leaver, one who moves, one who come
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('whoever is late for a batch that has ended waits for a person, who admits or dismisses them', () =>
+it('a latecomer to an ended batch waits for a person, who approves or dismisses', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1, 2))
     await world.tickUntil(3)
@@ -104,7 +104,7 @@ it('whoever is late for a batch that has ended waits for a person, who admits or
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('who left a wave and is back when it is over is late; admitted, it starts over', () =>
+it('a leaver who is back after the wave has ended is a latecomer; once approved, it starts over', () =>
   programme(async (world) => {
     await world.tick(wave(20, 1, 2))
     await world.tick(wave(20, 2))
@@ -124,11 +124,11 @@ it('who left a wave and is back when it is over is late; admitted, it starts ove
     assert.deepEqual(await heldOf(world), [])
   }))
 
-it('a query that drops people once they are migrated removes nobody', () =>
+it('a query that drops migrated members removes nobody', () =>
   programme(async (world) => {
     await world.tick(wave(2, ...range(1, 6)))
     await world.tickUntil(1)
-    // Each disappears as soon as the source sees it migrated, one by one, then the whole wave.
+    // Each disappears once the source sees it migrated, one by one, then the whole wave.
     world.answer = ({ functionName }) => (functionName === 'switch' ? 'silent' : { ok: true })
     await world.tickUntil(2)
     for (const job of world.jobs
@@ -154,11 +154,11 @@ it('a query that drops people once they are migrated removes nobody', () =>
     assert.match((await batchesOf(world))[0]!, /^2h completed: user1, user2/)
   }))
 
-it('whoever was done in one batch and stands in another waits for a person', () =>
+it('a member done in one batch and listed in another waits for a person', () =>
   programme(async (world) => {
     await world.tick(wave(2, 1, 2))
     await world.tickUntil(3)
-    // Somebody corrects the date of a wave that is long over.
+    // Somebody corrects the date of a wave that ended long ago.
     await world.tick(wave(50, 1, 2, 3))
     assert.deepEqual((await batchesOf(world)).slice(1), ['50h active: user3'])
     assert.deepEqual(await heldOf(world), ['join user1 done', 'join user2 done'])
@@ -171,7 +171,7 @@ it('whoever was done in one batch and stands in another waits for a person', () 
     assert.deepEqual(await heldOf(world), ['join user2 done'])
   }))
 
-it('whoever failed in a batch that has ended joins the next one', () =>
+it('a member who failed in an ended batch joins the next one', () =>
   programme(async (world) => {
     world.answer = ({ parameters }) =>
       String(parameters.Upn).startsWith('user1') ? { fail: 'no licence' } : { ok: true }
@@ -188,7 +188,7 @@ it('whoever failed in a batch that has ended joins the next one', () =>
     assert.equal((await batchesOf(world))[1], '5h completed: user1')
   }))
 
-it('a failed member stays failed, and its corrected data is there when it is retried', () =>
+it('a failed member stays failed, and a retry uses its corrected data', () =>
   programme(async (world) => {
     world.answer = () => ({ fail: 'no licence' })
     await world.tick([row(1, at(30), { Licence: 'none' }), row(2, at(30))])
@@ -206,7 +206,7 @@ it('a failed member stays failed, and its corrected data is there when it is ret
     await world.tickUntil(31)
   }))
 
-it('whom a person removed only a person brings back, into this wave or another', () =>
+it('only a person brings back a member that a person removed, into this wave or another', () =>
   programme(async (world) => {
     await world.tick([...wave(30, 1, 2), ...wave(50, 3)])
     const first = await memberId(world, 1, 1)
@@ -234,7 +234,7 @@ it('a key of a manual batch stays there, whatever the source says', () =>
     assert.deepEqual(await issuesOf(world), ['in_manual_batch user1'])
   }))
 
-it('one who moves takes along what is done, and moves no more once the cut-over has begun', () =>
+it('a mover keeps its passed steps, and stays once the cut-over has begun', () =>
   programme(async (world) => {
     await world.tick([...wave(20, 1, 2), ...wave(40, 3)])
     assert.deepEqual(calls(world), ['create user1', 'create user2'])
@@ -256,7 +256,7 @@ it('one who moves takes along what is done, and moves no more once the cut-over 
     assert.deepEqual(revoked, [])
   }))
 
-it('a move into a wave that is not there yet makes it', () =>
+it('a move to a time without a wave creates the wave', () =>
   programme(async (world) => {
     await world.tick(wave(30, ...range(1, 6)))
     await world.tick([...wave(30, ...range(2, 6)), ...wave(54, 1)])
@@ -266,7 +266,7 @@ it('a move into a wave that is not there yet makes it', () =>
     ])
   }))
 
-it('a wave that is first seen days after its cut-over is held', () =>
+it('holds a wave first seen days after its cut-over', () =>
   programme(async (world) => {
     await world.tick([...wave(-48, 1), ...wave(-1, 2)])
     assert.deepEqual(await batchesOf(world), ['-48h active held: user1', '-1h completed: user2'])

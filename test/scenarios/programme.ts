@@ -1,4 +1,4 @@
-// A migration programme on the hand-turned clock: the whole system of world.ts, and a source whose rows the story writes down.
+// A migration programme on the hand-turned clock: the whole system of world.ts, and a source whose rows the story writes.
 import { randomUUID } from 'node:crypto'
 import type { Json } from '../../src/domain/json.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
@@ -13,7 +13,7 @@ export type Row = Readonly<Record<string, Json>>
 export const TICK_SEC = 300
 const HOUR_MS = 3_600_000
 
-/** The time that many hours after the story's start, as a source writes it. */
+/** So many hours after the story's start, as a source writes it. */
 export const at = (hours: number): string => new Date(+START + hours * HOUR_MS).toISOString()
 
 /** `user1` to `user3` in the wave at that hour: `wave(24, 1, 2, 3)`. */
@@ -29,22 +29,22 @@ export const row = (number: number, when: string, more: Row = {}): Row => ({
 export const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-/** Prepared a day before, switched at the cut-over; whoever leaves is cleaned up after. */
+/** Prepared a day before, switched at the cut-over; leavers are cleaned up. */
 export const PHASES = { 'prepare T-1d': [step('create')], 'cutover T-0': [step('switch')] }
 export const YAML = runbook('wave', PHASES, `on_member_removed: [${step('revoke')}]`)
 
 export interface Programme extends World {
-  /** What the source returns from now on; an error is thrown instead of an answer. */
+  /** What the source returns from now on; an error is thrown. */
   rows: readonly Row[] | Error
-  /** How often the source was asked. */
+  /** How often the source was read. */
   asked: number
-  /** Told before the source answers; a story may do something in that moment. */
+  /** Runs before the source answers; a story may act at that moment. */
   onAsk: () => Promise<void>
   readonly reports: TickReport[]
   readonly options: SchedulerOptions
-  /** Five minutes pass, everything due is done, the source is asked, and everything that follows is done. */
+  /** Five minutes pass, everything due runs, the source is read, and everything that follows runs. */
   tick(rows?: readonly Row[] | Error): Promise<TickReport | undefined>
-  /** Ticks until that hour of the story, some hours at a time. */
+  /** Ticks until that hour of the story, a few hours at a time. */
   tickUntil(hours: number, every?: number): Promise<void>
   automate(name?: string): Promise<void>
 }
@@ -66,7 +66,7 @@ export function openDouble(programme: Pick<Programme, 'rows' | 'onAsk' | 'asked'
   }
 }
 
-/** A story over a source, with every invariant checked at its end. */
+/** A story over a source; checks every invariant at its end. */
 export function programme(tell: (programme: Programme) => Promise<void>): Promise<void> {
   return story({}, async (world) => tell(await startProgramme(world)))
 }
@@ -123,7 +123,7 @@ export const sourceSettings = ({ clock }: Pick<World, 'clock'>, folder: string |
   timeoutMs: 300_000,
 })
 
-/** `24h active: user1 active, user2 removed`, a line a batch, by time. */
+/** `24h active: user1 active, user2 removed`, a line per batch, by time. */
 export async function batchesOf({ db }: World): Promise<string[]> {
   const rows = await db.query<{ at: Date | null; status: string; held: string; members: string }>(
     `select b.source_time as at, b.status, case when b.held_at is null then '' else ' held' end as held,

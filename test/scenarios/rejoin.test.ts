@@ -1,4 +1,4 @@
-// Coming back: before anything was undone a member carries on; after that it starts over, and nothing it put out counts.
+// Coming back: without cleanup a member continues; after cleanup it starts over, and its old outputs do not count.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { readmitMembers, removeMembers } from '../../src/engine/member-actions.ts'
@@ -31,7 +31,7 @@ const outputsOf = async ({ db }: World, member: number) =>
   (await db.query('select worker_data_json as it from batch_members where id = $1', [member]))[0]!
     .it
 
-it('carries on when nothing was undone', () =>
+it('continues when no cleanup ran', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, '')
     await leave(world, batchId, member, 'source')
@@ -49,7 +49,7 @@ it('carries on when nothing was undone', () =>
     ])
   }))
 
-it('starts over when a removal step was sent, with new job ids and without its old outputs', () =>
+it('starts over when a cleanup step was sent, with new job ids and without its old outputs', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, REMOVAL)
     await leave(world, batchId, member, 'source')
@@ -79,7 +79,7 @@ it('starts over when a removal step was sent, with new job ids and without its o
     ])
   }))
 
-it('gets the steps of phases that began while it was away', () =>
+it('gets the steps of phases that began meanwhile', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, '')
     await leave(world, batchId, member, 'source')
@@ -92,7 +92,7 @@ it('gets the steps of phases that began while it was away', () =>
     assert.deepEqual([status, active, removed], ['completed', 2, 0])
   }))
 
-it('is refused while the removal runs, and gets no steps by the refusal', () =>
+it('is refused while the cleanup runs, and gets no steps', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, REMOVAL)
     world.answer = ({ functionName }) =>
@@ -118,7 +118,7 @@ it('is refused while the removal runs, and gets no steps by the refusal', () =>
     assert.deepEqual(calls(world).slice(-3), ['create user1', 'tag user1', 'switch user1'])
   }))
 
-it('is taken back only by a person when a person removed it', () =>
+it('is up to a person when a person removed the member', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, '')
     await leave(world, batchId, member, 'alice')
@@ -137,7 +137,7 @@ it('is taken back only by a person when a person removed it', () =>
     assert.equal((await batchOf(world, batchId)).active, 2)
   }))
 
-it('is refused while another batch has it', () =>
+it('is refused while the member is active in another batch', () =>
   story({}, async (world) => {
     const { batchId, member } = await begin(world, '')
     await leave(world, batchId, member, 'source')

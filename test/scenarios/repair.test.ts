@@ -1,4 +1,4 @@
-// Repairs: what ended can be taken up again by a person, and the counts add up afterwards.
+// Repairs: a person retries, redoes or passes what ended, and the counters add up afterwards.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -34,7 +34,7 @@ const phases = {
 }
 const YAML = runbook('wave', phases)
 
-/** Runs the wave to its end; those whose function is named fail. */
+/** Runs the wave to its end; members whose function is named fail. */
 async function ended(world: World, failing: string, yaml = YAML, members = 2) {
   const isFailing = ({ functionName, parameters }: Job) =>
     functionName === failing && parameters.Upn === 'user1@contoso.example'
@@ -54,7 +54,7 @@ const stepOrder = async (world: World, member: number, name: string) => ({
   reason: 'done by hand',
 })
 
-it('retry goes on from the failed step, through every phase that has begun', () =>
+it('retry continues from the failed step, through every phase that has begun', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     assert.deepEqual(await phasesOf(world, batchId), [
@@ -106,7 +106,7 @@ it('retry has all its retries again', () =>
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('redo does a step and all later ones again in a finished batch, and every count adds up', () =>
+it('redo runs a step and all later ones again in a finished batch, and every counter adds up', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'nothing')
     assert.equal((await batchOf(world, batchId)).status, 'completed')
@@ -134,7 +134,7 @@ it('redo does a step and all later ones again in a finished batch, and every cou
     assert.equal(refused[0]?.reason, `member ${member} has no step named nowhere`)
   }))
 
-it('skip passes the step; a phase that failed is completed when that was its last one', () =>
+it('skip passes the step; a failed phase completes when that was its last one', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag', YAML, 1)
     assert.deepEqual(await phasesOf(world, batchId), [
@@ -156,7 +156,7 @@ it('skip passes the step; a phase that failed is completed when that was its las
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('skipping the very last step of a failed batch completes it', () =>
+it('skipping the last step of a failed batch completes it', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create')] })
     const { batchId, member } = await ended(world, 'create', yaml, 1)
@@ -171,7 +171,7 @@ it('skipping the very last step of a failed batch completes it', () =>
     ])
   }))
 
-it('mark done takes the outputs that a person gives; later steps use them', () =>
+it("mark done stores a person's outputs; later steps use them", () =>
   story({}, async (world) => {
     const { member } = await ended(world, 'create')
     await assert.rejects(markStepDone(world.engine, await stepOrder(world, member, 'tag')), {
@@ -195,7 +195,7 @@ it('mark done takes the outputs that a person gives; later steps use them', () =
     ])
   }))
 
-it('a variable that a person sets, and data that the source corrects, count at the retry', () =>
+it('a retry uses variables set by a person and data corrected by the source', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const set = { ...order(batchId), memberIds: [member], name: 'ThingId', value: 'T-set' }
@@ -211,7 +211,7 @@ it('a variable that a person sets, and data that the source corrects, count at t
     assert.deepEqual(await because(world, 'variable_set'), ['ThingId was set: as agreed'])
   }))
 
-it('a late success of a step that was given up is accepted as done, with its outputs', () =>
+it('accepts a late success of a failed step as done, with its outputs', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'create' ? 'silent' : { ok: { id: 'unused' } }
@@ -241,7 +241,7 @@ it('a late success of a step that was given up is accepted as done, with its out
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('retry uses a newly published version: words matched by name, new steps in their place', () =>
+it('retry uses a newly published version: definitions by name, new steps in their place', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const tag = withId('tag').replace('function: tag', 'function: Tag-Thing')
@@ -269,7 +269,7 @@ it('retry uses a newly published version: words matched by name, new steps in th
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('what was rolled back needs the step to start from, and nothing goes while the rollback is open', () =>
+it('a rolled-back step needs the step to start from, and nothing runs while the rollback is open', () =>
   story({}, async (world) => {
     const yaml = runbook(
       'wave',
@@ -308,7 +308,7 @@ it('what was rolled back needs the step to start from, and nothing goes while th
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('refuses who is not failed, who was removed, who is in another batch, and steps of nobody', () =>
+it('refuses members who have not failed, were removed or are in another batch, and steps without a member', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const other = await memberId(world, batchId, 2)
@@ -373,7 +373,7 @@ it('an old rollback does no harm when the step is retried in a version that name
     assert.deepEqual([status, held], ['completed', null])
   }))
 
-it('nobody is brought back in one batch while active in another, by whatever hand', () =>
+it('no action reactivates a member who is active in another batch', () =>
   story({}, async (world) => {
     const { batchId, member } = await ended(world, 'tag')
     const second = await world.batch('wave', people(1), { startsInMin: 600 })
@@ -385,7 +385,7 @@ it('nobody is brought back in one batch while active in another, by whatever han
     assert.match(retried.refused[0]!.reason, refused.message)
   }))
 
-it('an ended batch stays ended while somebody else in it is active in another', () =>
+it('an ended batch stays ended while another of its members is active elsewhere', () =>
   story({}, async (world) => {
     const { batchId } = await ended(world, 'nothing')
     const second = await world.batch('wave', people(1), { startsInMin: 600 })

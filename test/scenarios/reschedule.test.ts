@@ -1,4 +1,4 @@
-// Rescheduling: the phases that have not begun move with the start; what becomes overdue begins at once, in order.
+// Rescheduling: pending phases move with the start; overdue ones begin at once, in order.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cancelBatch, rescheduleBatch } from '../../src/engine/batch-actions.ts'
@@ -21,7 +21,7 @@ const dueTimes = async ({ db }: World): Promise<number[]> =>
     ({ due }) => (+due - +START) / 60_000,
   )
 
-it('to an earlier time: what is overdue begins at once, in the order of time', () =>
+it('to an earlier time: overdue phases begin at once, in the order of time', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 1, { startsInMin: 600 })
@@ -38,7 +38,7 @@ it('to an earlier time: what is overdue begins at once, in the order of time', (
     assert.deepEqual(calls(world, 2), ['check user1'])
   }))
 
-it('to a later time: what has begun stays, the rest waits', () =>
+it('to a later time: phases that have begun stay, the rest wait', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
@@ -54,7 +54,7 @@ it('to a later time: what has begun stays, the rest waits', () =>
     assert.deepEqual(batch, { source_time: inMinutes(60), batch_start_time: inMinutes(120) })
   }))
 
-it('a template sees the new start; an ended batch cannot be moved', () =>
+it('a template sees the new start; an ended batch cannot be rescheduled', () =>
   story({}, async (world) => {
     const when = step('switch').replace('{{UserPrincipalName}}', '{{_batch_start_time}}')
     await world.publish(runbook('wave', { 'cutover T-0': [when] }))

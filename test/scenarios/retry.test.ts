@@ -1,4 +1,4 @@
-// Failed attempts are tried again as the runbook says: when, how often, under which job id, and what is left in the rows.
+// Retries as the runbook says: when, how often, under which job id, and what the rows show.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { retryMembers } from '../../src/engine/member-actions.ts'
@@ -18,7 +18,7 @@ const failsBefore = (success: number) => {
   return () => (++calls < success ? { fail: `busy ${calls}` } : { ok: { done: true } })
 }
 
-it('fails twice, succeeds the third time, each attempt a minute after the other', () =>
+it('fails twice, succeeds the third time, with a minute between attempts', () =>
   story({}, async (world) => {
     const times = keepTimes(world, failsBefore(3))
     const batchId = await begin(world, '{ max_retries: 2, interval: 60s }')
@@ -52,7 +52,7 @@ for (const { random, second } of [
   { random: 0, second: 54 },
   { random: 0.75, second: 63 },
 ]) {
-  it(`the interval is spread by up to a tenth: chance ${random} makes 60 s into ${second}`, () =>
+  it(`spreads the interval by up to a tenth: random ${random} makes 60 s into ${second}`, () =>
     story({ random: () => random }, async (world) => {
       const times = keepTimes(world, failsBefore(2))
       await begin(world, '{ max_retries: 1, interval: 60s }')
@@ -63,7 +63,7 @@ for (const { random, second } of [
     }))
 }
 
-it('exponential: each wait is twice the former, up to the cap', () =>
+it('exponential: each wait is twice the previous one, up to the cap', () =>
   story({}, async (world) => {
     const times = keepTimes(world, failsBefore(6))
     await begin(world, '{ max_retries: 5, interval: 10s, backoff: exponential, max_interval: 30s }')
@@ -79,7 +79,7 @@ it('exponential: each wait is twice the former, up to the cap', () =>
     assert.equal((await stepLook(world, 1)).status, 'succeeded')
   }))
 
-it('retries used up: the step and the member have failed, with the last reason', () =>
+it('fails step and member with the last reason when no retries are left', () =>
   story({}, async (world) => {
     const times = keepTimes(world, failsBefore(9))
     const batchId = await begin(world, '{ max_retries: 1, interval: 30s }')
@@ -94,7 +94,7 @@ it('retries used up: the step and the member have failed, with the last reason',
     })
   }))
 
-it('max_retries 0 opts out of the retry of the whole runbook', () =>
+it("max_retries 0 opts out of the runbook's retry", () =>
   story({}, async (world) => {
     const times = keepTimes(world, failsBefore(9))
     const phases = { 'cutover T-0': [step('once', 'retry: { max_retries: 0 }')] }
@@ -105,7 +105,7 @@ it('max_retries 0 opts out of the retry of the whole runbook', () =>
     assert.equal((await stepLook(world, 1)).status, 'failed')
   }))
 
-it('a worker that stays silent: lost two minutes after the deadline, then the retry rule', () =>
+it('loses a silent job two minutes after the deadline, then retries', () =>
   story({}, async (world) => {
     const times = keepTimes(world, ({ jobId }) => (jobId === 'step-1' ? 'silent' : { ok: true }))
     const more = 'timeout: 5m, retry: { max_retries: 1, interval: 60s }'

@@ -1,4 +1,4 @@
-// Rollback: what a step's failure undoes, step by step, told in the rows, and again when the step fails again.
+// Rollback: the compensation of a failed step, step by step, in the rows, and again when the step fails again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { retryMembers } from '../../src/engine/member-actions.ts'
@@ -27,7 +27,7 @@ async function begin(world: World, more = UNDO): Promise<{ batchId: number; memb
   return { batchId, member: await memberId(world, batchId, 1) }
 }
 
-it('runs its steps in order, one after the other, and marks the failed step', () =>
+it('runs its steps in order and marks the failed step', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'switch' ? { fail: 'mailbox locked' } : { ok: true }
@@ -53,7 +53,7 @@ it('runs its steps in order, one after the other, and marks the failed step', ()
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('a failing step in it uses the global retry, does not stop the next, and is named', () =>
+it('a failing step uses the global retry, does not stop the next, and is named', () =>
   story({}, async (world) => {
     const times = keepTimes(world, ({ functionName }) =>
       functionName === 'switch' || functionName === 'undo-b' ? { fail: 'no' } : { ok: true },
@@ -80,7 +80,7 @@ it('a failing step in it uses the global retry, does not stop the next, and is n
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('the batch stays open until the rollback has ended', () =>
+it('keeps the batch open until it has ended', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => {
       if (functionName === 'undo-b') return 'silent'
@@ -93,7 +93,7 @@ it('the batch stays open until the rollback has ended', () =>
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('fails again after an operator retried: rolled back again, in rows of its own', () =>
+it('runs again, in new rows, when the step fails again after a retry', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
     const { batchId, member } = await begin(world)
@@ -133,7 +133,7 @@ it('fails again after an operator retried: rolled back again, in rows of its own
     })
   }))
 
-it('an operator cannot retry while the rollback runs', () =>
+it('refuses a retry while it runs', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'switch'
@@ -148,7 +148,7 @@ it('an operator cannot retry while the rollback runs', () =>
     ])
   }))
 
-it('knows what the steps put out: in its parameters, and in the name of its function', () =>
+it("can use the steps' outputs: in its parameters, and in its function's name", () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'create' ? { ok: { Id: 42, Undo: 'Remove-Thing' } } : { fail: 'no' }
@@ -165,7 +165,7 @@ it('knows what the steps put out: in its parameters, and in the name of its func
     ])
   }))
 
-it('an unresolved rollback step fails by name, and the next one runs', () =>
+it('an unresolved step fails with the name, and the next one runs', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => (functionName === 'switch' ? { fail: 'no' } : { ok: true })
     const lost = `{ name: lost, worker_id: w1, function: Undo, params: { Id: "{{ThingId}}" } }`

@@ -1,4 +1,4 @@
-// Words that cannot be resolved: the step fails by name, nothing is sent, nothing is retried, and nobody else is harmed.
+// Templates that do not resolve: the step fails with the name, nothing is sent or retried, and no other member is harmed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -20,7 +20,7 @@ const set = (params: string, more: string) =>
 const RETRIED = 'retry: { max_retries: 3, interval: 10s }'
 const UNDO = `rollbacks: { undo: [${step('undo')}] }`
 
-it('names every variable and the near miss; not retried, not sent, not rolled back', () =>
+it('names every variable and its nearest match; not retried, not sent, not rolled back', () =>
   story({}, async (world) => {
     const members = people(2).map((member, i) =>
       i === 0 ? { ...member, data: { UserPrincipalName: member.key, DisplayName: 'A' } } : member,
@@ -47,7 +47,7 @@ it('names every variable and the near miss; not retried, not sent, not rolled ba
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('only the member whose data lacks the column fails', () =>
+it('fails only the member whose data lacks the column', () =>
   story({}, async (world) => {
     const members = people(3).map((member, i) =>
       i === 1 ? { ...member, data: { UserPrincipalName: member.key } } : member,
@@ -73,7 +73,7 @@ async function failOnce(world: World): Promise<number> {
   return batchId
 }
 
-it('a retry reads the data of its own moment', () =>
+it('a retry uses the data of its own time', () =>
   story({}, async (world) => {
     await failOnce(world)
     await world.db.query(
@@ -93,7 +93,7 @@ it('a retry reads the data of its own moment', () =>
     assert.deepEqual(row, { params: { Upn: 'user1@contoso.example', Name: 'Right' } })
   }))
 
-it('a retry that cannot be resolved any more is undone: an attempt had reached a worker', () =>
+it('rolls back a retry that no longer resolves: an attempt had reached a worker', () =>
   story({}, async (world) => {
     await failOnce(world)
     await world.db.query(`update batch_members set data_json = data_json - 'Name'`)
@@ -103,7 +103,7 @@ it('a retry that cannot be resolved any more is undone: an attempt had reached a
     assert.equal((await stepLook(world, 1)).status, 'rolled_back')
   }))
 
-it('the function may be a template; one that resolves to no name fails the step', () =>
+it("resolves the function's template; a result that is not a name fails the step", () =>
   story({}, async (world) => {
     const members = people(2).map((member, i) => ({
       ...member,
@@ -119,7 +119,7 @@ it('the function may be a template; one that resolves to no name fails the step'
     ])
   }))
 
-it('values are never read for templates again', () =>
+it('never resolves templates inside values', () =>
   story({}, async (world) => {
     const member = {
       key: 'eve',
@@ -131,7 +131,7 @@ it('values are never read for templates again', () =>
     assert.deepEqual(world.jobs[0]!.parameters, { N: '<{{UserPrincipalName}} {{x>' })
   }))
 
-it('parameters too large for a message fail the step instead of the batch', () =>
+it('parameters too large for a message fail the step, not the batch', () =>
   story({}, async (world) => {
     const data = { UserPrincipalName: 'big', Name: 'x'.repeat(250_000) }
     await world.publish(runbook('wave', { 'cutover T-0': [set('N: "{{Name}}"', RETRIED)] }))

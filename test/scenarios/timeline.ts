@@ -1,7 +1,7 @@
-// When each job reached a worker, in seconds since the story began, and the rows of a step as a story compares them.
+// When each job reached a worker, in seconds since the story began, and a step's rows in short.
 import { START, type Worker, type World } from './world.ts'
 
-/** Answers as told, and writes down `60 step-1-poll-1` for each job. */
+/** Answers with the given results, and records `60 step-1-poll-1` for each job. */
 export function keepTimes(world: World, answer: Worker): string[] {
   const times: string[] = []
   world.answer = (job) => {
@@ -13,7 +13,7 @@ export function keepTimes(world: World, answer: Worker): string[] {
 
 export const secondsOf = ({ clock }: World): number => (+clock.now() - +START) / 1000
 
-/** Lets the time pass second by second where it matters: one second before, then the very second. */
+/** Lets time pass second by second where it matters: one second before, then the second itself. */
 export async function passUntil(world: World, second: number): Promise<void> {
   const left = second - secondsOf(world)
   if (left > 1) await world.pass(left - 1)
@@ -37,7 +37,7 @@ export async function stepLook({ db }: World, id: number): Promise<StepLook> {
   return rows[0]!
 }
 
-/** What a step moved through, with the reasons: `retry: retry 1 of 2 in 60 s: busy`. */
+/** A step's transitions with their reasons: `retry: retry 1 of 2 in 60 s: busy`. */
 export async function historyOf({ db }: World, stepId: number): Promise<string[]> {
   const rows = await db.query<{ said: string }>(
     `select event || ': ' || because as said from events where step_id = $1 order by id`,

@@ -1,5 +1,5 @@
-// A version published over batches under way, with what is the default: what has begun goes on as it is, what is to come is the
-// new version's, what was missed is left out and told.
+// Versions published over unfinished batches, with the default: phases that have begun stay, pending ones are the new version's, missed
+// ones are skipped and reported.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -35,7 +35,7 @@ async function begin(world: World, yaml = ONE, startsInMin = 60, members = 2): P
   return world.batch('wave', members, { startsInMin })
 }
 
-it('between two phases: what is done stays, what is to come is replaced, whoever joins gets the new words', () =>
+it('between phases: ended phases stay, pending ones are replaced, joiners get the new definitions', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.settle()
@@ -60,7 +60,7 @@ it('between two phases: what is done stays, what is to come is replaced, whoever
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('while a phase runs: its members finish it as it was, its retries too', () =>
+it('while a phase runs: its members finish it as it was, retries included', () =>
   story({}, async (world) => {
     const retried = ONE.replaceAll(
       'name: tag,',
@@ -91,7 +91,7 @@ it('while a phase runs: its members finish it as it was, its retries too', () =>
     ])
   }))
 
-it('polls go on by the words they began with, and time out by them', () =>
+it('polls continue with the settings they began with, and time out by them', () =>
   story({}, async (world) => {
     const poll = (text: string, timeout: string) =>
       runbook('wave', {
@@ -109,7 +109,7 @@ it('polls go on by the words they began with, and time out by them', () =>
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('a retried member gets the new words, matched by name', () =>
+it('a retried member gets the new definitions, by name', () =>
   story({}, async (world) => {
     world.answer = ({ functionName, parameters }) =>
       functionName === 'tag' && String(parameters.Upn).startsWith('user1')
@@ -126,7 +126,7 @@ it('a retried member gets the new words, matched by name', () =>
     assert.deepEqual(calls(world, 4), ['Tag-2 user1'])
   }))
 
-it('missed while held: left out, told in the answer and in the timeline; the rest goes on', () =>
+it('missed on hold: skipped, reported in the answer and the timeline; the rest continues', () =>
   story({}, async (world) => {
     const batchId = await begin(world, ONE, 120)
     await world.settle()
@@ -153,7 +153,7 @@ it('missed while held: left out, told in the answer and in the timeline; the res
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('published just before a phase is due, and in the very second: it starts on time, as the answer said', () =>
+it('published just before a phase is due, or in that second: it starts on time, as the answer said', () =>
   story({}, async (world) => {
     const soon = await begin(world, ONE, 60 + 1 / 60)
     await world.pass(0)
@@ -174,7 +174,7 @@ it('published just before a phase is due, and in the very second: it starts on t
     assert.deepEqual(calls(world, 4), ['switch user1', 'switch user2'])
   }))
 
-it('a phase that the version has no more is not done, and the batch ends without it', () =>
+it('a dropped phase does not run, and the batch ends without it', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.settle()
@@ -184,7 +184,7 @@ it('a phase that the version has no more is not done, and the batch ends without
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('what has ended is left alone; a member taken up again gets the new words and no new phases', () =>
+it('keeps ended phases; a retried member gets the new definitions and no new phases', () =>
   story({}, async (world) => {
     world.answer = ({ functionName, parameters }) =>
       functionName === 'switch' && String(parameters.Upn).startsWith('user1')
@@ -208,7 +208,7 @@ it('what has ended is left alone; a member taken up again gets the new words and
     assert.equal(await versionOf(world, ended), 2)
   }))
 
-it('several versions between two visits: straight to the active one, by its own decisions', () =>
+it('several versions between two transactions: upgrades straight to the active one, by its own decisions', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.settle()
@@ -227,7 +227,7 @@ it('several versions between two visits: straight to the active one, by its own 
     assert.equal(world.jobs.length, done)
   }))
 
-it('a version taken out of use: batches under way finish on what they are on', () =>
+it('a deactivated version: unfinished batches finish on the version they have', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.settle()

@@ -1,4 +1,4 @@
-// Init when a version is published: not begun, running, done, done again, and failed.
+// Init when a version is published: not begun, running, done, rerun, and failed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { holdBatch, restartBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -22,7 +22,7 @@ const begin = async (world: World, yaml: string): Promise<number> => {
   return world.batch('wave', 1, { startsInMin: 120 })
 }
 
-it('not begun: the init of the new version, also where the new one has none', () =>
+it("not begun: runs the new version's init", () =>
   story({}, async (world) => {
     const batchId = await begin(world, withInit(open('unlock')))
     await world.publish(withInit(open('unbolt'), open('light')))
@@ -31,7 +31,7 @@ it('not begun: the init of the new version, also where the new one has none', ()
     assert.equal((await batchOf(world, batchId)).status, 'active')
   }))
 
-it('not begun, and the new version has no init: the batch begins without', () =>
+it('not begun, and the new version has none: the batch starts without init', () =>
   story({}, async (world) => {
     const batchId = await begin(world, withInit(open('unlock')))
     await world.publish(runbook('wave', PHASES))
@@ -40,7 +40,7 @@ it('not begun, and the new version has no init: the batch begins without', () =>
     assert.equal((await batchOf(world, batchId)).status, 'active')
   }))
 
-it('running: it finishes as it was; the phases are the new ones', () =>
+it('running: finishes the old init; the phases are the new ones', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, withInit(open('unlock'), open('light')))
@@ -56,7 +56,7 @@ it('running: it finishes as it was; the phases are the new ones', () =>
     assert.equal((await batchOf(world, batchId)).status, 'active')
   }))
 
-it('running and asked for again: the new one follows, before any phase', () =>
+it('running, with rerun: the new init follows, before any phase', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, withInit(open('unlock')))
@@ -79,7 +79,7 @@ it('running and asked for again: the new one follows, before any phase', () =>
     assert.equal((await batchOf(world, batchId)).status, 'active')
   }))
 
-it('running, asked for again, and failing before anybody came to the batch: the new one is cancelled with it', () =>
+it('running, with rerun, and failing before the upgrade: the new init is cancelled with it', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, withInit(open('unlock')))
@@ -104,7 +104,7 @@ it('running, asked for again, and failing before anybody came to the batch: the 
     ])
   }))
 
-it('asked for again on a batch under way: its outputs count, its failure is told and fails nothing', () =>
+it('rerun on an active batch: its outputs count, and its failure is noted and fails nothing', () =>
   story({}, async (world) => {
     const room = open('unlock', 'output_params: { Room: room }')
     const batchId = await begin(world, withInit(room))
@@ -127,7 +127,7 @@ it('asked for again on a batch under way: its outputs count, its failure is told
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('asked for again while held: it goes out at resume', () =>
+it('rerun on a held batch: sent at resume', () =>
   story({}, async (world) => {
     const batchId = await begin(world, runbook('wave', PHASES))
     await world.settle()
@@ -140,7 +140,7 @@ it('asked for again while held: it goes out at resume', () =>
     assert.deepEqual(calls(world), ['unlock batch'])
   }))
 
-it('failed: a restart uses the version that mends it, passed steps stay passed, nothing is overdue', () =>
+it('failed: a restart uses the fixed version, passed steps stay passed, nothing is overdue', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) =>
       functionName === 'light' ? { fail: 'no power' } : { ok: true }

@@ -1,4 +1,4 @@
-// A version published over manual batches, and over batches that members moved into.
+// Versions published over manual batches, and over batches that members moved into.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { advanceBatch } from '../../src/engine/batch-actions.ts'
@@ -40,7 +40,7 @@ async function begin(world: World): Promise<number> {
   return batchId
 }
 
-it('not advanced yet: all phases are the new ones, none has a time, and the new init comes first', () =>
+it('not advanced: all phases are the new ones, none has a time, and the new init comes first', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     const init = 'init: [{ name: setup, worker_id: w1, function: setup, params: { Upn: batch } }]'
@@ -68,7 +68,7 @@ it('not advanced yet: all phases are the new ones, none has a time, and the new 
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('in the middle: what was advanced stays, a new phase before it is left out, the next is the new one', () =>
+it('halfway: advanced phases stay, a new phase before them is skipped, the next is the new one', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await advance(world, batchId, 'prepare')
@@ -98,7 +98,7 @@ it('in the middle: what was advanced stays, a new phase before it is left out, t
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('done again: it waits to be advanced once more', () =>
+it('rerun: the phase waits to be advanced again', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await advance(world, batchId, 'prepare')
@@ -133,7 +133,7 @@ async function moved(world: World): Promise<{ batchId: number; member: number }>
   return { batchId, member: await memberId(world, batchId, 1) }
 }
 
-it('what a member had passed before it moved in goes along to the new rows', () =>
+it('steps that a member had passed before it moved in go along to the new rows', () =>
   story({}, async (world) => {
     const { batchId, member } = await moved(world)
     const before = world.jobs.length
@@ -160,7 +160,7 @@ it('what a member had passed before it moved in goes along to the new rows', () 
     assert.ok((await phasesOf(world, batchId)).includes('Prepare completed 3: 3 passed'))
   }))
 
-it('and what waited ahead in a phase that is no more is cancelled', () =>
+it('cancels steps written ahead in a dropped phase', () =>
   story({}, async (world) => {
     const { batchId, member } = await moved(world)
     const orders = { ...order(batchId), memberIds: [member] }

@@ -1,4 +1,4 @@
-// A version published to have things done again: phases that were done, by whoever is active; what was missed, late; init.
+// Versions published with rerun: ended phases run again for active members, missed phases run late, init runs again.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
@@ -42,7 +42,7 @@ async function begin(world: World, startsInMin = 60): Promise<number> {
   return batchId
 }
 
-it('what was done is done again by the active members, and only then what follows', () =>
+it('active members run an ended phase again, and only then what follows', () =>
   story({}, async (world) => {
     world.answer = failing('create', 'user1')
     const batchId = await begin(world)
@@ -74,7 +74,7 @@ it('what was done is done again by the active members, and only then what follow
     })
   }))
 
-it('who failed and is retried in time does it with the others; later, as the only one', () =>
+it('a failed member retried in time runs it with the others; later, on its own', () =>
   story({}, async (world) => {
     world.answer = failing('create', 'user')
     const batchId = await begin(world)
@@ -93,7 +93,7 @@ it('who failed and is retried in time does it with the others; later, as the onl
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('done well once and badly again: the newest row counts, and the batch failed', () =>
+it('passed once and failed again: the newest row counts, and the batch fails', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
@@ -114,7 +114,7 @@ it('done well once and badly again: the newest row counts, and the batch failed'
     assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))
 
-it('whoever is in the middle of a later phase finishes its step, then does again what comes before', () =>
+it('a member in the middle of a later phase finishes its step, then runs the earlier phase again', () =>
   story({}, async (world) => {
     world.answer = ({ functionName }) => (functionName === 'switch' ? 'silent' : { ok: true })
     const batchId = await begin(world, 0)
@@ -135,7 +135,7 @@ it('whoever is in the middle of a later phase finishes its step, then does again
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a phase that was missed is done late, and a new one before it as well', () =>
+it('runs a missed phase late, and a new one before it as well', () =>
   story({}, async (world) => {
     await world.publish(ONE)
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
@@ -149,7 +149,7 @@ it('a phase that was missed is done late, and a new one before it as well', () =
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('steps of a row that was done again are history: nobody redoes, skips or takes them up', () =>
+it('steps of a rerun row are history: they cannot be redone, skipped or retried', () =>
   story({}, async (world) => {
     world.answer = failing('create', 'user1')
     const batchId = await begin(world)
@@ -179,11 +179,11 @@ it('steps of a row that was done again are history: nobody redoes, skips or take
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a rerun that has not begun is withdrawn by a version that ignores: what was done counts again', () =>
+it('a version that ignores withdraws a pending rerun: the ended row counts again', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await world.publish(TWO, RERUN)
-    // Comes to the batch, and so puts it on the version, without letting its phases begin.
+    // Locks the batch, which upgrades it, without letting its phases begin.
     await removeMembers(world.engine, {
       ...order(batchId),
       memberIds: [await memberId(world, batchId, 2)],

@@ -1,4 +1,4 @@
-// The window: never more jobs out at a worker than it may have, shared fairly; and none at all for a worker nobody has seen.
+// A worker's limit: never exceeded, shared fairly; and no jobs at all for an unknown worker.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { attemptsOf, batchOf, because, phasesOf, runbook, step, waitsOf } from './looking.ts'
@@ -6,7 +6,7 @@ import { people, START, story, type World } from './world.ts'
 
 const YAML = runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 10m')] })
 
-/** Jobs out, by batch. */
+/** Unsettled jobs, by batch. */
 const outstanding = async ({ db }: World): Promise<number[]> =>
   (
     await db.query<{ jobs: number }>(
@@ -15,7 +15,7 @@ const outstanding = async ({ db }: World): Promise<number[]> =>
     )
   ).map(({ jobs }) => jobs)
 
-/** The oldest job that is out is answered. */
+/** Answers the oldest unsettled job. */
 async function answerOne(world: World): Promise<void> {
   const [oldest] = await world.db.query<{ jobId: string }>(
     `select job_id as "jobId" from waits where what = 'job' order by since, step_id limit 1`,
@@ -53,7 +53,7 @@ it('is never exceeded, and a deadline counts from the sending, however long the 
     assert.equal((await attemptsOf(world)).length, 5)
   }))
 
-it('a worker of its own limit has that one', () =>
+it("is the worker's own where it has one", () =>
   story({ maxOutstanding: 1000 }, async (world) => {
     world.answer = () => 'silent'
     await world.db.query(`update workers set max_outstanding = 3`)
@@ -63,7 +63,7 @@ it('a worker of its own limit has that one', () =>
     assert.deepEqual(await outstanding(world), [3])
   }))
 
-it('is shared by two batches, whoever came first', () =>
+it('is shared by two batches, regardless of which came first', () =>
   story({ maxOutstanding: 4 }, async (world) => {
     world.answer = () => 'silent'
     await world.publish(YAML)
@@ -87,7 +87,7 @@ it('is shared by two batches, whoever came first', () =>
     assert.deepEqual(ends, [{ status: 'completed' }, { status: 'completed' }])
   }))
 
-it('is shared by three batches; one that is held leaves its share to the others', () =>
+it('is shared by three batches; a held batch leaves its share to the others', () =>
   story({ maxOutstanding: 6 }, async (world) => {
     world.answer = () => 'silent'
     await world.publish(YAML)
@@ -110,7 +110,7 @@ it('is shared by three batches; one that is held leaves its share to the others'
     assert.deepEqual(await outstanding(world), [2, 2, 2])
   }))
 
-it('nothing goes to a worker that was never seen; after its hello everything does', () =>
+it('sends nothing to an unknown worker, and everything after its hello', () =>
   story({}, async (world) => {
     world.workers = ['w1', 'w2']
     await world.publish(YAML.replaceAll('worker_id: w1', 'worker_id: w2'))

@@ -1,5 +1,5 @@
 // The whole system in one process on a hand-turned clock: PGlite in memory, the real bus, the real engine, and workers that
-// answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do at this moment.
+// answer as the story says. Nothing sleeps: `settle` runs everything until nothing is left to do now.
 import { randomUUID } from 'node:crypto'
 import {
   ORCHESTRATOR_EVENTS,
@@ -30,7 +30,7 @@ export const START = new Date('2026-03-02T08:00:00Z')
 export const WORKER = 'w1'
 
 export type Job = Message<'worker-job'>
-/** What a worker answers: a result, a failure, or nothing at all; `refuse` puts the job aside as a dead letter. */
+/** A worker's answer: a result, a failure, or nothing; `refuse` dead-letters the job. */
 export type Result = { ok: Json } | { fail: string }
 export type Answer = Result | { refuse: string } | 'silent'
 export type Worker = (job: Job) => Answer
@@ -43,7 +43,7 @@ export interface World {
   /** Every job that a worker took, in order. */
   readonly jobs: Job[]
   answer: Worker
-  /** The workers that take jobs; one that has not announced itself gets none. */
+  /** Workers that take jobs; one that has not announced itself gets none. */
   workers: string[]
   publish(
     yaml: string,
@@ -58,7 +58,7 @@ export interface World {
   settle(): Promise<void>
   /** Only the orchestrator's side: messages and timers, no worker. */
   orchestrate(): Promise<void>
-  /** Lets the workers take and answer what is there, once. Returns how many jobs they took. */
+  /** Lets the workers take and answer all jobs once. Returns how many they took. */
   work(limit?: number): Promise<number>
   /** Turns the clock, then settles. */
   pass(seconds: number): Promise<void>
@@ -218,7 +218,7 @@ async function publishResult(
   ])
 }
 
-/** Runs a story in a world of its own, and checks every invariant at its end. */
+/** Runs a story in a new world, and checks every invariant at its end. */
 export async function story(
   options: Parameters<typeof openWorld>[0],
   tell: (world: World) => Promise<void>,

@@ -6,9 +6,9 @@ import type { Json } from '../../domain/json.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import {
   advanceBatch,
+  type BatchOrder,
   cancelBatch,
   holdBatch,
-  type Order,
   rescheduleBatch,
   restartBatch,
   resumeBatch,
@@ -38,7 +38,7 @@ type BatchAsk = RouteRequest<
   unknown,
   { readonly reason?: string | undefined; readonly dryRun: boolean }
 >
-type Who = Omit<Order, 'reason'>
+type Who = Omit<BatchOrder, 'reason'>
 type Told = Readonly<Record<string, Json>>
 
 /** Locks, compares, decides, and tells how the batch stands then. */
@@ -85,7 +85,7 @@ const described = {
 const withReason =
   (
     { body }: { readonly body: { readonly reason: string } },
-    run: (engine: Engine, order: Order) => Promise<void>,
+    run: (engine: Engine, order: BatchOrder) => Promise<void>,
   ) =>
   (engine: Engine, who: Who): Promise<void> =>
     run(engine, { ...who, reason: body.reason })

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
-import { countSteps } from '../../domain/facts.ts'
+import { sumSteps } from '../../domain/facts.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
@@ -78,10 +78,10 @@ const summaryRoute = read({
 function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
   const found = { total: 0, open: 0, passed: 0, failed: 0 }
   for (const { steps } of phases) {
-    found.total += countSteps(steps, STEP_STATUSES)
-    found.open += countSteps(steps, OPEN_STEP_STATUSES)
-    found.passed += countSteps(steps, PASSED_STEP_STATUSES)
-    found.failed += countSteps(steps, FAILED_STEP_STATUSES)
+    found.total += sumSteps(steps, STEP_STATUSES)
+    found.open += sumSteps(steps, OPEN_STEP_STATUSES)
+    found.passed += sumSteps(steps, PASSED_STEP_STATUSES)
+    found.failed += sumSteps(steps, FAILED_STEP_STATUSES)
   }
   return found
 }

@@ -6,7 +6,7 @@ import { type NewData, refreshMembers } from '../../db/membership.ts'
 import { findActiveRunbook } from '../../db/runbooks.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
-import type { Order } from '../../engine/batch-actions.ts'
+import type { BatchOrder } from '../../engine/batch-actions.ts'
 import { addMembers, createBatch, dataHash } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { readmitMembers } from '../../engine/member-actions.ts'
@@ -172,7 +172,7 @@ const addRoute = change({
 })
 
 /** Those who are new join, those who were removed come back with what the file says of them now. */
-async function addFile(engine: Engine, order: Order, file: MemberFile) {
+async function addFile(engine: Engine, order: BatchOrder, file: MemberFile) {
   const { batchId, actor } = order
   const { known, removed, skipped } = await sortOut(engine, batchId, file)
   await addMembers(engine, batchId, file, actor)
