@@ -46,8 +46,11 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       bus,
     }
     const close = async () => {
-      await bus.close()
-      await db.close()
+      try {
+        await bus.close()
+      } finally {
+        await db.close()
+      }
     }
     return { db, bus, engine, clockReport, applied, close }
   } catch (error) {

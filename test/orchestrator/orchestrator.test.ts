@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import type { Bus, Subscription } from '../../src/bus/bus.ts'
+import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
+import { START, story, type World } from '../scenarios/world.ts'
+
+const YAML = `
+name: wave
+data_source: { type: csv, path: x.csv, primary_key: UserPrincipalName, batch_time_column: When }
+phases:
+  - name: cut-over
+    offset: T-0
+    steps: [{ name: switch, worker_id: w1, function: F }]
+`
+
+/** Runs an orchestrator on the world's clock. What `over` gives replaces the methods of the world's bus. */
+async function orchestrating(
+  world: World,
+  over: Partial<Bus>,
+  work: () => Promise<void>,
+): Promise<unknown[]> {
+  const errors: unknown[] = []
+  const { engine, clock } = world
+  const orchestrator = makeOrchestrator({
+    engine,
+    clock,
+    bus: { ...world.bus, ...over },
+    chunk: 100,
+    onError: (error) => errors.push(error),
+  })
+  orchestrator.start()
+  try {
+    await work()
+  } finally {
+    await orchestrator.stop()
+  }
+  return errors
+}
+
+/** Advances the clock until `isDone`. In small steps: the loops talk to a database, which the virtual clock does not wait for. */
+async function advanceUntil({ clock }: World, isDone: () => Promise<boolean>): Promise<void> {
+  for (let step = 0; step < 1_000; step += 1) {
+    if (await isDone()) return
+    await clock.advance(250)
+  }
+  assert.fail('not done after 250 s')
+}
+
+it('sweeps the bus at start and every five seconds', () =>
+  story({}, async (world) => {
+    const sweptAt: number[] = []
+    const sweep = async () => void sweptAt.push(+world.clock.now() - +START)
+    const errors = await orchestrating(world, { sweep }, () =>
+      advanceUntil(world, async () => {
+        await world.db.query('select 1')
+        return sweptAt.length === 3
+      }),
+    )
+    const [first, second, third] = sweptAt as [number, number, number]
+    assert.equal(first, 0)
+    assert.ok(second >= 5_000 && third >= second + 5_000, `swept at ${sweptAt} ms`)
+    assert.deepEqual(errors, [])
+  }))
+
+it('works on a transport without optional methods', () =>
+  story({}, async (world) => {
+    const { listen: _listen, hintIn: _hintIn, withdrawIn: _withdrawIn, ...plain } = world.bus
+    const { bus: _bus, ...rest } = world.engine
+    const engine = { ...rest, bus: { deadLetters: plain.deadLetters } }
+    const bare: World = { ...world, engine, bus: plain as World['bus'] }
+    await world.publish(YAML)
+    const batchId = await world.batch('wave', 3)
+    const isCompleted = async () => {
+      await world.work()
+      const sql = `select from batches where id = $1 and status = 'completed'`
+      return (await world.db.query(sql, [batchId])).length === 1
+    }
+    const errors = await orchestrating(bare, {}, () => advanceUntil(world, isCompleted))
+    assert.deepEqual(errors, [])
+  }))
+
+it('reports a failure to listen and continues by polling', () =>
+  story({}, async (world) => {
+    const refused: Subscription[] = []
+    const listen: Bus['listen'] = async (subscription) => {
+      refused.push(subscription)
+      throw new Error('no connection')
+    }
+    await world.publish(YAML)
+    await world.batch('wave', 1)
+    const errors = await orchestrating(world, { listen }, () =>
+      advanceUntil(world, async () => (await world.work()) === 1),
+    )
+    assert.equal(errors.length, refused.length)
+    assert.match(String(errors[0]), /no connection/)
+  }))
