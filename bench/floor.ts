@@ -3,7 +3,7 @@
 // does nothing claims jobs, inserts results and settles. Bodies of the engine's size travel to the client and back. Chunks of 500,
 // two connections, every commit durable; no templates, facts, events, attempts, duplicate detection or counters.
 
-import { columns, idsParam } from '../src/db/columns.ts'
+import { arrayParams, idsParam } from '../src/db/arrays.ts'
 import type { Db, Tx } from '../src/db/db.ts'
 import { perSec, timeMs } from './bench.ts'
 
@@ -65,7 +65,7 @@ const jobBody = (id: number) =>
   })
 
 const enqueue = (tx: Tx, topic: string, ids: readonly number[], body: (id: number) => string) =>
-  tx.query(ENQUEUE, [topic, idsParam(ids), columns(ids, body)[0]])
+  tx.query(ENQUEUE, [topic, idsParam(ids), arrayParams(ids, body)[0]])
 
 /** Steps a second. */
 export async function measureFloor(
@@ -112,13 +112,13 @@ export async function measureFloor(
 }
 
 async function advanceChunk(tx: Tx, taken: readonly Queued[], now: Date): Promise<number> {
-  const results = columns(
+  const results = arrayParams(
     taken,
     (one) => one.step_id,
     (one) => one.body,
   )
   const done = await tx.query<{ member: number; step_index: number }>(SUCCEED, [now, ...results])
-  const ended = columns(
+  const ended = arrayParams(
     done,
     (one) => one.member,
     (one) => one.step_index,

@@ -1,6 +1,6 @@
 // A dry run is the change itself, taken back: what it says is what the change would have said, because it is the same code. It
 // holds the batch's lock as long as the change would.
-import { dbWithin } from '../db/db-within.ts'
+import { nestedDb } from '../db/nested-db.ts'
 import type { Engine } from '../engine/engine.ts'
 
 class TakenBack extends Error {}
@@ -16,7 +16,7 @@ export async function runOrDryRun<T>(
   const found = Promise.withResolvers<T>()
   try {
     await db.transaction(async (tx) => {
-      found.resolve(await work({ ...engine, db: dbWithin(tx, db.kind) }))
+      found.resolve(await work({ ...engine, db: nestedDb(tx, db.kind) }))
       throw new TakenBack()
     })
   } catch (error) {

@@ -2,7 +2,6 @@
 // answer asks again with the same Idempotency-Key and gets it, without anything being done twice.
 import { type AuditEntry, insertAudit } from '../db/audit.ts'
 import type { Queryable } from '../db/db.ts'
-import { dbWithin } from '../db/db-within.ts'
 import {
   claimKey,
   findAnswer,
@@ -10,6 +9,7 @@ import {
   type StoredAnswer,
   storeAnswer,
 } from '../db/idempotency.ts'
+import { nestedDb } from '../db/nested-db.ts'
 import type { Json } from '../domain/json.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -108,7 +108,7 @@ function runInOne(
   return engine.db.transaction(async (tx) => {
     const stored = keyed && (await claimKey(tx, keyed, caller.at))
     if (stored) return answeredBefore(keyed, stored)
-    const inside = { ...engine, db: dbWithin(tx, engine.db.kind) }
+    const inside = { ...engine, db: nestedDb(tx, engine.db.kind) }
     const reply = await route.handle({ ...ask, engine: inside }, prepared)
     const sent = sentOf(route, reply)
     await note(tx, route, caller, reply)

@@ -1,7 +1,7 @@
 // Sending as part of a transaction: a message exists when the transaction commits and never existed when it rolls back. Every
 // transport takes its messages from this table. Two statements per thousand messages: the first drops repeated ids, the second
 // stores the rest and hints the consumers.
-import { columns, timeParam } from '../db/columns.ts'
+import { arrayParams, timeParam } from '../db/arrays.ts'
 import type { Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -92,7 +92,7 @@ async function remember(
   rows: readonly OutboxRow[],
   now: Date,
 ): Promise<readonly OutboxRow[]> {
-  const ids = columns(
+  const ids = arrayParams(
     rows,
     (row) => row.topic,
     (row) => row.message_id,
@@ -117,7 +117,7 @@ async function store(tx: Tx, rows: readonly OutboxRow[], now: Date): Promise<voi
   const bundles = packBundles(rows)
   const bodies = bundles.map((bundle) => joinLines(bundle.bodies))
   const separator = separatorOf(bodies)
-  const [topics, subscriptions, ids, types, workers, sizes, visible, expires] = columns(
+  const [topics, subscriptions, ids, types, workers, sizes, visible, expires] = arrayParams(
     bundles,
     ({ envelope }) => envelope.topic,
     ({ envelope }) => envelope.subscription,

@@ -4,8 +4,8 @@
 // (audit-pruning.ts) the chain begins with the first that is kept.
 import { createHash } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
+import { arrayParams } from './arrays.ts'
 import { CHAIN_LOCK, findPruning, type Pruning } from './audit-pruning.ts'
-import { columns } from './columns.ts'
 import type { Db, Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000
@@ -89,7 +89,7 @@ export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number 
       `update audit a set seal_number = l.sealed, previous_hash = l.previous, hash = l.hash
          from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) as l (id, sealed, previous, hash)
         where a.id = l.id and a.hash is null`,
-      columns(
+      arrayParams(
         links,
         (link) => link.id,
         (link) => link.sealed,

@@ -1,7 +1,7 @@
 // The audit: who asked for what, from where and why, with what was there before and after. `insertAudit` belongs to the
 // transaction of the change it speaks of. Sealing and checking the chain of hashes is audit-chain.ts.
 import type { Json } from '../domain/json.ts'
-import { columns, jsonText, lines } from './columns.ts'
+import { arrayParams, jsonText, lineParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
 
 export interface AuditEntry {
@@ -42,7 +42,7 @@ export async function insertAudits(db: Queryable, entries: readonly AuditEntry[]
          as e (at, actor, actor_name, action, subject, reason, source, client_app, request_id, before, after, place)
       order by place`,
     [
-      ...columns(
+      ...arrayParams(
         entries,
         ({ at }) => at.toISOString(),
         ({ actor }) => actor,
@@ -54,8 +54,8 @@ export async function insertAudits(db: Queryable, entries: readonly AuditEntry[]
         ({ clientApp }) => clientApp,
         ({ requestId }) => requestId,
       ),
-      lines(entries, ({ before }) => jsonText(before)),
-      lines(entries, ({ after }) => jsonText(after)),
+      lineParam(entries, ({ before }) => jsonText(before)),
+      lineParam(entries, ({ after }) => jsonText(after)),
     ],
   )
 }

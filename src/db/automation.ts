@@ -26,7 +26,7 @@ export async function listAutomation(
 }
 
 /** Turns the switch; null when it stands like that already. */
-export async function turnAutomation(
+export async function writeAutomation(
   tx: Tx,
   name: string,
   isEnabled: boolean,

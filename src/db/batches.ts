@@ -1,7 +1,7 @@
 // Batches and their members as they come in. What happens to them afterwards goes through facts.ts and changes.ts.
 import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
-import { columns } from './columns.ts'
+import { arrayParams } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
@@ -59,7 +59,7 @@ export async function insertMembers(
     [
       batchId,
       now,
-      ...columns(
+      ...arrayParams(
         members,
         (m) => m.key,
         (m) => foldKey(m.key),
@@ -200,7 +200,7 @@ export async function copyMemberData(
     `update batch_members m set data_json = f.data_json, data_hash = f.data_hash, member_key = f.member_key
        from unnest($1::bigint[], $2::bigint[]) as p (from_id, to_id) join batch_members f on f.id = p.from_id
       where m.id = p.to_id`,
-    columns(
+    arrayParams(
       pairs,
       (pair) => pair.from,
       (pair) => pair.to,

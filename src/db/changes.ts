@@ -4,8 +4,15 @@ import type { AttemptRecord, Draft } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
 import type { EventRecord } from '../domain/event-record.ts'
 import type { Phase, Step } from '../domain/facts.ts'
-import { kinds, rowsOf } from './chunk.ts'
-import { columns, idsParam, jsonText, lines, timeParam } from './columns.ts'
+import {
+  arrayParams,
+  idsParam,
+  jsonText,
+  kindParams,
+  lineParam,
+  timeParam,
+  unnestRows,
+} from './arrays.ts'
 import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
@@ -58,16 +65,16 @@ function insertWaits(
     `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
      select id, $1, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
             ($10::timestamptz[])[kind], job_id
-       from ${rowsOf({ id: '$2::bigint[]', member: '$3::bigint[]', job_id: '$4::text[]', kind: '$5::int[]' })} as w`,
+       from ${unnestRows({ id: '$2::bigint[]', member: '$3::bigint[]', job_id: '$4::text[]', kind: '$5::int[]' })} as w`,
     [
       batchId,
-      ...columns(
+      ...arrayParams(
         waiting,
         (s) => real(s.id),
         (s) => s.memberId,
         (s) => (s.wait!.what === 'job' ? s.wait!.jobId : null),
       ),
-      ...kinds(
+      ...kindParams(
         waiting,
         (s) => s.definition.workerId,
         (s) => s.wait!.what,
@@ -86,7 +93,7 @@ async function insertAttempts(
   attempts: readonly AttemptRecord[],
 ): Promise<void> {
   if (attempts.length === 0) return
-  const rows = rowsOf({
+  const rows = unnestRows({
     step_id: '$3::bigint[]',
     job_id: '$4::text[]',
     error: '$5::text[]',
@@ -103,15 +110,15 @@ async function insertAttempts(
     [
       batchId,
       now,
-      ...columns(
+      ...arrayParams(
         attempts,
         (a) => a.stepId,
         (a) => a.jobId,
         (a) => a.error,
         (a) => a.durationMs,
       ),
-      lines(attempts, (a) => jsonText(a.result)),
-      ...kinds(
+      lineParam(attempts, (a) => jsonText(a.result)),
+      ...kindParams(
         attempts,
         (a) => a.attempt,
         (a) => a.poll,
@@ -137,15 +144,15 @@ function updateOutputs(tx: Tx, draft: Draft): Promise<void> {
     'outputs',
     members.length,
     `update batch_members m set worker_data_json = c.outputs::jsonb
-       from ${rowsOf({ id: '$1::bigint[]', status: '$2::text[]', outputs: `string_to_array($3, E'\\n')` })} as c
+       from ${unnestRows({ id: '$1::bigint[]', status: '$2::text[]', outputs: `string_to_array($3, E'\\n')` })} as c
       where m.id = c.id and m.status = c.status`,
     [
-      ...columns(
+      ...arrayParams(
         members,
         (m) => m.id,
         (m) => m.status,
       ),
-      lines(members, (m) => JSON.stringify(m.outputs)),
+      lineParam(members, (m) => JSON.stringify(m.outputs)),
     ],
   )
 }
@@ -162,7 +169,7 @@ function updateWholeMembers(tx: Tx, draft: Draft): Promise<void> {
                    $9::bigint[])
             as c (id, from_status, status, outputs, failed_at, removed_at, removed_by, removal_number, moved_to)
       where m.id = c.id and m.status = c.from_status`,
-    columns(
+    arrayParams(
       draft.changedMembers,
       (m) => m.id,
       (m) => draft.memberStatusLoaded(m),
@@ -197,7 +204,7 @@ async function updatePhases(tx: Tx, draft: Draft): Promise<void> {
     'phases',
     phases.length,
     UPDATE_PHASES,
-    columns(
+    arrayParams(
       phases,
       (p) => p.id,
       (p) => draft.phaseStatusLoaded(p),
@@ -265,7 +272,7 @@ export async function insertEvents(
   real: (id: number) => number = (id) => id,
 ): Promise<void> {
   if (events.length === 0) return
-  const rows = rowsOf({
+  const rows = unnestRows({
     member: '$4::bigint[]',
     step: '$5::bigint[]',
     job_id: '$6::text[]',
@@ -283,15 +290,15 @@ export async function insertEvents(
       now,
       batchId,
       actor,
-      ...columns(
+      ...arrayParams(
         events,
         (e) => e.memberId,
         (e) => (e.stepId === null ? null : real(e.stepId)),
         (e) => e.jobId,
         (e) => e.because,
       ),
-      lines(events, (e) => (e.details === null ? null : JSON.stringify(e.details))),
-      ...kinds(
+      lineParam(events, (e) => (e.details === null ? null : JSON.stringify(e.details))),
+      ...kindParams(
         events,
         (e) => e.entity,
         (e) => e.event,

@@ -9,7 +9,7 @@ import {
   type StepCounts,
 } from '../domain/facts.ts'
 import { STEP_STATUSES, type StepStatus } from '../domain/transitions.ts'
-import { columns } from './columns.ts'
+import { arrayParams } from './arrays.ts'
 import type { Tx } from './db.ts'
 
 type CounterColumn = `steps_${StepStatus}` | `members_${(typeof MEMBER_COUNTS)[number]}`
@@ -90,7 +90,7 @@ export async function addToCounters(
   })
   const rows = await tx.query<{ id: number; counts: number[] }>(
     ADD,
-    columns(
+    arrayParams(
       added,
       ({ id }) => id,
       ({ through }) => through,

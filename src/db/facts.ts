@@ -2,7 +2,7 @@
 // or shared by those who change nothing but members of their own (engine/beside.ts). Statements after a lock see what its former
 // holder committed (READ COMMITTED).
 import type { Batch, Member, Phase, Variables } from '../domain/facts.ts'
-import { idsParam, milliseconds, numbers } from './columns.ts'
+import { epochMs, idsParam, integerArray } from './arrays.ts'
 import { batchCounters, type CounterRow, PHASE_COUNTERS, phaseCounts } from './counters.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -109,11 +109,11 @@ export async function loadMembers(
   lock: 'none' | 'wait' | 'skip' = 'none',
 ): Promise<Member[]> {
   const [columns] = await db.query<MemberColumns>(
-    `select ${numbers('id', 'ids')}, json_agg(member_key) as keys,
+    `select ${integerArray('id', 'ids')}, json_agg(member_key) as keys,
             '[' || string_agg(data_json::text, ',') || ']' as data,
             '[' || string_agg(worker_data_json::text, ',') || ']' as outputs,
-            json_agg(json_build_object('id', id, 'status', status, 'failedAt', ${milliseconds('failed_at')},
-              'removedAt', ${milliseconds('removed_at')}, 'removedBy', removed_by, 'removalNumber', removal_number,
+            json_agg(json_build_object('id', id, 'status', status, 'failedAt', ${epochMs('failed_at')},
+              'removedAt', ${epochMs('removed_at')}, 'removedBy', removed_by, 'removalNumber', removal_number,
               'movedToBatchId', moved_to_batch_id)) filter (where ${IS_OTHER}) as others
        from (select * from batch_members where id = any($1::bigint[]) ${MEMBER_LOCKS[lock]}) as m`,
     [idsParam(memberIds)],
@@ -158,7 +158,7 @@ export interface StepOwner {
 /** Which batch and member each step belongs to; a step never changes either. Three arrays instead of a row for each result. */
 export async function loadOwners(db: Queryable, stepIds: readonly number[]): Promise<StepOwner[]> {
   const [owners] = await db.query<{ ids: number[]; batchIds: number[]; memberIds: number[] }>(
-    `select ${numbers('id', 'ids')}, ${numbers('batch_id', 'batchIds')}, ${numbers('coalesce(batch_member_id, 0)', 'memberIds')}
+    `select ${integerArray('id', 'ids')}, ${integerArray('batch_id', 'batchIds')}, ${integerArray('coalesce(batch_member_id, 0)', 'memberIds')}
        from step_executions where id = any($1::bigint[])`,
     [idsParam(stepIds)],
   )

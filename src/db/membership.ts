@@ -4,7 +4,7 @@ import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
 import type { PastMembership } from '../domain/detection/joiners.ts'
 import { MatoolkitError } from '../errors.ts'
-import { columns, idsParam } from './columns.ts'
+import { arrayParams, idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
 
@@ -24,7 +24,7 @@ export async function loadKnownBatches(
   runbookName: string,
   timesMs: Iterable<number>,
 ): Promise<KnownBatch[]> {
-  const times = columns(timesMs, (ms) => new Date(ms).toISOString())
+  const times = arrayParams(timesMs, (ms) => new Date(ms).toISOString())
   const rows = await db.query<BatchRow>(
     `select b.id, b.source_time as "sourceTime", b.batch_start_time as "startTime", b.ended_at is not null as "isEnded", b.status,
             b.held_by as "heldBy", b.members_active + b.members_failed as members,
@@ -124,7 +124,7 @@ export async function findPast(
 ): Promise<Map<string, PastMembership[]>> {
   const past = new Map<string, PastMembership[]>()
   for (const some of chunksOf(folded, KEYS_PER_LOOKUP)) {
-    const [keys] = columns(some, (key) => key)
+    const [keys] = arrayParams(some, (key) => key)
     const rows = await db.query<PastMembership & { folded: string }>(
       `select ${PAST} from batch_members m join batches b on b.id = m.batch_id
         where m.key_folded = any($2::text[]) and b.runbook_name = lower($1) and b.ended_at is not null
@@ -197,7 +197,7 @@ export async function refreshMembers(
      returning m.id`,
     [
       batchId,
-      ...columns(
+      ...arrayParams(
         fresh,
         (one) => one.memberId,
         (one) => one.key,
@@ -284,7 +284,7 @@ async function upsertAbsences(
     [
       runbookName,
       now,
-      ...columns(
+      ...arrayParams(
         changed,
         ([id]) => id,
         ([, missed]) => missed,

@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction, types } from '@electric-sql/pglite'
-import { parseIntegers } from './columns.ts'
+import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
 import { preparing, type RunStatement } from './pglite-prepared.ts'

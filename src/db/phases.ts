@@ -1,6 +1,6 @@
 // Rows of phases: made when a batch is, and when a batch takes up another version of its runbook.
 import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
-import { columns, idsParam, timeParam } from './columns.ts'
+import { arrayParams, idsParam, timeParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { OPEN_STEPS } from './status-lists.ts'
 
@@ -26,7 +26,7 @@ export async function insertPhases(
       batchId,
       runbookVersion,
       now,
-      ...columns(
+      ...arrayParams(
         phases,
         (p) => p.name,
         (p) => p.index,
@@ -74,7 +74,7 @@ export async function rehomeSteps(
       where s.batch_id = $1 and s.kind = 'phase' and s.phase_execution_id = p.old`,
     [
       batchId,
-      ...columns(
+      ...arrayParams(
         moves,
         (m) => m.from,
         (m) => m.to,

@@ -2,7 +2,7 @@
 // gone), its caller gets one error in bounded time, the connection is thrown away and the next statement gets a new one.
 import pg from 'pg'
 import { MatoolkitError, messageOf } from '../errors.ts'
-import { parseIntegers } from './columns.ts'
+import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
 import { isConnectionLost } from './transient.ts'
 

@@ -9,7 +9,7 @@ import type {
   ReviewKind,
 } from '../domain/detection/reviews.ts'
 import type { Json } from '../domain/json.ts'
-import { columns, idsParam } from './columns.ts'
+import { arrayParams, idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 
 const ROWS_PER_STATEMENT = 5_000
@@ -72,7 +72,7 @@ async function insertReviews<Row extends FoundRow>(
     [
       runbookName,
       now,
-      ...columns(
+      ...arrayParams(
         wishes,
         (one) => one.kind,
         (one) => one.cause,
@@ -99,7 +99,7 @@ async function updateReviews<Row extends FoundRow>(
        from unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
             as c (id, cause, batch, reason, data, hash)
       where h.id = c.id and h.dismissed_at is null`,
-    columns(
+    arrayParams(
       changes,
       (one) => one.id,
       (one) => one.to.cause,

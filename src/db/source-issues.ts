@@ -2,7 +2,7 @@
 // it is not what it was, and not touched when it is.
 import { createHash } from 'node:crypto'
 import type { Issue } from '../domain/detection/compare.ts'
-import { columns } from './columns.ts'
+import { arrayParams } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 
 /** `issues` are those that are kept, already cut to their limit; `total` tells whether there were more. */
@@ -30,7 +30,7 @@ export async function replaceIssues(
       runbookName,
       tickId,
       now,
-      ...columns(
+      ...arrayParams(
         issues,
         (one) => one.kind,
         (one) => one.key,

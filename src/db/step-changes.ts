@@ -1,8 +1,7 @@
 // Writing the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
 import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
-import { kinds, rowsOf } from './chunk.ts'
-import { columns, jsonText, lines, timeParam } from './columns.ts'
+import { arrayParams, jsonText, kindParams, lineParam, timeParam, unnestRows } from './arrays.ts'
 import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
 
@@ -28,7 +27,7 @@ export async function insertSteps(
      returning id`,
     [
       batch.id,
-      ...columns(
+      ...arrayParams(
         newSteps,
         (s) => s.kind,
         (s) => s.memberId,
@@ -96,22 +95,22 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
     `update step_executions s
         set status = 'succeeded', was_taken = true, completed_at = $1, error_message = null,
             result_json = coalesce(c.result::jsonb, s.result_json)
-       from ${rowsOf({ id: '$2::bigint[]', attempt: '$3::int[]', result: `string_to_array($4, E'\\n', '')` })} as c
+       from ${unnestRows({ id: '$2::bigint[]', attempt: '$3::int[]', result: `string_to_array($4, E'\\n', '')` })} as c
       where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt`,
     [
       draft.now,
-      ...columns(
+      ...arrayParams(
         steps,
         (s) => s.id,
         (s) => s.attempt,
       ),
-      lines(steps, (s) => jsonText(s.result)),
+      lineParam(steps, (s) => jsonText(s.result)),
     ],
   )
 }
 
 function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
-  const rows = rowsOf({
+  const rows = unnestRows({
     id: '$2::bigint[]',
     job_id: '$3::text[]',
     params: `string_to_array($4, E'\\n')`,
@@ -129,13 +128,13 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
       where s.id = c.id and s.status = ($6::text[])[c.kind]`,
     [
       draft.now,
-      ...columns(
+      ...arrayParams(
         steps,
         (s) => s.id,
         (s) => s.jobId,
       ),
-      lines(steps, (s) => JSON.stringify(s.params)),
-      ...kinds(
+      lineParam(steps, (s) => JSON.stringify(s.params)),
+      ...kindParams(
         steps,
         (s) => draft.statusLoaded(s) ?? 'pending',
         (s) => s.attempt,
@@ -169,7 +168,7 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
                   poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken, sent_at, function_name, params)
       where s.id = c.id and s.status = c.from_status`,
-    columns(
+    arrayParams(
       steps,
       (s) => s.id,
       (s) => draft.statusLoaded(s) ?? 'pending',
@@ -210,6 +209,6 @@ export async function updateDefinitions(tx: Tx, draft: Draft): Promise<void> {
             as c (id, version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
                   retry_cap, timeout)
       where s.id = c.id`,
-    columns(steps, (s) => s.id, ...planColumns),
+    arrayParams(steps, (s) => s.id, ...planColumns),
   )
 }

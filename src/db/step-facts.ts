@@ -2,7 +2,7 @@
 // come, or were sent and no more, and a handful of numbers says all about them.
 import type { Step, StepDefinition, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
-import { idsParam, milliseconds, numbers } from './columns.ts'
+import { epochMs, idsParam, integerArray } from './arrays.ts'
 import type { Queryable } from './db.ts'
 import { PASSED_STEPS } from './status-lists.ts'
 
@@ -205,14 +205,14 @@ export async function loadStepsOfMembers(
 
 async function loadStepColumns(db: Queryable, members: string, all: boolean): Promise<StepColumns> {
   const [columns] = await db.query<StepColumns>(
-    `select ${numbers('s.id', 'ids')}, ${numbers('s.batch_member_id', 'memberIds')},
-            ${numbers('s.phase_execution_id', 'phaseIds')}, ${numbers('s.runbook_version', 'versions')},
-            ${numbers('s.step_index', 'places')},
-            ${numbers(STATE_OF, 'states')},
+    `select ${integerArray('s.id', 'ids')}, ${integerArray('s.batch_member_id', 'memberIds')},
+            ${integerArray('s.phase_execution_id', 'phaseIds')}, ${integerArray('s.runbook_version', 'versions')},
+            ${integerArray('s.step_index', 'places')},
+            ${integerArray(STATE_OF, 'states')},
             string_agg(s.job_id, ',') filter (where ${IS_SENT}) as "jobIds",
-            ${numbers('s.attempt', 'attempts', IS_SENT)}, ${numbers('s.retry_count', 'retryCounts', IS_SENT)},
-            ${numbers('s.was_taken::int', 'areTaken', IS_SENT)},
-            ${numbers(milliseconds('s.deadline_at'), 'deadlines', IS_SENT)}
+            ${integerArray('s.attempt', 'attempts', IS_SENT)}, ${integerArray('s.retry_count', 'retryCounts', IS_SENT)},
+            ${integerArray('s.was_taken::int', 'areTaken', IS_SENT)},
+            ${integerArray(epochMs('s.deadline_at'), 'deadlines', IS_SENT)}
        from step_executions s
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
         and ($2 or s.status not in ${PASSED_STEPS})`,
@@ -226,8 +226,8 @@ const WHATS = ['slot', 'job', 'retry', 'poll'] as const
 /** What the members' steps wait for, and whether anything of theirs was ever undone: nearly always nothing. */
 async function loadWaits(db: Queryable, batchId: number, members: string): Promise<WaitColumns> {
   const [columns] = await db.query<WaitColumns>(
-    `select ${numbers('step_id', 'stepIds')}, ${numbers(`array_position('{${WHATS}}'::text[], what)`, 'whats')},
-            ${numbers(milliseconds('since'), 'sinces')}, ${numbers(`coalesce(${milliseconds('wake_at')}, 0)`, 'wakes')},
+    `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WHATS}}'::text[], what)`, 'whats')},
+            ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
                      where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasUndoing"
        from waits where batch_id = $1 and batch_member_id = any($2::bigint[])`,

@@ -1,7 +1,7 @@
 // Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
 import type { StepDefinition } from '../domain/facts.ts'
 import { STEP_STATUSES } from '../domain/transitions.ts'
-import { columns, idsParam, numbers } from './columns.ts'
+import { arrayParams, idsParam, integerArray } from './arrays.ts'
 import { PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { FAILED_STEPS, OPEN_STEPS, PASSED_STEPS } from './status-lists.ts'
@@ -45,12 +45,12 @@ export async function insertPhaseSteps(
       order by m.id, index
      ${without.length < members.length ? KEEP_THOSE_THERE : ''}
      returning id, batch_member_id, step_index)
-     select ${numbers('id', 'ids')}, ${numbers('batch_member_id', 'memberIds')}, ${numbers('step_index', 'places')} from made`,
+     select ${integerArray('id', 'ids')}, ${integerArray('batch_member_id', 'memberIds')}, ${integerArray('step_index', 'places')} from made`,
     [
       batchId,
       phaseId,
       idsParam(members),
-      ...columns(
+      ...arrayParams(
         definitions,
         (p) => p.runbookVersion,
         (p) => p.stepName,

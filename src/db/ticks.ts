@@ -21,7 +21,7 @@ export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promis
 }
 
 /** The names of all runbooks that are asked at all, due or not. */
-export async function listAskedRunbooks(db: Queryable): Promise<string[]> {
+export async function listAutomatedRunbooks(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ name: string }>(
     `select r.name from runbooks r
        join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
@@ -72,7 +72,11 @@ export async function renewLease(
 }
 
 /** This version is the active one and its automation is on. */
-export async function isStillAsked(tx: Tx, runbookName: string, version: number): Promise<boolean> {
+export async function isStillAutomated(
+  tx: Tx,
+  runbookName: string,
+  version: number,
+): Promise<boolean> {
   const rows = await tx.query(
     `select from runbooks r join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
       where lower(r.name) = lower($1) and r.version = $2 and r.is_active`,

@@ -1,7 +1,7 @@
 // Batches that a version concerns: those that have not taken it up yet, and what a publisher is told about all that are under way.
 import type { PhaseSummary } from '../domain/decide/version-upgrade.ts'
 import type { Batch } from '../domain/facts.ts'
-import { idsParam } from './columns.ts'
+import { idsParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 

@@ -1,5 +1,5 @@
 // A runbook's automation: off until a person turns it on. Off stops membership changes and nothing else.
-import { type Automation, listAutomation, turnAutomation } from '../db/automation.ts'
+import { type Automation, listAutomation, writeAutomation } from '../db/automation.ts'
 import { insertEvents } from '../db/changes.ts'
 import type { Queryable } from '../db/db.ts'
 import { findLastVersion } from '../db/runbooks.ts'
@@ -41,7 +41,7 @@ export async function setAutomation(
   return engine.db.transaction(async (tx) => {
     const now = engine.clock.now()
     await requirePublished(tx, runbookName)
-    const turned = await turnAutomation(tx, runbookName, isEnabled, actor, now)
+    const turned = await writeAutomation(tx, runbookName, isEnabled, actor, now)
     if (!turned) return { ...(await findAutomation(tx, runbookName)), isChanged: false }
     const event = isEnabled ? 'automation_enabled' : 'automation_disabled'
     const because = `automation of ${turned.runbookName} was turned ${isEnabled ? 'on' : 'off'}`

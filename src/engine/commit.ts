@@ -2,9 +2,9 @@
 // `commit` ends an exclusive transaction, `commitShared` a shared one, which changes nothing but its members and the counters.
 import { ORCHESTRATOR_EVENTS, type OutgoingMessage } from '../bus/bus.ts'
 import { enqueueNew } from '../bus/outbox.ts'
+import { timeParam } from '../db/arrays.ts'
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
 import { writeChanges, writeRows } from '../db/changes.ts'
-import { timeParam } from '../db/columns.ts'
 import { addToCounters } from '../db/counters.ts'
 import type { Draft, JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, closeFinished, updateCounters } from '../domain/decide/finish.ts'

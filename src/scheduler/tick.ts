@@ -6,7 +6,7 @@ import {
   endTick,
   forgetOldTicks,
   insertTick,
-  isStillAsked,
+  isStillAutomated,
   releaseLease,
   renewLease,
   type TickEnd,
@@ -104,7 +104,7 @@ async function begin(options: TickOptions, runbookName: string): Promise<Started
     const published = await findActiveRunbook(tx, runbookName)
     if (!published) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: runbookName })
     const { name, version } = published
-    if (!(await isStillAsked(tx, name, version)))
+    if (!(await isStillAutomated(tx, name, version)))
       throw new MatoolkitError('AUTOMATION_OFF', { name })
     if (!(await takeLease(tx, lease, startedAt, { evenIfNotDue }))) return null
     const tickId = await insertTick(tx, { runbookName: name, version, startedBy }, startedAt)
@@ -143,7 +143,7 @@ function fence(options: TickOptions, { lease, name, version }: StartedTick): Eng
   return fencedEngine(options.engine, async (tx) => {
     if (!(await renewLease(tx, { ...lease, until: leaseEnd(options) })))
       throw new MatoolkitError('TICK_TAKEN_OVER', { name })
-    if (!(await isStillAsked(tx, name, version)))
+    if (!(await isStillAutomated(tx, name, version)))
       throw new MatoolkitError('TICK_OUTDATED', { name })
   })
 }

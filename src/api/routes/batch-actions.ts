@@ -1,7 +1,7 @@
 // What an operator decides about a whole batch: advance, hold, resume, restart, reschedule, cancel, clone.
 // Each takes a reason, compares what the caller saw, and can be tried first: `dryRun` answers as the change would.
 import { z } from 'zod'
-import { listCloned } from '../../db/views/clone.ts'
+import { listMemberData } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import {
@@ -254,7 +254,7 @@ const cloneRoute = change({
   handle: async ({ engine: outer, params: { batchId }, body, by, ifMatch }) => {
     const made = await runOrDryRun(outer, body.dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
-      const members = await listCloned(engine.db, batchId, body.statuses)
+      const members = await listMemberData(engine.db, batchId, body.statuses)
       if (members.length === 0) throw nobodyToClone(batchId, body.statuses)
       const request = { runbookName: line.runbookName, sourceTime: null, createdBy: by.name }
       const { batchId: newId } = await createBatch(engine, { ...request, members })

@@ -1,7 +1,8 @@
 // Who will get what, and when: the plan of a published runbook or of a text that is not published, for a batch that is there, for
 // a person that the caller makes up, or for the sample of the template. Nothing is done.
 import { z } from 'zod'
-import { findBatchOutputs, listSampleMembers } from '../../db/views/plan.ts'
+import { findBatchOutputs } from '../../db/views/batches.ts'
+import { listSampleMembers } from '../../db/views/members.ts'
 import { templateOf } from '../../domain/member-columns.ts'
 import { planRun, type SampleMember } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'

@@ -5,7 +5,7 @@ import { openShow } from '../../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row } from '../../cli/terminal/show.ts'
 import { realClock } from '../../clock.ts'
 import { loadConfig } from '../../config.ts'
-import { listAskedRunbooks } from '../../db/ticks.ts'
+import { listAutomatedRunbooks } from '../../db/ticks.ts'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
 import { sourceAccessFrom } from '../../scheduler/sources/source.ts'
@@ -46,7 +46,7 @@ export async function runTicks(
       startedBy: 'command line',
       evenIfNotDue: true,
     }
-    const names = runbook === undefined ? await listAskedRunbooks(db) : [runbook]
+    const names = runbook === undefined ? await listAutomatedRunbooks(db) : [runbook]
     const reports: TickReport[] = []
     const alreadyRunning: string[] = []
     for (const name of names) {

@@ -1,6 +1,6 @@
 // The dead letters of the postgres transport. A decided one keeps its row as a record of who decided and when; a second decision
 // is refused, also when two people decide at the same moment.
-import { idsParam } from '../../db/columns.ts'
+import { idsParam } from '../../db/arrays.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { MatoolkitError } from '../../errors.ts'
 import {

@@ -1,5 +1,5 @@
 // Withdrawing messages as part of a transaction: they are gone when it commits and were never touched when it rolls back.
-import { idsParam } from '../../db/columns.ts'
+import { idsParam } from '../../db/arrays.ts'
 import type { Tx } from '../../db/db.ts'
 import { bundleOf, splitBundles } from './bundle-rows.ts'
 

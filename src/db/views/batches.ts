@@ -1,5 +1,6 @@
 // Batches as lists and pages show them. Members are told from the stored counters, never counted.
 import type { Batch } from '../../domain/facts.ts'
+import type { Json } from '../../domain/json.ts'
 import type { BatchStatus } from '../../domain/transitions.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
@@ -122,4 +123,15 @@ export async function countBatches(
 export async function findBatchLine(db: Queryable, batchId: number): Promise<BatchLine | null> {
   const rows = await db.query<BatchLine>(`select ${LINE} from batches b where b.id = $1`, [batchId])
   return rows[0] ?? null
+}
+
+export async function findBatchOutputs(
+  db: Queryable,
+  batchId: number,
+): Promise<Readonly<Record<string, Json>>> {
+  const rows = await db.query<{ outputs: Readonly<Record<string, Json>> }>(
+    'select outputs_json as outputs from batches where id = $1',
+    [batchId],
+  )
+  return rows[0]?.outputs ?? {}
 }

@@ -2,9 +2,10 @@
 // step that failed; their data is not shown here.
 import type { Json } from '../../domain/json.ts'
 import { foldKeyPart } from '../../domain/member-key.ts'
+import type { SampleMember } from '../../domain/run-plan.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
-import { idsParam } from '../columns.ts'
-import { beginsWith, Conditions, ERROR, holds } from '../conditions.ts'
+import { idsParam } from '../arrays.ts'
+import { Conditions, contains, LOWER_ERROR, startsWith } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 import { FAILED_STEPS } from '../status-lists.ts'
 
@@ -62,12 +63,12 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
-  if (key !== undefined) where.and('m.key_folded like ?', beginsWith(foldKeyPart(key)))
-  if (search !== undefined) where.and('m.key_folded like ?', holds(foldKeyPart(search)))
+  if (key !== undefined) where.and('m.key_folded like ?', startsWith(foldKeyPart(key)))
+  if (search !== undefined) where.and('m.key_folded like ?', contains(foldKeyPart(search)))
   const failure = [
     failedPhase !== undefined && `${IN_PHASE}(${where.add(failedPhase)}))`,
     failedStep !== undefined && `lower(s.step_name) = lower(${where.add(failedStep)})`,
-    error !== undefined && `${ERROR} like ${where.add(holds(error.toLowerCase()))}`,
+    error !== undefined && `${LOWER_ERROR} like ${where.add(contains(error.toLowerCase()))}`,
   ].filter((text) => text !== false)
   if (failure.length > 0)
     where.and(
@@ -224,4 +225,35 @@ export async function findMemberDetail(
     [batchId, memberId],
   )
   return rows[0] ?? null
+}
+
+/** Members that a plan shows as examples. */
+export function listSampleMembers(
+  db: Queryable,
+  batchId: number,
+  most: number,
+): Promise<SampleMember[]> {
+  return db.query<SampleMember>(
+    `select member_key as key, data_json as data, worker_data_json as outputs from batch_members
+      where batch_id = $1 and status <> 'removed' order by id limit $2`,
+    [batchId, most],
+  )
+}
+
+export interface MemberData {
+  readonly key: string
+  readonly data: Readonly<Record<string, Json>>
+}
+
+/** In the order in which they joined. */
+export function listMemberData(
+  db: Queryable,
+  batchId: number,
+  statuses: readonly string[],
+): Promise<MemberData[]> {
+  return db.query<MemberData>(
+    `select member_key as key, data_json as data from batch_members
+      where batch_id = $1 and status = any($2::text[]) order by id`,
+    [batchId, [...statuses]],
+  )
 }

@@ -1,5 +1,5 @@
 // Runbooks as lists show them: one line a name, with how its automation stands and how many batches are under way.
-import { Conditions, holds } from '../conditions.ts'
+import { Conditions, contains } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 import { UNFINISHED_BATCHES } from '../status-lists.ts'
 
@@ -39,7 +39,7 @@ const isShown = ({ withInactive }: RunbookFilter): string =>
 function conditionsOf(filter: RunbookFilter): Conditions {
   const where = new Conditions().and(isShown(filter))
   if (filter.search !== undefined)
-    where.and('lower(r.name) like ?', holds(filter.search.toLowerCase()))
+    where.and('lower(r.name) like ?', contains(filter.search.toLowerCase()))
   return where
 }
 

@@ -9,8 +9,8 @@ import {
   SENT_STEP_STATUSES,
   type StepStatus,
 } from '../../domain/transitions.ts'
-import { idsParam } from '../columns.ts'
-import { Conditions, ERROR, holds } from '../conditions.ts'
+import { idsParam } from '../arrays.ts'
+import { Conditions, contains, LOWER_ERROR } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 
 export interface StepLine {
@@ -74,7 +74,7 @@ function conditionsOf(batchId: number, filter: StepFilter): Conditions {
   }
   if (step !== undefined) where.and('lower(s.step_name) = lower(?)', step)
   if (worker !== undefined) where.and('s.worker_id = ?', worker)
-  if (error !== undefined) where.and(`${ERROR} like ?`, holds(error.toLowerCase()))
+  if (error !== undefined) where.and(`${LOWER_ERROR} like ?`, contains(error.toLowerCase()))
   if (endedFrom !== undefined) where.and('s.completed_at >= ?', endedFrom)
   if (endedBefore !== undefined) where.and('s.completed_at < ?', endedBefore)
   addMember(where, filter)

@@ -1,8 +1,7 @@
 // Chunks of rows as they go into a statement, and steps by the thousand: every row once, each with its own values.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { kinds, rowsOf } from '../../src/db/chunk.ts'
-import { lines } from '../../src/db/columns.ts'
+import { kindParams, lineParam, unnestRows } from '../../src/db/arrays.ts'
 import { insertPhaseSteps } from '../../src/db/steps.ts'
 import type { StepDefinition } from '../../src/domain/facts.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
@@ -17,7 +16,7 @@ describe('kinds', () => {
       { worker: 'w"1', at: at(0), count: null },
       { worker: 'w"1', at: at(1), count: null },
     ]
-    const found = kinds(
+    const found = kindParams(
       rows,
       (row) => row.worker,
       (row) => row.at,
@@ -56,11 +55,11 @@ for (const { kind, open } of DATABASES) {
     after(() => test.close())
 
     it('makes a row of each, also where the only text is none', async () => {
-      const table = rowsOf({ id: '$1::int[]', text: `string_to_array($2, E'\\n', '')` })
+      const table = unnestRows({ id: '$1::int[]', text: `string_to_array($2, E'\\n', '')` })
       const rows = (texts: (string | null)[]) =>
         test.db.query(`select id, text from ${table} as t`, [
           texts.map((_, i) => i),
-          lines(texts, (text) => text),
+          lineParam(texts, (text) => text),
         ])
       assert.deepEqual(await rows([null]), [{ id: 0, text: null }])
       assert.deepEqual(await rows([null, '{}', null]), [

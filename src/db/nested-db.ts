@@ -3,7 +3,7 @@
 // it throws undoes only what it did. One after the other: savepoints of one connection cannot overlap.
 import type { Db, Tx } from './db.ts'
 
-export function dbWithin(tx: Tx, kind: Db['kind']): Db {
+export function nestedDb(tx: Tx, kind: Db['kind']): Db {
   let opened = 0
   return {
     kind,
