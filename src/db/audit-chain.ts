@@ -1,7 +1,6 @@
-// The chain of hashes over the audit: each sealed row's hash covers the row and the hash before it, so a row that is changed,
-// left out or put in later breaks the chain from there on. Cutting off the newest rows is the one thing a chain cannot show by
-// itself: whoever keeps the head of an earlier day (it is logged at each sealing) can show that too. Where old rows are pruned
-// (audit-pruning.ts) the chain begins with the first that is kept.
+// The hash chain over the audit: each sealed row's hash covers the row and the previous hash, so a row that is changed, removed or
+// inserted later breaks the chain from there on. The chain alone cannot show that its newest rows were cut off; an earlier head can
+// (each sealing logs it). After pruning (audit-pruning.ts) the chain starts with the first row kept.
 import { createHash } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
 import { arrayParams } from './arrays.ts'
@@ -9,11 +8,11 @@ import { CHAIN_LOCK, findPruning, type Pruning } from './audit-pruning.ts'
 import type { Db, Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000
-/** What the first row's hash is built on. */
+/** The previous hash of the first row. */
 const NO_HASH = '0'.repeat(64)
 
 export interface ChainHead {
-  /** How many rows are sealed. */
+  /** The number of sealed rows. */
   readonly sealed: number
   readonly hash: string
 }
@@ -50,7 +49,7 @@ function hashOf(row: ChainRow, previousHash: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Keys sorted, so that a dump and restore that writes them in another order changes no hash. */
+/** Sorts keys, so that a dump and restore in another key order keeps every hash. */
 function inOrder(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(inOrder)
@@ -65,7 +64,7 @@ export async function findChainHead(db: Queryable): Promise<ChainHead> {
   return row ?? { sealed: 0, hash: NO_HASH }
 }
 
-/** Seals up to a chunk of rows and returns how many, with the head afterwards. One sealer at a time; others find nothing to do. */
+/** Seals up to a chunk of rows; returns their count and the new head. One sealer at a time; others do nothing. */
 export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number }> {
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ mine: boolean }>(
@@ -103,11 +102,11 @@ export function sealAudit(db: Db): Promise<ChainHead & { readonly count: number 
 
 export interface AuditVerdict {
   readonly head: ChainHead
-  /** What was there before the first row that is kept; null when nothing was ever pruned. */
+  /** Null when nothing was ever pruned. */
   readonly pruned: Pruning | null
-  /** Rows that wait for the next sealing. */
+  /** Rows not sealed yet. */
   readonly unsealed: number
-  /** The first place where the chain does not hold; null when it holds to its head. */
+  /** The first broken place; null when the chain holds. */
   readonly broken: {
     readonly sealNumber: number
     readonly id: number | null
@@ -118,9 +117,9 @@ export interface AuditVerdict {
 type ChainEnds = Omit<AuditVerdict, 'broken'>
 
 /**
- * Walks the whole chain, a chunk at a time. `known` is a head seen earlier: the chain must still lead through it, unless that row was
- * pruned since. No transaction holds the walk together, for on the embedded database nobody else could work meanwhile: the walk ends
- * at the head that was there when it began, and begins anew when rows were pruned on the way, which looks as if they were missing.
+ * Walks the chain in chunks. `known` is an earlier head: the chain must still contain it, unless it was pruned since. Not one
+ * transaction, which would block everybody else on the embedded database: the walk ends at the head it started with, and restarts when
+ * rows were pruned meanwhile, which looks like missing rows.
  */
 export async function verifyAudit(db: Queryable, known?: ChainHead): Promise<AuditVerdict> {
   for (;;) {
@@ -131,7 +130,7 @@ export async function verifyAudit(db: Queryable, known?: ChainHead): Promise<Aud
   }
 }
 
-/** In one statement: with a sealing between two, rows that are not under the head would not be counted as open either. */
+/** One statement: with a sealing between two, some rows would count as neither sealed nor unsealed. */
 async function findHeadAndUnsealed(
   db: Queryable,
 ): Promise<Pick<AuditVerdict, 'head' | 'unsealed'>> {

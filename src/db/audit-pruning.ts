@@ -1,16 +1,15 @@
-// The oldest rows of the audit, taken away when a setting says how long they are kept. The chain of hashes stays whole: what it begins
-// with afterwards is noted in a row of the audit, which is sealed like any other, and the check of the chain begins there. Rows go in
-// the order of the chain, so one that is young enough keeps all that were sealed after it.
+// Prunes the oldest audit rows, when a setting limits how long they are kept. An audit row, sealed like any other, records where the
+// chain starts afterwards; verification starts there. Rows go in chain order, so a young row keeps all rows sealed after it.
 import { insertAudit } from './audit.ts'
 import type { Db, Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 5_000
 const ACTION = 'audit.prune'
-/** Sealing and pruning take turns: any constant number that nobody else uses for advisory locks in this database. */
+/** Sealing and pruning exclude each other. Any number that nothing else uses for advisory locks in this database. */
 export const CHAIN_LOCK = 7_263_406
 
 export interface Pruning {
-  /** The number of the last row that is gone, and its hash: the next one is built on it. */
+  /** The last pruned row's number and hash, on which the next row's hash builds. */
   readonly through: number
   readonly hash: string
   readonly at: Date
@@ -23,7 +22,7 @@ interface OldRow {
   readonly action: string
 }
 
-/** Takes away up to a chunk of sealed rows from before a moment, and returns how many. The newest sealed row always stays. */
+/** Prunes up to a chunk of sealed rows older than `before` and returns their count. Keeps the newest sealed row. */
 export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ mine: boolean }>(
@@ -36,7 +35,7 @@ export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
     const young = rows.findIndex(({ at }) => at >= before)
     const old = rows.slice(0, young === -1 ? -1 : young)
     const last = old.at(-1)
-    // The row about the pruning before is no reason to prune again: there would be one each day, for ever.
+    // The previous pruning's own row is no reason to prune again: it would go on every day.
     if (!last || old.every(({ action }) => action === ACTION)) return 0
     await insertAudit(tx, {
       ...{ at: now, actor: 'system', actorName: 'matoolkit', action: ACTION, subject: 'audit' },
@@ -59,7 +58,7 @@ const listOldest = (db: Queryable, limit: number): Promise<OldRow[]> =>
     [limit],
   )
 
-/** The last pruning; null when every row that was ever written is there. */
+/** The last pruning; null when nothing was ever pruned. */
 export async function findPruning(db: Queryable): Promise<Pruning | null> {
   const rows = await db.query<Pruning>(
     `select (after_json->>'through')::bigint as through, after_json->>'hash' as hash, at

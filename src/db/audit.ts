@@ -1,5 +1,5 @@
-// The audit: who asked for what, from where and why, with what was there before and after. `insertAudit` belongs to the
-// transaction of the change it speaks of. Sealing and checking the chain of hashes is audit-chain.ts.
+// The audit: who did what, from where and why, with the state before and after. `insertAudit` runs in the transaction of its change.
+// audit-chain.ts seals and verifies the chain of hashes.
 import type { Json } from '../domain/json.ts'
 import { arrayParams, jsonText, lineParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
@@ -8,7 +8,7 @@ export interface AuditEntry {
   readonly at: Date
   /** Never reassigned: tenant and object id, or the local user. */
   readonly actor: string
-  /** How the actor is called today. */
+  /** The actor's display name today. */
   readonly actorName: string
   readonly action: string
   readonly subject: string
@@ -31,7 +31,7 @@ export interface AuditRow extends AuditEntry {
 export const insertAudit = (db: Queryable, entry: AuditEntry): Promise<void> =>
   insertAudits(db, [entry])
 
-/** All or none, in this order. */
+/** Keeps the order. */
 export async function insertAudits(db: Queryable, entries: readonly AuditEntry[]): Promise<void> {
   await db.query(
     `insert into audit (at, actor, actor_name, action, subject, reason, source, client_app, request_id, before_json, after_json)

@@ -1,4 +1,4 @@
-// Whether a runbook's query runs by itself, and who decided that when. A runbook that nobody decided about is off.
+// The automation switch of each runbook, with who turned it and when. A runbook without a row is off.
 import type { Queryable, Tx } from './db.ts'
 
 export interface Automation {
@@ -13,7 +13,7 @@ export interface Automation {
 const AUTOMATION = `runbook_name as "runbookName", automation_enabled as "isEnabled", enabled_at as "enabledAt",
   enabled_by as "enabledBy", disabled_at as "disabledAt", disabled_by as "disabledBy"`
 
-/** The switch of each of these runbooks, or of all that have one. */
+/** Of these runbooks, or of all that have a switch. */
 export async function listAutomation(
   db: Queryable,
   names: readonly string[] | null = null,
@@ -25,7 +25,7 @@ export async function listAutomation(
   )
 }
 
-/** Turns the switch; null when it stands like that already. */
+/** Null when the switch is set like that already. */
 export async function writeAutomation(
   tx: Tx,
   name: string,

@@ -1,4 +1,4 @@
-// Batches and their members as they come in. What happens to them afterwards goes through facts.ts and changes.ts.
+// Inserts batches and members, and finds due work. Later changes go through facts.ts and changes.ts.
 import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { arrayParams } from './arrays.ts'
@@ -9,12 +9,12 @@ export interface NewBatch {
   readonly runbookId: number
   readonly runbookName: string
   readonly runbookVersion: number
-  /** The instant in the data that made this batch; null for a manual one. */
+  /** Null for a manual batch. */
   readonly sourceTime: Date | null
   readonly createdBy: string
 }
 
-/** Null when a batch of this runbook and source time is there already, in whatever status. */
+/** Null when the runbook has a batch with this source time, in any status. */
 export async function insertBatch(tx: Tx, batch: NewBatch, now: Date): Promise<number | null> {
   const rows = await tx.query<{ id: number }>(
     `insert into batches (runbook_id, runbook_name, runbook_version, source_time, batch_start_time, is_manual, created_by,
@@ -42,7 +42,7 @@ export interface NewMember {
   readonly outputs?: Readonly<Record<string, Json>>
 }
 
-/** Inserts those that are new to the batch and returns their ids; the others are left as they are. */
+/** Inserts and returns new members; existing ones are kept. */
 export async function insertMembers(
   tx: Tx,
   batchId: number,
@@ -78,17 +78,14 @@ export async function addToMemberCount(tx: Tx, batchId: number, added: number): 
   ])
 }
 
-/**
- * From here to the end of the transaction nobody else adds members to a batch of this runbook: two batches that are made at the
- * same moment would otherwise each find a key in no other.
- */
+/** Only one transaction at a time adds members to the runbook's batches: two new batches would not see each other's keys. */
 export async function lockMembership(tx: Tx, runbookName: string): Promise<void> {
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('members of ' || lower($1), 0))`, [
     runbookName,
   ])
 }
 
-/** Of these members of the batch, those whose key is active in another unfinished batch of the same runbook. */
+/** Members whose key is active in another unfinished batch of the runbook. */
 export async function findMembersElsewhere(
   db: Queryable,
   batchId: number,
@@ -105,7 +102,7 @@ export async function findMembersElsewhere(
   )
 }
 
-/** The active members of the batch whose key is active in another unfinished batch of the same runbook. */
+/** Active members whose key is active in another unfinished batch of the runbook. */
 export async function listActiveElsewhere(
   db: Queryable,
   batchId: number,
@@ -122,7 +119,6 @@ export async function listActiveElsewhere(
   )
 }
 
-/** Which batch each of these members belongs to. */
 export async function findMemberBatch(db: Queryable, memberIds: readonly number[]) {
   return db.query<{ id: number; batchId: number }>(
     'select id, batch_id as "batchId" from batch_members where id = any($1::bigint[])',
@@ -130,7 +126,7 @@ export async function findMemberBatch(db: Queryable, memberIds: readonly number[
   )
 }
 
-/** Keys that are active in another unfinished batch of the same runbook: nobody may be in two at once. */
+/** Keys that are active in another unfinished batch of the runbook: a member is in one batch at a time. */
 export async function findKeysElsewhere(
   db: Queryable,
   runbookName: string,
@@ -158,7 +154,7 @@ export async function findMembersByKey(
   )
 }
 
-/** The first of these that is no member of the batch; null when all are. */
+/** The first id that is not a member of the batch; null when all are. */
 export async function findMissingMember(
   db: Queryable,
   batchId: number,
@@ -172,7 +168,7 @@ export async function findMissingMember(
   return rows[0]?.id ?? null
 }
 
-/** Members of this batch with the keys, data and outputs of members of another. */
+/** Copies members of another batch with keys, data and outputs. */
 export async function copyMembers(
   tx: Tx,
   memberIds: readonly number[],
@@ -190,7 +186,7 @@ export async function copyMembers(
   )
 }
 
-/** The data of member rows into others of the same keys, for members who come back from another batch. */
+/** Copies data between rows of the same key, for members who return from another batch. */
 export async function copyMemberData(
   tx: Tx,
   pairs: readonly { from: number; to: number }[],
@@ -208,7 +204,7 @@ export async function copyMemberData(
   )
 }
 
-/** Ids of members of the batch in this status, in id order, a page at a time. */
+/** In id order. */
 export async function listMemberIds(
   db: Queryable,
   batchId: number,
@@ -230,7 +226,7 @@ export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[])
   )
 }
 
-/** Phases whose time has come, in batches that can go on, oldest first. */
+/** Due phases of active batches that are not held, oldest first. */
 export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select p.id, p.batch_id as "batchId"
@@ -241,7 +237,7 @@ export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   )
 }
 
-/** Phases that have started and whose members' steps are not all written yet, in batches that are not held. */
+/** Started phases without all members' steps, in batches that are not held. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select id, batch_id as "batchId" from phase_executions
@@ -252,7 +248,7 @@ export async function listUnexpandedPhases(db: Queryable, limit: number) {
   )
 }
 
-/** Sets the flag alone, for a batch whose facts cannot be loaded. False when it is held already, or not there. */
+/** Only sets the hold, for a batch that cannot be loaded. False when it is held already or does not exist. */
 export async function holdRow(
   tx: Tx,
   batchId: number,

@@ -1,5 +1,5 @@
-// Writing: what a decision changed, set-based, in the caller's transaction. Every status is guarded by the status that was
-// loaded under the lock; a row that is not there any more means that the lock was not held, and nothing at all is written.
+// Writes what a decision changed, set-based, in the caller's transaction. Every update is guarded by the status loaded under the lock:
+// a mismatch means that somebody wrote without the lock, and nothing at all is written.
 import type { AttemptRecord, Draft } from '../domain/decide/draft.ts'
 import { priorityOf } from '../domain/decide/send.ts'
 import type { EventRecord } from '../domain/event-record.ts'
@@ -18,10 +18,7 @@ import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 
-/**
- * Writes all of the draft but its messages. The statements are given to the connection all at once: it runs them in this order,
- * and the next one's parameters are written while the database works on the one before.
- */
+/** Writes the draft without its messages. The statements are pipelined: the next one's parameters are built while the database runs. */
 export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
   await Promise.all([
     writeRows(tx, draft),
@@ -31,7 +28,7 @@ export async function writeChanges(tx: Tx, draft: Draft): Promise<void> {
   ])
 }
 
-/** All but the phases and the batch itself: what belongs to single members and steps. */
+/** The rows of single members and steps, without phases and batch. */
 export async function writeRows(tx: Tx, draft: Draft): Promise<void> {
   const ids = await insertSteps(tx, draft)
   const real = (id: number): number => (id < 0 ? ids.get(id)! : id)
@@ -130,11 +127,11 @@ async function insertAttempts(
   )
 }
 
-/** A change of a member that is no move is one of its outputs, and nearly all are: two columns instead of nine. */
+/** Nearly always only outputs change: two columns instead of nine. */
 async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedMembers.size === 0) return
-  const isMoved = draft.events.some(({ entity }) => entity === 'member')
-  await (isMoved ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
+  const isTransition = draft.events.some(({ entity }) => entity === 'member')
+  await (isTransition ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
 }
 
 function updateOutputs(tx: Tx, draft: Draft): Promise<void> {

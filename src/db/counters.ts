@@ -83,7 +83,7 @@ export async function addToCounters(
 ): Promise<void> {
   if (phases.length === 0) return
   const ordered = [...phases].sort((a, b) => a.id - b.id)
-  const added = ordered.map((phase) => {
+  const differences = ordered.map((phase) => {
     const were = countersOf(before.get(phase.id)!)
     const by = countersOf(phase).map((value, i) => value - were[i]!)
     return { id: phase.id, through: phase.expandedThrough, by }
@@ -91,7 +91,7 @@ export async function addToCounters(
   const rows = await tx.query<{ id: number; counts: number[] }>(
     ADD,
     arrayParams(
-      added,
+      differences,
       ({ id }) => id,
       ({ through }) => through,
       ...PHASE_COUNTERS.map(

@@ -1,7 +1,7 @@
-// What the program asks of a database: run a statement, run several in one transaction, hear a notification.
-// Two implementations: a PostgreSQL server (postgres.ts) and PostgreSQL in this process (pglite.ts). One dialect, one suite.
+// The database contract: run a statement, run several in one transaction, listen for notifications.
+// Two implementations share one dialect and one test suite: a PostgreSQL server (postgres.ts) and PostgreSQL in this process (pglite.ts).
 
-/** Runs single statements. bigint comes back as number, timestamptz as Date, json and jsonb parsed; the same from both databases. */
+/** Runs single statements. Both databases return bigint as number, timestamptz as Date, json and jsonb parsed. */
 export interface Queryable {
   query<Row = Record<string, unknown>>(sql: string, values?: readonly unknown[]): Promise<Row[]>
 }
@@ -9,7 +9,7 @@ export interface Queryable {
 /** An open transaction, READ COMMITTED. It ends when the function given to `transaction` returns or throws. */
 export interface Tx extends Queryable {
   readonly inTransaction: true
-  /** Runs a statement that returns no rows, and tells how many it inserted, changed or deleted. */
+  /** Returns how many rows the statement inserted, updated or deleted. */
   change(sql: string, values: readonly unknown[]): Promise<number>
   /** Several statements in one string, for migrations. No parameters. */
   script(sql: string): Promise<void>
@@ -21,7 +21,7 @@ export interface Db extends Queryable {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Several statements in one string, for migrations. No parameters. */
   script(sql: string): Promise<void>
-  /** Calls `heard` with the payload of every notification. A hint only: notifications are lost while disconnected. Returns how to stop. */
+  /** Calls `heard` with each notification's payload; returns how to stop. Only a hint: notifications are lost while disconnected. */
   listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }

@@ -1,6 +1,5 @@
-// Loading: the rows a decision needs, in a handful of statements whatever their number. The batch is locked first, always: alone,
-// or shared by those who change nothing but members of their own (engine/beside.ts). Statements after a lock see what its former
-// holder committed (READ COMMITTED).
+// Loads the rows a decision needs, in a fixed number of statements. The batch is always locked first: exclusively, or shared by
+// transactions that change only their own members. Statements after a lock see what its last owner committed (READ COMMITTED).
 import type { Batch, Member, Phase, Variables } from '../domain/facts.ts'
 import { epochMs, idsParam, integerArray } from './arrays.ts'
 import { batchCounters, type CounterRow, PHASE_COUNTERS, phaseCounts } from './counters.ts'
@@ -16,9 +15,8 @@ const BATCH = `
   ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
 
 /**
- * Locks the batch for this transaction and reads it; null when there is none. The row is as its last holder left it, but the
- * active version is of the moment when the waiting for the lock began: it may be older than the one that the holder has put the
- * batch on, never newer than what was published. So the greater of the two counts, and a batch never goes back.
+ * Locks the batch exclusively and reads it; null when there is none. The row is current, but the active version was read when the wait
+ * for the lock began and may be older than the version the lock's last owner upgraded to. So the greater counts.
  */
 export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
   await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
@@ -29,9 +27,8 @@ export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> 
 }
 
 /**
- * Reads the batch and keeps everybody away who would lock it, until this transaction ends; others who share it may be there too.
- * Locks of rows would do, but for one thing: sharers that come and go would keep a hold or a cancel waiting for ever, where the
- * queue of an advisory lock is fair.
+ * Locks the batch shared and reads it. Not by row locks alone: a stream of sharers would starve a hold or a cancel, while the queue of
+ * an advisory lock is fair.
  */
 export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null> {
   const [, rows] = await Promise.all([
@@ -41,7 +38,7 @@ export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null>
   return rows[0] ?? null
 }
 
-/** Batches have the small negative numbers. Others are positive (migrate.ts) or hashed names of 64 bits, which never come so near. */
+/** Batches have small negative keys. Other locks have positive keys (migrate.ts) or 64-bit hashes, which do not come near. */
 const lockKey = (batchId: number): number => -batchId
 
 type PhaseRow = Omit<Phase, 'steps' | 'members'> & CounterRow
@@ -56,7 +53,7 @@ export async function loadPhases(db: Queryable, batchId: number): Promise<Phase[
        from phase_executions where batch_id = $1`,
     [batchId],
   )
-  // Put in order here: asked to do so, the server may walk the phases of all batches in the order of their ids.
+  // Sorted here: with `order by id` the server may read the phases of all batches.
   rows.sort((a, b) => a.id - b.id)
   return rows.map((row) => ({
     id: row.id,
@@ -81,7 +78,7 @@ interface MemberColumns {
   readonly keys: string[]
   readonly data: string | null
   readonly outputs: string | null
-  /** Those who are not simply active. */
+  /** Members with any column that a plain active member leaves empty. */
   readonly others: OtherMember[] | null
 }
 
@@ -97,11 +94,11 @@ const IS_OTHER = `
   or moved_to_batch_id is not null`
 
 /**
- * `wait` and `skip` lock the rows as well, in the order of their ids so that two who do so never wait for each other in a circle.
- * `skip` leaves out those that somebody else has locked.
+ * `wait` and `skip` also lock the rows, in id order, so that two transactions never deadlock. `skip` leaves out rows that another
+ * transaction locked.
  *
- * One array a column, and all JSON in one text: as rows they took twice as long to read. What only those have who failed or left
- * comes for those only.
+ * One array per column and all JSON in one text: as rows they took twice as long to read. Rare columns come only for members who
+ * have them.
  */
 export async function loadMembers(
   db: Queryable,
@@ -155,7 +152,7 @@ export interface StepOwner {
   readonly memberId: number | null
 }
 
-/** Which batch and member each step belongs to; a step never changes either. Three arrays instead of a row for each result. */
+/** Each step's batch and member, which never change. Three arrays instead of a row per result. */
 export async function loadOwners(db: Queryable, stepIds: readonly number[]): Promise<StepOwner[]> {
   const [owners] = await db.query<{ ids: number[]; batchIds: number[]; memberIds: number[] }>(
     `select ${integerArray('id', 'ids')}, ${integerArray('batch_id', 'batchIds')}, ${integerArray('coalesce(batch_member_id, 0)', 'memberIds')}

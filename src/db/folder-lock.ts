@@ -1,28 +1,28 @@
-// One process per folder. The proof is a lock the kernel holds and drops by itself when the process dies, however it dies:
-// SQLite's exclusive file lock, reached through Node's own module. A pid file alone cannot be trusted after a crash.
+// One process per folder, by SQLite's exclusive file lock: the kernel releases it when the process dies, however it dies. A pid file
+// cannot be trusted after a crash.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { MatoolkitError } from '../errors.ts'
 
-/** Takes the folder for this process, or throws DATABASE_FOLDER_IN_USE naming who has it. Returns how to give it back. */
+/** Returns the function that unlocks. Throws DATABASE_FOLDER_IN_USE, which names the owner. */
 export function lockFolder(folder: string): () => void {
   const ownerFile = join(folder, 'owner.txt')
-  const held = new DatabaseSync(join(folder, 'lock'))
+  const lock = new DatabaseSync(join(folder, 'lock'))
   try {
-    held.exec('pragma locking_mode = exclusive; begin exclusive')
+    lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch (cause) {
-    held.close()
+    lock.close()
     throw new MatoolkitError(
       'DATABASE_FOLDER_IN_USE',
       { folder, owner: readOwner(ownerFile) },
       { cause },
     )
   }
-  // For the sentence a second opener gets; never read to decide anything.
+  // Only for the error of a second process; nothing decides by it.
   writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)
-  return () => held.close()
+  return () => lock.close()
 }
 
 function readOwner(file: string): string {

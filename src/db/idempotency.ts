@@ -1,4 +1,4 @@
-// The answers of creating calls, by the caller's key. Both statements belong to the transaction of the call itself.
+// Stored answers of creating calls, by the caller's key, written in the call's transaction.
 import type { Json } from '../domain/json.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -15,10 +15,7 @@ export interface StoredAnswer {
   readonly answer: Json
 }
 
-/**
- * Null when the key is new and now ours; else the answer it was given before. A call with the same key that is still running is
- * waited for: it either commits its answer or leaves the key free.
- */
+/** Null when the key is new and now ours, else the stored answer. Waits for a running call with the same key. */
 export async function claimKey(tx: Tx, call: KeyedCall, now: Date): Promise<StoredAnswer | null> {
   const { actor, key, operation, requestHash } = call
   const claimed = await tx.query(
@@ -29,7 +26,7 @@ export async function claimKey(tx: Tx, call: KeyedCall, now: Date): Promise<Stor
   return claimed.length > 0 ? null : findAnswer(tx, call)
 }
 
-/** The answer that was given under this key; null when there is none that is committed. */
+/** The committed answer for this key, or null. */
 export async function findAnswer(
   db: Queryable,
   { actor, key }: KeyedCall,
@@ -54,7 +51,7 @@ export async function storeAnswer(
   )
 }
 
-/** Forgets keys made before this time. Returns how many. */
+/** Deletes older keys and returns their count. */
 export async function forgetKeys(db: Queryable, before: Date): Promise<number> {
   const rows = await db.query(
     'delete from idempotency_keys where created_at < $1 returning 1 as one',

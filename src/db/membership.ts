@@ -1,5 +1,5 @@
-// What a tick needs to know of the batches and members of one runbook name, and what it writes of members' data. Members are read
-// in pages and narrow: an unchanged tick over 100,000 of them reads keys and hashes and writes none.
+// Batches and members of one runbook as a tick reads them, and members' data as it writes them. Members are read in pages of few
+// columns: an unchanged tick over 100,000 members reads keys and hashes and writes nothing.
 import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
 import type { PastMembership } from '../domain/detection/joiners.ts'
@@ -18,7 +18,7 @@ interface BatchRow extends Omit<KnownBatch, 'timesMs' | 'startMs'> {
   readonly agreed: readonly string[] | null
 }
 
-/** The unfinished batches of the runbook, and the ended ones that one of these times means. */
+/** The runbook's unfinished batches, and ended ones that match one of these times. */
 export async function loadKnownBatches(
   db: Queryable,
   runbookName: string,
@@ -47,7 +47,7 @@ export async function loadKnownBatches(
 }
 
 interface MemberRow extends Omit<KnownMember, 'removedAtMs' | 'key'> {
-  /** Null when the source writes it as it is compared. */
+  /** Null when it equals the folded key. */
   readonly key: string | null
   readonly removedAt: Date | null
 }
@@ -75,7 +75,7 @@ export async function loadKnownMembers(
   }
 }
 
-/** Of these members, those for whom a step of T-0 or later was sent: some worker may have begun it. */
+/** Members with a step of T-0 or later that a worker may have started. */
 export async function findStarted(
   db: Queryable,
   memberIds: readonly number[],
@@ -92,7 +92,7 @@ export async function findStarted(
   )
 }
 
-/** Of these members, those for whom something is still being undone, or a job is out. */
+/** Members with an open rollback or removal step, or an unsettled job. */
 export async function findCompensating(
   db: Queryable,
   memberIds: readonly number[],
@@ -116,7 +116,7 @@ const PAST = `
   m.key_folded as folded, m.id as "memberId", m.batch_id as "batchId", b.status as "batchStatus", m.status,
   m.removed_by as "removedBy", m.moved_to_batch_id is not null as "isMovedOut", m.data_hash as hash`
 
-/** The rows of these keys in ended batches of the runbook, newest first. */
+/** Rows of these keys in the runbook's ended batches, newest first. */
 export async function findPast(
   db: Queryable,
   runbookName: string,
@@ -140,7 +140,7 @@ export async function findPast(
   return past
 }
 
-/** The newest row of every key that was in a batch of the runbook which has ended. */
+/** The newest row of every key in the runbook's ended batches. */
 export async function loadLastPast(
   db: Queryable,
   runbookName: string,
@@ -160,7 +160,7 @@ export async function loadLastPast(
   }
 }
 
-/** How many members the source has removed from each of these batches since then. */
+/** Members that the source removed since then, by batch. */
 export async function countRemoved(
   db: Queryable,
   batchIds: readonly number[],
@@ -184,7 +184,7 @@ export interface NewData {
   readonly hash: string
 }
 
-/** What the source says of these members now. Returns how many rows differed. */
+/** Stores the source's current data. Returns how many rows differed. */
 export async function refreshMembers(
   tx: Tx,
   batchId: number,
@@ -209,7 +209,7 @@ export async function refreshMembers(
   return rows.length
 }
 
-/** From now on this source time means the batch too. */
+/** The source time matches this batch from now on. */
 export async function addSourceTime(
   tx: Tx,
   batchId: number,
@@ -225,7 +225,7 @@ export async function addSourceTime(
   )
 }
 
-/** The unfinished batch of the runbook that the source time means: its own time before one that was agreed on later. */
+/** The batch that the source time matches: unfinished before ended, its own time before an agreed one. */
 export async function findBatchByTime(
   db: Queryable,
   runbookName: string,
@@ -252,7 +252,7 @@ export async function loadAbsences(
   return new Map(rows.map(({ id, missed }) => [id, missed]))
 }
 
-/** Makes the stored absences those of `after`, writing only what differs from `before`. */
+/** Writes the difference between `before` and `after`. */
 export async function writeAbsences(
   tx: Tx,
   runbookName: string,
@@ -293,7 +293,7 @@ async function upsertAbsences(
   )
 }
 
-/** As if these members of ended batches had been missing for two good ticks. */
+/** Marks members of ended batches as missing for two good ticks. */
 export async function markGone(
   tx: Tx,
   runbookName: string,
@@ -303,7 +303,7 @@ export async function markGone(
   await writeAbsences(tx, runbookName, new Map(), new Map(memberIds.map((id) => [id, 2])), now)
 }
 
-/** Locks the batch, and throws BATCH_OVER when it has ended. */
+/** Locks the batch. Throws BATCH_OVER when it has ended. */
 export async function requireUnfinished(tx: Tx, batchId: number): Promise<void> {
   const rows = await tx.query<{ status: string; isEnded: boolean }>(
     'select status, ended_at is not null as "isEnded" from batches where id = $1 for update',

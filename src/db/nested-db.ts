@@ -1,6 +1,5 @@
-// A transaction that looks like a database, so that the engine's functions, which open transactions of their own, can run inside
-// a larger one: the API's, which also holds the audit row and the stored answer. An inner transaction is a savepoint, and what
-// it throws undoes only what it did. One after the other: savepoints of one connection cannot overlap.
+// A Db inside an open transaction: engine functions, which open transactions, run inside the API's, together with its audit row and
+// stored answer. An inner transaction is a savepoint; an error rolls back only its own work. Inner transactions must not overlap.
 import type { Db, Tx } from './db.ts'
 
 export function nestedDb(tx: Tx, kind: Db['kind']): Db {
@@ -18,7 +17,7 @@ export function nestedDb(tx: Tx, kind: Db['kind']): Db {
         await tx.script(`release savepoint ${name}`)
         return result
       } catch (error) {
-        // When the connection is gone this fails too; what counts is why.
+        // Fails too when the connection is lost; the first error counts.
         await tx.script(`rollback to savepoint ${name}`).catch(() => {})
         throw error
       }

@@ -1,5 +1,5 @@
-// Statements of PGlite, parsed once. By itself PGlite parses a statement each time it comes and hands it over in six messages; here
-// a known one is one message, bound and run. Planned it is each time, for the reason that SESSION in postgres.ts gives.
+// Prepared statements for PGlite, which itself parses a statement at each call, in six messages. Here a known statement is one
+// message: bind and run. It is planned each time, for the reason given at SESSION in postgres.ts.
 import { type PGlite, parse, protocol } from '@electric-sql/pglite'
 
 type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
@@ -7,7 +7,7 @@ type Messages = Awaited<ReturnType<PGlite['execProtocol']>>['messages']
 export interface PreparedStatement {
   readonly name: string
   readonly parameterTypes: readonly number[]
-  /** The columns of what it returns. */
+  /** Describes the result's columns. */
   readonly description: Messages
 }
 
@@ -24,10 +24,10 @@ export type RunStatement = <Row>(
 
 const { serialize } = protocol
 const RUN = [serialize.execute({}), serialize.sync()]
-/** As in postgres.ts: what is made up anew each time is not kept. */
+/** As in postgres.ts. */
 const PREPARED_MAX = 500
 
-/** Runs statements in the order they are given, in whatever transaction is open. `statements` are those prepared so far. */
+/** Runs statements in order, in the open transaction. `statements` caches the prepared ones. */
 export function preparing(
   lite: PGlite,
   statements: Map<string, PreparedStatement> = new Map(),

@@ -1,8 +1,7 @@
-// PostgreSQL inside this process: the embedded default. In a folder, or in memory for tests, rehearsals and demos.
+// The embedded database: PostgreSQL inside this process, in a folder, or in memory for tests and demos.
 //
-// What it promises: it survives `kill -9` (nothing acknowledged was missing after 12 rounds of ~5,500 commits each), not power
-// loss, because it never calls fsync. It has no lock of its own on its folder: two processes on one folder silently lost 6,629
-// acknowledged commits when tried, so we open it under ours (folder-lock.ts).
+// It survives `kill -9` (12 rounds of ~5,500 commits lost nothing acknowledged), not power loss: it never calls fsync. It does not lock
+// its folder, and two processes on one folder silently lost 6,629 acknowledged commits, so folder-lock.ts does.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction, types } from '@electric-sql/pglite'
@@ -18,7 +17,7 @@ export const PARSERS = {
   [INT8_ARRAY]: parseIntegers,
 }
 
-/** Opens the database in `folder`, or in memory when there is none. */
+/** In memory without a folder. */
 export async function openPglite(folder?: string): Promise<Db> {
   if (folder === undefined) return wrapPglite(await boot())
   mkdirSync(folder, { recursive: true })
@@ -47,7 +46,7 @@ export function wrapPglite(lite: PGlite, run = preparing(lite)): Db {
     kind: 'pglite',
     query: async <Row>(sql: string, values?: readonly unknown[]) =>
       (await lite._runExclusiveTransaction(() => run<Row>(sql, values))).rows,
-    // PGlite has one connection and queues callers behind an open transaction: use `tx` inside, never the Db, or it waits for itself.
+    // PGlite queues all callers behind an open transaction: use `tx` inside, never the Db, or it deadlocks.
     transaction: (work) => lite.transaction((open) => work(txOf(open, run))),
     script: async (sql) => void (await lite.exec(sql)),
     listen: async (channel, heard) => {

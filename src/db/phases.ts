@@ -1,10 +1,10 @@
-// Rows of phases: made when a batch is, and when a batch takes up another version of its runbook.
+// Inserts phases, for a new batch or a version upgrade, and finds members by their steps in phases.
 import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
 import { arrayParams, idsParam, timeParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { OPEN_STEPS } from './status-lists.ts'
 
-/** Pending, or skipped when they are overdue. Returns their ids in the order given. */
+/** Overdue phases are inserted as skipped. Returns ids in order. */
 export async function insertPhases(
   tx: Tx,
   batchId: number,
@@ -12,7 +12,7 @@ export async function insertPhases(
   phases: readonly PhaseToCreate[],
   now: Date,
 ): Promise<number[]> {
-  // Rows come back in the order they were given: identity numbers rise with it.
+  // Identity values rise in the order of the rows.
   const rows = await tx.query<{ id: number }>(
     `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status,
                                    skipped_because, completed_at)
@@ -39,7 +39,7 @@ export async function insertPhases(
   return rows.map(({ id }) => id).sort((a, b) => a - b)
 }
 
-/** Up to which member the steps of each phase of the batch are written. */
+/** The last member with steps, by phase. */
 export async function loadMarks(
   db: Queryable,
   batchId: number,
@@ -51,18 +51,15 @@ export async function loadMarks(
   return new Map(rows.map(({ id, through }) => [id, through]))
 }
 
-/**
- * Until the transaction ends nobody else writes this phase's steps. A lock of its own: one on the row would keep everybody waiting
- * who counts.
- */
+/** Only one transaction at a time writes the phase's steps. Not a row lock: that would block the counters. */
 export async function lockExpansion(tx: Tx, phaseId: number): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1, $2)', [EXPANSIONS, phaseId % 2 ** 31])
 }
 
-/** The space of this lock; all others of ours are in the space of one 64-bit number, which is another. */
+/** Two-number advisory locks; all others here use one 64-bit number, a separate space. */
 const EXPANSIONS = 1
 
-/** Steps that were written ahead (a member who moved in had passed them) go along to the row that replaces theirs. */
+/** Steps written ahead (a member who moved in had passed them) follow to the phase row that replaces theirs. */
 export async function rehomeSteps(
   tx: Tx,
   batchId: number,
@@ -83,7 +80,7 @@ export async function rehomeSteps(
   )
 }
 
-/** The members who have a step in one of these phases that is not at its end. */
+/** Members with an open step in one of these phases. */
 export async function listMembersOpenIn(
   tx: Tx,
   batchId: number,
@@ -99,7 +96,7 @@ export async function listMembersOpenIn(
   return rows.map(({ id }) => id)
 }
 
-/** The members with a step to come, of phases that have begun, for whom nothing waits: they wait for an earlier phase. */
+/** Members with a pending step in a started phase but no wait: an earlier phase blocks them. */
 export async function listMembersIdle(tx: Tx, batchId: number): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
     `select distinct s.batch_member_id as id

@@ -1,5 +1,5 @@
-// A PostgreSQL server, over a pool of connections. Whatever becomes of a connection (reset, cut, silent for ever, the server
-// gone), its caller gets one error in bounded time, the connection is thrown away and the next statement gets a new one.
+// A PostgreSQL server over a pool of connections. However a connection fails (reset, cut, silent, server gone), its caller gets one
+// error in bounded time, the pool discards the connection and the next statement gets a new one.
 import pg from 'pg'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import { parseIntegers } from './arrays.ts'
@@ -10,36 +10,33 @@ export interface PostgresOptions {
   readonly url: string
   readonly poolSize?: number
   readonly statementTimeoutMs?: number
-  /** How much longer than the statement's own time we wait for the server to say so. */
+  /** How long we wait for the server beyond the statement's timeout. */
   readonly answerGraceMs?: number
-  /** How long a transaction may stand still between two statements before the server ends it. */
+  /** The server ends a transaction that idles this long between statements. */
   readonly idleInTransactionMs?: number
-  /** How often the listening connection is asked whether it still lives. */
+  /** How often the listening connection is checked. */
   readonly listenCheckMs?: number
   readonly applicationName?: string
-  /** Told when an idle connection dies; the pool replaces it by itself. */
+  /** Called when an idle connection dies; the pool replaces it. */
   readonly onConnectionLost?: (error: Error) => void
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
 const STATEMENT_TIMEOUT_MS = 60_000
-/**
- * The server ends a statement that takes too long. One that never answers is behind a connection that is open on our side only:
- * without a limit of our own the loop that asked waited for ever.
- */
+/** The server ends slow statements. A half-open connection never answers: without our own limit the caller hung. */
 const ANSWER_GRACE_MS = 5_000
-/** Between two statements of a transaction we only decide, some milliseconds. A process that froze there holds its batch this long. */
+/** Decisions between two statements take milliseconds. A process that freezes there locks its batch this long. */
 const IDLE_IN_TRANSACTION_MS = 15_000
-/** Idle connections: a host that vanished without a word is noticed by the kernel some ten seconds later. */
+/** The kernel notices a vanished host some ten seconds later. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const RELISTEN_DELAY_MS = 1_000
-/** A listening connection is quiet whether it lives or not, so it is asked. */
+/** A listening connection is silent, alive or dead, so it is checked. */
 const LISTEN_CHECK_MS = 15_000
 /**
- * Statements here touch some hundred rows by their keys. With the default random_page_cost of 4 (spinning disks) the planner read
- * all of step_executions for every chunk until it had some 100,000 rows: 50 µs a row instead of 15. JIT would only add to them.
- * Statements are parsed once (`prepared`) and planned each time: a plan that was made while a table was empty, and kept, reads
- * all of it when it is full. Chunks of large tables keep theirs (plans.ts).
+ * Statements touch some hundred rows by key. With the default random_page_cost of 4 the planner read all of step_executions for every
+ * chunk until the table had some 100,000 rows: 50 µs a row instead of 15. JIT only adds to that.
+ * Statements are parsed once (`prepared`) and planned each time: a plan cached for an empty table reads all of a full one. Chunks on
+ * large tables cache theirs (query-plans.ts).
  */
 const SESSION =
   '-c TimeZone=UTC -c DateStyle=ISO -c random_page_cost=1.1 -c jit=off -c plan_cache_mode=force_custom_plan'
@@ -61,9 +58,8 @@ const TIMES_MAX = 100
 const times = new Map<string, Date>()
 
 /**
- * `2026-03-01 10:00:00.5+00` as the server writes it in UTC. The general parser of `pg` took 5 times as long on the hot path; and
- * as the rows of a chunk were mostly written by one transaction, most of their times are known. A message has two of them in
- * turns, so remembering only the last one cost 0.5 µs more.
+ * Parses `2026-03-01 10:00:00.5+00`. `pg`'s general parser took 5 times as long on the hot path. Most rows of a chunk come from one
+ * transaction and share their times, so these are cached; caching only the last one cost 0.5 µs more, as messages have two in turns.
  */
 function parseUtc(text: string): Date {
   let time = times.get(text)
@@ -75,11 +71,11 @@ function parseUtc(text: string): Date {
   return time
 }
 
-/** The program has some hundred statements. Whoever makes up ever new ones must not fill the server's memory with them. */
+/** The program has some hundred statements. The limit keeps generated ones from filling the server's memory. */
 const PREPARED_MAX = 500
 const names = new Map<string, string>()
 
-/** A statement that each connection parses the first time it comes. One without values may be several, which cannot be prepared. */
+/** Each connection parses the statement once. Without values it may be several statements, which cannot be prepared. */
 function prepared(text: string, values: readonly unknown[] | undefined): pg.QueryConfig {
   if (values === undefined) return { text }
   let name = names.get(text)
@@ -161,8 +157,8 @@ async function inTransaction<T>(
   onLost: (error: Error) => void,
 ): Promise<T> {
   const client = await pool.connect()
-  // The pool does not listen to a connection that it has lent out, and an error that nobody listens to ends the process:
-  // before this line every restart of the server took with it whoever was in a transaction.
+  // The pool does not listen on a connection in use, and an unheard error ends the process: before this line a restart of the
+  // server killed every process with an open transaction.
   client.on('error', onLost)
   const { tx, end } = inOrder(client)
   let broken: Error | undefined
@@ -182,7 +178,7 @@ async function inTransaction<T>(
   }
 }
 
-/** A connection that cannot even roll back is thrown away, for the reason that is returned; the server rolls back when it goes. */
+/** Returns why the connection must be discarded: it cannot even roll back. The server rolls back when it closes. */
 async function rollBack(client: pg.PoolClient, error: unknown): Promise<Error | undefined> {
   if (isConnectionLost(error)) return error as Error
   try {
@@ -194,9 +190,8 @@ async function rollBack(client: pg.PoolClient, error: unknown): Promise<Error | 
 }
 
 /**
- * Statements given at the same time go to the server at once, which runs them one after the other, in the order they were given;
- * after one that failed the rest do nothing and fail for its reason. `end` refuses further ones and waits for those under way.
- * Given one by one, a transaction stood still between any two of them for as long as both sides took to notice.
+ * Pipelines statements: the server runs them in order, and after a failure the rest fail with its error. `end` refuses further ones
+ * and waits for those in progress. Without the pipeline a transaction idled for a round trip between any two statements.
  */
 function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
   let last: Promise<unknown> = Promise.resolve()
@@ -210,7 +205,7 @@ function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
     try {
       return await mine
     } catch (error) {
-      // What the server says of those that follow is only that one before them failed.
+      // For the following statements the server only reports that the transaction is aborted.
       failure ??= { error }
       throw failure.error
     }
@@ -230,8 +225,8 @@ function inOrder(client: pg.PoolClient): { tx: Tx; end: () => Promise<void> } {
 }
 
 /**
- * A connection of its own that comes back after it is lost, also when there is none to begin with. What was notified meanwhile is
- * gone: callers poll anyway, and an empty payload tells them that the connection is new.
+ * A separate connection that reconnects whenever it is lost, also at the start. Notifications in between are lost: callers poll
+ * anyway, and an empty payload tells them that the connection is new.
  */
 async function keepListening(
   { config, checkMs, onLost }: Listening,
@@ -248,14 +243,14 @@ async function keepListening(
   const drop = (client: pg.Client) => {
     if (current !== client) return
     current = undefined
-    // Not `end`: saying goodbye to a connection that is open on our side only never comes to an end.
+    // Not `end`: on a half-open connection it never returns.
     client.connection.stream.destroy()
     after(RELISTEN_DELAY_MS, connect)
   }
-  const ask = async (client: pg.Client, sql: string): Promise<void> => {
+  const check = async (client: pg.Client, sql: string): Promise<void> => {
     try {
       await client.query(sql)
-      after(checkMs, () => ask(client, 'select 1'))
+      after(checkMs, () => check(client, 'select 1'))
     } catch (error) {
       onLost(error as Error)
       drop(client)
@@ -273,7 +268,7 @@ async function keepListening(
       onLost(error as Error)
       return drop(client)
     }
-    await ask(client, `listen ${pg.escapeIdentifier(channel)}`)
+    await check(client, `listen ${pg.escapeIdentifier(channel)}`)
     if (current === client) heard('')
   }
   await connect()

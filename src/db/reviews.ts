@@ -1,4 +1,4 @@
-// What ticks found and a person must decide: stored as the last good tick left it.
+// Source changes that wait for a person, as the last good tick left them.
 import { chunksOf } from '../chunks.ts'
 import type { FoundRow } from '../domain/detection/compare.ts'
 import type {
@@ -14,13 +14,13 @@ import type { Queryable, Tx } from './db.ts'
 
 const ROWS_PER_STATEMENT = 5_000
 
-interface HeldRow extends Omit<Review, 'toMs'> {
+interface StoredReview extends Omit<Review, 'toMs'> {
   readonly toTime: Date | null
 }
 
-/** All of a runbook, dismissed ones included, as the next tick compares them. */
+/** All reviews of a runbook, including dismissed ones, for the next tick to compare. */
 export async function loadReviews(db: Queryable, runbookName: string): Promise<Review[]> {
-  const rows = await db.query<HeldRow>(
+  const rows = await db.query<StoredReview>(
     `select h.id, h.kind, h.cause, h.batch_id as "batchId", h.batch_member_id as "memberId", h.member_key as key,
             h.key_folded as folded, h.to_time as "toTime", h.reason, h.dismissed_at is not null as "isDismissed",
             coalesce(m.status = 'removed' or b.ended_at is not null, false) as "isOver", h.data_hash as hash
@@ -31,7 +31,7 @@ export async function loadReviews(db: Queryable, runbookName: string): Promise<R
   return rows.map(({ toTime, ...row }) => ({ ...row, toMs: toTime === null ? null : +toTime }))
 }
 
-/** Writes the differences. A member who was removed since the changes was made is not held any more. `dataOf` is a row's data as JSON. */
+/** Writes the differences. Members removed meanwhile get no review. `dataOf` gives a row's data as JSON. */
 export async function writeReviews<Row extends FoundRow>(
   tx: Tx,
   runbookName: string,
@@ -55,7 +55,7 @@ const dataText =
 async function insertReviews<Row extends FoundRow>(
   tx: Tx,
   runbookName: string,
-  wishes: readonly NewReview<Row>[],
+  reviews: readonly NewReview<Row>[],
   dataOf: (row: Row) => string,
   now: Date,
 ): Promise<void> {
@@ -73,7 +73,7 @@ async function insertReviews<Row extends FoundRow>(
       runbookName,
       now,
       ...arrayParams(
-        wishes,
+        reviews,
         (one) => one.kind,
         (one) => one.cause,
         (one) => one.batchId,
@@ -121,7 +121,7 @@ export interface ReviewRow {
   readonly key: string
   readonly toTime: Date | null
   readonly reason: string
-  /** What a join would bring; null for the others. */
+  /** The joiner's data; null for other kinds. */
   readonly data: Readonly<Record<string, Json>> | null
   readonly since: Date
   readonly dismissedAt: Date | null
@@ -136,7 +136,7 @@ export interface ReviewFilter {
   readonly runbookName?: string
   readonly batchId?: number
   readonly kind?: ReviewKind
-  /** Also those that a person has dismissed. */
+  /** Includes dismissed ones. */
   readonly withDismissed?: boolean
   readonly after?: number
   readonly limit: number
@@ -159,7 +159,7 @@ export function listReviews(db: Queryable, filter: ReviewFilter): Promise<Review
   )
 }
 
-/** How many of each kind wait for a person, by runbook or batch; what lists show beside their first page. */
+/** Open reviews by kind, of a runbook or a batch. */
 export async function countReviews(
   db: Queryable,
   filter: Pick<ReviewFilter, 'runbookName' | 'batchId'>,
@@ -173,7 +173,7 @@ export async function countReviews(
   return { removal: 0, move: 0, join: 0, ...Object.fromEntries(rows.map((r) => [r.kind, r.count])) }
 }
 
-/** Of these, those that are still held. */
+/** Those that are still open. */
 export function findReviews(db: Queryable, ids: readonly number[]): Promise<ReviewRow[]> {
   return db.query<ReviewRow>(
     `select ${ITEM} from reviews where id = any($1::bigint[]) and dismissed_at is null order by id`,
@@ -181,7 +181,7 @@ export function findReviews(db: Queryable, ids: readonly number[]): Promise<Revi
   )
 }
 
-/** Of these, those that are still held, locked to the transaction's end. */
+/** Locks those that are still open until the transaction ends. */
 export async function lockReviews(tx: Tx, ids: readonly number[]): Promise<number[]> {
   const rows = await tx.query<{ id: number }>(
     `select id from reviews where id = any($1::bigint[]) and dismissed_at is null order by id for update`,
@@ -190,7 +190,7 @@ export async function lockReviews(tx: Tx, ids: readonly number[]): Promise<numbe
   return rows.map(({ id }) => id)
 }
 
-/** Every move from the batch to that time, dismissed or not. */
+/** Including dismissed ones. */
 export async function deleteMoveReviewsTo(tx: Tx, batchId: number, time: Date): Promise<void> {
   await tx.query(`delete from reviews where kind = 'move' and batch_id = $1 and to_time = $2`, [
     batchId,
@@ -214,7 +214,7 @@ export async function markDismissed(
   )
 }
 
-/** Whether some move that a person must decide still begins in the batch, or ends in it. */
+/** Whether an open review moves a member out of the batch or into it. */
 export async function hasUndecidedMoves(tx: Tx, batchId: number): Promise<boolean> {
   const rows = await tx.query(
     `select from reviews h join batches b on b.id = $1 and h.runbook_name = b.runbook_name

@@ -1,5 +1,4 @@
-// Published runbooks: one row a version, which never changes but for being active, and at most one of them active per name.
-// Names are compared without regard to case.
+// Published runbooks: one row per version. Only is_active changes, and at most one version of a name is active. Names ignore case.
 import type { Publication } from '../domain/decide/version-upgrade.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -37,7 +36,7 @@ export async function findActiveRunbook(
   return rows[0] ?? null
 }
 
-/** The number of the newest version, active or not; 0 when the name was never published. */
+/** The newest version, active or not; 0 for an unpublished name. */
 export async function findLastVersion(db: Queryable, name: string): Promise<number> {
   const rows = await db.query<{ version: number }>(
     'select coalesce(max(version), 0) as version from runbooks where lower(name) = lower($1)',
@@ -46,7 +45,7 @@ export async function findLastVersion(db: Queryable, name: string): Promise<numb
   return rows[0]!.version
 }
 
-/** Versions without their text, newest first, from the one before `before` on. */
+/** Versions before `before`, newest first, without their text. */
 export async function listRunbookVersions(
   db: Queryable,
   name: string,
@@ -59,7 +58,7 @@ export async function listRunbookVersions(
   )
 }
 
-/** Publishers of one name wait for each other from here to the end of the transaction. */
+/** Publishers of one name queue here until the transaction ends. */
 export async function lockRunbook(tx: Tx, name: string): Promise<void> {
   await tx.query(
     `select pg_advisory_xact_lock(hashtextextended('versions of ' || lower($1::text), 0))`,
@@ -69,7 +68,7 @@ export async function lockRunbook(tx: Tx, name: string): Promise<void> {
 
 export type NewVersion = Omit<PublishedRunbook, 'id' | 'isActive'>
 
-/** The version, active from now on; the former one is not. The name must be locked. */
+/** Inserts the version as the only active one. The name must be locked. */
 export async function insertRunbook(tx: Tx, given: NewVersion): Promise<void> {
   await deactivateRunbookRow(tx, given.name)
   await tx.query(

@@ -1,11 +1,10 @@
-// What the last good tick of a runbook reported: rows that could not be used, changes that were not made. Replaced as a whole when
-// it is not what it was, and not touched when it is.
+// Issues of a runbook's last good tick: rows it could not use, changes it did not make. Replaced as a whole when they differ.
 import { createHash } from 'node:crypto'
 import type { Issue } from '../domain/detection/compare.ts'
 import { arrayParams } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 
-/** `issues` are those that are kept, already cut to their limit; `total` tells whether there were more. */
+/** `issues` are cut to their limit already. */
 export async function replaceIssues(
   tx: Tx,
   runbookName: string,
@@ -48,7 +47,7 @@ export interface IssueRow extends Issue {
   readonly foundAt: Date
 }
 
-/** In the order in which they were found; `after` is the id of the last one seen. */
+/** In the order found; `after` is the last id seen. */
 export function listIssues(
   db: Queryable,
   runbookName: string,

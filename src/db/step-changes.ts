@@ -1,4 +1,4 @@
-// Writing the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
+// Writes the steps that a decision made or changed, set-based. Every update is guarded by the status that was loaded.
 import type { Draft } from '../domain/decide/draft.ts'
 import type { Step } from '../domain/facts.ts'
 import { arrayParams, jsonText, kindParams, lineParam, timeParam, unnestRows } from './arrays.ts'
@@ -10,8 +10,8 @@ export async function insertSteps(
   { newSteps, batch }: Draft,
 ): Promise<ReadonlyMap<number, number>> {
   if (newSteps.length === 0) return new Map()
-  // Rows come back in the order they were given: identity numbers rise with it. A row may have been cancelled already: the
-  // init that a version adds, when the one that runs fails in this very change.
+  // Identity values rise in the order of the rows. A new row may be cancelled already: an init step that a version adds while the
+  // running one fails in the same change.
   const rows = await tx.query<{ id: number }>(
     `insert into step_executions (batch_id, kind, batch_member_id, origin_step_id, origin_attempt, removal_number,
        status, completed_at, runbook_version, step_name, step_index, worker_id, on_failure, is_poll_step, poll_interval_sec, poll_timeout_sec,
@@ -36,7 +36,7 @@ export async function insertSteps(
         (s) => s.removalNumber,
         (s) => s.status,
         (s) => timeParam(s.completedAt),
-        ...planColumns.map((pick) => (s: Step) => pick(s)),
+        ...definitionValues.map((pick) => (s: Step) => pick(s)),
       ),
     ],
   )
@@ -44,7 +44,7 @@ export async function insertSteps(
   return new Map(newSteps.map((step, i) => [step.id, made[i]!]))
 }
 
-const planColumns: ((step: Step) => string | number | null)[] = [
+const definitionValues: ((step: Step) => string | number | null)[] = [
   (s) => s.definition.runbookVersion,
   (s) => s.definition.stepName,
   (s) => s.definition.stepIndex,
@@ -59,7 +59,7 @@ const planColumns: ((step: Step) => string | number | null)[] = [
   (s) => s.definition.timeoutSec,
 ]
 
-/** Three statements, since a step that is sent, or succeeds, changes other columns than the rest; each row is in one of them. */
+/** Three statements, as sent, succeeded and other steps change different columns. */
 export async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
   const sent: Step[] = []
   const succeeded: Step[] = []
@@ -146,11 +146,11 @@ function updateSent(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void>
   )
 }
 
-/** A job that was called back may go out anew at once: what `updateSent` writes is then written here. Otherwise it has no time of sending. */
+/** A withdrawn job may be sent again in the same change: then this writes what `updateSent` does. */
 function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<void> {
   return updateGuarded(
     tx,
-    'step moves',
+    'steps',
     steps.length,
     `update step_executions s
         set status = c.status, attempt = c.attempt, retry_count = c.retry_count, retry_after = c.retry_after,
@@ -194,7 +194,7 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
   )
 }
 
-/** A step that is taken up again takes the words of the active version. Rare, so a statement of its own. */
+/** A reactivated step gets the active version's definition. Rare, so a separate statement. */
 export async function updateDefinitions(tx: Tx, draft: Draft): Promise<void> {
   const steps = [...draft.changedDefinitions].filter(({ id }) => id > 0)
   if (steps.length === 0) return
@@ -209,6 +209,6 @@ export async function updateDefinitions(tx: Tx, draft: Draft): Promise<void> {
             as c (id, version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
                   retry_cap, timeout)
       where s.id = c.id`,
-    arrayParams(steps, (s) => s.id, ...planColumns),
+    arrayParams(steps, (s) => s.id, ...definitionValues),
   )
 }

@@ -1,15 +1,14 @@
-// Loading steps: those of some members that can still matter, or those of the batch itself. Few come as rows; most are still to
-// come, or were sent and no more, and a handful of numbers says all about them.
+// Loads the steps of some members that can still matter, or those of the batch itself. Few come as rows: most are untouched or just
+// sent, and a handful of numbers describes them.
 import type { Step, StepDefinition, Wait } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { epochMs, idsParam, integerArray } from './arrays.ts'
 import type { Queryable } from './db.ts'
 import { PASSED_STEPS } from './status-lists.ts'
 
-// Parameters and results can be large; only a re-poll needs what was sent, and only an operator the late result.
-// What a phase step was told to be (its plan) is not read back: a version of a runbook never changes, so the plan is looked up
-// there, by the names. That left 26 of 41 columns, and reading rows was a third of the time a result took. The few others have
-// theirs read from the row: a rollback's words hang on its origin, which may be passed and not loaded, or of a newer version.
+// Parameters and results can be large; only a re-poll needs the parameters, and only an operator the late result.
+// A phase step's definition is not read: it is looked up in its runbook version, which never changes. That left 26 of 41 columns,
+// where reading rows was a third of a result's time. Other kinds read theirs: a rollback's depends on its origin, which may not be loaded.
 const STATE = `
   s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
   s.retry_after as "retryAfter", case when s.status = 'polling' then s.function_name end as "functionName",
@@ -20,13 +19,13 @@ const STATE = `
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
   s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
-const PLAN = `
+const DEFINITION = `
   s.step_index as "stepIndex", s.worker_id as "workerId", s.on_failure as "onFailure",
   s.poll_interval_sec as "pollIntervalSec", s.poll_timeout_sec as "pollTimeoutSec", s.max_retries as "maxRetries",
   s.retry_interval_sec as "retryIntervalSec", s.retry_backoff as "retryBackoff",
   s.retry_max_interval_sec as "retryMaxIntervalSec", s.timeout_sec as "timeoutSec"`
 
-/** A step as the database has it: phase steps without their definition, the others with all its columns. */
+/** A step's row: phase steps without their definition, other kinds with it. */
 export type StepRow = Omit<Step, 'definition' | 'wait' | 'result' | 'lateResult' | 'dispatchedAt'> &
   Pick<StepDefinition, 'stepName' | 'runbookVersion'> &
   Partial<StepDefinition> & {
@@ -69,7 +68,7 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
   }
 }
 
-/** The definition stored in the row itself; null for a phase step. */
+/** The definition in the row; null for a phase step. */
 export function definitionIn(row: StepRow): StepDefinition | null {
   if (row.stepIndex === undefined) return null
   const { stepName, runbookVersion, stepIndex, workerId, onFailure, timeoutSec } =
@@ -103,16 +102,16 @@ function waitOf({
   return { what: what!, since, wakeAt: wakeAt! }
 }
 
-/** A phase step to which little has happened: its definition, its job and its wait say all there is. */
+/** A phase step fully described by its definition, job and wait. */
 export interface ShortStep {
   readonly id: number
   readonly memberId: number
   readonly phaseId: number
   readonly runbookVersion: number
-  /** Its place in the list of the phase's steps. */
+  /** Its position in the phase's list of steps. */
   readonly place: number
   readonly wait: Wait | null
-  /** The job that is out and was never asked about; null for a step that nothing has happened to yet. */
+  /** The unsettled job, never polled; null for an untouched step. */
   readonly job: SentJob | null
 }
 
@@ -126,21 +125,21 @@ export interface LoadedSteps {
   readonly short: readonly ShortStep[]
 }
 
-const NEVER_ASKED = `
+const NEVER_POLLED = `
   s.retry_after is null and s.error_message is null and s.poll_count = 0 and s.poll_started_at is null
   and s.last_polled_at is null and s.poll_timeout_at is null and s.late_result_json is null`
 const IS_SENT = "s.status = 'dispatched'"
 
-// The states of steps, told by a number.
+// States of steps, as numbers.
 const OTHER = 0
 const FRESH = 1
 const SENT = 2
-/** Sent, and more has happened to it. */
-const SENT_AND_ASKED = 3
+/** Sent, and retried or polled before. */
+const SENT_AND_MORE = 3
 const STATE_OF = `
   case when s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and not s.was_taken and s.job_id is null
-            and s.deadline_at is null and ${NEVER_ASKED} then ${FRESH}
-       when ${IS_SENT} then case when ${NEVER_ASKED} then ${SENT} else ${SENT_AND_ASKED} end
+            and s.deadline_at is null and ${NEVER_POLLED} then ${FRESH}
+       when ${IS_SENT} then case when ${NEVER_POLLED} then ${SENT} else ${SENT_AND_MORE} end
        else ${OTHER} end`
 
 interface StepColumns {
@@ -150,7 +149,7 @@ interface StepColumns {
   readonly versions: number[]
   readonly places: number[]
   readonly states: number[]
-  // Of those that are dispatched only, in the same order. These have a job id and a deadline: sql/001_state.sql sees to it.
+  // Only of dispatched steps, in the same order. A CHECK gives these a job id and a deadline.
   readonly jobIds: string | null
   readonly attempts: number[]
   readonly retryCounts: number[]
@@ -160,47 +159,46 @@ interface StepColumns {
 
 interface WaitColumns {
   readonly stepIds: number[]
-  /** Places in `WHATS`, from 1 on. */
+  /** Positions in `WAIT_KINDS`, from 1. */
   readonly whats: number[]
   readonly sinces: number[]
-  /** Milliseconds; 0 stands for none. */
+  /** Milliseconds; 0 for none. */
   readonly wakes: number[]
-  readonly hasUndoing: boolean
+  readonly hasCompensation: boolean
 }
 
-/** Which steps of the members. */
 export interface StepsToLoad {
   /** Steps to load whatever their status. */
   readonly stepIds?: readonly number[]
-  /** The passed ones too, for decisions that take steps up again. */
+  /** Also passed steps, for decisions that repeat steps. */
   readonly all?: boolean
-  /** Of steps that nothing has happened to, each phase's first one only: for decisions that go on with members and stop nobody. */
+  /** Only each phase's first untouched step, for decisions that advance members and stop nobody. */
   readonly onlyNext?: boolean
 }
 
 /**
- * The steps of these members that can still matter: phase steps that are not passed, and every undo step.
+ * The steps of these members that can still matter: phase steps that have not passed, and all rollback and removal steps.
  *
- * Most steps of a member are still to come, and of those five numbers are enough; those whose result has come were sent and no
- * more. All of a chunk's come as one array a column. As rows of 22 columns they were a quarter of the time that a result took.
+ * Most steps are untouched, and five numbers describe them; those with a result were just sent. A chunk's steps come as one array per
+ * column. As rows of 22 columns they took a quarter of a result's time.
  */
 export async function loadStepsOfMembers(
   db: Queryable,
   batchId: number,
   memberIds: readonly number[],
-  wanted: StepsToLoad = {},
+  selection: StepsToLoad = {},
 ): Promise<LoadedSteps> {
   const members = idsParam(memberIds)
   const [columns, waits] = await Promise.all([
-    loadStepColumns(db, members, wanted.all ?? false),
+    loadStepColumns(db, members, selection.all ?? false),
     loadWaits(db, batchId, members),
   ])
-  const { short, others } = inShort(columns, waits, wanted)
-  const [rows, undoing] = await Promise.all([
+  const { short, others } = splitShort(columns, waits, selection)
+  const [rows, compensation] = await Promise.all([
     others.length > 0 ? loadPhaseSteps(db, members, idsParam(others)) : [],
-    waits.hasUndoing ? loadUndoing(db, members) : [],
+    waits.hasCompensation ? loadCompensation(db, members) : [],
   ])
-  return { rows: [...rows, ...undoing], short }
+  return { rows: [...rows, ...compensation], short }
 }
 
 async function loadStepColumns(db: Queryable, members: string, all: boolean): Promise<StepColumns> {
@@ -221,23 +219,23 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
   return columns!
 }
 
-const WHATS = ['slot', 'job', 'retry', 'poll'] as const
+const WAIT_KINDS = ['slot', 'job', 'retry', 'poll'] as const
 
-/** What the members' steps wait for, and whether anything of theirs was ever undone: nearly always nothing. */
+/** The members' waits, and whether they have any rollback or removal step (nearly always none). */
 async function loadWaits(db: Queryable, batchId: number, members: string): Promise<WaitColumns> {
   const [columns] = await db.query<WaitColumns>(
-    `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WHATS}}'::text[], what)`, 'whats')},
+    `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], what)`, 'whats')},
             ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
-                     where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasUndoing"
+                     where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasCompensation"
        from waits where batch_id = $1 and batch_member_id = any($2::bigint[])`,
     [batchId, members],
   )
   return columns!
 }
 
-/** The steps of which a few numbers say all, and the ids of the others whose rows are wanted. */
-function inShort(
+/** Steps that numbers describe, and the ids of the others, whose rows are loaded. */
+function splitShort(
   columns: StepColumns,
   waits: WaitColumns,
   { stepIds = [], onlyNext = false }: StepsToLoad,
@@ -252,7 +250,7 @@ function inShort(
   for (let i = 0; i < ids.length; i += 1) {
     const id = ids[i]!
     const job = states[i] === SENT ? jobAt(sent) : null
-    if (states[i] === SENT || states[i] === SENT_AND_ASKED) sent += 1
+    if (states[i] === SENT || states[i] === SENT_AND_MORE) sent += 1
     const wait = waitFor(id, job?.jobId)
     const isPlain = job
       ? wait?.what === 'job'
@@ -266,7 +264,7 @@ function inShort(
   return { short, others: [...others] }
 }
 
-/** Whether a fresh step comes after another fresh one of its member and phase, by its place among the columns. */
+/** Whether the i-th step is fresh and follows another fresh one of its member and phase. */
 function latersIn({ memberIds, phaseIds, places, states }: StepColumns): (i: number) => boolean {
   const firsts = new Map<number, Map<number, number>>()
   for (let i = 0; i < states.length; i += 1) {
@@ -302,11 +300,11 @@ function waitsBy(columns: WaitColumns): (stepId: number, jobId: string | undefin
     const i = places.get(stepId)
     if (i === undefined) return null
     const wake = columns.wakes[i] === 0 ? null : wakeAt(i)
-    return waitOf({ what: WHATS[whats[i]! - 1]!, since: since(i), wakeAt: wake, jobId })
+    return waitOf({ what: WAIT_KINDS[whats[i]! - 1]!, since: since(i), wakeAt: wake, jobId })
   }
 }
 
-/** The times in a column. Most of a chunk's are those of one transaction: the one that was made last is not made anew. */
+/** Most times of a chunk come from one transaction and are equal: the last Date is reused. */
 function timesIn(column: readonly number[]): (i: number) => Date {
   let last = new Date(Number.NaN)
   return (i) => {
@@ -330,7 +328,6 @@ const placed = (
   job,
 })
 
-/** Those of these steps that are phase steps of these members. */
 function loadPhaseSteps(db: Queryable, members: string, stepIds: string): Promise<StepRow[]> {
   return db.query<StepRow>(
     `select s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", ${STATE}
@@ -340,10 +337,9 @@ function loadPhaseSteps(db: Queryable, members: string, stepIds: string): Promis
   )
 }
 
-/** Every rollback and removal step of these members. */
-function loadUndoing(db: Queryable, members: string): Promise<StepRow[]> {
+function loadCompensation(db: Queryable, members: string): Promise<StepRow[]> {
   return db.query<StepRow>(
-    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
+    `select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions s left join waits w on w.step_id = s.id
       where s.kind in ('rollback', 'removal') and s.batch_member_id = any($1::bigint[])`,
     [members],
   )
@@ -352,10 +348,10 @@ function loadUndoing(db: Queryable, members: string): Promise<StepRow[]> {
 /** Steps of the batch itself: init and the rollback of init. */
 export async function loadStepsOfBatch(db: Queryable, batchId: number): Promise<StepRow[]> {
   return db.query<StepRow>(
-    `select ${OWNERS}, ${STATE}, ${PLAN} from step_executions s left join waits w on w.step_id = s.id
+    `select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions s left join waits w on w.step_id = s.id
       where s.kind = 'init' and s.batch_id = $1
      union all
-     select ${OWNERS}, ${STATE}, ${PLAN} from step_executions o
+     select ${OWNERS}, ${STATE}, ${DEFINITION} from step_executions o
        join step_executions s on s.kind = 'rollback' and s.origin_step_id = o.id
        left join waits w on w.step_id = s.id
       where o.kind = 'init' and o.batch_id = $1

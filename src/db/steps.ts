@@ -1,4 +1,4 @@
-// Steps by the thousand: rows for every member of a phase, a whole batch cancelled, the counters counted anew.
+// Bulk statements on steps: rows for every member of a phase, cancelling a whole batch, recounting.
 import type { StepDefinition } from '../domain/facts.ts'
 import { STEP_STATUSES } from '../domain/transitions.ts'
 import { arrayParams, idsParam, integerArray } from './arrays.ts'
@@ -6,9 +6,9 @@ import { PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { FAILED_STEPS, OPEN_STEPS, PASSED_STEPS } from './status-lists.ts'
 
-const KEEP_THOSE_THERE = `on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing`
+const KEEP_EXISTING = `on conflict (batch_member_id, phase_execution_id, lower(step_name)) where kind = 'phase' do nothing`
 
-/** New rows, one array a column: the third has each one's place in the list of the phase's steps. */
+/** New rows, one array per column. `places` are positions in the phase's list of steps. */
 export interface NewSteps {
   readonly ids: readonly number[]
   readonly memberIds: readonly number[]
@@ -16,9 +16,8 @@ export interface NewSteps {
 }
 
 /**
- * One row per member and definition; what is there already is left alone and not among what is returned. Nearly always nobody has any,
- * and it stays so: whoever writes steps has the members locked, or their batch. Looking first costs a tenth of what it
- * costs to have the database prepared for each single row being there.
+ * One row per member and definition; existing rows are kept and not returned. Nearly always there are none, and none appear meanwhile:
+ * the members or their batch are locked. Checking first costs a tenth of "on conflict" for every row.
  */
 export async function insertPhaseSteps(
   tx: Tx,
@@ -27,7 +26,7 @@ export async function insertPhaseSteps(
   memberIds: readonly number[],
   definitions: readonly StepDefinition[],
 ): Promise<NewSteps> {
-  // Two messages of one chunk may speak of the same joiner.
+  // Two messages of one chunk may name the same joiner.
   const members = [...new Set(memberIds)]
   const without = await listWithoutSteps(tx, phaseId, members)
   const [made] = await tx.query<NewSteps>(
@@ -43,7 +42,7 @@ export async function insertPhaseSteps(
             as p (version, name, index, worker, on_failure, poll_interval, poll_timeout, retries, retry_interval, backoff,
                   retry_cap, timeout)
       order by m.id, index
-     ${without.length < members.length ? KEEP_THOSE_THERE : ''}
+     ${without.length < members.length ? KEEP_EXISTING : ''}
      returning id, batch_member_id, step_index)
      select ${integerArray('id', 'ids')}, ${integerArray('batch_member_id', 'memberIds')}, ${integerArray('step_index', 'places')} from made`,
     [
@@ -71,8 +70,8 @@ export async function insertPhaseSteps(
 }
 
 /**
- * Of these members, those who have no step in the phase. Each is looked up by itself: asked with `not exists`, the planner reads all
- * steps there are while a phase is being written, which took a third of the time that writing them did.
+ * Members without a step in the phase. One lookup each: with `not exists` the planner read all steps while a phase was being written,
+ * which took a third as long as the writing.
  */
 export async function listWithoutSteps(
   tx: Tx,
@@ -89,7 +88,7 @@ export async function listWithoutSteps(
   return rows.map(({ id }) => id)
 }
 
-/** Ends every open init and phase step of the batch, with an event each. Jobs that are out keep their wait until they answer. */
+/** Cancels every open init and phase step of the batch, with an event each. Unsettled jobs keep their wait until they are settled. */
 export async function cancelSteps(
   tx: Tx,
   batchId: number,
@@ -101,14 +100,14 @@ export async function cancelSteps(
     `with open as materialized (
        select id, status from step_executions
         where batch_id = $1 and kind in ('init', 'phase') and status in ${OPEN_STEPS}),
-     moved as (
+     cancelled as (
        update step_executions s set status = 'cancelled', completed_at = $2, retry_after = null
          from open where s.id = open.id and s.status = open.status
        returning s.id, open.status as from_status, s.batch_member_id, s.phase_execution_id, s.attempt, s.job_id)
      insert into events (at, batch_id, batch_member_id, phase_id, step_id, entity, event, from_status, to_status, attempt, job_id,
                          actor, because)
      select $2, $1, batch_member_id, phase_execution_id, id, 'step', 'cancel', from_status, 'cancelled', attempt, job_id, $3, $4
-       from moved`,
+       from cancelled`,
     [batchId, now, actor, because],
   )
   await tx.query(

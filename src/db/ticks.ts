@@ -1,5 +1,5 @@
-// When each source is asked and by whom. A lease is one guarded row with a deadline: of any number of schedulers one gets it, and
-// when that one dies it passes on by itself. Ticks are kept for a month.
+// When each source is read next, and by which scheduler. The lease is one guarded row with a deadline: one scheduler gets it, and it
+// expires when that one dies. Ticks are kept for a month.
 import type { Json } from '../domain/json.ts'
 import type { Queryable, Tx } from './db.ts'
 
@@ -8,7 +8,7 @@ export interface DueRunbook {
   readonly version: number
 }
 
-/** Runbooks with an active version whose automation is on, whose time has come and whom nobody is asking now; the longest due first. */
+/** Active runbooks with automation on that are due and not leased, longest due first. */
 export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promise<DueRunbook[]> {
   return db.query<DueRunbook>(
     `select r.name, r.version from runbooks r
@@ -20,7 +20,7 @@ export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promis
   )
 }
 
-/** The names of all runbooks that are asked at all, due or not. */
+/** Names of all active runbooks with automation on. */
 export async function listAutomatedRunbooks(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ name: string }>(
     `select r.name from runbooks r
@@ -36,7 +36,7 @@ export interface TickLease {
   readonly until: Date
 }
 
-/** False when somebody else has it, or when it is not due and nobody insists. */
+/** False when another scheduler has the lease, or the runbook is not due. */
 export async function takeLease(
   tx: Tx,
   { runbookName, token, until }: TickLease,
@@ -58,7 +58,7 @@ export async function takeLease(
   return true
 }
 
-/** Proves that the lease is still ours and makes it last longer; false when it has passed on. Locks its row to the transaction's end. */
+/** Extends the lease and locks its row; false when another scheduler took it over. */
 export async function renewLease(
   tx: Tx,
   { runbookName, token, until }: TickLease,
@@ -71,7 +71,7 @@ export async function renewLease(
   return rows.length > 0
 }
 
-/** This version is the active one and its automation is on. */
+/** Whether this version is still active and automation on. */
 export async function isStillAutomated(
   tx: Tx,
   runbookName: string,
@@ -111,7 +111,7 @@ export async function insertTick(
 }
 
 export interface TickEnd {
-  /** `abandoned` when its result is not wanted any more; that is nobody's mistake. */
+  /** `abandoned`: the result is no longer needed; not an error. */
   readonly outcome: 'good' | 'failed' | 'abandoned'
   readonly rowCount: number | null
   readonly groupCount: number | null
@@ -119,7 +119,7 @@ export interface TickEnd {
   readonly error: string | null
 }
 
-/** The end of the tick, and what the runbook's last error is from now on: kept until a good tick. */
+/** Also sets the runbook's last error, which stays until a good tick. */
 export async function endTick(
   tx: Tx,
   tickId: number,
@@ -162,7 +162,7 @@ export interface TickRow {
   readonly error: string | null
 }
 
-/** The newest first; `before` is the id of the last one seen. */
+/** Newest first; `before` is the last id seen. */
 export function listTicks(
   db: Queryable,
   runbookName: string,

@@ -1,35 +1,31 @@
-// The database's time, and which clocks a database bears. This is the one file whose SQL may read a clock: all processes follow
-// the database's, so a machine that runs fast cannot take leases that others still hold. Time that is not real (accelerated,
-// virtual) writes rows that lie about when things happened, so it is refused on any database not marked as throw-away.
+// The database's clock, which all processes follow: a machine that runs fast must not take leases that others still own. The only
+// file whose SQL reads a clock. Accelerated and virtual clocks write false times, so only a database marked as throw-away takes them.
 import type { Clock, RealClock } from '../clock.ts'
 import { MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop } from '../service.ts'
 import type { Db, Queryable } from './db.ts'
 
 const MEASURE_INTERVAL_MS = 60_000
-/** The shortest of a few round trips is the one least spoilt by a queue or a slow network; more are made while all are slow. */
+/** The shortest round trip is the most precise; slow ones are repeated, up to the maximum. */
 const MEASURE_ROUND_TRIPS = 3
 const MEASURE_ROUND_TRIPS_MAX = 10
 const UNCERTAINTY_WANTED_MS = 50
-/**
- * Time that is known this badly is not taken over from a database that has been measured before: the steady clock, which gains or
- * loses some milliseconds a minute, knows it better. A machine that is seconds off takes leases that others still hold.
- */
+/** A later measurement worse than this is ignored: the steady clock drifts by only some milliseconds a minute. */
 const UNCERTAINTY_MAX_MS = 250
 
-/** What one measurement found; `ready` and `doctor` show it. */
+/** One measurement, shown by `ready` and `doctor`. */
 export interface ClockReport {
   readonly measuredAt: Date
-  /** The machine's clock minus the database's: positive when the machine runs ahead. */
+  /** Positive when the machine's clock is ahead of the database's. */
   readonly machineSkewMs: number
-  /** How far our own time is ahead because it stood still rather than go back. */
+  /** How far our time is ahead: it stands still rather than going back. */
   readonly aheadMs: number
-  /** The measurement is right to within this many milliseconds: half the round trip. */
+  /** Half the round trip. */
   readonly uncertaintyMs: number
   readonly withinLimit: boolean
 }
 
-/** Measures once, sets `clock` to the database's time, and says how far off the machine was. */
+/** Measures once and sets `clock` to the database's time. */
 export async function followDatabaseTime(
   db: Queryable,
   clock: RealClock,
@@ -75,7 +71,7 @@ export interface DatabaseClockOptions {
   onError(error: unknown, inARow: number): void
 }
 
-/** Keeps `clock` on the database's time, measured each minute. Call `followDatabaseTime` once before anything reads the clock. */
+/** Measures each minute. Call `followDatabaseTime` once before anything reads the clock. */
 export function databaseClockLoop(options: DatabaseClockOptions): Loop {
   const { db, clock, maxSkewMs, onReport, onError } = options
   return everyLoop({
@@ -89,7 +85,7 @@ export function databaseClockLoop(options: DatabaseClockOptions): Loop {
 
 const THROW_AWAY_MARK = 'matoolkit: throw-away database, may run on a clock that is not real'
 
-/** Marks an empty database as throw-away. A database that already holds tables is refused: it might be somebody's. */
+/** Marks an empty database as throw-away. Refuses one with tables: it may be in use. */
 export async function markDisposable(db: Db): Promise<void> {
   await db.transaction(async (tx) => {
     const [row] = await tx.query<{ tables: number }>(
@@ -101,7 +97,7 @@ export async function markDisposable(db: Db): Promise<void> {
   })
 }
 
-/** Throws DATABASE_NOT_THROW_AWAY when `clock` is not real and the database was not marked. Whoever joins the two calls this first. */
+/** Throws DATABASE_NOT_THROW_AWAY when `clock` is not real and the database is not marked. */
 export async function requireClockFits(db: Queryable, clock: Clock): Promise<void> {
   if (clock.kind === 'real') return
   const [row] = await db.query<{ mark: string | null }>(

@@ -1,5 +1,5 @@
-// Failures that are the moment's and not the message's: the connection went, the server restarts, two transactions collided.
-// Doing the same thing again later is right; anything else would fail again the same way.
+// Transient errors: the connection is lost, the server restarts, two transactions collide. A retry may succeed; any other error
+// would repeat.
 
 const TRANSIENT_CLASSES = ['08', '53', '57']
 const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '25P03', 'XX000'])
@@ -13,11 +13,11 @@ const LOST_SYSTEM = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ])
-/** What `pg` says in words only. */
+/** Errors of `pg` that have no code. */
 const LOST_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/
 
-/** The connection itself is of no more use: nothing can be asked of it, not even to roll back. */
+/** The connection is unusable, even for a rollback. */
 export function isConnectionLost(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   return LOST_SYSTEM.has(code) || LOST_TEXT.test(message)

@@ -1,15 +1,15 @@
-// The embedded database has no autovacuum: what a server does by itself is done here, when enough rows have died.
-// Without it 300,000 messages through the bus left 950 MB behind, and the planner knew nothing of the tables' sizes.
+// Vacuums the embedded database, which has no autovacuum, once enough rows are dead.
+// Without it 300,000 messages through the bus left 950 MB behind, and the planner did not know the tables' sizes.
 import type { Db } from './db.ts'
 
-/** As many dead rows as the server's autovacuum is told to wait for. */
+/** The threshold that sql/002_bus.sql gives the server's autovacuum. */
 const DEAD_ROWS_MAX = 20_000
 
-/** Returns the tables it cleaned. Does nothing on a server. */
+/** Returns the vacuumed tables. Does nothing on a server. */
 export async function vacuumEmbedded(db: Db): Promise<string[]> {
   if (db.kind !== 'pglite') return []
   const tables = await db.query<{ name: string }>(
-    // Long values lie in a TOAST table: a bundle of messages is one row here and a hundred there.
+    // Long values lie in the TOAST table: a bundle of messages is one row here and a hundred there.
     `select quote_ident(t.relname) as name
        from pg_stat_user_tables t join pg_class c on c.oid = t.relid
        left join pg_stat_all_tables outside on outside.relid = c.reltoastrelid

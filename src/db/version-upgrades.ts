@@ -1,4 +1,4 @@
-// Batches that a version concerns: those that have not taken it up yet, and what a publisher is told about all that are under way.
+// Batches that a new version affects: those to upgrade, and what a publisher sees of unfinished ones.
 import type { PhaseSummary } from '../domain/decide/version-upgrade.ts'
 import type { Batch } from '../domain/facts.ts'
 import { idsParam } from './arrays.ts'
@@ -6,8 +6,8 @@ import type { Queryable } from './db.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 /**
- * Batches under way that are not on the active version of their runbook, oldest first. One that `heldBy` holds is left alone: what
- * it could not do is looked at by a person first, and the batch takes the version with the next change.
+ * Unfinished batches that are not on the active version, oldest first. A batch held by `heldBy` is left out: a person looks at it
+ * first, and its next change upgrades it.
  */
 export async function listOutdatedBatches(
   db: Queryable,
@@ -29,7 +29,7 @@ export type UnfinishedBatch = Pick<
   'id' | 'status' | 'runbookVersion' | 'isManual' | 'startTime' | 'heldAt' | 'membersActive'
 >
 
-/** Batches of the runbook that are under way, a page at a time, in the order of their ids. */
+/** Unfinished batches of the runbook, in id order. */
 export async function listUnfinished(
   db: Queryable,
   runbookName: string,
@@ -60,7 +60,7 @@ export async function listPhasesOf(
   )
 }
 
-/** How many active members of each of these batches have nothing under a name, neither in their data nor from steps or init. */
+/** Active members by batch and name who have no value for the name, in data, outputs or init outputs. */
 export async function countLacking(
   db: Queryable,
   batchIds: readonly number[],

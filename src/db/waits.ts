@@ -1,4 +1,4 @@
-// The table of waits, read from the side of time (what is due) and of the workers (what may be sent, what is out).
+// Reads waits by time (what is due) and by worker (what may be sent, which jobs are unsettled).
 import type { Queryable, Tx } from './db.ts'
 
 export interface DueWait {
@@ -7,7 +7,7 @@ export interface DueWait {
   readonly memberId: number | null
 }
 
-/** Waits whose time has come. A held batch's retries and polls stay; its jobs' deadlines run on. */
+/** Due waits. Retries and polls of a held batch stay; deadlines of its jobs run on. */
 export async function listDueWaits(db: Queryable, now: Date, limit: number): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
@@ -23,7 +23,7 @@ export interface OutstandingJob extends DueWait {
   readonly jobId: string
 }
 
-/** Jobs that are out: of the whole batch, or of some of its members. Each half has the index that keeps jobs single. */
+/** Unsettled jobs of the batch, or of some members. Each half uses one of the unique indexes on jobs. */
 export async function listOutstandingJobs(
   db: Queryable,
   batchId: number,
@@ -42,7 +42,7 @@ export async function listOutstandingJobs(
   )
 }
 
-/** Workers that some step waits for a slot of. Walks the index from name to name, however many rows each has. */
+/** Workers with steps that wait for a slot. Skips through the index from worker to worker. */
 export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `with recursive wanted (id) as (
@@ -55,7 +55,7 @@ export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Batches that wait for a slot of this worker and may be sent from: not held. */
+/** Batches, not held, with steps that wait for a slot of this worker. */
 export async function listBatchesWaiting(db: Queryable, workerId: string): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
     `with recursive waiting (id) as (
@@ -70,7 +70,7 @@ export async function listBatchesWaiting(db: Queryable, workerId: string): Promi
   return rows.map(({ id }) => id)
 }
 
-/** How many jobs of each batch are out at this worker. */
+/** The worker's unsettled jobs, by batch. */
 export async function countOutstanding(
   db: Queryable,
   workerId: string,
@@ -82,10 +82,7 @@ export async function countOutstanding(
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
 }
 
-/**
- * The longest-waiting steps of this batch for this worker; undoing before doing. `take` gives each of several askers others: what
- * one of them has been given the next one passes over.
- */
+/** The batch's next steps for this worker: compensation first, then by waiting time. `take` locks them; concurrent callers skip them. */
 export async function listQueued(
   db: Queryable,
   workerId: string,
@@ -101,7 +98,7 @@ export async function listQueued(
   )
 }
 
-/** Of these workers, those that another batch waits for too: their free slots are shared out, not simply used again. */
+/** Workers that another batch waits for too: their free slots are shared out. */
 export async function findContended(
   db: Queryable,
   workerIds: readonly string[],
@@ -116,7 +113,7 @@ export async function findContended(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Moves the times of waiting retries and polls on by the part of their waiting that was held. */
+/** Postpones retries and polls by the time the batch was held. */
 export async function postponeWaits(
   tx: Tx,
   batchId: number,

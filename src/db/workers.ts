@@ -3,11 +3,11 @@ import type { Queryable, Tx } from './db.ts'
 
 export interface WorkerWindow {
   readonly maxOutstanding: number | null
-  /** The batch that had the last turn among several; 0 when none had. */
+  /** The batch that was served last; 0 for none. */
   readonly lastServed: number
 }
 
-/** Locks the worker's row: sending that needs a free slot happens one transaction at a time. Null when nobody knows it. */
+/** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
 export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow | null> {
   const rows = await tx.query<WorkerWindow>(
     `select max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"
@@ -17,7 +17,7 @@ export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow
   return rows[0] ?? null
 }
 
-/** The worker's own limit; null when it has none, or nobody knows the worker. */
+/** The worker's own limit; null when it has none or is unknown. */
 export async function findWorkerLimit(db: Queryable, workerId: string): Promise<number | null> {
   const rows = await db.query<{ limit: number | null }>(
     'select max_outstanding as limit from workers where worker_id = $1',
@@ -55,7 +55,7 @@ export async function configureWorkers(db: Queryable, workerIds: readonly string
   )
 }
 
-/** What each worker said it has; no functions for one that is configured and never spoke. */
+/** The functions each worker announced; none for a configured worker that never announced itself. */
 export async function listCatalogues(
   db: Queryable,
 ): Promise<{ workerId: string; functions: string[] }[]> {
@@ -72,7 +72,7 @@ export interface Hello {
   readonly functions: unknown
 }
 
-/** Keeps the newest announcement. True when this worker was not seen before. */
+/** Stores the announcement. True for a new worker. */
 export async function recordWorker(tx: Tx, hello: Hello, now: Date): Promise<boolean> {
   const rows = await tx.query<{ isNew: boolean }>(
     `insert into workers (worker_id, version, slots, functions_json, first_seen_at, last_seen_at)

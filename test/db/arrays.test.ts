@@ -1,4 +1,4 @@
-// Chunks of rows as they go into a statement, and steps by the thousand: every row once, each with its own values.
+// Rows as array parameters, and bulk inserts of steps: every row once, each with its values.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { kindParams, lineParam, unnestRows } from '../../src/db/arrays.ts'
@@ -8,7 +8,7 @@ import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 1, 10, minute))
 
-describe('kinds', () => {
+describe('kindParams', () => {
   it('gives each row its kind and each kind its values once', () => {
     const rows = [
       { worker: 'w"1', at: at(0), count: null },
@@ -47,14 +47,14 @@ const plan = (stepName: string, stepIndex: number): StepDefinition => ({
 })
 
 for (const { kind, open } of DATABASES) {
-  describe(`chunks on ${kind}`, () => {
+  describe(`array parameters on ${kind}`, () => {
     let test: TestDatabase
     before(async () => {
       test = await open()
     })
     after(() => test.close())
 
-    it('makes a row of each, also where the only text is none', async () => {
+    it('unnests every row, also when the only text is null', async () => {
       const table = unnestRows({ id: '$1::int[]', text: `string_to_array($2, E'\\n', '')` })
       const rows = (texts: (string | null)[]) =>
         test.db.query(`select id, text from ${table} as t`, [
@@ -69,7 +69,7 @@ for (const { kind, open } of DATABASES) {
       ])
     })
 
-    it('writes the steps that are missing, and nobody’s twice', async () => {
+    it('inserts missing steps and none twice', async () => {
       const write = (memberIds: number[], ...plans: StepDefinition[]) =>
         test.db.transaction(async (tx) => {
           const { ids } = await insertPhaseSteps(tx, 1, 1, memberIds, plans)

@@ -35,7 +35,7 @@ for (const { kind, open } of DATABASES) {
     const broken = async (...known: Parameters<typeof verifyAudit>[1][]) =>
       (await verifyAudit(test.db, ...known)).broken?.why ?? null
 
-    it('takes away what is old, up to the first row that is not, and says so in the audit', async () => {
+    it('prunes old rows up to the first young one and records it', async () => {
       await days(1, 2, 9, 3, 10)
       const [second, head] = [await headAt(2), await findChainHead(test.db)]
       assert.equal(await pruneAudit(test.db, day(5), day(40)), 2)
@@ -62,7 +62,7 @@ for (const { kind, open } of DATABASES) {
       return { sealed, hash: row!.hash }
     }
 
-    it('goes on day by day, and does nothing where only its own row is old', async () => {
+    it('prunes day by day and ignores its own old row', async () => {
       await days(1, 2, 3)
       assert.equal(await pruneAudit(test.db, day(2), day(32)), 1)
       assert.equal(await pruneAudit(test.db, day(2), day(32)), 0)
@@ -74,7 +74,7 @@ for (const { kind, open } of DATABASES) {
       assert.equal(await broken(), null)
     })
 
-    it('leaves what is not sealed, and the newest row that is', async () => {
+    it('keeps unsealed rows and the newest sealed one', async () => {
       await days(1)
       await write(2)
       assert.equal(await pruneAudit(test.db, day(9), day(40)), 0)
@@ -94,7 +94,7 @@ for (const { kind, open } of DATABASES) {
       return { query }
     }
 
-    it('is checked while rows are sealed and pruned, and what is said of it belongs together', async () => {
+    it('verifies consistently while rows are sealed and pruned', async () => {
       await days(1, 2, 3, 4)
       for (let nth = 1; nth <= 4; nth++) {
         await write(20 + nth)
@@ -113,7 +113,7 @@ for (const { kind, open } of DATABASES) {
       }
     })
 
-    it('shows it when somebody takes away more, puts old rows back, or rewrites what was pruned', async () => {
+    it('detects deleted, restored and rewritten rows', async () => {
       await days(1, 2, 3, 4)
       await pruneAudit(test.db, day(3), day(40))
       await sealAudit(test.db)

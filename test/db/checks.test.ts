@@ -79,7 +79,7 @@ const ENDED = { completed_at: AT }
 
 type Row = Readonly<Record<string, string | number | boolean>>
 
-/** What each status needs: with all of it the row is taken; without any one of them, or with one too many, it is refused. */
+/** The columns each status needs and refuses: one missing, or one too many, fails a CHECK. */
 const TIED: Record<Entity, Record<string, { needs: Row; refuses: Row }>> = {
   step: {
     pending: { needs: {}, refuses: ENDED },
@@ -132,7 +132,7 @@ const SETS: Record<Entity, readonly (readonly string[])[]> = {
 }
 const ROWS: Record<Entity, Row> = { step: STEP, member: MEMBER, phase: PHASE, batch: BATCH }
 
-/** True when the database takes the row; false when a CHECK refuses it. It is never kept. */
+/** False when a CHECK refuses the row. It is never kept. */
 async function isTaken(entity: Entity, status: string, more: Row): Promise<boolean> {
   const row: Row = { ...ROWS[entity], ...more, status: `'${status}'` }
   const insert = `insert into ${TABLES[entity]} (${Object.keys(row)}) values (${Object.values(row)})`
@@ -154,7 +154,7 @@ const without = (row: Row, key: string): Row =>
 describe('checks', () => {
   before(async () => {
     test = await openTestPglite()
-    // Foreign keys are not what is looked at here.
+    // Foreign keys are not under test.
     await test.db.script('set session_replication_role = replica')
   })
   after(() => test.close())
@@ -189,7 +189,7 @@ describe('checks', () => {
     })
 
     for (const [status, { needs, refuses }] of Object.entries(TIED[entity])) {
-      it(`a ${entity} that is ${status} has the times that belong to it, and no others`, async () => {
+      it(`a ${entity} that is ${status} has exactly its times`, async () => {
         assert.ok(await isTaken(entity, status, needs), 'refused with all it needs')
         for (const key of Object.keys(needs)) {
           assert.ok(!(await isTaken(entity, status, without(needs, key))), `taken without ${key}`)
@@ -217,7 +217,7 @@ describe('checks', () => {
     assert.deepEqual(await countersIn('batches'), batchCounters.map(([, name]) => name).sort())
   })
 
-  it('a poll step has both its times, a step of each kind its owners', async () => {
+  it('a poll step has both intervals, and a step of each kind its owners', async () => {
     const wrong: Row[] = [
       { is_poll_step: false },
       { poll_timeout_sec: 'null' },

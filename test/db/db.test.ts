@@ -48,7 +48,7 @@ for (const database of DATABASES) {
       assert.deepEqual(await db.query('select v from u'), [{ v: 1 }])
     })
 
-    it('tells how many rows a statement inserted, changed or deleted', async () => {
+    it('counts the rows a statement inserted, updated or deleted', async () => {
       const counts = await test.db.transaction(async (tx) => {
         await tx.script('create table counted (n int)')
         return [
@@ -61,7 +61,7 @@ for (const database of DATABASES) {
       assert.deepEqual(counts, [5, 3, 0, 4])
     })
 
-    it('runs statements that are given at once in their order, and none after one that failed', async () => {
+    it('runs concurrent statements in order and none after a failed one', async () => {
       const { db } = test
       const numbers = Array.from({ length: 20 }, (_, i) => i)
       await db.transaction((tx) =>

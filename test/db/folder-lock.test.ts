@@ -40,7 +40,7 @@ describe('one process per folder', () => {
     return { child, exited, said: JSON.parse(text as string) as Said }
   }
 
-  it('refuses the second by name of the first, and lets it in after the first was killed', async () => {
+  it('refuses a second process, names the first, and admits it once the first is killed', async () => {
     const first = await open()
     assert.deepEqual(first.said.pids, [first.child.pid])
 
@@ -64,7 +64,7 @@ describe('one process per folder', () => {
     assert.equal(third.child.exitCode, 0)
   })
 
-  it('gives the folder back when it is unlocked', () => {
+  it('frees the folder when unlocked', () => {
     const unlock = lockFolder(folder)
     assert.throws(() => lockFolder(folder), { code: 'DATABASE_FOLDER_IN_USE' })
     unlock()

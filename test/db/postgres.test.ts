@@ -43,7 +43,7 @@ describe('a PostgreSQL server over a bad network', () => {
   })
 
   for (const mode of ['reset', 'stall', 'cut'] as const) {
-    it(`${mode} during a transaction: a transient error, nothing kept, and the next one works`, async () => {
+    it(`${mode} during a transaction gives a transient error, keeps nothing, and the next one works`, async () => {
       await assert.rejects(
         db.transaction(async (tx) => {
           await tx.query('insert into marks values ($1)', [mode])
@@ -79,7 +79,7 @@ describe('a PostgreSQL server over a bad network', () => {
   }
 
   for (const mode of ['reset', 'stall', 'cut'] as const) {
-    it(`${mode} while several statements are under way: a transient error for each, and the next one works`, async () => {
+    it(`${mode} during several statements gives each a transient error, and the next one works`, async () => {
       await assert.rejects(
         db.transaction(async (tx) => {
           proxy.become(mode)
@@ -97,7 +97,7 @@ describe('a PostgreSQL server over a bad network', () => {
   }
 
   // Else a deadlock could come out as "the transaction is aborted", which nobody would try again.
-  it('statements given at once all fail for the reason of the first that failed', async () => {
+  it('concurrent statements all fail with the error of the first', async () => {
     const reasons = await db.transaction(async (tx) => {
       const given = ['select 1', 'select 1 / 0', 'select 2', 'select 3']
       const ended = await settled(given.map((sql) => tx.query(sql, [])))
@@ -107,7 +107,7 @@ describe('a PostgreSQL server over a bad network', () => {
     assert.deepEqual(reasons, [undefined, why, why, why])
   })
 
-  it('a single statement that gets no answer fails in bounded time', async () => {
+  it('a statement without an answer fails in bounded time', async () => {
     await db.query('select 1')
     proxy.become('stall')
     await assert.rejects(db.query('select 2'), (error) => isTransient(error))
@@ -115,13 +115,13 @@ describe('a PostgreSQL server over a bad network', () => {
     assert.deepEqual(await db.query('select 3 as three'), [{ three: 3 }])
   })
 
-  it('bytes in drips are only slow', async () => {
+  it('a slow network only slows statements', async () => {
     proxy.become('trickle')
     const [row] = await db.query<{ text: string }>(`select repeat('x', 2000) as text`)
     assert.equal(row!.text.length, 2_000)
   })
 
-  it('listening comes back after a reset, and after silence', async () => {
+  it('listening resumes after a reset and after silence', async () => {
     for (const mode of ['reset', 'stall'] as const) {
       let heard = Promise.withResolvers<string>()
       const stop = await db.listen('chan', (payload) => heard.resolve(payload))
@@ -137,7 +137,7 @@ describe('a PostgreSQL server over a bad network', () => {
     }
   })
 
-  it('listening begins when the server does', async () => {
+  it('listening starts once the server does', async () => {
     proxy.become('reset')
     const heard = Promise.withResolvers<string>()
     const stop = await db.listen('chan', (payload) => heard.resolve(payload))

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { vacuumEmbedded } from '../../src/db/vacuum.ts'
 import { openTestPglite } from '../databases.ts'
 
-it('the embedded database is cleaned of dead rows, and only when there are enough', async () => {
+it('vacuums the embedded database only when enough rows are dead', async () => {
   const { db, close } = await openTestPglite()
   await db.script('create table busy (v int); create table quiet (v int)')
   await db.query('insert into busy select generate_series(1, 30000)')
@@ -17,7 +17,7 @@ it('the embedded database is cleaned of dead rows, and only when there are enoug
   await close()
 })
 
-it('rows that are dead outside of their table count too', async () => {
+it('counts dead rows of the TOAST table', async () => {
   const { db, close } = await openTestPglite()
   await db.script('create table long (v text); alter table long alter v set storage external')
   await db.query(`insert into long select repeat('x', 100000) from generate_series(1, 500)`)

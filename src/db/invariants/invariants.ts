@@ -1,7 +1,6 @@
-// What must be true of the tables at every moment between two transactions, each as a query that must return no rows.
-// `doctor` runs them on a living database, the tests after every story and every simulated event: both use this list.
-// A finding names rows by their numbers and never quotes data. What no query of the state can tell is listed with the place
-// where it is tested instead, so that a missing number is never taken for an oversight.
+// Invariants: queries that return no rows at any moment between two transactions. `doctor` runs them on a live database, the tests
+// after every story and every simulated event. A finding names rows by id and never quotes data. Invariants that no query can check
+// are listed with the test that does.
 
 import type { Queryable } from '../db.ts'
 import { JOB_INVARIANTS } from './jobs.ts'
@@ -11,7 +10,7 @@ import { TRANSITION_INVARIANTS } from './transitions.ts'
 export interface Invariant {
   readonly id: `I${number}`
   readonly sentence: string
-  /** Rows of (batch_id, found), one for each violation. $1 is now; the batch to look at is filtered around it. */
+  /** Returns (batch_id, found) per violation. $1 is now; findBroken filters by batch. */
   readonly sql: string
 }
 
@@ -39,7 +38,7 @@ export const INVARIANTS: readonly Invariant[] = [
 export const TESTED_ELSEWHERE: readonly TestedElsewhere[] = [
   {
     id: 'I22',
-    sentence: 'A lease that lapsed is taken again, and its old holder can settle nothing',
+    sentence: 'An expired lease is taken over, and its old token can ack nothing',
     where: 'test/bus/contract.ts: who holds a message is a matter of time, not of rows',
   },
   {
@@ -60,10 +59,10 @@ export const TESTED_ELSEWHERE: readonly TestedElsewhere[] = [
   },
 ]
 
-/** Findings per invariant that are worth reading; a broken one often breaks for every member. */
+/** Findings kept per invariant: a broken one often breaks for every member. */
 const FOUND_MAX = 20
 
-/** Every violation, of all batches or of one. What belongs to no batch is left out when one is asked for. */
+/** Violations of all batches or of one. For one batch, findings without a batch are left out. */
 export async function findBroken(
   db: Queryable,
   now: Date,
@@ -80,7 +79,7 @@ export async function findBroken(
   return broken
 }
 
-// Found first, then ordered and cut: seeing the limit, the planner chose plans that begin fast and took a hundred times as long.
+// Materialised, then sorted and cut: with the limit inside, the planner chose fast-start plans that took a hundred times as long.
 const bounded = (sql: string): string =>
   `with broken as materialized (
      select batch_id, found from (${sql}) as found_rows

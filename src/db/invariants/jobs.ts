@@ -1,18 +1,18 @@
-// Jobs, waits and messages: every step that is not finished waits for something that will come, every job that was sent is
-// either out or settled once, and a member never has two out.
+// Jobs, waits and messages: every unfinished step waits for something that will come, every job is settled once or still unsettled,
+// and a member never has two unsettled jobs.
 
 import { OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { EFFECTIVE } from './order.ts'
 
-/** Dead letters of jobs are taken up within seconds; a job whose own deadline passed meanwhile within its two minutes of grace. */
+/** The engine settles dead-lettered jobs within seconds, overdue ones within two minutes of grace. */
 const DEAD_LETTER_NOTICED_WITHIN = `interval '5 minutes'`
 
 const jobIdFrom = (step: string, attempt: string, poll: string): string => `
   concat(case ${step}.kind when 'phase' then 'step' else ${step}.kind end, '-', ${step}.id,
          case when ${attempt} > 0 then '-retry-' || ${attempt} end, case when ${poll} > 0 then '-poll-' || ${poll} end)`
 
-/** Each job that was ever sent, with the time it was out; a job that is still out has no end. */
+/** Every job ever sent and when it was unsettled; open-ended for jobs that still are. */
 const JOBS = `
   (select a.batch_id, s.batch_member_id as member_id, a.job_id, a.sent_at, a.settled_at
      from attempts a join step_executions s on s.id = a.step_id and s.batch_id = a.batch_id
@@ -22,7 +22,7 @@ const JOBS = `
 const WAITS: Invariant[] = [
   {
     id: 'I15',
-    sentence: 'A step is dispatched exactly while its job is out, and nothing that has ended waits',
+    sentence: 'A step is dispatched exactly while its job is unsettled, and no ended step waits',
     sql: `
       select s.batch_id, format('step %s is %s with job %s, and waits for %s (job %s, member %s)', s.id, s.status, s.job_id,
                                 coalesce(w.what, 'nothing'), w.job_id, w.batch_member_id) as found
@@ -38,7 +38,7 @@ const WAITS: Invariant[] = [
   },
   {
     id: 'I16',
-    sentence: 'Whatever comes next waits for its time, its slot or its job, and polls end in time',
+    sentence: 'Every next step waits for a time, a slot or a job, and polls end in time',
     sql: `
       select s.batch_id, format('step %s is %s and waits for %s until %s; poll timeout %s, retry after %s', s.id, s.status,
                                 coalesce(w.what, 'nothing'), w.wake_at, s.poll_timeout_at, s.retry_after) as found
@@ -82,7 +82,7 @@ const WAITS: Invariant[] = [
 const JOB_IDS: Invariant[] = [
   {
     id: 'I17',
-    sentence: 'A job id is used once and says its step, attempt and poll',
+    sentence: 'A job id is used once and names its step, attempt and poll',
     sql: `
       select a.batch_id, format('job %s is attempt %s, poll %s of step %s', a.job_id, a.attempt, a.poll, a.step_id) as found
         from attempts a left join step_executions s on s.id = a.step_id
@@ -100,7 +100,7 @@ const JOB_IDS: Invariant[] = [
   },
   {
     id: 'I18',
-    sentence: 'A result is applied once: a job that succeeded moved its step, or is told as late',
+    sentence: 'A result is applied once: a success changes its step or is recorded as late',
     sql: `
       select batch_id, format('step %s, attempt %s, poll %s was settled %s times', step_id, attempt, poll, count(*)) as found
         from attempts group by batch_id, step_id, attempt, poll having count(*) > 1
@@ -115,7 +115,7 @@ const JOB_IDS: Invariant[] = [
   },
   {
     id: 'I20',
-    sentence: 'A message that came twice was acted on once: a job is sent once and ends once',
+    sentence: 'A duplicate message has one effect: a job is sent once and ends once',
     sql: `
       select batch_id, format('job %s: %s events of kind %s', job_id, count(*), kind) as found
         from (select batch_id, job_id, case when event in ('dispatch', 'repoll') then 'sent' else 'ended' end as kind
@@ -126,8 +126,7 @@ const JOB_IDS: Invariant[] = [
   },
   {
     id: 'I30',
-    sentence:
-      'Nothing gets lost: every job that was sent is out or settled, and none came from nowhere',
+    sentence: 'No job is lost: every sent job is unsettled or settled, and no other job exists',
     sql: `
       select batch_id, format('job %s: sent %s times, out or settled %s times', job_id, sum(sent), sum(known)) as found
         from (select batch_id, job_id, 1 as sent, 0 as known from events
@@ -142,7 +141,7 @@ const MESSAGES: Invariant[] = [
   {
     id: 'I19',
     sentence:
-      'A job message stands for a job, no two share an id, and other messages do so only after the duplicate window',
+      'Every job message has a job and a unique id; other messages repeat an id only after the duplicate window',
     sql: `
       select null::bigint as batch_id, format('message %s is for no job that was sent', q.message_id) as found
         from messages q
@@ -157,7 +156,7 @@ const MESSAGES: Invariant[] = [
   {
     id: 'I21',
     sentence:
-      'A dead letter has a reason, and the step of a dead-lettered job does not go on waiting for it',
+      'A dead letter has a reason, and the step of a dead-lettered job does not wait for it',
     sql: `
       select null::bigint as batch_id, format('dead letter %s has no reason', d.id) as found
         from dead_letters d where trim(d.reason) = '' or trim(d.description) = ''
@@ -172,7 +171,7 @@ const MESSAGES: Invariant[] = [
 const ONE_AT_A_TIME: Invariant[] = [
   {
     id: 'I32',
-    sentence: 'A member has at most one phase job out',
+    sentence: 'A member has at most one unsettled phase job',
     sql: `
       select w.batch_id, format('member %s has %s phase jobs out', w.batch_member_id, count(*)) as found
         from waits w join step_executions s on s.id = w.step_id
@@ -181,7 +180,7 @@ const ONE_AT_A_TIME: Invariant[] = [
   },
   {
     id: 'I33',
-    sentence: 'Nothing is sent for a member, or for init, before its former job is settled',
+    sentence: 'No job is sent for a member, or for init, before the previous one is settled',
     sql: `
       select batch_id, format('job %s was sent at %s, when a former job of member %s was still out', job_id, sent_at,
                               coalesce(member_id::text, 'none (init)')) as found

@@ -1,4 +1,4 @@
-// Order and completeness: steps are done one after the other, every member has its steps, and what has ended is closed.
+// Order and completeness: steps run one after the other, every member has its steps, and ended phases and batches are closed.
 import {
   FAILED_STEPS,
   OPEN_PHASES,
@@ -8,7 +8,7 @@ import {
 } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 
-/** Phases that count: not superseded, cancelled or skipped as overdue, and of one name the newest that was not superseded. */
+/** Phases that count: not superseded, cancelled or skipped as overdue, and the newest non-superseded row of their name. */
 export const EFFECTIVE = `
   (select p.* from phase_executions p
     where p.status not in ('superseded', 'cancelled') and p.skipped_because is distinct from 'overdue'
@@ -16,12 +16,12 @@ export const EFFECTIVE = `
                        where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
                          and newer.status <> 'superseded' and newer.runbook_version > p.runbook_version))`
 
-/** A later step that was sent and is neither waiting nor cancelled. A step that a newer version put before it came too late. */
+/** A later step that was sent and is neither pending nor cancelled. A step that a newer version inserts before it does not count. */
 const SENT_BEFORE = `
   later.job_id is not null and later.status not in ('pending', 'cancelled')
     and former.status not in ${PASSED_STEPS} and later.runbook_version >= former.runbook_version`
 
-/** How each member stands in each phase, counted from its steps. */
+/** Each member's standing in each phase, from its steps. */
 export const STANDING = `
   (select s.batch_id, s.phase_execution_id as phase_id, s.batch_member_id as member_id,
           case when bool_and(s.status in ${PASSED_STEPS}) then 'passed'
@@ -62,8 +62,7 @@ const SEQUENCES: Invariant[] = [
   },
   {
     id: 'I3',
-    sentence:
-      'Init steps run one after the other, and no phase step is sent before init is through',
+    sentence: 'Init steps run one after the other, and no phase step is sent before init ends',
     sql: `
       select later.batch_id,
              format('init step %s is %s though init step %s before it is %s', later.id, later.status, former.id, former.status) as found
@@ -79,7 +78,7 @@ const SEQUENCES: Invariant[] = [
   },
   {
     id: 'I4',
-    sentence: 'Each step of a rollback or removal is sent after the former has ended',
+    sentence: 'Each step of a rollback or removal is sent after the previous one ended',
     sql: `
       select later.batch_id,
              format('%s step %s was sent though step %s before it is %s', later.kind, later.id, former.id, former.status) as found
@@ -117,8 +116,7 @@ const ROWS: Invariant[] = [
   },
   {
     id: 'I6',
-    sentence:
-      'Every active member has the steps of every phase that has begun, and nobody else has any',
+    sentence: 'Every active member has steps in every started phase, and no other member has any',
     sql: `
       select p.batch_id, format('member %s has no step in phase %s, which is %s', m.id, p.id, p.status) as found
         from ${EFFECTIVE} as p join batch_members m on m.batch_id = p.batch_id and m.status = 'active'
@@ -159,7 +157,8 @@ const ROWS: Invariant[] = [
 const ENDINGS: Invariant[] = [
   {
     id: 'I10',
-    sentence: 'A cancelled batch has no open init or phase step and no open phase, and sends none',
+    sentence:
+      'A cancelled batch has no open init or phase step and no open phase, and sends no job',
     sql: `
       select s.batch_id, format('%s step %s is %s', s.kind, s.id, s.status) as found
         from step_executions s join batches b on b.id = s.batch_id
@@ -178,7 +177,8 @@ const ENDINGS: Invariant[] = [
   },
   {
     id: 'I11',
-    sentence: 'Whoever failed or left has no open phase step, and each removal its steps once',
+    sentence:
+      'Failed and removed members have no open phase step, and each removal has its steps once',
     sql: `
       select s.batch_id, format('step %s is %s though member %s is %s', s.id, s.status, m.id, m.status) as found
         from step_executions s join batch_members m on m.id = s.batch_member_id
@@ -193,7 +193,7 @@ const ENDINGS: Invariant[] = [
   },
   {
     id: 'I12',
-    sentence: 'A phase is open while a step in it is, and closes as its members stand',
+    sentence: 'A phase is open while one of its steps is, and closes as its members stand',
     sql: `
       select batch_id,
              format('phase %s is %s with %s open steps, %s members passed and %s failed', id, status, open_steps, passed, failed) as found
@@ -216,7 +216,7 @@ const ENDINGS: Invariant[] = [
   },
   {
     id: 'I13',
-    sentence: 'A batch is open while anything of it is, and ends when nothing is',
+    sentence: 'A batch is open while any part of it is, and ends when none is',
     sql: `
       select batch_id,
              format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
@@ -250,7 +250,7 @@ const ENDINGS: Invariant[] = [
 const VERSIONS: Invariant[] = [
   {
     id: 'I34',
-    sentence: 'A batch takes up a version whole: what has not begun is of the version it is on',
+    sentence: 'A version upgrade is complete: pending phases belong to its version',
     sql: `
       select p.batch_id, format('phase %s is pending in version %s, the batch is on version %s', p.id, p.runbook_version,
                                 b.runbook_version) as found

@@ -1,5 +1,5 @@
-// Moves, counters and times: the event log is a chain of legal moves that ends at the row, the stored counts are the counted
-// ones, and nothing happened before its time, under a hold, or without somebody and a reason.
+// Transitions, counters and times: each entity's events are a chain of legal transitions that ends at its row, stored counters equal
+// the counted rows, and nothing happens before its time, during a hold, or without an actor and a reason.
 import { MEMBER_COUNTS } from '../../domain/facts.ts'
 import {
   MEMBER_STATUSES,
@@ -12,7 +12,7 @@ import { OPEN_STEPS, textLiteral, UNFINISHED_BATCHES } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { STANDING } from './order.ts'
 
-/** The table of moves as rows of (entity, event, from_status, to_status). */
+/** The table of transitions as rows of (entity, event, from_status, to_status). */
 const LEGAL = Object.entries(TRANSITIONS)
   .flatMap(([entity, table]) =>
     Object.entries<Transition>(table).flatMap(([event, { from, to }]) =>
@@ -21,8 +21,8 @@ const LEGAL = Object.entries(TRANSITIONS)
   )
   .join(', ')
 
-/** Everything that has a status, with the one that its row is made in. */
-const THINGS = `
+/** Every row with a status, and the status it was inserted with. */
+const ENTITIES = `
   (select 'step' as entity, id, batch_id, status, 'pending' as first from step_executions
    union all
    select 'member', id, batch_id, status, 'active' from batch_members
@@ -32,7 +32,7 @@ const THINGS = `
    union all
    select 'batch', id, id, status, 'detected' from batches)`
 
-const MOVED = `
+const TRANSITIONED = `
   (select id, batch_id, entity, entity_id, event, from_status, to_status,
           lag(to_status) over (partition by batch_id, entity, entity_id order by id) as former,
           lead(id) over (partition by batch_id, entity, entity_id order by id) is null as is_last
@@ -44,13 +44,13 @@ const LOG: Invariant[] = [
   {
     id: 'I7',
     sentence:
-      'The events of a entity are a chain of legal moves, from its first status to the one it has',
+      'The events of an entity are a chain of legal transitions, from its first status to its current one',
     sql: `
       select t.batch_id,
              format('%s %s is %s; its events say %s: %s to %s after %s', t.entity, t.id, t.status, coalesce(m.event, 'nothing'),
                     m.from_status, m.to_status, coalesce(m.former, t.first)) as found
-        from ${THINGS} as t
-        left join ${MOVED} as m on m.batch_id = t.batch_id and m.entity = t.entity and m.entity_id = t.id
+        from ${ENTITIES} as t
+        left join ${TRANSITIONED} as m on m.batch_id = t.batch_id and m.entity = t.entity and m.entity_id = t.id
        where case
                when m.id is null then t.status <> t.first
                else (m.is_last and m.to_status <> t.status)
@@ -62,8 +62,7 @@ const LOG: Invariant[] = [
   },
   {
     id: 'I8',
-    sentence:
-      'What has ended is taken up again by a person or the data source, never by the engine itself',
+    sentence: 'Only a person or the data source reactivates what has ended, never the engine',
     sql: `
       select batch_id, format('event %s: %s of a %s by %s', id, event, entity, actor) as found
         from events
@@ -73,7 +72,8 @@ const LOG: Invariant[] = [
   },
   {
     id: 'I9',
-    sentence: 'A step is retried by itself at most max_retries times, and each is told and counted',
+    sentence:
+      'A step is retried at most max_retries times, and each retry is counted and has an event',
     sql: `
       select s.batch_id,
              format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.told, 0)) as found
@@ -87,7 +87,7 @@ const LOG: Invariant[] = [
   },
   {
     id: 'I28',
-    sentence: 'Every event names who did it and says why',
+    sentence: 'Every event has an actor and a reason',
     sql: `
       select batch_id, format('event %s (%s of a %s) has no actor or no sentence', id, event, entity) as found
         from events where trim(actor) = '' or trim(because) = ''`,
@@ -100,7 +100,7 @@ const countsBy = (column: string, values: readonly string[]): string =>
 const COUNTS: Invariant[] = [
   {
     id: 'I14',
-    sentence: 'Stored counts are what the rows add up to',
+    sentence: 'Stored counters equal the counted rows',
     sql: `
       select b.id as batch_id, format('stored for the batch: %s; counted: %s', b.stored, m.counted || s.counted) as found
         from (select id, array[${batchCounters.map(([, column]) => column).join(', ')}] as stored
@@ -129,7 +129,7 @@ const COUNTS: Invariant[] = [
 const TIMES: Invariant[] = [
   {
     id: 'I23',
-    sentence: 'No time is ahead of the clock, and nothing ended before it began',
+    sentence: 'No time is ahead of the clock, and nothing ends before it starts',
     sql: `
       select batch_id, format('step %s was sent at %s and ended at %s', id, dispatched_at, completed_at) as found
         from step_executions
@@ -161,7 +161,7 @@ const TIMES: Invariant[] = [
   },
   {
     id: 'I26',
-    sentence: 'Nothing is sent from a batch while it is held',
+    sentence: 'A held batch sends no job',
     sql: `
       select batch_id, format('event %s: job %s was sent though the batch was held by event %s', id, job_id, held) as found
         from (select batch_id, id, entity, event, job_id,

@@ -1,4 +1,4 @@
-// Batches as lists and pages show them. Members are told from the stored counters, never counted.
+// Batches for lists and pages. Member counts come from the stored counters.
 import type { Batch } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
 import type { BatchStatus } from '../../domain/transitions.ts'
@@ -30,7 +30,7 @@ export interface BatchLine
   readonly status: BatchStatus
   readonly createdBy: string
   readonly detectedAt: Date
-  /** Another number whenever a step has failed, or has not failed any more. */
+  /** Grows whenever a step enters or leaves a failed status. */
   readonly failureRevision: number
 }
 
@@ -66,7 +66,7 @@ function conditionsOf(filter: BatchFilter): Conditions {
 export const BATCH_SORTS = ['newest', 'oldest', 'start', 'start_latest'] as const
 export type BatchSort = (typeof BATCH_SORTS)[number]
 
-/** Batches without a start time yet (manual ones) come last in either direction. */
+/** Batches without a start time come last in both directions. */
 const ORDER: Readonly<Record<BatchSort, string>> = {
   newest: 'b.id desc',
   oldest: 'b.id',

@@ -1,5 +1,5 @@
-// Events as people read them: with the names of what they speak of. Lists go along an index from the newest or the oldest on; the
-// feed reads every event in the order of the ids.
+// Events for people, with the names of their members, phases and steps. Lists follow an index from the newest or oldest; the feed
+// reads all events in id order.
 import type { EventRecord } from '../../domain/event-record.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
@@ -39,7 +39,7 @@ export interface EventFilter {
   readonly entities?: readonly string[] | undefined
   readonly after?: number | undefined
   readonly before?: number | undefined
-  /** The last one, itself included. */
+  /** Inclusive. */
   readonly upTo?: number | undefined
 }
 
@@ -94,13 +94,13 @@ export async function countEvents(
   return row!.count
 }
 
-/** Transactions by their numbers: all before `oldest` have ended, and those from `next` on have not begun. */
+/** Transaction ids: all before `oldest` have ended, those from `next` on have not begun. */
 export interface Horizon {
   readonly oldest: number
   readonly next: number
 }
 
-/** The next events of all batches, and which transactions may still bring ones with lower ids: both as of one moment. */
+/** The next events of all batches, and which transactions may still commit lower ids, in one snapshot. */
 export async function readFeed(
   db: Queryable,
   after: number,
@@ -122,7 +122,7 @@ export async function readFeed(
   }
 }
 
-/** The ids of the newest events, lowest first. */
+/** Lowest first. */
 export async function listNewestIds(db: Queryable, most: number): Promise<number[]> {
   const rows = await db.query<{ id: number }>('select id from events order by id desc limit $1', [
     most,

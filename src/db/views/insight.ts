@@ -1,4 +1,4 @@
-// What an operator wants to know of a batch beyond its lists: how fast it goes, what failed, what its steps wait for.
+// A batch's pace, failures and waits, for operators.
 import type { Failure } from '../../domain/failures.ts'
 import type { BatchPace } from '../../domain/pace.ts'
 import type { WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
@@ -8,7 +8,7 @@ import { listWorkersWithQueue } from '../waits.ts'
 
 const EVENTS_LOOKED_AT = 2_000
 
-/** Steps passed among the last events of the batch, since a moment: bounded, however large the batch. */
+/** Steps passed since then, among a bounded number of the batch's last events. */
 export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<BatchPace> {
   const rows = await db.query<BatchPace>(
     `select count(*) filter (where entity = 'step' and to_status in ${PASSED_STEPS})::int as passed,
@@ -20,7 +20,7 @@ export async function loadPace(db: Queryable, batchId: number, since: Date): Pro
   return rows[0]!
 }
 
-/** Steps that have failed for good, by id from the one after `after` on. */
+/** Failed steps after `after`, in id order. */
 export function listFailures(
   db: Queryable,
   batchId: number,
@@ -38,10 +38,10 @@ export function listFailures(
   )
 }
 
-/** Of each kind of wait for a worker: 98,000 of them took 46 ms to count, and a thousand say as much about why nothing goes on. */
+/** Waits counted per worker and kind: counting 98,000 took 46 ms, and a thousand tell as much. */
 const WAITS_LOOKED_AT = 1_000
 
-/** Workers with a wait of this kind, by their names: walks an index from worker to worker, however many wait for each. */
+/** Workers with such waits. Skips through the index from worker to worker. */
 const walk = (name: string, kind: string): string => `${name} (id) as (
        (select worker_id from waits where ${kind} order by worker_id limit 1)
        union all
@@ -49,8 +49,8 @@ const walk = (name: string, kind: string): string => `${name} (id) as (
          from ${name} a where a.id is not null)`
 
 /**
- * What the steps of a batch wait for, by worker: the first of each queue, which have waited longest (undoing comes before doing).
- * What is overdue stays, so it comes to be among them. Slots have an index of their own, with the order in which they are given.
+ * What the batch's steps wait for, by worker: the head of each queue, longest wait first (compensation before phases). Overdue waits
+ * stay, so they reach the head. Slots have their own index, in the order they are handed out.
  */
 export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promise<WaitGroup[]> {
   const first = (kind: string, order: string) => `
@@ -76,7 +76,7 @@ const FACTS = `k.worker_id as "workerId", w.worker_id is not null as "isKnown", 
   w.last_seen_at as "lastSeenAt", w.max_outstanding as "maxOutstanding",
   (select count(*)::int from waits o where o.worker_id = k.worker_id and o.what = 'job') as outstanding`
 
-/** What there is to know of these workers, known or not. */
+/** Includes workers that never announced themselves. */
 export function listWorkerFacts(
   db: Queryable,
   workerIds: Iterable<string>,
@@ -92,13 +92,13 @@ export interface WorkerLine extends WorkerFacts {
   readonly slots: number | null
   readonly firstSeenAt: Date | null
   readonly functions: readonly string[]
-  /** Steps that wait for room in its window, at most `WAITING_COUNTED_MAX`. */
+  /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
   readonly waiting: number
 }
 
 export const WAITING_COUNTED_MAX = 10_000
 
-/** Workers that announced themselves or were configured, and those that steps wait for though nobody knows them; by name. */
+/** Announced and configured workers, and unknown ones that steps wait for, by name. */
 export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
   const wanted = await listWorkersWithQueue(db)
   return db.query<WorkerLine>(

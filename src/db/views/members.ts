@@ -1,5 +1,4 @@
-// Members of a batch as lists show them, page by page along an index, whatever the batch's size. Who failed is shown with the
-// step that failed; their data is not shown here.
+// Members of a batch for lists, page by page along an index. Failed members come with the step that failed; lists carry no data.
 import type { Json } from '../../domain/json.ts'
 import { foldKeyPart } from '../../domain/member-key.ts'
 import type { SampleMember } from '../../domain/run-plan.ts'
@@ -19,7 +18,7 @@ export interface MemberLine {
   readonly removedAt: Date | null
   readonly removedBy: string | null
   readonly movedToBatchId: number | null
-  /** The phase step that went wrong last, of members who are not active. */
+  /** The last failed phase step, of members who are not active. */
   readonly failedStepId: number | null
   readonly failedPhase: string | null
   readonly failedStep: string | null
@@ -29,15 +28,14 @@ export interface MemberLine {
 
 export interface MemberFilter {
   readonly status?: readonly string[] | undefined
-  /** How the key begins. */
+  /** Prefix of the key. */
   readonly key?: string | undefined
-  /** What the key holds somewhere. */
+  /** Part of the key. */
   readonly search?: string | undefined
-  /** Those who failed in this phase or step, or with this in the error. */
+  /** Failed in this phase or step, or with this text in the error. */
   readonly failedPhase?: string | undefined
   readonly failedStep?: string | undefined
   readonly error?: string | undefined
-  /** These only. */
   readonly ids?: readonly number[] | undefined
 }
 
@@ -47,8 +45,8 @@ export type MemberSort = (typeof MEMBER_SORTS)[number]
 const IS_FAILED = `s.kind = 'phase' and s.status in ${FAILED_STEPS}`
 
 /**
- * Who failed in some way: from the steps with errors, which are few, and not from every member's steps. Phases are looked at only
- * where they are asked for: joined to 2,000 failures they cost more (1.7 ms) than to find those failures.
+ * Failed members, found by the few steps with errors. Phases are joined only when filtered by: joining them to 2,000 failures took
+ * 1.7 ms, more than finding those.
  */
 const FAILED_SO = `select s.batch_member_id from step_executions s
   where ${IS_FAILED} and s.batch_id = $1 and s.error_message is not null`
@@ -59,7 +57,7 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
   const { status, key, search, failedPhase, failedStep, error, ids } = filter
   if (ids !== undefined) where.and('m.id = any(?::bigint[])', idsParam(ids))
-  // One status is walked along its index in the order of the ids; a list of one would be read whole and sorted for each page.
+  // A single status follows its index in id order; as a list it would be read whole and sorted for each page.
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
@@ -98,10 +96,7 @@ export function listMembers(
   return db.query<MemberLine>(linesOf(pageOf(where, page), page), where.values)
 }
 
-/**
- * A page, and how many there are in all. Where there are `most` or more, neither is known from this: it has stopped looking, and has
- * looked in no order.
- */
+/** A page and the total. With `most` or more matches neither is known: the search stops there, in no order. */
 export async function findMembers(
   db: Queryable,
   batchId: number,
@@ -145,7 +140,7 @@ const linesOf = (members: string, { sort }: MemberPage): string =>
             order by s.completed_at desc, s.id desc limit 1) as f on true
     order by ${orderOf(sort)}`
 
-/** Those whom a filter means, in the order of their ids. */
+/** Members that match the filter, in id order. */
 export function selectMembers(
   db: Queryable,
   batchId: number,
@@ -160,10 +155,7 @@ export function selectMembers(
   )
 }
 
-/**
- * Keys as they are compared, in the order of the ids, from the one after `after` on. They come as one row: 20,000 rows cost Node
- * 16 ms to read, this one 7.
- */
+/** Folded keys after `after`, in id order, as one row: reading 20,000 rows took Node 16 ms, this one 7. */
 export async function listKeys(
   db: Queryable,
   batchId: number,
@@ -245,7 +237,7 @@ export interface MemberData {
   readonly data: Readonly<Record<string, Json>>
 }
 
-/** In the order in which they joined. */
+/** In the order they joined. */
 export function listMemberData(
   db: Queryable,
   batchId: number,

@@ -1,4 +1,4 @@
-// Figures of how much work there is, for whoever watches the whole: stored counters and small tables, never a count of steps.
+// Workload metrics, from stored counters and small tables; steps are never counted.
 import type { Queryable } from '../db.ts'
 import { UNFINISHED_BATCHES } from '../status-lists.ts'
 

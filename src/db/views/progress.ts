@@ -1,11 +1,10 @@
-// Reading how far things have come, for people who watch: counters and events, never a count of step rows. These statements lock
-// nothing and may run as often as a screen is drawn.
+// A batch's progress for watch screens, from counters and events; steps are never counted. The statements lock nothing.
 import { phaseOrder } from '../../domain/decide/next.ts'
 import type { Progress, ProgressEvent } from '../../domain/progress.ts'
 import type { Queryable } from '../db.ts'
 import { loadPhases } from '../facts.ts'
 
-/** Null when there is no such batch. */
+/** Null when the batch does not exist. */
 export async function loadProgress(db: Queryable, batchId: number): Promise<Progress | null> {
   const rows = await db.query<Progress['batch']>(
     `select id, runbook_name as "runbookName", status, batch_start_time as "startTime", held_reason as "heldReason",
@@ -18,8 +17,8 @@ export async function loadProgress(db: Queryable, batchId: number): Promise<Prog
 }
 
 /**
- * The batch's events after the one with this id, in order. On the embedded database, which has one connection, nothing is missed
- * by going on from the last id. On a server chunks of one batch commit beside each other: there the feed of the API waits for gaps.
+ * Events after this id, in order. On the embedded database, with its one connection, ids have no gaps. On a server concurrent chunks
+ * commit out of order: there the API's feed waits for gaps.
  */
 export async function listProgressEvents(
   db: Queryable,

@@ -1,4 +1,4 @@
-// Runbooks as lists show them: one line a name, with how its automation stands and how many batches are under way.
+// Runbooks for lists: one line per name, with its automation and its unfinished batches.
 import { Conditions, contains } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 import { UNFINISHED_BATCHES } from '../status-lists.ts'
@@ -21,7 +21,7 @@ export interface RunbookLine {
 export interface RunbookFilter {
   /** Part of the name. */
   readonly search?: string | undefined
-  /** Also names without an active version, by their newest. */
+  /** Includes names without an active version, by their newest. */
   readonly withInactive?: boolean | undefined
 }
 
@@ -43,7 +43,7 @@ function conditionsOf(filter: RunbookFilter): Conditions {
   return where
 }
 
-/** By name, from the one after `after` on. */
+/** Names after `after`, sorted. */
 export function listRunbooks(
   db: Queryable,
   filter: RunbookFilter,
@@ -68,7 +68,7 @@ export async function countRunbooks(db: Queryable, filter: RunbookFilter): Promi
   return row!.count
 }
 
-/** One version with its text; the active one when none is named. */
+/** One version with its text; the active one by default. */
 export async function findRunbookLine(
   db: Queryable,
   name: string,
@@ -85,7 +85,7 @@ export async function findRunbookLine(
   return rows[0] ?? null
 }
 
-/** Newest first, from the one before `before` on. */
+/** Versions before `before`, newest first. */
 export function listVersions(
   db: Queryable,
   name: string,

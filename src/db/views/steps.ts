@@ -1,6 +1,5 @@
-// Steps of a batch as lists show them, with the names of their phase and member and what they wait for. A batch of 100,000 members
-// has a million of them, so filters go by an index wherever there is one: steps that are out by the table of waits, steps that
-// went wrong by their error, steps of one member by that member.
+// Steps of a batch for lists, with their phase, member and wait. A batch of 100,000 members has a million steps, so filters use an
+// index where one exists: sent steps by waits, failed steps by their error, a member's steps by the member.
 import type { StepKind } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
 import { foldKey } from '../../domain/member-key.ts'
@@ -81,7 +80,7 @@ function conditionsOf(batchId: number, filter: StepFilter): Conditions {
   return where
 }
 
-/** Written so that the indexes of a member's steps, which each serve some kinds, are found. */
+/** Written to match the partial indexes of a member's steps, one per kind. */
 function addMember(where: Conditions, { memberId, memberKey }: StepFilter): void {
   if (memberId === undefined && memberKey === undefined) return
   const own = 'select id from batch_members where batch_id = $1'
@@ -142,7 +141,7 @@ export async function countSteps(
   return row!.count
 }
 
-/** Init steps of the batch, those of the newest version last. They are few. */
+/** Init steps of the batch, newest version last. */
 export function listInitSteps(db: Queryable, batchId: number, most: number): Promise<StepLine[]> {
   return db.query<StepLine>(
     `select ${LINE}
@@ -191,7 +190,7 @@ export interface AttemptLine {
   readonly durationMs: number | null
 }
 
-/** Every job of these steps that was settled, newest first. */
+/** Settled jobs of these steps, newest first. */
 export function listAttempts(
   db: Queryable,
   stepIds: readonly number[],
@@ -205,7 +204,7 @@ export function listAttempts(
   )
 }
 
-/** All steps of a member, of every kind, in the order in which they were made. */
+/** All steps of a member, of every kind, in id order. */
 export function listStepsOfMember(
   db: Queryable,
   batchId: number,

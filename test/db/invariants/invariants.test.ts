@@ -1,4 +1,4 @@
-// Each invariant is seen to see: a violation is planted in a world that is healthy, found, and taken back.
+// Every invariant is proven by a violation: planted in a healthy world, found, and rolled back.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Tx } from '../../../src/db/db.ts'
@@ -36,7 +36,7 @@ phases:
 
 const named = (...names: string[]) => names.map((name) => ({ key: name, data: { Name: name } }))
 
-/** Batch 1 is through with everything that can happen; batch 2 is in the middle of it. */
+/** Batch 1 has ended after everything that can happen; batch 2 is in progress. */
 async function tellRichStory(world: World): Promise<void> {
   await world.publish(YAML)
   world.answer = ({ functionName, parameters }) =>
@@ -58,7 +58,7 @@ async function tellRichStory(world: World): Promise<void> {
 
 class TakeBack extends Error {}
 
-/** Runs the work in a transaction that is always taken back. */
+/** Runs the work in a transaction that is always rolled back. */
 async function tentatively<T>({ db }: World, work: (tx: Tx) => Promise<T>): Promise<T> {
   let result: T | undefined
   try {
@@ -90,7 +90,7 @@ describe('invariants', () => {
   })
   after(() => world.close())
 
-  it('find nothing in a healthy world, with one batch through and one under way', async () => {
+  it('find nothing in a healthy world with one ended and one active batch', async () => {
     const { db, clock } = world
     const batches = await db.query('select status from batches order by id')
     assert.deepEqual(batches, [{ status: 'completed' }, { status: 'active' }])
@@ -124,7 +124,7 @@ describe('invariants', () => {
     })
   }
 
-  it('look at one batch alone when asked', async () => {
+  it('check a single batch', async () => {
     const now = world.clock.now()
     const found = await tentatively(world, async (tx) => {
       await tx.script('update batches set members_active = 9 where id = 1')
@@ -136,7 +136,7 @@ describe('invariants', () => {
     )
   })
 
-  it('say what is broken in a sentence with numbers and without data', async () => {
+  it('describe findings with ids and without data', async () => {
     const found = await tentatively(world, async (tx) => {
       await tx.script('update batches set members_active = 9 where id = 1')
       return findBroken(tx, world.clock.now())
@@ -144,14 +144,14 @@ describe('invariants', () => {
     assert.deepEqual(found, [
       {
         id: 'I14',
-        sentence: 'Stored counts are what the rows add up to',
+        sentence: 'Stored counters equal the counted rows',
         batchId: 1,
         found: 'stored for the batch: {9,1,1,0,0,0}; counted: {2,1,1,0,0,0}',
       },
     ])
   })
 
-  it('are understood by a server as well', async () => {
+  it('run on a server too', async () => {
     const test = await openTestPostgres()
     try {
       assert.deepEqual(await findBroken(test.db, START), [])

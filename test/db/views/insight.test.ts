@@ -16,7 +16,7 @@ for (const { kind, open } of DATABASES) {
     })
     after(() => test.close())
 
-    it('counts the heads of the queues, and says where it stopped', async () => {
+    it('counts the heads of the queues up to a limit and reports it', async () => {
       await test.db.script(`
         insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since)
           select n, 1, n, 'w1', 'slot', 1, ${at(1)} + n * interval '1 second' from generate_series(1, 1500) as n;

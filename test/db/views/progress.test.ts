@@ -19,7 +19,7 @@ phases:
 
 const at = (seconds: number) => new Date(+START + seconds * 1_000)
 
-it('tells how far a batch is, what happened, and until when nothing is to be done', () =>
+it('reports progress, events and the next due time', () =>
   story({}, async (world) => {
     const { db } = world
     assert.equal(await findQuietUntil(db), null, 'nothing is to come')
