@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { listRunbookVersions } from '../../src/db/runbooks.ts'
 import { recordWorker } from '../../src/db/workers.ts'
+import { readRunbook } from '../../src/domain/runbook/read.ts'
 import { findAutomation, setAutomation } from '../../src/engine/automation.ts'
 import { holdBatch } from '../../src/engine/batch-actions.ts'
-import { deactivateRunbook, requireVersion } from '../../src/engine/publish.ts'
+import { deactivateRunbook, publishRunbook, requireVersion } from '../../src/engine/publish.ts'
+import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { order, runbook, step } from '../scenarios/looking.ts'
 import { people, START, story, type World } from '../scenarios/world.ts'
 
@@ -61,6 +63,20 @@ it('makes no new version of the same text, unless options differ or none is acti
       'ada deactivated: version 3 of wave was deactivated: a mistake',
       'author published: version 4 of wave was published with 0 unfinished batches',
     ])
+  }))
+
+it('reuses the parsed text for its version, and not for another text with that number', () =>
+  story({}, async ({ engine }) => {
+    const parsed = { runbook: readRunbook(YAML).runbook!, warnings: [] }
+    await publishRunbook(engine, { yaml: YAML, parsed, publishedBy: 'author' })
+    assert.equal(await engine.runbooks.get(engine.db, 'wave', 1), parsed.runbook)
+    // As after a publishing that was rolled back: another process publishes its own version 2.
+    engine.runbooks.expect('wave', 2, { yaml: YAML, runbook: parsed.runbook })
+    const elsewhere = { ...engine, runbooks: new RunbookCache() }
+    const yaml = YAML.replace('function: switch', 'function: Switch-2')
+    await publishRunbook(elsewhere, { yaml, publishedBy: 'author' })
+    const second = await engine.runbooks.get(engine.db, 'wave', 2)
+    assert.equal(second.phases[1]!.steps[0]!.function, 'Switch-2')
   }))
 
 it('refuses a text with errors and changes nothing', () =>
