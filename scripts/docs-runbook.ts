@@ -53,7 +53,7 @@ function keyRows(path: string, shape: Shape, seen = new Set<string>()): [string,
 
 const SPELLED_AS: Record<string, string> = {
   'a step': 'step',
-  'an undo step': 'step',
+  'a rollback or removal step': 'step',
   retry: 'retry',
 }
 

@@ -1,4 +1,4 @@
-// A list in parts of a bounded size, in its order: for work that must not grow with the list in one statement or transaction.
+// Splits a list into chunks of a bounded size, so that no statement or transaction grows with the list.
 
 export function* chunksOf<T>(all: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < all.length; start += size) yield all.slice(start, start + size)

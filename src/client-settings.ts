@@ -1,6 +1,6 @@
-// The settings of the command line as a client of the API: which API, and how to sign in to it. A part of the one table in
-// src/config.ts. Flags win over these, and these win over the client's own file, ~/.matoolkit/config.json. The tenant to sign in
-// with is MATOOLKIT_TENANT_ID, which the worker reads too.
+// The settings of the command line as a client of the API: its URL and sign-in. Part of the table in src/config.ts. Flags win
+// over these, and these win over the client's file ~/.matoolkit/config.json. The tenant is MATOOLKIT_TENANT_ID, which the
+// worker reads too.
 import { aPath, aText, httpsUrl, httpUrl, oneOf, setting } from './setting-kinds.ts'
 
 const apiAddress = { ...httpUrl, mustBe: 'an address such as https://matoolkit.contoso.com' }
@@ -9,51 +9,51 @@ export const CLIENT_SETTINGS = {
   homeFolder: setting<string | null>('MATOOLKIT_HOME', aPath, {
     default: null,
     defaultShown: '~/.matoolkit',
-    description: 'Where the command line keeps its profiles and sign-ins.',
+    description: 'Folder for the profiles and sign-ins of the command line.',
   }),
   profile: setting<string | null>('MATOOLKIT_PROFILE', aText, {
     default: null,
-    defaultShown: 'the one that `config use` chose',
-    description: 'Which profile of the command line is used.',
+    defaultShown: 'the one set by `config use`',
+    description: 'Profile of the command line.',
   }),
   apiUrl: setting<string | null>('MATOOLKIT_API_URL', apiAddress, {
     default: null,
     defaultShown: 'the API that `up` started on this machine',
-    description: 'The API that the command line talks to.',
+    description: 'URL of the API that the command line calls.',
   }),
   issuer: setting<string | null>('MATOOLKIT_ISSUER', httpsUrl('an address with https'), {
     default: null,
-    defaultShown: 'Entra ID of MATOOLKIT_TENANT_ID, or what the API names',
-    description: 'Who signs people in, for the command line.',
+    defaultShown: 'Entra ID of MATOOLKIT_TENANT_ID, or as the API says',
+    description: 'Issuer that signs people in for the command line.',
   }),
   clientId: setting<string | null>('MATOOLKIT_CLIENT_ID', aText, {
     default: null,
-    defaultShown: 'what the API names',
-    description: 'The client id that the command line signs in with.',
+    defaultShown: 'as the API says',
+    description: 'Client id with which the command line signs in.',
   }),
   apiScope: setting<string | null>('MATOOLKIT_API_SCOPE', aText, {
     default: null,
-    defaultShown: 'what the API names',
-    description: 'The scope that the command line asks for, such as `api://{id}/access_as_user`.',
+    defaultShown: 'as the API says',
+    description: 'Scope that the command line requests, such as `api://{id}/access_as_user`.',
   }),
   output: setting<string | null>('MATOOLKIT_OUTPUT', oneOf(['table', 'json', 'yaml', 'csv']), {
     default: null,
     defaultShown: 'a table on a terminal, JSON elsewhere',
-    description: 'How the command line answers where `--output` does not say.',
+    description: 'Output format of the command line without `--output`.',
   }),
   clientSecret: setting<string | null>('MATOOLKIT_CLIENT_SECRET', aText, {
     default: null,
     description:
-      'The secret of an application that calls the API without a person, as a pipeline does.',
+      'Secret of an application that calls the API without a person, such as a pipeline.',
     secret: true,
   }),
   token: setting<string | null>('MATOOLKIT_TOKEN', aText, {
     default: null,
-    description: 'An access token that the command line sends as it is.',
+    description: 'Access token that the command line sends unchanged.',
     secret: true,
   }),
 }
 
-/** `tenantId` is the worker's setting of that name. */
+/** `tenantId` is the worker's setting. */
 export type ClientKey = keyof typeof CLIENT_SETTINGS | 'tenantId'
 export type ClientEnv = Readonly<Partial<Record<ClientKey, string>>>

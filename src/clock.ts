@@ -1,43 +1,42 @@
-// Time as a thing that is handed in. Everything that needs the time or must wait asks a Clock; this is the only file that reads
-// the machine's clock or sets a timer for it. Three clocks, one interface: the real one, which follows the database's time; an
-// accelerated one for demonstrations; and a virtual one that stands still until a test, rehearsal or simulation turns it.
-//
+// Time is injected: everything that needs the time or waits uses a Clock, and only this file reads the machine's clock or sets
+// timers. Three clocks, one interface: the real one follows the database's time, an accelerated one serves demonstrations, and
+// a virtual one stands still until a test or simulation advances it.
 // No clock ever goes back: a status that was due stays due, and "created ≤ sent ≤ ended" holds on every row.
 
 export interface Clock {
   readonly kind: 'real' | 'accelerated' | 'virtual'
   now(): Date
-  /** Resolves after `ms` of this clock's time, or as soon as `signal` aborts. Never rejects: ask the signal which it was. */
+  /** Resolves after `ms` of this clock's time, or when `signal` aborts. Never rejects: check the signal. */
   wait(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** The two clocks of a machine. Injected so that a test can be a machine whose clock is wrong. */
+/** The two clocks of a machine, injected so that tests can use a wrong one. */
 export interface Machine {
-  /** What the machine believes the time to be. Jumps when somebody, or NTP, sets it. */
+  /** The machine's wall clock. Jumps when a person or NTP sets it. */
   wallMs(): number
-  /** Counts evenly from some start and never jumps. */
+  /** Monotonic; never jumps. */
   steadyMs(): number
 }
 
 export const MACHINE: Machine = { wallMs: () => Date.now(), steadyMs: () => performance.now() }
 
-/** setTimeout fires at once when asked for more than this (24.8 days), so longer waits are made of several. */
+/** setTimeout fires at once for longer delays (24.8 days), so longer waits are split. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 
 export interface RealClock extends Clock {
   readonly machine: Machine
-  /** From now on the time is `ms` at the steady reading `atSteadyMs`. */
+  /** Sets the time to `ms` at the steady reading `atSteadyMs`. */
   setTime(ms: number, atSteadyMs: number): void
   /** False until the first `setTime`. */
   isSet(): boolean
-  /** How far this clock runs ahead of the time last set, because it had to stand still rather than go back. */
+  /** How far this clock is ahead of the time last set, because it stands still rather than goes back. */
   aheadMs(): number
 }
 
 /**
- * Starts on the machine's time and then follows whatever `setTime` says (db/time.ts says the database's). Between two settings
- * it counts by the steady clock, so somebody setting the machine's clock in between moves nothing. Only the first setting may
- * go back: before it nothing but log lines can have read the clock, and a fast machine must not stay fast for their sake.
+ * Starts on the machine's time, then follows `setTime` (db/time.ts passes the database's time). In between it counts by the
+ * steady clock, so changes of the machine's clock have no effect. Only the first `setTime` may go back: before it only log
+ * lines have read the clock.
  */
 export function realClock(machine: Machine = MACHINE): RealClock {
   let offsetMs = machine.wallMs() - machine.steadyMs()
@@ -63,7 +62,7 @@ export function realClock(machine: Machine = MACHINE): RealClock {
 }
 
 export interface AcceleratedClockOptions {
-  /** Seconds of this clock in one real second. */
+  /** Seconds of this clock per real second. */
   readonly factor: number
   readonly startAt: Date
   readonly machine?: Machine
@@ -99,9 +98,9 @@ async function realWait(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 export interface VirtualClock extends Clock {
-  /** Turns the clock on by `ms`, waking every wait that falls due on the way, in order of time and then of asking. */
+  /** Advances by `ms`, waking every wait that falls due, in order of time and then of call. */
   advance(ms: number): Promise<void>
-  /** When the next wait falls due, or null when nobody waits. */
+  /** When the next wait falls due; null when nothing waits. */
   nextWakeAt(): Date | null
 }
 
@@ -110,12 +109,12 @@ interface Waiting {
   readonly resolve: () => void
 }
 
-/** One turn of the event loop: what was just woken has run until it waits for something again. */
+/** One turn of the event loop: woken code runs until it waits again. */
 const oneTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
- * Stands still until `advance`. `settle` is awaited after every wake and decides when the woken code has come to rest; the
- * default suits code without I/O, anything that talks to a database must give its own. Only for throw-away databases.
+ * Stands still until `advance`. `settle` is awaited after every wake until the woken code is idle; the default suits code
+ * without I/O. Only for throw-away databases.
  */
 export function virtualClock(startAt: Date, settle: () => Promise<void> = oneTurn): VirtualClock {
   let nowMs = +startAt
@@ -123,7 +122,7 @@ export function virtualClock(startAt: Date, settle: () => Promise<void> = oneTur
   const waits = new Set<Waiting>()
   const earliest = () => {
     let first: Waiting | undefined
-    // A set iterates in order of asking, so equal times keep that order.
+    // A set iterates in insertion order, so equal times keep it.
     for (const wait of waits) if (!first || wait.dueMs < first.dueMs) first = wait
     return first
   }

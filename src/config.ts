@@ -1,6 +1,6 @@
-// Every setting, once: its name, what it may be, its default and what it is for. Read once at start into one frozen object; all
-// mistakes are reported together, each as a sentence. This is the only file that reads the environment. The environment wins
-// over the config file, which wins over the default; the tables in docs/configuration.md and .env.example come from here.
+// Every setting: name, kind, default and description. Read once at start into one frozen object; all problems are reported
+// together. Only this file reads the environment, which wins over the config file, which wins over the default.
+// docs/configuration.md and .env.example are generated from here.
 import { readFileSync } from 'node:fs'
 import { CLIENT_SETTINGS, type ClientEnv } from './client-settings.ts'
 import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
@@ -33,37 +33,38 @@ export const SETTINGS = {
   configFile: setting<string | null>(CONFIG_FILE, aPath, {
     default: null,
     description:
-      'A JSON file with settings under the same names. Only the environment can name it.',
+      'JSON file with settings under the same names. Can be set only in the environment.',
   }),
   databaseUrl: setting<string | null>('DATABASE_URL', postgresUrl, {
     default: null,
     defaultShown: 'the embedded database',
     description:
-      'The PostgreSQL server (15 or newer). Without it the database runs inside this process.',
+      'PostgreSQL server (15 or newer). Without it an embedded database runs in this process.',
     secret: true,
   }),
   dataDir: setting('MATOOLKIT_DATA_DIR', aPath, {
     default: '.matoolkit/data',
     description:
-      'The folder of the embedded database, under the current folder unless absolute. One process at a time.',
+      'Folder of the embedded database, relative to the current folder. Allows one process at a time.',
   }),
   poolSize: setting('MATOOLKIT_POOL_SIZE', wholeNumber(1, 200), {
     default: 10,
-    description: 'The most connections this process opens to the PostgreSQL server.',
+    description: 'Maximum connections of this process to the PostgreSQL server.',
   }),
   statementTimeoutSec: setting('MATOOLKIT_STATEMENT_TIMEOUT_SEC', wholeNumber(1, 3_600), {
     default: 60,
-    description: 'A database statement that takes longer is cancelled and its work repeated.',
+    description:
+      'Time limit of a database statement; a longer one is cancelled and its work retried.',
   }),
   maxClockSkewSec: setting('MATOOLKIT_MAX_CLOCK_SKEW_SEC', wholeNumber(1, 3_600), {
     default: 30,
     description:
-      'How far this machine’s clock may be from the database’s before it is reported as unfit.',
+      'Allowed difference between the clocks of this machine and the database before an error is reported.',
   }),
   roles: setting('MATOOLKIT_ROLES', listSetting(oneOf(ROLES), `a list of ${ROLES.join(', ')}`), {
     default: ROLES,
     defaultShown: ROLES.join(','),
-    description: 'Which parts run in this process.',
+    description: 'Roles that run in this process.',
   }),
   transport: setting<TransportName>('MATOOLKIT_TRANSPORT', oneOf(TRANSPORT_NAMES), {
     default: 'postgres',
@@ -71,11 +72,11 @@ export const SETTINGS = {
   }),
   chunkSize: setting('MATOOLKIT_CHUNK_SIZE', wholeNumber(1, 5_000), {
     default: 500,
-    description: 'The most messages taken from the bus and handled together.',
+    description: 'Maximum messages received from the bus and handled together.',
   }),
   maxOutstanding: setting('MATOOLKIT_MAX_OUTSTANDING', wholeNumber(1, 1_000_000), {
     default: 1_000,
-    description: 'The most jobs of one worker id that are sent and not yet settled; the rest wait.',
+    description: 'Maximum unsettled jobs per worker id; the rest wait.',
   }),
   foreignWorkers: setting(
     'MATOOLKIT_FOREIGN_WORKERS',
@@ -90,59 +91,57 @@ export const SETTINGS = {
   sourceFolder: setting<string | null>('MATOOLKIT_SOURCE_FOLDER', aPath, {
     default: null,
     description:
-      'The folder for the files of csv data sources. A runbook names a file or a folder below it.',
+      'Folder for the files of csv data sources. A runbook names a file or folder inside it.',
   }),
   sourceTimeoutSec: setting('MATOOLKIT_SOURCE_TIMEOUT_SEC', wholeNumber(5, 3_600), {
     default: 300,
     description:
-      'A query of a data source that takes longer is cancelled; the next tick asks again.',
+      'Time limit of a data source query; a longer one is cancelled, and the next tick tries again.',
   }),
   tickIntervalSec: setting('MATOOLKIT_TICK_INTERVAL_SEC', wholeNumber(10, 86_400), {
     default: 300,
     description:
-      'How long after the start of one tick the data source of a runbook is asked again. Phases, polls and retries do not wait for it.',
+      'Interval between the starts of two ticks of a runbook. Phases, polls and retries do not depend on it.',
   }),
   tickLanes: setting('MATOOLKIT_TICK_LANES', wholeNumber(1, 32), {
     default: 4,
-    description: 'How many data sources one scheduler asks at the same time.',
+    description: 'Data sources that one scheduler queries at the same time.',
   }),
   identityEndpoint: setting<string | null>('IDENTITY_ENDPOINT', httpUrl, {
     default: null,
-    defaultShown: 'the metadata service of Azure’s virtual machines',
-    description:
-      'Where the managed identity is asked for tokens. Azure Container Apps sets it; nobody else needs to.',
+    defaultShown: 'the metadata service of Azure virtual machines',
+    description: 'Token endpoint of the managed identity. Azure Container Apps sets it.',
   }),
   identityHeader: setting<string | null>('IDENTITY_HEADER', aText, {
     default: null,
-    description: 'What IDENTITY_ENDPOINT wants to see in return. Azure Container Apps sets it too.',
+    description: 'Header value that IDENTITY_ENDPOINT requires. Azure Container Apps sets it.',
     secret: true,
   }),
   apiHost: setting('MATOOLKIT_API_HOST', aText, {
     default: '127.0.0.1',
     description:
-      'The address the API listens on. Another than the loopback needs MATOOLKIT_OIDC_ISSUERS.',
+      'Address the API listens on. Any other than loopback requires MATOOLKIT_OIDC_ISSUERS.',
   }),
   apiPort: setting('MATOOLKIT_API_PORT', wholeNumber(0, 65_535), {
     default: 7420,
-    description: 'The port the API listens on; 0 takes any that is free.',
+    description: 'Port the API listens on; 0 picks a free one.',
   }),
   apiTokenFile: setting('MATOOLKIT_API_TOKEN_FILE', aPath, {
     default: '.matoolkit/api-token',
     description:
-      'Where the token lies that lets the owner of the file use the API on this machine; made at the first start.',
+      'File with the local API token, created at the first start. Its owner may use the API on this machine.',
   }),
   apiReadsPerMin: setting('MATOOLKIT_API_READS_PER_MIN', wholeNumber(1, 1_000_000), {
     default: 600,
-    description: 'How often one caller may read in a minute.',
+    description: 'Reads per caller and minute.',
   }),
   apiWritesPerMin: setting('MATOOLKIT_API_WRITES_PER_MIN', wholeNumber(1, 1_000_000), {
     default: 120,
-    description: 'How often one caller may change something in a minute.',
+    description: 'Changes per caller and minute.',
   }),
   apiTrustedHops: setting('MATOOLKIT_API_TRUSTED_HOPS', wholeNumber(0, 10), {
     default: 0,
-    description:
-      'How many proxies in front of the API may say where a request came from. 1 on Azure Container Apps.',
+    description: 'Trusted proxies in front of the API. Use 1 on Azure Container Apps.',
   }),
   apiCorsOrigins: setting(
     'MATOOLKIT_API_CORS_ORIGINS',
@@ -150,7 +149,7 @@ export const SETTINGS = {
     {
       default: [] as readonly string[],
       defaultShown: 'none',
-      description: 'Web pages of these origins may call the API from a browser.',
+      description: 'Origins of web pages that may call the API from a browser.',
     },
   ),
   oidcIssuers: setting(
@@ -160,27 +159,27 @@ export const SETTINGS = {
       default: [] as readonly string[],
       defaultShown: 'none: local sign-in',
       description:
-        'Whose access tokens are accepted, spelled as in the tokens: `https://login.microsoftonline.com/{tenant}/v2.0`, and `https://sts.windows.net/{tenant}/` if version 1 is to be accepted too.',
+        'Accepted token issuers, spelled as in the tokens: `https://login.microsoftonline.com/{tenant}/v2.0`, and `https://sts.windows.net/{tenant}/` for version 1 tokens.',
     },
   ),
   oidcAudiences: setting('MATOOLKIT_OIDC_AUDIENCES', listSetting(aText, 'a list of audiences'), {
     default: [] as readonly string[],
     defaultShown: 'none',
     description:
-      'What tokens must be made out to: the client id of the API’s app registration, and `api://{client id}` for version 1.',
+      'Accepted token audiences: the client id of the API’s app registration, and `api://{client id}` for version 1 tokens.',
   }),
   oidcScope: setting('MATOOLKIT_OIDC_SCOPE', aText, {
     default: 'access_as_user',
-    description: 'The scope that a person’s token must have been given for.',
+    description: 'Scope that a person’s token must have.',
   }),
   oidcClientId: setting<string | null>('MATOOLKIT_OIDC_CLIENT_ID', aText, {
     default: null,
-    description: 'The client id that the command line and the dashboard sign in with.',
+    description: 'Client id with which the command line and the dashboard sign in.',
   }),
   oidcApps: setting('MATOOLKIT_OIDC_APPS', listSetting(aText, 'a list of client ids'), {
     default: [] as readonly string[],
     defaultShown: 'none',
-    description: 'Applications that may call the API without a person, by their client ids.',
+    description: 'Client ids of applications that may call the API without a person.',
   }),
   readPolicy: setting<'reader' | 'authenticated'>(
     'MATOOLKIT_READ_POLICY',
@@ -188,24 +187,23 @@ export const SETTINGS = {
     {
       default: 'reader',
       description:
-        'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everybody who is signed in.',
+        'Who may read. `reader`: the roles Reader and Admin. `authenticated`: everyone who is signed in.',
     },
   ),
   ...WORKER_SETTINGS,
   ...CLIENT_SETTINGS,
   logLevel: setting('MATOOLKIT_LOG_LEVEL', oneOf(['silent', 'error', 'warn', 'info', 'debug']), {
     default: 'info',
-    description: 'The least important lines that are logged.',
+    description: 'Lowest level that is logged.',
   }),
   auditKeptDays: setting<number | null>('MATOOLKIT_AUDIT_KEPT_DAYS', wholeNumber(30, 36_500), {
     default: null,
-    defaultShown: 'for ever',
-    description:
-      'How long the audit is kept. Rows from before that many days are deleted; the chain of hashes stays whole.',
+    defaultShown: 'forever',
+    description: 'Days to keep the audit. Older rows are deleted; the hash chain stays valid.',
   }),
   logFormat: setting('MATOOLKIT_LOG_FORMAT', oneOf(['auto', 'json', 'pretty']), {
     default: 'auto',
-    description: 'How lines look. `auto`: `pretty` on a terminal, `json` elsewhere.',
+    description: 'Format of log lines. `auto`: `pretty` on a terminal, `json` elsewhere.',
   }),
 }
 
@@ -214,7 +212,7 @@ export type Config = Readonly<{
   [K in SettingKey]: (typeof SETTINGS)[K] extends Setting<infer T> ? T : never
 }>
 
-/** Names a runbook may use for connections of its data source: not settings of ours, and never reported as unknown. */
+/** Prefix of connection variables for runbooks: not our settings, never reported as unknown. */
 const SOURCE_PREFIX = 'MATOOLKIT_SOURCE_'
 const MAX_FILE_CHARS = 100_000
 
@@ -223,38 +221,41 @@ export type ConfigOrProblems =
   | { readonly config: Config }
   | { readonly problems: readonly string[] }
 
-/** Makes the configuration from the environment and the text of the config file, or says everything that is wrong with them. */
+/** Builds the configuration from the environment and the config file's text, or returns all problems. */
 export function readConfig(env: Texts, fileText?: string): ConfigOrProblems {
   const problems: string[] = []
   const file = fileText === undefined ? {} : readFile(fileText, problems)
   reportUnknown(env, problems)
   const values: Record<string, unknown> = {}
-  for (const [key, one] of Object.entries<Setting<unknown>>(SETTINGS)) {
-    // An empty variable is how shells and compose files say "not set".
-    const fromEnv = env[one.name]?.trim()
-    const text = fromEnv || file[one.name]?.trim()
+  for (const [key, definition] of Object.entries<Setting<unknown>>(SETTINGS)) {
+    // Shells and compose files write "not set" as an empty variable.
+    const fromEnv = env[definition.name]?.trim()
+    const text = fromEnv || file[definition.name]?.trim()
     values[key] = text
-      ? readOne(one, text, fromEnv ? '' : ' in the config file', problems)
-      : one.default
+      ? readSetting(definition, text, fromEnv ? '' : ' in the config file', problems)
+      : definition.default
   }
   if (problems.length > 0) return { problems }
   return { config: deepFreeze(values as Config) }
 }
 
-function readOne(one: Setting<unknown>, text: string, place: string, problems: string[]): unknown {
-  const value = one.read(text)
+function readSetting(
+  definition: Setting<unknown>,
+  text: string,
+  place: string,
+  problems: string[],
+): unknown {
+  const value = definition.read(text)
   if (value === undefined) {
-    const shown = one.secret
-      ? ' has a value (not shown) that does not fit: it'
-      : ` is "${text}", but`
+    const shown = definition.secret ? ' has an invalid value (not shown): it' : ` is "${text}", but`
     problems.push(
-      `${one.name}${place}${shown} must be ${one.mustBe}.${didYouMean(one.meant?.(text))}`,
+      `${definition.name}${place}${shown} must be ${definition.mustBe}.${didYouMean(definition.meant?.(text))}`,
     )
   }
   return value
 }
 
-const NAMES = Object.values(SETTINGS).map((one) => one.name)
+const NAMES = Object.values(SETTINGS).map(({ name }) => name)
 const didYouMean = (guess: string | null | undefined) => (guess ? ` Did you mean "${guess}"?` : '')
 
 function reportUnknown(env: Texts, problems: string[]): void {
@@ -267,21 +268,19 @@ function reportUnknown(env: Texts, problems: string[]): void {
 
 function readFile(text: string, problems: string[]): Texts {
   if (text.length > MAX_FILE_CHARS) {
-    problems.push(
-      `The config file has ${text.length} characters; at most ${MAX_FILE_CHARS} are read.`,
-    )
+    problems.push(`The config file has ${text.length} characters; the limit is ${MAX_FILE_CHARS}.`)
     return {}
   }
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
   } catch {
-    // The parser's own message quotes the text around the mistake, which may be a password.
+    // The parser's own message quotes the text near the error, which may be a password.
     problems.push('The config file is not valid JSON. Check it with an editor that knows JSON.')
     return {}
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    problems.push('The config file must hold one JSON object: { "NAME": value, … }.')
+    problems.push('The config file must contain one JSON object: { "NAME": value, … }.')
     return {}
   }
   const texts: Record<string, string> = {}
@@ -294,12 +293,12 @@ function readFile(text: string, problems: string[]): Texts {
 }
 
 function fileProblem(name: string, value: unknown): string | null {
-  if (name === CONFIG_FILE) return `${name} cannot stand in the config file itself. Remove it.`
+  if (name === CONFIG_FILE) return `${name} is not allowed in the config file itself. Remove it.`
   if (!NAMES.includes(name)) {
     const advice = didYouMean(nearest(name, NAMES)) || ' Remove it.'
     return `"${name}" in the config file is not a setting.${advice}`
   }
-  const isText = (one: unknown) => typeof one === 'string' || typeof one === 'number'
+  const isText = (item: unknown) => typeof item === 'string' || typeof item === 'number'
   if (isText(value) || (Array.isArray(value) && value.every(isText))) return null
   return `${name} in the config file must be a text, a number or a list of texts.`
 }
@@ -310,22 +309,22 @@ function deepFreeze<T extends object>(value: T): T {
 }
 
 /**
- * The connection of a data source, straight from this process's environment. A runbook chooses the name, so only names with the
- * prefixes for connections are read: no runbook can make us send DATABASE_URL to a server of its choice.
+ * The connection of a data source, from the environment. A runbook chooses the name, so only allowed prefixes are read: no
+ * runbook can make us send DATABASE_URL to a server of its choice.
  */
 export function readConnectionVariable(name: string): string | undefined {
   const isAllowed = CONNECTION_PREFIXES.some((prefix) => name.startsWith(prefix))
   return isAllowed ? process.env[name] : undefined
 }
 
-/** What this process's environment says to the command line, as it stands there: the client has a file of its own beside it. */
+/** The client settings in the environment, unparsed; the client merges them with its own file. */
 export function readClientEnv(): ClientEnv {
-  const asked = { ...CLIENT_SETTINGS, tenantId: SETTINGS.tenantId }
-  const given = Object.entries(asked).map(([key, { name }]) => [key, process.env[name]?.trim()])
+  const settings = { ...CLIENT_SETTINGS, tenantId: SETTINGS.tenantId }
+  const given = Object.entries(settings).map(([key, { name }]) => [key, process.env[name]?.trim()])
   return Object.fromEntries(given.filter(([, value]) => value))
 }
 
-/** Reads this process's environment and the config file it names. Throws CONFIG_INVALID with every mistake there is. */
+/** Reads the environment and the config file it names. Throws CONFIG_INVALID with all problems. */
 export function loadConfig(): Config {
   const path = process.env[CONFIG_FILE]?.trim()
   let fileText: string | undefined

@@ -1,16 +1,16 @@
-// Reads CSV (RFC 4180, UTF-8 with or without a byte order mark) as records, streamed: whatever its size, only a few records are in
-// memory. The bytes are checked on their way to the parser: UTF-8 without exception, no NUL. Writes it too, made safe for
-// spreadsheets: a cell that would be taken for a formula gets an apostrophe before it.
+// Reads CSV (RFC 4180, UTF-8 with or without a byte order mark) as a stream of records, with only a few in memory. Refuses
+// invalid UTF-8 and NUL. Also writes CSV that is safe for spreadsheets: a cell that looks like a formula gets a leading
+// apostrophe.
 import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { CsvError, type Parser, parse } from 'csv-parse'
 import { messageOf } from './errors.ts'
 
 const RECORD_BYTES_MAX = 1024 * 1024
 
-/** What is wrong with the bytes or the quotes of a file. Its message continues a sentence that begins with the file's name. */
+/** A problem with a file's bytes or quotes. Its message continues a sentence that begins with the file's name. */
 export class CsvFault extends Error {
   override readonly name = 'CsvFault'
-  /** As a spreadsheet counts, the header being row 1; null when the bytes themselves cannot be read. */
+  /** As a spreadsheet counts, with the header as row 1; null when the bytes are unreadable. */
   readonly row: number | null
 
   constructor(message: string, row: number | null = null) {
@@ -20,9 +20,9 @@ export class CsvFault extends Error {
 }
 
 export interface CsvOptions {
-  /** Blank lines come as records of one empty cell, so that rows can be counted as an editor counts them. */
+  /** Returns blank lines as records of one empty cell, so that rows count as in an editor. */
   readonly keepsBlankLines?: boolean
-  /** Records may have another number of cells than the header; whoever reads them says what is wrong. */
+  /** Allows records with another number of cells than the header; the caller reports them. */
   readonly isRagged?: boolean
 }
 
@@ -40,19 +40,19 @@ export class CsvReader {
       max_record_size: RECORD_BYTES_MAX,
     })
     this.#parser.on('readable', () => this.#wake())
-    // Told when the last record has been parsed, or one of the three has failed.
+    // Called after the last record, or when one of the three fails.
     pipeline(bytes, this.#checked, this.#parser, (error) => {
       this.#ended = { error }
       this.#wake()
     })
   }
 
-  /** How many bytes have been read. */
+  /** Bytes read so far. */
   get bytes(): number {
     return this.#checked.bytes
   }
 
-  /** Up to `most` records, as soon as there are any; none at the end. Taken one by one they took six times as long. */
+  /** Up to `most` records, as soon as there are any; none at the end. One by one took six times as long. */
   async read(most: number): Promise<string[][]> {
     const records: string[][] = []
     for (;;) {
@@ -73,7 +73,7 @@ export class CsvReader {
     if (error === undefined || error === null) return []
     if (!(error instanceof CsvError)) throw error
     const { lines, records } = this.#parser.info
-    throw new CsvFault(`row ${records} (line ${lines})${said(error)}`, records + 1)
+    throw new CsvFault(`row ${records} (line ${lines})${describeError(error)}`, records + 1)
   }
 
   close(): void {
@@ -81,7 +81,7 @@ export class CsvReader {
   }
 }
 
-function said(error: CsvError): string {
+function describeError(error: CsvError): string {
   switch (error.code) {
     case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH':
     case 'CSV_RECORD_INCONSISTENT_COLUMNS':
@@ -101,9 +101,9 @@ class CheckedBytes extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const nulAt = chunk.indexOf(0)
-    // UTF-16, which is what Excel calls "Unicode text", is mostly NUL bytes.
+    // UTF-16, Excel's "Unicode text", is mostly NUL bytes.
     if (nulAt >= 0) {
-      done(new CsvFault(`holds a NUL at byte ${this.bytes + nulAt + 1}; save it as UTF-8`))
+      done(new CsvFault(`has a NUL at byte ${this.bytes + nulAt + 1}; save it as UTF-8`))
       return
     }
     this.bytes += chunk.length
@@ -127,7 +127,7 @@ class CheckedBytes extends Transform {
   }
 }
 
-/** Spreadsheets run cells that begin with one of these. Reading such a file back does not take the apostrophe away. */
+/** Spreadsheets execute cells that begin with one of these. Reading the file back keeps the apostrophe. */
 const FORMULA = /^[=+\-@\t\r]/
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
 

@@ -1,10 +1,10 @@
-// What settings may be: the kinds of value that src/config.ts and src/worker-settings.ts choose from. A kind reads a text, says in
-// words what it must be, and may guess at what was meant.
+// Kinds of setting values for src/config.ts and its parts. A kind parses a text, says what it must be, and may suggest what was
+// meant.
 import { nearest } from './domain/spelling.ts'
 
-/** What a setting may be. `read` gives undefined for a text that does not fit; `meant` guesses at what was meant. */
+/** `read` returns undefined for an invalid text; `meant` suggests a correction. */
 export interface SettingKind<T> {
-  /** Ends the sentence "must be …". */
+  /** Completes "must be …". */
   readonly mustBe: string
   read(text: string): T | undefined
   meant?(text: string): string | null
@@ -13,10 +13,10 @@ export interface SettingKind<T> {
 export interface Setting<T> extends SettingKind<T> {
   readonly name: string
   readonly default: T
-  /** How the default reads in the docs, when its value alone would not say. */
+  /** The default as shown in the docs, where the value alone is unclear. */
   readonly defaultShown?: string
   readonly description: string
-  /** The value is never shown, neither in a sentence nor in the docs. */
+  /** Never shown, neither in messages nor in docs. */
   readonly secret?: true
 }
 
@@ -38,7 +38,7 @@ export function oneOf<T extends string>(choices: readonly T[]): SettingKind<T> {
   }
 }
 
-/** A list with commas, at least one item; blanks around an item, empty items and repetitions do not count. */
+/** A comma-separated list of at least one item; blanks, empty items and duplicates are ignored. */
 export function listSetting<T extends string>(
   item: SettingKind<T>,
   mustBe: string,
@@ -70,7 +70,7 @@ export const httpUrl: SettingKind<string> = {
   read: (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
 }
 
-/** An issuer of tokens or the origin of a web page. Only this machine's own may do without TLS. */
+/** An https URL; http only on this machine. */
 export const httpsUrl = (mustBe: string): SettingKind<string> => ({
   mustBe,
   read: (text) => {

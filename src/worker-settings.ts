@@ -1,5 +1,4 @@
-// The settings of the worker: who it is, how it runs, which tenant it works on and how it signs in there, and the limits it keeps.
-// A part of the one table in src/config.ts.
+// The settings of the worker: identity, runtime, tenant, sign-in and limits. Part of the table in src/config.ts.
 import {
   aGuid,
   aHost,
@@ -24,95 +23,95 @@ const serviceUrl = httpsUrl('an address with https')
 const RUNTIME = {
   workerId: setting<string | null>('MATOOLKIT_WORKER_ID', workerId, {
     default: null,
-    description: 'Which jobs this worker takes: those whose step names it as `worker_id`.',
+    description: 'Id of this worker. It takes the jobs of steps with this `worker_id`.',
   }),
   maxParallelism: setting('MATOOLKIT_MAX_PARALLELISM', wholeNumber(1, 64), {
     default: 4,
-    description: 'How many jobs the worker runs at the same time.',
+    description: 'Jobs that the worker runs at the same time.',
   }),
   workerPollSec: setting('MATOOLKIT_WORKER_POLL_SEC', wholeNumber(1, 60), {
     default: 1,
-    description: 'How often the worker looks for jobs when nothing tells it that one came.',
+    description: 'Interval at which the worker polls for jobs when no notification arrives.',
   }),
   idleExitSec: setting('MATOOLKIT_IDLE_EXIT_SEC', wholeNumber(0, 86_400), {
     default: 300,
     description:
-      'A process that is only a worker ends after so long without a job, so that the platform can scale it to nothing. 0: never.',
+      'A process with only the worker role exits after this time without a job, so that the platform can scale to zero. 0: never.',
   }),
   shutdownGraceSec: setting('MATOOLKIT_SHUTDOWN_GRACE_SEC', wholeNumber(6, 3_600), {
     default: 30,
     description:
-      'How long the platform waits between asking to stop and killing. Running jobs get 5 s less; then they are given back.',
+      'Time between the platform’s stop signal and the kill. Running jobs get 5 s less, then they are abandoned.',
   }),
   healthPort: setting('MATOOLKIT_HEALTH_PORT', wholeNumber(0, 65_535), {
     default: 8_080,
-    description: 'Where a worker without the API answers `/live` and `/ready`. 0: nowhere.',
+    description: 'Port of `/live` and `/ready` for a worker without the API. 0: none.',
   }),
   functionsFolder: setting<string | null>('MATOOLKIT_FUNCTIONS_FOLDER', aPath, {
     default: null,
-    description: 'The folder with functions of your own; docs/custom-functions.md shows how.',
+    description: 'Folder with custom functions; see docs/custom-functions.md.',
   }),
 }
 
 const TENANT = {
   tenantId: setting<string | null>('MATOOLKIT_TENANT_ID', aGuid, {
     default: null,
-    description: 'The Microsoft 365 tenant that the worker’s functions work on.',
+    description: 'Id of the worker’s Microsoft 365 tenant.',
   }),
   organization: setting<string | null>('MATOOLKIT_ORGANIZATION', aHost, {
     default: null,
-    description: 'The initial domain of that tenant, such as contoso.onmicrosoft.com.',
+    description: 'Initial domain of that tenant, such as contoso.onmicrosoft.com.',
   }),
   appId: setting<string | null>('MATOOLKIT_APP_ID', aGuid, {
     default: null,
-    description: 'The client id of the app that the worker signs in as.',
+    description: 'Client id of the app with which the worker signs in.',
   }),
   signIn: setting<(typeof SIGN_INS)[number]>('MATOOLKIT_SIGN_IN', oneOf(SIGN_INS), {
     default: 'certificate',
     description:
-      'How it shows that it is the app. `certificate`: from MATOOLKIT_CERTIFICATE_FILE or the Key Vault. `federated`: by this machine’s managed identity, which the app trusts. `secret`: for tests.',
+      'How the worker signs in. `certificate`: from MATOOLKIT_CERTIFICATE_FILE or Key Vault. `federated`: with this machine’s managed identity, which the app trusts. `secret`: for tests.',
   }),
   certificateFile: setting<string | null>('MATOOLKIT_CERTIFICATE_FILE', aPath, {
     default: null,
-    description: 'A file with the certificate and its private key, PEM or PFX.',
+    description: 'File with the certificate and its private key, PEM or PFX.',
   }),
   certificateName: setting('MATOOLKIT_CERTIFICATE_NAME', aText, {
     default: 'worker-app-cert',
-    description: 'The name of the certificate in the Key Vault, when there is no file.',
+    description: 'Name of the certificate in Key Vault, used without a file.',
   }),
   certificatePassword: setting<string | null>('MATOOLKIT_CERTIFICATE_PASSWORD', aText, {
     default: null,
-    description: 'The password of the certificate, if it has one.',
+    description: 'Password of the certificate, if it has one.',
     secret: true,
   }),
   appSecret: setting<string | null>('MATOOLKIT_APP_SECRET', aText, {
     default: null,
-    description: 'The client secret for MATOOLKIT_SIGN_IN=secret.',
+    description: 'Client secret for MATOOLKIT_SIGN_IN=secret.',
     secret: true,
   }),
   identityClientId: setting<string | null>('MATOOLKIT_IDENTITY_CLIENT_ID', aGuid, {
     default: null,
-    defaultShown: 'the machine’s own',
-    description: 'Which of the machine’s managed identities asks for tokens.',
+    defaultShown: 'the system-assigned identity',
+    description: 'Client id of the managed identity that requests tokens.',
   }),
   cloud: setting<CloudName>('MATOOLKIT_CLOUD', oneOf(CLOUDS), {
     default: 'public',
-    description: 'Which of Microsoft’s clouds the tenant is in.',
+    description: 'Microsoft cloud of the tenant.',
   }),
   loginUrl: setting<string | null>('MATOOLKIT_LOGIN_URL', serviceUrl, {
     default: null,
-    defaultShown: 'the cloud’s',
-    description: 'Where tokens come from; a sandbox tenant has its own address.',
+    defaultShown: 'the URL of the cloud',
+    description: 'URL of the sign-in service; set it for a sandbox.',
   }),
   graphUrl: setting<string | null>('MATOOLKIT_GRAPH_URL', serviceUrl, {
     default: null,
-    defaultShown: 'the cloud’s',
-    description: 'Where Microsoft Graph is.',
+    defaultShown: 'the URL of the cloud',
+    description: 'URL of Microsoft Graph.',
   }),
   exchangeUrl: setting<string | null>('MATOOLKIT_EXCHANGE_URL', serviceUrl, {
     default: null,
-    defaultShown: 'the cloud’s',
-    description: 'Where Exchange Online is.',
+    defaultShown: 'the URL of the cloud',
+    description: 'URL of Exchange Online.',
   }),
 }
 
@@ -120,53 +119,52 @@ const LIMITS = {
   workerReplicas: setting('MATOOLKIT_WORKER_REPLICAS', wholeNumber(1, 100), {
     default: 1,
     description:
-      'How many processes work on the tenant with the same app; each keeps to its part of the limits below.',
+      'Number of processes with the same app and tenant; each keeps to its share of the limits below.',
   }),
   graphUnitsPerSec: setting('MATOOLKIT_GRAPH_UNITS_PER_SEC', wholeNumber(1, 15_000), {
     default: 250,
-    description: 'Resource units of Microsoft Graph a second; a small tenant has 350.',
+    description: 'Microsoft Graph resource units per second; a small tenant has 350.',
   }),
   graphWritesPerSec: setting('MATOOLKIT_GRAPH_WRITES_PER_SEC', wholeNumber(1, 1_000), {
     default: 15,
-    description: 'Changes through Microsoft Graph a second; an app has 20 in a tenant.',
+    description: 'Microsoft Graph changes per second; an app has 20 in a tenant.',
   }),
   invitationsPerSec: setting('MATOOLKIT_INVITATIONS_PER_SEC', wholeNumber(1, 1_000), {
     default: 20,
-    description: 'Invitations a second; a tenant has 30 for all apps.',
+    description: 'Invitations per second; a tenant has 30 for all apps.',
   }),
   exchangeParallelism: setting('MATOOLKIT_EXCHANGE_PARALLELISM', wholeNumber(1, 64), {
     default: 4,
-    description: 'Cmdlets that run in Exchange Online at the same time.',
+    description: 'Concurrent Exchange Online cmdlets.',
   }),
   callAttempts: setting('MATOOLKIT_CALL_ATTEMPTS', wholeNumber(1, 20), {
     default: 5,
-    description: 'How often a call is sent at most when the service is busy.',
+    description: 'Maximum attempts of a call when the service is busy.',
   }),
   backoffBaseSec: setting('MATOOLKIT_BACKOFF_BASE_SEC', wholeNumber(1, 60), {
     default: 2,
-    description: 'The first pause before a call is repeated; it doubles. A Retry-After wins.',
+    description: 'First pause before a retry; it doubles each time. Retry-After wins.',
   }),
   backoffMaxSec: setting('MATOOLKIT_BACKOFF_MAX_SEC', wholeNumber(1, 3_600), {
     default: 120,
-    description: 'The longest such pause, without the jitter of up to 30 %.',
+    description: 'Longest pause before a retry, without jitter of up to 30 %.',
   }),
 }
 
 const SECRETS = {
   keyVaultUrl: setting<string | null>('MATOOLKIT_KEY_VAULT_URL', serviceUrl, {
     default: null,
-    defaultShown: 'none: a folder of this machine',
-    description:
-      'The Key Vault for secrets that functions make and runbooks name, and for the certificate.',
+    defaultShown: 'none: a local folder',
+    description: 'Key Vault for the secrets of functions and runbooks, and for the certificate.',
   }),
   secretsFolder: setting('MATOOLKIT_SECRETS_FOLDER', aPath, {
     default: '.matoolkit/secrets',
-    description: 'Where secrets are kept, encrypted, when there is no Key Vault.',
+    description: 'Folder for encrypted secrets, used without Key Vault.',
   }),
   secretsKey: setting<string | null>('MATOOLKIT_SECRETS_KEY', aKey, {
     default: null,
-    defaultShown: 'a file in the folder, made at first use',
-    description: 'The key they are encrypted with.',
+    defaultShown: 'a file in the folder, created at first use',
+    description: 'Key that encrypts the secrets in the folder.',
     secret: true,
   }),
   webhookHosts: setting(
@@ -175,7 +173,7 @@ const SECRETS = {
     {
       default: [] as readonly string[],
       defaultShown: 'none',
-      description: 'The only hosts that notifications may be posted to.',
+      description: 'Hosts to which notifications may be posted.',
     },
   ),
 }

@@ -19,7 +19,7 @@ const START = new Date('2026-03-01T10:00:00Z')
 const HOUR_MS = 3_600_000
 const MAX_SKEW_MS = 30_000
 
-/** A machine whose clocks stand still until the test moves them, and whose wall clock may be wrong. */
+/** A machine whose clocks stand still until the test advances them, and whose wall clock may be wrong. */
 function handMachine(wallMs = +START) {
   const machine = { wall: wallMs, steady: 5_000 }
   return {
@@ -36,14 +36,14 @@ function handMachine(wallMs = +START) {
 }
 
 describe('real clock', () => {
-  it('starts on the machine time and counts on', () => {
+  it('starts on the machine time and keeps counting', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     machine.pass(1_500)
     assert.equal(+clock.now(), +START + 1_500)
   })
 
-  it('does not follow a machine clock that somebody sets', () => {
+  it('ignores changes of the machine clock', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     machine.setWall(+START + 24 * HOUR_MS)
@@ -51,7 +51,7 @@ describe('real clock', () => {
     assert.equal(+clock.now(), +START + 10)
   })
 
-  it('goes forward to the time it is given', () => {
+  it('jumps forward to the time it is set to', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     clock.setTime(+START + 90_000, machine.steadyMs())
@@ -59,7 +59,7 @@ describe('real clock', () => {
     assert.equal(clock.aheadMs(), 0)
   })
 
-  it('may go back at the first setting, which comes before anything is written', () => {
+  it('may go back at the first setting', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     clock.now()
@@ -68,7 +68,7 @@ describe('real clock', () => {
     assert.equal(clock.aheadMs(), 0)
   })
 
-  it('stands still rather than go back, then counts on when the true time has caught up', () => {
+  it('stands still rather than go back until the true time has caught up', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     clock.setTime(+START, machine.steadyMs())
@@ -84,7 +84,7 @@ describe('real clock', () => {
     assert.equal(clock.aheadMs(), 0)
   })
 
-  it('never goes back, whatever it is told', () => {
+  it('never goes back', () => {
     const machine = handMachine()
     const clock = realClock(machine)
     clock.setTime(+START, machine.steadyMs())
@@ -134,14 +134,14 @@ describe('accelerated clock', () => {
 })
 
 describe('virtual clock', () => {
-  it('stands still until it is turned', async () => {
+  it('stands still until advanced', async () => {
     const clock = virtualClock(START)
     assert.equal(+clock.now(), +START)
     await clock.advance(250)
     assert.equal(+clock.now(), +START + 250)
   })
 
-  it('wakes waits in order of time, then of asking, each at its own time', async () => {
+  it('wakes waits in order of time, then of call, each at its own time', async () => {
     const clock = virtualClock(START)
     const woken: string[] = []
     const sleeper = async (name: string, ms: number) => {
@@ -158,7 +158,7 @@ describe('virtual clock', () => {
     assert.equal(clock.nextWakeAt(), null)
   })
 
-  it('wakes waits that the woken code asks for on the way', async () => {
+  it('wakes waits that woken code starts', async () => {
     const clock = virtualClock(START)
     const at: number[] = []
     const loop = async () => {
@@ -184,7 +184,7 @@ describe('virtual clock', () => {
     assert.equal(getEventListeners(stop.signal, 'abort').length, 0)
   })
 
-  it('refuses to go back and to be turned by two at once', async () => {
+  it('refuses to go back and to be advanced twice at once', async () => {
     const clock = virtualClock(START)
     await assert.rejects(clock.advance(-1), RangeError)
     const turning = clock.advance(1)
@@ -201,14 +201,14 @@ for (const database of DATABASES) {
     })
     after(() => test.close())
 
-    /** The true machine, whose wall clock is `skewMs` wrong. The test's truth is the database itself. */
+    /** The real machine with a wall clock that is `skewMs` wrong. The database is the truth. */
     const skewedMachine = (skewMs: number): Machine => ({
       wallMs: () => Date.now() + skewMs,
       steadyMs: () => performance.now(),
     })
 
     for (const skewMs of [5 * 60_000, -5 * 60_000]) {
-      it(`is followed by a machine whose clock is ${skewMs / 60_000} minutes off, which is reported`, async () => {
+      it(`corrects and reports a machine clock that is ${skewMs / 60_000} minutes off`, async () => {
         const clock = realClock(skewedMachine(skewMs))
         const report = await followDatabaseTime(test.db, clock, MAX_SKEW_MS)
         assert.equal(report.withinLimit, false)
@@ -220,7 +220,7 @@ for (const database of DATABASES) {
       })
     }
 
-    it('keeps a machine that runs five minutes fast from taking a message that another holds', async () => {
+    it('keeps a machine that is five minutes fast from taking a leased message', async () => {
       const fresh = await database.open()
       try {
         const clocks = [skewedMachine(0), skewedMachine(300_000), skewedMachine(300_000)].map(
@@ -234,17 +234,17 @@ for (const database of DATABASES) {
         await honest!.publish([event()])
         assert.equal((await honest!.receive(ORCHESTRATOR_EVENTS, 10)).length, 1)
         assert.equal((await following!.receive(ORCHESTRATOR_EVENTS, 10)).length, 0)
-        // The same machine on its own time would have taken it, so the test sees what it is for.
+        // On its own time the machine would have taken it.
         assert.equal((await thief!.receive(ORCHESTRATOR_EVENTS, 10)).length, 1)
       } finally {
         await fresh.close()
       }
     })
 
-    it('is not taken over when it is known badly: seconds off, a machine would take what others hold', async () => {
+    it('is not adopted when measured too imprecisely', async () => {
       const machine = handMachine()
       const clock = realClock(machine)
-      /** A database that is an hour ahead and whose answers take this long, all of it on the way back. */
+      /** A database that is an hour ahead and whose responses take this long on the way back. */
       const far = (tripMs: number) => ({
         query: async <Row>() => {
           const ms = machine.wallMs() + HOUR_MS
@@ -260,7 +260,7 @@ for (const database of DATABASES) {
       assert.equal(offMs(), -10)
     })
 
-    it('finds a machine on time within the limit', async () => {
+    it('accepts a machine clock within the limit', async () => {
       const report = await followDatabaseTime(test.db, realClock(), MAX_SKEW_MS)
       assert.equal(report.withinLimit, true)
     })
@@ -300,7 +300,7 @@ for (const database of DATABASES) {
       await loop.stop()
     })
 
-    it('bears a clock that is not real only when marked as throw-away, which only an empty one can be', async () => {
+    it('accepts an unreal clock only when marked as throw-away while empty', async () => {
       const fresh = await database.openEmpty()
       try {
         const virtual = virtualClock(START)

@@ -102,7 +102,7 @@ describe('reading the configuration', () => {
     assert.deepEqual(configOf({ PATH: '/bin', HOME: '/root' }), DEFAULTS)
   })
 
-  it('takes the environment over the file and the file over the default', () => {
+  it('prefers the environment over the file and the file over the default', () => {
     const file = JSON.stringify({
       MATOOLKIT_POOL_SIZE: 20,
       MATOOLKIT_CHUNK_SIZE: '100',
@@ -127,13 +127,13 @@ describe('reading the configuration', () => {
     assert.deepEqual([config.databaseUrl, config.poolSize], [null, 5])
   })
 
-  it('is frozen all the way down', () => {
+  it('is deeply frozen', () => {
     const config = configOf({ MATOOLKIT_FOREIGN_WORKERS: 'legacy-1' })
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.roles))
     assert.throws(() => (config.foreignWorkers as string[]).push('x'), TypeError)
   })
 
-  it('leaves names alone that runbooks use for their sources', () => {
+  it('ignores variables for data sources', () => {
     configOf({ MATOOLKIT_SOURCE_HR: 'postgres://hr', DATAVERSE_URL: 'x' })
   })
 })
@@ -179,14 +179,14 @@ const WRONG: [env: Record<string, string>, sentence: string][] = [
   [{ MATOOLKIT_WHATEVER_ELSE: '5' }, 'MATOOLKIT_WHATEVER_ELSE is not a setting. Remove it.'],
   [
     { DATABASE_URL: 'mysql://u:hunter2@h/d' },
-    'DATABASE_URL has a value (not shown) that does not fit: it must be an address such as postgres://user:password@host:5432/database.',
+    'DATABASE_URL has an invalid value (not shown): it must be an address such as postgres://user:password@host:5432/database.',
   ],
 ]
 
 const WRONG_FILES: [text: string, sentence: RegExp][] = [
   ['{"DATABASE_URL": "hunter2', /^The config file is not valid JSON\./],
-  ['["a"]', /must hold one JSON object/],
-  ['null', /must hold one JSON object/],
+  ['["a"]', /must contain one JSON object/],
+  ['null', /must contain one JSON object/],
   [
     '{"MATOOLKIT_POOL_SIZE": true}',
     /^MATOOLKIT_POOL_SIZE in the config file must be a text, a number/,
@@ -199,11 +199,11 @@ const WRONG_FILES: [text: string, sentence: RegExp][] = [
   ['{"poolSize": 3}', /^"poolSize" in the config file is not a setting\. Remove it\./],
   ['{"MATOOLKIT_POOL_SIZ": 3}', /Did you mean "MATOOLKIT_POOL_SIZE"\?/],
   ['{"__proto__": 3}', /^"__proto__" in the config file is not a setting/],
-  ['{"MATOOLKIT_CONFIG_FILE": "x"}', /cannot stand in the config file itself/],
-  [`{"a": "${'x'.repeat(100_000)}"}`, /at most 100000 are read/],
+  ['{"MATOOLKIT_CONFIG_FILE": "x"}', /is not allowed in the config file itself/],
+  [`{"a": "${'x'.repeat(100_000)}"}`, /the limit is 100000/],
 ]
 
-describe('mistakes in the configuration', () => {
+describe('problems in the configuration', () => {
   for (const [env, sentence] of WRONG) {
     it(sentence, () => assert.deepEqual(problemsOf(env), [sentence]))
   }
@@ -225,7 +225,7 @@ describe('mistakes in the configuration', () => {
     )
   })
 
-  it('are never told with the value of a secret', () => {
+  it('never quote a secret', () => {
     for (const one of Object.values(SETTINGS).filter(({ secret }) => secret)) {
       const read = readConfig({ [one.name]: 'hunter2', MATOOLKIT_POOL_SIZE: 'x' })
       assert.ok('problems' in read)
@@ -234,8 +234,8 @@ describe('mistakes in the configuration', () => {
   })
 })
 
-describe('the connections that runbooks name', () => {
-  it('are read when their names are allowed, and no other variable ever is', () => {
+describe('connection variables', () => {
+  it('are read only when their names are allowed', () => {
     const names = ['MATOOLKIT_SOURCE_T1', 'DATAVERSE_T1', 'DATABRICKS_T1', 'DATABASE_URL_T1']
     for (const name of names) process.env[name] = `value of ${name}`
     assert.deepEqual(names.map(readConnectionVariable), [
@@ -276,7 +276,7 @@ describe('loading the configuration of a process', () => {
     }
   })
 
-  it('says everything that is wrong, a missing file included, with the exit code for wrong use', () => {
+  it('reports all problems, a missing file included, with the exit code for usage errors', () => {
     const { status, text } = load({
       MATOOLKIT_CONFIG_FILE: 'no/such.json',
       MATOOLKIT_POOL_SIZE: 'x',

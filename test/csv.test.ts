@@ -17,7 +17,7 @@ async function readAll(
 }
 
 describe('reading CSV', () => {
-  it('gives records in portions, without a byte order mark and without blank lines', async () => {
+  it('returns records in chunks, without byte order mark and blank lines', async () => {
     const text = '\uFEFFa,b\r\n\r\n1,"x\r\ny"\r\n2,"say ""hi"""\r\n'
     assert.deepEqual(await readAll(text), [
       ['a', 'b'],
@@ -26,18 +26,18 @@ describe('reading CSV', () => {
     ])
   })
 
-  it('keeps blank lines and rows of any length where that is asked for', async () => {
+  it('keeps blank lines and ragged rows on request', async () => {
     const all = await readAll('a,b\n\n1\n1,2,3\n', { keepsBlankLines: true, isRagged: true })
     assert.deepEqual(all, [['a', 'b'], [''], ['1'], ['1', '2', '3']])
   })
 
-  it('takes a character that is cut between two chunks for what it is', async () => {
+  it('reads a character that spans two chunks', async () => {
     const bytes = Buffer.from('a\nü\n')
     const reader = new CsvReader(Readable.from([bytes.subarray(0, 3), bytes.subarray(3)]))
     assert.deepEqual(await reader.read(9), [['a'], ['ü']])
   })
 
-  it('says in which row a spreadsheet finds the mistake', async () => {
+  it('reports the row as a spreadsheet counts', async () => {
     await assert.rejects(readAll('a,b\n1,2\n"3,4\n'), (error: unknown) => {
       assert.ok(error instanceof CsvFault)
       assert.equal(error.row, 3)
@@ -48,19 +48,19 @@ describe('reading CSV', () => {
 })
 
 describe('writing CSV', () => {
-  it('quotes what needs quotes, and nothing else', () => {
+  it('quotes only what needs quotes', () => {
     assert.equal(
       csvLine(['plain', 'a,b', 'say "hi"', 'x\ny', ' blank', '']),
       'plain,"a,b","say ""hi""","x\ny"," blank",\r\n',
     )
   })
 
-  it('comes back as it was written', async () => {
+  it('round-trips', async () => {
     const cells = ['a,b', '"', 'x\r\ny', ' blank ', 'ü', '']
     assert.deepEqual(await readAll(csvLine(cells)), [cells])
   })
 
-  it('lets no spreadsheet run a cell', () => {
+  it('escapes formulas', () => {
     for (const cell of ['=1+1', '+1', '-1', '@sum', '\tx', '\rx', '=cmd|"/c calc"!A1']) {
       assert.ok(csvLine([cell]).startsWith(`"'`), cell)
     }

@@ -4,7 +4,7 @@ import { MatoolkitError } from '../src/errors.ts'
 import { redact, redactText } from '../src/redact.ts'
 import { collectLog } from './log-lines.ts'
 
-/** Planted wherever personal data or a secret may turn up; no line may hold it. */
+/** Planted wherever personal data or secrets may appear; no line may contain it. */
 const CANARY = 'c4n4ry'
 const PERSON = `${CANARY}.anna@contoso.example`
 const JWT = `eyJhbGciOiJSUzI1NiJ9${CANARY}.eyJzdWIiOiJhIn0${CANARY}.sig-${CANARY}`
@@ -77,7 +77,7 @@ const PLANTED: Record<string, unknown> = {
   'too deep': { a: { b: { c: { d: { e: { f: { g: { h: { i: CANARY } } } } } } } } },
 }
 
-describe('no log line holds a canary', () => {
+describe('no log line contains a canary', () => {
   for (const format of ['json', 'pretty'] as const) {
     for (const [place, planted] of Object.entries(PLANTED)) {
       it(`${place} (${format})`, () => {
@@ -103,7 +103,7 @@ describe('no log line holds a canary', () => {
     assert.match(text(), /moved \[address\]/)
   })
 
-  it('when a long text is cut in the middle of an address or a secret', () => {
+  it('when a long text is cut inside an address or a secret', () => {
     const secrets = [
       ` ${PERSON} `,
       `,${PERSON},`,
@@ -119,7 +119,7 @@ describe('no log line holds a canary', () => {
   })
 })
 
-describe('what is worth reading survives', () => {
+describe('redaction keeps', () => {
   it('ids, counts, statuses, codes, times and plain sentences', () => {
     const { log, lines } = collectLog()
     const fields = {
@@ -171,7 +171,7 @@ describe('what is worth reading survives', () => {
     assert.equal(text(), '10:00:00.000 WARN  The tick was late. role="scheduler" batchId=7\n')
   })
 
-  it('in the format that suits the destination, unless told', () => {
+  it('the format that suits the destination by default', () => {
     for (const [format, isTTY, expected] of [
       ['auto', true, /^10:00/],
       ['auto', false, /^\{"level"/],
@@ -184,7 +184,7 @@ describe('what is worth reading survives', () => {
     }
   })
 
-  it('redacting twice changes nothing more', () => {
+  it('a redacted line unchanged', () => {
     for (const planted of [...Object.values(PLANTED), 'a long text '.repeat(1_000)]) {
       const once = redact(planted)
       assert.deepEqual(redact(once), once)
@@ -193,7 +193,7 @@ describe('what is worth reading survives', () => {
 })
 
 describe('limits', () => {
-  it('cuts long texts, long lists and graphs, and says so', () => {
+  it('cuts long texts, lists and graphs visibly', () => {
     assert.match(redactText('word '.repeat(4_000)), /word … \(20000 characters in all\)$/)
     const list = redact(Array.from({ length: 250 }, (_, index) => index)) as unknown[]
     assert.equal(list.at(-1), '… (150 more)')
@@ -204,7 +204,7 @@ describe('limits', () => {
     assert.ok(text().length < 100_000)
   })
 
-  it('logs fields that no plain copy exists of, rather than throw at the caller', () => {
+  it('logs fields that cannot be copied instead of throwing', () => {
     const { log, lines } = collectLog()
     log.info(
       { time: 5, level: 7, call: () => 1, tag: Symbol('x'), never: new Date(Number.NaN) },

@@ -5,7 +5,7 @@ import { errorPauseMs, everyLoop } from '../src/service.ts'
 
 const START = new Date('2026-03-01T10:00:00Z')
 
-/** A loop on a virtual clock that notes when it ran, in milliseconds since the start. */
+/** A loop on a virtual clock that records when it ran, in milliseconds since the start. */
 function observedLoop(intervalMs: number, work: (run: number) => void | Promise<void> = () => {}) {
   const clock = virtualClock(START)
   const ranAt: number[] = []

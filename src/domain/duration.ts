@@ -1,10 +1,10 @@
-// Durations (`30s`, `15m`, `4h`, `7d`) and phase offsets (`T-5d`, `T-0`, `T+7d`): one whole number and one unit, nothing else.
-// "1h30m", "1.5d" and "5 d" are refused rather than guessed: a cut-over that starts an hour late because of a reading is worse than an error.
+// Durations (`30s`, `15m`, `4h`, `7d`) and phase offsets (`T-5d`, `T-0`, `T+7d`): one whole number and one unit. "1h30m",
+// "1.5d" and "5 d" are refused rather than guessed: a cut-over that starts an hour late is worse than an error.
 
 const UNIT_SEC = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 type Unit = keyof typeof UNIT_SEC
 
-/** Longer than any wave we know of; also keeps every due time a valid date. */
+/** Longer than any known wave; also keeps every due time a valid date. */
 export const MAX_DURATION_SEC = 365 * UNIT_SEC.d
 
 export const DURATION_PATTERN = '^[1-9][0-9]{0,7}[smhd]$'
@@ -13,7 +13,7 @@ export const OFFSET_PATTERN = '^T(-0|[-+][1-9][0-9]{0,7}[smhd])$'
 const duration = new RegExp(DURATION_PATTERN)
 const offset = new RegExp(OFFSET_PATTERN)
 
-/** Seconds, or null when the text is no duration or is longer than a year. */
+/** Seconds, or null when the text is not a duration or exceeds a year. */
 export function parseDurationSec(text: string): number | null {
   if (!duration.test(text)) return null
   const seconds = Number(text.slice(0, -1)) * UNIT_SEC[text.at(-1) as Unit]
@@ -21,8 +21,8 @@ export function parseDurationSec(text: string): number | null {
 }
 
 /**
- * Minutes before the batch's start time: `T-5d` is 7200, `T+7d` is -10080; null when the text is no offset.
- * Seconds round up to whole minutes, away from zero: `T-90s` is 2, `T+90s` is -2.
+ * Minutes before the batch's start time: `T-5d` is 7200, `T+7d` is -10080; null when the text is not an offset. Seconds round
+ * up to whole minutes, away from zero: `T-90s` is 2, `T+90s` is -2.
  */
 export function parseOffsetMinutes(text: string): number | null {
   if (!offset.test(text)) return null

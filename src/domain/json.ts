@@ -1,34 +1,34 @@
-// The values that travel between runbook, database, bus and worker. Nothing that JSON cannot hold gets further than the reader
-// of a runbook or a data source.
+// JSON values, which travel between runbook, database, bus and worker. Readers of runbooks and data sources refuse everything
+// else.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 export type JsonObject = { readonly [key: string]: Json }
 
-/** Names that mean something to JavaScript objects. As keys of our own maps they are refused, wherever they come from. */
+/** Names with a meaning on JavaScript objects; refused as keys wherever they come from. */
 export const RESERVED_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype']
 
-/** Deeper values are refused: JSON.parse reads a hundred thousand levels, but writing them back, or storing them, does not end well. */
+/** Deeper values are refused: JSON.parse reads a hundred thousand levels, but writing or storing them fails. */
 export const JSON_DEPTH_MAX = 100
 
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
   if (Array.isArray(value)) return value.some((inner) => isDeeperThan(inner, levels - 1))
-  // Not `Object.values`: every message comes by here.
+  // Not `Object.values`: every message passes here.
   for (const key in value) {
     if (isDeeperThan((value as Record<string, unknown>)[key], levels - 1)) return true
   }
   return false
 }
 
-/** What PostgreSQL cannot hold in text or jsonb: NUL, and half of a surrogate pair. In JSON text both come as escapes only. */
+/** What PostgreSQL cannot store in text or jsonb: NUL, and lone surrogates. In JSON text both are escapes. */
 const UNSTORABLE_ESCAPE = /\\u(?:0000|d[89a-f])/i
 
-/** Parsed JSON that the database can hold: what it cannot becomes U+FFFD, in keys too. Throws when the text is no JSON. */
+/** Parsed JSON that the database can store: other characters become U+FFFD, in keys too. Throws on invalid JSON. */
 export function parseStorable(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  // Looking for the two characters alone first: nearly no text has them, and the pattern took as long as the parsing.
+  // The cheap search comes first: few texts have escapes, and the pattern took as long as the parsing.
   const hasEscapes = text.includes('\\u') && UNSTORABLE_ESCAPE.test(text)
   return hasEscapes && !isDeeperThan(value, JSON_DEPTH_MAX) ? storable(value) : value
 }

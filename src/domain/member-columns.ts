@@ -1,5 +1,5 @@
-// Which columns a member file needs for a runbook, and a template of such a file. A column is needed when a step names it and
-// nothing that runs puts it out: steps of phases, of removals and of rollbacks alike, in their functions as in their parameters.
+// The columns that a member file needs for a runbook, and a template of such a file. A column is needed when a phase, removal
+// or rollback step uses it and no step sets it.
 
 import type { DataSource, Runbook, RunbookStep } from './runbook/model.ts'
 import { namesIn } from './runbook/needs.ts'
@@ -7,9 +7,9 @@ import { BATCH_VARIABLES } from './runbook/variables.ts'
 
 export interface MemberColumns {
   readonly primaryKey: string
-  /** Without these a member cannot be taken through the runbook. */
+  /** Required to run the runbook for a member. */
   readonly needed: readonly string[]
-  /** These have a meaning in the runbook; any other column is kept and warned of. */
+  /** Used by the runbook; other columns are stored with a warning. */
   readonly known: readonly string[]
 }
 
@@ -25,23 +25,28 @@ export function memberColumns(runbook: Runbook): MemberColumns {
   }
 }
 
-/** What members must bring along: every variable that steps use and no step puts out. */
+/** Variables that steps use and no step sets. */
 function variablesOf({ init, phases, onMemberRemoved, rollbacks }: Runbook): Set<string> {
   const phaseSteps = phases.flatMap(({ steps }) => steps)
-  const undoing = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
-  const used = new Set([...phaseSteps, ...undoing].flatMap((step) => [...namesIn(step)]))
-  const put = (steps: readonly RunbookStep[]) =>
+  const compensationSteps = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
+  const used = new Set([...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step)]))
+  const outputsOf = (steps: readonly RunbookStep[]) =>
     steps.flatMap((step) => Object.keys(step.outputParams))
-  for (const name of [...BATCH_VARIABLES, ...put(init), ...put(phaseSteps), ...put(undoing)]) {
+  for (const name of [
+    ...BATCH_VARIABLES,
+    ...outputsOf(init),
+    ...outputsOf(phaseSteps),
+    ...outputsOf(compensationSteps),
+  ]) {
     used.delete(name)
   }
   return used
 }
 
-/** The key in the template's one row. Whoever uploads the template as it is has forgotten something. */
+/** The key in the template's sample row; an upload that still has it is refused. */
 export const SAMPLE_KEY = 'replace-this-row@example.com'
 
-/** The header of a member file for this runbook, and a row that shows what belongs there. */
+/** The header of a member file, and a sample row. */
 export function templateOf(runbook: Runbook): { header: string[]; sample: string[] } {
   const { primaryKey, known } = memberColumns(runbook)
   const sample = known.map((name) =>

@@ -1,21 +1,18 @@
-// What the roles say to each other: the nine messages, their bodies, and the ids that make sending one twice harmless.
-// Writing is strict: every field, nothing else. Reading is tolerant: keys in any casing (older workers write PascalCase),
-// fields that only inform may be missing or null, fields nobody knows are ignored. What a runbook or a function put inside
-// `parameters` and `result` is never touched. Reading never throws: a body that cannot be understood gives a reason, which
-// becomes the dead letter's description and therefore never quotes the body (it may hold personal data).
+// The nine messages between the roles: bodies, and ids that make sending twice harmless. Writing is strict. Reading is
+// tolerant: keys in any case (older workers write PascalCase), informative fields may be missing or null, unknown fields are
+// ignored. `parameters` and `result` are never touched. Reading never throws: an invalid body yields a reason, which becomes
+// the dead letter's description and never quotes the body (it may hold personal data).
 import { z } from 'zod'
-import { isDeeperThan, JSON_DEPTH_MAX, type Json, parseStorable } from './json.ts'
+import { isDeeperThan, JSON_DEPTH_MAX, type Json, type JsonObject, parseStorable } from './json.ts'
 import { isObject, isOwnJob, isOwnSuccess } from './own-messages.ts'
-
-type JsonObject = Readonly<Record<string, Json>>
 
 const id = z.int().positive()
 const count = z.int().nonnegative()
 const text = z.string().min(1)
-/** For people to read; a peer's without a zone is no reason to refuse the message. Nothing is decided by it. */
+/** For people only; a time without a zone is no reason to refuse a message. */
 const informative = z.iso.datetime({ offset: true, local: true })
 const instant = z.iso.datetime({ offset: true })
-// Passed through as they are: copying would cost more than everything else, and could lose a key named __proto__.
+// Passed through: copying would dominate the cost and could lose a key named __proto__.
 const jsonObject = z.custom<JsonObject>(isObject, 'expected an object')
 const json = z.custom<Json>((value) => value !== undefined, 'expected a value or null')
 
@@ -31,7 +28,7 @@ const statusInAnyCase = z.string().transform((given, context) => {
   return z.NEVER
 })
 
-/** Some workers send an error as the bare sentence. */
+/** Some workers send an error as plain text. */
 const bareSentence = z.string().transform((message) => ({ message }))
 
 type Shape = Readonly<Record<string, z.ZodType>>
@@ -42,13 +39,13 @@ function optional<S extends Shape>(shape: S): Optional<S> {
   return Object.fromEntries(pairs) as Optional<S>
 }
 
-/** Nothing is decided by these: what does not fit counts as missing, so that a job which was done is not taken for lost. */
+/** Informative fields: an invalid value counts as missing, so that a finished job is not taken for lost. */
 function informing<S extends Shape>(shape: S): { [K in keyof S]: z.ZodCatch<Optional<S>[K]> } {
   const pairs = Object.entries(shape).map(([key, type]) => [key, type.nullish().catch(null)])
   return Object.fromEntries(pairs) as { [K in keyof S]: z.ZodCatch<Optional<S>[K]> }
 }
 
-/** `needed`: what a message means nothing without. `others`: always written; when reading they may be missing or null. */
+/** `needed` fields are required. `others` are always written but may be missing or null when read. */
 function event<N extends Shape, O extends Shape>(needed: N, others: O) {
   return {
     write: z.strictObject({ ...needed, ...others }),
@@ -117,7 +114,7 @@ export const MESSAGE_FORMATS = {
       status: statuses,
       result: json,
       error: z.strictObject(failure).nullable(),
-      /** Sent back as it came with the job. */
+      /** Echoed from the job. */
       correlationData: jsonObject.nullable(),
     }),
     read: z.object({
@@ -130,11 +127,11 @@ export const MESSAGE_FORMATS = {
         .union([z.object(informing(failure)), bareSentence])
         .nullish()
         .catch(null),
-      /** The job id decides; a worker that garbles what it was to send back has still done the job. */
+      /** The job id identifies the job; garbled correlation data does not undo its result. */
       correlationData: readCorrelation.catch(null),
     }),
   },
-  /** Said by a worker at start and every minute: who it is and what it can do. Schemas are JSON Schema. */
+  /** Sent by a worker at start and every minute: its id and functions. Schemas are JSON Schema. */
   'worker-hello': event(
     { workerId: text, functions: z.array(workerFunction) },
     { version: text, slots: z.int().positive() },
@@ -146,7 +143,7 @@ export type MessageType = keyof typeof MESSAGE_FORMATS
 export type Body<T extends MessageType = MessageType> = {
   [K in MessageType]: Readonly<z.input<(typeof MESSAGE_FORMATS)[K]['write']>>
 }[T]
-/** A message as read from anybody. */
+/** A message as read from any peer. */
 export type Message<T extends MessageType = MessageType> = {
   [K in MessageType]: { readonly messageType: K } & Readonly<
     z.output<(typeof MESSAGE_FORMATS)[K]['read']>
@@ -161,10 +158,10 @@ export type WrittenMessage =
 
 export const MESSAGE_TYPES = Object.keys(MESSAGE_FORMATS) as MessageType[]
 
-/** Jobs and results say their type only as a property of the message, as their peers expect; the others in the body too. */
+/** Jobs and results carry their type only as a message property, as their peers expect; others also in the body. */
 const NAMED_BY_PROPERTY: readonly MessageType[] = ['worker-job', 'worker-result']
 
-/** The text to send. `ok: false` is a mistake in our own program. */
+/** The text to send. `ok: false` is a bug in our own program. */
 export function writeMessage<T extends MessageType>(type: T, body: Body<T>): WrittenMessage {
   if (isOwn(type, body)) return { ok: true, text: JSON.stringify(body) }
   const checked = MESSAGE_FORMATS[type].write.safeParse(body)
@@ -173,33 +170,30 @@ export function writeMessage<T extends MessageType>(type: T, body: Body<T>): Wri
   return { ok: true, text: JSON.stringify(named) }
 }
 
-/** Just as our own program writes it, and of a type that names itself by property: nothing to check any more, nothing to fold. */
+/** Exactly as our own program writes it: nothing to check and nothing to fold. */
 function isOwn(type: MessageType, body: object): boolean {
   if (type === 'worker-result') return isOwnSuccess(body as JsonObject)
   return type === 'worker-job' && isOwnJob(body as JsonObject)
 }
 
-/**
- * Understands a body. `type` is the message's MessageType property; null when it has none, and then the body's own
- * `messageType` counts.
- */
+/** Reads a body. `type` is the MessageType property; if null, the body's own `messageType` counts. */
 export function readMessage<T extends MessageType>(type: T, text: string): ReadMessage<T>
 export function readMessage(type: string | null, text: string): ReadMessage
 export function readMessage(type: string | null, text: string): ReadMessage {
   try {
-    return understand(type, parseStorable(text))
+    return readBody(type, parseStorable(text))
   } catch {
     return { ok: false, reason: `The body (${text.length} characters) is not JSON.` }
   }
 }
 
-function understand(type: string | null, value: unknown): ReadMessage {
+function readBody(type: string | null, value: unknown): ReadMessage {
   if (!isObject(value)) return { ok: false, reason: `The body is ${kindOf(value)}, not an object.` }
   if (isDeeperThan(value, JSON_DEPTH_MAX)) {
     return { ok: false, reason: `The body is nested deeper than ${JSON_DEPTH_MAX} levels.` }
   }
   const named = value.messageType ?? value.MessageType ?? null
-  const known = MESSAGE_TYPES.find((one) => one === (type ?? named))
+  const known = MESSAGE_TYPES.find((known) => known === (type ?? named))
   if (!known) {
     const given = type === null ? 'missing' : `"${type.slice(0, TYPE_SHOWN_MAX)}"`
     return {
@@ -210,14 +204,14 @@ function understand(type: string | null, value: unknown): ReadMessage {
   if (named !== null && named !== known) {
     return { ok: false, reason: `The message is a ${known}, but its body names another type.` }
   }
-  if (isOwn(known, value)) return understood(known, value)
+  if (isOwn(known, value)) return asMessage(known, value)
   const read = MESSAGE_FORMATS[known].read.safeParse(foldKeys(value, KEYS[known]))
   return read.success
-    ? understood(known, read.data)
+    ? asMessage(known, read.data)
     : { ok: false, reason: misfit(known, read.error) }
 }
 
-const understood = (messageType: MessageType, fields: object): ReadMessage => ({
+const asMessage = (messageType: MessageType, fields: object): ReadMessage => ({
   ok: true,
   message: Object.assign(fields, { messageType }) as Message,
 })
@@ -231,7 +225,7 @@ function misfit(type: MessageType, error: z.ZodError): string {
   return `The body does not fit a ${type}: ${parts.join('; ')}.`
 }
 
-/** Our spelling of each key by its lower-case one, for the envelope and the two objects inside it that are ours too. */
+/** Our spelling of each key by its lower-case form, for the envelope and its two inner objects. */
 interface Keys {
   readonly spelling: ReadonlyMap<string, string>
   readonly inside: ReadonlyMap<string, Keys>
@@ -252,7 +246,7 @@ const KEYS = Object.fromEntries(
   MESSAGE_TYPES.map((type) => [type, keysOf(MESSAGE_FORMATS[type].read.shape, INSIDE)]),
 ) as Record<MessageType, Keys>
 
-/** Keys in our spelling; unknown ones are left out. Of several spellings of one key ours wins. */
+/** Keys in our spelling, without unknown ones. Our spelling wins over other cases of the same key. */
 function foldKeys(value: JsonObject, { spelling, inside }: Keys): JsonObject {
   const folded: Record<string, Json> = {}
   for (const [key, part] of Object.entries(value)) {
@@ -269,14 +263,14 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** What a job is for, and the word that its id starts with. */
+/** Kinds of jobs, and the first word of their ids. */
 const JOB_WORDS = { phase: 'step', init: 'init', rollback: 'rollback', removal: 'removal' } as const
 export type JobKind = keyof typeof JOB_WORDS
 
 export interface JobName {
   readonly kind: JobKind
   readonly stepId: number
-  /** 0 is the first attempt; never reset, so an id is never used again. */
+  /** 0 is the first attempt; never reset, so ids are never reused. */
   readonly attempt: number
   /** 0 is the job itself, k its k-th re-poll. */
   readonly poll: number
@@ -292,7 +286,7 @@ const KIND_OF_WORD = new Map(Object.entries(JOB_WORDS).map(([kind, word]) => [wo
 const JOB_ID =
   /^(step|init|rollback|removal)-([1-9]\d{0,15})(?:-retry-([1-9]\d{0,8}))?(?:-poll-([1-9]\d{0,8}))?$/
 
-/** What a job id says, or null when it is none of ours. Exactly one spelling is ours, so ids compare as text. */
+/** Parses a job id; null when it is not ours. Each has one spelling, so ids compare as text. */
 export function parseJobId(jobId: string): JobName | null {
   const parts = JOB_ID.exec(jobId)
   const stepId = Number(parts?.[2])

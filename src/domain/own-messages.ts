@@ -1,8 +1,8 @@
-// A quick look at the two messages that are nearly all of the traffic. True means: the body is a job, or a result of a job that
-// went well, with just the fields that our own program writes, so the schemas in messages.ts would take it as it is, writing and
-// reading. Everything else (a foreign worker's spelling, a failure, a mistake) is left to the schemas, which also say what is
-// wrong. The schemas took 7 µs a message where this takes less than one; test/domain/own-messages.test.ts holds the two together.
-import type { Json } from './json.ts'
+// Fast checks for the two messages that make up nearly all traffic. True means that the body is a job or a successful result
+// with exactly the fields our own program writes, so the schemas in messages.ts would accept it. Everything else goes to the
+// schemas, which also name the problem. The schemas took 7 µs per message, this takes less than one;
+// test/domain/own-messages.test.ts keeps both equal.
+import type { JsonObject } from './json.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -36,7 +36,7 @@ export function isOwnSuccess(body: Fields): boolean {
   )
 }
 
-/** With the fields named above, as many as these are those and no others. */
+/** Field counts: with the fields checked above, no others fit. */
 const JOB_FIELDS = 7
 const RESULT_FIELDS = 11
 const CORRELATION_FIELDS = 4
@@ -58,7 +58,7 @@ function countFields(value: Fields): number {
   return count
 }
 
-export const isObject = (value: unknown): value is Readonly<Record<string, Json>> =>
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
@@ -68,7 +68,7 @@ const isDuration = (value: unknown): boolean => Number.isFinite(value) && (value
 const INSTANT_LENGTH = '2026-03-01T10:00:00.000Z'.length
 let lastInstant = ''
 
-/** As `toISOString` writes it. The messages of a chunk share most of their times, so the last one is known at once. */
+/** As `toISOString` writes it. Messages of a chunk share most times, so the last valid one is cached. */
 function isInstant(value: unknown): boolean {
   if (value === lastInstant) return true
   if (typeof value !== 'string' || value.length !== INSTANT_LENGTH) return false

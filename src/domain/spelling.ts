@@ -1,22 +1,22 @@
-// Finds the name somebody probably meant. Same letters in another case, or with other separators, win over a slip of a letter
-// or two; nothing is suggested when nothing is near.
+// Suggests the name that was probably meant. A match apart from case or separators wins over one with a typo or two; distant
+// names are not suggested.
 
 const MAX_CANDIDATES = 500
 const MAX_LENGTH = 64
 
-/** The candidate nearest to `word`, or null when none is near enough to be a likely slip. */
+/** The candidate nearest to `word`, or null when none is likely. */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length > MAX_LENGTH) return null
-  const wanted = fold(word)
+  const target = fold(word)
   let best: string | null = null
-  let bestDistance = slipsAllowed(wanted) + 1
+  let bestDistance = typosAllowed(target) + 1
   let seen = 0
   for (const candidate of candidates) {
     if (++seen > MAX_CANDIDATES) break
     const folded = fold(candidate)
-    if (folded === wanted) return candidate
-    if (Math.abs(folded.length - wanted.length) >= bestDistance) continue
-    const distance = slipsBetween(wanted, folded, bestDistance)
+    if (folded === target) return candidate
+    if (Math.abs(folded.length - target.length) >= bestDistance) continue
+    const distance = typosBetween(target, folded, bestDistance)
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance]
   }
   return best
@@ -24,7 +24,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 
 const HINT_NAMES_MAX = 15
 
-/** A sentence for messages: "Did you mean …?" when something is near, else what there is. */
+/** A hint for messages: "Did you mean …?" or the available names. */
 export function hintFor(word: string, names: readonly string[], lead: string): string {
   const near = nearest(word, names)
   if (near !== null) return `Did you mean "${near}"?`
@@ -35,15 +35,14 @@ export function hintFor(word: string, names: readonly string[], lead: string): s
 
 const fold = (word: string): string => word.toLowerCase().replaceAll(/[\s_-]/g, '')
 
-// One slip in a short word is likely; two in "init" would suggest almost any four letters.
-const slipsAllowed = (word: string): number => (word.length <= 4 ? 1 : word.length <= 8 ? 2 : 3)
+// One typo in a short word is likely; two in "init" would match almost any four letters.
+const typosAllowed = (word: string): number => (word.length <= 4 ? 1 : word.length <= 8 ? 2 : 3)
 
 /**
- * Letters to add, drop, change or swap with a neighbour to get from one word to the other, or `limit` when it takes as many or more.
- * What the words share at both ends is left out, only cells within `limit` of the diagonal can matter, and a hopeless pair stops early:
- * a runbook with hundreds of wrong long names stays cheap.
+ * Letters to add, drop, change or swap to turn one word into the other, capped at `limit`. Shared ends are skipped, only cells
+ * within `limit` of the diagonal count, and hopeless pairs stop early: hundreds of long wrong names stay cheap.
  */
-function slipsBetween(one: string, other: string, limit: number): number {
+function typosBetween(one: string, other: string, limit: number): number {
   const [a, b] = withoutSharedEnds(one, other)
   const width = b.length + 1
   let beforeLast: number[] = []
@@ -54,11 +53,11 @@ function slipsBetween(one: string, other: string, limit: number): number {
     let best = i
     for (let j = Math.max(1, i - limit); j <= Math.min(b.length, i + limit); j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1
-      let slips = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same)
+      let typos = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same)
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      if (swapped) slips = Math.min(slips, beforeLast[j - 2]! + 1)
-      row[j] = slips
-      best = Math.min(best, slips)
+      if (swapped) typos = Math.min(typos, beforeLast[j - 2]! + 1)
+      row[j] = typos
+      best = Math.min(best, typos)
     }
     if (best >= limit) return limit
     ;[beforeLast, last] = [last, row]

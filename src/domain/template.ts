@@ -1,20 +1,19 @@
-// Templates: `{{ name }}` inside texts. One pass from left to right, in time linear in the text; what a name stands for is put in
-// as it is and never read again, so data that happens to contain `{{…}}` stays data. `\{{` is a literal `{{`; backslashes right
-// before `{{` pair up, so `C:\\{{Name}}` is a backslash and a name. A text that is exactly one template keeps the type of its value.
-// Names are looked up as own properties only: `{{constructor}}` is just an unknown name. `{{secret:ref}}` is left to the worker,
-// which alone has a vault: the text becomes a marker that nothing but a runbook's own text can make.
+// Templates: `{{ name }}` inside texts, in one linear pass. Values are inserted and never scanned again, so data that contains
+// `{{…}}` stays data. `\{{` is a literal `{{`; backslashes before `{{` pair up, so `C:\\{{Name}}` is a backslash and a name. A
+// text that is exactly one template keeps its value's type. Names are own properties only: `{{constructor}}` is an unknown
+// name. `{{secret:ref}}` becomes a marker for the worker, which alone has a vault; only a runbook's own text can make one.
 import type { Json } from './json.ts'
 import { nearest } from './spelling.ts'
 
 export interface Scope {
-  /** The value, or undefined when no own name matches. */
+  /** The value, or undefined for an unknown name. */
   lookup(name: string): Json | undefined
   names(): Iterable<string>
 }
 
 export interface MissingName {
   readonly name: string
-  /** A known name that looks like it. */
+  /** The most similar known name. */
   readonly nearest: string | null
 }
 
@@ -26,13 +25,13 @@ export interface Template {
   /** Literal texts, and names to look up. */
   readonly parts: readonly (string | { readonly name: string })[]
   readonly faults: readonly { readonly fault: TemplateFault; readonly text: string }[]
-  /** Among the names is one of a secret. */
+  /** Whether it names a secret. */
   readonly hasSecrets: boolean
 }
 
 const SECRET_PREFIX = 'secret:'
 
-/** The one key of a marker: `{ "$secret": ["Bearer ", { "ref": "matoolkit-hook" }] }` stands for a text with secrets in it. */
+/** The key of a marker: `{ "$secret": ["Bearer ", { "ref": "matoolkit-hook" }] }` is a text with secrets. */
 export const SECRET_MARK = '$secret'
 export type SecretPart = string | { readonly ref: string }
 
@@ -40,7 +39,7 @@ export const isSecretName = (name: string): boolean => name.startsWith(SECRET_PR
 
 const FAULT_TEXT_MAX = 60
 
-/** Reads a text into literals and names. Never throws; what cannot be read is a fault. */
+/** Splits a text into literals and names. Never throws; invalid parts are faults. */
 export function scanTemplate(text: string): Template {
   const parts: (string | { name: string })[] = []
   const faults: { fault: TemplateFault; text: string }[] = []
@@ -82,24 +81,24 @@ function nextBrace(text: string, from: number): number {
   return at
 }
 
-// A batch of 10,000 members resolves the same few dozen texts again and again. Long texts are not kept, so the store stays small.
-const STORED_TEMPLATES_MAX = 5_000
-const STORED_TEXT_LENGTH_MAX = 2_000
-const stored = new Map<string, Template>()
+// A batch of 10,000 members resolves the same few dozen texts over and over. Long texts are not cached, which bounds the cache.
+const CACHED_TEMPLATES_MAX = 5_000
+const CACHED_TEXT_CHARS_MAX = 2_000
+const cache = new Map<string, Template>()
 
 function templateOf(text: string): Template {
-  const known = stored.get(text)
+  const known = cache.get(text)
   if (known) return known
   const template = scanTemplate(text)
-  if (text.length > STORED_TEXT_LENGTH_MAX) return template
-  if (stored.size >= STORED_TEMPLATES_MAX) stored.clear()
-  stored.set(text, template)
+  if (text.length > CACHED_TEXT_CHARS_MAX) return template
+  if (cache.size >= CACHED_TEMPLATES_MAX) cache.clear()
+  cache.set(text, template)
   return template
 }
 
 /**
- * Puts values in place of names, in every text of a value; keys of maps are left alone. All missing names are reported.
- * A text with a fault counts as missing, named by its faulty piece: raw braces must never reach a worker.
+ * Replaces names by values in every text of a value, but not in keys. Reports all missing names. A text with a fault counts as
+ * missing, named by its faulty part: raw braces must never reach a worker.
  */
 export function resolveTemplates(value: Json, scope: Scope): Resolved {
   const missing: string[] = []
@@ -119,7 +118,7 @@ function resolve(value: Json, scope: Scope, missing: string[]): Json {
   const resolved: { [key: string]: Json } = {}
   for (const key of Object.keys(value)) {
     const item = resolve(value[key]!, scope, missing)
-    // Set plainly, this one key would reach a prototype.
+    // Plain assignment of this key would set the prototype.
     if (key === '__proto__') Object.defineProperty(resolved, key, { ...OWN, value: item })
     else resolved[key] = item
   }
@@ -141,7 +140,7 @@ function resolveText(text: string, scope: Scope, missing: string[]): Json {
   return out
 }
 
-/** Null when nobody owns the name, and when its value holds a marker: a member's data must never choose a secret. */
+/** Null for an unknown name, and for a value with a marker: member data must never choose a secret. */
 function lookUp(name: string, scope: Scope, missing: string[]): Json {
   const value = scope.lookup(name)
   if (value !== undefined && !holdsMark(value)) return value
@@ -149,7 +148,7 @@ function lookUp(name: string, scope: Scope, missing: string[]): Json {
   return null
 }
 
-/** True when a marker of a secret stands anywhere in the value. */
+/** Whether the value contains a secret's marker. */
 export function holdsMark(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, SECRET_MARK) || Object.values(value).some(holdsMark)
@@ -167,7 +166,7 @@ function textOf(value: Json): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A scope of several layers; the first layer that owns a name gives its value. */
+/** A scope of layers; the first that has a name gives its value. */
 export function scopeOf(layers: readonly Readonly<Record<string, Json>>[]): Scope {
   return {
     lookup(name) {
@@ -180,7 +179,7 @@ export function scopeOf(layers: readonly Readonly<Record<string, Json>>[]): Scop
   }
 }
 
-/** The distinct names that the texts of a value use, in order of first use. */
+/** The distinct names in a value's texts, in order of first use. */
 export function variablesOf(value: Json): string[] {
   const names = new Set<string>()
   collectNames(value, names)

@@ -45,8 +45,8 @@ describe('runbook validate', () => {
     const [first = '', second = '', third] = out.split('\n')
     const place = (piece: string) => `${path}:${lineOf(piece)}`
     const expected = [
-      `${place('Key: "{{')}:16: error UNKNOWN_VARIABLE \`"{{xUserPrincipalName}}"\` Nothing provides`,
-      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is no offset. Write T-0`,
+      `${place('Key: "{{')}:16: error UNKNOWN_VARIABLE \`"{{xUserPrincipalName}}"\` Nothing sets`,
+      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is not an offset. Write T-0`,
     ]
     assert.equal(first.slice(0, expected[0]?.length), expected[0])
     assert.match(first, /Did you mean "UserPrincipalName"\?$/)

@@ -28,7 +28,7 @@ rollbacks: { back: [{ name: d, worker_id: w, function: F, params: { O: "{{Office
 const { runbook } = readRunbook(YAML)
 
 describe('the columns of a member file', () => {
-  it('are needed when any step names them and none puts them out', () => {
+  it('are needed when a step uses them and none sets them', () => {
     assert.ok(runbook)
     const { needed, known, primaryKey } = memberColumns(runbook)
     assert.equal(primaryKey, 'Upn')
@@ -36,7 +36,7 @@ describe('the columns of a member file', () => {
     for (const name of ['CutoverDate', 'OtherId', 'Nick']) assert.ok(known.includes(name), name)
   })
 
-  it('stand in the template, with a row that shows what belongs there', () => {
+  it('appear in the template with a sample row', () => {
     const { header, sample } = templateOf(runbook!)
     const shown = Object.fromEntries(header.map((name, at) => [name, sample[at]]))
     assert.deepEqual(shown, {

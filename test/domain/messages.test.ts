@@ -95,7 +95,7 @@ describe('messages: reading what others write', () => {
   const files = readdirSync(FIXTURES).map((file) => file.replace('.json', ''))
 
   for (const file of files) {
-    it(`understands ${file}`, () => {
+    it(`reads ${file}`, () => {
       assert.equal(read(typeOf(file), fixture(file)).messageType, typeOf(file))
     })
   }
@@ -107,7 +107,7 @@ describe('messages: reading what others write', () => {
     })
   }
 
-  it('reads the failed result of an init step whole', () => {
+  it('reads the failed result of an init step completely', () => {
     assert.deepEqual(read('worker-result', fixture('worker-result-failed.pascal')), {
       messageType: 'worker-result',
       jobId: 'init-9',
@@ -150,7 +150,7 @@ describe('messages: reading tolerantly', () => {
     assert.deepEqual(JSON.stringify(result.result), JSON.stringify(inside))
   })
 
-  it('takes any JSON as a result, and null for none', () => {
+  it('accepts any JSON as a result, and null for none', () => {
     for (const result of [{}, [], [1, 'a'], 'text', '', 0, 1.5, true, false, null] as Json[]) {
       const message = read('worker-result', text({ result })) as Message<'worker-result'>
       assert.deepEqual(message.result, result)
@@ -158,7 +158,7 @@ describe('messages: reading tolerantly', () => {
     assert.equal((read('worker-result', text({})) as Message<'worker-result'>).result, null)
   })
 
-  it('takes keys in any casing, also of the two objects inside', () => {
+  it('accepts keys in any case, in the two inner objects too', () => {
     const message = read(
       'worker-result',
       '{"jobid":"step-7","STATUS":"success","correlationDATA":{"STEPexecutionid":7},"eRRor":{"MESSAGE":"m"}}',
@@ -173,7 +173,7 @@ describe('messages: reading tolerantly', () => {
     })
   })
 
-  it('takes statuses in any casing', () => {
+  it('accepts statuses in any case', () => {
     for (const [given, status] of [
       ['success', 'Success'],
       ['SUCCESS', 'Success'],
@@ -185,7 +185,7 @@ describe('messages: reading tolerantly', () => {
     }
   })
 
-  it('takes an error that is only a sentence', () => {
+  it('accepts an error that is plain text', () => {
     const message = read(
       'worker-result',
       text({ error: 'no such user' }),
@@ -193,7 +193,7 @@ describe('messages: reading tolerantly', () => {
     assert.deepEqual(message.error, { message: 'no such user' })
   })
 
-  it('prefers our spelling when a key comes in several', () => {
+  it('prefers our spelling of a key', () => {
     for (const body of [
       '{"jobId":"step-1","JobId":"step-2","status":"Success"}',
       '{"JobId":"step-2","JOBID":"step-3","jobId":"step-1","status":"Success"}',
@@ -202,7 +202,7 @@ describe('messages: reading tolerantly', () => {
     }
   })
 
-  it('takes a result whose correlation was garbled: the job id decides', () => {
+  it('accepts a result with garbled correlation data', () => {
     for (const correlationData of ['x', 7, [], { stepExecutionId: -1 }]) {
       const read = readMessage(
         'worker-result',
@@ -212,7 +212,7 @@ describe('messages: reading tolerantly', () => {
     }
   })
 
-  it('ignores fields that nobody knows', () => {
+  it('ignores unknown fields', () => {
     const message = read('worker-result', text({ version: 99, toString: 1, __proto__: null }))
     assert.deepEqual(message, {
       messageType: 'worker-result',
@@ -222,13 +222,13 @@ describe('messages: reading tolerantly', () => {
     })
   })
 
-  it('takes the type from the body when the message has none', () => {
+  it('reads the type from the body when the message has none', () => {
     assert.equal(read(null, fixture('phase-due.camel')).messageType, 'phase-due')
     assert.equal(read(null, fixture('phase-due.pascal')).messageType, 'phase-due')
   })
 })
 
-describe('messages: what cannot be understood gives a reason', () => {
+describe('messages: an invalid body yields a reason', () => {
   const good = fixture('worker-result.camel')
   const changed = (change: object) => JSON.stringify({ ...JSON.parse(good), ...change })
   const cases: [name: string, type: string | null, text: string, reason: RegExp][] = [
@@ -291,7 +291,7 @@ describe('messages: what cannot be understood gives a reason', () => {
     }
   })
 
-  it('never throws, whatever is cut off or swapped', () => {
+  it('never throws on truncated or swapped input', () => {
     for (const file of readdirSync(FIXTURES)) {
       const text = fixture(file.replace('.json', ''))
       for (let end = 0; end < text.length; end += 7) {
@@ -304,7 +304,7 @@ describe('messages: what cannot be understood gives a reason', () => {
 
 describe('messages: writing strictly', () => {
   for (const type of MESSAGE_TYPES) {
-    it(`writes a ${type} that reads as it was written`, () => {
+    it(`writes a ${type} that reads back unchanged`, () => {
       const written = writeMessage(type, BODIES[type])
       assert.ok(written.ok, written.ok ? '' : written.reason)
       const { messageType, ...fields } = read(type, written.text)
@@ -312,7 +312,7 @@ describe('messages: writing strictly', () => {
       assert.deepEqual(fields, BODIES[type])
     })
 
-    it(`refuses a ${type} with a field too many or too few`, () => {
+    it(`refuses a ${type} with an extra or missing field`, () => {
       const tooMany: Body = Object.assign({}, BODIES[type], { memberIds: [1] })
       assert.match(JSON.stringify(writeMessage(type, tooMany)), /"ok":false.*memberIds/)
       for (const key of Object.keys(BODIES[type])) {
@@ -354,7 +354,7 @@ describe('job ids', () => {
     })
   }
 
-  it('knows no other spelling', () => {
+  it('has one spelling', () => {
     for (const id of [
       '',
       'step',
@@ -375,7 +375,7 @@ describe('job ids', () => {
     }
   })
 
-  it('makes message ids that the bus takes', () => {
+  it('builds message ids that the bus accepts', () => {
     const ids = [
       messageIdOf.batchInit(1, 0),
       messageIdOf.memberAdded(1, 0),

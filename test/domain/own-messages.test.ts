@@ -1,5 +1,5 @@
-// The quick look and the schemas are two descriptions of one thing. Some thousand bodies, each one or two steps away from what
-// our own program writes, hold them together: whatever the quick look takes, the schemas take too, and read as the same.
+// The fast checks and the schemas describe the same messages. Thousands of bodies, each one or two edits away from our own,
+// keep them equal: whatever the fast check accepts, the schemas accept and read alike.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { MESSAGE_FORMATS, readMessage, writeMessage } from '../../src/domain/messages.ts'
@@ -39,7 +39,7 @@ const KINDS = [
   { type: 'worker-result', good: SUCCESS, isOwn: isOwnSuccess },
 ] as const
 
-/** What fields are swapped for; among them good ones for other fields. */
+/** Replacement values, some valid for other fields. */
 const ODD: readonly unknown[] = [
   undefined,
   null,
@@ -111,14 +111,14 @@ function* odd(good: Fields, seed: number): Iterable<Fields> {
 }
 
 for (const { type, good, isOwn } of KINDS) {
-  it(`knows its own ${type}`, () => {
+  it(`recognises our own ${type}`, () => {
     assert.equal(isOwn(good), true)
     const { stepExecutionId, ...others } = correlationData
     const ofInit = { ...others, initExecutionId: stepExecutionId, isInitStep: true }
     assert.equal(isOwn({ ...good, correlationData: ofInit }), true)
   })
 
-  it(`takes no ${type} that the schema for writing refuses`, () => {
+  it(`accepts no ${type} that the schema refuses`, () => {
     let own = 0
     for (const body of odd(good, 1)) {
       if (!isOwn(body)) continue
@@ -132,13 +132,13 @@ for (const { type, good, isOwn } of KINDS) {
   it(`reads every ${type} as the schema does`, () => {
     for (const body of odd(good, 2)) {
       const text = JSON.stringify(body)
-      // A field that nobody knows is ignored, and keeps the quick look from taking the body.
+      // An unknown field is ignored and disables the fast check.
       const slow = readMessage(type, JSON.stringify({ ...body, nobodyKnows: 1 }))
       assert.deepEqual(readMessage(type, text), slow, text)
     }
   })
 
-  it(`refuses to write a ${type} with a reason, quick look or not`, () => {
+  it(`refuses to write an invalid ${type} with a reason`, () => {
     for (const body of odd(good, 3)) {
       const { success } = MESSAGE_FORMATS[type].write.safeParse(body)
       assert.equal(writeMessage(type, body as never).ok, success, JSON.stringify(body))

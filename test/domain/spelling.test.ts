@@ -27,7 +27,7 @@ describe('the nearest name', () => {
     })
   }
 
-  it('is the one with the fewest slips', () => {
+  it('is the one with the fewest typos', () => {
     assert.equal(nearest('stepps', ['stops', 'steps']), 'steps')
   })
 

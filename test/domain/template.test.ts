@@ -102,7 +102,7 @@ describe('templates', () => {
     assert.deepEqual(variablesOf(value), ['B', 'A', 'E'])
   })
 
-  it('forgets old texts instead of growing for ever', () => {
+  it('bounds its cache', () => {
     for (let i = 0; i < 12_000; i++) {
       assert.deepEqual(resolveTemplates(`${i} {{N}}`, SCOPE), { ok: true, value: `${i} 3` })
     }
@@ -134,7 +134,7 @@ describe('faults of templates', () => {
 describe('the scanner of templates, on random texts', () => {
   const PIECES = ['{{', '}}', '{', '}', '\\', 'a', ' ', 'Upn', '{{Upn}}', '\\{{', '\n', 'ß', '😀']
 
-  /** The rules said once more, slowly: one character at a time. */
+  /** The rules again, slowly: one character at a time. */
   function expected(text: string): string {
     let out = ''
     for (let at = 0; at < text.length; ) {
@@ -152,7 +152,7 @@ describe('the scanner of templates, on random texts', () => {
     return out
   }
 
-  it('reads as the rules say, and never loses a character', () => {
+  it('follows the rules and never loses a character', () => {
     const random = seeded(28)
     for (let round = 0; round < 20_000; round++) {
       const text = Array.from({ length: random(12) }, () => PIECES[random(PIECES.length)]).join('')
@@ -163,7 +163,7 @@ describe('the scanner of templates, on random texts', () => {
     }
   })
 
-  it('takes time in proportion to the text', () => {
+  it('takes linear time', () => {
     const textOf = (size: number) =>
       ['{{', '\\', '{{a', '{{}', '{ {'].map((piece) => piece.repeat(size / piece.length))
     const time = (size: number) => {
@@ -182,7 +182,7 @@ describe('secrets in templates', () => {
   const resolved = (value: Json, data: Record<string, Json> = {}) =>
     resolveTemplates(value, scopeOf([data]))
 
-  it('become markers, with the text around them', () => {
+  it('become markers with the surrounding text', () => {
     const value = ['{{secret:matoolkit-hook}}', 'Bearer {{ secret: matoolkit-hook }} for {{Upn}}']
     assert.deepEqual(resolved(value, { Upn: 'ada' }), {
       ok: true,
@@ -194,7 +194,7 @@ describe('secrets in templates', () => {
     assert.deepEqual(variablesOf(value), ['Upn'])
   })
 
-  it('never come out of data: neither as text, nor put together, nor as a marker', () => {
+  it('never come from data: not as text, not combined, not as a marker', () => {
     const text = { Evil: '{{secret:matoolkit-hook}}', Half: '{secret:matoolkit-hook}}' }
     assert.deepEqual(resolved(['{{Evil}}', 'a {{Evil}}', 'a{ {{Half}}'], text), {
       ok: true,

@@ -225,7 +225,7 @@ it('lists variables that members lack, and functions that no worker has', () =>
     )
     assert.deepEqual(impact.warnings, [
       'Worker "w9" of step "go" has never announced itself.',
-      'Worker "w1" has no function "switch", which step "switch" asks for.',
+      'Worker "w1" has no function "switch", which step "switch" uses.',
     ])
   }))
 

@@ -1,5 +1,4 @@
-// Turns a document without errors into a Runbook. Trusts the checks before it: a value that is not there after all is a bug of
-// ours, and throws.
+// Builds a Runbook from a document without errors. Trusts the checks before it: a missing value is a bug of ours and throws.
 import { parseDurationSec, parseOffsetMinutes } from '../duration.ts'
 import type { Json } from '../json.ts'
 import type {
@@ -52,8 +51,8 @@ function dataSourceOf(map: MapNode): DataSource {
 
 function safeguardsOf(root: MapNode): Safeguards {
   const map = optionally(root, 'safeguards', mapOf)
-  const value = <T>(key: string, otherwise: T): T =>
-    ((map && optionally(map, key, scalarValue)) as T | null) ?? otherwise
+  const value = <T>(key: string, defaultValue: T): T =>
+    ((map && optionally(map, key, scalarValue)) as T | null) ?? defaultValue
   return {
     maxRemovalPercent: value<number>('max_removal_percent', DEFAULTS.maxRemovalPercent),
     removalsAfterStart: value<Safeguards['removalsAfterStart']>(
@@ -89,7 +88,7 @@ function stepOf(map: MapNode, globalRetry: RetryPolicyDefinition | null): Runboo
   }
 }
 
-/** A step's retry replaces the global one whole, so `max_retries: 0` on a step turns retries off for it. */
+/** A step's retry replaces the global one entirely, so `max_retries: 0` turns retries off for it. */
 function retryOf(parent: MapNode): RetryPolicyDefinition | null {
   const map = optionally(parent, 'retry', mapOf)
   if (!map) return null
@@ -105,22 +104,22 @@ function retryOf(parent: MapNode): RetryPolicyDefinition | null {
 
 function at(map: MapNode, key: string): Node {
   const entry = map.entries.get(key)
-  if (!entry) throw new Error(`the checks let a document without "${key}" pass`)
+  if (!entry) throw new Error(`The checks passed a document without "${key}".`)
   return entry.value
 }
 
 function mapOf(node: Node): MapNode {
-  if (node.kind !== 'map') throw new Error(`the checks let a ${node.kind} pass for a map`)
+  if (node.kind !== 'map') throw new Error(`The checks passed a ${node.kind} as a map.`)
   return node
 }
 
 function listOf(node: Node): readonly Node[] {
-  if (node.kind !== 'list') throw new Error(`the checks let a ${node.kind} pass for a list`)
+  if (node.kind !== 'list') throw new Error(`The checks passed a ${node.kind} as a list.`)
   return node.items
 }
 
 function scalarValue(node: Node): Json {
-  if (node.kind !== 'scalar') throw new Error(`the checks let a ${node.kind} pass for a value`)
+  if (node.kind !== 'scalar') throw new Error(`The checks passed a ${node.kind} as a value.`)
   return node.value
 }
 

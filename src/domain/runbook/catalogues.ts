@@ -1,13 +1,12 @@
-// What a runbook asks of workers, against what they say they can do. Workers announce their functions with the schemas of the
-// parameters; a function or a parameter that is in no catalogue is a warning and not an error, because a worker that has it may
-// not have been started yet.
+// Compares a runbook with the announced functions of workers. An unknown function or parameter is a warning, not an error: a
+// worker that has it may not be running yet.
 import { z } from 'zod'
 import { hintFor } from '../spelling.ts'
 import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
 import type { MapNode } from './tree.ts'
 
-/** What one worker announced; `functions` is null for a worker that is known and never announces itself. */
+/** One worker's announcement; `functions` is null for a known worker that never announces itself. */
 export interface FunctionCatalogue {
   readonly workerId: string
   readonly functions: readonly AnnouncedFunction[] | null
@@ -15,18 +14,18 @@ export interface FunctionCatalogue {
 
 export interface AnnouncedFunction {
   readonly name: string
-  /** As in the announcement: a JSON Schema, which is looked at with care. */
+  /** The announced JSON Schema, not trusted. */
   readonly parameters: unknown
 }
 
-/** The part of a schema that says which parameters there are. */
+/** The part of a schema that lists the parameters. */
 const SCHEMA = z.object({
   properties: z.record(z.string(), z.unknown()).default({}),
   required: z.array(z.string()).default([]),
   additionalProperties: z.unknown(),
 })
 
-/** Adds a warning for every step that asks for what no known worker has. */
+/** Adds a warning for every step that no known worker can run. */
 export function checkCatalogues(
   outline: Outline,
   findings: Findings,
@@ -41,34 +40,35 @@ export function checkCatalogues(
   for (const step of steps) checkStep(step, findings, catalogues)
 }
 
-const same = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+const isSameName = (one: string, other: string): boolean =>
+  one.toLowerCase() === other.toLowerCase()
 
 function checkStep(
   { node, path }: StepOutline,
   findings: Findings,
   catalogues: readonly FunctionCatalogue[],
 ): void {
-  const wanted = textAt(node, 'function')
+  const functionName = textAt(node, 'function')
   const workerId = textAt(node, 'worker_id')
-  if (wanted === null || workerId === null || wanted.includes('{{')) return
-  const own = catalogues.find((one) => same(one.workerId, workerId))
-  const asked = own ? [own] : catalogues
-  // Nobody to ask, or somebody who does not tell.
-  if (asked.length === 0 || asked.some(({ functions }) => functions === null)) return
-  const known = asked.flatMap(({ functions }) => functions ?? [])
-  const found = known.filter(({ name }) => same(name, wanted))
+  if (functionName === null || workerId === null || functionName.includes('{{')) return
+  const own = catalogues.find((catalogue) => isSameName(catalogue.workerId, workerId))
+  const candidates = own ? [own] : catalogues
+  // No worker, or one that never announces its functions.
+  if (candidates.length === 0 || candidates.some(({ functions }) => functions === null)) return
+  const known = candidates.flatMap(({ functions }) => functions ?? [])
+  const found = known.filter(({ name }) => isSameName(name, functionName))
   if (found.length === 0) {
     findings.add('UNKNOWN_FUNCTION', scalarAt(node, 'function')!, `${path}.function`, () => ({
       worker: own ? `The worker "${own.workerId}"` : 'A known worker',
-      function: wanted,
-      hint: hintFor(wanted, [...new Set(known.map(({ name }) => name))], 'It has'),
+      function: functionName,
+      hint: hintFor(functionName, [...new Set(known.map(({ name }) => name))], 'It has'),
     }))
     return
   }
-  // Where several workers have it, one that takes these parameters is enough.
+  // If several workers have it, one that takes these parameters is enough.
   const misfits = found.map(({ parameters }) => misfitsOf(node, parameters))
   if (misfits.some((list) => list.length === 0)) return
-  for (const misfit of misfits[0]!) addMisfit(misfit, node, path, wanted, findings)
+  for (const misfit of misfits[0]!) addMisfit(misfit, node, path, functionName, findings)
 }
 
 type Misfit = { readonly unknown: string; readonly known: string[] } | { readonly missing: string }
@@ -80,8 +80,8 @@ function misfitsOf(node: MapNode, parameters: unknown): Misfit[] {
   const known = Object.keys(schema.properties)
   const given = [...(params?.entries.keys() ?? [])]
   const isOpen = schema.additionalProperties !== false
-  const unknown = given.filter((name) => !isOpen && !known.some((one) => same(one, name)))
-  const missing = schema.required.filter((name) => !given.some((one) => same(one, name)))
+  const unknown = given.filter((name) => !isOpen && !known.some((one) => isSameName(one, name)))
+  const missing = schema.required.filter((name) => !given.some((one) => isSameName(one, name)))
   return [
     ...unknown.map((name) => ({ unknown: name, known })),
     ...missing.map((name) => ({ missing: name })),
@@ -92,18 +92,18 @@ function addMisfit(
   misfit: Misfit,
   node: MapNode,
   path: string,
-  wanted: string,
+  functionName: string,
   findings: Findings,
 ): void {
   if ('missing' in misfit) {
-    const details = { function: wanted, name: misfit.missing }
+    const details = { function: functionName, name: misfit.missing }
     const at = scalarAt(node, 'function')!
     return findings.add('MISSING_PARAMETER', at, `${path}.params`, details)
   }
   const params = nodeAt(node, 'params') as MapNode
   const { keySpan } = params.entries.get(misfit.unknown)!
   findings.add('UNKNOWN_PARAMETER', keySpan, `${path}.params.${misfit.unknown}`, () => ({
-    function: wanted,
+    function: functionName,
     name: misfit.unknown,
     hint: hintFor(misfit.unknown, misfit.known, 'It takes'),
   }))

@@ -1,7 +1,6 @@
-// From bytes to a tree. Hostile input ends here, quickly: size, encoding, depth, number of nodes, tags and several documents are
-// checked before anything recursive or quadratic can see them. The parser is fed token by token, so a 1 MB file of brackets stops
-// at the 51st and not in a stack overflow (seen at column 819). The parser's own check of unique keys is off, because it took
-// 9.9 s for 40,000 keys; runbook-tree.ts does it.
+// From bytes to a tree. Hostile input stops here: size, encoding, depth, node count, tags and several documents are checked
+// before anything recursive or quadratic. The parser is fed token by token, so 1 MB of brackets stops at the 51st instead of a
+// stack overflow (seen at column 819). Its unique-key check is off: it took 9.9 s for 40,000 keys; tree.ts does it.
 import type { Document } from 'yaml'
 import { Composer, CST, Lexer, Parser } from 'yaml'
 import { type Findings, findingsIn, type Span } from './problems.ts'
@@ -9,12 +8,12 @@ import { type Node, RUNBOOK_NODES_MAX, StopReading, stop, treeOf } from './tree.
 
 export const RUNBOOK_BYTES_MAX = 1_048_576
 const RUNBOOK_DEPTH_MAX = 50
-// A list of 20,000 short texts is 120,000 tokens; the rest is room for comments and blank lines. Counting tokens while lexing stops
-// a flood before the tree is built: 1 MB of commas took the tree builder 6.6 s, 1 MB of line feeds 1.4 s.
+// A list of 20,000 short texts is 120,000 tokens; the rest allows for comments and blank lines. Counting tokens while lexing
+// stops a flood early: 1 MB of commas took the tree builder 6.6 s, 1 MB of line feeds 1.4 s.
 const TOKENS_MAX = 10 * RUNBOOK_NODES_MAX
 
 export interface RunbookDocument {
-  /** Null when the file cannot be read at all; the findings say why. */
+  /** Null when the file is unreadable; the findings say why. */
   readonly root: Node | null
   readonly findings: Findings
 }
@@ -30,7 +29,7 @@ export function readDocument(input: Uint8Array | string): RunbookDocument {
     return { root: treeOf(document, text, findings), findings }
   } catch (error) {
     if (error instanceof StopReading) return { root: null, findings }
-    // The parser throws on a few malformed escapes and on argument lists too long for one call; either way the file is unreadable.
+    // The parser throws on some malformed escapes and on too many arguments; either way the file is unreadable.
     const reason = error instanceof Error ? error.message : String(error)
     findings.add('YAML_SYNTAX', { start: 0, end: 0 }, '', { reason })
     return { root: null, findings }
@@ -77,7 +76,7 @@ function decode(input: Uint8Array | string): { text: string; fault?: Fault } {
   }
 }
 
-// Control characters other than tab and line ends. Some of them would also let a file play tricks on the terminal that shows it.
+// Control characters other than tab and line ends. Some could also manipulate a terminal.
 const FORBIDDEN = /(?![\t\n\r\u0085])\p{Cc}|[\uFFFE\uFFFF]|\r(?!\n)/u
 
 function hasCleanCharacters(text: string, findings: Findings): boolean {
@@ -94,7 +93,7 @@ function nameOf(text: string, at: number): string {
   return `the control character U+${code.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
-/** The parsed document, or null when there is none or its YAML is broken; the findings say so. */
+/** The parsed document, or null when the YAML is missing or broken; the findings say so. */
 function parse(text: string, findings: Findings): Document.Parsed | null {
   const composer = new Composer({
     uniqueKeys: false,
@@ -129,7 +128,7 @@ function reportErrors({ errors }: Document.Parsed, text: string, findings: Findi
   for (const { pos, code, message } of errors) {
     const [start, end] = pos
     const line = findings.lineOf(start)
-    // The parser stumbles again further on in the line of a bare template; one problem says it all.
+    // A bare template causes more errors in its line; one problem is enough.
     if (line === templateLine) continue
     if (code === 'NON_STRING_KEY' && text.slice(start - 1, start + 1) === '{{') {
       templateLine = line
@@ -152,14 +151,14 @@ function* tokensOf(text: string, findings: Findings): Generator<CST.Token> {
   let documents = 0
   let type: string | null = null
   for (const lexeme of new Lexer().lex(text)) {
-    // After the marker of a scalar comes its text, which may look like any other token.
+    // The text after a scalar's marker may look like any token.
     type = type === 'scalar' ? null : CST.tokenType(lexeme)
     const at = { start: parser.offset, end: parser.offset + lexeme.length }
     if (type === 'directive-line') stop(findings, 'YAML_DIRECTIVE', at)
     if (type === 'doc-start' && ++documents > 1) stop(findings, 'SEVERAL_DOCUMENTS', at)
     if (++tokens > TOKENS_MAX) stop(findings, 'TOO_MANY_NODES', at, RUNBOOK_NODES_MAX)
     yield* parser.next(lexeme)
-    // The stack holds the document, the open collections, and perhaps a scalar on top.
+    // The stack holds the document, open collections, and perhaps a scalar.
     const isTooDeep = parser.stack.length > RUNBOOK_DEPTH_MAX + 2
     if (isTooDeep) stop(findings, 'TOO_DEEP', at, RUNBOOK_DEPTH_MAX)
   }

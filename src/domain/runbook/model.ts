@@ -1,5 +1,5 @@
-// What a valid runbook says, in the words of the rest of the program: seconds and minutes instead of "15m" and "T-5d", defaults
-// filled in, the retry of each step settled. Only runbook-build.ts makes these, from documents without errors.
+// A valid runbook as the program uses it: seconds and minutes instead of "15m" and "T-5d", defaults filled in, each step's
+// retry resolved. Only build.ts creates these, from documents without errors.
 import type { Json } from '../json.ts'
 import type { BACKOFFS, MULTI_VALUED_FORMATS, REMOVALS_AFTER_START, SOURCE_TYPES } from './shape.ts'
 
@@ -20,10 +20,10 @@ export interface RunbookStep {
   readonly params: Record<string, Json>
   /** Variable: field of the result. */
   readonly outputParams: Record<string, string>
-  /** A key of `rollbacks`, so lower-cased. */
+  /** A key of `rollbacks`, in lower case. */
   readonly onFailure: string | null
   readonly poll: { readonly intervalSec: number; readonly timeoutSec: number } | null
-  /** The step's own, else the runbook's; null or maxRetries 0 = none. */
+  /** The step's or the runbook's; null or maxRetries 0 = none. */
   readonly retry: RetryPolicyDefinition | null
   /** The deadline of one job. */
   readonly timeoutSec: number
@@ -46,7 +46,7 @@ export interface DataSource {
   /** Null for csv. */
   readonly query: string | null
   readonly primaryKey: string
-  /** Null means immediate: members start as soon as they are found. */
+  /** Null for immediate runbooks, whose members start as soon as they are found. */
   readonly batchTimeColumn: string | null
   readonly timeZone: string | null
   readonly columns: readonly string[] | null
@@ -69,9 +69,9 @@ export interface Runbook {
   readonly retry: RetryPolicyDefinition | null
   readonly safeguards: Safeguards
   readonly init: readonly RunbookStep[]
-  /** In the order of the file. */
+  /** In file order. */
   readonly phases: readonly RunbookPhase[]
   readonly onMemberRemoved: readonly RunbookStep[]
-  /** By lower-cased name. */
+  /** By lower-case name. */
   readonly rollbacks: ReadonlyMap<string, readonly RunbookStep[]>
 }

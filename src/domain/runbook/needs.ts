@@ -1,5 +1,5 @@
-// What steps of a runbook will ask for when they are sent: variables that must be there by then, functions that some worker must
-// have. For telling a publisher beforehand; whether a member really has a variable is known only to the database.
+// What the steps of a runbook need when they are sent: variables and functions. Tells a publisher beforehand; only the database
+// knows whether a member has a variable.
 import type { Json } from '../json.ts'
 import { scanTemplate } from '../template.ts'
 import type { Runbook, RunbookStep } from './model.ts'
@@ -12,18 +12,18 @@ function* textsIn(value: Json): Generator<string> {
     for (const item of Object.values(value)) yield* textsIn(item)
 }
 
-/** The variables that a step's function and parameters name. */
+/** The variables in a step's function and parameters. */
 export function* namesIn(step: RunbookStep): Generator<string> {
   for (const text of [step.function, ...textsIn(step.params)]) {
     for (const part of scanTemplate(text).parts) if (typeof part === 'object') yield part.name
   }
 }
 
-/** Every variable that a phase step names. */
+/** Every variable in a phase step. */
 export const variablesUsed = ({ phases }: Runbook): Set<string> =>
   new Set(phases.flatMap(({ steps }) => steps.flatMap((step) => [...namesIn(step)])))
 
-/** The variables that these phases use and that nothing which is still to run provides: whoever lacks one now will fail for it. */
+/** Variables that these phases use and nothing still to run sets: a member without one will fail. */
 export function variablesNeeded(
   { phases, init }: Runbook,
   toRun: { readonly phaseNames: ReadonlySet<string>; readonly isInit: boolean },
@@ -40,11 +40,11 @@ export function variablesNeeded(
 
 export interface WorkerCatalogue {
   readonly workerId: string
-  /** None when the worker never said what it has. */
+  /** Empty when the worker never announced any. */
   readonly functions: readonly string[]
 }
 
-/** Sentences about steps whose worker nobody knows, or whose function that worker does not have. */
+/** One sentence per step with an unknown worker, or a function that its worker lacks. */
 export function functionsMissing(
   runbook: Runbook,
   catalogues: readonly WorkerCatalogue[],
@@ -55,14 +55,18 @@ export function functionsMissing(
       new Set(functions.map((name) => name.toLowerCase())),
     ]),
   )
-  const said = stepsOf(runbook).flatMap(({ name, workerId, function: wanted }) => {
+  const warnings = stepsOf(runbook).flatMap(({ name, workerId, function: functionName }) => {
     const functions = known.get(workerId)
     if (!functions) return [`Worker "${workerId}" of step "${name}" has never announced itself.`]
-    if (functions.size === 0 || wanted.includes('{{') || functions.has(wanted.toLowerCase()))
+    if (
+      functions.size === 0 ||
+      functionName.includes('{{') ||
+      functions.has(functionName.toLowerCase())
+    )
       return []
-    return [`Worker "${workerId}" has no function "${wanted}", which step "${name}" asks for.`]
+    return [`Worker "${workerId}" has no function "${functionName}", which step "${name}" uses.`]
   })
-  return [...new Set(said)]
+  return [...new Set(warnings)]
 }
 
 const stepsOf = ({ init, phases, onMemberRemoved, rollbacks }: Runbook): RunbookStep[] => [

@@ -1,5 +1,5 @@
-// Finds the steps, phases and rollbacks of a document that may still have errors, so that the rules about them can be checked in the
-// same run as the structure. What has the wrong type is left out; the structural check has reported it.
+// Finds steps, phases and rollbacks of a document that may still have errors, so that rules are checked in the same run as the
+// structure. Nodes of the wrong type are skipped; the structural check has reported them.
 import { parseOffsetMinutes } from '../duration.ts'
 import type { Entry, MapNode, Node, ScalarNode } from './tree.ts'
 
@@ -82,7 +82,7 @@ export const entriesAt = (map: MapNode | null, key: string): Entry[] => [
   ...(mapAt(map, key)?.entries.values() ?? []),
 ]
 
-/** The scalar texts of a list, such as the declared columns. */
+/** The texts of a list, such as declared columns. */
 export function textsAt(
   map: MapNode | null,
   key: string,

@@ -1,16 +1,15 @@
-// Every problem that reading a runbook can find, in one table: a stable code, its severity and the sentence. A sentence says what
-// is wrong and what to do; `{name}` stands for a detail given where the problem is found. docs/runbook.md lists the same table,
-// kept equal by a test.
+// Every problem that reading a runbook can find: a stable code, its severity and a message that says what is wrong and what to
+// do. `{name}` is filled in where the problem is found. docs/runbook.md lists this table; a test keeps them equal.
 
 export interface RunbookProblem {
   code: ProblemCode
   severity: 'error' | 'warning'
   line: number
   column: number
-  /** The offending text as it stands in the file, first line only. */
+  /** The offending text as written, first line only. */
   text: string
   message: string
-  /** Where in the document, such as `phases[0].steps[1].retry`. */
+  /** Its path, such as `phases[0].steps[1].retry`. */
   path: string
 }
 
@@ -28,74 +27,76 @@ export const PROBLEMS = table({
   TOO_LARGE: error('The file has more than {max} bytes. Split the runbook.'),
   NOT_UTF8: error('The file is not UTF-8: {reason}. Save it as UTF-8.'),
   CONTROL_CHARACTER: error(
-    'There is {character} here, which a runbook cannot hold. Remove it, and save the file as UTF-8.',
+    'The file contains {character} here. Remove it, and save the file as UTF-8.',
   ),
-  EMPTY_DOCUMENT: error('The file holds no runbook. Start with "name:" and "data_source:".'),
-  SEVERAL_DOCUMENTS: error('A second document starts here. Keep one runbook a file.'),
+  EMPTY_DOCUMENT: error('The file contains no runbook. Start with "name:" and "data_source:".'),
+  SEVERAL_DOCUMENTS: error('A second document starts here. Keep one runbook per file.'),
   TOO_DEEP: error('This is nested more than {max} levels deep. Flatten it.'),
   TOO_MANY_NODES: error(
     'The file has more than {max} keys, values and comments. Split the runbook.',
   ),
   TOO_MANY_PROBLEMS: error(
-    'There are more than {max} problems. Fix those listed, then check again.',
+    'There are more than {max} problems. Correct those listed, then check again.',
   ),
-  YAML_SYNTAX: error('This is not valid YAML: {reason}. Fix it; nothing else was checked yet.'),
-  YAML_TAG: error('The tag {tag} is not known. Remove it; write text in quotes.'),
+  YAML_SYNTAX: error('This is not valid YAML: {reason}. Correct it; nothing else was checked yet.'),
+  YAML_TAG: error('The tag {tag} is unknown. Remove it; write text in quotes.'),
   YAML_ALIAS: error(
-    'Aliases are not supported in runbooks. Write the value out; nothing else was checked yet.',
+    'Runbooks do not support aliases. Write the value out; nothing else was checked yet.',
   ),
-  YAML_DIRECTIVE: error('Directives such as %YAML are not supported. Remove this line.'),
+  YAML_DIRECTIVE: error('Runbooks do not support directives such as %YAML. Remove this line.'),
   DUPLICATE_KEY: error(
-    'The key "{key}" stands here twice, first in line {first}. Remove or rename one.',
+    'The key "{key}" appears twice, first in line {first}. Remove or rename one.',
   ),
-  RESERVED_NAME: error('"{name}" is a reserved name. Choose another one.'),
+  RESERVED_NAME: error('"{name}" is a reserved name. Choose another name.'),
   // Keys and their types.
-  UNKNOWN_KEY: error('"{key}" is no key of {place}. {hint}'),
+  UNKNOWN_KEY: error('"{key}" is not a key of {place}. {hint}'),
   MISSING_KEY: error('{place} needs the key "{key}". Add it.'),
-  EMPTY_VALUE: error('"{key}" has no value. Give it {expected}, or remove the key.'),
+  EMPTY_VALUE: error('"{key}" has no value. Set it to {expected}, or remove the key.'),
   EMPTY_LIST: error('"{key}" is empty. Add at least one entry.'),
-  WRONG_TYPE: error('This is {found}, but {expected} is needed here. {hint}'),
-  UNKNOWN_VALUE: error('"{value}" is not possible here. {hint}'),
+  WRONG_TYPE: error('This is {found}; use {expected}. {hint}'),
+  UNKNOWN_VALUE: error('"{value}" is not allowed here. {hint}'),
   CONFLICTING_KEYS: error('"{key}" cannot be used {condition}. Remove it.'),
   // Single values.
   BAD_NAME: error(
-    '"{value}" cannot be a name. Use letters, digits, "-" and "_", at most 63, first a letter or digit.',
+    '"{value}" is not a valid name. Use at most 63 letters, digits, "-" and "_", starting with a letter or digit.',
   ),
   BAD_WORKER_ID: error(
-    '"{value}" cannot be a worker id. Use letters, digits, "-", "_" and ".", at most 63; templates are not possible.',
+    '"{value}" is not a valid worker id. Use at most 63 letters, digits, "-", "_" and "."; templates are not allowed.',
   ),
   BAD_FUNCTION: error(
-    '"{value}" cannot be a function. Write a name such as New-EntraUser, or a template such as "{{Action}}".',
+    '"{value}" is not a valid function. Write a name such as New-EntraUser, or a template such as "{{Action}}".',
   ),
   BAD_VARIABLE: error(
-    '"{value}" cannot be a variable or column. Use up to 128 characters without braces or blanks around.',
+    '"{value}" is not a valid variable or column. Use up to 128 characters without braces and without blanks at the ends.',
   ),
   BAD_DURATION: error(
-    '"{value}" is no duration of 1s to {max}. Write a whole number and a unit: 30s, 15m, 4h, 7d.',
+    '"{value}" is not a duration from 1s to {max}. Write a whole number and a unit: 30s, 15m, 4h, 7d.',
   ),
   BAD_OFFSET: error(
-    '"{value}" is no offset. Write T-0, or a whole number and a unit before or after it: T-5d, T-4h, T-30m, T+7d, at most 365d.',
+    '"{value}" is not an offset. Write T-0, or T with a whole number and a unit: T-5d, T-4h, T-30m, T+7d, at most 365d.',
   ),
-  BAD_NUMBER: error('{value} is out of range. Give a whole number from {min} to {max}.'),
-  NUMBER_NOT_EXACT: error('{value} cannot be kept exactly as a number. Put it in quotes.'),
+  BAD_NUMBER: error('{value} is out of range. Use a whole number from {min} to {max}.'),
+  NUMBER_NOT_EXACT: error('{value} is too precise for a number. Put it in quotes.'),
   BAD_CONNECTION: error(
-    '"{value}" is no allowed environment variable. Name one that starts with {prefixes}; the value itself never stands in a runbook.',
+    '"{value}" is not an allowed environment variable. Name one that starts with {prefixes}; its value never belongs in a runbook.',
   ),
   BAD_PATH: error(
     '"{value}" is not a relative path. Use forward slashes, without ".." and without a drive or leading slash.',
   ),
-  BAD_TIME_ZONE: error('"{value}" is no IANA time zone. Use a name such as Europe/Berlin or UTC.'),
+  BAD_TIME_ZONE: error(
+    '"{value}" is not an IANA time zone. Use a name such as Europe/Berlin or UTC.',
+  ),
   // Rules between values.
   DUPLICATE_NAME: error(
-    'The {kind} "{name}" exists already in line {first}; upper and lower case count as the same. Rename one.',
+    'The {kind} "{name}" already exists in line {first}; names ignore case. Rename one.',
   ),
-  UNKNOWN_ROLLBACK: error('No rollback is called "{name}". {hint}'),
+  UNKNOWN_ROLLBACK: error('There is no rollback "{name}". {hint}'),
   UNKNOWN_COLUMN: error('{source} no column "{name}". {hint}'),
   POLL_TIMEOUT_SHORT: error(
-    'The poll timeout {timeout} is shorter than the interval {interval}. Raise it.',
+    'The poll timeout {timeout} is shorter than the interval {interval}. Increase it.',
   ),
   RETRY_INTERVAL_SHORT: error(
-    'The max_interval {max} is shorter than the interval {interval}. Raise it.',
+    'The max_interval {max} is shorter than the interval {interval}. Increase it.',
   ),
   // Templates and variables.
   TEMPLATE_NOT_QUOTED: error(
@@ -104,27 +105,29 @@ export const PROBLEMS = table({
   TEMPLATE_SYNTAX: error(
     'The template "{piece}" {reason}. Write {{Name}}, or \\{{ for plain braces.',
   ),
-  TEMPLATE_IN_KEY: error('Keys are not templates. Use the template in the value, not in the key.'),
+  TEMPLATE_IN_KEY: error('A key cannot be a template. Move the template to the value.'),
   TOO_MANY_VARIABLES: error('This step uses more than {max} variables. Split the step.'),
-  UNKNOWN_VARIABLE: error('Nothing provides {{{name}}} {place}. {hint}'),
+  UNKNOWN_VARIABLE: error('Nothing sets {{{name}}} {place}. {hint}'),
   MEMBER_DATA_IN_INIT: error(
-    'Init steps run once for a batch and see no member data, so {{{name}}} is unknown {place}. {hint}',
+    'Init steps run once per batch and see no member data, so {{{name}}} is unknown {place}. {hint}',
   ),
   // Warnings: the runbook can be used.
   VARIABLE_NOT_ALWAYS_SET: warning(
-    '{{{name}}} is only known after {provider}. A member who leaves earlier makes this step fail; use a column if you can.',
+    '{{{name}}} is known only after {provider}. The step fails for a member who leaves earlier; use a column if possible.',
   ),
   SHADOWED_VARIABLE: warning('The output "{name}" hides the {other} of the same name. Rename it.'),
-  STRAY_BRACES: warning('"}}" closes nothing and is sent as text. Remove it, or open with "{{".'),
-  UNUSED_ROLLBACK: warning('No on_failure names this rollback. Remove it, or use it.'),
+  STRAY_BRACES: warning(
+    '"}}" closes no template and is sent as text. Remove it, or open with "{{".',
+  ),
+  UNUSED_ROLLBACK: warning('No on_failure uses this rollback. Remove it, or use it.'),
   NO_EFFECT: warning('"{key}" has no effect {condition}. Remove it.'),
   NOT_A_BOOLEAN: warning(
-    '{value} is the text "{value}" here. Write {meant}, or quote it if you mean text.',
+    'YAML reads {value} as the text "{value}". Write {meant}, or quote it if you mean text.',
   ),
   UNKNOWN_FUNCTION: warning('{worker} has no function "{function}". {hint}'),
   UNKNOWN_PARAMETER: warning('{function} has no parameter "{name}". {hint}'),
   MISSING_PARAMETER: warning('{function} needs the parameter "{name}". Add it to params.'),
-  LEADING_ZERO: warning('{value} is read as the number {number}. Quote it if the zeros matter.'),
+  LEADING_ZERO: warning('YAML reads {value} as the number {number}. Quote it if the zeros matter.'),
 })
 
 export type ProblemCode = keyof typeof PROBLEMS
@@ -137,15 +140,15 @@ export interface Span {
   readonly end: number
 }
 
-/** A runbook with more problems than this is not worth reading to the end; it also bounds what hostile input can make us write. */
+/** Reading stops at this many problems; it also bounds the output for hostile input. */
 export const PROBLEMS_MAX = 500
 const TEXT_MAX = 80
 
-/** Collects problems and gives each its line, column and offending text. */
+/** Collects problems with line, column and offending text. */
 export interface Findings {
   readonly problems: readonly RunbookProblem[]
   readonly hasErrors: boolean
-  /** Details given as a function are only worked out when the problem is kept: finding near names costs time. */
+  /** A function computes details only when the problem is kept: finding near names is slow. */
   add(code: ProblemCode, at: Span, path: string, details?: Details): void
   lineOf(offset: number): number
 }

@@ -1,5 +1,5 @@
-// Reads a runbook: from YAML to either a Runbook or the list of everything that is wrong with it, each with line and column.
-// Never throws for what an author wrote, and takes time in proportion to the file, which is at most 1 MB.
+// Reads a runbook: YAML in, a Runbook or all its problems with line and column out. Never throws for an author's mistake; takes
+// linear time in the file, which has at most 1 MB.
 import { buildRunbook } from './build.ts'
 import { checkCatalogues, type FunctionCatalogue } from './catalogues.ts'
 import { readDocument } from './document.ts'
@@ -22,13 +22,13 @@ export type {
 export type { RunbookProblem } from './problems.ts'
 
 export interface ReadRunbookOptions {
-  /** The columns of a member file at hand; they count instead of those that the runbook declares. */
+  /** Columns of a member file; they replace those declared in the runbook. */
   readonly columns?: readonly string[]
-  /** What the known workers can do; what none of them can is warned of. */
+  /** Functions of known workers; steps that fit none of them get a warning. */
   readonly catalogues?: readonly FunctionCatalogue[]
 }
 
-/** The runbook is null when there is any error; warnings alone leave it usable. Problems come in the order of the file. */
+/** The runbook is null on any error; warnings leave it usable. Problems are in file order. */
 export function readRunbook(
   source: Uint8Array | string,
   options: ReadRunbookOptions = {},

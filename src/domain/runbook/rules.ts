@@ -1,5 +1,5 @@
-// Rules between the values of a runbook: names that must be unique, rollbacks that must exist, keys that belong to one kind of data
-// source, durations that must fit each other. Steps are checked alike wherever they stand.
+// Rules between values: unique names, existing rollbacks, keys that belong to one type of data source, durations that fit
+// together. The same rules apply to every kind of step.
 import { parseDurationSec } from '../duration.ts'
 import { hintFor } from '../spelling.ts'
 import {
@@ -43,7 +43,7 @@ const allSteps = ({ init, phases, removal, rollbacks }: Outline): StepOutline[] 
 
 // --- Data source ---------------------------------------------------------------------------------
 
-/** Which keys each type of source needs and refuses. */
+/** The keys each type of source needs and refuses. */
 const SOURCE_KEYS: Record<string, { needs: string[]; refuses: string[] }> = {
   csv: { needs: ['path'], refuses: ['query', 'connection', 'warehouse_id'] },
   databricks: { needs: ['connection', 'query', 'warehouse_id'], refuses: ['path'] },
@@ -96,16 +96,16 @@ function checkColumns(
   const knownSet = new Set(known)
   const expectColumn = (name: string, at: Span, path: string) => {
     if (knownSet.has(name)) return
-    const holder = fileColumns ? 'The member file has' : '"columns" names'
+    const owner = fileColumns ? 'The member file has' : '"columns" has'
     findings.add('UNKNOWN_COLUMN', at, `data_source.${path}`, () => ({
-      source: holder,
+      source: owner,
       name,
       hint: hintFor(name, known, 'There are'),
     }))
   }
   if (fileColumns) for (const { node, text, path } of declared) expectColumn(text, node, path)
   for (const [name, node, path] of multiValuedNames) expectColumn(name, node, path)
-  // A member file for a batch made by hand carries no cut-over times; phases of such a batch are started by a person.
+  // A member file for a manual batch has no cut-over times; a person starts its phases.
   const timesNeeded = !fileColumns || textAt(source, 'type') === 'csv'
   for (const key of timesNeeded ? ['primary_key', 'batch_time_column'] : ['primary_key']) {
     const column = scalarAt(source, key)

@@ -1,5 +1,5 @@
-// The runbook's keys as a JSON Schema, for editors. Draft 7, which the YAML plug-ins of the common editors read. It tells what
-// the table of keys tells; rules between values, and the variables, are left to `matoolkit runbook validate`.
+// The keys of a runbook as JSON Schema for editors, in draft 7, which common YAML plug-ins read. It covers the table of keys;
+// `matoolkit runbook validate` also checks rules between values and variables.
 import type { Json } from '../json.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape, type TextFormat } from './shape.ts'
 
@@ -9,7 +9,7 @@ export function runbookSchema(): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'matoolkit runbook',
-    description: 'Who moves, when, and what happens to each member.',
+    description: 'Who is migrated, when, and with which steps.',
     ...schemaOf(RUNBOOK_SHAPE),
   }
 }

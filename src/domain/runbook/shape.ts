@@ -1,6 +1,5 @@
-// The runbook's keys, each with its type, its default and a sentence about it: one table, from which come the structural check
-// (runbook-structure.ts), the JSON Schema that editors use (runbook-schema.ts) and the reference in docs/runbook.md.
-// What one value alone can get wrong is here; rules between values are in runbook-rules.ts and runbook-variables.ts.
+// The keys of a runbook with type, default and description. The structural check (structure.ts), the JSON Schema (schema.ts)
+// and docs/runbook.md come from this table. It checks single values; rules between values are in rules.ts and variables.ts.
 import {
   DURATION_PATTERN,
   OFFSET_PATTERN,
@@ -19,7 +18,7 @@ export type Shape =
       readonly called: string
       readonly keys: Readonly<Record<string, RunbookField>>
     }
-  /** A map whose keys the author chooses. */
+  /** A map with keys chosen by the author. */
   | { readonly is: 'named'; readonly key: TextFormat; readonly item: Shape }
   /** Any JSON value; its texts are templates. */
   | { readonly is: 'json' }
@@ -32,7 +31,7 @@ export interface RunbookField {
 }
 
 export interface TextFormat {
-  /** What is expected, for messages: "a duration such as 15m". */
+  /** For messages: "a duration such as 15m". */
   readonly expected: string
   readonly pattern?: string
   readonly maxLength?: number
@@ -53,7 +52,7 @@ export const MULTI_VALUED_FORMATS = [
 export const BACKOFFS = ['fixed', 'exponential'] as const
 export const REMOVALS_AFTER_START = ['hold', 'run'] as const
 
-/** Secrets of the program itself (DATABASE_URL and the like) must not be reachable from a runbook. */
+/** Keeps the program's own secrets, such as DATABASE_URL, out of reach of runbooks. */
 export const CONNECTION_PREFIXES = ['DATAVERSE_', 'DATABRICKS_', 'MATOOLKIT_SOURCE_'] as const
 
 export const DEFAULTS = {
@@ -65,7 +64,7 @@ export const DEFAULTS = {
 } as const
 
 const MAX_RETRIES = 100
-/** A job's deadline is its message's time to live, and the bus keeps messages for seven days. */
+/** A job's deadline is its message's time to live; the bus keeps messages for seven days. */
 const MAX_TIMEOUT_SEC = 7 * 86_400
 
 // --- Formats of texts ----------------------------------------------------------------------------
@@ -98,7 +97,7 @@ const VARIABLE: TextFormat = {
       : null,
 }
 
-const FIELD: TextFormat = { expected: "the name of a result's field", check: () => null }
+const FIELD: TextFormat = { expected: 'the name of a result field', check: () => null }
 
 function duration(max: string): TextFormat {
   const maxSec = parseDurationSec(max)!
@@ -131,7 +130,7 @@ const CONNECTION: TextFormat = {
       : { code: 'BAD_CONNECTION', details: { prefixes: CONNECTION_PREFIXES.join(', ') } },
 }
 
-// A file is looked for below a folder that the operator configures; a runbook cannot point out of it.
+// Files are below a configured folder; a runbook cannot leave it.
 const PATH: TextFormat = {
   expected: 'a relative path',
   check: (text) =>
@@ -146,7 +145,7 @@ const TIME_ZONE: TextFormat = {
 }
 
 function isTimeZone(text: string): boolean {
-  // Intl also takes "+02:00", which has no daylight saving time and is not what an author of a time zone means.
+  // Intl also accepts "+02:00", which has no daylight saving time.
   if (!/^[a-zA-Z]/.test(text)) return false
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
@@ -178,147 +177,144 @@ const optional = (shape: Shape, about: string, value?: string | number): Runbook
 const RETRY = map('retry', {
   max_retries: required(
     integer(0, MAX_RETRIES),
-    'How often a failed step is tried again after its first attempt; 0 turns retries off.',
+    'Retries after the first attempt of a failed step; 0 turns retries off.',
   ),
   interval: optional(
     text(duration('365d')),
-    'How long to wait before a retry, ±10 %. Required when max_retries is above 0.',
+    'Wait before a retry, ±10 %. Required when max_retries is above 0.',
   ),
   backoff: optional(
     choice(BACKOFFS),
-    '`fixed` waits the interval each time, `exponential` doubles it each time.',
+    '`fixed` always waits the interval, `exponential` doubles it each time.',
     DEFAULTS.backoff,
   ),
   max_interval: optional(
     text(duration('365d')),
-    'The longest wait that exponential backoff may reach; a day if not given (or the interval, if that is longer).',
+    'Longest wait of exponential backoff. Default: one day, or the interval if that is longer.',
   ),
 })
 
 const POLL = map('poll', {
-  interval: required(text(duration('365d')), 'How long to wait before asking again.'),
+  interval: required(text(duration('365d')), 'Wait between two polls.'),
   timeout: required(
     text(duration('365d')),
-    'How long to keep asking before the step counts as failed; not shorter than the interval.',
+    'How long to poll before the step fails; at least the interval.',
   ),
 })
 
 const STEP_KEYS = {
-  name: required(text(NAME), 'The name of the step, unique in its list.'),
-  worker_id: required(text(WORKER), 'The worker that runs the function.'),
-  function: required(text(FUNCTION), 'The function to run; may be a template.'),
+  name: required(text(NAME), 'Name of the step, unique in its list.'),
+  worker_id: required(text(WORKER), 'Worker that runs the function.'),
+  function: required(text(FUNCTION), 'Function to run; may be a template.'),
   params: optional(
     named(FREE, { is: 'json' }),
-    'The parameters of the function: any YAML values; texts are templates.',
+    'Parameters of the function: any YAML values; texts are templates.',
   ),
   output_params: optional(
     named(VARIABLE, text(FIELD)),
-    "Variable: field of the function's result. Later steps use the variable as `{{Variable}}`.",
+    'Maps variables to fields of the result. Later steps use a variable as `{{Variable}}`.',
   ),
   on_failure: optional(
     text(NAME),
-    'The rollback to run when the step has failed for good. Not on rollback and removal steps.',
+    'Rollback to run when the step fails after its last retry. Not allowed on rollback and removal steps.',
   ),
-  poll: optional(POLL, 'Run the function again and again until it reports completion.'),
-  retry: optional(RETRY, 'Replaces the global retry for this step, as a whole.'),
+  poll: optional(POLL, 'Repeats the function until it reports completion.'),
+  retry: optional(RETRY, 'Replaces the global retry for this step.'),
   timeout: optional(
     text(duration(`${MAX_TIMEOUT_SEC / 86_400}d`)),
-    'How long one job may take, from sending it to its result.',
+    'Time limit of one job, from sending to result.',
     '1h',
   ),
 }
 
-const { on_failure: _, ...UNDO_STEP_KEYS } = STEP_KEYS
+const { on_failure: _, ...COMPENSATION_STEP_KEYS } = STEP_KEYS
 const STEP = map('a step', STEP_KEYS)
-const UNDO_STEP = map('an undo step', UNDO_STEP_KEYS)
+const COMPENSATION_STEP = map('a rollback or removal step', COMPENSATION_STEP_KEYS)
 
 const PHASE = map('a phase', {
-  name: required(text(NAME), 'The name of the phase, unique in the runbook.'),
+  name: required(text(NAME), 'Name of the phase, unique in the runbook.'),
   offset: required(
     text(OFFSET),
     "When the phase is due, relative to the batch's start time: `T-5d`, `T-4h`, `T-30m`, `T-0`, `T+7d`.",
   ),
-  steps: required(list(STEP, 1), 'What to do, in order, for each member.'),
+  steps: required(list(STEP, 1), 'Steps for each member, in order.'),
 })
 
 const DATA_SOURCE = map('data_source', {
-  type: required(choice(SOURCE_TYPES), 'Where the members come from.'),
+  type: required(choice(SOURCE_TYPES), 'Type of the data source.'),
   connection: optional(
     text(CONNECTION),
-    `The environment variable that holds the connection; starts with ${CONNECTION_PREFIXES.map((prefix) => `\`${prefix}\``).join(', ')}. Required unless the type is csv.`,
+    `Environment variable with the connection; its name starts with ${CONNECTION_PREFIXES.map((prefix) => `\`${prefix}\``).join(', ')}. Required unless the type is csv.`,
   ),
   warehouse_id: optional(
     text(CONNECTION),
-    'The environment variable that holds the warehouse id. Required for databricks, not possible otherwise.',
+    'Environment variable with the warehouse id. Required for databricks, not allowed otherwise.',
   ),
   path: optional(
     text(PATH),
-    'The CSV file, relative to the folder for data files. Required for csv, not possible otherwise.',
+    'CSV file or folder, relative to the folder for data files. Required for csv, not allowed otherwise.',
   ),
-  query: optional(
-    text(FREE),
-    'The query that returns the members. Required unless the type is csv.',
-  ),
-  primary_key: required(text(VARIABLE), 'The column that identifies a member.'),
+  query: optional(text(FREE), 'Query that returns the members. Required unless the type is csv.'),
+  primary_key: required(text(VARIABLE), 'Column that identifies a member.'),
   batch_time_column: optional(
     text(VARIABLE),
-    "The column with the member's cut-over time. Either this or batch_time.",
+    'Column with the cut-over time of the member. Set either this or batch_time.',
   ),
   batch_time: optional(
     choice(['immediate']),
-    'Start new members at once instead. Either this or batch_time_column.',
+    '`immediate` starts new members at once. Set either this or batch_time_column.',
   ),
-  time_zone: optional(
-    text(TIME_ZONE),
-    'The time zone of times that name none, such as Europe/Berlin.',
-  ),
+  time_zone: optional(text(TIME_ZONE), 'Time zone of times without one, such as Europe/Berlin.'),
   columns: optional(
     list(text(VARIABLE), 1),
-    'The columns that the query returns. When given, every variable is checked against them.',
+    'Columns that the query returns. If set, every variable is checked against them.',
   ),
   multi_valued_columns: optional(
     list(
       map('a multi-valued column', {
-        name: required(text(VARIABLE), 'The column.'),
-        format: required(choice(MULTI_VALUED_FORMATS), 'How the column holds its values.'),
+        name: required(text(VARIABLE), 'Name of the column.'),
+        format: required(choice(MULTI_VALUED_FORMATS), 'Format of the values.'),
       }),
     ),
-    'Columns that hold several values; they become lists.',
+    'Columns with several values, which become lists.',
   ),
 })
 
 const SAFEGUARDS = map('safeguards', {
   max_removal_percent: optional(
     integer(0, 100),
-    'When more of a batch would leave within 24 hours, and more than 3 members, a person must confirm.',
+    'If more of a batch would leave within 24 hours, and more than 3 members, the removals wait for review.',
     DEFAULTS.maxRemovalPercent,
   ),
   removals_after_start: optional(
     choice(REMOVALS_AFTER_START),
-    'What happens to members who leave after the cut-over began: wait for a person, or run the removal steps.',
+    'Removals after the batch has started: `hold` waits for review, `run` runs the removal steps.',
     DEFAULTS.removalsAfterStart,
   ),
   max_failed_percent: optional(
     integer(0, 100),
-    'When more members of a phase have failed, and more than 10, the batch is held; 100 turns this off.',
+    'If more members of a phase fail, and more than 10, the batch is held; 100 turns this off.',
     DEFAULTS.maxFailedPercent,
   ),
 })
 
 export const RUNBOOK_SHAPE = map('a runbook', {
-  name: required(text(NAME), 'The name of the runbook.'),
-  description: optional(text(FREE), 'What the runbook is for.'),
-  data_source: required(DATA_SOURCE, 'Who moves, and when.'),
-  retry: optional(RETRY, 'How failed steps are tried again, unless a step says otherwise.'),
-  safeguards: optional(SAFEGUARDS, 'Limits at which the system stops and asks.'),
-  init: optional(list(STEP), 'Steps that run once for a batch, before its phases.'),
+  name: required(text(NAME), 'Name of the runbook.'),
+  description: optional(text(FREE), 'Purpose of the runbook.'),
+  data_source: required(DATA_SOURCE, 'Source of members and their cut-over times.'),
+  retry: optional(RETRY, 'Retries of failed steps; a step may override it.'),
+  safeguards: optional(SAFEGUARDS, 'Limits at which changes wait for a person.'),
+  init: optional(list(STEP), 'Steps that run once per batch, before its phases.'),
   phases: required(
     list(PHASE, 1),
-    'What happens to each member, and when. Phases run in order of time.',
+    'Phases with the steps for each member. They run in order of time.',
   ),
-  on_member_removed: optional(list(UNDO_STEP), 'Steps for a member who leaves the batch.'),
+  on_member_removed: optional(
+    list(COMPENSATION_STEP),
+    'Removal steps for a member who leaves the batch.',
+  ),
   rollbacks: optional(
-    named(NAME, list(UNDO_STEP, 1)),
-    'Named lists of steps that undo; a step names one in on_failure.',
+    named(NAME, list(COMPENSATION_STEP, 1)),
+    'Named lists of rollback steps; a step names one in on_failure.',
   ),
 })

@@ -1,4 +1,4 @@
-// Checks a document against the table of keys: unknown and missing keys, wrong types, values that cannot be. Goes on after every
+// Checks a document against the table of keys: unknown and missing keys, wrong types, invalid values. Continues after every
 // problem, so that an author sees all of them at once.
 
 import { hintFor } from '../spelling.ts'
@@ -8,10 +8,10 @@ import type { Entry, ListNode, MapNode, Node, ScalarNode } from './tree.ts'
 
 type Of<Is extends Shape['is']> = Extract<Shape, { is: Is }>
 
-/** Keys of the author's own, for notes; they are never read. */
+/** Prefix of author's notes, which are never read. */
 const OWN_KEY_PREFIX = 'x-'
 
-/** Where a value stands: its path, and the key at which an empty value is reported. */
+/** A value's path, and the key at which an empty value is reported. */
 interface Place {
   readonly path: string
   readonly key: string
@@ -57,14 +57,14 @@ class StructureCheck {
   #unknownKey(entry: Entry, { keys, called }: Of<'map'>, at: Place): void {
     const { key, keySpan } = entry
     const { path } = placeOf(entry, at.path)
-    if (key === 'on_failure' && called === 'an undo step') {
+    if (key === 'on_failure' && called === 'a rollback or removal step') {
       const condition = 'on rollback and removal steps'
       this.#findings.add('CONFLICTING_KEYS', keySpan, path, { key, condition })
     } else {
       this.#findings.add('UNKNOWN_KEY', keySpan, path, () => ({
         key,
         place: called,
-        hint: hintFor(key, Object.keys(keys), 'Possible'),
+        hint: hintFor(key, Object.keys(keys), 'Use one of'),
       }))
     }
   }
@@ -101,7 +101,7 @@ class StructureCheck {
     if (of.includes(value)) return
     this.#findings.add('UNKNOWN_VALUE', node, at.path, {
       value,
-      hint: hintFor(value, of, 'Possible'),
+      hint: hintFor(value, of, 'Use one of'),
     })
   }
 
@@ -109,7 +109,7 @@ class StructureCheck {
     const { value, source } = node
     if (typeof value === 'string') this.#format(value, shape.format, node, at)
     else {
-      // A duration without its unit is a number to YAML; the format's own sentence helps more than "this is no text".
+      // YAML reads a duration without unit as a number; the format's own message helps more than "this is a number".
       const fault = shape.format.pattern === undefined ? null : shape.format.check(source)
       if (fault) this.#fault(fault, node, at.path, source)
       else this.#wrongType(node, shape, at)
@@ -134,10 +134,10 @@ class StructureCheck {
     } else this.#bareWord(node, at.path)
   }
 
-  /** Two traps of YAML: words that were booleans in its older version, and zeros that vanish from numbers. */
+  /** Two traps of YAML: former booleans such as `yes`, and numbers that lose leading zeros. */
   #bareWord(node: ScalarNode, path: string): void {
     const { source, value } = node
-    const meant = MEANT_BOOLEANS.get(source.toLowerCase())
+    const meant = FORMER_BOOLEANS.get(source.toLowerCase())
     if (meant) this.#findings.add('NOT_A_BOOLEAN', node, path, { value: source, meant })
     if (typeof value === 'number' && /^[-+]?0[0-9]/.test(source)) {
       this.#findings.add('LEADING_ZERO', node, path, { value: source, number: value })
@@ -162,7 +162,7 @@ class StructureCheck {
   }
 }
 
-const MEANT_BOOLEANS = new Map([
+const FORMER_BOOLEANS = new Map([
   ['yes', 'true'],
   ['on', 'true'],
   ['no', 'false'],

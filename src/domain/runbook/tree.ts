@@ -1,5 +1,5 @@
-// The document as a small tree that knows where everything stands in the file. Copied from the parser's nodes, with what no runbook
-// may hold found on the way: too many nodes, keys twice, reserved names, aliases, and values that neither JSON nor PostgreSQL can keep.
+// The document as a small tree with positions, copied from the parser's nodes. Refuses what no runbook may contain: too many
+// nodes, duplicate keys, reserved names, aliases, and values that JSON or PostgreSQL cannot store.
 import type { Document, YAMLMap } from 'yaml'
 import { isAlias, isMap, isNode, isScalar, isSeq } from 'yaml'
 import { RESERVED_NAMES } from '../json.ts'
@@ -33,7 +33,7 @@ export interface MapNode extends Span {
 
 export type Node = ScalarNode | ListNode | MapNode
 
-/** A limit was passed, and reading goes no further; the finding has been added. */
+/** A limit was exceeded and reading stops; the finding has been added. */
 export class StopReading extends Error {}
 
 export function stop(findings: Findings, code: ProblemCode, at: Span, max = 0): never {
@@ -41,7 +41,7 @@ export function stop(findings: Findings, code: ProblemCode, at: Span, max = 0): 
   throw new StopReading()
 }
 
-/** The root, or null when there is nothing to check further. The depth must have been bounded before: this recurses. */
+/** The root, or null when nothing more can be checked. Recursive, so the depth must be bounded before. */
 export function treeOf(document: Document.Parsed, text: string, findings: Findings): Node | null {
   const { contents } = document
   const start = { start: 0, end: 0 }
@@ -51,7 +51,7 @@ export function treeOf(document: Document.Parsed, text: string, findings: Findin
   }
   const reader = new TreeReader(text, findings)
   const root = reader.read(contents, '', start)
-  // What an alias stands for is unknown here, so further problems could be false ones.
+  // An alias's value is unknown here, so further problems could be false.
   return reader.hasAliases ? null : root
 }
 
@@ -111,7 +111,7 @@ class TreeReader {
     return { kind: 'scalar', value, source, ...span }
   }
 
-  /** Escapes such as "\0" and "\ud800" give characters that neither PostgreSQL's text nor its jsonb can hold. */
+  /** Escapes such as "\0" and "\ud800" produce characters that PostgreSQL cannot store. */
   #checkCharacters(text: string, span: Span, path: string): void {
     const hasNul = text.includes('\0')
     if (!hasNul && text.isWellFormed()) return

@@ -1,6 +1,6 @@
-// Follows every variable to where it comes from. A step sees the batch's own variables, the outputs of init steps, the outputs of
-// steps that run before it (phases in order of time, then of the file) and the columns of the data source. Where the columns are
-// not known, a name that nothing else provides is taken for a column. Rollbacks are checked for the earliest step that uses them.
+// Checks where every variable comes from. A step sees batch variables, outputs of init steps, outputs of earlier steps (phases
+// by time, then by file order) and columns of the data source. If the columns are unknown, a name without another origin counts
+// as a column. Rollbacks are checked for the earliest step that uses them.
 
 import { hintFor } from '../spelling.ts'
 import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
@@ -19,7 +19,7 @@ import type { MapNode, Node, ScalarNode } from './tree.ts'
 
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
 
-/** Bounds how far a step's parameters can grow when its variables are put in. */
+/** Bounds how large a step's parameters can grow. */
 export const VARIABLES_PER_STEP_MAX = 1_000
 
 interface Use {
@@ -28,16 +28,16 @@ interface Use {
   readonly path: string
 }
 
-/** Who provides a variable: the first step in running order that has it as an output. */
+/** The first step in running order that outputs a variable. */
 interface Provider {
   readonly index: number
   readonly place: string
 }
 type Outputs = ReadonlyMap<string, Provider>
 
-interface Scene {
+interface VariableCheck {
   readonly findings: Findings
-  /** Null when nobody told which columns there are. */
+  /** Null when the columns are unknown. */
   readonly columns: ReadonlySet<string> | null
   readonly init: Outputs
   readonly phases: Outputs
@@ -51,28 +51,28 @@ export function checkVariables(
   const declared = textsAt(outline.dataSource, 'columns').map(({ text }) => text)
   const columns = fileColumns ?? (declared.length > 0 ? declared : null)
   const phaseSteps = inRunningOrder(outline)
-  const scene: Scene = {
+  const check: VariableCheck = {
     findings,
     columns: columns && new Set(columns),
     init: outputsOf(outline.init, () => 'init'),
     phases: outputsOf(phaseSteps, ({ phase }) => `phase "${phase}"`),
   }
-  checkOutputs(outline, scene)
+  checkOutputs(outline, check)
   for (const [index, step] of outline.init.entries()) {
-    checkInitUses(usesOf(step, findings), index, 'here', scene)
+    checkInitUses(usesOf(step, findings), index, 'here', check)
   }
   for (const [index, step] of phaseSteps.entries()) {
-    checkPhaseUses(usesOf(step, findings), index, 'here', scene)
+    checkPhaseUses(usesOf(step, findings), index, 'here', check)
   }
-  checkRemoval(outline.removal, scene)
+  checkRemoval(outline.removal, check)
   const initUsers = firstUsers(outline.init)
   const phaseUsers = firstUsers(phaseSteps)
-  for (const rollback of outline.rollbacks) checkRollback(rollback, initUsers, phaseUsers, scene)
+  for (const rollback of outline.rollbacks) checkRollback(rollback, initUsers, phaseUsers, check)
 }
 
 type PhaseStep = StepOutline & { readonly phase: string }
 
-/** Phases by due time, then by their place in the file, as they will run. */
+/** Phases by due time, then by file order, as they will run. */
 const inRunningOrder = ({ phases }: Outline): PhaseStep[] =>
   phases
     .toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
@@ -138,7 +138,7 @@ function usesOf({ node, path }: StepOutline, findings: Findings): Use[] {
   return uses
 }
 
-/** True when a `}}` has no brace to close: `{Name}}`. A text of JSON, whose braces balance, is fine. */
+/** True when a `}}` closes nothing: `{Name}}`. JSON text with balanced braces is fine. */
 function hasStrayBraces(parts: ReturnType<typeof scanTemplate>['parts']): boolean {
   let open = 0
   for (const part of parts) {
@@ -164,26 +164,36 @@ const namesBefore = (outputs: Outputs, index: number): string[] =>
     .filter(([, provider]) => provider.index < index)
     .map(([name]) => name)
 
-function checkInitUses(uses: readonly Use[], index: number, place: string, scene: Scene): void {
+function checkInitUses(
+  uses: readonly Use[],
+  index: number,
+  place: string,
+  check: VariableCheck,
+): void {
   for (const { name, node, path } of uses) {
-    if (isBatchVariable(name) || isBefore(scene.init, name, index)) continue
-    scene.findings.add('MEMBER_DATA_IN_INIT', node, path, () => {
-      const known = [...BATCH_VARIABLES, ...namesBefore(scene.init, index)]
+    if (isBatchVariable(name) || isBefore(check.init, name, index)) continue
+    check.findings.add('MEMBER_DATA_IN_INIT', node, path, () => {
+      const known = [...BATCH_VARIABLES, ...namesBefore(check.init, index)]
       return { name, place, hint: hintFor(name, known, 'Known here') }
     })
   }
 }
 
-function checkPhaseUses(uses: readonly Use[], index: number, place: string, scene: Scene): void {
-  const { columns, findings, init, phases } = scene
+function checkPhaseUses(
+  uses: readonly Use[],
+  index: number,
+  place: string,
+  check: VariableCheck,
+): void {
+  const { columns, findings, init, phases } = check
   if (!columns) return
   for (const { name, node, path } of uses) {
     if (isBatchVariable(name) || columns.has(name) || init.has(name)) continue
     if (isBefore(phases, name, index)) continue
     findings.add('UNKNOWN_VARIABLE', node, path, () => {
-      const later = phases.get(name)
-      if (later)
-        return { name, place, hint: `It comes from ${later.place}, which has not run by then.` }
+      const provider = phases.get(name)
+      if (provider)
+        return { name, place, hint: `It comes from ${provider.place}, which runs later.` }
       const known = [...columns, ...init.keys(), ...namesBefore(phases, index), ...BATCH_VARIABLES]
       return { name, place, hint: hintFor(name, known, 'Known here') }
     })
@@ -192,11 +202,11 @@ function checkPhaseUses(uses: readonly Use[], index: number, place: string, scen
 
 const AFTER_ALL = Number.POSITIVE_INFINITY
 
-/** A member can leave at any time, so outputs of phase steps may be missing when its removal steps run. */
-function checkRemoval(steps: readonly StepOutline[], scene: Scene): void {
-  const { columns, findings, init, phases } = scene
+/** A member can leave at any time, so outputs of phase steps may be missing in removal steps. */
+function checkRemoval(steps: readonly StepOutline[], check: VariableCheck): void {
+  const { columns, findings, init, phases } = check
   for (const uses of usesInSequence(steps, findings)) {
-    checkPhaseUses(uses, AFTER_ALL, 'here', scene)
+    checkPhaseUses(uses, AFTER_ALL, 'here', check)
     for (const { name, node, path } of uses) {
       const provider = phases.get(name)
       if (!provider || columns?.has(name) || init.has(name)) continue
@@ -205,7 +215,7 @@ function checkRemoval(steps: readonly StepOutline[], scene: Scene): void {
   }
 }
 
-/** For each rollback, by lower-cased name, the first step in running order that names it. */
+/** For each rollback, by lower-case name, the first step in running order that uses it. */
 function firstUsers(steps: readonly StepOutline[]): Map<string, { index: number; name: string }> {
   const users = new Map<string, { index: number; name: string }>()
   for (const [index, { node, name }] of steps.entries()) {
@@ -215,27 +225,27 @@ function firstUsers(steps: readonly StepOutline[]): Map<string, { index: number;
   return users
 }
 
-/** What the earliest user can provide, every later one can too. */
+/** Whatever is set at the earliest use is set at every later one. */
 function checkRollback(
   { entry, steps }: RollbackOutline,
   initUsers: ReturnType<typeof firstUsers>,
   phaseUsers: ReturnType<typeof firstUsers>,
-  scene: Scene,
+  check: VariableCheck,
 ): void {
   const initUser = initUsers.get(entry.key.toLowerCase())
   const phaseUser = phaseUsers.get(entry.key.toLowerCase())
-  for (const uses of usesInSequence(steps, scene.findings)) {
+  for (const uses of usesInSequence(steps, check.findings)) {
     if (initUser) {
-      checkInitUses(uses, initUser.index, `when init step "${initUser.name}" fails`, scene)
+      checkInitUses(uses, initUser.index, `when init step "${initUser.name}" fails`, check)
     }
     if (phaseUser) {
-      checkPhaseUses(uses, phaseUser.index, `when step "${phaseUser.name}" fails`, scene)
+      checkPhaseUses(uses, phaseUser.index, `when step "${phaseUser.name}" fails`, check)
     }
-    if (!initUser && !phaseUser) checkPhaseUses(uses, AFTER_ALL, 'here', scene)
+    if (!initUser && !phaseUser) checkPhaseUses(uses, AFTER_ALL, 'here', check)
   }
 }
 
-/** The uses of each step of a rollback or removal, without what earlier steps of the same sequence provide. */
+/** The uses of each step in a rollback or removal, minus outputs of its earlier steps. */
 function* usesInSequence(steps: readonly StepOutline[], findings: Findings): Generator<Use[]> {
   const provided = new Set<string>()
   for (const step of steps) {
@@ -248,9 +258,9 @@ function* usesInSequence(steps: readonly StepOutline[], findings: Findings): Gen
 
 function checkOutputs(
   { dataSource, init, phases, removal, rollbacks }: Outline,
-  scene: Scene,
+  check: VariableCheck,
 ): void {
-  const columns = new Set([...(scene.columns ?? []), ...columnsNamedIn(dataSource)])
+  const columns = new Set([...(check.columns ?? []), ...columnsNamedIn(dataSource)])
   const memberSteps = [...phases, ...rollbacks].flatMap(({ steps }) => steps)
   for (const { node, path } of [...init, ...memberSteps, ...removal]) {
     const isInit = path.startsWith('init[')
@@ -258,16 +268,16 @@ function checkOutputs(
       const outputPath = `${path}.output_params.${name}`
       const other = columns.has(name)
         ? 'column'
-        : !isInit && scene.init.has(name)
+        : !isInit && check.init.has(name)
           ? 'init output'
           : ''
-      if (isBatchVariable(name)) scene.findings.add('RESERVED_NAME', keySpan, outputPath, { name })
-      else if (other) scene.findings.add('SHADOWED_VARIABLE', keySpan, outputPath, { name, other })
+      if (isBatchVariable(name)) check.findings.add('RESERVED_NAME', keySpan, outputPath, { name })
+      else if (other) check.findings.add('SHADOWED_VARIABLE', keySpan, outputPath, { name, other })
     }
   }
 }
 
-/** Columns that the data source names elsewhere exist, declared or not. */
+/** Columns named elsewhere in the data source, declared or not. */
 const columnsNamedIn = (source: MapNode | null): string[] => [
   ...['primary_key', 'batch_time_column'].flatMap((key) => textAt(source, key) ?? []),
   ...mapsOf(nodeAt(source, 'multi_valued_columns'), '').flatMap(

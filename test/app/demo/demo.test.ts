@@ -48,7 +48,7 @@ describe('the demonstration', () => {
     assert.match(out, /^jobs sent +5,\d{3}, of them \d{3} polls$/m)
     for (const seen of [
       /▶ phase pre-stage starts: due at 2030-02-15T20:00:00.000Z/,
-      /↻ ada\.claas: create-account: retry 4 of 4 in \d+ s: .* not made here/,
+      /↻ ada\.claas: create-account: retry 4 of 4 in \d+ s: .* created elsewhere/,
       /✗ ada\.claas: create-account failed: "ada\.claas@contoso\.onmicrosoft\.com" belongs to an account/,
       /✗ finn\.berg: check-scope timed out: not complete after 86400 s of polling/,
       /✗ ada\.dorn: wait-until-copied failed: .*TargetUserMissingX500/,

@@ -1,5 +1,5 @@
-// A valid runbook, and what can be wrong with it: at least one case for every problem code. In a case, «…» marks the offending text:
-// where it starts is the line and column that must be reported, and what it holds is the text.
+// A valid runbook and its possible problems: at least one case per code. «…» marks the offending text: its start is the
+// expected line and column, its content the expected text.
 
 import type { ProblemCode } from '../../../src/domain/runbook/problems.ts'
 import type { FunctionCatalogue } from '../../../src/domain/runbook/read.ts'
@@ -24,7 +24,7 @@ phases:
 
 export interface Case {
   readonly code: ProblemCode
-  /** A piece of VALID and what stands in its place; or a whole file. */
+  /** A piece of VALID and its replacement, or a whole file. */
   readonly edit: readonly [from: string, to: string] | string
   readonly says: RegExp
   readonly columns?: readonly string[]
@@ -37,7 +37,7 @@ const END = 'params: {A: "{{Upn}}"}\n'
 const withStepKey = (key: string): [string, string] => [END, `${END}        ${key}\n`]
 const withRoot = (text: string): [string, string] => ['phases:\n', `${text}\nphases:\n`]
 
-/** Workers as they announce themselves. */
+/** Announcements of workers. */
 const catalogues: readonly FunctionCatalogue[] = [
   {
     workerId: 'worker-1',
@@ -68,8 +68,12 @@ export const CASES: readonly Case[] = [
   { code: 'EMPTY_DOCUMENT', edit: '«»', says: /no runbook/ },
   { code: 'EMPTY_DOCUMENT', edit: '«»# only a comment\n', says: /no runbook/ },
   { code: 'EMPTY_DOCUMENT', edit: '«»---\n...\n', says: /no runbook/ },
-  { code: 'SEVERAL_DOCUMENTS', edit: '---\nname: a\n«---»\nname: b\n', says: /one runbook a file/ },
-  { code: 'SEVERAL_DOCUMENTS', edit: 'name: a\n«---»\nname: b\n', says: /one runbook a file/ },
+  {
+    code: 'SEVERAL_DOCUMENTS',
+    edit: '---\nname: a\n«---»\nname: b\n',
+    says: /one runbook per file/,
+  },
+  { code: 'SEVERAL_DOCUMENTS', edit: 'name: a\n«---»\nname: b\n', says: /one runbook per file/ },
   { code: 'TOO_DEEP', edit: `a: ${'['.repeat(50)}«[»`, says: /50 levels/ },
   { code: 'TOO_MANY_NODES', edit: `a:\n${'- 1\n'.repeat(19_997)}- «1»\n- 1\n`, says: /20000 keys/ },
   { code: 'TOO_MANY_PROBLEMS', edit: `${manyKeys(500)}«k500»: 1\n`, says: /500 problems/ },
@@ -92,8 +96,8 @@ export const CASES: readonly Case[] = [
   },
   // Keys and types.
   { code: 'UNKNOWN_KEY', edit: withRoot('«rollback»: {}'), says: /Did you mean "rollbacks"/ },
-  { code: 'UNKNOWN_KEY', edit: withStepKey('«zzz»: 1'), says: /Possible: name, worker_id/ },
-  { code: 'UNKNOWN_KEY', edit: withRoot('«<<»: {a: 1}'), says: /"<<" is no key/ },
+  { code: 'UNKNOWN_KEY', edit: withStepKey('«zzz»: 1'), says: /Use one of: name, worker_id/ },
+  { code: 'UNKNOWN_KEY', edit: withRoot('«<<»: {a: 1}'), says: /"<<" is not a key/ },
   {
     code: 'MISSING_KEY',
     edit: ['name: wave\ndata', '«data'],
@@ -125,20 +129,20 @@ export const CASES: readonly Case[] = [
     says: /max_retries above 0 needs the key "interval"/,
   },
   { code: 'MISSING_KEY', edit: withStepKey('poll: «{interval: 1m}»'), says: /"timeout"/ },
-  { code: 'EMPTY_VALUE', edit: withRoot('«init»:'), says: /Give it a list, or remove/ },
+  { code: 'EMPTY_VALUE', edit: withRoot('«init»:'), says: /Set it to a list, or remove/ },
   { code: 'EMPTY_VALUE', edit: withRoot('«rollbacks»: ~'), says: /"rollbacks" has no value/ },
-  { code: 'EMPTY_VALUE', edit: ['name: wave', '«name»: " "'], says: /Give it a name/ },
+  { code: 'EMPTY_VALUE', edit: ['name: wave', '«name»: " "'], says: /Set it to a name/ },
   { code: 'EMPTY_VALUE', edit: ['- name: first', '- «»\n      - name: first'], says: /steps\[0\]/ },
   { code: 'EMPTY_VALUE', edit: withStepKey('output_params: {«""»: Id}'), says: /A key/ },
-  { code: 'EMPTY_VALUE', edit: withStepKey('output_params: {«Id»: }'), says: /result's field/ },
+  { code: 'EMPTY_VALUE', edit: withStepKey('output_params: {«Id»: }'), says: /a result field/ },
   {
     code: 'EMPTY_LIST',
     edit: `${VALID.slice(0, VALID.indexOf('phases'))}«phases»: []`,
     says: /one/,
   },
   { code: 'EMPTY_LIST', edit: withRoot('rollbacks: {«undo»: []}'), says: /"undo" is empty/ },
-  { code: 'WRONG_TYPE', edit: '«- a»', says: /a list, but a map/ },
-  { code: 'WRONG_TYPE', edit: '«just text»', says: /text, but a map/ },
+  { code: 'WRONG_TYPE', edit: '«- a»', says: /a list; use a map/ },
+  { code: 'WRONG_TYPE', edit: '«just text»', says: /text; use a map/ },
   { code: 'WRONG_TYPE', edit: withRoot('init: «yes»'), says: /Start each entry/ },
   { code: 'WRONG_TYPE', edit: ['name: wave', 'name: «2024»'], says: /in quotes: "2024"/ },
   {
@@ -146,12 +150,12 @@ export const CASES: readonly Case[] = [
     edit: withStepKey('retry: {max_retries: «"3"», interval: 1m}'),
     says: /Remove the quotes/,
   },
-  { code: 'WRONG_TYPE', edit: ['{A: "{{Upn}}"}', '«[a]»'], says: /a list, but a map/ },
+  { code: 'WRONG_TYPE', edit: ['{A: "{{Upn}}"}', '«[a]»'], says: /a list; use a map/ },
   { code: 'UNKNOWN_VALUE', edit: ['type: postgres', 'type: «postgre»'], says: /mean "postgres"/ },
   {
     code: 'UNKNOWN_VALUE',
     edit: withRoot('safeguards: {removals_after_start: «stop»}'),
-    says: /Possible: hold, run/,
+    says: /Use one of: hold, run/,
   },
   {
     code: 'CONFLICTING_KEYS',
@@ -172,11 +176,11 @@ export const CASES: readonly Case[] = [
   { code: 'BAD_NAME', edit: ['name: wave', 'name: «my wave»'], says: /letters, digits/ },
   { code: 'BAD_NAME', edit: withRoot(`rollbacks: {«-x»: [${step('a')}]}`), says: /"-x"/ },
   { code: 'BAD_NAME', edit: ['name: cutover', `name: «${'x'.repeat(64)}»`], says: /at most 63/ },
-  { code: 'BAD_WORKER_ID', edit: ['worker-1', '«"{{Upn}}"»'], says: /templates are not possible/ },
+  { code: 'BAD_WORKER_ID', edit: ['worker-1', '«"{{Upn}}"»'], says: /templates are not allowed/ },
   { code: 'BAD_FUNCTION', edit: ['Do-It', '«rm -rf»'], says: /New-EntraUser/ },
   { code: 'BAD_VARIABLE', edit: ['[Upn, Name]', '[Upn, «"{Name}"»]'], says: /without braces/ },
   { code: 'BAD_VARIABLE', edit: withStepKey('output_params: {«" Id"»: x}'), says: /blanks/ },
-  { code: 'BAD_DURATION', edit: withStepKey('timeout: «30»'), says: /"30" is no duration/ },
+  { code: 'BAD_DURATION', edit: withStepKey('timeout: «30»'), says: /"30" is not a duration/ },
   { code: 'BAD_DURATION', edit: withStepKey('timeout: «8d»'), says: /1s to 7d/ },
   { code: 'BAD_DURATION', edit: withStepKey('timeout: «1h30m»'), says: /30s, 15m, 4h, 7d/ },
   {
@@ -207,7 +211,7 @@ export const CASES: readonly Case[] = [
   {
     code: 'BAD_CONNECTION',
     edit: ['MATOOLKIT_SOURCE_PEOPLE', '«"Server=x;Password=y"»'],
-    says: /never stands in a runbook/,
+    says: /never belongs in a runbook/,
   },
   {
     code: 'BAD_PATH',
@@ -231,7 +235,7 @@ export const CASES: readonly Case[] = [
   {
     code: 'DUPLICATE_NAME',
     edit: withStepKey(`\n  - name: «Cutover»\n    offset: T-0\n    steps: [${step('a')}]`),
-    says: /phase "Cutover" exists already in line 10/,
+    says: /phase "Cutover" already exists in line 10/,
   },
   {
     code: 'DUPLICATE_NAME',
@@ -270,7 +274,7 @@ export const CASES: readonly Case[] = [
   {
     code: 'UNKNOWN_COLUMN',
     edit: ['primary_key: Upn', 'primary_key: «upn»'],
-    says: /"columns" names no column "upn"\. Did you mean "Upn"/,
+    says: /"columns" has no column "upn"\. Did you mean "Upn"/,
   },
   {
     code: 'UNKNOWN_COLUMN',
@@ -303,7 +307,11 @@ export const CASES: readonly Case[] = [
   { code: 'TEMPLATE_SYNTAX', edit: ['"{{Upn}}"', '«"{{Upn"»'], says: /not closed/ },
   { code: 'TEMPLATE_SYNTAX', edit: ['"{{Upn}}"', '[«"a {{ }}"»]'], says: /has no name/ },
   { code: 'TEMPLATE_SYNTAX', edit: ['Do-It', '«"Do-{{Upn}"»'], says: /brace in its name/ },
-  { code: 'TEMPLATE_IN_KEY', edit: ['{A: "{{Upn}}"}', '{«"{{Upn}}"»: 1}'], says: /not templates/ },
+  {
+    code: 'TEMPLATE_IN_KEY',
+    edit: ['{A: "{{Upn}}"}', '{«"{{Upn}}"»: 1}'],
+    says: /cannot be a template/,
+  },
   {
     code: 'TOO_MANY_VARIABLES',
     edit: ['- name: first', '- «name: first»\n        timeout: 1h'],
@@ -311,7 +319,7 @@ export const CASES: readonly Case[] = [
   },
   { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{upn}}"»'], says: /Did you mean "Upn"/ },
   { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{Zip}}"»'], says: /Known here: Upn, Name/ },
-  { code: 'UNKNOWN_VARIABLE', edit: ['Do-It', '«"{{Action}}"»'], says: /Nothing provides/ },
+  { code: 'UNKNOWN_VARIABLE', edit: ['Do-It', '«"{{Action}}"»'], says: /Nothing sets/ },
   { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{constructor}}"»'], says: /constructor/ },
   {
     code: 'UNKNOWN_VARIABLE',
@@ -319,7 +327,7 @@ export const CASES: readonly Case[] = [
       END,
       `        params: {A: «"{{Later}}"»}\n      - ${step('second', 'output_params: {Later: Id}')}\n`.trimStart(),
     ],
-    says: /It comes from step "second" of phase "cutover", which has not run by then/,
+    says: /It comes from step "second" of phase "cutover", which runs later/,
   },
   {
     code: 'UNKNOWN_VARIABLE',
@@ -375,7 +383,7 @@ export const CASES: readonly Case[] = [
     edit: `${VALID}        output_params: {«Group»: x}\ninit: [${step('a', 'output_params: {Group: x}')}]\n`,
     says: /hides the init output/,
   },
-  { code: 'STRAY_BRACES', edit: ['"{{Upn}}"', '«"{Upn}}"»'], says: /closes nothing/ },
+  { code: 'STRAY_BRACES', edit: ['"{{Upn}}"', '«"{Upn}}"»'], says: /closes no template/ },
   {
     code: 'UNUSED_ROLLBACK',
     edit: withRoot(`rollbacks: {«undo»: [${step('a')}]}`),

@@ -1,4 +1,4 @@
-// When a runbook's functions and parameters are not warned of, and that a broken announcement harms nobody.
+// When functions and parameters get no warning, and tolerance of broken announcements.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type FunctionCatalogue, readRunbook } from '../../../src/domain/runbook/read.ts'
@@ -35,17 +35,17 @@ describe('catalogues of workers', () => {
     ['the schema is half junk', [worker('worker-1', { 'Do-It': { properties: 5 } })]],
   ]
   for (const [why, catalogues] of SILENT) {
-    it(`nothing is said when ${why}`, () => {
+    it(`gives no warning when ${why}`, () => {
       assert.deepEqual(warnings(catalogues), [])
     })
   }
 
-  it('a function that a template names is known only later', () => {
+  it('does not check a function from a template', () => {
     const source = VALID.replace('function: Do-It', 'function: "{{Name}}"')
     assert.deepEqual(warnings([worker('worker-1', {})], source), [])
   })
 
-  it('a warning leaves the runbook usable', () => {
+  it('leaves the runbook usable despite warnings', () => {
     const { runbook, problems } = readRunbook(VALID, { catalogues: [worker('worker-1', {})] })
     assert.ok(runbook)
     assert.deepEqual(

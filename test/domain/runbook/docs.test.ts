@@ -1,4 +1,4 @@
-// The reference, the schema and the examples agree with the program.
+// The reference, the schema and the examples match the program.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ describe('examples', () => {
     })
   }
 
-  it('the people of the full migration fit its runbook', () => {
+  it('full-migration.csv fits its runbook', () => {
     const csv = read('examples/full-migration.csv')
     const [header = '', ...rows] = csv.trimEnd().split('\n')
     const { runbook, problems } = readRunbook(read('examples/full-migration.yaml'), {
@@ -76,7 +76,7 @@ describe('the JSON Schema', () => {
     })
   }
 
-  // What the schema says about a single value is what the reader says about it.
+  // For single values the schema agrees with the reader.
   const REFUSED: [from: string, to: string][] = [
     ['name: sample-migration', 'name: two words'],
     ['offset: T-5d', 'offset: T-5'],
@@ -89,14 +89,14 @@ describe('the JSON Schema', () => {
     ['function: Demo-Succeed', 'x-function: Demo-Succeed'],
   ]
   for (const [from, to] of REFUSED) {
-    it(`refuses ${JSON.stringify(to)}, as the reader does`, () => {
+    it(`refuses ${JSON.stringify(to)} like the reader`, () => {
       const changed = read('test/fixtures/sample-migration.yaml').replace(from, to)
       assert.equal(readRunbook(changed).runbook, null)
       assert.equal(schema.safeParse(parse(changed)).success, false)
     })
   }
 
-  it('leaves keys that start with x- to the author, as the reader does', () => {
+  it('allows keys that start with x- like the reader', () => {
     const changed = `${read('test/fixtures/sample-migration.yaml')}\nx-owner: {any: [thing]}\n`
     assert.ok(readRunbook(changed).runbook)
     assert.ok(schema.safeParse(parse(changed)).success)

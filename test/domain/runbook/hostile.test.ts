@@ -1,4 +1,4 @@
-// Hostile and broken input: always a problem, never an exception, and never slow. Time is compared with an ordinary runbook of the
+// Hostile and broken input: always a problem, never an exception, never slow. Time is compared with an ordinary runbook of the
 // same size in the same run.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const ordinary = phaseOf(
   lines(1_400, (index) => oneStep(index, `params: {A: "${'x '.repeat(330)}"}`)),
 )
 
-/** The code that must be among the problems; the file itself decides the rest. */
+/** The expected code; other problems may follow. */
 const HOSTILE: [title: string, code: string, source: () => string][] = [
   ['open brackets', 'TOO_DEEP', () => fill('[')],
   ['open braces', 'TOO_DEEP', () => fill('{')],
@@ -76,7 +76,7 @@ function bomb(): string {
   return `l0: &l0 [x, x, x]\n${levels.join('\n')}\n`
 }
 
-/** Long names that are all nearly equal make finding the nearest one as dear as can be. */
+/** Long, nearly equal names are the worst case for suggestions. */
 function unknownVariables(): string {
   const long = 'abcdefgh'.repeat(6)
   const columns = lines(2_000, (i) => `    - ${long}${i}`).trimStart()
@@ -182,7 +182,7 @@ describe('random changes to a good runbook', () => {
     '""',
   ]
 
-  it('are read without an exception, and every problem points into the file', () => {
+  it('never throw, and every problem points into the file', () => {
     const random = seeded(30)
     for (let round = 0; round < 1_500; round++) {
       let text = example
@@ -207,7 +207,7 @@ describe('random changes to a good runbook', () => {
     }
   })
 
-  it('are read without an exception as bytes too', () => {
+  it('never throw as bytes either', () => {
     const random = seeded(31)
     const bytes = Buffer.from(example)
     for (let round = 0; round < 500; round++) {

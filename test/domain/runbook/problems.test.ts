@@ -1,4 +1,4 @@
-// Every problem is found, at its place, with its sentence.
+// Every problem is found at its place, with its message.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PROBLEMS, type ProblemCode } from '../../../src/domain/runbook/problems.ts'
@@ -6,9 +6,9 @@ import { readRunbook } from '../../../src/domain/runbook/read.ts'
 import { CASES, type Case, VALID } from './cases.ts'
 
 const ADVICE =
-  /\b(Add|Choose|Fix|Flatten|Give|Keep|Name|Put|Quote|Raise|Remove|Rename|Save|Split|Start|Use|Write|use)\b|\{hint\}/
+  /\b(Add|Choose|Correct|Flatten|Keep|Move|Name|Put|Quote|Increase|Remove|Rename|Save|Set|Split|Start|Use|Write|use)\b|\{hint\}/
 
-/** The file of a case, and where its marker stands. */
+/** The file of a case and the position of its marker. */
 function sourceOf({ edit, code }: Case): { source: string; place: string; text: string } {
   const [from, to] = typeof edit === 'string' ? ['', ''] : edit
   if (typeof edit !== 'string')
@@ -24,7 +24,7 @@ function sourceOf({ edit, code }: Case): { source: string; place: string; text: 
 }
 
 describe('problems of a runbook', () => {
-  it('the runbook that the cases change is valid', () => {
+  it('the base runbook of the cases is valid', () => {
     assert.deepEqual(readRunbook(VALID).problems, [])
   })
 
@@ -60,7 +60,7 @@ describe('problems of a runbook', () => {
     )
   })
 
-  it('every sentence says what to do', () => {
+  it('every message says what to do', () => {
     for (const [code, { sentence }] of Object.entries(PROBLEMS)) {
       assert.match(sentence, /^[A-Z"{]/, code)
       assert.match(sentence, /[.}]$/, code)
@@ -68,7 +68,7 @@ describe('problems of a runbook', () => {
     }
   })
 
-  it('reports everything at once, in the order of the file', () => {
+  it('reports everything at once, in file order', () => {
     const { problems } = readRunbook('name: a b\nretry: {}\nphases:\n  - {name: x, offset: no}\n')
     assert.deepEqual(
       problems.map(({ code, line, column }) => `${line}:${column} ${code}`),
@@ -83,7 +83,7 @@ describe('problems of a runbook', () => {
     )
   })
 
-  it('says once what is wrong once', () => {
+  it('reports each problem once', () => {
     const params = (value: string) => VALID.replace('"{{Upn}}"', value)
     const ONCE: [source: string, code: string][] = [
       [params('{{Upn}} and {{Name}}'), 'TEMPLATE_NOT_QUOTED'],
@@ -99,7 +99,7 @@ describe('problems of a runbook', () => {
     }
   })
 
-  it('names the path of each problem', () => {
+  it('gives the path of each problem', () => {
     const { problems } = readRunbook(
       VALID.replace('"{{Upn}}"', '[1, {x: "{{nope}}"}]').replace('T-0', 'never'),
     )
@@ -118,21 +118,21 @@ const WAVE = {
   ],
 }
 
-describe('what is no problem', () => {
+describe('valid runbooks', () => {
   const fine: [title: string, source: string][] = [
-    ['keys of the author', VALID.replace('phases:', 'x-owner: {any: [thing]}\nphases:')],
+    ['keys that start with x-', VALID.replace('phases:', 'x-owner: {any: [thing]}\nphases:')],
     ['an empty optional list', VALID.replace('phases:', 'init: []\nrollbacks: {}\nphases:')],
     ['a byte order mark', `\uFEFF${VALID}`],
     ['Windows line ends', VALID.replaceAll('\n', '\r\n')],
     ['a document mark before and after', `---\n${VALID}...\n`],
     ['JSON', JSON.stringify(WAVE)],
     ['quoted words and zeros', VALID.replace('"{{Upn}}"', '["yes", \'007\', 0, 0.5, 0x10]')],
-    ['texts that look like marks of YAML', VALID.replace('"{{Upn}}"', '[---, ---, ...]')],
-    ['a poll that asks once', `${VALID}        poll: {interval: 1h, timeout: 1h}\n`],
+    ['texts that look like YAML markers', VALID.replace('"{{Upn}}"', '[---, ---, ...]')],
+    ['a poll that runs once', `${VALID}        poll: {interval: 1h, timeout: 1h}\n`],
     ['JSON in a text', VALID.replace('"{{Upn}}"', `'{"a":{"b":"{{Upn}}"}}'`)],
     ['escaped braces', VALID.replace('"{{Upn}}"', "'\\{{Nobody}}'")],
     [
-      'unknown columns, when nobody says which there are',
+      'any variable, when the columns are unknown',
       VALID.replace('  columns: [Upn, Name]\n', '').replace('{{Upn}}', '{{Anything}}'),
     ],
   ]

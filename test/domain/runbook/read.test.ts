@@ -68,7 +68,7 @@ const step = (name: string, functionName: string) => ({
 describe('a runbook', () => {
   const { runbook, problems } = readRunbook(FULL)
 
-  it('is read whole', () => {
+  it('is read completely', () => {
     assert.deepEqual(problems, [])
     assert.deepEqual(runbook, {
       name: 'Full',
@@ -126,7 +126,7 @@ describe('a runbook', () => {
     })
   })
 
-  it('has defaults for what it does not say', () => {
+  it('has defaults', () => {
     const short = readRunbook(
       `name: a
 data_source: {type: csv, path: a.csv, primary_key: Id, batch_time: immediate}
@@ -150,7 +150,7 @@ phases: [{name: p, offset: T-0, steps: [{name: s, worker_id: w, function: F}]}]`
     assert.deepEqual(readRunbook(new Uint8Array([0xef, 0xbb, 0xbf, ...bytes])).runbook, runbook)
   })
 
-  it('is null with an error, and there with warnings only', () => {
+  it('is null with an error and usable with warnings', () => {
     const warned = readRunbook(FULL.replace('A: 1', 'A: yes'))
     assert.equal(warned.problems[0]?.severity, 'warning')
     assert.ok(warned.runbook)
@@ -175,15 +175,15 @@ phases:
     steps: [{name: s, worker_id: w, function: F, output_params: {Made: x}}]
 `
 
-  it('come from earlier phases by time, wherever they stand in the file', () => {
+  it('come from phases earlier in time, in any file order', () => {
     assert.deepEqual(errorsOf(using('Made', 'T-0')), [])
     assert.deepEqual(errorsOf(using('Made', 'T+1d')), [])
     assert.deepEqual(errorsOf(using('Made', 'T-2d')), ['UNKNOWN_VARIABLE'])
-    // Due at the same time, phases run in the order of the file.
+    // Phases due at the same time run in file order.
     assert.deepEqual(errorsOf(using('Made', 'T-1d')), ['UNKNOWN_VARIABLE'])
   })
 
-  it('are there from the first step that makes them', () => {
+  it('are known after the first step that sets them', () => {
     const twice = `${using('Made', 'T-0')}  - name: again
     offset: T+1d
     steps: [{name: s, worker_id: w, function: F, output_params: {Made: x}}]
@@ -191,7 +191,7 @@ phases:
     assert.deepEqual(errorsOf(twice), [])
   })
 
-  it('are not suggested before they are there', () => {
+  it('are not suggested before they are set', () => {
     const source = using('Mad', 'T-1d').replace(
       '"{{Mad}}"}',
       '"{{Mad}}"}, output_params: {Made: x}',
@@ -203,7 +203,7 @@ phases:
     )
   })
 
-  it('of a rollback must be there for the earliest step that uses it', () => {
+  it('of a rollback must be set for the earliest step that uses it', () => {
     const source = `${using('Id', 'T-2d').replaceAll('function: F', 'on_failure: undo, function: F').replace('on_failure: undo, ', '')}
   - name: last
     offset: T-0
@@ -228,7 +228,7 @@ rollbacks:
     assert.deepEqual(errorsOf(undeclared, ['Zip']), ['UNKNOWN_COLUMN'])
   })
 
-  it('need no cut-over time in a member file for a batch made by hand', () => {
+  it('need no cut-over time in a member file for a manual batch', () => {
     const source = using('Id', 'T-0').replace(
       'type: csv, path: a.csv, primary_key: Id, batch_time: immediate, columns: [Id]',
       'type: postgres, connection: MATOOLKIT_SOURCE_X, query: q, primary_key: Id, batch_time_column: At',
