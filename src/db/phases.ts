@@ -63,7 +63,7 @@ const EXPANSIONS = 1
 export async function rehomeSteps(
   tx: Tx,
   batchId: number,
-  moves: readonly { readonly from: number; readonly to: number }[],
+  pairs: readonly { readonly from: number; readonly to: number }[],
 ): Promise<void> {
   await tx.query(
     `update step_executions s set phase_execution_id = p.new
@@ -72,7 +72,7 @@ export async function rehomeSteps(
     [
       batchId,
       ...arrayParams(
-        moves,
+        pairs,
         (m) => m.from,
         (m) => m.to,
       ),

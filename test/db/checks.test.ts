@@ -183,9 +183,9 @@ describe('checks', () => {
           [...list!.matchAll(/'(\w+)'/g)].map(([, status]) => status!),
         ),
       )
-      const told = (sets: readonly (readonly string[])[]) =>
+      const sorted = (sets: readonly (readonly string[])[]) =>
         [...new Set(sets.map((set) => set.toSorted().join(' ')))].sort()
-      assert.deepEqual(told(repeated), told([STATUSES[entity], ...SETS[entity]]))
+      assert.deepEqual(sorted(repeated), sorted([STATUSES[entity], ...SETS[entity]]))
     })
 
     for (const [status, { needs, refuses }] of Object.entries(TIED[entity])) {

@@ -105,13 +105,13 @@ const JOB_IDS: Invariant[] = [
       select batch_id, format('step %s, attempt %s, poll %s was settled %s times', step_id, attempt, poll, count(*)) as found
         from attempts group by batch_id, step_id, attempt, poll having count(*) > 1
       union all
-      select batch_id, format('job %s: %s attempts that succeeded, %s events that say so', job_id, sum(succeeded), sum(told))
-        from (select batch_id, job_id, 1 as succeeded, 0 as told, 0 as late from attempts where outcome = 'succeeded'
+      select batch_id, format('job %s: %s attempts that succeeded, %s events that say so', job_id, sum(succeeded), sum(reported))
+        from (select batch_id, job_id, 1 as succeeded, 0 as reported, 0 as late from attempts where outcome = 'succeeded'
               union all
               select batch_id, job_id, 0, (event = 'succeed')::int, (event = 'late_result')::int from events
                where entity = 'step' and event in ('succeed', 'late_result')) as said
        group by batch_id, job_id
-      having sum(succeeded) < sum(told) or sum(told) + sum(late) < sum(succeeded)`,
+      having sum(succeeded) < sum(reported) or sum(reported) + sum(late) < sum(succeeded)`,
   },
   {
     id: 'I20',

@@ -220,22 +220,22 @@ const ENDINGS: Invariant[] = [
     sql: `
       select batch_id,
              format('the batch is %s with %s open phases and open steps: %s init, %s phase, %s rollback or removal', status,
-                              open_phases, init, phase, undo) as found
+                              open_phases, init, phase, compensation) as found
         from (select b.id as batch_id, b.status, b.failed_in_init,
                      (select count(*) from phase_executions p
                        where p.batch_id = b.id and p.status in ${OPEN_PHASES}) as open_phases,
                      count(s.id) filter (where s.kind = 'init') as init,
                      count(s.id) filter (where s.kind = 'phase') as phase,
-                     count(s.id) filter (where s.kind in ('rollback', 'removal')) as undo
+                     count(s.id) filter (where s.kind in ('rollback', 'removal')) as compensation
                 from batches b
                 left join step_executions s on s.batch_id = b.id and s.status in ${OPEN_STEPS}
                group by b.id) as counted
        where case
                when status = 'init_dispatched' then init = 0
-               when status = 'active' then open_phases + init + phase + undo = 0
+               when status = 'active' then open_phases + init + phase + compensation = 0
                when status = 'cancelled' then open_phases + init + phase > 0
                when status = 'failed' and failed_in_init then open_phases + init + phase > 0
-               when status in ('completed', 'failed') then open_phases + init + phase + undo > 0
+               when status in ('completed', 'failed') then open_phases + init + phase + compensation > 0
                else false end
       union all
       select b.id, format('the batch is %s though %s of its phases completed and %s failed', b.status,

@@ -38,7 +38,7 @@ const TRANSITIONED = `
           lead(id) over (partition by batch_id, entity, entity_id order by id) is null as is_last
      from (select e.*, case entity when 'step' then step_id when 'member' then batch_member_id
                                   when 'phase' then phase_id else batch_id end as entity_id
-             from events e where to_status is not null and entity in ('step', 'member', 'phase', 'batch')) as told)`
+             from events e where to_status is not null and entity in ('step', 'member', 'phase', 'batch')) as changes)`
 
 const LOG: Invariant[] = [
   {
@@ -76,14 +76,14 @@ const LOG: Invariant[] = [
       'A step is retried at most max_retries times, and each retry is counted and has an event',
     sql: `
       select s.batch_id,
-             format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.told, 0)) as found
+             format('step %s counts %s of %s retries; its events %s', s.id, s.retry_count, s.max_retries, coalesce(r.retries, 0)) as found
         from step_executions s
-        left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(taken_up, 0)) as told
+        left join (select batch_id, step_id, count(*) filter (where event = 'retry' and id > coalesce(reactivated, 0)) as retries
                      from (select batch_id, step_id, id, event,
-                                  max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as taken_up
+                                  max(id) filter (where event <> 'retry') over (partition by batch_id, step_id) as reactivated
                              from events where entity = 'step' and event in ('retry', 'reactivate', 'redo')) as e
                     group by batch_id, step_id) as r on r.batch_id = s.batch_id and r.step_id = s.id
-       where s.retry_count > s.max_retries or s.retry_count > coalesce(r.told, 0)`,
+       where s.retry_count > s.max_retries or s.retry_count > coalesce(r.retries, 0)`,
   },
   {
     id: 'I28',

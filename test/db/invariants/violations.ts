@@ -1,5 +1,5 @@
-// Violations to plant in the world of invariants.test.ts, where ann passed, bob failed and was rolled back, cid left, and eve's
-// job is out, flo waits for a retry and gus polls.
+// Violations to plant in the world of invariants.test.ts: ann passed, bob failed and was rolled back, cid was removed, eve's job is
+// unsettled, flo waits for a retry and gus polls.
 const stepOf = (member: string, step: string) =>
   `(select s.id from step_executions s join batch_members m on m.id = s.batch_member_id
      where m.member_key = '${member}' and s.step_name = '${step}')`
@@ -37,16 +37,24 @@ export interface Violation {
 }
 
 export const VIOLATIONS: readonly Violation[] = [
-  { id: 'I1', what: 'a step sent before the former', sql: pend(stepOf('ann', 'create')) },
-  { id: 'I2', what: 'a phase begun before the former', sql: pend(stepOf('ann', 'await')) },
+  {
+    id: 'I1',
+    what: 'a step sent before the previous one ended',
+    sql: pend(stepOf('ann', 'create')),
+  },
+  {
+    id: 'I2',
+    what: 'a phase started before the previous one ended',
+    sql: pend(stepOf('ann', 'await')),
+  },
   {
     id: 'I3',
-    what: 'an init step before the former',
+    what: 'an init step sent before the previous one ended',
     sql: pend(`(select id from init_executions where batch_id = 1 and step_name = 'open')`),
   },
   {
     id: 'I3',
-    what: 'a phase step before init is through',
+    what: 'a phase step sent before init ended',
     sql: `update batches set status = 'init_dispatched' where id = 2`,
   },
   { id: 'I4', what: 'a rollback out of order', sql: pend(stepOf('bob', 'undo-a')) },
@@ -59,7 +67,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I5',
-    what: 'a phase step twice in another casing',
+    what: 'a phase step twice in another case',
     sql: `update step_executions set step_name = 'Create' where id = ${stepOf('ann', 'await')}`,
     preventedBy: { index: 'step_executions_of_member' },
   },
@@ -88,12 +96,12 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I6',
-    what: 'a member with a step less than the others',
+    what: 'a member with fewer steps than the others',
     sql: `delete from step_executions where id = ${stepOf('ann', 'await')}`,
   },
   {
     id: 'I6',
-    what: 'a step of nobody',
+    what: 'a step without a member',
     sql: `update step_executions set batch_member_id = 999 where id = ${stepOf('ann', 'switch')}`,
   },
   {
@@ -103,12 +111,12 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I7',
-    what: 'a status that no event tells of',
+    what: 'a status without an event',
     sql: `update step_executions set status = 'skipped' where id = ${stepOf('ann', 'switch')}`,
   },
   {
     id: 'I7',
-    what: 'a move that the table does not have',
+    what: 'a transition that is not in the table',
     sql: `update events set event = 'skip' where event = 'complete' and entity = 'batch'`,
   },
   {
@@ -118,10 +126,10 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I7',
-    what: 'a member that failed in silence',
+    what: 'a failed member without an event',
     sql: `delete from events where entity = 'member' and event = 'fail'`,
   },
-  { id: 'I8', what: 'the timer taking up a step', sql: eventOf('step', 'reactivate', 'timer') },
+  { id: 'I8', what: 'a step reactivated by a timer', sql: eventOf('step', 'reactivate', 'timer') },
   {
     id: 'I9',
     what: 'more retries than allowed',
@@ -130,12 +138,12 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I9',
-    what: 'a retry that no event tells of',
+    what: 'a retry without an event',
     sql: `update step_executions set retry_count = 1 where id = ${stepOf('ann', 'create')}`,
   },
   {
     id: 'I10',
-    what: 'a cancelled batch that goes on',
+    what: 'a cancelled batch with open steps',
     sql: `update batches set status = 'cancelled', ended_at = detected_at where id = 2`,
   },
   {
@@ -148,7 +156,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I11',
-    what: 'a failed member that goes on',
+    what: 'a failed member with open steps',
     sql: `update batch_members set status = 'failed', failed_at = added_at where id = ${idOf('eve')}`,
   },
   {
@@ -168,7 +176,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I12',
-    what: 'a failed phase that somebody passed',
+    what: 'a failed phase that a member passed',
     sql: `update phase_executions set status = 'failed' where id = ${phaseOf(1, 'prepare')}`,
   },
   {
@@ -193,7 +201,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I14',
-    what: 'a wrong count of open undo steps',
+    what: 'a wrong count of open rollback steps',
     sql: 'update batches set rollback_open = 1 where id = 1',
   },
   {
@@ -203,7 +211,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I14',
-    what: 'a wrong count of who passed',
+    what: 'a wrong count of passed members',
     sql: `update phase_executions set members_passed = 0 where id = ${phaseOf(1, 'prepare')}`,
   },
   {
@@ -213,7 +221,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I15',
-    what: 'a wait of a step that has ended',
+    what: 'a wait of an ended step',
     sql: `update waits set step_id = ${stepOf('ann', 'create')} where what = 'retry'`,
   },
   {
@@ -241,7 +249,7 @@ export const VIOLATIONS: readonly Violation[] = [
     what: 'a next step that waits for nothing',
     sql: `delete from waits where what = 'retry'; update step_executions set retry_after = null`,
   },
-  { id: 'I16', what: 'an undo that waits for nothing', sql: pend(stepOf('bob', 'undo-b')) },
+  { id: 'I16', what: 'a rollback step that waits for nothing', sql: pend(stepOf('bob', 'undo-b')) },
   {
     id: 'I17',
     what: 'a job id of another step',
@@ -255,17 +263,17 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I17',
-    what: 'a job out under another id',
+    what: 'an unsettled job under another id',
     sql: `update waits set job_id = 'step-999' where what = 'job'`,
   },
   {
     id: 'I18',
-    what: 'a success that moved nothing',
+    what: 'a success without effect',
     sql: `update attempts set outcome = 'succeeded' where outcome = 'failed'`,
   },
   {
     id: 'I18',
-    what: 'a step that succeeded by itself',
+    what: 'a success event without a successful attempt',
     sql: `update attempts set outcome = 'failed' where step_id = ${stepOf('ann', 'create')}`,
   },
   { id: 'I19', what: 'a job message for no job', sql: jobMessage },
@@ -285,7 +293,7 @@ export const VIOLATIONS: readonly Violation[] = [
   { id: 'I21', what: 'a dead letter without a reason', sql: deadLetter('x', ' ') },
   {
     id: 'I21',
-    what: 'a job that is dead and still awaited',
+    what: 'a dead-lettered job still awaited',
     sql: `${deadLetter('x', 'Expired')}; update waits set job_id = 'x' where what = 'job'`,
   },
   {
@@ -295,7 +303,7 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I23',
-    what: 'an event of tomorrow',
+    what: 'an event in the future',
     sql: `update events set at = at + interval '1 day' where entity = 'batch'`,
   },
   {
@@ -322,12 +330,12 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I30',
-    what: 'a job from nowhere',
+    what: 'a job that was never sent',
     sql: `update events set job_id = null where step_id = ${stepOf('ann', 'create')}`,
   },
   {
     id: 'I31',
-    what: 'a person in two batches',
+    what: 'a member in two batches',
     sql: `update batches set status = 'active', ended_at = null where id = 1;
           update batch_members set key_folded = 'eve' where id = ${idOf('ann')}`,
   },
@@ -345,25 +353,25 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   {
     id: 'I33',
-    what: 'a rollback sent while the job it undoes was out',
+    what: 'a rollback sent while the job it compensates was unsettled',
     sql: `update attempts set sent_at = sent_at - interval '1 s', settled_at = settled_at + interval '1 s'
            where job_id = 'step-' || ${stepOf('bob', 'create')} || '-retry-1'`,
   },
   {
     id: 'I34',
-    what: 'a phase to come that is of another version than its batch',
+    what: 'a pending phase of another version than its batch',
     sql: `update phase_executions set runbook_version = 2 where id = ${phaseOf(2, 'cutover')}`,
   },
   {
     id: 'I34',
-    what: 'a batch whose runbook is of another version',
+    what: 'a batch with a runbook of another version',
     sql: `insert into runbooks (name, version, yaml_content, is_active, created_at, published_by)
           select name, 2, yaml_content, false, created_at, published_by from runbooks;
           update batches set runbook_id = (select id from runbooks where version = 2) where id = 2`,
   },
   {
     id: 'I34',
-    what: 'a phase that is to be done twice',
+    what: 'a phase that would run twice',
     sql: `insert into phase_executions (batch_id, phase_name, phase_index, offset_minutes, due_at, runbook_version, status)
           select batch_id, upper(phase_name), phase_index, offset_minutes, due_at, 2, status
             from phase_executions where id = ${phaseOf(2, 'cutover')}`,
