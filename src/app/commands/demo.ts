@@ -17,12 +17,15 @@ export function addDemoCommands(program: Command, io: Io): void {
     .option('--plain', 'print lines instead of a live screen')
     .addHelpText('after', DEMO_HELP)
     .action(async ({ fast, plain }: DemoFlags) => {
-      const { openDemo, runDemo } = await import('../demo/demo.ts')
+      const [{ openDemo }, { runDemo }] = await Promise.all([
+        import('../demo/open-demo.ts'),
+        import('../demo/run-demo.ts'),
+      ])
       // No signal handler yet: booting the database blocks the event loop, so a handler would not run and Ctrl-C would hang.
       const demo = await openDemo(io, { isFast: fast === true })
       const screen = plain ? null : openScreen(process.stdout)
-      const staysUp = screen !== null && !fast
-      await interruptible((interrupted) => runDemo(demo, { screen, interrupted, staysUp }, io))
+      const keepTenants = screen !== null && !fast
+      await interruptible((interrupted) => runDemo(demo, { screen, interrupted, keepTenants }, io))
     })
 }
 

@@ -1,5 +1,4 @@
-// Reads a member file (CSV, RFC 4180, UTF-8) whole and reports everything that is wrong with it, each problem with its row and
-// column. Rows are counted as in the file, the header being row 1, so that an editor finds them.
+// Reads a member file (CSV, RFC 4180, UTF-8) and reports every problem with row and column. The header is row 1, as in an editor.
 import { parse } from 'csv-parse/sync'
 import type { Json } from '../../domain/json.ts'
 import { foldKey } from '../../domain/member-key.ts'
@@ -33,7 +32,7 @@ const WITH_ZONE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\
 export function readMembers(text: string, columns: DemoMemberColumns): MembersOrProblems {
   let rows: string[][]
   try {
-    // Widths are checked here, where the problem can be given a name.
+    // Row lengths are checked below, where the problem can name the column.
     rows = parse(text, { bom: true, trim: true, relax_column_count: true, to: ROWS_MAX + 2 })
   } catch (error) {
     return { problems: [{ row: rowIn(error), column: '1', message: messageOf(error) }] }
@@ -61,7 +60,7 @@ function problemsOfHeader(
     const add = (message: string) =>
       problems.push({ row: 1, column: name || String(index + 1), message })
     if (name === '') add('the column has no name')
-    else if (seen.has(name.toLowerCase())) add('the column stands there twice')
+    else if (seen.has(name.toLowerCase())) add('the column is there twice')
     seen.add(name.toLowerCase())
   }
   for (const needed of [columns.primaryKey, columns.batchTimeColumn]) {
@@ -95,7 +94,7 @@ function readRows(
     if (key === '') add(primaryKey, 'the key is empty')
     else if (earlier) add(primaryKey, `"${key}" is in row ${earlier} already`)
     if (!WITH_ZONE.test(time) || Number.isNaN(Date.parse(time))) {
-      add(batchTimeColumn, `"${time}" is no time such as 2030-03-01T20:00:00Z`)
+      add(batchTimeColumn, `"${time}" is not a time such as 2030-03-01T20:00:00Z`)
     }
     rowOfKey.set(foldKey(key), earlier ?? row)
     members.push({ key, startTime: new Date(time), data })

@@ -1,47 +1,45 @@
-// The end of the demonstration: what became of everybody, and whether it is what should have. The sample means some members to
-// fail; it is a failure of the program when the batch does not end, somebody is unaccounted for, a rollback is missing or a rule
-// of the tables is broken.
+// The summary of the demonstration, and whether it is the expected one. Some members fail by design. The demonstration itself fails
+// when the batch does not complete, a member is unaccounted for, a rollback is missing or an invariant is broken.
 
 import {
-  countText,
   durationText,
   type NewsItem,
   type Paint,
   phaseOffsetText,
 } from '../../cli/terminal/progress-text.ts'
+import { countText } from '../../cli/terminal/show.ts'
 import { tableText } from '../../cli/terminal/table.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 
 export interface FaultReport {
   readonly requests: number
-  /** By what went wrong on purpose. */
+  /** Injected faults by kind. */
   readonly faults: ReadonlyMap<string, number>
-  /** Changes that were made twice, of the kinds that must not be. */
+  /** Changes that must happen once and happened more often. */
   readonly repeated: readonly string[]
 }
 
 export interface DemoOutcome {
   readonly progress: Progress
   readonly tally: Tally
-  /** One line for each member who failed. */
+  /** One line per failed member. */
   readonly failures: readonly NewsItem[]
   readonly membersExpected: number
   readonly failuresExpected: number
   readonly leaversExpected: number
-  /** What the tenants went through. */
   readonly faultReport: FaultReport
   readonly invariantsChecked: number
   readonly invariantsBroken: readonly string[]
-  /** What the loops reported: on a good run nothing. */
+  /** Errors of the services; none on a good run. */
   readonly errors: readonly string[]
   readonly realMs: number
   readonly virtualMs: number
 }
 
-/** Everything that is not as it should be; none when the story ended well. */
-export function unexpectedOutcomes(ending: DemoOutcome): string[] {
-  const { progress, tally, membersExpected, leaversExpected } = ending
+/** Everything that differs from the expected outcome. */
+export function unexpectedOutcomes(outcome: DemoOutcome): string[] {
+  const { progress, tally, membersExpected, leaversExpected } = outcome
   const { batch } = progress
   const checks: [ok: boolean, otherwise: string][] = [
     [batch.status === 'completed', `The batch is ${batch.status}, not completed.`],
@@ -52,8 +50,8 @@ export function unexpectedOutcomes(ending: DemoOutcome): string[] {
     ],
     [batch.membersRemoved === leaversExpected, `${batch.membersRemoved} members left.`],
     [
-      batch.membersFailed === ending.failuresExpected,
-      `${batch.membersFailed} members failed, ${ending.failuresExpected} should have.`,
+      batch.membersFailed === outcome.failuresExpected,
+      `${batch.membersFailed} members failed, ${outcome.failuresExpected} were expected to.`,
     ],
     [tally.retries > 0, 'Nothing was retried.'],
     [tally.polls > 0, 'Nothing was polled.'],
@@ -64,33 +62,33 @@ export function unexpectedOutcomes(ending: DemoOutcome): string[] {
   ]
   return [
     ...checks.filter(([ok]) => !ok).map(([, otherwise]) => otherwise),
-    ...ending.faultReport.repeated.map((effect) => `Done more than once: ${effect}.`),
-    ...ending.invariantsBroken.map((found) => `An invariant is broken: ${found}`),
-    ...ending.errors.map((error) => `Unexpected error: ${error}`),
+    ...outcome.faultReport.repeated.map((effect) => `Repeated change: ${effect}.`),
+    ...outcome.invariantsBroken.map((found) => `Broken invariant: ${found}`),
+    ...outcome.errors.map((error) => `Unexpected error: ${error}`),
   ]
 }
 
-export function summaryLines(ending: DemoOutcome, width: number, paint: Paint): string[] {
-  const wrong = unexpectedOutcomes(ending)
-  const { batch } = ending.progress
-  const members = membersOf(ending.progress)
+export function summaryLines(outcome: DemoOutcome, width: number, paint: Paint): string[] {
+  const wrong = unexpectedOutcomes(outcome)
+  const { batch } = outcome.progress
+  const members = membersOf(outcome.progress)
   const verdict =
     wrong.length === 0
       ? paint(
           'green',
-          `Completed: ${batch.membersFailed} of ${members} members failed, as the example means them to.`,
+          `Completed: ${batch.membersFailed} of ${members} members failed, as the example intends.`,
         )
-      : paint('red', 'This did not end as it should:')
+      : paint('red', 'This did not end as expected:')
   return [
     verdict,
     ...wrong.map((line) => `  ${line}`),
     '',
-    phaseTable(ending.progress),
+    phaseTable(outcome.progress),
     '',
-    totals(ending),
+    totals(outcome),
     '',
-    'Who failed, and why (each was rolled back):',
-    ...ending.failures.map(({ text }) => `  ${cutTo(text, width - 3)}`),
+    'Failures (all rolled back):',
+    ...outcome.failures.map(({ text }) => `  ${cutTo(text, width - 3)}`),
     '',
     ...WHERE_NEXT,
   ]
@@ -116,50 +114,50 @@ function phaseTable({ phases }: Progress): string {
   return tableText([HEADER, ...aligned])
 }
 
-function totals(ending: DemoOutcome): string {
-  const { progress, tally, invariantsChecked, realMs, virtualMs, faultReport } = ending
+function totals(outcome: DemoOutcome): string {
+  const { progress, tally, invariantsChecked, realMs, virtualMs, faultReport } = outcome
   const { batch } = progress
   const number = (n: number) => n.toLocaleString('en')
   return tableText([
     [
       'members',
-      `${number(membersOf(progress))}: ${batch.membersActive} through, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`,
+      `${number(membersOf(progress))}: ${batch.membersActive} finished, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`,
     ],
-    ['jobs sent', `${number(tally.jobs)}, of them ${number(tally.polls)} polls`],
+    ['jobs sent', `${number(tally.jobs)}, including ${number(tally.polls)} polls`],
     ['retries', number(tally.retries)],
-    ['rollbacks', `${tally.rollbacksBegun}, all steps succeeded in ${tally.rolledBack}`],
-    ...troubles(faultReport),
-    ['invariants', `${countText(invariantsChecked, 'rule')} of the tables checked`],
-    ['time', `${durationText(virtualMs)} there, ${durationText(realMs)} here`],
+    ['rollbacks', `${tally.rollbacksBegun} started, ${tally.rolledBack} completed`],
+    ...requestRows(faultReport),
+    ['invariants', `${countText(invariantsChecked, 'rule')} checked`],
+    ['time', `${durationText(virtualMs)} of migration in ${durationText(realMs)}`],
   ])
 }
 
 const FAULT_WORDS: Readonly<Record<string, string>> = {
-  throttle: 'refused as too many',
-  error: 'answered with an error',
-  'drop-before': 'lost on the way there',
-  'drop-after': 'answers lost on the way back',
-  'expired-token': 'refused for an old token',
+  throttle: 'throttled',
+  error: 'failed with a server error',
+  'drop-before': 'lost before they arrived',
+  'drop-after': 'lost their response',
+  'expired-token': 'refused for an expired token',
 }
 
-/** Rows of the table of totals: how many requests, and what went wrong with them, each in a row of its own. */
-function troubles({ requests, faults }: FaultReport): string[][] {
-  const said = [...faults].map(([kind, times]) => ['', `${times} ${FAULT_WORDS[kind] ?? kind}`])
-  const all = `${requests.toLocaleString('en')} to the tenants${said.length > 0 ? '; of them' : ''}`
-  return [['requests', all], ...said.sort()]
+/** The requests and their injected faults, as rows of the totals. */
+function requestRows({ requests, faults }: FaultReport): string[][] {
+  const rows = [...faults].map(([kind, times]) => ['', `${times} ${FAULT_WORDS[kind] ?? kind}`])
+  const all = `${requests.toLocaleString('en')} to the tenants${rows.length > 0 ? ', of which' : ''}`
+  return [['requests', all], ...rows.sort()]
 }
 
 const WHERE_NEXT = [
-  'Where to go from here:',
+  'Next:',
   '  examples/full-migration.yaml  the runbook you just saw',
   '  docs/runbook.md               every key of a runbook',
   '  ARCHITECTURE.md               how it works, on one page',
   '  bin/matoolkit runbook validate examples/user-migration.yaml',
 ]
 
-/** A few words for somebody who pressed Ctrl-C. */
+/** After Ctrl-C. */
 export function interruptedLines(progress: Progress | null, tally: Tally): string[] {
-  if (progress === null) return ['Stopped before it began; nothing is left behind.']
+  if (progress === null) return ['Stopped before the start; nothing is left behind.']
   const { batch, phases } = progress
   const done = phases.filter(({ status }) => status === 'completed').length
   return [

@@ -1,6 +1,6 @@
 // The two tenants of the demonstration, in a sandbox: Fabrikam, where the people of the member file are, and Contoso, where they
-// go, each with the worker's own connection to it. For some people something is not as it should be, so that there are failures
-// to see; and the tenants are busy now and then, cut connections and end tokens, so that there is something to withstand.
+// go. Nine people have defects, so that there are failures to see, and the tenants inject faults, so that there is something to
+// withstand.
 import type { Clock } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
 import type { FaultSettings } from '../../sandbox/faults.ts'
@@ -12,7 +12,7 @@ import type { Secrets, Tenant } from '../../worker/m365/api.ts'
 import { connectTenant, tokenEndpointsOf } from '../../worker/m365/connect.ts'
 import type { FaultReport } from './summary.ts'
 
-/** Somebody who moves, as the member file has them. */
+/** A row of the member file. */
 export interface DemoUser {
   readonly UserPrincipalName: string
   readonly SourceObjectId: string
@@ -23,16 +23,16 @@ export interface DemoUser {
   readonly LegacyExchangeDn: string
 }
 
-/** Rows of the member file, counted from 0, for whom it goes wrong. */
-const TROUBLED = {
-  /** Nobody put them into the group of those who may be moved. */
+/** Rows of the member file, counted from 0, that fail by design. */
+const DEFECTS = {
+  /** Not in the group that may be moved. */
   outOfScope: [25, 125],
-  /** Contoso has somebody of that name already. */
+  /** Contoso already has a user with that name. */
   namesakes: [40, 90, 140],
-  /** Their mailbox was moved once before and has an address from then, which the runbook does not carry over. */
+  /** The mailbox has an address from an earlier move, which the runbook does not carry over. */
   movedBefore: [60, 110, 160, 190],
 } as const
-export const TROUBLED_COUNT = Object.values(TROUBLED).flat().length
+export const DEFECT_COUNT = Object.values(DEFECTS).flat().length
 
 const FAULTS: FaultSettings = {
   rates: { throttle: 0.001, error: 0.003, 'expired-token': 0.001 },
@@ -46,7 +46,7 @@ const FAULTS: FaultSettings = {
   ],
 }
 
-/** Shorter than in the real ones, whose delays would be most of what there is to see. */
+/** Shorter than in real tenants, whose delays would dominate the demonstration. */
 const TIMING = { replicationLagSec: 2, exchangeLagSec: 5 }
 
 const INTEGRATION_LEAD = 'integration.lead@contoso.example'
@@ -56,35 +56,35 @@ const NEWCOMERS = '6f1c2a34-5b7e-4d0a-9c11-2f8e7a905d10'
 type TenantSeed = Seed['tenants'][number]
 type UserSeed = NonNullable<TenantSeed['users']>[number]
 
-const isTroubled = (how: keyof typeof TROUBLED, row: number): boolean =>
-  (TROUBLED[how] as readonly number[]).includes(row)
+const hasDefect = (kind: keyof typeof DEFECTS, row: number): boolean =>
+  (DEFECTS[kind] as readonly number[]).includes(row)
 
-function sourceUser(mover: DemoUser, row: number): UserSeed {
-  const { UserPrincipalName: upn } = mover
+function sourceUser(user: DemoUser, row: number): UserSeed {
+  const { UserPrincipalName: upn } = user
   return {
-    id: mover.SourceObjectId,
+    id: user.SourceObjectId,
     userPrincipalName: upn,
-    displayName: mover.DisplayName,
-    mailNickname: mover.MailNickname,
+    displayName: user.DisplayName,
+    mailNickname: user.MailNickname,
     mail: upn,
     proxyAddresses: [
       `SMTP:${upn}`,
-      ...(isTroubled('movedBefore', row) ? [`x500:/o=Old/cn=${mover.MailNickname}`] : []),
+      ...(hasDefect('movedBefore', row) ? [`x500:/o=Old/cn=${user.MailNickname}`] : []),
     ],
     recipient: {
       kind: 'mailbox',
-      exchangeGuid: mover.ExchangeGuid,
-      archiveGuid: mover.ArchiveGuid || null,
-      legacyExchangeDn: mover.LegacyExchangeDn,
+      exchangeGuid: user.ExchangeGuid,
+      archiveGuid: user.ArchiveGuid || null,
+      legacyExchangeDn: user.LegacyExchangeDn,
     },
   }
 }
 
-function sourceTenant(movers: readonly DemoUser[]): TenantSeed {
-  const inScope = movers.filter((_, row) => !isTroubled('outOfScope', row))
+function sourceTenant(users: readonly DemoUser[]): TenantSeed {
+  const inScope = users.filter((_, row) => !hasDefect('outOfScope', row))
   return {
     domains: ['fabrikam.example', 'fabrikam.onmicrosoft.com'],
-    users: movers.map(sourceUser),
+    users: users.map(sourceUser),
     groups: [
       {
         displayName: 'Migration scope',
@@ -96,8 +96,8 @@ function sourceTenant(movers: readonly DemoUser[]): TenantSeed {
   }
 }
 
-function targetTenant(movers: readonly DemoUser[]): TenantSeed {
-  const namesakes = movers.filter((_, row) => isTroubled('namesakes', row))
+function targetTenant(users: readonly DemoUser[]): TenantSeed {
+  const namesakes = users.filter((_, row) => hasDefect('namesakes', row))
   return {
     domains: ['contoso.example', 'contoso.onmicrosoft.com'],
     migrationEndpoints: [{ name: 'fabrikam', remoteTenant: 'fabrikam.example' }],
@@ -128,12 +128,12 @@ export interface DemoTenants {
 }
 
 export async function openDemoTenants(
-  movers: readonly DemoUser[],
+  users: readonly DemoUser[],
   clock: Clock,
 ): Promise<DemoTenants> {
   const sandbox = await openSandbox({
     clock,
-    seed: { tenants: [targetTenant(movers), sourceTenant(movers)] },
+    seed: { tenants: [targetTenant(users), sourceTenant(users)] },
     timing: TIMING,
     faults: FAULTS,
   })
@@ -160,11 +160,11 @@ const connectedTo = (config: Config, clock: Clock): Tenant =>
     secrets: memoryVault(),
     credential: { secret: DEFAULT_SECRET },
     tokens: makeTokens(clock, tokenEndpointsOf(config)),
-    // In the middle, so that two runs are alike.
+    // No jitter: two runs are alike.
     random: () => 0.5,
   })
 
-/** The ordinary settings of a worker; only the addresses are not Microsoft's. */
+/** Settings of a worker that point at the sandbox instead of Microsoft 365. */
 function configFor(url: string, tenantId: string, organization: string): Config {
   const read = readConfig({
     MATOOLKIT_TENANT_ID: tenantId,
@@ -178,16 +178,16 @@ function configFor(url: string, tenantId: string, organization: string): Config 
   return read.config
 }
 
-/** Gone with the process, as everything here. */
+/** Secrets in memory. */
 function memoryVault(): Secrets {
-  const kept = new Map<string, string>()
+  const secrets = new Map<string, string>()
   return {
     put: async (name, value) => {
-      kept.set(name, value)
+      secrets.set(name, value)
       return name
     },
-    get: async (reference) => kept.get(reference) ?? '',
-    find: async (name) => (kept.has(name) ? name : null),
+    get: async (reference) => secrets.get(reference) ?? '',
+    find: async (name) => (secrets.has(name) ? name : null),
   }
 }
 
@@ -197,7 +197,7 @@ function faultsIn(requests: readonly RequestMade[]): Map<string, number> {
   return new Map([...byKind].map(([kind, times]) => [kind, times.length]))
 }
 
-/** What nobody wants twice. */
+/** Changes that must not happen twice. */
 const ONCE = ['user created', 'migration batch created', 'invitation sent', 'mail sent']
 
 interface Effect {

@@ -1,10 +1,9 @@
-// What the demonstration shows, as text: pure functions from what was read to lines. Every line fits the width it is given; it is
-// cut before it is coloured, so colours never count. Names and reasons come from files and are made printable.
+// The screen of the demonstration as text: pure functions from progress and events to lines that fit the width. Lines are cut before
+// they are coloured. Names and reasons come from files and are made printable.
 
 import { printable } from '../../cli/terminal/io.ts'
 import {
   countsText,
-  countText,
   durationText,
   type NewsItem,
   newsLine,
@@ -16,35 +15,36 @@ import {
   stateText,
   timeText,
 } from '../../cli/terminal/progress-text.ts'
+import { countText } from '../../cli/terminal/show.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 
-/** What there is to see at one moment. */
+/** Everything one frame shows. */
 export interface DemoFrame {
   readonly progress: Progress
   readonly tally: Tally
   readonly now: Date
-  /** The newest last. */
+  /** Newest last. */
   readonly news: readonly NewsItem[]
-  /** Seconds of the migration in one second of the person who watches. */
+  /** Seconds of the migration per second of the viewer. */
   readonly clockFactor: number
-  /** Nothing is to be done now, and the clock moves on to the next thing. */
+  /** Nothing is due, and the clock skips ahead. */
   readonly isSkipping: boolean
 }
 
 const WIDTH_MIN = 40
 const WIDTH_MAX = 120
 
-/** The whole picture: head, a bar and a line of counts for each phase, totals, and as much of the news as there is room for. */
-export function frameLines(sight: DemoFrame, size: Size, paint: Paint): string[] {
+/** Head, a bar and counts per phase, totals, and as much news as fits. */
+export function frameLines(frame: DemoFrame, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
-  const { progress, tally, now } = sight
+  const { progress, tally, now } = frame
   const time = `${timeText(now)}  ${offsetText(progress.batch.startTime, now)}`
   const title = cutTo(titleOf(progress), width - time.length - 2)
-  const pace = sight.isSkipping
-    ? 'nothing to do right now: the clock runs ahead'
-    : `${durationText(sight.clockFactor * 1_000)} there is 1s here`
+  const pace = frame.isSkipping
+    ? 'nothing is due: skipping ahead'
+    : `1 second here is ${durationText(frame.clockFactor * 1_000)} of migration`
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
     paint('dim', cutTo(pace, width)),
@@ -54,8 +54,8 @@ export function frameLines(sight: DemoFrame, size: Size, paint: Paint): string[]
     cutTo(tallyText(tally), width),
     '',
   ]
-  const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
-  const shown = room === 0 ? [] : sight.news.slice(-room)
+  const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = newsMax === 0 ? [] : frame.news.slice(-newsMax)
   return [...above, ...shown.map((item) => newsLine(item, width, paint))]
 }
 

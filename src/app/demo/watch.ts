@@ -1,5 +1,5 @@
-// Follows a batch by its counters and events and shows it: as a picture that is redrawn on a terminal, else as lines. It reads
-// through two functions that it is given, so it knows neither database nor engine.
+// Follows a batch by its counters and events, and shows it: a live screen on a terminal, lines elsewhere. It reads through a
+// ProgressSource, so it knows neither database nor engine.
 
 import type { Io } from '../../cli/terminal/io.ts'
 import { type NewsItem, newsLine, newsOf } from '../../cli/terminal/progress-text.ts'
@@ -15,16 +15,16 @@ import { frameLines, statusLine } from './view.ts'
 
 export interface ProgressSource {
   progress(): Promise<Progress>
-  /** The events after this one, in order. Fewer than the limit when those were all. */
+  /** The events after this id, in order; fewer than the limit at the end. */
   events(after: number, limit: number): Promise<ProgressEvent[]>
 }
 
-const HAPPENINGS_PER_READ = 1_000
+const EVENTS_PER_READ = 1_000
 const NEWS_KEPT_MAX = 50
 const FAILURES_KEPT_MAX = 100
-/** Without a terminal a line a second says enough. */
+/** In a log, one line a second is enough. */
 const LINE_EVERY_MS = 1_000
-/** A log wraps by itself; only a runaway text is cut. */
+/** A log wraps; only a runaway text is cut. */
 const PLAIN_WIDTH = 200
 
 export class DemoWatcher {
@@ -34,11 +34,11 @@ export class DemoWatcher {
   #after = 0
   #fresh: NewsItem[] = []
   #news: NewsItem[] = []
-  #saidAtMs = Number.NEGATIVE_INFINITY
-  #saidLast = ''
+  #printedAtMs = Number.NEGATIVE_INFINITY
+  #printedLast = ''
   progress: Progress | null = null
   tally: Tally = EMPTY_TALLY
-  /** The steps that failed for good, one for each member who failed. */
+  /** The final failures, one per failed member. */
   readonly failures: NewsItem[] = []
 
   constructor(source: ProgressSource, io: Io, screen: Screen | null) {
@@ -47,50 +47,50 @@ export class DemoWatcher {
     this.#screen = screen
   }
 
-  /** Reads what is new. */
+  /** Reads the progress and the new events. */
   async refresh(): Promise<Progress> {
     const progress = await this.#source.progress()
     this.progress = progress
     for (;;) {
-      const happenings = await this.#source.events(this.#after, HAPPENINGS_PER_READ)
-      this.#after = happenings.at(-1)?.id ?? this.#after
-      this.tally = tallyEvents(this.tally, happenings)
-      this.#note(happenings)
-      if (happenings.length < HAPPENINGS_PER_READ) return progress
+      const events = await this.#source.events(this.#after, EVENTS_PER_READ)
+      this.#after = events.at(-1)?.id ?? this.#after
+      this.tally = tallyEvents(this.tally, events)
+      this.#note(events)
+      if (events.length < EVENTS_PER_READ) return progress
     }
   }
 
-  #note(happenings: readonly ProgressEvent[]): void {
-    for (const happening of happenings) {
-      const item = newsOf(happening)
+  #note(events: readonly ProgressEvent[]): void {
+    for (const event of events) {
+      const item = newsOf(event)
       if (!item) continue
       this.#fresh.push(item)
-      const isEnd = happening.event === 'fail' || happening.event === 'time_out'
-      const isOfMember = happening.entity === 'step' && happening.stepKind === 'phase'
+      const isEnd = event.event === 'fail' || event.event === 'time_out'
+      const isOfMember = event.entity === 'step' && event.stepKind === 'phase'
       if (isEnd && isOfMember && this.failures.length < FAILURES_KEPT_MAX) this.failures.push(item)
     }
   }
 
-  /** Shows what was read. `realMs` is the watcher's own time, of which a log gets a line each second. */
+  /** Draws what was read. `realMs` is the viewer's time: a log gets a line each second of it. */
   show(now: Date, realMs: number, clockFactor: number, isSkipping: boolean): void {
     const { progress, tally } = this
     if (progress === null) return
     this.#news = [...this.#news, ...this.#fresh].slice(-NEWS_KEPT_MAX)
-    const sight = { progress, tally, now, news: this.#news, clockFactor, isSkipping }
+    const frame = { progress, tally, now, news: this.#news, clockFactor, isSkipping }
     if (this.#screen) {
       const { width, height } = this.#screen
-      this.#screen.draw(frameLines(sight, { width, height }, this.#io.paint))
+      this.#screen.draw(frameLines(frame, { width, height }, this.#io.paint))
     } else {
       for (const item of this.#fresh) this.#io.out(newsLine(item, PLAIN_WIDTH, this.#io.paint))
-      this.#sayStatus(statusLine(sight), realMs)
+      this.#printStatus(statusLine(frame), realMs)
     }
     this.#fresh = []
   }
 
-  #sayStatus(line: string, realMs: number): void {
-    if (realMs - this.#saidAtMs < LINE_EVERY_MS || line === this.#saidLast) return
-    this.#saidAtMs = realMs
-    this.#saidLast = line
+  #printStatus(line: string, realMs: number): void {
+    if (realMs - this.#printedAtMs < LINE_EVERY_MS || line === this.#printedLast) return
+    this.#printedAtMs = realMs
+    this.#printedLast = line
     this.#io.out(line)
   }
 }

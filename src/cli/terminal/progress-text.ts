@@ -1,5 +1,5 @@
-// Progress as text, for the watch screen and the demonstration: pure functions from counters and events to lines. Lines are cut
-// before they are coloured, so colours never count. Names and reasons come from files and are made printable.
+// Progress as text, for `batch watch` and the demonstration: pure functions from counters and events to lines. Lines are cut before
+// they are coloured. Names and reasons come from files and are made printable.
 import type { Phase } from '../../domain/facts.ts'
 import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
 import { type Io, printable, type Style } from './io.ts'
@@ -19,16 +19,16 @@ export interface Size {
   readonly height: number
 }
 
-/** Members who passed, who failed or left, and those still at it: as far as their steps have come, and the rest. */
+/** A bar of members: passed, failed or removed, in progress by their finished steps, and open. */
 export function progressBar(phase: Phase, width: number, paint: Paint): string {
   const { total, passed, failed, stopped, removed } = phase.members
   const cells = Math.max(0, width)
-  // Whoever is there has at least one character.
+  // A part that is not empty gets at least one character.
   const share = (part: number, whole: number) =>
     part === 0 || whole === 0 ? 0 : Math.max(1, Math.floor((part / whole) * cells))
   const bad = share(failed + stopped + removed, total)
   const open = openIn(phase)
-  // Rounded down while anybody is at it: full is full only at the end.
+  // Rounded down while members are open: the bar is full only at the end.
   const good = Math.min(cells - bad, open === 0 && passed > 0 ? cells : share(passed, total))
   const steps = stepsIn(phase)
   const begun = open === 0 ? 0 : share(steps.ended, steps.total) - good - bad
@@ -55,7 +55,7 @@ export function stateText(phase: Phase, now: Date): string {
 
 export function countsText(phase: Phase): string {
   const { total, passed, failed, stopped, removed } = phase.members
-  if (total === 0) return phase.status === 'pending' ? 'waits for its time' : 'no members yet'
+  if (total === 0) return phase.status === 'pending' ? 'not due yet' : 'no members yet'
   const parts: [number, string][] = [
     [passed, 'passed'],
     [failed, 'failed'],
@@ -63,9 +63,11 @@ export function countsText(phase: Phase): string {
     [removed, 'removed'],
     [openIn(phase), 'open'],
   ]
-  const said = parts.filter(([members]) => members > 0).map(([members, how]) => `${members} ${how}`)
+  const counts = parts
+    .filter(([members]) => members > 0)
+    .map(([members, how]) => `${members} ${how}`)
   const { total: steps, ended } = stepsIn(phase)
-  return [...said, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
+  return [...counts, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
 }
 
 export const newsLine = (
@@ -77,19 +79,19 @@ export const newsLine = (
 
 const firstPart = (memberKey: string): string => memberKey.split('@')[0]!
 
-/** What of an event is worth a line, and in which words; null for the everyday ones. */
+/** The line of a noteworthy event; null for routine ones. */
 export function newsOf(
-  happening: ProgressEvent,
+  event: ProgressEvent,
   nameOf: (memberKey: string) => string = firstPart,
 ): NewsItem | null {
-  const found = LINES[`${happening.entity} ${happening.event}`]
+  const found = LINES[`${event.entity} ${event.event}`]
   if (!found) return null
-  const { memberKey, stepName, phaseName, stepKind, because, at } = happening
+  const { memberKey, stepName, phaseName, stepKind, because, at } = event
   if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null
-  const who = memberKey === null ? '' : `${nameOf(memberKey)}: `
+  const member = memberKey === null ? '' : `${nameOf(memberKey)}: `
   const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
   const words = [what, found.word].filter(Boolean).join(' ')
-  const text = `${who}${words ? `${words}: ` : ''}${because}`
+  const text = `${member}${words ? `${words}: ` : ''}${because}`
   return { at, mark: found.mark, style: found.style, text: printable(text) }
 }
 
@@ -110,23 +112,20 @@ const LINES: Readonly<Record<string, Line>> = {
   'step rollback_incomplete': { mark: '↩', style: 'red', word: '' },
   'step succeed': { mark: '−', style: 'green', word: 'done', kinds: ['removal'] },
   'member remove': { mark: '−', style: 'yellow', word: 'left' },
-  'member rejoin': { mark: '+', style: 'green', word: 'back' },
+  'member rejoin': { mark: '+', style: 'green', word: 'rejoined' },
   'batch members_added': { mark: '+', style: 'green', word: '' },
-  'batch resumed': { mark: '▶', style: 'green', word: 'goes on' },
+  'batch resumed': { mark: '▶', style: 'green', word: 'resumed' },
   'batch cancel': { mark: '■', style: 'yellow', word: 'cancelled' },
   'batch held': { mark: '!', style: 'red', word: 'held' },
-  'batch activate': { mark: '▶', style: 'green', word: 'begins' },
+  'batch activate': { mark: '▶', style: 'green', word: 'started' },
   'batch complete': { mark: '■', style: 'green', word: 'completed' },
   'batch fail': { mark: '■', style: 'red', word: 'failed' },
-  'phase start': { mark: '▶', style: 'green', word: 'starts' },
+  'phase start': { mark: '▶', style: 'green', word: 'started' },
   'phase complete': { mark: '■', style: 'green', word: 'completed' },
-  'phase reopen': { mark: '▶', style: 'yellow', word: 'opens again' },
+  'phase reopen': { mark: '▶', style: 'yellow', word: 'reopened' },
   'phase fail': { mark: '■', style: 'red', word: 'failed' },
   'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
 }
-
-export const countText = (n: number, word: string, many = `${word}s`): string =>
-  `${n.toLocaleString('en')} ${n === 1 ? word : many}`
 
 /** `Fri 01 Mar 2030 20:14`, UTC. */
 export const timeText = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
@@ -150,8 +149,8 @@ export function durationText(ms: number): string {
     [minutes % 60, 'm'],
   ]
   const first = parts.findIndex(([n]) => n > 0)
-  const said = parts.slice(first, first + 2).filter(([n]) => n > 0)
-  return said.map(([n, unit]) => `${n}${unit}`).join(' ')
+  const units = parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return units.map(([n, unit]) => `${n}${unit}`).join(' ')
 }
 
 /** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */

@@ -24,7 +24,7 @@ describe('a member file', () => {
     ['nothing at all', '', ['1 Upn: the column is missing', '1 When: the column is missing']],
     ['only a header', 'Upn,Name,When\n', ['2 Upn: the file has no members']],
     ['a column without a name', 'Upn,,When\n', ['1 2: the column has no name']],
-    ['a column twice', 'Upn,upn,When\n', ['1 upn: the column stands there twice']],
+    ['a column twice', 'Upn,upn,When\n', ['1 upn: the column is there twice']],
     [
       'an open quote',
       'Upn,Name,When\n"a\n',
@@ -36,7 +36,7 @@ describe('a member file', () => {
       [
         '3 Upn: "a@B.C" is in row 2 already',
         '4 Upn: the key is empty',
-        '4 When: "soon" is no time such as 2030-03-01T20:00:00Z',
+        '4 When: "soon" is not a time such as 2030-03-01T20:00:00Z',
         '5 When: the row has 2 cells, the header 3',
         '6 4: the row has 4 cells, the header 3',
       ],

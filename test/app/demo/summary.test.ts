@@ -22,7 +22,7 @@ const PHASES = [
 ]
 const TALLY = { jobs: 1_373, retries: 57, polls: 305, rollbacksBegun: 9, rolledBack: 9 }
 
-const ending = (of: Partial<DemoOutcome> = {}): DemoOutcome => ({
+const outcome = (of: Partial<DemoOutcome> = {}): DemoOutcome => ({
   progress: progress(PHASES, BATCH),
   tally: TALLY,
   failures: [{ at: T0, mark: '✗', style: 'red', text: 'ada.hahn: switch-address failed: no' }],
@@ -46,65 +46,77 @@ const ending = (of: Partial<DemoOutcome> = {}): DemoOutcome => ({
 })
 
 describe('the summary', () => {
-  it('says what became of everybody', () => {
-    const text = summaryLines(ending(), 80, plain).join('\n')
-    const shown = `Completed: 9 of 201 members failed, as the example means them to.
+  it('lists members, jobs, faults and failures', () => {
+    const text = summaryLines(outcome(), 80, plain).join('\n')
+    const shown = `Completed: 9 of 201 members failed, as the example intends.
 
 PHASE      DUE   STATUS     TOTAL  PASSED  FAILED  STOPPED  REMOVED
 cutover    T-0   completed    200     191       9        0        0
 aftercare  T+1d  skipped        0       0       0        0        0
 
-members     201: 191 through, 9 failed, 1 removed
-jobs sent   1,373, of them 305 polls
+members     201: 191 finished, 9 failed, 1 removed
+jobs sent   1,373, including 305 polls
 retries     57
-rollbacks   9, all steps succeeded in 9
-requests    11,301 to the tenants; of them
-            5 answers lost on the way back
-            9 refused as too many
-invariants  29 rules of the tables checked
-time        6d there, 48s here
+rollbacks   9 started, 9 completed
+requests    11,301 to the tenants, of which
+            5 lost their response
+            9 throttled
+invariants  29 rules checked
+time        6d of migration in 48s
 
-Who failed, and why (each was rolled back):
+Failures (all rolled back):
   ada.hahn: switch-address failed: no
 
-Where to go from here:`
+Next:`
     assert.equal(text.slice(0, shown.length), shown)
   })
 
   it('fits 70 columns', () => {
-    const lines = summaryLines(ending(), 60, plain).join('\n').split('\n')
+    const lines = summaryLines(outcome(), 60, plain).join('\n').split('\n')
     assert.ok(Math.max(...lines.map((line) => line.length)) <= 70)
   })
 
   const WRONG: [what: string, of: Partial<DemoOutcome>, says: RegExp][] = [
-    ['not completed', { progress: progress(PHASES, { ...BATCH, status: 'failed' }) }, /is failed/],
-    ['held', { progress: progress(PHASES, { ...BATCH, heldReason: 'fuse' }) }, /held: fuse/],
-    ['somebody missing', { membersExpected: 202 }, /201 members are accounted for, 202 took part/],
-    ['nobody left', { leaversExpected: 2 }, /1 members left/],
     [
-      'nobody failed',
+      'a batch that did not complete',
+      { progress: progress(PHASES, { ...BATCH, status: 'failed' }) },
+      /is failed/,
+    ],
+    [
+      'a held batch',
+      { progress: progress(PHASES, { ...BATCH, heldReason: 'fuse' }) },
+      /held: fuse/,
+    ],
+    ['a missing member', { membersExpected: 202 }, /201 members are accounted for, 202 took part/],
+    ['too few leavers', { leaversExpected: 2 }, /1 members left/],
+    [
+      'too few failures',
       { progress: progress(PHASES, { ...BATCH, membersFailed: 0, membersActive: 200 }) },
-      /0 members failed, 9 should have/,
+      /0 members failed, 9 were expected to/,
     ],
-    ['nothing retried', { tally: { ...TALLY, retries: 0 } }, /retried/],
-    ['nothing polled', { tally: { ...TALLY, polls: 0 } }, /polled/],
-    ['a rollback that did not end', { tally: { ...TALLY, rolledBack: 8 } }, /but 8 were rolled/],
+    ['no retries', { tally: { ...TALLY, retries: 0 } }, /retried/],
+    ['no polls', { tally: { ...TALLY, polls: 0 } }, /polled/],
+    ['an unfinished rollback', { tally: { ...TALLY, rolledBack: 8 } }, /but 8 were rolled/],
     [
-      'what was done twice',
+      'a repeated change',
       { faultReport: { requests: 1, faults: new Map(), repeated: ['user created 2 times: ada'] } },
-      /more than once: user created 2 times: ada/,
+      /Repeated change: user created 2 times: ada/,
     ],
-    ['an invariant', { invariantsBroken: ['I4 order: step 7'] }, /broken: I4 order: step 7/],
+    [
+      'a broken invariant',
+      { invariantsBroken: ['I4 order: step 7'] },
+      /Broken invariant: I4 order: step 7/,
+    ],
     ['an error', { errors: ['out of memory'] }, /Unexpected error: out of memory/],
   ]
   for (const [what, of, says] of WRONG) {
-    it(`does not pass over: ${what}`, () => {
-      assert.match(unexpectedOutcomes(ending(of)).join('\n'), says)
-      assert.match(summaryLines(ending(of), 80, plain)[0]!, /did not end as it should/)
+    it(`reports ${what}`, () => {
+      assert.match(unexpectedOutcomes(outcome(of)).join('\n'), says)
+      assert.match(summaryLines(outcome(of), 80, plain)[0]!, /did not end as expected/)
     })
   }
 
-  it('is short for whoever pressed Ctrl-C', () => {
+  it('is short after Ctrl-C', () => {
     assert.deepEqual(interruptedLines(null, EMPTY_TALLY).length, 1)
     assert.deepEqual(interruptedLines(progress(PHASES, BATCH), TALLY).slice(0, 2), [
       'Stopped: 1 of 2 phases completed, 1,373 jobs sent,',

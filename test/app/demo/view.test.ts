@@ -66,8 +66,8 @@ describe('words of the demonstration', () => {
 
 describe('a phase', () => {
   const PHASES: [what: string, of: Parameters<typeof phase>[0], state: string, counts: string][] = [
-    ['that waits', { dueAt: at(90) }, 'in 1h 20m', 'waits for its time'],
-    ['of a manual batch', { dueAt: null }, 'not started', 'waits for its time'],
+    ['that waits', { dueAt: at(90) }, 'in 1h 20m', 'not due yet'],
+    ['of a manual batch', { dueAt: null }, 'not started', 'not due yet'],
     ['just started', { status: 'dispatched' }, 'running', 'no members yet'],
     [
       'at its beginning',
@@ -162,7 +162,7 @@ describe('the picture', () => {
     const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [
       'full-migration · 200 members                        Fri 01 Mar 2030 20:14  T+14m',
-      '1m there is 1s here',
+      '1 second here is 1m of migration',
       '',
       'prepare     T-5d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  completed',
       '                   no members yet',
@@ -174,9 +174,9 @@ describe('the picture', () => {
     assert.match(lines[12]!, /^20:00 ✗ user0: switch-address failed: a long reason .*…$/)
   })
 
-  it('says when the clock runs ahead', () => {
+  it('says when the clock skips ahead', () => {
     const lines = frameLines({ ...sight(), isSkipping: true }, { width: 80, height: 24 }, plain)
-    assert.equal(lines[1], 'nothing to do right now: the clock runs ahead')
+    assert.equal(lines[1], 'nothing is due: skipping ahead')
   })
 
   for (const [width, height] of [
@@ -229,7 +229,7 @@ describe('news', () => {
     ],
     [
       { ...nobody, entity: 'phase', event: 'start', phaseName: 'cutover', because: 'due' },
-      '20:00 ▶ phase cutover starts: due',
+      '20:00 ▶ phase cutover started: due',
     ],
     [
       { ...nobody, entity: 'batch', event: 'members_added', because: '1 member was added' },

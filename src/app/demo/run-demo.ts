@@ -1,0 +1,130 @@
+// Runs the demonstration: starts the services, follows the batch to its end, skips the days in which nothing happens, and prints
+// the outcome. Everything it shows comes from rows and events.
+import type { Io } from '../../cli/terminal/io.ts'
+import type { Screen } from '../../cli/terminal/screen.ts'
+import { MACHINE, realClock } from '../../clock.ts'
+import { findBroken, INVARIANTS } from '../../db/invariants/invariants.ts'
+import { findQuietUntil, listProgressEvents, loadProgress } from '../../db/views/progress.ts'
+import type { Progress } from '../../domain/progress.ts'
+import { isBatchEnded } from '../../domain/transitions.ts'
+import { EXIT } from '../../errors.ts'
+import type { Demo } from './open-demo.ts'
+import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
+import { DEFECT_COUNT } from './tenants.ts'
+import { DemoWatcher } from './watch.ts'
+
+export interface RunDemoOptions {
+  readonly screen: Screen | null
+  readonly interrupted: AbortSignal
+  /** Keep the tenants up after the end, for inspection, until Ctrl-C. */
+  readonly keepTenants: boolean
+}
+
+export async function runDemo(demo: Demo, options: RunDemoOptions, io: Io): Promise<void> {
+  const watcher = watcherOf(demo, options, io)
+  try {
+    for (const service of demo.services) service.start()
+    await follow(demo, watcher, options.interrupted)
+  } finally {
+    options.screen?.end()
+    await Promise.all(demo.services.map((service) => service.stop()))
+  }
+  if (options.interrupted.aborted) printInterrupted(watcher, io)
+  else {
+    await printOutcome(demo, watcher, options, io)
+    if (options.keepTenants) await keepTenants(demo, options.interrupted, io)
+  }
+  await demo.close()
+}
+
+async function keepTenants({ tenants }: Demo, interrupted: AbortSignal, io: Io): Promise<void> {
+  io.out('')
+  io.out('Both tenants are still running. Press Ctrl-C to stop.')
+  io.out(`  ${tenants.url}/_sandbox/state    what is in them`)
+  io.out(`  ${tenants.url}/_sandbox/journal  what was done to them`)
+  const ended = Promise.withResolvers<void>()
+  if (interrupted.aborted) return
+  interrupted.addEventListener('abort', () => ended.resolve(), { once: true })
+  await ended.promise
+}
+
+function watcherOf({ db, batchId }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {
+  const source = {
+    progress: async () => (await loadProgress(db, batchId))!,
+    events: (after: number, limit: number) => listProgressEvents(db, batchId, after, limit),
+  }
+  return new DemoWatcher(source, io, screen)
+}
+
+/** Reads, draws and advances the clock until the batch ends, is stuck or held, or Ctrl-C. */
+async function follow(demo: Demo, watcher: DemoWatcher, interrupted: AbortSignal): Promise<void> {
+  const { pace, clock } = demo
+  const machine = realClock()
+  const beganMs = +machine.now()
+  while (!interrupted.aborted) {
+    const progress = await watcher.refresh()
+    const isSkipping = await advance(demo, progress)
+    const realMs = +machine.now() - beganMs
+    watcher.show(clock.now(), realMs, pace.clockFactor, isSkipping)
+    const isOver = isBatchEnded(progress.batch.status) || progress.batch.heldReason !== null
+    if (isOver || realMs > pace.limitMs) return
+    await machine.wait(pace.frameMs, interrupted)
+  }
+}
+
+/** Runs the next story event when it is due; when nothing is due, skips the clock towards the next due time. */
+async function advance(demo: Demo, progress: Progress): Promise<boolean> {
+  const { clock, story, pace } = demo
+  if (story[0] && story[0].at <= clock.now()) {
+    await story.shift()!.run()
+    return false
+  }
+  const quietUntil = await quietUntilOf(demo)
+  if (quietUntil === null || isBatchEnded(progress.batch.status)) return false
+  const next = Math.min(+quietUntil, +(story[0]?.at ?? quietUntil))
+  const skipMs = Math.min(next - +clock.now(), pace.strideMs)
+  if (skipMs > 0) clock.skip(skipMs)
+  return skipMs > 0
+}
+
+/** The bus is asked first: a message handled in between leaves a wait behind, which the second query then finds. */
+async function quietUntilOf({ bus, db }: Demo): Promise<Date | null> {
+  const { messages } = await bus.depth()
+  return messages.every(({ count }) => count === 0) ? findQuietUntil(db) : null
+}
+
+async function printOutcome(
+  demo: Demo,
+  watcher: DemoWatcher,
+  { screen }: RunDemoOptions,
+  io: Io,
+): Promise<void> {
+  const { db, clock, batchId, beganAt, errors, membersExpected, tenants } = demo
+  const virtualMs = +clock.now() - +beganAt
+  const broken = await findBroken(db, clock.now(), batchId)
+  const outcome = {
+    progress: await watcher.refresh(),
+    tally: watcher.tally,
+    failures: watcher.failures,
+    membersExpected,
+    failuresExpected: DEFECT_COUNT,
+    leaversExpected: 1,
+    faultReport: tenants.faultReport(),
+    invariantsChecked: INVARIANTS.length,
+    invariantsBroken: broken.map(({ id, sentence, found }) => `${id} ${sentence}: ${found}`),
+    errors,
+    realMs: MACHINE.steadyMs(),
+    virtualMs,
+  }
+  io.out('')
+  for (const line of summaryLines(outcome, screen?.width ?? SUMMARY_WIDTH, io.paint)) io.out(line)
+  io.exitCode = unexpectedOutcomes(outcome).length === 0 ? EXIT.ok : EXIT.failed
+}
+
+const SUMMARY_WIDTH = 120
+
+function printInterrupted({ progress, tally }: DemoWatcher, io: Io): void {
+  io.out('')
+  for (const line of interruptedLines(progress, tally)) io.out(line)
+  io.exitCode = EXIT.failed
+}
