@@ -1,8 +1,8 @@
-// What the API refused, as the command line tells it: the API's own sentence and code, every mistake it listed, and the exit code
-// that belongs to the code, or to the status where the code is one that this version does not know.
+// A refusal by the API as an error: its sentence and code, every fault it lists, and the exit code of the error code, or of the HTTP
+// status if this version does not know the code.
 import { ERRORS, EXIT } from '../errors.ts'
 
-/** As the API sends it; see the schema Problem in docs/openapi.json. */
+/** The API's error body; see the schema Problem in docs/openapi.json. */
 export interface ApiProblem {
   readonly status: number
   readonly code: string
@@ -26,7 +26,7 @@ export class ApiRefusal extends Error {
   readonly code: string
   readonly status: number
   readonly exitCode: number
-  /** The mistakes, a line each. */
+  /** One line per fault. */
   readonly more: readonly string[]
 
   constructor({ code, status, detail, faults = [], faultCount = faults.length }: ApiProblem) {
@@ -34,13 +34,13 @@ export class ApiRefusal extends Error {
     this.code = code
     this.status = status
     this.exitCode = exitOf(code, status)
-    const left = faultCount - faults.length
+    const unlisted = faultCount - faults.length
     const [first] = faults
-    // The sentence about a request names its first mistake; alone it need not be said twice.
-    const isSaid = faultCount === 1 && first !== undefined && detail.includes(first.message)
+    // The sentence already names the first fault; a single one is not repeated.
+    const isInSentence = faultCount === 1 && first !== undefined && detail.includes(first.message)
     this.more = [
-      ...(isSaid ? [] : faults.map(lineOf)),
-      ...(left > 0 ? [`… and ${left} more`] : []),
+      ...(isInSentence ? [] : faults.map(lineOf)),
+      ...(unlisted > 0 ? [`… and ${unlisted} more`] : []),
       ...(status === 401 ? ['Run: matoolkit auth login'] : []),
     ]
   }

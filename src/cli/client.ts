@@ -1,6 +1,5 @@
-// The command line's way to the API: one address, one token, JSON both ways. Reads are repeated when the server is busy or the
-// connection breaks; what changes something is sent once, unless it carries a key by which the server knows it again. Every
-// refusal arrives as a Refusal with the API's own words; `--debug` shows the traffic without secrets.
+// The client of the admin API. Reads are retried when the server is busy or the connection breaks; a change is sent once, unless an
+// idempotency key makes a retry safe. Every refusal is thrown as an ApiRefusal. `--debug` logs the traffic without secrets.
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
@@ -10,12 +9,12 @@ import { ApiRefusal, isProblem } from './api-refusal.ts'
 
 export interface ApiClientOptions {
   readonly apiUrl: string
-  /** The access token to send; `isRefused` asks for another one than the last. Null when there is none. */
+  /** The access token to send, null if there is none. `isRefused`: the last one was refused, get another. */
   token(isRefused: boolean): Promise<string | null>
   readonly clock: Clock
-  /** Told of every request and answer; masked. */
+  /** Receives a line per request and response, without secrets. */
   readonly debug?: (line: string) => void
-  /** Told while something takes longer than a second; an empty text at the end. */
+  /** Receives a text while a request takes longer than a second, and an empty one at its end. */
   readonly progress?: (text: string) => void
 }
 
@@ -25,11 +24,11 @@ export interface RequestBody {
   readonly query?: Query
   readonly body?: Json
   readonly form?: FormData
-  /** Sent as If-Match: the change is refused when the state is no longer this one. */
+  /** Sent as If-Match: the API refuses the change if the state has changed. */
   readonly ifMatch?: string | null
-  /** The server does it once, however often it is sent. */
+  /** Sends an idempotency key: the server applies the change once, however often it is sent. */
   readonly isKeyed?: boolean
-  /** Statuses besides 2xx that are answers, not refusals. */
+  /** Statuses other than 2xx that are no refusals. */
   readonly accepts?: readonly number[]
   readonly signal?: AbortSignal
 }
@@ -71,15 +70,15 @@ export class AdminApiClient {
     query?: Query,
     send: RequestBody = {},
   ): Promise<ApiResponse<Body>> =>
-    this.#ask<Body>('GET', path, { ...send, ...(query && { query }) })
+    this.#request<Body>('GET', path, { ...send, ...(query && { query }) })
   post = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
-    this.#ask<Body>('POST', path, send)
+    this.#request<Body>('POST', path, send)
   put = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
-    this.#ask<Body>('PUT', path, send)
+    this.#request<Body>('PUT', path, send)
   delete = <Body = Json>(path: string, send: RequestBody = {}): Promise<ApiResponse<Body>> =>
-    this.#ask<Body>('DELETE', path, send)
+    this.#request<Body>('DELETE', path, send)
 
-  /** An answer that goes on: it is read as it comes, until `signal` aborts or the server ends it. */
+  /** A response that is read as it arrives, until `signal` aborts or the server ends it. */
   async stream(
     path: string,
     query: Query,
@@ -99,7 +98,11 @@ export class AdminApiClient {
     return response.body as ReadableStream<Uint8Array>
   }
 
-  async #ask<Body>(method: Method, path: string, send: RequestBody): Promise<ApiResponse<Body>> {
+  async #request<Body>(
+    method: Method,
+    path: string,
+    send: RequestBody,
+  ): Promise<ApiResponse<Body>> {
     const { clock, progress } = this.#options
     const done = new AbortController()
     if (progress) {
@@ -128,7 +131,7 @@ export class AdminApiClient {
         return null
       })
       if (found?.response.status === 401 && !isRenewed) {
-        // The token may have run out on the way. Nothing was done with it, so anything may be sent again with a new one.
+        // The token may have expired on the way. A 401 has no effect, so any request may be sent again.
         isRenewed = true
         const renewed = await tokenOf(true)
         const isNew = renewed !== null && renewed !== token
@@ -191,15 +194,15 @@ export class AdminApiClient {
     return { headers, body: counted, duplex: 'half' }
   }
 
-  /** Passes bytes on and says how far they have come. */
+  /** Passes bytes through and reports the progress. */
   #countingTo(total: number): TransformStream<Uint8Array, Uint8Array> {
     const { progress } = this.#options
     let sent = 0
     return new TransformStream({
-      transform: (bytes, onward) => {
+      transform: (bytes, controller) => {
         sent = Math.min(total, sent + bytes.length)
         progress?.(`Sending ${barText(sent, total)}`)
-        onward.enqueue(bytes)
+        controller.enqueue(bytes)
       },
     })
   }
@@ -228,7 +231,7 @@ function urlOf(apiUrl: string, path: string, query: Query = {}): string {
 }
 
 const bytesIn = (form: FormData): number =>
-  [...form.values()].reduce((sum, one) => sum + (typeof one === 'string' ? 0 : one.size), 0)
+  [...form.values()].reduce((sum, part) => sum + (typeof part === 'string' ? 0 : part.size), 0)
 
 const BAR_CELLS = 30
 
@@ -238,7 +241,7 @@ function barText(sent: number, total: number): string {
   return `${'█'.repeat(full)}${'░'.repeat(BAR_CELLS - full)} ${Math.floor(share * 100)} %`
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -248,29 +251,31 @@ function parsed(text: string): unknown {
 }
 
 function pauseMs(response: Response | undefined, attempt: number): number {
-  const said = Number(response?.headers.get('retry-after'))
-  return said > 0 ? Math.min(said * 1_000, PAUSE_MAX_MS) : PAUSE_MS * 2 ** (attempt - 1)
+  const retryAfterSec = Number(response?.headers.get('retry-after'))
+  return retryAfterSec > 0
+    ? Math.min(retryAfterSec * 1_000, PAUSE_MAX_MS)
+    : PAUSE_MS * 2 ** (attempt - 1)
 }
 
 const BODY_SHOWN_MAX = 2_000
 const masked = (body: Json): string => JSON.stringify(redact(body)).slice(0, BODY_SHOWN_MAX)
 
-/** Nobody listens: that is told at once, because a person waits for it. */
+/** Not retried: a person waits for the answer. */
 const isRefusedConnection = (error: unknown): boolean =>
-  error instanceof MatoolkitError && error.details.reason === NOBODY_LISTENS
+  error instanceof MatoolkitError && error.details.reason === CONNECTION_REFUSED
 
-const NOBODY_LISTENS = 'nobody listens there'
+const CONNECTION_REFUSED = 'connection refused'
 
-/** fetch hides what happened in the cause of the cause. */
+/** fetch hides the reason in the cause. */
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
-  if (name === 'TimeoutError') return 'it took too long'
+  if (name === 'TimeoutError') return 'the request timed out'
   const code = cause?.code ?? ''
-  if (code === 'ECONNREFUSED') return NOBODY_LISTENS
-  if (code === 'ENOTFOUND') return 'there is no host of that name'
-  if (code === 'EAI_AGAIN') return 'its name cannot be looked up; is there a network?'
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'it took too long to connect'
-  // OpenSSL names a source file of its own.
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return 'it speaks no TLS; try http'
+  if (code === 'ECONNREFUSED') return CONNECTION_REFUSED
+  if (code === 'ENOTFOUND') return 'unknown host'
+  if (code === 'EAI_AGAIN') return 'the host name cannot be resolved; check the network'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'the connection timed out'
+  // OpenSSL's own message names one of its source files.
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return 'no TLS; try http'
   return cause?.message || code || messageOf(error)
 }

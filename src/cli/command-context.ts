@@ -1,5 +1,4 @@
-// What a command of a client works with: the API it talks to, a way to show the answer, and a way to ask whether something is
-// meant. Lists that come in pages are put together here, and texts that people type as flags are read here.
+// The context of an API command: client, output, prompts and flags. Also loads paged lists and parses flags.
 import { type Clock, realClock } from '../clock.ts'
 import { parseDurationSec } from '../domain/duration.ts'
 import type { Json } from '../domain/json.ts'
@@ -22,7 +21,7 @@ export interface CommandContext {
   readonly flags: Flags
 }
 
-/** `answers`: a text is the same on a terminal and in a pipe. */
+/** `answers`: text is the same on a terminal and in a pipe. */
 export function openContext(
   flags: Flags,
   io: Io,
@@ -49,40 +48,40 @@ const LIMIT_DEFAULT = 100
 export interface PagedList {
   readonly path: string
   readonly query?: Query
-  /** The name of the rows in the answer. */
+  /** The field of the answer that has the rows. */
   readonly rows: string
   readonly columns: readonly Column[]
   readonly empty: string
 }
 
-/** Shows as many rows of a list as were asked for, in the API's own shape, and says when there are more. */
+/** Shows the requested number of rows and says when there are more. */
 export async function showPages(context: CommandContext, paged: PagedList): Promise<void> {
   const { whole, rows } = await loadPages(context, paged)
   await context.show.list({ whole, rows, columns: paged.columns, empty: paged.empty })
   sayMore(context, whole as Row, rows.length)
 }
 
-/** Says in every format that a list has more: a program reads on, and a person sees what it says. */
+/** On stderr, in every format: stdout stays parseable. */
 export function sayMore({ io }: CommandContext, page: Row, shown: number): void {
   if (page.next === null || page.next === undefined) return
-  io.err(`${shown} of ${totalOf(page)} are shown; --limit and --all show more.`)
+  io.err(`Showing ${shown} of ${totalOf(page)}; use --limit or --all for more.`)
 }
 
-/** Says how much there is besides what the API lists; `where` is where all of it can be seen. */
+/** Says that the API listed only part; `where` tells how to see all. */
 export function sayRest({ io }: CommandContext, shown: number, total: number, where: string): void {
-  if (total > shown) io.err(`${shown} of ${total} are shown; ${where}.`)
+  if (total > shown) io.err(`Showing ${shown} of ${total}; ${where}.`)
 }
 
-/** Long lists are not counted to their end, and some not at all. */
+/** Long lists are counted up to a limit, some not at all. */
 function totalOf({ total, isTotalExact }: Row): string {
   if (typeof total !== 'number') return 'more'
   return isTotalExact === false ? `more than ${total}` : String(total)
 }
 
-/** A table is for a person, who has seen enough after a hundred rows. A program would not notice that some are missing. */
+/** A person has seen enough after 100 rows; a program would not notice missing ones. */
 function limitOf({ flags, show }: Pick<CommandContext, 'flags' | 'show'>): number {
   const given = wholeNumberFlag('--limit', flags.limit)
-  if (flags.all && given !== undefined) throw usageError('Give either --limit or --all.')
+  if (flags.all && given !== undefined) throw usageError('Use either --limit or --all.')
   return given ?? (flags.all || show.format !== 'table' ? Number.POSITIVE_INFINITY : LIMIT_DEFAULT)
 }
 
@@ -107,7 +106,7 @@ export async function loadPages(
   }
 }
 
-/** A name or id from the command line as a part of a path. */
+/** A name or id from the command line as a segment of a path. */
 export const pathSegment = (text: string): string => encodeURIComponent(text)
 
 export const usageError = (reason: string): MatoolkitError =>
@@ -119,7 +118,7 @@ export function wholeNumberFlag(flag: string, text: Flags[string]): number | und
   throw usageError(`${flag} is "${String(text)}", but must be a whole number above 0.`)
 }
 
-/** The id of a batch, member, step: as the API counts them. */
+/** The id of a batch, member or step. */
 export function idOf(what: string, text: string | undefined): number {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text)
   throw usageError(`"${text ?? ''}" is not the id of a ${what}: ids are whole numbers above 0.`)

@@ -1,23 +1,23 @@
-// Events as they happen, from the API's stream: each one once and in order, also over connections that break. One request for as
-// long as it lasts, so that whoever watches for hours leaves one line in the audit and not thousands.
+// Live events from the API's stream: each event once and in order, across broken connections. One request for the whole time, so
+// that hours of watching leave one audit entry instead of thousands.
 import type { Clock } from '../clock.ts'
 import type { AdminApiClient, Query } from './client.ts'
 
-const COME_BACK_MS = 2_000
+const RECONNECT_MS = 2_000
 
 export interface EventStreamOptions {
   readonly client: AdminApiClient
   readonly clock: Clock
   readonly query: Query
-  /** The last event that is known. */
+  /** The last known event. */
   readonly after: number
   readonly signal: AbortSignal
 }
 
-/** Calls `heard` with every event until `signal` aborts. What breaks is taken up again; nothing is ever thrown. */
+/** Calls `onEvent` with every event until `signal` aborts. Reconnects after errors; never throws. */
 export async function followEvents<Event extends { readonly id: number }>(
   { client, clock, query, after, signal }: EventStreamOptions,
-  heard: (event: Event) => void,
+  onEvent: (event: Event) => void,
 ): Promise<void> {
   let last = after
   while (!signal.aborted) {
@@ -28,16 +28,16 @@ export async function followEvents<Event extends { readonly id: number }>(
       )) {
         const event = JSON.parse(data) as Event
         last = event.id
-        heard(event)
+        onEvent(event)
       }
     } catch {
-      // The server was stopped, or the connection cut: whoever draws shows that, and we come back.
+      // The server stopped or the connection broke: reconnect. The caller's own requests report it.
     }
-    await clock.wait(COME_BACK_MS, signal)
+    await clock.wait(RECONNECT_MS, signal)
   }
 }
 
-/** The data of each message that has an id: heartbeats and farewells have none. */
+/** The data of each message with an id; heartbeats and the closing message have none. */
 async function* framesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -1,9 +1,9 @@
-// Files that commands read and write. Reading says plainly why it failed; writing never replaces what is there unless asked to.
+// Reads and writes files for commands. Errors say why; existing files are replaced only on request.
 import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises'
 import { MatoolkitError, messageOf } from '../errors.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'no such file',
   EISDIR: 'it is a folder',
   EACCES: 'access is denied',
 }
@@ -22,7 +22,7 @@ function unreadable(file: string, error: unknown): MatoolkitError {
   return new MatoolkitError('FILE_UNREADABLE', { file, reason }, { cause: error })
 }
 
-/** The first bytes of a file; never more, so that neither a huge file nor an endless device can fill the memory. */
+/** The first bytes of a file: a huge file or an endless device cannot fill the memory. */
 export async function readStart(file: string, bytesMax: number): Promise<Uint8Array> {
   let handle: FileHandle | undefined
   try {

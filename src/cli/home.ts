@@ -1,5 +1,5 @@
-// The person's own folder, ~/.matoolkit: small JSON files that only they can read, replaced whole so that nobody ever reads half
-// of one. What does not parse is treated as damage and named, never overwritten in silence.
+// The user's folder ~/.matoolkit: small JSON files that only the owner can read, replaced atomically. A file that does not parse is
+// reported, never overwritten.
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ export const homeFolder = (): string => readClientEnv().homeFolder ?? join(homed
 
 export const inHome = (name: string): string => join(homeFolder(), name)
 
-/** Undefined when there is no such file. */
+/** Undefined if the file does not exist. */
 export function readJsonFile(file: string): unknown {
   let text: string
   try {
@@ -24,7 +24,7 @@ export function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's message would quote the text, which may be a token.
+    // The parser's message quotes the text, which may be a token.
     const reason = 'it is not valid JSON; correct or remove it'
     throw new MatoolkitError('FILE_UNREADABLE', { file, reason })
   }

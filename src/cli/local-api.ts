@@ -1,5 +1,5 @@
-// Where the API is that `matoolkit up` started on this machine, and its token. A note in the person's own folder says it, so that
-// commands work from any folder; the token is sent to that very address and to no other.
+// The API that `matoolkit up` started on this machine. Its address and token file are saved in the user's folder, so that commands
+// work from any folder. The token is sent to that address only.
 import { readFileSync } from 'node:fs'
 import { inHome, readJsonFile, writeJsonFile } from './home.ts'
 
@@ -8,17 +8,17 @@ export interface LocalApi {
   readonly tokenFile: string
 }
 
-const NOTE = 'local.json'
+const FILE = 'local.json'
 
-export const saveLocalApi = (local: LocalApi): void => writeJsonFile(inHome(NOTE), local)
+export const saveLocalApi = (local: LocalApi): void => writeJsonFile(inHome(FILE), local)
 
 export function findLocalApi(): LocalApi | null {
-  const found = readJsonFile(inHome(NOTE)) as Partial<LocalApi> | undefined
+  const found = readJsonFile(inHome(FILE)) as Partial<LocalApi> | undefined
   const isWhole = typeof found?.url === 'string' && typeof found.tokenFile === 'string'
   return isWhole ? (found as LocalApi) : null
 }
 
-/** Null when this address is not that API's, or its token is gone. */
+/** Null if the address is not that API's, or its token is gone. */
 export function localTokenFor(apiUrl: string): string | null {
   const local = findLocalApi()
   if (!local || new URL(local.url).origin !== new URL(apiUrl).origin) return null

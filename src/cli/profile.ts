@@ -1,6 +1,5 @@
-// Which API a command talks to and how it signs in: each value from a flag, else the environment, else the profile in
-// ~/.matoolkit/config.json, else what is known by itself; and where each came from, because that is what people ask when a
-// command talks to the wrong place.
+// The client settings, each from a flag, the environment, the profile in ~/.matoolkit/config.json or a default, in that order. Each
+// value knows its source: people ask for it when a command talks to the wrong API.
 import { CLIENT_SETTINGS } from '../client-settings.ts'
 import { readClientEnv, SETTINGS } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
@@ -8,7 +7,7 @@ import type { Setting } from '../setting-kinds.ts'
 import { inHome, readJsonFile, writeJsonFile } from './home.ts'
 import { findLocalApi } from './local-api.ts'
 
-/** What a profile can hold, under the names that people type. */
+/** The settings of a profile, by the names that people type. */
 export const PROFILE_KEYS = {
   'api-url': { key: 'apiUrl', setting: CLIENT_SETTINGS.apiUrl },
   issuer: { key: 'issuer', setting: CLIENT_SETTINGS.issuer },
@@ -21,7 +20,7 @@ export type ProfileKey = keyof typeof PROFILE_KEYS
 
 export interface ProfileValue {
   readonly value: string | null
-  /** In words: a flag, a variable, the file, or how it was found. */
+  /** The source in words: a flag, a variable, the profile or a default. */
   readonly from: string
 }
 
@@ -32,10 +31,10 @@ export interface ProfileFlags {
   readonly profile?: string
 }
 
-type Stored = Readonly<Partial<Record<string, string>>>
+type StoredProfile = Readonly<Partial<Record<string, string>>>
 interface ConfigFile {
   readonly profile: string
-  readonly profiles: Readonly<Record<string, Stored>>
+  readonly profiles: Readonly<Record<string, StoredProfile>>
 }
 
 const DEFAULT_PROFILE = 'default'
@@ -61,16 +60,16 @@ export function loadProfile(flags: ProfileFlags): Profile {
   if (chosen !== undefined && chosen !== DEFAULT_PROFILE && !stored) {
     throw new MatoolkitError('PROFILE_UNKNOWN', { profile: chosen, file: configPath() })
   }
-  const known = Object.entries(PROFILE_KEYS).map(([spelled, { key, setting }]) => {
+  const values = Object.entries(PROFILE_KEYS).map(([spelling, { key, setting }]) => {
     const candidates: [string | undefined, string][] = [
-      [spelled === 'api-url' ? flags.apiUrl : undefined, '--api-url'],
+      [spelling === 'api-url' ? flags.apiUrl : undefined, '--api-url'],
       [env[key], setting.name],
-      [stored?.[spelled], `profile ${name}`],
+      [stored?.[spelling], `profile ${name}`],
     ]
     const found = candidates.find(([value]) => value !== undefined)
-    return [spelled, found ? checked(spelled, setting, found) : byItself(spelled)]
+    return [spelling, found ? checked(spelling, setting, found) : defaultValue(spelling)]
   })
-  return { name, ...Object.fromEntries(known) } as Profile
+  return { name, ...Object.fromEntries(values) } as Profile
 }
 
 function checked(name: string, setting: Setting<string | null>, found: (string | undefined)[]) {
@@ -83,7 +82,7 @@ function checked(name: string, setting: Setting<string | null>, found: (string |
   return { value: name === 'api-url' ? value.replace(/\/+$/, '') : value, from }
 }
 
-function byItself(name: string): ProfileValue {
+function defaultValue(name: string): ProfileValue {
   if (name !== 'api-url') return { value: null, from: 'not set' }
   const local = findLocalApi()
   return local

@@ -110,7 +110,7 @@ describe('every command of a client', () => {
     it(`${name} says that nothing answers`, async () => {
       const said = await say({}, [...example!, ...unasked(command), '--api-url', NOWHERE])
       assert.equal(said.exit, EXIT.unavailable, said.err)
-      const sentence = `matoolkit: The API at ${NOWHERE} does not answer: nobody listens there.`
+      const sentence = `matoolkit: The API at ${NOWHERE} does not answer: connection refused.`
       assert.ok(said.err.startsWith(sentence), said.err)
     })
 

@@ -140,7 +140,7 @@ describe('a manual migration by commands', () => {
     assert.match((await cli.cli('stuck', '1')).out, /^Nothing is stuck\./)
     assert.match(
       (await cli.cli('events', '1', '--thing', 'batch,phase', '--limit', '2')).err,
-      /2 of \d+ are shown/,
+      /Showing 2 of \d+/,
     )
     assert.match(
       (await cli.cli('events', '1', '--member', KEYS[0]!, '--oldest')).out,

@@ -179,7 +179,7 @@ describe('matoolkit batch watch', () => {
     assert.match(wide, /Batch 1 of plain · 5 members/, screen)
     assert.match(wide, /prepare +█+▓+ {2}completed\n +4 passed · 1 failed/)
     assert.match(wide, /✗ user1@contoso\.example: create failed: no licence left/)
-    assert.match(narrow, /You stopped watching; batch 1 goes on by itself\./)
+    assert.match(narrow, /You stopped watching; batch 1 continues\./)
     const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
     assert.ok(widest(wide) > 60 && widest(wide) <= 90, `a line has ${widest(wide)} characters`)
     assert.ok(widest(narrow) <= 60, `a line has ${widest(narrow)} characters`)

@@ -22,6 +22,7 @@ export interface RunDemoOptions {
 
 export async function runDemo(demo: Demo, options: RunDemoOptions, io: Io): Promise<void> {
   const watcher = watcherOf(demo, options, io)
+  if (options.screen) io.out('')
   try {
     for (const service of demo.services) service.start()
     await follow(demo, watcher, options.interrupted)

@@ -135,8 +135,8 @@ function totals(outcome: DemoOutcome): string {
 const FAULT_WORDS: Readonly<Record<string, string>> = {
   throttle: 'throttled',
   error: 'failed with a server error',
-  'drop-before': 'lost before they arrived',
-  'drop-after': 'lost their response',
+  'drop-before': 'lost before arrival',
+  'drop-after': 'answered, response lost',
   'expired-token': 'refused for an expired token',
 }
 

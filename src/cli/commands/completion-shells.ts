@@ -1,12 +1,11 @@
-// Completion for bash, zsh and fish, each in its own language. All three walk over what was typed in the same way: a flag that
-// takes a value takes the next word, a word that names a command leads into it, and what may follow there is offered. Where a
-// value may be anything, files are.
+// Completion scripts for bash, zsh and fish. All three walk the typed words the same way: a flag with a value takes the next word, a
+// command name enters that command, and the words and flags that may follow are offered. Free values complete to files.
 
 export interface CompletionNode {
-  /** The words that lead here; none for the program itself. */
+  /** The words of the command; none for the program itself. */
   readonly path: readonly string[]
   readonly words: readonly { readonly name: string; readonly about: string }[]
-  /** What its arguments may be, where only some words fit. */
+  /** Fixed values of its arguments. */
   readonly values: readonly string[]
   readonly flags: readonly FlagWords[]
 }
@@ -15,38 +14,38 @@ interface FlagWords {
   readonly names: readonly string[]
   readonly about: string
   readonly takesValue: boolean
-  /** None when any value fits. */
+  /** Empty if any value fits. */
   readonly values: readonly string[]
 }
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
 export const COMPLETION_SHELLS: Readonly<
-  Record<Shell, (places: readonly CompletionNode[]) => string>
+  Record<Shell, (nodes: readonly CompletionNode[]) => string>
 > = {
   bash,
   zsh,
   fish,
 }
 
-/** For bash and zsh, in which a text in single quotes has no special characters but the quote itself. */
+/** For bash and zsh: in single quotes only the quote itself is special. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const namesOf = (flags: readonly FlagWords[]): string[] => flags.flatMap(({ names }) => names)
 const takingOf = ({ flags }: CompletionNode): string[] =>
-  namesOf(flags.filter((one) => one.takesValue))
+  namesOf(flags.filter((flag) => flag.takesValue))
 
-/** A function of the shell that says which values a flag at a place has; bash and zsh write it alike. */
-const valuesFunction = (places: readonly CompletionNode[]): string => `_matoolkit_values() {
+/** A shell function with the values of each flag, the same in bash and zsh. */
+const valuesFunction = (nodes: readonly CompletionNode[]): string => `_matoolkit_values() {
   values=''
   case "$1" in
-${valueBranches(places).join('\n')}
+${valueBranches(nodes).join('\n')}
   esac
 }`
 
-/** Branches of a `case` over a flag with the words before it, for flags whose values are known. */
-const valueBranches = (places: readonly CompletionNode[]): string[] =>
-  places.flatMap(({ path, flags }) =>
+/** Branches of a `case` over a command and a flag with fixed values. */
+const valueBranches = (nodes: readonly CompletionNode[]): string[] =>
+  nodes.flatMap(({ path, flags }) =>
     flags
       .filter(({ values }) => values.length > 0)
       .map(({ names, values }) => {
@@ -55,11 +54,11 @@ const valueBranches = (places: readonly CompletionNode[]): string[] =>
       }),
   )
 
-function bash(places: readonly CompletionNode[]): string {
-  const branches = places.map((place) => {
-    const words = [...place.words.map(({ name }) => name), ...place.values]
-    const flags = place.flags.map(({ names }) => names[0]!)
-    return `    ${quoted(place.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(place).join(' '))} ;;`
+function bash(nodes: readonly CompletionNode[]): string {
+  const branches = nodes.map((node) => {
+    const words = [...node.words.map(({ name }) => name), ...node.values]
+    const flags = node.flags.map(({ names }) => names[0]!)
+    return `    ${quoted(node.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(node).join(' '))} ;;`
   })
   return `# bash completion for matoolkit; made by "matoolkit completion bash"
 _matoolkit_at() {
@@ -69,7 +68,7 @@ ${branches.join('\n')}
   esac
 }
 
-${valuesFunction(places)}
+${valuesFunction(nodes)}
 
 _matoolkit() {
   local words flags takes values word place='' taking='' at
@@ -101,21 +100,21 @@ _matoolkit() {
 complete -o default -F _matoolkit matoolkit`
 }
 
-function zsh(places: readonly CompletionNode[]): string {
+function zsh(nodes: readonly CompletionNode[]): string {
   const described = (name: string, about: string) =>
     quoted(`${name.replaceAll(':', '\\:')}:${about}`)
-  const branches = places.map((place) => {
+  const branches = nodes.map((node) => {
     const words = [
-      ...place.words.map(({ name, about }) => described(name, about)),
-      ...place.values.map((value) => described(value, '')),
+      ...node.words.map(({ name, about }) => described(name, about)),
+      ...node.values.map((value) => described(value, '')),
     ]
-    const flags = place.flags.flatMap(({ names, about }) =>
+    const flags = node.flags.flatMap(({ names, about }) =>
       names.map((name) => described(name, about)),
     )
-    return `    ${quoted(place.path.join(' '))})
+    return `    ${quoted(node.path.join(' '))})
       next=(${words.join(' ')})
       flags=(${flags.join(' ')})
-      takes=(${takingOf(place).join(' ')}) ;;`
+      takes=(${takingOf(node).join(' ')}) ;;`
   })
   return `#compdef matoolkit
 # zsh completion for matoolkit; made by "matoolkit completion zsh"
@@ -126,7 +125,7 @@ ${branches.join('\n')}
   esac
 }
 
-${valuesFunction(places)}
+${valuesFunction(nodes)}
 
 _matoolkit() {
   local -a next flags takes names
@@ -166,9 +165,9 @@ else
 fi`
 }
 
-function fish(places: readonly CompletionNode[]): string {
+function fish(nodes: readonly CompletionNode[]): string {
   const text = (raw: string) => `'${raw.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const lines = places.flatMap(({ path, words, values, flags }) => {
+  const lines = nodes.flatMap(({ path, words, values, flags }) => {
     const exactly = text(['__matoolkit_at', ...path].join(' '))
     const within = text(['__matoolkit_within', ...path].join(' '))
     const offered = [...words, ...values.map((name) => ({ name, about: '' }))]

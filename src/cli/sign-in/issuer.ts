@@ -1,7 +1,6 @@
-// The conversation with whoever signs people in, by OpenID Connect: Entra ID or any other issuer. A person signs in with a device
-// code, in a browser that may be on another machine; a sign-in is renewed and ended here too, and an application gets its token
-// with its secret. What is refused is a SIGN_IN_FAILED in the issuer's words; an issuer that does not answer is told apart from
-// that, because the sign-in is then still good.
+// Talks to the issuer by OpenID Connect: Entra ID or another one. A person signs in with a device code, an application with its
+// secret; sign-ins are renewed and revoked here. A refusal is SIGN_IN_FAILED in the issuer's words. An issuer that does not answer is
+// another error, because the sign-in is still valid then.
 import {
   type AuthorizationServer,
   allowInsecureRequests,
@@ -38,35 +37,35 @@ export interface GrantedToken {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
-/** Of issuers that do not say how long a token is good for. */
+/** For issuers that do not state a lifetime. */
 const LIFETIME_SEC_DEFAULT = 300
 const CLOCK_TOLERANCE_SEC = 300
 const POLL_SEC_DEFAULT = 5
 const SLOWER_SEC = 5
 
-/** An issuer that was found, and how to talk to it. */
-interface Known {
+/** A discovered issuer with the client and request options for it. */
+interface DiscoveredIssuer {
   readonly server: AuthorizationServer
   readonly client: Client
   readonly options: { signal: () => AbortSignal; [allowInsecureRequests]: boolean }
 }
 
-async function find({ issuer, clientId }: Registration): Promise<Known> {
+async function discover({ issuer, clientId }: Registration): Promise<DiscoveredIssuer> {
   const url = new URL(issuer)
   const options = {
     signal: () => AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    // The kind of the setting allows this for addresses of the own machine only.
+    // The setting allows http for addresses of this machine only.
     [allowInsecureRequests]: url.protocol === 'http:',
   }
   const client = { client_id: clientId, [clockTolerance]: CLOCK_TOLERANCE_SEC }
-  const server = await told(issuer, async () =>
+  const server = await withIssuerErrors(issuer, async () =>
     processDiscoveryResponse(url, await discoveryRequest(url, options)),
   )
   return { server, client, options }
 }
 
-/** Runs an exchange; what goes wrong is told as one of two errors. */
-async function told<T>(issuer: string, exchange: () => Promise<T>): Promise<T> {
+/** Runs an exchange; throws SIGN_IN_FAILED or ISSUER_UNREACHABLE. */
+async function withIssuerErrors<T>(issuer: string, exchange: () => Promise<T>): Promise<T> {
   try {
     return await exchange()
   } catch (error) {
@@ -76,18 +75,18 @@ async function told<T>(issuer: string, exchange: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The first sentence says it; Entra ID adds trace numbers and times. */
+/** Only the first sentence: Entra ID appends trace ids and times. */
 function refusal(issuer: string, error: ResponseBodyError): MatoolkitError {
-  const [said = ''] = (error.error_description ?? error.error).split(/\.\s|[\r\n]/)
-  const reason = said.replace(/\.$/, '')
+  const [sentence = ''] = (error.error_description ?? error.error).split(/\.\s|[\r\n]/)
+  const reason = sentence.replace(/\.$/, '')
   return new MatoolkitError('SIGN_IN_FAILED', { issuer, reason }, { cause: error })
 }
 
-/** fetch hides what happened in the cause. */
+/** fetch hides the reason in the cause. */
 function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string } }
-  if (name === 'TimeoutError') return 'it took too long'
-  if (cause?.code === 'ECONNREFUSED') return 'nobody listens there'
+  if (name === 'TimeoutError') return 'the request timed out'
+  if (cause?.code === 'ECONNREFUSED') return 'connection refused'
   return messageOf(error)
 }
 
@@ -107,26 +106,26 @@ function grantedBy(
 export interface DeviceSignIn {
   readonly registration: Registration
   readonly clock: Clock
-  /** Told where the person has to go and what to type there. */
+  /** Shows the page to open and the code to enter. */
   show(page: string, userCode: string, complete: string | null): void
 }
 
-/** Returns when the person has signed in. Throws SIGN_IN_FAILED when they refuse, or take too long. */
+/** Returns when the person has signed in. Throws SIGN_IN_FAILED if they decline or the code expires. */
 export async function signInWithDeviceCode({
   registration,
   clock,
   show,
 }: DeviceSignIn): Promise<GrantedToken> {
-  const known = await find(registration)
-  const { server, client, options } = known
+  const discovered = await discover(registration)
+  const { server, client, options } = discovered
   const { issuer } = registration
   if (!server.device_authorization_endpoint) {
     const reason = 'it does not offer sign-in with a device code'
     throw new MatoolkitError('SIGN_IN_FAILED', { issuer, reason })
   }
-  // With offline_access comes what renews the sign-in; some issuers give it only beside openid.
+  // offline_access requests the refresh token; some issuers grant it only with openid.
   const scope = `openid offline_access ${registration.scope}`
-  const code = await told(issuer, async () =>
+  const code = await withIssuerErrors(issuer, async () =>
     processDeviceAuthorizationResponse(
       server,
       client,
@@ -134,16 +133,16 @@ export async function signInWithDeviceCode({
     ),
   )
   show(code.verification_uri, code.user_code, code.verification_uri_complete ?? null)
-  return waitForPerson(known, code, clock, issuer)
+  return waitForPerson(discovered, code, clock, issuer)
 }
 
 async function waitForPerson(
-  known: Known,
+  discovered: DiscoveredIssuer,
   code: DeviceAuthorizationResponse,
   clock: Clock,
   issuer: string,
 ): Promise<GrantedToken> {
-  const { server, client, options } = known
+  const { server, client, options } = discovered
   const endsMs = +clock.now() + code.expires_in * 1_000
   let pauseSec = code.interval ?? POLL_SEC_DEFAULT
   while (+clock.now() < endsMs) {
@@ -159,23 +158,23 @@ async function waitForPerson(
       const answer = await processDeviceCodeResponse(server, client, response)
       return grantedBy(answer, clock.now(), null)
     } catch (error) {
-      // A request that was lost is asked again: the person is still at it.
+      // A lost request is repeated: the person is still signing in.
       if (!(error instanceof ResponseBodyError) || error.status >= 500) continue
       if (error.error === 'slow_down') pauseSec += SLOWER_SEC
       else if (error.error !== 'authorization_pending') throw refusal(issuer, error)
     }
   }
-  throw new MatoolkitError('SIGN_IN_FAILED', { issuer, reason: 'the code has run out' })
+  throw new MatoolkitError('SIGN_IN_FAILED', { issuer, reason: 'the code has expired' })
 }
 
-/** A new access token for a sign-in. Throws SIGN_IN_FAILED when the sign-in has ended. */
+/** A new access token for a sign-in. Throws SIGN_IN_FAILED if the sign-in has ended. */
 export async function refreshSignIn(
   registration: Registration,
   refreshToken: string,
   clock: Clock,
 ): Promise<GrantedToken> {
-  const { server, client, options } = await find(registration)
-  const answer = await told(registration.issuer, async () =>
+  const { server, client, options } = await discover(registration)
+  const answer = await withIssuerErrors(registration.issuer, async () =>
     processRefreshTokenResponse(
       server,
       client,
@@ -185,11 +184,11 @@ export async function refreshSignIn(
   return grantedBy(answer, clock.now(), refreshToken)
 }
 
-/** Tells the issuer that a sign-in is over; false when it has no way to be told. */
+/** Revokes a sign-in at the issuer; false if it has no revocation endpoint. */
 export async function revoke(registration: Registration, refreshToken: string): Promise<boolean> {
-  const { server, client, options } = await find(registration)
+  const { server, client, options } = await discover(registration)
   if (!server.revocation_endpoint) return false
-  await told(registration.issuer, async () =>
+  await withIssuerErrors(registration.issuer, async () =>
     processRevocationResponse(
       await revocationRequest(server, client, None(), refreshToken, options),
     ),
@@ -197,13 +196,13 @@ export async function revoke(registration: Registration, refreshToken: string): 
   return true
 }
 
-/** A token of an application without a person. */
+/** A token for an application, without a person. */
 export async function signInAsApplication(
   registration: Registration,
   secret: string,
   clock: Clock,
 ): Promise<GrantedToken> {
-  const { server, client, options } = await find(registration)
+  const { server, client, options } = await discover(registration)
   const methods = server.token_endpoint_auth_methods_supported ?? []
   const proof = methods.includes('client_secret_post')
     ? ClientSecretPost(secret)
@@ -211,7 +210,7 @@ export async function signInAsApplication(
   const scope = isEntra(registration.issuer)
     ? defaultScopeOf(registration.scope)
     : registration.scope
-  const answer = await told(registration.issuer, async () =>
+  const answer = await withIssuerErrors(registration.issuer, async () =>
     processClientCredentialsResponse(
       server,
       client,
@@ -221,5 +220,5 @@ export async function signInAsApplication(
   return grantedBy(answer, clock.now(), null)
 }
 
-/** Entra ID gives applications all that they were granted of an API, and nothing by its name: api://{id}/.default */
+/** Entra ID grants applications all their permissions or none: api://{id}/.default */
 const defaultScopeOf = (scope: string): string => scope.replace(/[^/]*$/, '.default')

@@ -1,4 +1,5 @@
-// Whom to sign in with, and where a sign-in may be sent: what the person has set counts, and what is not set is asked of the API.
+// Issuer, client id and scope of a sign-in: from the profile, and what is missing from the API. Secrets go only to issuers that the
+// user has set.
 
 import { CLIENT_SETTINGS } from '../../client-settings.ts'
 import type { Clock } from '../../clock.ts'
@@ -6,7 +7,7 @@ import { MatoolkitError } from '../../errors.ts'
 import { AdminApiClient } from '../client.ts'
 import type { Profile } from '../profile.ts'
 
-/** Whom to ask, as which client, and for what. */
+/** Issuer, client and scope of a sign-in. */
 export interface Registration {
   readonly issuer: string
   readonly clientId: string
@@ -20,21 +21,21 @@ export interface SignInOptions {
 
 export const apiUrlOf = (profile: Profile): string => profile['api-url'].value!
 
-/** A token is not sent where others can read it on its way. */
+/** A token is never sent over plain http to another machine. */
 export function requireHttps(apiUrl: string): void {
   if (CLIENT_SETTINGS.issuer.read(apiUrl) === undefined) {
     throw new MatoolkitError('API_NOT_SECURE', { url: apiUrl })
   }
 }
 
-interface Offer {
+interface SignInOffer {
   readonly mode: 'local' | 'oidc'
   readonly issuer: string | null
   readonly clientId: string | null
   readonly scope: string | null
 }
 
-/** Whom to sign in with: what the person has set, and for the rest what the API names. */
+/** Profile values first; the API supplies the rest. */
 export async function findRegistration({ profile, clock }: SignInOptions): Promise<Registration> {
   const tenantId = profile['tenant-id'].value
   const set = {
@@ -43,35 +44,36 @@ export async function findRegistration({ profile, clock }: SignInOptions): Promi
     scope: profile['api-scope'].value,
   }
   const isWhole = Object.values(set).every((value) => value !== null)
-  const offer = isWhole ? null : await askOffer(apiUrlOf(profile), clock)
+  const offer = isWhole ? null : await loadOffer(apiUrlOf(profile), clock)
   const issuer = set.issuer ?? offer?.issuer
   const clientId = set.clientId ?? offer?.clientId
   const scope = set.scope ?? offer?.scope
   const url = apiUrlOf(profile)
-  const lacks = (missing: string) => new MatoolkitError('SIGN_IN_NOT_OFFERED', { url, missing })
+  const incomplete = (missing: string) =>
+    new MatoolkitError('SIGN_IN_NOT_OFFERED', { url, missing })
   if (!issuer || CLIENT_SETTINGS.issuer.read(issuer) === undefined) {
-    throw lacks('an issuer with https (tenant-id or issuer)')
+    throw incomplete('an issuer with https (tenant-id or issuer)')
   }
-  if (!clientId) throw lacks('a client id (client-id)')
-  if (!scope) throw lacks('a scope (api-scope)')
+  if (!clientId) throw incomplete('a client id (client-id)')
+  if (!scope) throw incomplete('a scope (api-scope)')
   if (isEntra(issuer) && !scope.includes('/')) {
-    throw lacks(`the scope "${scope}" in full, such as api://{id}/${scope} (api-scope)`)
+    throw incomplete(`the scope "${scope}" in full, such as api://{id}/${scope} (api-scope)`)
   }
   return { issuer, clientId, scope }
 }
 
-async function askOffer(apiUrl: string, clock: Clock): Promise<Offer> {
+async function loadOffer(apiUrl: string, clock: Clock): Promise<SignInOffer> {
   const client = new AdminApiClient({ apiUrl, clock, token: async () => null })
-  const { body } = await client.get<Offer>('/api/sign-in')
+  const { body } = await client.get<SignInOffer>('/api/sign-in')
   if (body.mode === 'local') throw new MatoolkitError('SIGN_IN_LOCAL', { url: apiUrl })
   return body
 }
 
-/** A secret goes to an issuer that was set here, never to one that an API has named. */
+/** A secret goes only to an issuer that is set here, never to one that an API names. */
 export function applicationRegistration(options: SignInOptions): Promise<Registration> {
   const { issuer, 'tenant-id': tenantId } = options.profile
   if (issuer.value !== null || tenantId.value !== null) return findRegistration(options)
-  const missing = 'an issuer beside the client secret (MATOOLKIT_TENANT_ID or MATOOLKIT_ISSUER)'
+  const missing = 'an issuer for the client secret (MATOOLKIT_TENANT_ID or MATOOLKIT_ISSUER)'
   throw new MatoolkitError('SIGN_IN_NOT_OFFERED', { url: apiUrlOf(options.profile), missing })
 }
 

@@ -1,6 +1,5 @@
-// The access token of whoever is signed in: an application that the environment names, or a person, renewed in silence when it
-// is about to run out or was refused. Within one command it is looked up once. Loaded only where there is neither a given token
-// nor a local one, and what talks to issuers only when one has to be asked.
+// The access token of the signed-in application or person, renewed when it is about to expire or was refused, and cached for the
+// command. The issuer code is loaded only when a renewal is needed.
 import type { Clock } from '../../clock.ts'
 import { readClientEnv } from '../../config.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -20,27 +19,27 @@ import {
   withSignInLock,
 } from './store.ts'
 
-/** What is left must do for the request that it is for. */
+/** A token must outlast the request it is for. */
 const LEFT_MS = 60_000
 
 const isFresh = ({ expiresAt }: GrantedToken, clock: Clock): boolean =>
   +new Date(expiresAt) - +clock.now() > LEFT_MS
 
-/** Null when nobody is signed in. */
+/** Null if nobody is signed in. */
 export function renewingToken(
   options: SignInOptions,
 ): (isRefused: boolean) => Promise<string | null> {
   const { profile, clock } = options
   const secret = readClientEnv().clientSecret
-  let known: GrantedToken | null = null
+  let cached: GrantedToken | null = null
   return async (isRefused) => {
-    if (known && !isRefused && isFresh(known, clock)) return known.accessToken
+    if (cached && !isRefused && isFresh(cached, clock)) return cached.accessToken
     requireHttps(apiUrlOf(profile))
-    known =
+    cached =
       secret === undefined
         ? await personToken(options, isRefused)
         : await applicationToken(options, secret)
-    return known?.accessToken ?? null
+    return cached?.accessToken ?? null
   }
 }
 
@@ -59,24 +58,24 @@ async function personToken(
   if (!seen) return null
   if (!isRefused && isFresh(seen, clock)) return seen
   return withSignInLock(clock, async () => {
-    const kept = await readSignIn(key)
-    // Another process was faster.
-    if (kept && kept.accessToken !== seen.accessToken && isFresh(kept, clock)) return kept
-    return kept && renewKept(key, kept, clock)
+    const stored = await readSignIn(key)
+    // Another process has renewed it.
+    if (stored && stored.accessToken !== seen.accessToken && isFresh(stored, clock)) return stored
+    return stored && renew(key, stored, clock)
   })
 }
 
-async function renewKept(
+async function renew(
   key: string,
-  kept: StoredSignIn,
+  stored: StoredSignIn,
   clock: Clock,
 ): Promise<StoredSignIn | null> {
-  const { issuer, clientId, scope, refreshToken } = kept
+  const { issuer, clientId, scope, refreshToken } = stored
   if (refreshToken === null) return null
   const { refreshSignIn } = await import('./issuer.ts')
   try {
     const granted = await refreshSignIn({ issuer, clientId, scope }, refreshToken, clock)
-    const renewed = { ...kept, ...granted }
+    const renewed = { ...stored, ...granted }
     await saveSignIn(key, renewed)
     return renewed
   } catch (error) {

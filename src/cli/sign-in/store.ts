@@ -1,6 +1,6 @@
-// Where sign-ins are kept: in one file of the person's own folder, sealed with a key that only the keyring of the system holds;
-// where there is no keyring the file is plain, readable by its owner only, and whoever signs in is told so. One key instead of
-// the tokens in the keyring, because tokens of Entra ID are longer than some keyrings take.
+// Stores sign-ins in one file of the user's folder, encrypted with a key from the system keyring. Without a keyring the file is plain,
+// readable by its owner only, and `auth status` says so. The keyring holds the key, not the tokens: tokens of Entra ID are too long
+// for some keyrings.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -13,8 +13,8 @@ import type { Registration } from './registration.ts'
 export type StoredSignIn = Registration & GrantedToken
 
 type SignIns = Readonly<Record<string, StoredSignIn>>
-/** The file: plain or sealed. */
-type Kept = { readonly plain: SignIns } | { readonly sealed: string }
+/** The file, plain or encrypted. */
+type SignInFile = { readonly plain: SignIns } | { readonly sealed: string }
 
 const FILE = 'sign-ins.json'
 const LOCK = 'sign-ins.lock'
@@ -24,11 +24,11 @@ const TAG_BYTES = 16
 
 const file = (): string => inHome(FILE)
 
-/** Each home has a key of its own. */
+/** Each home folder has its own key. */
 const keyring = (): Keyring | null =>
   openKeyring(createHash('sha256').update(homeFolder()).digest('hex').slice(0, 16))
 
-/** What a profile and an API have to do with each other: a token is never sent to another API than it was got for. */
+/** Sign-ins belong to a profile and an API: a token is never sent to another API. */
 export const signInKey = (profile: string, apiUrl: string): string => `${profile} ${apiUrl}`
 
 export async function readSignIn(key: string): Promise<StoredSignIn | null> {
@@ -48,29 +48,31 @@ export async function removeSignIn(key: string): Promise<void> {
   await keyring()?.remove()
 }
 
-/** Where sign-ins are kept, in words; null when there are none. */
+/** Where sign-ins are stored, in words; null if there are none. */
 export function storageText(): string | null {
-  const kept = readJsonFile(file()) as Kept | undefined
-  if (!kept) return null
-  return 'sealed' in kept
-    ? `${file()}, sealed with a key in ${keyring()?.name ?? 'a keyring'}`
-    : `${file()}, which only you can read: this machine has no keyring`
+  const content = readJsonFile(file()) as SignInFile | undefined
+  if (!content) return null
+  return 'sealed' in content
+    ? `${file()}, encrypted with a key in ${keyring()?.name ?? 'a keyring'}`
+    : `${file()}, readable by you only; this machine has no keyring`
 }
 
-/** What cannot be opened, because the keyring has lost the key or is locked, is as good as gone: one signs in again. */
+/** Empty if the keyring is locked or has lost the key: the user signs in again. */
 async function readAll(): Promise<SignIns> {
-  const kept = readJsonFile(file()) as Partial<Record<string, unknown>> | undefined
-  if (typeof kept?.sealed === 'string') {
+  const content = readJsonFile(file()) as Partial<Record<string, unknown>> | undefined
+  if (typeof content?.sealed === 'string') {
     const key = await keyring()?.read()
-    return (key && unseal(kept.sealed, key)) || {}
+    return (key && unseal(content.sealed, key)) || {}
   }
-  return typeof kept?.plain === 'object' && kept.plain !== null ? (kept.plain as SignIns) : {}
+  return typeof content?.plain === 'object' && content.plain !== null
+    ? (content.plain as SignIns)
+    : {}
 }
 
 async function writeAll(signIns: SignIns): Promise<void> {
   const key = await keyFor(keyring())
-  const kept: Kept = key ? { sealed: seal(signIns, key) } : { plain: signIns }
-  writeJsonFile(file(), kept)
+  const content: SignInFile = key ? { sealed: seal(signIns, key) } : { plain: signIns }
+  writeJsonFile(file(), content)
 }
 
 async function keyFor(ring: Keyring | null): Promise<string | null> {
@@ -87,7 +89,7 @@ function seal(signIns: SignIns, key: string): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
 }
 
-/** Null for what was sealed with another key, or touched since: nobody is signed in then. */
+/** Null if it was encrypted with another key or altered. */
 function unseal(sealed: string, key: string): SignIns | null {
   const bytes = Buffer.from(sealed, 'base64url')
   const tagAt = NONCE_BYTES + TAG_BYTES
@@ -102,20 +104,20 @@ function unseal(sealed: string, key: string): SignIns | null {
   }
 }
 
-/** Longer than any request to an issuer lasts. Who holds it longer, on another machine with the same home, has died. */
-const LOCK_HELD_MAX_MS = 120_000
-const LOCK_LOOK_MS = 100
+/** Longer than any request to an issuer: an older lock, of a machine with the same home, is abandoned. */
+const LOCK_MAX_MS = 120_000
+const LOCK_POLL_MS = 100
 
 /**
- * One process at a time: an issuer may give each renewal a new refresh token and take a second use of the old one for theft,
- * which ends the sign-in.
+ * One process at a time: an issuer may rotate refresh tokens, and treats a second use of the old one as theft, which ends the
+ * sign-in.
  */
 export async function withSignInLock<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   const lock = inHome(LOCK)
   mkdirSync(homeFolder(), { recursive: true, mode: 0o700 })
-  for (let waitedMs = 0; !take(lock); waitedMs += LOCK_LOOK_MS) {
-    if (waitedMs >= LOCK_HELD_MAX_MS || isLeft(lock)) removeFile(lock)
-    else await clock.wait(LOCK_LOOK_MS)
+  for (let waitedMs = 0; !take(lock); waitedMs += LOCK_POLL_MS) {
+    if (waitedMs >= LOCK_MAX_MS || isAbandoned(lock)) removeFile(lock)
+    else await clock.wait(LOCK_POLL_MS)
   }
   try {
     return await work()
@@ -134,8 +136,8 @@ function take(lock: string): boolean {
   }
 }
 
-/** Whether a process of this machine holds it that is no more. */
-function isLeft(lock: string): boolean {
+/** Whether the lock belongs to a process of this machine that no longer runs. */
+function isAbandoned(lock: string): boolean {
   try {
     const [host, pid] = readFileSync(lock, 'utf8').split(' ')
     if (host !== hostname() || pid === undefined) return false

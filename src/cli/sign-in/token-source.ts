@@ -1,5 +1,5 @@
-// Which access token a request carries: one that is given as it is, the local one of `matoolkit up`, an application's, or the one
-// that a person signed in for, renewed in silence when it has run out. The first of these that there is.
+// The access token of a request: MATOOLKIT_TOKEN, else the local token of `matoolkit up`, else that of the signed-in application or
+// person.
 import type { Clock } from '../../clock.ts'
 import { readClientEnv } from '../../config.ts'
 import { localTokenFor } from '../local-api.ts'
@@ -10,7 +10,7 @@ export interface TokenSourceOptions {
   readonly clock: Clock
 }
 
-/** `isRefused`: the last one was; another is wanted. */
+/** `isRefused`: the last token was refused, get another. */
 export function tokenSource(
   options: TokenSourceOptions,
 ): (isRefused: boolean) => Promise<string | null> {
@@ -19,7 +19,7 @@ export function tokenSource(
   let signedIn: ((isRefused: boolean) => Promise<string | null>) | undefined
   return async (isRefused) => {
     if (given !== undefined) return given
-    // What `up` left behind may stand at an address where another API listens today.
+    // The token of an earlier `up` may be refused: another API may listen at its address today.
     const local = isRefused ? null : localTokenFor(apiUrl)
     if (local !== null) return local
     signedIn ??= (await import('./renewing-token.ts')).renewingToken(options)

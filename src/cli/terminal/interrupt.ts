@@ -1,8 +1,8 @@
-// Work that Ctrl-C ends in good order: it is told, and the process ends when it has ended.
+// Work that Ctrl-C ends gracefully: its signal aborts, and the process ends when the work has.
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-/** Not the first signal only: started by npm, a Ctrl-C comes from the terminal and again from the program that started this one. */
+/** Handles every signal, not just the first: under npm, a Ctrl-C arrives twice. */
 export async function interruptible<T>(work: (interrupted: AbortSignal) => Promise<T>): Promise<T> {
   const interrupt = new AbortController()
   const stop = () => interrupt.abort()

@@ -1,25 +1,25 @@
-// What a command may say and how: text to the terminal or a pipe, in colour only where a person looks at it. Commands get an `Io`
-// as an argument and never touch `process`, so that tests can run them and read what they said.
+// Input and output of commands: text to a terminal or a pipe, coloured on a terminal only. Commands get an `Io` and never touch
+// `process`, so that tests can run them and read the output.
 import { styleText } from 'node:util'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 
 export interface Io {
-  /** Writes a text and a line end to stdout: the answer. */
+  /** Writes the answer to stdout, with a line end. */
   out(text: string): void
-  /** Writes a text and a line end to stderr: what went wrong, progress. */
+  /** Writes errors and notes to stderr, with a line end. */
   err(text: string): void
-  /** Colours a text for stdout; returns it unchanged when stdout is no terminal or NO_COLOR is set. */
+  /** Colours a text for stdout; unchanged if stdout is no terminal or NO_COLOR is set. */
   paint(style: Style, text: string): string
-  /** How many characters a line of stdout has room for; null when stdout is no terminal. */
+  /** Columns of stdout; null if it is no terminal. */
   readonly width: number | null
-  /** Shows that something is under way: one line on stderr that replaces itself, on a terminal only. An empty text clears it. */
+  /** A status line on stderr that replaces itself, on a terminal only. An empty text clears it. */
   progress(text: string): void
-  /** Whether there is a person who can be asked. */
+  /** Whether a person can answer. */
   readonly canAsk: boolean
-  /** Asks on stderr and returns the line that was typed; empty when the input ends. */
+  /** Asks on stderr and returns the typed line; empty if the input ends. */
   ask(question: string): Promise<string>
-  /** What the program will end with, unless an error decides. */
+  /** The exit code, unless an error sets another. */
   exitCode: number
 }
 
@@ -28,7 +28,7 @@ const WIDTH_UNKNOWN = 80
 
 export function processIo(): Io {
   const { stdin, stdout, stderr } = process
-  // `matoolkit … | head` closes the pipe early; that is no failure.
+  // `matoolkit … | head` closes the pipe early; that is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
@@ -46,7 +46,7 @@ export function processIo(): Io {
       clear()
       stderr.write(`${text}\n`)
     },
-    // styleText looks at the stream: no terminal, NO_COLOR or TERM=dumb mean no colour.
+    // styleText checks the stream: no colour without a terminal, with NO_COLOR or TERM=dumb.
     paint: (style, text) => styleText(style, text, { stream: stdout }),
     get width() {
       return stdout.isTTY ? stdout.columns || WIDTH_UNKNOWN : null
@@ -73,7 +73,7 @@ async function askOn(
 ): Promise<string> {
   const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input, output })
-  // Ctrl-C and Ctrl-D both mean no.
+  // Ctrl-C and Ctrl-D mean no.
   const ended = new AbortController()
   lines.once('close', () => ended.abort())
   lines.once('SIGINT', () => lines.close())
@@ -87,19 +87,19 @@ async function askOn(
   }
 }
 
-/** Control characters, and those that turn the direction of a text around. */
+/** Control characters and bidirectional overrides. */
 const CONTROL = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu
 
-/** A text from a file or a stranger, safe to show: it could move the cursor, change colours or make a name look like another. */
+/** Makes foreign text safe to show: it could move the cursor, change colours or disguise a name. */
 export const printable = (text: string): string =>
   text.replaceAll(
     CONTROL,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 
-/** A text as it stands for a file or a pipe, and safe to show on a terminal. */
+/** Unchanged for a file or a pipe, printable for a terminal. */
 export const safeFor = ({ width }: Pick<Io, 'width'>, text: string): string =>
   width === null ? text : printable(text.replaceAll(/\r(?=\n|$)/g, ''))
 
-/** A whole text for `out`, which writes the last line end: CSV must end as its other lines do. */
+/** `out` adds the last line end; CSV must end like its other lines. */
 export const withoutLineEnd = (text: string): string => text.replace(/\n$/, '')

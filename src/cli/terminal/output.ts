@@ -1,5 +1,4 @@
-// Which format a command answers in: what `--output` says, else MATOOLKIT_OUTPUT, else the profile, else a table where a person
-// looks at it and JSON where a program reads. docs/cli.md says which answers are texts that this does not concern.
+// The output format: `--output`, else MATOOLKIT_OUTPUT, else the profile, else a table on a terminal and JSON elsewhere.
 
 import { loadProfile, type Profile } from '../profile.ts'
 import type { Io } from './io.ts'
@@ -11,6 +10,6 @@ export const showFor = (given: OutputFormat | undefined, { output }: Profile, io
     io,
   )
 
-/** For commands that talk to no API, and have a profile for this alone. */
+/** For commands without an API: they load the profile for the format only. */
 export const openShow = (given: OutputFormat | undefined, io: Io): Show =>
   given === undefined ? showFor(given, loadProfile({}), io) : makeShow(given, io)

@@ -1,16 +1,15 @@
-// A piece of the terminal that is drawn over and over. Without a terminal there is none, and whoever draws writes plain lines.
-// The cursor is hidden while drawing and always given back.
+// A part of the terminal that is redrawn in place. The cursor is hidden while drawing and restored at the end.
 
 export interface Screen {
   readonly width: number
   readonly height: number
-  /** Replaces what was drawn last. Lines must fit the width. */
+  /** Replaces the last drawing. Lines must fit the width. */
   draw(lines: readonly string[]): void
-  /** Leaves the last drawing where it is and gives the cursor back. */
+  /** Keeps the last drawing and restores the cursor. */
   end(): void
 }
 
-/** What is needed of a terminal; `process.stdout` is one. */
+/** The used part of a terminal such as `process.stdout`. */
 export interface Terminal {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -26,7 +25,7 @@ const CLEAR_ALL = '\u001b[2J\u001b[H'
 const WIDTH_UNKNOWN = 80
 const HEIGHT_UNKNOWN = 24
 
-/** Null when the output is no terminal. */
+/** Null if the output is no terminal. */
 export function openScreen(terminal: Terminal): Screen | null {
   if (!terminal.isTTY) return null
   let drawn = 0
@@ -40,7 +39,7 @@ export function openScreen(terminal: Terminal): Screen | null {
       return terminal.rows || HEIGHT_UNKNOWN
     },
     draw: (lines) => {
-      // A narrower terminal has wrapped the old lines, so nobody knows how far up they begin.
+      // A narrower terminal has wrapped the old lines, so their first row is unknown: clear everything.
       const isResized = drawn > 0 && width() !== widthDrawn
       const up = isResized ? CLEAR_ALL : drawn > 0 ? `\u001b[${drawn}A\r` : ''
       const text = lines.map((line) => `${CLEAR_LINE}${line}\n`).join('')

@@ -1,7 +1,6 @@
-// Rows under headings, no wider than the terminal. Where there is too little room, long cells are cut, except in the last column,
-// where sentences go on in the next line; then columns that can be spared are left out and named; and when even that does not help
-// each row becomes a block with a line a column. Ids, numbers and times are never cut: half of one is another one. Without a
-// terminal nothing is cut at all.
+// Tables that fit the terminal. If they are too wide, long cells are cut, but the last column wraps; then spare columns are omitted
+// and named; then each row becomes a block with a line per column. Ids, numbers and times are never cut: half an id is another id.
+// Without a terminal nothing is cut.
 import type { Io, Style } from './io.ts'
 import { cutTo, padBefore, padTo, textWidth, wrapped } from './text-width.ts'
 
@@ -11,13 +10,13 @@ export interface TableColumn {
   readonly isNumber: boolean
   /** Never cut. */
   readonly isWhole: boolean
-  /** Left out where there is too little room. */
+  /** Omitted first if the table is too wide. */
   readonly isSpare: boolean
 }
 
 export interface Table {
   readonly text: string
-  /** The titles of columns that have something in them and are not shown. */
+  /** Titles of filled columns that are not shown. */
   readonly omitted: readonly string[]
 }
 
@@ -27,11 +26,11 @@ interface Layout {
 }
 
 const GAP = 2
-/** Enough to tell one text from another, and the least that is worth showing. */
-const CELL_WIDTH_WANTED = 16
+/** Enough to tell texts apart, and the minimum worth showing. */
+const CELL_WIDTH_GOOD = 16
 const CELL_WIDTH_MIN = 8
-/** The last column is where errors and reasons stand. */
-const LAST_WIDTH_WANTED = 32
+/** The last column has errors and reasons. */
+const LAST_WIDTH_GOOD = 32
 const LAST_LINES_MAX = 4
 
 export function tableOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 'paint'>): Table {
@@ -43,8 +42,8 @@ export function tableOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 
   const filled = columns.filter(({ cells }) => cells.some((cell) => cell !== ''))
   const layout = layoutFor(filled, width)
   if (!layout) return { text: blocksOf(filled, io), omitted: [] }
-  const left = filled.filter((column) => !layout.columns.includes(column))
-  return { text: linesOf(layout, paint).join('\n'), omitted: left.map(({ title }) => title) }
+  const omitted = filled.filter((column) => !layout.columns.includes(column))
+  return { text: linesOf(layout, paint).join('\n'), omitted: omitted.map(({ title }) => title) }
 }
 
 const naturalWidth = ({ title, cells }: TableColumn): number =>
@@ -53,37 +52,37 @@ const naturalWidth = ({ title, cells }: TableColumn): number =>
 const widthOf = (widths: readonly number[]): number =>
   widths.reduce((sum, one) => sum + one, GAP * (widths.length - 1))
 
-/** Null when nothing fits. */
+/** Null if nothing fits. */
 function layoutFor(filled: readonly TableColumn[], width: number): Layout | null {
   for (let columns = filled; ; ) {
-    const widths = fitted(columns, width, CELL_WIDTH_WANTED, LAST_WIDTH_WANTED)
+    const widths = fitted(columns, width, CELL_WIDTH_GOOD, LAST_WIDTH_GOOD)
     if (widths) return { columns, widths }
     const spare = columns.findLastIndex(({ isSpare }) => isSpare)
     if (spare < 0) {
-      const tight = fitted(columns, width, CELL_WIDTH_MIN, CELL_WIDTH_WANTED)
+      const tight = fitted(columns, width, CELL_WIDTH_MIN, CELL_WIDTH_GOOD)
       return tight && { columns, widths: tight }
     }
     columns = columns.toSpliced(spare, 1)
   }
 }
 
-/** The widest cells give way, down to `least`, those of the last column to `lastLeast`; null when that is not enough. */
+/** Shrinks the widest columns, down to `minimum`, the last one to `lastMinimum`; null if that is not enough. */
 function fitted(
   columns: readonly TableColumn[],
   width: number,
-  least: number,
-  lastLeast: number,
+  minimum: number,
+  lastMinimum: number,
 ): number[] | null {
   const natural = columns.map(naturalWidth)
   const floors = natural.map((one, at) => {
     if (columns[at]!.isWhole) return one
-    return Math.min(one, at === columns.length - 1 ? lastLeast : least)
+    return Math.min(one, at === columns.length - 1 ? lastMinimum : minimum)
   })
   if (widthOf(floors) > width) return null
   const widths = natural.map((one, at) => (columns[at]!.isWhole ? one : Math.min(one, width)))
   for (let over = widthOf(widths) - width; over > 0; over -= 1) {
-    const room = widths.map((one, at) => (one > floors[at]! ? one : 0))
-    const widest = room.indexOf(Math.max(...room))
+    const shrinkable = widths.map((one, at) => (one > floors[at]! ? one : 0))
+    const widest = shrinkable.indexOf(Math.max(...shrinkable))
     widths[widest] = widths[widest]! - 1
   }
   return widths
@@ -114,7 +113,7 @@ function linesOf({ columns, widths }: Layout, paint: Io['paint']): string[] {
   ]
 }
 
-/** A sentence on as many lines as it needs, within limits. */
+/** A sentence wrapped to at most LAST_LINES_MAX lines. */
 function lastLines(text: string, width: number): string[] {
   const lines = wrapped(text, width)
   if (lines.length <= LAST_LINES_MAX) return lines.map((one) => cutTo(one, width))
@@ -135,17 +134,17 @@ function blocksOf(columns: readonly TableColumn[], io: Pick<Io, 'width' | 'paint
 
 const WRAPPED_WIDTH_MIN = 20
 
-/** A line for each field that has a value; long ones go on under their beginning. */
+/** A line per field with a value; long values wrap. */
 export function fieldsText(
   fields: readonly (readonly [title: string, text: string])[],
   { width, paint }: Pick<Io, 'width' | 'paint'>,
 ): string {
   const filled = fields.filter(([, text]) => text !== '')
   const indent = filled.reduce((widest, [title]) => Math.max(widest, textWidth(title)), 0) + GAP
-  const room = width === null ? Number.POSITIVE_INFINITY : width - indent
+  const valueWidth = width === null ? Number.POSITIVE_INFINITY : width - indent
   return filled
     .map(([title, text]) => {
-      const lines = room < WRAPPED_WIDTH_MIN ? [text] : wrapped(text, room)
+      const lines = valueWidth < WRAPPED_WIDTH_MIN ? [text] : wrapped(text, valueWidth)
       const value = painted(text, lines.join(`\n${' '.repeat(indent)}`), paint)
       return `${paint('bold', padTo(title, indent - GAP))}${' '.repeat(GAP)}${value}`
     })

@@ -1,12 +1,12 @@
-// The difference of two texts, line by line, as people know it from `diff -u`. The shortest script of Myers (1986); when the texts
-// have little in common it stops looking and shows all of one and all of the other.
+// The difference of two texts, line by line, as in `diff -u`: the shortest edit script of Myers (1986). Texts with little in common
+// are shown as all of one removed and all of the other added.
 
 export interface Change {
   readonly kind: 'same' | 'removed' | 'added'
   readonly line: string
 }
 
-/** Beyond so many changes nobody reads them one by one, and the search takes as long as their square. */
+/** The search takes time quadratic in the changes, and nobody reads more than this. */
 const CHANGES_MAX = 2_000
 
 export function changesBetween(before: string, after: string): Change[] {
@@ -20,7 +20,7 @@ export function changesBetween(before: string, after: string): Change[] {
   return walkBack(a, b, trace)
 }
 
-/** For each number of changes the furthest x on each diagonal; null when there would be too many. */
+/** For each number of changes, the furthest x on each diagonal; null above CHANGES_MAX. */
 function search(a: readonly string[], b: readonly string[]): Map<number, number>[] | null {
   const trace: Map<number, number>[] = []
   let furthest = new Map([[1, 0]])
@@ -68,7 +68,7 @@ function walkBack(
 
 const CONTEXT = 3
 
-/** The changes with some lines around them; `…` where lines were left out. */
+/** The changes with three lines around them; null stands for omitted lines. */
 export function withContext(changes: readonly Change[]): (Change | null)[] {
   const isNear = changes.map((_, index) =>
     changes.slice(Math.max(0, index - CONTEXT), index + CONTEXT + 1).some((c) => c.kind !== 'same'),

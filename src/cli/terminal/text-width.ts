@@ -1,36 +1,35 @@
-// How much room a text takes on a terminal, which is not how many characters it has: Chinese, Japanese and Korean characters and
-// most emoji take two places, accents that stand on a letter take none. Texts are cut and padded by what a person sees, and never
-// in the middle of it.
+// The width of a text on a terminal, which differs from its length: East Asian characters and most emoji take two columns, combining
+// marks none. Texts are cut and padded by width, never inside a grapheme.
 
-/** What nearly every text consists of; one place each. */
+/** Nearly every text; one column per character. */
 const PLAIN = /^[\x20-\x7e]*$/
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-/** Marks and invisible characters without a letter to stand on. */
-const NO_PLACE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
-/** East Asian wide and full-width blocks, flags, and emoji that are pictures by themselves or because U+FE0F says so. */
-const TWO_PLACES =
+/** Combining marks and invisible characters. */
+const ZERO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u
+/** East Asian wide and full-width blocks, flags, and emoji, also those marked by U+FE0F. */
+const DOUBLE_WIDTH =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{RI})|\ufe0f/u
 
-const placesOf = (grapheme: string): number =>
-  NO_PLACE.test(grapheme) ? 0 : TWO_PLACES.test(grapheme) ? 2 : 1
+const columnsOf = (grapheme: string): number =>
+  ZERO_WIDTH.test(grapheme) ? 0 : DOUBLE_WIDTH.test(grapheme) ? 2 : 1
 
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
-  for (const { segment } of graphemes.segment(text)) width += placesOf(segment)
+  for (const { segment } of graphemes.segment(text)) width += columnsOf(segment)
   return width
 }
 
-/** The text, or its beginning with an ellipsis where it would take more room than this. */
+/** The text, or its beginning with an ellipsis if it is wider. */
 export function cutTo(text: string, width: number): string {
   if (textWidth(text) <= width) return text
-  const room = Math.max(0, width - 1)
-  if (PLAIN.test(text)) return `${text.slice(0, room)}…`
+  const space = Math.max(0, width - 1)
+  if (PLAIN.test(text)) return `${text.slice(0, space)}…`
   let kept = ''
   let used = 0
   for (const { segment } of graphemes.segment(text)) {
-    used += placesOf(segment)
-    if (used > room) break
+    used += columnsOf(segment)
+    if (used > space) break
     kept += segment
   }
   return `${kept}…`
@@ -42,7 +41,7 @@ const blanksFor = (text: string, width: number): string =>
 export const padTo = (text: string, width: number): string => text + blanksFor(text, width)
 export const padBefore = (text: string, width: number): string => blanksFor(text, width) + text
 
-/** Lines of at most this width, broken at blanks only: a long word stays whole, so that it can be copied. */
+/** Lines of at most this width, broken at blanks only: long words stay whole, so that they can be copied. */
 export function wrapped(text: string, width: number): string[] {
   if (textWidth(text) <= width) return [text]
   const lines: string[] = []

@@ -59,7 +59,7 @@ describe('the demonstration', () => {
       /cutover: \d+ passed/,
       /^requests +1\d,\d{3} to the tenants, of which$/m,
       /^ +\d+ throttled$/m,
-      /^ +\d lost their response$/m,
+      /^ +\d answered, response lost$/m,
     ]) {
       assert.match(out, seen)
     }

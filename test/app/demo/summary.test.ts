@@ -59,7 +59,7 @@ jobs sent   1,373, including 305 polls
 retries     57
 rollbacks   9 started, 9 completed
 requests    11,301 to the tenants, of which
-            5 lost their response
+            5 answered, response lost
             9 throttled
 invariants  29 rules checked
 time        6d of migration in 48s

@@ -69,7 +69,7 @@ describe('a table', () => {
         ' 7  ada@contoso.example           2030-03-01 20:00:00Z  There is no licence left for her.',
         '12  王小明@contoso.example',
       ].join('\n'),
-      leftOut: [],
+      omitted: [],
     })
   })
 
@@ -81,7 +81,7 @@ describe('a table', () => {
         '                                                  her.',
         '12  王小明@contoso.example',
       ].join('\n'),
-      leftOut: [],
+      omitted: [],
     })
   })
 
@@ -93,7 +93,7 @@ describe('a table', () => {
         '                            her.',
         '12  王小明@contoso.example',
       ].join('\n'),
-      leftOut: ['JOINED'],
+      omitted: ['JOINED'],
     })
   })
 
@@ -127,7 +127,7 @@ describe('a table', () => {
         'ID      12',
         'MEMBER  王小明@contoso.example',
       ].join('\n'),
-      leftOut: [],
+      omitted: [],
     })
   })
 })

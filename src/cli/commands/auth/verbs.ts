@@ -1,4 +1,4 @@
-// What `matoolkit auth …` does: signs a person in, says who that is, gives the token away, ends the sign-in.
+// `matoolkit auth …`: sign-in, status, token and sign-out.
 import { readClientEnv } from '../../../config.ts'
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
@@ -28,8 +28,8 @@ const STATUS: readonly Column[] = [
   ['issuer', 'issuer'],
   ['client id', 'clientId'],
   ['token until', 'expiresAt'],
-  ['kept in', 'keptIn'],
-  ['but', 'refusal'],
+  ['stored in', 'keptIn'],
+  ['refused', 'refusal'],
 ]
 
 const keyOf = ({ profile }: CommandContext): string => signInKey(profile.name, apiUrlOf(profile))
@@ -45,7 +45,7 @@ export async function runLogin(context: CommandContext): Promise<void> {
     show: (page, code, complete) => {
       io.err(`Open ${page} in a browser on any machine and enter the code ${code}`)
       if (complete) io.err(`or open ${complete}`)
-      io.progress('Waiting until you have signed in …')
+      io.progress('Waiting for you to sign in …')
     },
   })
   io.progress('')
@@ -53,12 +53,12 @@ export async function runLogin(context: CommandContext): Promise<void> {
   await runAuthStatus(context)
 }
 
-/** What comes first when a token is looked for would hide the sign-in. */
+/** Refuses if another token source would take precedence over the sign-in. */
 function requirePerson(url: string): void {
   const { token: given, clientSecret } = readClientEnv()
   const name = given ? 'MATOOLKIT_TOKEN' : clientSecret ? 'MATOOLKIT_CLIENT_SECRET' : null
   if (name) {
-    const reason = `${name} is set, and would be used instead of your sign-in. Remove it first.`
+    const reason = `${name} is set and takes precedence over a sign-in. Unset it first.`
     throw new MatoolkitError('USAGE', { reason })
   }
   if (localTokenFor(url) !== null) throw new MatoolkitError('SIGN_IN_LOCAL', { url })
@@ -67,13 +67,13 @@ function requirePerson(url: string): void {
 export async function runAuthStatus(context: CommandContext): Promise<void> {
   const { client, profile, show, io } = context
   const found = await whoAmI(context)
-  const { isPersonal, ...means } = await meansOf(context)
+  const { isPersonal, ...source } = await tokenSourceOf(context)
   const kept = isPersonal ? await readSignIn(keyOf(context)) : null
   const whole: Row = {
     api: client.apiUrl,
     profile: profile.name,
     ...found,
-    ...means,
+    ...source,
     issuer: kept?.issuer ?? null,
     clientId: kept?.clientId ?? null,
     expiresAt: kept?.expiresAt ?? null,
@@ -87,7 +87,7 @@ export async function runAuthStatus(context: CommandContext): Promise<void> {
 }
 
 interface Me {
-  /** Whether the API knows who it is; it may let them do nothing all the same. */
+  /** Whether the API accepts the token, even without a role. */
   readonly isSignedIn: boolean
   readonly id: string | null
   readonly name: string | null
@@ -95,7 +95,7 @@ interface Me {
   readonly refusal: string | null
 }
 
-/** In the words of the API, which decides. Only what is about signing in is an answer; anything else is an error. */
+/** The API decides. Only sign-in errors are an answer; others are thrown. */
 async function whoAmI({ client }: CommandContext): Promise<Me> {
   try {
     const { body } = await client.get<{ id: string; name: string; roles: string[] }>('/api/me')
@@ -105,14 +105,14 @@ async function whoAmI({ client }: CommandContext): Promise<Me> {
     const hasEnded = error instanceof MatoolkitError && error.code === 'SIGN_IN_FAILED'
     if (status !== 401 && status !== 403 && !hasEnded) throw error
     const { code, message } = error as ApiRefusal | MatoolkitError
-    // Who has not tried has nothing to be told.
+    // Without a token there is no refusal to show.
     const refusal = code === 'NOT_SIGNED_IN' ? null : message
     return { isSignedIn: status === 403, id: null, name: null, roles: null, refusal }
   }
 }
 
-/** Where the token comes from, in the order of token-source.ts. */
-async function meansOf(
+/** The token source, in the order of token-source.ts. */
+async function tokenSourceOf(
   context: CommandContext,
 ): Promise<{ by: string | null; isPersonal: boolean }> {
   const { token: given, clientSecret } = readClientEnv()
@@ -131,13 +131,13 @@ export async function runLogout(context: CommandContext): Promise<void> {
   const kept = await readSignIn(key)
   const whole = { api: client.apiUrl, wasSignedIn: kept !== null, isEndedAtIssuer: false }
   if (kept) {
-    // Forgotten here first: that must not depend on the network.
+    // Removed here first: that must not depend on the network.
     await withSignInLock(clock, () => removeSignIn(key))
     const { issuer, refreshToken } = kept
     const ended = refreshToken === null ? false : await revoke(kept, refreshToken).catch(() => null)
     whole.isEndedAtIssuer = ended === true
     if (ended === null) {
-      io.err(`warning: ${issuer} did not answer; there the sign-in lasts until it runs out`)
+      io.err(`warning: ${issuer} did not answer; its session stays valid until it expires`)
     }
   }
   await show.one(whole, [

@@ -1,6 +1,5 @@
-// What a report of a batch is made from, read from the API: how it stands, what failed, its course, and its members page by page,
-// so that a batch of 200,000 is never in memory as a whole unless the report itself is. A batch that still runs changes while it
-// is read; the report then says so.
+// Loads the data of a batch report from the API. Members are read page by page, so that 200,000 of them are never in memory at once.
+// A running batch may change while it is read; the report says so.
 
 import type { CommandContext } from '../../command-context.ts'
 import type { Row } from '../../terminal/show.ts'
@@ -65,6 +64,11 @@ export interface ReportMember {
   } | null
 }
 
+/** The members page by page, optionally of one status. */
+export type MemberPages = (
+  status?: ReportMember['status'],
+) => AsyncIterable<readonly ReportMember[]>
+
 /** Everything but the members. */
 export interface ReportHead {
   readonly madeAt: string
@@ -114,7 +118,7 @@ export async function loadHead(
   }
 }
 
-/** The members in the order of their keys, a page at a time; of one status if that is given. */
+/** The members sorted by key, page by page, optionally of one status. */
 export async function* memberPages(
   { client, io }: CommandContext,
   batchId: number,

@@ -1,10 +1,10 @@
-// The report of a batch as one HTML page: no script, nothing fetched from anywhere, every text escaped by the way it is put in.
-// Made for people: a headline that says how it went, tables with captions and headings that screen readers announce, colours never
-// alone in what they say, and a layout that prints with its headings repeated on every sheet.
+// The report of a batch as one HTML page: no scripts, no external resources, all text escaped. Accessible: captions and headings for
+// screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
 import { BATCH_ENDED } from './lists.ts'
 import type {
   CourseEvent,
+  MemberPages,
   ReportBatch,
   ReportFailureGroup,
   ReportHead,
@@ -13,12 +13,10 @@ import type {
 } from './report-data.ts'
 import { type Html, html, htmlText } from './report-markup.ts'
 
-type Pages = (status?: ReportMember['status']) => AsyncIterable<readonly ReportMember[]>
-
-/** A page with more rows is no page that anybody reads; CSV and JSON have all of them. */
+/** Nobody reads a page with more rows; CSV and JSON have all. */
 const MEMBERS_LISTED_MAX = 5_000
 
-export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenerator<string> {
+export async function* htmlReport(head: ReportHead, members: MemberPages): AsyncGenerator<string> {
   const { batch } = head
   const title = `Batch ${batch.id} of ${batch.runbookName}`
   yield htmlText(html`<!doctype html>
@@ -36,7 +34,7 @@ export async function* htmlReport(head: ReportHead, members: Pages): AsyncGenera
 <h1>${title}</h1>
 <p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
 ${head.batch.held ? html`<p>Held since ${time(head.batch.held.at)} by ${head.batch.held.by}: ${head.batch.held.reason}</p>` : null}
-${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was not at its end when this was made; figures may differ by what happened meanwhile.</p>`}
+${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still running when this report was made; figures may differ slightly.</p>`}
 </header>
 <main>
 `)
@@ -44,7 +42,7 @@ ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was not at its e
   yield* membersOf(batch, members)
   yield htmlText(html`${courseOf(head)}
 </main>
-<footer><p>Made ${time(head.madeAt)} by ${head.madeBy} from ${head.api} with matoolkit. All times are UTC. This page names people: pass it on with care.</p></footer>
+<footer><p>Created ${time(head.madeAt)} by ${head.madeBy} from ${head.api} with matoolkit. All times are UTC. This page names people: share it with care.</p></footer>
 </body>
 </html>
 `)
@@ -53,17 +51,17 @@ ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was not at its e
 /** "Completed: 147 of 150 members passed, 3 failed." */
 function outcomeOf({ status, members }: ReportBatch): string {
   const { active, failed, removed, total } = members
-  const went = status === 'completed' ? 'passed' : 'active'
+  const state = status === 'completed' ? 'passed' : 'active'
   const rest = [
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
     ...(removed > 0 ? [`${count(removed)} removed`] : []),
   ]
   const words = status.replaceAll('_', ' ')
-  const said = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
-  return `${said}: ${[`${count(active)} of ${count(total)} members ${went}`, ...rest].join(', ')}.`
+  const headline = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+  return `${headline}: ${[`${count(active)} of ${count(total)} members ${state}`, ...rest].join(', ')}.`
 }
 
-/** The colour beside the sentence. */
+/** The colour next to the headline. */
 function moodOf({ status, members }: ReportBatch): string {
   if (status === 'failed' || status === 'cancelled' || members.failed > 0) return 'bad'
   return status === 'completed' ? 'good' : 'open'
@@ -91,12 +89,12 @@ function factsOf({ batch }: ReportHead): Html {
   return section('facts', 'The batch', html`<dl>${list}</dl>`)
 }
 
-/** Over numbers. */
-const n = (head: string): Html => html`<th scope="col" class="n">${head}</th>`
+/** The heading of a column of numbers. */
+const numberHead = (head: string): Html => html`<th scope="col" class="n">${head}</th>`
 const columns = (...heads: readonly string[]): Html[] =>
   heads.map((head) => html`<th scope="col">${head}</th>`)
 
-/** A table with a caption; its first column heads the rows. */
+/** A table with a caption; its first column has the row headings. */
 function table(caption: string, heads: readonly Html[], rows: readonly Html[]): Html {
   return html`<table><caption>${caption}</caption>
 <thead><tr>${heads}</tr></thead>
@@ -104,7 +102,7 @@ function table(caption: string, heads: readonly Html[], rows: readonly Html[]): 
 `
 }
 
-/** A part of the page. It can be scrolled sideways, so the keyboard must reach it. */
+/** A section. It scrolls sideways, so it needs a tabindex for the keyboard. */
 const section = (id: string, title: string, inside: Html): Html =>
   html`<section aria-labelledby="${id}" tabindex="0"><h2 id="${id}">${title}</h2>
 ${inside}</section>
@@ -112,11 +110,11 @@ ${inside}</section>
 
 function phasesOf(phases: readonly ReportPhase[]): Html {
   if (phases.length === 0) return section('phases', 'Phases', html`<p>The batch has no phases.</p>`)
-  // Phases of manual batches begin by hand.
+  // Phases of manual batches have no due time.
   const isTimed = phases.some(({ dueAt }) => dueAt !== null)
   const heads = [
     ...columns('Phase', ...(isTimed ? ['Due'] : []), 'Began', 'Ended', 'Status'),
-    ...['Members', 'Passed', 'Failed', 'Stopped earlier', 'Removed'].map(n),
+    ...['Members', 'Passed', 'Failed', 'Stopped earlier', 'Removed'].map(numberHead),
   ]
   const rows = phases.map(
     (phase) => html`<tr><th scope="row">${phase.phaseName}</th>
@@ -128,14 +126,14 @@ ${isTimed ? html`<td>${time(phase.dueAt)}</td>` : null}
 <td class="n">${count(phase.members.removed)}</td></tr>
 `,
   )
-  const caption = 'Members by phase. Stopped earlier: failed in a former phase.'
+  const caption = 'Members by phase. Stopped earlier: failed in an earlier phase.'
   return section('phases', 'Phases', table(caption, heads, rows))
 }
 
 const statusOf = ({ status, skippedBecause }: ReportPhase): string =>
   skippedBecause ? `${status} (${skippedBecause})` : status
 
-/** What the number beside it says, for the eye only. */
+/** A visual form of the number next to it, hidden from screen readers. */
 function bar({ passed, total }: ReportPhase['members']): Html | null {
   if (total === 0) return null
   const percent = Math.floor((passed / total) * 100)
@@ -144,32 +142,36 @@ function bar({ passed, total }: ReportPhase['members']): Html | null {
 
 function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']): Html {
   const title = 'What failed'
-  if (all === 0) return section('failures', title, html`<p>No step failed for good.</p>`)
+  if (all === 0) return section('failures', title, html`<p>No step failed.</p>`)
   const row = (
     group: ReportFailureGroup,
   ): Html => html`<tr><th scope="row" class="long">${group.pattern}</th>
 <td>${group.phaseName ?? 'init'}</td><td>${group.stepName}</td><td class="n">${count(group.count)}</td>
 <td>${time(group.firstSeenAt)}</td><td>${time(group.lastSeenAt)}</td></tr>
 `
-  const heads = [...columns('Error', 'Phase', 'Step'), n('Times'), ...columns('First', 'Last')]
+  const heads = [
+    ...columns('Error', 'Phase', 'Step'),
+    numberHead('Times'),
+    ...columns('First', 'Last'),
+  ]
   const isWhole = groups.length === groupCount
   const listed = isWhole
     ? 'All kinds'
-    : `The ${groups.length} of ${count(groupCount)} kinds most often met`
-  const caption = `${listed} of error, in ${count(all)} failed steps; ids, times and addresses are left out.`
+    : `The ${groups.length} most frequent of ${count(groupCount)} kinds`
+  const caption = `${listed} of error, in ${count(all)} failed steps; ids, times and addresses are masked.`
   return section('failures', title, table(caption, heads, groups.map(row)))
 }
 
-async function* membersOf({ members }: ReportBatch, pages: Pages): AsyncGenerator<string> {
-  let room = MEMBERS_LISTED_MAX
+async function* membersOf({ members }: ReportBatch, pages: MemberPages): AsyncGenerator<string> {
+  let remaining = MEMBERS_LISTED_MAX
   for (const { status, title, more, cells } of GROUPS) {
     const all = members[status]
     if (all === 0) continue
-    const rows = room > 0 ? await rowsOf(pages(status), room, cells) : []
-    room -= rows.length
-    const isCut = room === 0 && rows.length < all
+    const rows = remaining > 0 ? await rowsOf(pages(status), remaining, cells) : []
+    remaining -= rows.length
+    const isCut = remaining === 0 && rows.length < all
     const caption = isCut
-      ? `${count(rows.length)} of ${count(all)} are listed; reports in CSV and JSON have all.`
+      ? `${count(rows.length)} of ${count(all)} are listed; CSV and JSON reports have all.`
       : `All ${count(rows.length)}.`
     const heads = columns('Member', ...more)
     yield htmlText(section(status, title, table(caption, heads, rows)))
@@ -178,12 +180,12 @@ async function* membersOf({ members }: ReportBatch, pages: Pages): AsyncGenerato
 
 async function rowsOf(
   pages: AsyncIterable<readonly ReportMember[]>,
-  most: number,
+  limit: number,
   cells: (member: ReportMember) => Html,
 ): Promise<Html[]> {
   const rows: Html[] = []
   for await (const page of pages) {
-    const fitting = page.slice(0, most - rows.length)
+    const fitting = page.slice(0, limit - rows.length)
     rows.push(
       ...fitting.map(
         (member) => html`<tr><th scope="row" class="key">${member.memberKey}</th>
@@ -191,12 +193,12 @@ ${cells(member)}</tr>
 `,
       ),
     )
-    if (rows.length >= most) break
+    if (rows.length >= limit) break
   }
   return rows
 }
 
-/** Whoever needs a look comes first. */
+/** Members that need attention come first. */
 const GROUPS: readonly {
   readonly status: ReportMember['status']
   readonly title: string
@@ -219,22 +221,22 @@ const GROUPS: readonly {
   },
   {
     status: 'active',
-    title: 'Members who did not fail',
+    title: 'Members that did not fail',
     more: ['Joined'],
     cells: ({ joinedAt }) => html`<td>${time(joinedAt)}</td>`,
   },
 ]
 
 function courseOf({ course, isCourseComplete }: ReportHead): Html {
-  const row = (one: CourseEvent): Html => html`<tr><th scope="row">${time(one.at)}</th>
-<td>${one.phaseName ?? one.thing}</td><td>${one.event.replaceAll('_', ' ')}</td>
-<td>${one.actor}</td><td class="long">${one.because}</td></tr>
+  const row = (event: CourseEvent): Html => html`<tr><th scope="row">${time(event.at)}</th>
+<td>${event.phaseName ?? event.thing}</td><td>${event.event.replaceAll('_', ' ')}</td>
+<td>${event.actor}</td><td class="long">${event.because}</td></tr>
 `
   const caption = isCourseComplete
-    ? 'What happened to the batch and its phases.'
-    : `What happened to the batch and its phases: the first ${count(course.length)} events.`
+    ? 'Events of the batch and its phases.'
+    : `Events of the batch and its phases: the first ${count(course.length)}.`
   const heads = columns('When', 'What', 'Event', 'Who', 'Because')
-  return section('course', 'The course', table(caption, heads, course.map(row)))
+  return section('course', 'History', table(caption, heads, course.map(row)))
 }
 
 const STYLE = html`

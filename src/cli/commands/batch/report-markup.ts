@@ -1,5 +1,4 @@
-// HTML as a kind of text of its own: whatever is put into the template is escaped unless it is HTML already, so that a name with
-// a "<" in it is shown and never understood.
+// A template tag for HTML: every inserted value is escaped unless it is Html already, so that a name with a "<" is shown, not parsed.
 import { printable } from '../../terminal/io.ts'
 
 export interface Html {

@@ -1,6 +1,5 @@
-// `matoolkit batch report`: the outcome of a batch in a file, for whoever must show it to others. CSV has a line for each member,
-// JSON everything as the API says it, HTML a page that needs nothing else and prints well. A report that breaks off leaves no file
-// behind that could be taken for a whole one.
+// `matoolkit batch report`: the outcome of a batch in a file. CSV has a line per member, JSON everything, HTML a self-contained page
+// that prints well. A report that fails halfway leaves no file behind.
 import { createWriteStream, existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { extname } from 'node:path'
@@ -9,18 +8,20 @@ import { csvLine } from '../../../csv.ts'
 import { MatoolkitError, messageOf } from '../../../errors.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
 import { printable, safeFor, withoutLineEnd } from '../../terminal/io.ts'
-import { loadHead, memberPages, type ReportHead, type ReportMember } from './report-data.ts'
+import {
+  loadHead,
+  type MemberPages,
+  memberPages,
+  type ReportHead,
+  type ReportMember,
+} from './report-data.ts'
 import { htmlReport } from './report-html.ts'
 
-/** The members as they come; of one status if that is named. */
-export type MemberPages = (
-  status?: ReportMember['status'],
-) => AsyncIterable<readonly ReportMember[]>
-type Write = (head: ReportHead, members: MemberPages) => AsyncIterable<string>
+type ReportWriter = (head: ReportHead, members: MemberPages) => AsyncIterable<string>
 
 const WRITERS = { html: htmlReport, csv: csvReport, json: jsonReport } satisfies Record<
   string,
-  Write
+  ReportWriter
 >
 type ReportFormat = keyof typeof WRITERS
 
@@ -55,13 +56,13 @@ export async function runReport(
   ])
 }
 
-function formatFor(wanted: string | undefined, file = ''): ReportFormat {
+function formatFor(requested: string | undefined, file = ''): ReportFormat {
   const ending = extname(file).slice(1).toLowerCase()
-  const name = wanted ?? (Object.hasOwn(WRITERS, ending) ? ending : 'html')
+  const name = requested ?? (Object.hasOwn(WRITERS, ending) ? ending : 'html')
   return name as ReportFormat
 }
 
-/** Under another name until it is whole. Only its owner can read it: it names people. */
+/** Written under another name until it is complete. Only the owner can read it: it names people. */
 async function writeWhole(file: string, text: AsyncIterable<string>): Promise<void> {
   const draft = `${file}.part`
   try {
@@ -102,7 +103,7 @@ async function* csvReport(_: ReportHead, members: MemberPages): AsyncGenerator<s
   }
 }
 
-/** The head, and in its last field the members, a line each. */
+/** The head, then the members in its last field, a line each. */
 async function* jsonReport(head: ReportHead, members: MemberPages): AsyncGenerator<string> {
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "members": [`
   let separator = '\n    '

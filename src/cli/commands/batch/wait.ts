@@ -1,5 +1,5 @@
-// `--wait`: looks every other second until a batch has come to rest, says how far it is, and gives up after `--timeout`. At rest is
-// a batch that has ended, or whose phases that began have all ended. A batch that is held does not come to rest by itself.
+// `--wait`: polls a batch every two seconds until it is idle, shows its progress, and gives up after `--timeout`. A batch is idle when
+// it has ended, or when every started phase has. A held batch ends the wait with an error.
 import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { type CommandContext, durationMs } from '../../command-context.ts'
 import { interruptible } from '../../terminal/interrupt.ts'
@@ -7,14 +7,14 @@ import type { Row } from '../../terminal/show.ts'
 import { BATCH_ENDED, membersText } from './lists.ts'
 import { batchPath } from './paths.ts'
 
-const LOOK_EVERY_MS = 2_000
+const POLL_MS = 2_000
 
-/** The page of the batch at rest. Throws WAIT_TIMED_OUT, WAIT_DISAPPOINTED, or WAIT_STOPPED after a Ctrl-C. */
+/** Returns the page of the idle batch. Throws WAIT_TIMED_OUT, WAIT_DISAPPOINTED, or WAIT_STOPPED after Ctrl-C. */
 export const waitUntilIdle = (context: CommandContext, batchId: string): Promise<Row> =>
   interruptible(async (interrupted) => {
     const command = `matoolkit batch get ${batchId}`
-    const body = await lookUntilRest(context, batchId, interrupted, command).catch((error) => {
-      // A request that was cut off by it is no failure of the server.
+    const body = await pollUntilIdle(context, batchId, interrupted, command).catch((error) => {
+      // The interrupt aborted the request; the server did not fail.
       if (interrupted.aborted) return null
       throw error
     })
@@ -23,8 +23,8 @@ export const waitUntilIdle = (context: CommandContext, batchId: string): Promise
     throw new MatoolkitError('WAIT_STOPPED', { batchId, command })
   })
 
-/** Null when it was interrupted. */
-async function lookUntilRest(
+/** Null if interrupted. */
+async function pollUntilIdle(
   { client, clock, io, flags }: CommandContext,
   batchId: string,
   interrupted: AbortSignal,
@@ -35,7 +35,7 @@ async function lookUntilRest(
   while (!interrupted.aborted) {
     const { body } = await client.get<Row>(batchPath(batchId), {}, { signal: interrupted })
     const batch = body.batch as Row
-    if (isAtRest(body)) return body
+    if (isIdle(body)) return body
     if (batch.held) {
       const { reason } = batch.held as Row
       const what = `Batch ${batchId} is held: ${String(reason)}.`
@@ -44,16 +44,16 @@ async function lookUntilRest(
     const waitedMs = +clock.now() - startedMs
     if (waitedMs >= limitMs) {
       const seconds = Math.round(waitedMs / 1_000)
-      const what = `the end of what runs in batch ${batchId}`
+      const what = `the end of the running phases of batch ${batchId}`
       throw new MatoolkitError('WAIT_TIMED_OUT', { seconds, what, command })
     }
     io.progress(`Batch ${batchId}: ${phaseText(body)}; ${membersText(batch)} …`)
-    await clock.wait(Math.min(LOOK_EVERY_MS, limitMs - waitedMs), interrupted)
+    await clock.wait(Math.min(POLL_MS, limitMs - waitedMs), interrupted)
   }
   return null
 }
 
-function isAtRest({ batch, phases }: Row): boolean {
+function isIdle({ batch, phases }: Row): boolean {
   const { status } = batch as Row
   if (BATCH_ENDED.includes(String(status))) return true
   const isRunning = (phases as unknown as Row[]).some((phase) => phase.status === 'dispatched')
@@ -66,10 +66,12 @@ function phaseText({ batch, phases }: Row): string {
   return `${running.map(({ phaseName }) => String(phaseName)).join(', ')} runs`
 }
 
-/** After a wait: scripts are told by the exit code when the batch, or a phase of it as it stands now, has failed. */
+/** Sets the exit code for scripts if the batch or one of its phases has failed. */
 export function failOnFailedPhase({ io }: CommandContext, { batch, phases }: Row): void {
-  // A newer version may have given a phase another row; the newest one counts.
-  const newest = new Map((phases as unknown as Row[]).map((one) => [one.phaseName, one.status]))
+  // After a version upgrade a phase may have several rows; the newest counts.
+  const newest = new Map(
+    (phases as unknown as Row[]).map((phase) => [phase.phaseName, phase.status]),
+  )
   const hasFailed = (batch as Row).status === 'failed' || [...newest.values()].includes('failed')
   if (hasFailed) io.exitCode = EXIT.failed
 }

@@ -1,5 +1,4 @@
-// What `matoolkit batch watch` shows, as text: pure functions from the API's answers to lines that fit the width they are given.
-// Bars, news and durations look as in the demonstration, because they come from it.
+// The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
 import type { Phase } from '../../../domain/facts.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
@@ -59,14 +58,14 @@ export interface WatchFrame {
   readonly summary: Summary
   readonly news: readonly NewsItem[]
   readonly now: Date
-  /** Why the picture is not the newest; null when it is. */
+  /** Why the frame is outdated; null if it is current. */
   readonly trouble: string | null
 }
 
-/** Whole keys, unlike in the demonstration: two domains may have the same name, and a key is what other commands take. */
+/** Whole keys, unlike in the demonstration: names repeat across domains, and other commands take keys. */
 export const newsFrom = ({ at, thing: entity, ...event }: ShownEvent): NewsItem | null => {
-  const happening: ProgressEvent = { ...event, entity, at: new Date(at), stepKind: null }
-  return newsOf(happening, (key) => key)
+  const progressEvent: ProgressEvent = { ...event, entity, at: new Date(at), stepKind: null }
+  return newsOf(progressEvent, (key) => key)
 }
 
 const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
@@ -92,10 +91,10 @@ const NAME_CHARS = 16
 const STATE_CHARS = 18
 const NEWS_SHOWN_MAX = 12
 
-/** The whole picture: head, a bar and a line of counts for each phase, pace and end, and as much of the news as there is room. */
-export function watchLines(sight: WatchFrame, size: Size, paint: Paint): string[] {
+/** Head, a bar and counts per phase, pace and end, and as much news as fits. */
+export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
-  const { summary, now, trouble } = sight
+  const { summary, now, trouble } = frame
   const { batch } = summary
   const time = `${timeText(now)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
   const title = cutTo(titleOf(summary), width - time.length - 2)
@@ -111,8 +110,8 @@ export function watchLines(sight: WatchFrame, size: Size, paint: Paint): string[
     cutTo(outlookText(summary, now), width),
     '',
   ]
-  const room = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
-  const shown = room === 0 ? [] : sight.news.slice(-room)
+  const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
+  const shown = newsMax === 0 ? [] : frame.news.slice(-newsMax)
   return [...above, ...shown.map((item) => newsLine(item, width, paint))]
 }
 
@@ -135,7 +134,7 @@ function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): strin
 
 function outlookText({ batch, throughput, estimate, openReviews }: Summary, now: Date): string {
   const { active, failed, removed } = batch.members
-  const waiting = Object.values(openReviews).reduce((sum, some) => sum + some, 0)
+  const waiting = Object.values(openReviews).reduce((sum, count) => sum + count, 0)
   const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
   const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
   return [

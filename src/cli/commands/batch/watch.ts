@@ -1,6 +1,5 @@
-// `matoolkit batch watch`: follows a batch until it ends. On a terminal a picture that is redrawn, also when the window changes its
-// size; elsewhere a line when something has changed, and with another format every event and every new state as data. Whoever
-// stops watching stops nothing else.
+// `matoolkit batch watch`: follows a batch until it ends. On a terminal a live screen that follows the window size, in a pipe a line
+// per change, with `--output` a record per event and per new state. Stopping the watch does not affect the batch.
 
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError, messageOf } from '../../../errors.ts'
@@ -21,18 +20,18 @@ import {
   watchLines,
 } from './watch-view.ts'
 
-const LOOK_EVERY_MS = 2_000
-const EVENTS_AT_ONCE = 50
+const POLL_MS = 2_000
+const EVENTS_PER_READ = 50
 const NEWS_KEPT_MAX = 100
-/** A log wraps by itself; only a runaway text is cut. */
+/** A log wraps; only a runaway text is cut. */
 const PLAIN_WIDTH = 200
-/** With two seconds between looks, a server that is away for longer than a restart takes. */
-const TROUBLES_MAX = 60
+/** At two seconds per poll: two minutes, longer than a server restart. */
+const FAILED_POLLS_MAX = 60
 
 export interface WatchOptions {
   readonly terminal: Terminal | null
   readonly interrupted: AbortSignal
-  /** Called with a function that draws again, for whoever hears of a new size. */
+  /** Registers a function that redraws after the window size changed. */
   onResize(draw: () => void): void
 }
 
@@ -56,23 +55,23 @@ export async function runWatch(context: CommandContext, [id]: readonly string[])
   }
 }
 
-/** Looks, shows and waits, until the batch has ended, time is up or somebody interrupts. */
+/** Polls and shows until the batch ends, the timeout is reached or the person interrupts. */
 export async function followBatch(
   context: CommandContext,
   id: string,
-  watched: WatchOptions,
+  options: WatchOptions,
 ): Promise<void> {
   const { clock, flags, io } = context
   const limitMs = durationMs('--timeout', flags.timeout) ?? Number.POSITIVE_INFINITY
   const startedMs = +clock.now()
-  const watch = new Watch(context, id, watched.terminal && openScreen(watched.terminal))
-  watched.onResize(() => watch.draw())
+  const watcher = new BatchWatcher(context, id, options.terminal && openScreen(options.terminal))
+  options.onResize(() => watcher.draw())
   const over = new AbortController()
   try {
-    await watch.listen(AbortSignal.any([over.signal, watched.interrupted]))
-    while (!watched.interrupted.aborted) {
-      const status = await watch.look(watched.interrupted)
-      await watch.tell()
+    await watcher.listen(AbortSignal.any([over.signal, options.interrupted]))
+    while (!options.interrupted.aborted) {
+      const status = await watcher.refresh(options.interrupted)
+      await watcher.show()
       if (BATCH_ENDED.includes(status)) {
         if (status !== 'completed') io.exitCode = EXIT.failed
         return
@@ -86,17 +85,17 @@ export async function followBatch(
           command,
         })
       }
-      await clock.wait(LOOK_EVERY_MS, watched.interrupted)
+      await clock.wait(POLL_MS, options.interrupted)
     }
   } finally {
     over.abort()
-    watch.end()
+    watcher.end()
   }
   io.exitCode = EXIT.interrupted
-  io.err(`You stopped watching; batch ${id} goes on by itself.`)
+  io.err(`You stopped watching; batch ${id} continues.`)
 }
 
-/** What happened, or how the batch stands, as a record. */
+/** A record: an event, or the state of the batch. */
 const ENTRY: readonly Column[] = [
   ['AT', 'at'],
   ['WHAT', ({ event }) => (event ? whatOf(event as Row) : 'batch')],
@@ -113,16 +112,16 @@ const ENTRY: readonly Column[] = [
 
 const whatOf = ({ thing, event }: Row): string => `${String(thing)} ${String(event)}`
 
-class Watch {
+class BatchWatcher {
   readonly #context: CommandContext
   readonly #path: string
   readonly #screen: Screen | null
-  #sight: WatchFrame | null = null
+  #frame: WatchFrame | null = null
   #news: NewsItem[] = []
   #fresh: ShownEvent[] = []
   #lastEventId: number | null = null
   #lastLine = ''
-  #troubles = 0
+  #failedPolls = 0
 
   constructor(context: CommandContext, id: string, screen: Screen | null) {
     this.#context = context
@@ -130,30 +129,30 @@ class Watch {
     this.#screen = screen
   }
 
-  /** Reads what is new and returns the status of the batch. A server that is away for a while is waited for. */
-  async look(signal: AbortSignal): Promise<string> {
+  /** Reads the summary and returns the status of the batch; empty while the server is unreachable. */
+  async refresh(signal: AbortSignal): Promise<string> {
     const { client, clock } = this.#context
     try {
       const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
       if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
-      this.#troubles = 0
-      this.#sight = { summary: body, news: this.#news, now: clock.now(), trouble: null }
+      this.#failedPolls = 0
+      this.#frame = { summary: body, news: this.#news, now: clock.now(), trouble: null }
       return body.batch.status
     } catch (error) {
-      this.#troubles += 1
+      this.#failedPolls += 1
       const isAway = error instanceof MatoolkitError && error.code === 'API_UNREACHABLE'
-      if (!isAway || this.#sight === null || this.#troubles > TROUBLES_MAX) {
+      if (!isAway || this.#frame === null || this.#failedPolls > FAILED_POLLS_MAX) {
         if (signal.aborted) return ''
         throw error
       }
-      this.#sight = { ...this.#sight, now: clock.now(), trouble: messageOf(error) }
+      this.#frame = { ...this.#frame, now: clock.now(), trouble: messageOf(error) }
       return ''
     }
   }
 
-  /** Reads the newest events once: at the start for the past, at the end for what the stream had not brought yet. */
+  /** Reads the newest events once: at the start for the past, at the end for what the stream has not delivered. */
   async #catchUp(): Promise<void> {
-    const query = { limit: EVENTS_AT_ONCE, sort: 'newest' }
+    const query = { limit: EVENTS_PER_READ, sort: 'newest' }
     const path = `${this.#path}/events`
     const { body } = await this.#context.client.get<{ events: ShownEvent[] }>(path, query)
     const isFirst = this.#lastEventId === null
@@ -166,7 +165,7 @@ class Watch {
     this.#lastEventId = event.id
     const item = newsFrom(event)
     if (item) this.#news = [...this.#news, item].slice(-NEWS_KEPT_MAX)
-    // A log tells what happens from now on; the past is in `matoolkit events`.
+    // A log starts now; the past is in `matoolkit events`.
     if (!isPast && this.#screen === null) this.#fresh.push(event)
   }
 
@@ -181,21 +180,21 @@ class Watch {
     )
   }
 
-  /** The picture as it is now; nothing where there is none. */
+  /** Redraws the screen, if there is one. */
   draw(): void {
-    if (this.#sight === null || this.#screen === null) return
+    if (this.#frame === null || this.#screen === null) return
     const { width, height } = this.#screen
-    this.#screen.draw(watchLines(this.#sight, { width, height }, this.#context.io.paint))
+    this.#screen.draw(watchLines(this.#frame, { width, height }, this.#context.io.paint))
   }
 
-  /** Draws, or says what is new. */
-  async tell(): Promise<void> {
+  /** Draws the screen, or prints what is new. */
+  async show(): Promise<void> {
     if (this.#screen) return this.draw()
-    if (this.#sight === null) return
+    if (this.#frame === null) return
     const { io, show } = this.#context
     const fresh = this.#fresh
     this.#fresh = []
-    const line = this.#sight.trouble ?? watchLine(this.#sight)
+    const line = this.#frame.trouble ?? watchLine(this.#frame)
     const isNew = line !== this.#lastLine
     this.#lastLine = line
     if (show.format === 'table') {
@@ -207,7 +206,7 @@ class Watch {
     for (const event of fresh) {
       await show.entry({ at: event.at, event: event as unknown as Json }, ENTRY)
     }
-    const { trouble, summary, now } = this.#sight
+    const { trouble, summary, now } = this.#frame
     if (isNew && trouble !== null) io.err(trouble)
     else if (isNew) {
       await show.entry({ at: now.toISOString(), summary: summary as unknown as Json }, ENTRY)
