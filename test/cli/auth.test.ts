@@ -106,7 +106,7 @@ describe('matoolkit auth login', () => {
   it('shows a page and a code, waits for the person, and says who that is', async () => {
     const io = await signIn()
     assert.match(io.errText(), /Open http:\S+\/device in a browser on any machine/)
-    assert.match(io.outText(), /^kept in .*sign-ins\.json, which only you can read: this machine/m)
+    assert.match(io.outText(), /^stored in .*sign-ins\.json, readable by you only; this machine/m)
     assert.match(io.outText(), /^as +Ada$/m)
     assert.match(io.outText(), /^roles +Admin$/m)
     assert.equal(statSync(fileOf()).mode & 0o777, 0o600)
@@ -122,20 +122,20 @@ describe('matoolkit auth login', () => {
   it('is told apart from being allowed to do something', async () => {
     const io = await signIn((code) => openId.approve(code, 'bob'))
     assert.equal(io.exitCode, EXIT.notAllowed)
-    assert.match(io.outText(), /^signed in +yes\n[\s\S]*^but +.*the role Reader or Admin/m)
+    assert.match(io.outText(), /^signed in +yes\n[\s\S]*^refused +.*the role Reader or Admin/m)
     assert.doesNotMatch(io.outText(), /Sign in with/)
   })
 
-  it('fails when the person refuses, or does nothing until the code has run out', async () => {
+  it('fails when the person declines or the code expires', async () => {
     await assert.rejects(signIn(openId.deny), /failed: Ada said no\. Run matoolkit auth login/)
     await assert.rejects(
       signIn(async () => {}),
-      /failed: the code has run out\./,
+      /failed: the code has expired\./,
     )
     assert.equal((await say('status')).exit, EXIT.notSignedIn)
   })
 
-  it('goes on when a look at the issuer is lost', async () => {
+  it('continues after a lost request to the issuer', async () => {
     const { fetch } = globalThis
     let isLost = false
     globalThis.fetch = async (url, ...more) => {
@@ -158,7 +158,7 @@ describe('matoolkit auth login', () => {
     assert.match((await say('login')).err, /needs the scope "access_as_user" in full/)
     delete process.env.MATOOLKIT_TENANT_ID
     process.env.MATOOLKIT_TOKEN = 'given'
-    assert.match((await say('login')).err, /MATOOLKIT_TOKEN is set, and would be used instead/)
+    assert.match((await say('login')).err, /MATOOLKIT_TOKEN is set and takes precedence/)
     delete process.env.MATOOLKIT_TOKEN
     const open = await say('login', '--api-url', 'http://matoolkit.contoso.example')
     assert.match(open.err, /without https others could read the token.*\(API_NOT_SECURE\)/)
@@ -191,7 +191,7 @@ describe('a sign-in', () => {
     assert.equal(openId.asked.get('/token'), before)
   })
 
-  it('is renewed once when several commands find it run out at the same time', async () => {
+  it('is renewed once when several commands find it expired at the same time', async () => {
     await signIn()
     const before = openId.asked.get('/token')!
     const late = laterBy(2 * HOUR_MS)
@@ -266,7 +266,7 @@ describe('a pipeline', () => {
     process.env.MATOOLKIT_CLIENT_ID = APP_ID
     process.env.MATOOLKIT_CLIENT_SECRET = APP_SECRET
     // The secret is not sent to whomever the API names.
-    assert.match((await say('status')).err, /needs an issuer beside the client secret/)
+    assert.match((await say('status')).err, /needs an issuer for the client secret/)
     process.env.MATOOLKIT_ISSUER = openId.issuer
     const { exit, out, err } = await say('status')
     assert.equal(exit, EXIT.ok, err)

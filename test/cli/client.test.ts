@@ -158,7 +158,7 @@ describe('the client of the API', () => {
     const apiUrl = api.apiUrl.replace('http:', 'https:')
     const client = new AdminApiClient({ apiUrl, token: async () => 't', clock })
     const { message } = await rejection(client.get('/x'))
-    assert.match(message, /does not answer: it speaks no TLS; try http\./)
+    assert.match(message, /does not answer: the server does not use TLS; try http\./)
   })
 
   it('shows the traffic without secrets', async () => {

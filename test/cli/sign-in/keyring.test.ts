@@ -93,7 +93,7 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
   it('are sealed, and cannot be read without it or after they were touched', async () => {
     install('secret-tool', SECRET_TOOL)
     await saveSignIn('a', SIGN_IN)
-    assert.match(storageText()!, /sealed with a key in the keyring of this system$/)
+    assert.match(storageText()!, /encrypted with a key in the keyring of this system$/)
     assert.ok(!text().includes('token'))
     assert.deepEqual(await readSignIn('a'), SIGN_IN)
     const { sealed } = JSON.parse(text()) as { sealed: string }
@@ -120,7 +120,7 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
 
   it('that were plain are sealed at the next change', async () => {
     await saveSignIn('a', SIGN_IN)
-    assert.match(storageText()!, /which only you can read: this machine has no keyring$/)
+    assert.match(storageText()!, /readable by you only; this machine has no keyring$/)
     assert.ok(text().includes('a-refresh-token'))
     install('secret-tool', SECRET_TOOL)
     await saveSignIn('b', SIGN_IN)
