@@ -26,7 +26,7 @@ function projectFiles(): SourceFile[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) =>
-      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
+      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
         path,
       ),
     )
