@@ -1,20 +1,26 @@
-// `npm run check`: types, lint and format. `npm run check -- --fix` mends what can be mended.
-import { spawnSync } from 'node:child_process'
+// `npm run check`: types, lint and format, at the same time. `npm run check -- --fix` corrects what can be corrected.
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-const fix = process.argv.includes('--fix')
-const bin = (name: string) => join('node_modules', '.bin', name)
+const isFixing = process.argv.includes('--fix')
 const commands: [string, string[]][] = [
-  [bin('tsc'), ['-p', 'tsconfig.json']],
-  [bin('biome'), ['check', '--error-on-warnings', ...(fix ? ['--write'] : []), '.']],
+  ['tsc', ['-p', 'tsconfig.json']],
+  ['biome', ['check', '--error-on-warnings', ...(isFixing ? ['--write'] : []), '.']],
 ]
-let failed = false
-for (const [command, args] of commands) {
-  const { status, error } = spawnSync(command, args, {
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
+
+function runTool(name: string, args: string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const tool = spawn(join('node_modules', '.bin', name), args, {
+      stdio: 'inherit',
+      shell: process.platform === 'win32',
+    })
+    tool.on('error', (error) => {
+      console.error(error.message)
+      resolve(false)
+    })
+    tool.on('exit', (code) => resolve(code === 0))
   })
-  if (error) console.error(error.message)
-  failed ||= status !== 0
 }
-process.exit(failed ? 1 : 0)
+
+const passed = await Promise.all(commands.map(([name, args]) => runTool(name, args)))
+process.exit(passed.every(Boolean) ? 0 : 1)

@@ -6,13 +6,17 @@ import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
 import { runSeed } from './simulation/run.ts'
 import { missing, report, sweep } from './simulation/sweep.ts'
 
-const SEEDS = 300
+/** `npm test -- quick` sets fewer. */
+const SEEDS = Number(process.env.TEST_SEEDS ?? 300)
+/** A smaller sweep need not see everything. */
+const SEEDS_THAT_SEE_ALL = 150
 const THREADS = 2
 
 describe('the seeded world', () => {
   it(`keeps every promise over ${SEEDS} seeds with every kind of fault, and everything ends`, async () => {
     const swept = await sweep({ from: 1, seeds: SEEDS, threads: THREADS })
     assert.equal(swept.failed.map(report).join('\n\n'), '')
+    if (SEEDS < SEEDS_THAT_SEE_ALL) return
     assert.deepEqual(missing(swept), [], 'never seen in any seed')
     assert.ok(swept.events > SEEDS * 50, `only ${swept.events} events`)
   })

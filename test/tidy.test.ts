@@ -1,46 +1,29 @@
 // Style and architecture as tests. The rules are in tidy/; here they are run on the project, and each is shown to see what it
 // is for by a planted mistake.
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { SETTINGS } from '../src/config.ts'
 import { DOCUMENTS } from './tidy/documents.ts'
+import { NAMES, uniqueNames } from './tidy/names.ts'
 import { SETTINGS_RULES, settingKeys } from './tidy/settings.ts'
-import { importsOf, type SourceFile, scan } from './tidy/source.ts'
+import { importsOf, projectFiles, type SourceFile, scan } from './tidy/source.ts'
 import { functionBodies, STYLE } from './tidy/style.ts'
 import { type Rule, WALLS } from './tidy/walls.ts'
+import { loweredCeilings, plainWords, WORDS } from './tidy/words.ts'
 
 const root = join(import.meta.dirname, '..')
-const RULES: readonly Rule[] = [...WALLS, ...SETTINGS_RULES, ...STYLE, ...DOCUMENTS]
-
-/** Everything that is ours and text. */
-function projectFiles(): SourceFile[] {
-  const foreign = new Set(['node_modules', '.git', '.matoolkit', 'dist', 'coverage'])
-  const found = globSync('{**/*,.*}', {
-    cwd: root,
-    withFileTypes: true,
-    exclude: (entry) => foreign.has(entry.name),
-  })
-  return found
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) =>
-      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
-        path,
-      ),
-    )
-    .map((path) => ({
-      path: path
-        .slice(root.length + 1)
-        .split(sep)
-        .join('/'),
-      text: readFileSync(path, 'utf8'),
-    }))
-}
+const RULES: readonly Rule[] = [
+  ...WALLS,
+  ...SETTINGS_RULES,
+  ...STYLE,
+  ...NAMES,
+  ...WORDS,
+  ...DOCUMENTS,
+]
 
 describe('the house is tidy', () => {
-  const files = projectFiles()
+  const files = projectFiles(root)
   for (const rule of RULES) {
     it(rule.name, () => assert.deepEqual(rule.check(files), []))
   }
@@ -225,6 +208,25 @@ const PLANTED: readonly [mistake: string, files: Record<string, string>, said: R
     /src\/db\/a\.ts is imported by nothing/,
   ],
   [
+    'one name for two things',
+    { 'src/db/a.ts': 'export const count = 1', 'src/api/b.ts': 'export function count() {}' },
+    /count is exported by src\/db\/a\.ts and src\/api\/b\.ts/,
+  ],
+  [
+    'an export that nothing uses',
+    {
+      'src/db/a.ts': 'export const used = 1\nexport const unused = used',
+      'src/db/b.ts': "import { used } from './a.ts'\n// unused\nused()",
+    },
+    /a\.ts exports unused, which nothing else uses/,
+  ],
+  ['a private word', { 'docs/a.md': 'Come in\nby the door' }, /"door" stands in 1 places/],
+  [
+    'a private word in a title',
+    { 'test/a.test.ts': "it(\n  'opens a door', () => {})" },
+    /at most 0 are allowed .*: test\/a\.test\.ts:2/,
+  ],
+  [
     'a gap in the migrations',
     { 'sql/001_a.sql': '', 'sql/003_b.sql': '' },
     /003_b\.sql does not continue/,
@@ -290,14 +292,14 @@ describe('each rule sees what it is for', () => {
 
   it('and none complains about what is right', () => {
     const files = toFiles({
-      'src/main.ts': `${COMMENT}import { f } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf()\n`,
-      'src/app/demo/demo.ts': `${COMMENT}import { f } from '../../engine/engine.ts'\nimport '../../config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\nf()\n`,
-      'src/engine/engine.ts': `${COMMENT}export const f = () => 1\n`,
-      'src/app/sandbox.ts': `${COMMENT}import '../sandbox/sandbox.ts'\nimport './transports.ts'\n`,
+      'src/main.ts': `${COMMENT}import { f, g, h } from './db/rows.ts'\nimport './app/demo/demo.ts'\nimport './app/sandbox.ts'\nimport 'pg'\nf(g, h)\n`,
+      'src/app/demo/demo.ts': `${COMMENT}import { e } from '../../engine/engine.ts'\nimport '../../config.ts'\nconst { a: x } = shared.config\nconst g = ({ b }: Config) => config.c\ne(g)\n`,
+      'src/engine/engine.ts': `${COMMENT}export const e = () => 1\n`,
+      'src/app/sandbox.ts': `${COMMENT}import { j } from '../sandbox/sandbox.ts'\nimport './transports.ts'\nj('')\n`,
       'src/app/transports.ts': `${COMMENT}import '../bus/postgres/bus.ts'\n`,
       'src/bus/postgres/bus.ts': `${COMMENT}import { q } from './queue.ts'\nq()\n`,
       'src/bus/postgres/queue.ts': `${COMMENT}export const q = () => 'delete from bundles where id = $1'\n`,
-      'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport type J = Json\n`,
+      'src/sandbox/sandbox.ts': `${COMMENT}import type { Json } from '../domain/json.ts'\nexport const j = (json: Json) => json\n`,
       'src/config.ts': `${COMMENT}const SETTINGS = {\n  a: setting('A', n),\n  b: setting('B', n),\n  c: setting('C', n),\n  configFile: setting('F', n),\n}\n`,
       'src/domain/json.ts': `${COMMENT}export type Json = string\n`,
       'src/db/rows.ts': `${COMMENT}// Date.now() and process.env in a comment are only words.
@@ -318,6 +320,27 @@ export const h = 4 / 2 / 1 // 'and so on
       RULES.flatMap((rule) => rule.check(files)),
       [],
     )
+  })
+})
+
+describe('lists of exceptions stay true', () => {
+  const files = [
+    { path: 'src/a.ts', text: 'export const a = 1' },
+    { path: 'src/b.ts', text: 'export const a = 1\nexport const b = 2 // beside the door' },
+  ]
+
+  it('a name that is listed as shared must be shared', () => {
+    assert.deepEqual(uniqueNames({ a: 'the same' }).check(files), [])
+    assert.deepEqual(uniqueNames({ a: 'the same', b: 'the same' }).check(files), [
+      'b is in SHARED and no longer shared: remove it there',
+    ])
+  })
+
+  it('a ceiling allows what is left and only goes down', () => {
+    assert.deepEqual(plainWords({ door: 1, beside: 1 }).check(files), [])
+    assert.equal(plainWords({ door: 1 }).check(files).length, 1)
+    const lowered = loweredCeilings({ door: 5, beside: 0 }, files)
+    assert.deepEqual([lowered.door, lowered.beside, lowered.desk], [1, 0, 0])
   })
 })
 

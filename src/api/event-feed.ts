@@ -27,7 +27,7 @@ const GOODBYE_MS = 10_000
 /** A token is looked at when a listener comes. This is how long it may have been withdrawn meanwhile. */
 const LISTEN_MAX_MS = 30 * 60_000
 const RETRY_MS = 2_000
-export const LISTENERS_MAX = 500
+const LISTENERS_MAX = 500
 
 export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'entities'>
 

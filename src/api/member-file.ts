@@ -14,7 +14,7 @@ import type { GivenMember, PagedMembers } from '../engine/create.ts'
 import { FAULTS_LISTED_MAX, ManyFaults, type RequestFault } from './problem.ts'
 import type { UploadedFile } from './upload.ts'
 
-export const ROWS_MAX = 200_000
+const ROWS_MAX = 200_000
 const COLUMNS_MAX = 1_000
 const RECORDS_PER_READ = 1_000
 

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { MatoolkitError } from '../errors.ts'
 
-export const FILE_BYTES_MAX = 50 * 1024 * 1024
+const FILE_BYTES_MAX = 50 * 1024 * 1024
 /** The file, the fields and the lines between them. */
 const FORM_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 const UPLOADS_AT_ONCE = 2

@@ -10,7 +10,7 @@ import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../sandbox/seed.ts'
 import type { Seed } from '../sandbox/state.ts'
 import { FAST_TIMING, USUAL_TIMING } from '../sandbox/world.ts'
 
-export interface SandboxOptions {
+export interface SandboxFlags {
   readonly port: number
   readonly host: string
   readonly seed?: string
@@ -19,7 +19,7 @@ export interface SandboxOptions {
 }
 
 /** Opens the sandbox and prints how to reach it. */
-export async function startSandbox(options: SandboxOptions, io: Io): Promise<Sandbox> {
+export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandbox> {
   const { port, host, seed: seedFile, faults, fast } = options
   try {
     const sandbox = await openSandbox({

@@ -112,7 +112,7 @@ export const pathSegment = (text: string): string => encodeURIComponent(text)
 export const usageError = (reason: string): MatoolkitError =>
   new MatoolkitError('USAGE', { reason })
 
-export function wholeNumberFlag(flag: string, text: Flags[string]): number | undefined {
+function wholeNumberFlag(flag: string, text: Flags[string]): number | undefined {
   if (text === undefined) return undefined
   if (typeof text === 'string' && /^[1-9]\d{0,8}$/.test(text)) return Number(text)
   throw usageError(`${flag} is "${String(text)}", but must be a whole number above 0.`)

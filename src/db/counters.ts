@@ -21,7 +21,7 @@ export const PHASE_COUNTERS: readonly CounterColumn[] = [
 ]
 
 /** Columns of batches, by the property that holds each. */
-export const BATCH_COUNTERS = {
+const BATCH_COUNTERS = {
   membersActive: 'members_active',
   membersFailed: 'members_failed',
   membersRemoved: 'members_removed',

@@ -2,7 +2,7 @@
 import type { Tx } from './db.ts'
 
 /** A guarded update found fewer rows than expected: somebody wrote without the lock. */
-export class GuardFailed extends Error {
+class GuardFailed extends Error {
   override readonly name = 'GuardFailed'
 }
 

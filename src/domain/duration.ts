@@ -5,7 +5,7 @@ const UNIT_SEC = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
 type Unit = keyof typeof UNIT_SEC
 
 /** Longer than any known wave; also keeps every due time a valid date. */
-export const MAX_DURATION_SEC = 365 * UNIT_SEC.d
+const MAX_DURATION_SEC = 365 * UNIT_SEC.d
 
 export const DURATION_PATTERN = '^[1-9][0-9]{0,7}[smhd]$'
 export const OFFSET_PATTERN = '^T(-0|[-+][1-9][0-9]{0,7}[smhd])$'

@@ -65,7 +65,7 @@ export interface StuckFacts {
 }
 
 /** Workers announce themselves each minute. */
-export const SILENT_AFTER_MS = 3 * 60_000
+const SILENT_AFTER_MS = 3 * 60_000
 /** Timers act to the second; anything later than this is blocked. */
 const LATE_AFTER_MS = 60_000
 

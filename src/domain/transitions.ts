@@ -10,7 +10,7 @@ type Table = Readonly<Record<string, Transition>>
 
 const define = <const T extends Table>(table: T): T => table
 
-export const STEP_TRANSITIONS = define({
+const STEP_TRANSITIONS = define({
   dispatch: { from: ['pending'], to: 'dispatched' },
   succeed: { from: ['dispatched', 'polling'], to: 'succeeded' },
   incomplete: { from: ['dispatched', 'polling'], to: 'polling' },
@@ -32,7 +32,7 @@ export const STEP_TRANSITIONS = define({
   },
 })
 
-export const MEMBER_TRANSITIONS = define({
+const MEMBER_TRANSITIONS = define({
   join: { from: ['none'], to: 'active' },
   fail: { from: ['active'], to: 'failed' },
   retry: { from: ['failed'], to: 'active' },

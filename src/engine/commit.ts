@@ -73,7 +73,7 @@ const hasWorkForTimers = ({ batch, phases, changedPhases, isBatchChanged, now }:
       (phase.status === 'pending' && phase.dueAt !== null && phase.dueAt <= now),
   )
 
-export const jobMessages = ({ batch, jobs }: Draft): OutgoingMessage[] =>
+const jobMessages = ({ batch, jobs }: Draft): OutgoingMessage[] =>
   jobs.map((job) => jobMessage(batch, job))
 
 function jobMessage(

@@ -9,7 +9,7 @@ import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 /** Why the mailbox move is impossible, as the migration user's error; null when it is possible. */
-export function mailboxMoveProblem(
+function mailboxMoveProblem(
   world: World,
   target: SandboxTenant,
   batch: MigrationBatch,

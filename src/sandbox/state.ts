@@ -6,7 +6,7 @@ import { guidOf } from './identity.ts'
 import { DEFAULT_SKUS } from './skus.ts'
 
 export const USERS_MAX = 200_000
-export const GROUPS_MAX = 20_000
+const GROUPS_MAX = 20_000
 const TENANTS_MAX = 20
 
 const guid = z.guid().toLowerCase()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { addSandboxCommands } from '../../src/app/commands/sandbox.ts'
-import { type SandboxOptions, startSandbox, workerSettings } from '../../src/app/sandbox.ts'
+import { type SandboxFlags, startSandbox, workerSettings } from '../../src/app/sandbox.ts'
 import { run } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
 import { EXIT } from '../../src/errors.ts'
@@ -19,7 +19,7 @@ const file = (name: string, text: string): string => {
   return path
 }
 
-const start = (flags: Partial<SandboxOptions> = {}) => {
+const start = (flags: Partial<SandboxFlags> = {}) => {
   const io = recordingIo()
   return startSandbox({ port: 0, host: '127.0.0.1', ...flags }, io).then((sandbox) => ({
     sandbox,
@@ -68,7 +68,7 @@ describe('matoolkit sandbox', () => {
     }
   })
 
-  const WRONG: readonly [name: string, flags: () => Partial<SandboxOptions>, code: string][] = [
+  const WRONG: readonly [name: string, flags: () => Partial<SandboxFlags>, code: string][] = [
     ['a file that is not there', () => ({ seed: 'gone.json' }), 'FILE_UNREADABLE'],
     [
       'a seed that does not fit',

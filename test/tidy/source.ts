@@ -1,7 +1,8 @@
 // Reads a source file just well enough for the house rules: which characters are code, which are comments, what the strings say
 // and what is imported. TypeScript 7 has no stable API for this yet; a scanner of a page does, because the formatter has already
 // made all code look alike. Blanked text keeps its length and its line ends, so positions stay true.
-import { posix } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix, sep } from 'node:path'
 
 export interface SourceFile {
   /** From the root of the project, with forward slashes. */
@@ -105,3 +106,28 @@ export function importsOf(file: SourceFile): Import[] {
 export const isCode = (path: string): boolean => /\.(ts|tsx|mjs)$/.test(path)
 export const lineOf = (text: string, index: number): number =>
   text.slice(0, index).split('\n').length
+
+/** Everything that is ours and text. */
+export function projectFiles(root: string): SourceFile[] {
+  const foreign = new Set(['node_modules', '.git', '.matoolkit', 'dist', 'coverage'])
+  const found = globSync('{**/*,.*}', {
+    cwd: root,
+    withFileTypes: true,
+    exclude: (entry) => foreign.has(entry.name),
+  })
+  return found
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) =>
+      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
+        path,
+      ),
+    )
+    .map((path) => ({
+      path: path
+        .slice(root.length + 1)
+        .split(sep)
+        .join('/'),
+      text: readFileSync(path, 'utf8'),
+    }))
+}

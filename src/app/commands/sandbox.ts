@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
 import { interruptible } from '../../cli/terminal/interrupt.ts'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { SandboxOptions } from '../sandbox.ts'
+import type { SandboxFlags } from '../sandbox.ts'
 
 const PORT_DEFAULT = 4365
 
@@ -24,7 +24,7 @@ export function addSandboxCommands(program: Command, io: Io): void {
     )
     .option('--fast', 'no replication lag; mailbox moves take seconds')
     .addHelpText('after', SANDBOX_HELP)
-    .action((options: SandboxOptions) =>
+    .action((options: SandboxFlags) =>
       interruptible(async (interrupted) => {
         const { startSandbox } = await import('../sandbox.ts')
         const sandbox = await startSandbox(options, io)

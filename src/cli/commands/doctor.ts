@@ -47,7 +47,7 @@ export function addDoctorCommands(program: Command, io: Io): void {
   })
 }
 
-export async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {
+async function examine(context: CommandContext, nodeVersion: string): Promise<Check[]> {
   const api = await apiChecks(context)
   const isReachable = api.every(({ state }) => state !== 'failed')
   return [

@@ -89,7 +89,7 @@ function payloadOf(result: Json | undefined): Json | undefined {
 }
 
 /** Records the job's end. The member is free for its next job. */
-export function settle(
+function settle(
   draft: Draft,
   step: Step,
   outcome: AttemptRecord['outcome'],

@@ -123,7 +123,7 @@ function scalarValue(node: Node): Json {
   return node.value
 }
 
-export function jsonOf(node: Node): Json {
+function jsonOf(node: Node): Json {
   if (node.kind === 'scalar') return node.value
   if (node.kind === 'list') return node.items.map(jsonOf)
   return Object.fromEntries(

@@ -141,7 +141,7 @@ export interface Span {
 }
 
 /** Reading stops at this many problems; it also bounds the output for hostile input. */
-export const PROBLEMS_MAX = 500
+const PROBLEMS_MAX = 500
 const TEXT_MAX = 80
 
 /** Collects problems with line, column and offending text. */

@@ -20,7 +20,7 @@ import type { MapNode, Node, ScalarNode } from './tree.ts'
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
 
 /** Bounds how large a step's parameters can grow. */
-export const VARIABLES_PER_STEP_MAX = 1_000
+const VARIABLES_PER_STEP_MAX = 1_000
 
 interface Use {
   readonly name: string

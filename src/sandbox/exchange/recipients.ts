@@ -46,7 +46,7 @@ const typeDetailsOf = ({ userType, recipient }: RecipientUser): string =>
   recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
 
 /** A recipient as cmdlets show it, with Exchange's type annotations. */
-export function cmdletRecipient(user: RecipientUser): JsonObject {
+function cmdletRecipient(user: RecipientUser): JsonObject {
   const { recipient } = user
   const external = recipient.externalEmailAddress
   const forwarding = recipient.forwardingSmtpAddress

@@ -56,7 +56,7 @@ const partsOf = (filter: string): string[] =>
     part.replace(/^ ?and /, '').trim(),
   )
 
-export function filterOf(call: SandboxCall, kind: PropertyKind): Test {
+function filterOf(call: SandboxCall, kind: PropertyKind): Test {
   const filter = call.url.searchParams.get('$filter')
   if (filter === null) return () => true
   const parts = partsOf(filter)

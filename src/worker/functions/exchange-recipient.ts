@@ -94,7 +94,7 @@ function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
   }
 }
 
-export const textsOf = (value: Json | undefined): string[] =>
+const textsOf = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.map(textOf) : []
 
 /** Changes the recipient with the cmdlet of its kind. */

@@ -10,7 +10,7 @@ export type ReplicationContext = Pick<FunctionCall<unknown>, 'tenant' | 'signal'
  * 14 s in total. Entra usually needs a few seconds; longer waits would let every misspelt name of a wave occupy a slot. For
  * slower cases a step has retries.
  */
-export const RETRY_DELAYS_SEC: readonly number[] = [2, 4, 8]
+const RETRY_DELAYS_SEC: readonly number[] = [2, 4, 8]
 
 /** Returns what `look` finds, or null if nothing appears in time. */
 export async function retryUntilFound<Found>(

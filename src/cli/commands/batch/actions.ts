@@ -157,7 +157,7 @@ interface BatchAction {
   readonly fields?: (flags: Flags) => Record<string, Json>
 }
 
-export const batchAction =
+const batchAction =
   ({ verb, warns, fields }: BatchAction) =>
   async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
     const path = batchPath(id)

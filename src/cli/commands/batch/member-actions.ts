@@ -68,7 +68,7 @@ interface MemberAction {
   readonly fields: (flags: Flags) => Record<string, Json>
 }
 
-export const memberAction =
+const memberAction =
   ({ verb, words, fields }: MemberAction) =>
   async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
     const path = `${batchPath(id)}/members/${verb}`

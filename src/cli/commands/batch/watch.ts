@@ -56,7 +56,7 @@ export async function runWatch(context: CommandContext, [id]: readonly string[])
 }
 
 /** Polls and shows until the batch ends, the timeout is reached or the person interrupts. */
-export async function followBatch(
+async function followBatch(
   context: CommandContext,
   id: string,
   options: WatchOptions,

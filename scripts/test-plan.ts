@@ -1,0 +1,98 @@
+// Which test files share a process, and in which order the processes start. Starting a process and opening its database cost more
+// than most files take: 190 processes spent a third of the suite's processor time on that.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+export interface TestFile {
+  /** From the root of the project, with forward slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The slowest first: started last, one of them would keep one core busy while the other has nothing left to do. */
+export const SLOW: readonly string[] = [
+  'test/simulation.test.ts',
+  'test/chaos.test.ts',
+  'test/app/demo/demo.test.ts',
+  'test/simulation/mutants.test.ts',
+  'test/api/operators.test.ts',
+  'test/engine/races.test.ts',
+  'test/api/contract.test.ts',
+  'test/cli/documents.test.ts',
+  'test/worker/functions/kill.test.ts',
+  'test/worker/functions/situations.test.ts',
+]
+
+/** What a file does to its whole process: hooks around every test, settings, signals, programs it starts, changed modules. */
+const NEEDS_OWN_PROCESS =
+  /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|on|once|emit|chdir)\b|\bglobalThis\.\w+ =|child_process|processes\.ts|mutant-loader|\bstartPostgres\b|worker_threads/m
+
+/** Files of the inner loop that a folder or a name stands for. */
+const QUICK =
+  /^test\/(?:[^/]+|domain\/.*|sandbox\/.*|sign-in\/.*|bus\/.*|scenarios\/(?:hold|retry|polling|joiner|rollback|deadline|version-rerun)|db\/db|api\/(?:http|event-feed|failure-cache|gapless-reader)|simulation\/place|cli\/[^/]+|worker\/[^/]+|scheduler\/[^/]+)\.test\.ts$/
+/** Fast although they mention settings; of the seeds only a few. */
+const ALSO_QUICK = ['simulation', 'tidy', 'log', 'config'].map((name) => `test/${name}.test.ts`)
+
+/** Part of `npm test -- quick`. */
+export function isQuick({ path, text }: TestFile): boolean {
+  if (ALSO_QUICK.includes(path)) return true
+  return QUICK.test(path) && !SLOW.includes(path) && !NEEDS_OWN_PROCESS.test(text)
+}
+
+const FILES_PER_PROCESS = 9
+
+/** Every file once, in processes of their own or together with others of their folder. */
+export function planProcesses(files: readonly TestFile[]): string[][] {
+  const isAlone = ({ path, text }: TestFile) => SLOW.includes(path) || NEEDS_OWN_PROCESS.test(text)
+  const slow = SLOW.filter((path) => files.some((file) => file.path === path))
+  const together = Map.groupBy(
+    files.filter((file) => !isAlone(file)),
+    ({ path }) =>
+      path
+        .split('/')
+        .slice(0, 2)
+        .join('/')
+        .replace(/\/[^/]+\.test\.ts$/, ''),
+  )
+  const groups = [...together.values()].flatMap((group) => {
+    const processes = Math.ceil(group.length / FILES_PER_PROCESS)
+    // Dealt out in turns, as the long files of a folder often have neighbouring names.
+    return Array.from({ length: processes }, (_, turn) =>
+      group.filter((_, index) => index % processes === turn).map(({ path }) => path),
+    )
+  })
+  const alone = files.filter((file) => isAlone(file) && !SLOW.includes(file.path))
+  return [
+    ...slow.map((path) => [path]),
+    ...groups.toSorted((a, b) => b.length - a.length),
+    ...alone.map(({ path }) => [path]),
+  ]
+}
+
+/** Writes one entry a process into the folder, named so that their order is the order of the processes. */
+export function writeEntries(
+  processes: readonly string[][],
+  root: string,
+  folder: string,
+): string[] {
+  mkdirSync(folder, { recursive: true })
+  return processes.map((files, index) => {
+    const urls = files.map((file) => pathToFileURL(join(root, file)).href)
+    const entry = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
+    writeFileSync(entry, `${LOAD}\nawait load(${JSON.stringify(urls, null, 2)})\n`)
+    return entry
+  })
+}
+
+/** A file that cannot be loaded fails under its own name, and the others of its process still run. */
+const LOAD = `import { test } from 'node:test'
+async function load(urls) {
+  for (const url of urls) {
+    try {
+      await import(url)
+    } catch (error) {
+      test(\`\${url} cannot be loaded\`, () => { throw error })
+    }
+  }
+}`
