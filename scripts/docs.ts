@@ -3,7 +3,7 @@
 // marker lines with hand-written text around it. To add one, add a row to GENERATED.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeMeter } from '../src/api/metrics.ts'
+import { createMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
 import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
@@ -97,7 +97,7 @@ function renderEnvExample(): string {
 
 const routes = () =>
   allRoutes({
-    meter: makeMeter(),
+    meter: createMeter(),
     stopping: new AbortController().signal,
     signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
   })

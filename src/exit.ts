@@ -1,4 +1,4 @@
-// How the program ends, as a number that scripts can ask for, and what every row of the tables of errors says.
+// Exit codes for scripts, and the shape of a row in the error tables.
 
 export const EXIT = {
   ok: 0,
@@ -10,13 +10,13 @@ export const EXIT = {
   conflict: 6,
   unavailable: 7,
   timedOut: 8,
-  /** By Ctrl-C: 128 and the number of the signal, as shells count. */
+  /** Ctrl-C: 128 plus the signal number, as in shells. */
   interrupted: 130,
 } as const
 
 export interface ErrorRow {
   readonly http: number
   readonly exit: number
-  /** `{name}` stands for a detail given when the error is raised. */
+  /** `{name}` is replaced by the detail of that name. */
   readonly sentence: string
 }

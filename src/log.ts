@@ -1,6 +1,5 @@
-// Structured logs: one line an event, a sentence and its fields, through pino. Whatever reaches the writer has passed redact.ts,
-// also what came by way of a child's fields or of a library that was handed the log; there is no other way out. Times are the
-// injected clock's, so a rehearsal's lines carry the rehearsal's time. A line below the level costs one empty call.
+// Structured logs through pino: one line per event, with a message and fields. Every line passes redact.ts, including fields of child
+// loggers and lines from libraries. Times come from the injected clock. A line below the level costs one empty call.
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -15,7 +14,7 @@ export interface LogOptions {
   readonly destination: LogDestination
 }
 
-/** Takes whole lines, each with its line end. `process.stdout` and `process.stderr` are destinations. */
+/** Receives whole lines with their line ends, as `process.stdout` does. */
 export interface LogDestination {
   readonly isTTY?: boolean
   write(line: string): unknown
@@ -28,15 +27,15 @@ export function createLog({ level, format, clock, destination }: LogOptions): Lo
       level,
       base: null,
       timestamp: () => `,"time":"${clock.now().toISOString()}"`,
-      // `redact` reads errors itself, causes and fields included; pino's own serializer would flatten them first.
+      // `redact` reads errors with causes and fields; pino's serializer would flatten them first.
       serializers: { err: (error: unknown) => error },
       formatters: {
         level: (label) => ({ level: label }),
-        // Before pino turns the fields into text: a Map or an Error would lose what it holds.
+        // Before pino serializes the fields: a Map or an Error would lose its contents.
         log: (fields) => redact(fields) as Record<string, unknown>,
       },
       hooks: {
-        // What is put into the message by `%s` and `%o` is text by the time the line is finished, its field names gone.
+        // Arguments of `%s` and `%o` lose their field names in the finished line, so they are redacted here.
         logMethod([first, ...rest], method) {
           method.apply(this, [first, ...rest.map(redact)] as Parameters<LogFn>)
         },
@@ -47,13 +46,13 @@ export function createLog({ level, format, clock, destination }: LogOptions): Lo
   )
 }
 
-/** The gate that every line passes: messages and fields of children have not been redacted before. */
+/** Every line passes here; messages and child fields are redacted only now. */
 function finishLine(line: string, isPretty: boolean): string {
   const safe = redact(JSON.parse(line)) as Record<string, unknown>
   return `${isPretty ? prettyLine(safe) : JSON.stringify(safe)}\n`
 }
 
-/** `10:00:00.000 INFO  The batch was created. batchId=7`: what a person reads on a terminal. */
+/** For terminals: `10:00:00.000 INFO  Created batch batchId=7` */
 function prettyLine({ level, time, msg, err, ...fields }: Record<string, unknown>): string {
   const parts = [String(time).slice(11, 23), String(level).toUpperCase().padEnd(5)]
   if (msg !== undefined) parts.push(String(msg))

@@ -1,6 +1,6 @@
-// What must never be read in a log: personal data of the people who are moved, and secrets. `redact` turns any value into plain
-// JSON without them, in two ways that do not rely on the writer's care: fields by their name, at any depth; and inside every
-// text, key and error whatever looks like a secret or an e-mail address. Limits keep one huge value from flooding the log.
+// Keeps personal data and secrets out of the log. `redact` turns any value into plain JSON without them: it drops fields by name at
+// any depth, and masks whatever looks like a secret or an e-mail address in every text, key and error. Limits keep one huge value from
+// flooding the log.
 
 const REDACTED = '[redacted]'
 const MAX_DEPTH = 8
@@ -8,17 +8,17 @@ const MAX_ITEMS = 100
 /** Over the whole value: a pool or a socket logged by mistake is a graph with cycles, 100 wide and 8 deep. */
 const MAX_PARTS = 2_000
 const MAX_TEXT_CHARS = 8_192
-/** Of a longer text; less than the limit, so that what is left and its remark are not cut again. */
+/** Below the limit, so that a cut text with its remark is not cut again. */
 const CUT_TO_CHARS = 8_000
 
-/** Names compared without case and separators: `member_key`, `memberKey` and `Member-Key` are one. */
+/** Compared without case and separators: `member_key`, `memberKey` and `Member-Key` are the same. */
 const PERSONAL = [
   ...['params', 'parameters', 'result', 'results', 'output', 'outputs', 'variables', 'values'],
   ...['data', 'datajson', 'workerdatajson', 'row', 'rows', 'body', 'input', 'payload'],
   ...['member', 'memberkey', 'memberkeys', 'upn', 'userprincipalname', 'displayname', 'username'],
   ...['givenname', 'surname', 'firstname', 'lastname', 'mail', 'email', 'emailaddress', 'phone'],
   ...['mailnickname', 'proxyaddresses', 'othermails', 'primarysmtpaddress'],
-  // PostgreSQL repeats the row's values in these fields of its errors.
+  // PostgreSQL errors repeat row values in these fields.
   ...['detail', 'where', 'internalquery'],
 ]
 const SECRET = [
@@ -36,12 +36,12 @@ const isHidden = (name: string): boolean => {
 
 const LAST_WORD = /[^\s,;"'<>()]*$/
 
-/** Each pattern is tried on texts of at most MAX_TEXT_CHARS, begins at a boundary and does not backtrack over what it read. */
+/** Patterns run on at most MAX_TEXT_CHARS, start at a boundary and do not backtrack. */
 const MASKS: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [^-]{1,60}-----[^-]*(?:-----END [^-]{1,60}-----)?/g, REDACTED],
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*/g, REDACTED],
   [/\b(bearer|basic|negotiate)\s+[\w.~+/-]{8,}=*/gi, `$1 ${REDACTED}`],
-  // A password may hold "/" or "@" unescaped, so everything up to the last "@" of an address of a database or broker goes.
+  // A password may contain an unescaped "/" or "@", so everything up to the last "@" of a database or broker URL goes.
   [
     /\b((?:postgres(?:ql)?|amqps?|mssql|sqlserver|mysql|redis|mongodb)[\w+]*:\/\/)\S*@/gi,
     `$1${REDACTED}@`,
@@ -58,17 +58,17 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The text without anything that looks like a secret or an e-mail address, and cut when very long. */
+/** Masks secrets and e-mail addresses; cuts a very long text. */
 export function redactText(text: string): string {
   const isLong = text.length > MAX_TEXT_CHARS
   let kept = isLong ? text.slice(0, CUT_TO_CHARS) : text
-  for (const [pattern, instead] of MASKS) kept = kept.replaceAll(pattern, instead)
+  for (const [pattern, mask] of MASKS) kept = kept.replaceAll(pattern, mask)
   if (!isLong) return kept
-  // The last word may be the first half of an address or a token, which no pattern would know: it goes too.
+  // The last word may be half of an address or token that no pattern recognises, so it goes too.
   return `${kept.replace(LAST_WORD, '')}… (${text.length} characters in all)`
 }
 
-/** A plain copy for a log line. */
+/** A redacted copy for a log line. */
 export function redact(value: unknown): unknown {
   return redactPart(value, 0, { partsLeft: MAX_PARTS })
 }
@@ -112,7 +112,7 @@ function redactFields(fields: Fields, depth: number, budget: Budget): object {
   return Object.fromEntries(kept)
 }
 
-/** What an error holds. Name, message, stack, cause and the errors of an aggregate are not enumerable; the rest is. */
+/** All fields of an error; name, message, stack, cause and an aggregate's errors are not enumerable. */
 function fieldsOf(error: Error): Fields {
   const { name, message, stack, cause } = error
   const further = error instanceof AggregateError ? { errors: error.errors } : {}

@@ -16,7 +16,7 @@ const CODES = Object.keys(ERRORS) as ErrorCode[]
 
 /** How a piece of advice begins. A new verb is welcome here; a sentence without advice is not. */
 const DIRECTION =
-  /^(or |and |then )?(add|ask|cancel|change|check|choose|close|confirm|correct|create|give|install|list|look|make|move|name|open|please|publish|read|remove|repeat|restore|resume|retry|run|see|send|set|shorten|show|split|start|stop|try|use|wait|write)\b/i
+  /^(or |and |then )?(add|ask|cancel|cast|change|check|choose|close|confirm|correct|create|delete|give|install|list|look|make|move|name|open|please|publish|read|remove|repeat|report|restore|resume|retry|run|see|send|set|shorten|show|sign|split|start|stop|try|turn|use|wait|write)\b/i
 
 describe('the table of errors', () => {
   for (const code of CODES) {
@@ -87,7 +87,7 @@ describe('an error', () => {
 
   it('keeps a detail that looks like a placeholder as it is', () => {
     const { message } = new MatoolkitError('SCHEMA_NEWER', { found: '{known}', known: 3 })
-    assert.match(message, /schema version \{known\};.* up to 3\./)
+    assert.match(message, /schema version \{known\},.* up to 3\./)
   })
 
   it('messageOf reads anything that can be thrown', () => {

@@ -1,6 +1,6 @@
-// The admin API as a service: one HTTP server in front of the engine, and the loop that seals the audit each minute, prunes it where
-// that is wanted, and forgets old idempotency keys. Without an issuer of tokens it serves this machine only, to whoever can read the token file; asked to
-// listen elsewhere it refuses to start. Stopping lets requests end that have begun.
+// The admin API as a service: an HTTP server in front of the engine, and a loop that seals the audit each minute, prunes it and
+// deletes old idempotency keys. Without a token issuer it serves the loopback only and refuses to listen elsewhere. Stopping lets
+// running requests finish.
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { sealAudit } from '../db/audit-chain.ts'
@@ -12,18 +12,18 @@ import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
-import { openEventFeed } from './event-feed.ts'
+import { openEventFeed } from './events/event-feed.ts'
 import { FailureCache } from './failure-cache.ts'
+import { buildServer } from './http/server.ts'
 import { MemberSearch } from './member-search.ts'
-import { type Meter, makeMeter } from './metrics.ts'
+import { createMeter, type Meter } from './metrics.ts'
 import type { ApiBus } from './route.ts'
 import { allRoutes } from './routes.ts'
-import { buildServer } from './server.ts'
 import { isLoopback, localSignIn } from './sign-in/local.ts'
 import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
 import type { SignInMethod } from './sign-in/sign-in.ts'
 
-const UPKEEP_INTERVAL_MS = 60_000
+const MAINTENANCE_INTERVAL_MS = 60_000
 const DAY_MS = 24 * 3_600_000
 const KEYS_KEPT_MS = DAY_MS
 
@@ -55,23 +55,23 @@ export interface ApiOptions {
   readonly log: Log
   readonly preview?: PreviewQuery
   readonly clockReport?: () => ClockReport | null
-  /** How many may listen to live events at once. */
+  /** Maximum number of live event streams. */
   readonly listenersMax?: number
 }
 
 export interface Api extends Service {
-  /** Resolves with the address once it is listened on; rejects with ADDRESS_UNUSABLE. */
+  /** Resolves with the address once the server listens; rejects with ADDRESS_UNUSABLE. */
   readonly listening: Promise<string>
 }
 
-/** Throws API_EXPOSED or LOCAL_TOKEN_UNFIT before anything is opened. */
+/** Throws API_EXPOSED or LOCAL_TOKEN_UNFIT before it opens anything. */
 export function openApi(options: ApiOptions): Api {
   const { config, engine, clock, log, bus } = options
   const stopping = new AbortController()
-  const meter = makeMeter()
+  const meter = createMeter()
   const signIn = signInOf(config, clock)
   const server = buildServer({
-    routes: allRoutes({ meter, stopping: stopping.signal, signIn: offerOf(config, signIn) }),
+    routes: allRoutes({ meter, stopping: stopping.signal, signIn: signInOffer(config, signIn) }),
     engine,
     clock,
     log,
@@ -85,7 +85,7 @@ export function openApi(options: ApiOptions): Api {
         ...(options.listenersMax !== undefined && { listenersMax: options.listenersMax }),
       }),
       memberSearch: new MemberSearch(),
-      failureLook: new FailureCache(),
+      failureCache: new FailureCache(),
       clockReport: options.clockReport ?? (() => null),
     },
     signIn,
@@ -96,37 +96,37 @@ export function openApi(options: ApiOptions): Api {
     meter,
     stopping: stopping.signal,
   })
-  const upkeep = upkeepLoop(options)
+  const maintenance = maintenanceLoop(options)
   const listening = Promise.withResolvers<string>()
-  // Whoever does not wait for it must not die of it: the log has it too.
+  // The log has the error too, so an ignored rejection must not end the process.
   listening.promise.catch(() => {})
   const { apiHost: host, apiPort: port } = config
   return {
     name: 'api',
     listening: listening.promise,
     start: () => {
-      upkeep.start()
+      maintenance.start()
       server.listen({ host, port }).then(listening.resolve, (error: unknown) => {
         const reason = messageOf(error)
-        const said = new MatoolkitError(
+        const refusal = new MatoolkitError(
           'ADDRESS_UNUSABLE',
           { host, port, reason },
           { cause: error },
         )
-        log.error({ err: said }, said.message)
-        listening.reject(said)
+        log.error({ err: refusal }, refusal.message)
+        listening.reject(refusal)
       })
     },
     stop: async (giveUp) => {
       stopping.abort()
-      await Promise.all([upkeep.stop(giveUp), closeServer(server, meter, giveUp)])
+      await Promise.all([maintenance.stop(giveUp), closeServer(server, meter, giveUp)])
     },
   }
 }
 
 /**
- * Requests that have begun are let end; with the last of them all connections are cut (server.ts), at `giveUp` in any case. Node
- * closes kept connections by itself, but not those that have sent nothing yet: one of them kept a server from ending for a minute.
+ * Waits for running requests; after the last one server.ts cuts all connections, at `giveUp` in any case. Node closes idle connections
+ * but not those that never sent a byte: one of these kept a server from stopping for a minute.
  */
 async function closeServer(
   server: ReturnType<typeof buildServer>,
@@ -161,14 +161,14 @@ function signInOf(config: ApiConfig, clock: Clock): SignInMethod {
       now: () => clock.now(),
     })
   }
-  // An issuer without an audience would accept what was meant for others.
+  // An issuer without an audience accepts tokens issued for other APIs.
   if (oidcIssuers.length > 0 || !isLoopback(apiHost)) {
     throw new MatoolkitError('API_EXPOSED', { host: apiHost })
   }
   return localSignIn(config.apiTokenFile)
 }
 
-const offerOf = (config: ApiConfig, { mode }: SignInMethod) =>
+const signInOffer = (config: ApiConfig, { mode }: SignInMethod) =>
   mode === 'local'
     ? { mode, issuer: null, clientId: null, scope: null }
     : {
@@ -178,26 +178,26 @@ const offerOf = (config: ApiConfig, { mode }: SignInMethod) =>
         scope: offeredScope(config),
       }
 
-/** What a client asks the issuer for. Entra ID wants the scope in full, with the identifier of the API that it belongs to. */
+/** The scope that clients request. Entra ID expects it with the API's identifier in front. */
 export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeConfig): string {
   if (entraOf(oidcIssuers[0]!) === null) return oidcScope
   const api = oidcAudiences.find((name) => name.includes('://')) ?? `api://${oidcAudiences[0]}`
   return `${api}/${oidcScope}`
 }
 
-/** The beginning of the first day that is kept. By whole days, so that the audit has one row about it a day and not one a minute. */
+/** Start of the first day to keep. Whole days, so that pruning writes one audit row a day instead of one a minute. */
 export const keptFrom = (now: Date, keptDays: number): Date =>
   new Date(Math.floor((+now - keptDays * DAY_MS) / DAY_MS) * DAY_MS)
 
-function upkeepLoop({ engine, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
+function maintenanceLoop({ engine, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
   return everyLoop({
-    name: 'audit upkeep',
+    name: 'audit maintenance',
     clock,
-    intervalMs: UPKEEP_INTERVAL_MS,
+    intervalMs: MAINTENANCE_INTERVAL_MS,
     runOnce: async (now, signal) => {
       let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
-        log.info({ sealed: sealed.sealed, head: sealed.hash }, 'The audit was sealed.')
+        log.info({ sealed: sealed.sealed, head: sealed.hash }, 'Sealed audit rows')
         sealed = await sealAudit(engine.db)
       }
       await forgetKeys(engine.db, new Date(+now - KEYS_KEPT_MS))
@@ -205,10 +205,10 @@ function upkeepLoop({ engine, clock, log, config: { auditKeptDays } }: ApiOption
       const before = keptFrom(now, auditKeptDays)
       let rows = await pruneAudit(engine.db, before, now)
       while (rows > 0 && !signal.aborted) {
-        log.info({ rows, before }, 'Old rows of the audit were taken away.')
+        log.info({ rows, before }, 'Pruned old audit rows')
         rows = await pruneAudit(engine.db, before, now)
       }
     },
-    onError: (err, inARow) => log.error({ err, inARow }, 'The audit could not be looked after.'),
+    onError: (err, inARow) => log.error({ err, inARow }, 'Audit maintenance failed'),
   })
 }

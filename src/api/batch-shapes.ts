@@ -1,16 +1,21 @@
-// How batches, phases and steps look in answers, and the tag that stands for what an operator decides by.
+// Shapes of batches, phases and steps in answers, and the ETag of a batch.
 import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
 import type { Phase } from '../domain/facts.ts'
-import { BATCH_STATUSES, PHASE_STATUSES, STEP_STATUSES } from '../domain/transitions.ts'
+import {
+  BATCH_STATUSES,
+  PHASE_STATUSES,
+  STEP_STATUSES,
+  type StepStatus,
+} from '../domain/transitions.ts'
+import { etagOf } from './http/etag.ts'
 import { dateTime, nullableDateTime, nullableText, wholeCount } from './shapes.ts'
-import { tagOf } from './state-tag.ts'
 
 export const STEP_KINDS = ['phase', 'init', 'rollback', 'removal'] as const
 
 const held = z
   .strictObject({ at: dateTime, by: z.string(), reason: z.string() })
-  .meta({ id: 'Hold', description: 'Nothing new is sent while a batch is held.' })
+  .meta({ id: 'Hold', description: 'A batch on hold sends no new jobs.' })
 
 export const batch = z
   .strictObject({
@@ -20,7 +25,7 @@ export const batch = z
     runbookVersion: z.int(),
     batchStartTime: nullableDateTime,
     sourceTime: nullableDateTime.meta({
-      description: 'The instant in the data; null for manual ones.',
+      description: 'The batch time in the data source; null for manual batches.',
     }),
     status: z.enum(BATCH_STATUSES),
     failedInInit: z.boolean(),
@@ -62,7 +67,7 @@ export const phase = z
   .strictObject({
     id: z.int(),
     phaseName: z.string(),
-    offsetMinutes: z.int().meta({ description: 'Before the start; negative after it.' }),
+    offsetMinutes: z.int().meta({ description: 'Minutes before the start; negative after it.' }),
     dueAt: nullableDateTime,
     runbookVersion: z.int(),
     status: z.enum(PHASE_STATUSES),
@@ -71,7 +76,7 @@ export const phase = z
     completedAt: nullableDateTime,
     steps: z.strictObject(
       Object.fromEntries(STEP_STATUSES.map((status) => [status, wholeCount])) as {
-        [S in (typeof STEP_STATUSES)[number]]: typeof wholeCount
+        [S in StepStatus]: typeof wholeCount
       },
     ),
     members: z.strictObject({
@@ -84,9 +89,9 @@ export const phase = z
   })
   .meta({ id: 'Phase' })
 
-export function shownPhase(one: Phase): z.input<typeof phase> {
-  const { id, name, offsetMinutes, dueAt, runbookVersion, status, skippedBecause } = one
-  const { dispatchedAt, completedAt, steps, members } = one
+export function shownPhase(facts: Phase): z.input<typeof phase> {
+  const { id, name, offsetMinutes, dueAt, runbookVersion, status, skippedBecause } = facts
+  const { dispatchedAt, completedAt, steps, members } = facts
   return {
     id,
     phaseName: name,
@@ -110,7 +115,7 @@ export const step = z
     phaseName: nullableText,
     batchMemberId: z.int().nullable(),
     memberKey: nullableText,
-    originStepId: z.int().nullable().meta({ description: 'Whose rollback this is.' }),
+    originStepId: z.int().nullable().meta({ description: 'The step that this one rolls back.' }),
     runbookVersion: z.int(),
     stepName: z.string(),
     stepIndex: wholeCount,
@@ -135,8 +140,8 @@ export const step = z
   .meta({ id: 'Step' })
 
 /** Status, hold, start and version of the batch, and the status of each phase. */
-export const tagOfBatch = (line: BatchLine, phases: readonly Phase[]): string =>
-  tagOf(
+export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>
+  etagOf(
     line.id,
     line.status,
     line.heldAt,

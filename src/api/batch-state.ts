@@ -1,5 +1,5 @@
-// A batch as it is shown and as it is changed: its line, its phases and the tag over both. A change locks the batch first, so
-// that what is compared with `If-Match` is what the change then meets.
+// A batch with its phases and their common ETag. A change locks the batch before it compares `If-Match`, so the compared state is the
+// state that it changes.
 import type { Queryable } from '../db/db.ts'
 import { loadPhases, lockBatch } from '../db/facts.ts'
 import { type BatchLine, findBatchLine } from '../db/views/batches.ts'
@@ -7,17 +7,17 @@ import { phaseOrder } from '../domain/decide/next.ts'
 import type { Phase } from '../domain/facts.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError } from '../errors.ts'
-import { tagOfBatch } from './batch-shapes.ts'
-import { requireTag } from './state-tag.ts'
+import { batchEtag } from './batch-shapes.ts'
+import { requireEtag } from './http/etag.ts'
 
 export interface BatchState {
   readonly line: BatchLine
-  /** By time, rows that no longer count included. */
+  /** In time order, superseded rows included. */
   readonly phases: readonly Phase[]
-  readonly tag: string
+  readonly etag: string
 }
 
-/** For those who need no more of it than that it is there, and its counters. */
+/** Existence check plus counters. Throws BATCH_NOT_FOUND. */
 export async function loadBatchLine(db: Queryable, batchId: number): Promise<BatchLine> {
   const line = await findBatchLine(db, batchId)
   if (!line) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
@@ -27,10 +27,10 @@ export async function loadBatchLine(db: Queryable, batchId: number): Promise<Bat
 export async function loadBatchState(db: Queryable, batchId: number): Promise<BatchState> {
   const line = await loadBatchLine(db, batchId)
   const phases = await loadPhases(db, batchId)
-  return { line, phases: phaseOrder(phases), tag: tagOfBatch(line, phases) }
+  return { line, phases: phaseOrder(phases), etag: batchEtag(line, phases) }
 }
 
-/** Locks the batch for the transaction of the change and checks what the caller saw. */
+/** Locks the batch for the rest of the transaction and compares `If-Match`. */
 export async function lockBatchState(
   { db }: Engine,
   batchId: number,
@@ -38,6 +38,6 @@ export async function lockBatchState(
 ): Promise<BatchState> {
   await db.transaction((tx) => lockBatch(tx, batchId))
   const state = await loadBatchState(db, batchId)
-  requireTag(ifMatch, state.tag, `Batch ${batchId}`)
+  requireEtag(ifMatch, state.etag, `Batch ${batchId}`)
   return state
 }

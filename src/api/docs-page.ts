@@ -1,4 +1,4 @@
-// The readable page of the API, made from the same document: one HTML file without a script and without anything from elsewhere.
+// The API documentation as one HTML page, generated from the OpenAPI document: no script, nothing loaded from elsewhere.
 import { createHash } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
 
@@ -19,7 +19,7 @@ td, th { text-align: left; vertical-align: top; border-top: 1px solid #e4e4e4; p
 }
 `
 
-/** Allows exactly the style above and nothing else. */
+/** Allows the style above and nothing else. */
 export const DOCS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256')
   .update(STYLE)
   .digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
@@ -54,7 +54,7 @@ export function docsPage(document: Node): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${escaped(info.title)}</title><style>${STYLE}</style></head>
 <body><h1>${escaped(info.title)} ${escaped(info.version)}</h1><p>${escaped(info.description)}
-The same as a document for programs: <a href="/api/openapi.json">openapi.json</a>.</p>
+For programs: <a href="/api/openapi.json">openapi.json</a>.</p>
 ${sections.join('\n')}<h2>Shapes</h2>${shapes.join('')}</body></html>
 `
 }

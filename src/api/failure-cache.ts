@@ -1,5 +1,5 @@
-// The failures of a batch, for dashboards that ask every few seconds: read and made alike once, and told again until one comes or
-// goes. The batch says by a number that comes with it whether one has (failure_revision).
+// Caches the failures of a batch, grouped by kind, for dashboards that poll every few seconds. The batch's failure revision changes
+// with every failure that is added or cleared; the cache reads again only then.
 import type { Queryable } from '../db/db.ts'
 import type { BatchLine } from '../db/views/batches.ts'
 import { listFailures } from '../db/views/insight.ts'
@@ -9,21 +9,21 @@ const FAILURES_PER_PAGE = 5_000
 export const FAILURES_MAX = 200_000
 export const GROUPS_LISTED_MAX = 100
 const MESSAGE_CHARS_MAX = 2_000
-/** A look has at most 100 messages of 2,000 characters; usually a tenth of that. */
-const LOOKS_KEPT_MAX = 50
-/** Failures of a batch that are kept one by one, some 300 bytes each: with more of them the database is asked who failed how. */
-const SINGLE_ONES_MAX = 5_000
+/** An entry holds at most 100 messages of 2,000 characters, usually a tenth of that. */
+const BATCHES_KEPT_MAX = 50
+/** Single failures kept per batch, about 300 bytes each. Above this, selections query the database. */
+const FAILURES_KEPT_MAX = 5_000
 
 export interface GroupedFailures {
   readonly count: number
-  /** False when there are more than the limit and the rest was left. */
+  /** False when reading stopped at the limit. */
   readonly isComplete: boolean
   readonly groupCount: number
   readonly groups: readonly FailureGroup[]
 }
 
-/** How somebody failed, all of it in lower case. */
-interface SingleOne {
+/** One failed step of a member; texts in lower case. */
+interface MemberFailure {
   readonly memberId: number
   readonly phaseName: string
   readonly stepName: string
@@ -37,61 +37,69 @@ export interface FailureKind {
   readonly error?: string | undefined
 }
 
-interface Look {
+interface CachedFailures {
   readonly grouped: GroupedFailures
   /** Of members in phases; null when there are too many to keep. */
-  readonly single: readonly SingleOne[] | null
+  readonly members: readonly MemberFailure[] | null
 }
 
-type Marked = Pick<BatchLine, 'id' | 'failureRevision'>
+type BatchVersion = Pick<BatchLine, 'id' | 'failureRevision'>
 
 export class FailureCache {
-  /** The one asked for last is the last. */
-  readonly #looks = new Map<number, { readonly mark: number; readonly found: Promise<Look> }>()
+  /** Ordered by last use. */
+  readonly #entries = new Map<
+    number,
+    { readonly revision: number; readonly failures: Promise<CachedFailures> }
+  >()
 
-  async groups(db: Queryable, batch: Marked): Promise<GroupedFailures> {
-    return (await this.#look(db, batch)).grouped
+  async groups(db: Queryable, batch: BatchVersion): Promise<GroupedFailures> {
+    return (await this.#load(db, batch)).grouped
   }
 
-  /** Members of whom a step has failed so; null when that is not known here. */
-  async membersWho(db: Queryable, batch: Marked, how: FailureKind): Promise<number[] | null> {
-    const { single } = await this.#look(db, batch)
-    if (single === null) return null
-    const [phase, step, error] = [how.failedPhase, how.failedStep, how.error].map((text) =>
+  /** Members with a failed step of this kind; null when the cache does not hold single failures. */
+  async memberIds(db: Queryable, batch: BatchVersion, kind: FailureKind): Promise<number[] | null> {
+    const { members } = await this.#load(db, batch)
+    if (members === null) return null
+    const [phase, step, error] = [kind.failedPhase, kind.failedStep, kind.error].map((text) =>
       text?.toLowerCase(),
     )
-    const isMeant = (one: SingleOne): boolean =>
-      (phase === undefined || one.phaseName === phase) &&
-      (step === undefined || one.stepName === step) &&
-      (error === undefined || one.message.includes(error))
-    return [...new Set(single.filter(isMeant).map(({ memberId }) => memberId))]
+    const matches = (failure: MemberFailure): boolean =>
+      (phase === undefined || failure.phaseName === phase) &&
+      (step === undefined || failure.stepName === step) &&
+      (error === undefined || failure.message.includes(error))
+    return [...new Set(members.filter(matches).map(({ memberId }) => memberId))]
   }
 
-  async #look(db: Queryable, { id, failureRevision: mark }: Marked): Promise<Look> {
-    const known = this.#looks.get(id)
-    const look = known?.mark === mark ? known : { mark, found: readFailures(db, id) }
-    this.#looks.delete(id)
-    this.#looks.set(id, look)
-    if (this.#looks.size > LOOKS_KEPT_MAX) this.#looks.delete(this.#looks.keys().next().value!)
+  async #load(
+    db: Queryable,
+    { id, failureRevision: revision }: BatchVersion,
+  ): Promise<CachedFailures> {
+    const known = this.#entries.get(id)
+    const entry =
+      known?.revision === revision ? known : { revision, failures: readFailures(db, id) }
+    this.#entries.delete(id)
+    this.#entries.set(id, entry)
+    if (this.#entries.size > BATCHES_KEPT_MAX)
+      this.#entries.delete(this.#entries.keys().next().value!)
     try {
-      return await look.found
+      return await entry.failures
     } catch (error) {
-      if (this.#looks.get(id) === look) this.#looks.delete(id)
+      if (this.#entries.get(id) === entry) this.#entries.delete(id)
       throw error
     }
   }
 }
 
-/** Whoever asks meanwhile gets the same, so it is not given up when the first of them goes away. */
-async function readFailures(db: Queryable, batchId: number): Promise<Look> {
+/** Shared by all callers that wait for it, so it takes no abort signal. */
+async function readFailures(db: Queryable, batchId: number): Promise<CachedFailures> {
   const groups = new FailureGroups()
-  const single: SingleOne[] = []
+  const members: MemberFailure[] = []
   let after = 0
   let isComplete = false
   while (!isComplete && groups.count < FAILURES_MAX) {
     const page = await listFailures(db, batchId, after, FAILURES_PER_PAGE)
     for (const failure of page) groups.add(failure)
-    if (groups.count <= SINGLE_ONES_MAX) single.push(...page.flatMap(singleOne))
+    if (groups.count <= FAILURES_KEPT_MAX) members.push(...page.flatMap(memberFailures))
     isComplete = page.length < FAILURES_PER_PAGE
     after = page.at(-1)?.stepId ?? after
   }
@@ -101,11 +109,11 @@ async function readFailures(db: Queryable, batchId: number): Promise<Look> {
   })
   return {
     grouped: { count: groups.count, isComplete, groupCount: groups.size, groups: largest },
-    single: groups.count <= SINGLE_ONES_MAX ? single : null,
+    members: groups.count <= FAILURES_KEPT_MAX ? members : null,
   }
 }
 
-function singleOne({ memberId, phaseName, stepName, message }: Failure): SingleOne[] {
+function memberFailures({ memberId, phaseName, stepName, message }: Failure): MemberFailure[] {
   if (memberId === null || phaseName === null) return []
   const [phase, step, error] = [phaseName, stepName, message].map((text) => text.toLowerCase())
   return [{ memberId, phaseName: phase!, stepName: step!, message: error! }]

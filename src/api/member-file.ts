@@ -1,7 +1,5 @@
-// A member file, checked whole before anything is done with it: every problem with its row and column, the first hundred listed
-// and all of them counted. It is read twice, once to check and once to use, so that 200,000 rows never stand in memory together.
-// Cells that look like formulas are texts like any other.
-
+// Checks a whole member file before using it: every fault with row and column, all counted and the first hundred listed. The file is
+// read twice, to check and to use, so that 200,000 rows are never in memory together. Cells that look like formulas are plain text.
 import { CsvFault, CsvReader } from '../csv.ts'
 import { rowReader } from '../domain/detection/row-reader.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
@@ -11,8 +9,8 @@ import type { Runbook } from '../domain/runbook/read.ts'
 import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
 import type { GivenMember, PagedMembers } from '../engine/create.ts'
-import { FAULTS_LISTED_MAX, ManyFaults, type RequestFault } from './problem.ts'
-import type { UploadedFile } from './upload.ts'
+import { FAULTS_LISTED_MAX, FaultyRequest, type RequestFault } from './http/problem.ts'
+import type { UploadedFile } from './http/upload.ts'
 
 const ROWS_MAX = 200_000
 const COLUMNS_MAX = 1_000
@@ -22,7 +20,7 @@ export interface MemberFile extends PagedMembers {
   readonly warnings: readonly string[]
 }
 
-/** Throws MEMBER_ROWS_INVALID with what is wrong. */
+/** Throws MEMBER_ROWS_INVALID with the faults. */
 export async function readMemberFile(file: UploadedFile, runbook: Runbook): Promise<MemberFile> {
   const faults = new Faults()
   const first = new Rows(file, runbook, faults)
@@ -63,13 +61,13 @@ function checkKey(
   const folded = foldKey(key)
   const earlier = seen.get(folded)
   if (folded === SAMPLE_KEY) {
-    faults.add(row, primaryKey, 'this is the sample row of the template; put a member in its place')
+    faults.add(row, primaryKey, 'this is the sample row of the template; replace it with a member')
   } else if (earlier !== undefined) {
-    faults.add(row, primaryKey, `"${key}" is in row ${earlier} already`)
+    faults.add(row, primaryKey, `"${key}" is already in row ${earlier}`)
   } else seen.set(folded, row)
 }
 
-/** The first ones, and how many there are. */
+/** Counts all faults and keeps the first. */
 class Faults {
   readonly #listed: RequestFault[] = []
   count = 0
@@ -84,7 +82,7 @@ class Faults {
     if (!first) return
     const { row = 1, column = '', message } = first
     const details = { file, count: this.count, row, column: column || '–', reason: message }
-    throw new ManyFaults('MEMBER_ROWS_INVALID', details, this.#listed, this.count)
+    throw new FaultyRequest('MEMBER_ROWS_INVALID', details, this.#listed, this.count)
   }
 }
 
@@ -107,7 +105,7 @@ class Rows {
     this.columns = memberColumns(runbook)
   }
 
-  /** Rows are counted as in a spreadsheet: the header is row 1, blank lines count and are left out. */
+  /** Row numbers as in a spreadsheet: the header is row 1; blank lines count but are skipped. */
   async *pages(): AsyncGenerator<readonly Row[]> {
     const reader = new CsvReader(this.#file.open(), { keepsBlankLines: true, isRagged: true })
     try {
@@ -132,7 +130,7 @@ class Rows {
     }
   }
 
-  /** The names as the runbook spells them; null when the file cannot be read with this header. */
+  /** The column names as the runbook spells them; null when the header is unusable. */
   #headerOf(record: readonly string[]): string[] | null {
     const { needed, known } = this.columns
     const before = this.#faults.count
@@ -162,7 +160,7 @@ class Rows {
     header: readonly string[],
   ): (cells: readonly string[], row: number) => GivenMember | null {
     const columns = header.map((name) => ({ name, type: 'text' as const }))
-    // A manual batch has no time of its own, whatever the column says.
+    // A manual batch ignores the batch time column.
     const source = { ...this.#runbook.dataSource, batchTimeColumn: null }
     const read = rowReader(source, columns)
     return (cells, row) => {
@@ -172,7 +170,7 @@ class Rows {
         this.#faults.add(row, column, message)
         return null
       }
-      // CSV cannot tell an empty text from none.
+      // CSV has no null: an empty cell is one.
       const data = Object.fromEntries(
         header.map((name, at): [string, Json] => [name, cells[at] === '' ? null : cells[at]!]),
       )
@@ -186,7 +184,7 @@ class Rows {
 
 const isBlank = (cells: readonly string[]): boolean => cells.length === 1 && cells[0]!.trim() === ''
 
-/** Headers are compared without case, unless the runbook itself tells two apart by it. */
+/** Header names ignore case, unless the runbook has two names that differ only in case. */
 function spelledAs(cell: string, known: readonly string[]): string {
   if (known.includes(cell)) return cell
   const alike = known.filter((name) => name.toLowerCase() === cell.toLowerCase())
@@ -200,5 +198,5 @@ function whyUnusable(name: string, seen: ReadonlySet<string>): string | null {
   if (name === '') return 'the column has no name'
   if (name.length > NAME_CHARS_MAX) return `the name has more than ${NAME_CHARS_MAX} characters`
   if (UNUSABLE.includes(name.toLowerCase())) return 'the name is reserved'
-  return seen.has(name.toLowerCase()) ? 'the column stands there twice' : null
+  return seen.has(name.toLowerCase()) ? 'the column appears twice' : null
 }

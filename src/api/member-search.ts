@@ -1,23 +1,22 @@
-// Members by part of their key. No index of the database answers that without reading every key of the batch (15 ms for 100,000),
-// or costs every member who joins more than joining does (40 µs). Keys of a batch never change and only ever become more, so those
-// of batches that are searched are kept here as one text: 1 ms, however many or few have the part. Whether all are here is told by
-// the counters of the batch, which every transaction that adds members keeps; whatever is found is looked up again in the database.
+// Finds members by part of their key. In the database this reads every key of the batch (15 ms for 100,000), or needs an index that
+// costs more than the insert itself (40 µs per member). A batch's keys never change and only grow, so the keys of searched batches
+// stay here as one text (1 ms per search). The batch's counters show whether the text is complete; matches are read from the database.
 import type { Queryable } from '../db/db.ts'
 import type { BatchLine } from '../db/views/batches.ts'
 import { listKeys } from '../db/views/members.ts'
 
 const KEYS_PER_READ = 20_000
-/** Of all batches together: some 50 MB. Batches that were searched longest ago are forgotten first, and read again when asked. */
+/** Over all batches, about 50 MB. The batches searched longest ago are dropped first. */
 const KEYS_KEPT_MAX = 1_000_000
-/** Keys seldom hold it, so that what is found seldom lies across two of them. */
-const BETWEEN = '\n'
+/** Rare in keys, so a match seldom spans two of them. */
+const SEPARATOR = '\n'
 
 type Counted = Pick<BatchLine, 'id' | 'membersActive' | 'membersFailed' | 'membersRemoved'>
 
 const countOf = ({ membersActive, membersFailed, membersRemoved }: Counted): number =>
   membersActive + membersFailed + membersRemoved
 
-/** Keys in the order of their ids. */
+/** Keys in id order. */
 export class KeyText {
   #text = ''
   readonly #ids: number[] = []
@@ -31,28 +30,28 @@ export class KeyText {
     return this.#ids.at(-1) ?? 0
   }
 
-  /** All of these ids are larger than those before. */
+  /** Expects ids above all earlier ones. */
   add(ids: readonly number[], keys: readonly string[]): void {
     let end = this.#text.length
     for (const [at, key] of keys.entries()) {
-      end += key.length + BETWEEN.length
+      end += key.length + SEPARATOR.length
       this.#ids.push(ids[at]!)
       this.#ends.push(end)
     }
-    this.#text += keys.map((key) => key + BETWEEN).join('')
+    this.#text += keys.map((key) => key + SEPARATOR).join('')
   }
 
-  /** The first `most` ids above `after` whose keys hold the part. */
-  find(part: string, most: number, after: number): number[] {
+  /** The first `limit` ids above `after` whose keys contain the part. */
+  find(part: string, limit: number, after: number): number[] {
     const found: number[] = []
     const begin = firstAbove(this.#ids, after)
     let from = begin === 0 ? 0 : this.#ends[begin - 1]!
-    while (found.length < most) {
+    while (found.length < limit) {
       const at = this.#text.indexOf(part, from)
       if (at === -1) break
       const which = firstAbove(this.#ends, at)
       const end = this.#ends[which]!
-      const isWithin = at + part.length <= end - BETWEEN.length
+      const isWithin = at + part.length <= end - SEPARATOR.length
       if (isWithin) found.push(this.#ids[which]!)
       from = isWithin ? end : at + 1
     }
@@ -60,7 +59,7 @@ export class KeyText {
   }
 }
 
-/** The place of the first number above `limit` in ascending ones; their count when there is none. */
+/** The index of the first number above `limit` in an ascending list; its length when there is none. */
 function firstAbove(numbers: readonly number[], limit: number): number {
   let low = 0
   let high = numbers.length
@@ -74,7 +73,7 @@ function firstAbove(numbers: readonly number[], limit: number): number {
 
 export class MemberSearch {
   readonly #keptMax: number
-  /** The one searched last is the last. */
+  /** Ordered by last search. */
   readonly #texts = new Map<number, KeyText>()
   readonly #reading = new Map<number, Promise<KeyText>>()
 
@@ -82,27 +81,27 @@ export class MemberSearch {
     this.#keptMax = keptMax
   }
 
-  /** The ids of the first `most` members above `after` whose folded key holds the part. */
+  /** The ids of the first `limit` members above `after` whose folded key contains the part. */
   async find(
     db: Queryable,
     batch: Counted,
     part: string,
-    most: number,
+    limit: number,
     after = 0,
   ): Promise<number[]> {
     const lacks = (text: KeyText | undefined) => text === undefined || text.size < countOf(batch)
     let text = this.#texts.get(batch.id)
-    // Twice, because somebody may be reading already for a caller who saw fewer members than we did.
+    // Twice: a read under way may serve a caller who saw fewer members.
     for (let turn = 0; turn < 2 && lacks(text); turn++) {
       text = await (this.#reading.get(batch.id) ?? this.#read(db, batch))
     }
     this.#keep(batch.id, text!)
-    return text!.find(part, most, after)
+    return text!.find(part, limit, after)
   }
 
-  /** One at a time for a batch: two would write into the same text. */
+  /** One read per batch at a time: two would append to the same text. */
   async #read(db: Queryable, batch: Counted): Promise<KeyText> {
-    const reading = readOn(db, batch, this.#texts.get(batch.id) ?? new KeyText())
+    const reading = readMissing(db, batch, this.#texts.get(batch.id) ?? new KeyText())
     this.#reading.set(batch.id, reading)
     try {
       const text = await reading
@@ -125,14 +124,14 @@ export class MemberSearch {
   }
 }
 
-/** What the text lacks. If it lacks some afterwards, somebody joined with an id below its last: then all of it anew. */
-async function readOn(db: Queryable, batch: Counted, text: KeyText): Promise<KeyText> {
+/** Appends the missing keys. If some are still missing, a member joined with an id below the last: read all again. */
+async function readMissing(db: Queryable, batch: Counted, text: KeyText): Promise<KeyText> {
   const isWhole = text.size === 0
   await readAfter(db, batch.id, text)
   if (text.size >= countOf(batch) || isWhole) return text
-  const anew = new KeyText()
-  await readAfter(db, batch.id, anew)
-  return anew
+  const fresh = new KeyText()
+  await readAfter(db, batch.id, fresh)
+  return fresh
 }
 
 async function readAfter(db: Queryable, batchId: number, text: KeyText): Promise<void> {

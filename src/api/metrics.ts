@@ -1,5 +1,5 @@
-// Figures in the text form of Prometheus: what this process has answered, and how much work there is. The second part is read
-// from counters and small tables when somebody looks, so it costs nothing in between and is the same from every process.
+// Metrics in Prometheus text format: requests answered by this process, and the amount of work. Work metrics are read from counters
+// and small tables on each scrape, so they cost nothing in between and are the same from every process.
 import type { BusDepth, TopicCount } from '../bus/bus.ts'
 import type { WorkFigures } from '../db/views/metrics.ts'
 
@@ -11,7 +11,7 @@ interface Series {
   readonly buckets: number[]
 }
 
-export interface Answered {
+export interface AnsweredRequest {
   readonly method: string
   readonly route: string
   readonly status: number
@@ -20,14 +20,14 @@ export interface Answered {
 
 export interface Meter {
   begin(): void
-  end(answered: Answered): void
-  /** How many requests are being answered. */
+  end(answered: AnsweredRequest): void
+  /** Requests being answered. */
   inFlight(): number
   lines(): string[]
 }
 
-/** Series are named by routes and statuses, both of which are few whatever is asked of us. */
-export function makeMeter(): Meter {
+/** One series per route and status, so callers cannot make their number grow. */
+export function createMeter(): Meter {
   const series = new Map<string, Series>()
   let inFlight = 0
   return {
@@ -86,7 +86,7 @@ export function busFigures({ messages, deadLetters }: BusDepth): WorkFigures {
   }
 }
 
-/** A gauge for each figure; a figure has one label, whose values are statuses, topics and the like. */
+/** One gauge per figure, with one label such as a status or a topic. */
 export function workLines(figures: WorkFigures): string[] {
   return Object.entries(figures).flatMap(([name, { help, label, values }]) => [
     ...head(`matoolkit_${name}`, 'gauge', help),

@@ -1,13 +1,13 @@
-// The OpenAPI 3.1 document, made from the table of routes: what it says is what is checked, because it is the same schemas. The
-// document is committed as docs/openapi.json, and a test keeps the two equal.
+// The OpenAPI 3.1 document, generated from the routes: the schemas that it shows are the schemas that check requests and answers. It
+// is committed as docs/openapi.json; a test keeps both equal.
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Json, JsonObject } from '../domain/json.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
-import { problemSchema } from './problem.ts'
+import { problemSchema } from './http/problem.ts'
 import { type Route, TAGS } from './route.ts'
 
-/** Refusals that need no mention in each route. */
+/** Errors that routes of this kind can all answer with. */
 function commonErrors(route: Route): ErrorCode[] {
   const signedIn: ErrorCode[] = ['NOT_SIGNED_IN', 'TOKEN_REFUSED', 'NOT_ALLOWED']
   const always: ErrorCode[] = [
@@ -27,7 +27,7 @@ function commonErrors(route: Route): ErrorCode[] {
   ]
 }
 
-/** Every code that a route can answer with. */
+/** All error codes of a route. */
 export const errorsOf = (route: Route): ReadonlySet<ErrorCode> =>
   new Set([...route.errors, ...commonErrors(route)])
 
@@ -46,7 +46,7 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
       title: 'matoolkit admin API',
       version: manifest.version,
       description:
-        'Lists come in pages (`limit`, `cursor`); the answer says where the next one begins. Refusals are problem+json with a stable code. Times are ISO-8601 in UTC.',
+        'Lists are paged (`limit`, `cursor`); `next` is the cursor of the next page. Errors are problem+json with a stable code. Times are ISO 8601 in UTC.',
       license: { name: manifest.license, identifier: manifest.license },
     },
     tags: TAGS.map((name) => ({ name })),
@@ -62,18 +62,18 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
 
 function operationOf(route: Route, components: Record<string, Json>): JsonObject {
   const { operation, summary, about, tag, rule, creates, comparesState } = route
-  const said = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
+  const access = { anonymous: 'Anybody', reader: 'Role Reader or Admin', admin: 'Role Admin' }[rule]
   const parameters = [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
-    ...(creates ? [headerOf('Idempotency-Key', 'The same key gets the same answer again.')] : []),
-    ...(comparesState ? [headerOf('If-Match', 'The ETag of what you saw.')] : []),
+    ...(creates ? [headerOf('Idempotency-Key', 'A repeated key returns the stored answer.')] : []),
+    ...(comparesState ? [headerOf('If-Match', 'The ETag of the state you saw.')] : []),
   ]
   return {
     operationId: operation,
     tags: [tag],
     summary,
-    description: `${about ? `${about} ` : ''}(${said}.)`,
+    description: `${about ? `${about} ` : ''}(${access}.)`,
     security: rule === 'anonymous' ? [] : [{ bearer: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(route.takes && { requestBody: bodyOf(route, components) }),
@@ -134,7 +134,7 @@ function responsesOf(route: Route, components: Record<string, Json>): JsonObject
   return responses
 }
 
-/** The schema as JSON Schema; those with an id go to the components and are referred to. */
+/** The schema as JSON Schema; schemas with an id become components and references. */
 function schemaOf(
   schema: z.ZodType,
   io: 'input' | 'output',

@@ -1,6 +1,6 @@
-// An endpoint as data. From one table of these come registration, validation, the types inside the handlers, the sign-in rules,
-// the OpenAPI document with its page, and the tests that walk all of them. `read` makes a route that changes nothing; `change`
-// one that runs in one transaction together with its audit row and, where it creates something, its stored answer.
+// An endpoint as data. Registration, validation, handler types, access rules, the OpenAPI document and the tests over all endpoints
+// derive from it. `read` makes a route that changes nothing. `change` makes one that runs in one transaction with its audit row and,
+// if it creates something, its stored answer.
 import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import type { ClockReport } from '../db/time.ts'
@@ -8,12 +8,12 @@ import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { Json } from '../domain/json.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Actor } from './actor.ts'
-import type { EventFeed } from './event-feed.ts'
+import type { EventFeed } from './events/event-feed.ts'
 import type { FailureCache } from './failure-cache.ts'
 import type { MemberSearch } from './member-search.ts'
+import type { Actor } from './sign-in/sign-in.ts'
 
-/** Who may call it. A reader is a Reader or an Admin, or anybody who is signed in where the read policy says so. */
+/** Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. */
 export type AccessRule = 'anonymous' | 'reader' | 'admin'
 
 export const TAGS = ['runbooks', 'batches', 'members', 'reviews', 'audit', 'service'] as const
@@ -21,14 +21,14 @@ export type Tag = (typeof TAGS)[number]
 
 export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady'>
 
-/** What handlers need besides the engine. */
+/** Services for handlers besides the engine. */
 export interface Services {
   readonly bus: ApiBus
-  /** Asks a data source; the scheduler's, handed in because roles do not import each other. */
+  /** The scheduler's preview; null in a process without a scheduler. */
   readonly preview: PreviewQuery | null
   readonly events: EventFeed
   readonly memberSearch: MemberSearch
-  readonly failureLook: FailureCache
+  readonly failureCache: FailureCache
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }
@@ -37,34 +37,34 @@ export interface RouteRequest<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
-  /** In a change: inside its transaction. */
+  /** In a change it works inside the change's transaction. */
   readonly engine: Engine
   readonly services: Services
   readonly by: Actor
   readonly now: Date
-  /** The tag in `If-Match`: what the caller saw. */
+  /** The ETag in `If-Match`: the state the caller saw. */
   readonly ifMatch: string | null
-  /** The id in `Last-Event-ID`: what a listener had last. */
+  /** The id in `Last-Event-ID`: the listener's last event. */
   readonly lastEventId: number | null
-  /** Aborts when the caller has gone or the server stops. */
+  /** Aborts when the caller disconnects or the server stops. */
   readonly signal: AbortSignal
 }
 
-export type ResponseSchemas = Readonly<Record<number, z.ZodType>>
+export type AnswerSchemas = Readonly<Record<number, z.ZodType>>
 
-export type RouteReply<A extends ResponseSchemas> = {
+export type RouteAnswer<A extends AnswerSchemas> = {
   [S in keyof A & number]: {
     readonly status: S
     readonly body: z.input<A[S]>
-    /** What `If-Match` of a later change can name. */
+    /** For `If-Match` of a later change. */
     readonly etag?: string
     readonly headers?: Readonly<Record<string, string>>
-    /** Of a stream: aborts when its connection is to be cut. */
+    /** For streams: aborts to cut the connection. */
     readonly cut?: AbortSignal
   }
 }[keyof A & number]
 
-/** What the audit row of a change says besides who, when and from where. */
+/** The audit row of a change, without who, when and from where. */
 export interface AuditNote {
   readonly subject: string
   readonly reason?: string | null
@@ -72,25 +72,25 @@ export interface AuditNote {
   readonly after?: Json
 }
 
-/** `noted` is null when nothing was changed: a dry run, or a state that was so already. */
-export type ChangeReply<A extends ResponseSchemas> = RouteReply<A> & {
-  readonly noted: AuditNote | null
+/** `auditNote` is null when nothing changed: a dry run, or a state already reached. */
+export type ChangeAnswer<A extends AnswerSchemas> = RouteAnswer<A> & {
+  readonly auditNote: AuditNote | null
 }
 
 interface Described {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** `/api/batches/{batchId}`; a parameter's name is in braces. */
+  /** Parameters in braces: `/api/batches/{batchId}`. */
   readonly path: string
   readonly operation: string
   readonly tag: Tag
   readonly summary: string
   readonly about?: string
   readonly rule: AccessRule
-  /** Codes of refusals of its own; those that every route can give are added by its kind and rule. */
+  /** Its own error codes; openapi.ts adds those common to its kind and rule. */
   readonly errors?: readonly ErrorCode[]
-  /** A route that creates takes an `Idempotency-Key`. */
+  /** Creates something, so it takes an `Idempotency-Key`. */
   readonly creates?: true
-  /** Compares `If-Match` with what is there. */
+  /** Compares `If-Match` with the current state. */
   readonly comparesState?: true
   readonly takes?: 'json' | 'upload'
   /** A content type other than JSON. */
@@ -106,35 +106,30 @@ interface Schemas<P, Q, B, A> {
 
 type In<T> = T extends z.ZodType ? z.output<T> : never
 
-interface ReadRoute<P, Q, B, A extends ResponseSchemas> extends Described, Schemas<P, Q, B, A> {
-  /** It shows data of the people who are moved, so reading it is audited. */
+interface ReadRoute<P, Q, B, A extends AnswerSchemas> extends Described, Schemas<P, Q, B, A> {
+  /** Shows personal data, so reads are audited. */
   readonly isPersonal?: true
-  handle(ask: RouteRequest<In<P>, In<Q>, In<B>>): Promise<RouteReply<NoInfer<A>>>
+  handle(request: RouteRequest<In<P>, In<Q>, In<B>>): Promise<RouteAnswer<NoInfer<A>>>
 }
 
-interface ChangeRoute<P, Q, B, A extends ResponseSchemas, R>
-  extends Described,
-    Schemas<P, Q, B, A> {
+interface ChangeRoute<P, Q, B, A extends AnswerSchemas, R> extends Described, Schemas<P, Q, B, A> {
   readonly rule: 'admin'
-  /** What the audit calls it: `batch.cancel`. */
+  /** Its name in the audit, such as `batch.cancel`. */
   readonly action: string
-  /**
-   * Too much for one transaction: the handler makes its own, chunk by chunk. The audit has a row `… begun` before the first of
-   * them and the row of the action after the last, so that what was done by halves can be seen too.
-   */
+  /** Too large for one transaction: the handler opens one per chunk. The audit has a `… begun` row before the first chunk. */
   readonly inChunks?: true
-  /** What takes its time and changes nothing, such as reading a file: before the transaction begins. */
-  prepare?(ask: RouteRequest<In<P>, In<Q>, In<B>>): Promise<R>
-  handle(ask: RouteRequest<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeReply<NoInfer<A>>>
+  /** Slow work that changes nothing, such as reading a file; runs before the transaction. */
+  prepare?(request: RouteRequest<In<P>, In<Q>, In<B>>): Promise<R>
+  handle(request: RouteRequest<In<P>, In<Q>, In<B>>, prepared: R): Promise<ChangeAnswer<NoInfer<A>>>
 }
 
-export interface GivenReply {
+export interface UncheckedAnswer {
   readonly status: number
   readonly body: unknown
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly cut?: AbortSignal
-  readonly noted?: AuditNote | null
+  readonly auditNote?: AuditNote | null
 }
 
 export interface Route extends Described {
@@ -142,27 +137,30 @@ export interface Route extends Described {
   readonly params: z.ZodType
   readonly query: z.ZodType
   readonly body: z.ZodType
-  readonly answers: ResponseSchemas
+  readonly answers: AnswerSchemas
   /** Null for a route that changes nothing. */
   readonly action: string | null
   readonly inChunks?: true
   readonly isPersonal: boolean
-  // Methods and not properties: they were typed by the very schemas that read the request, and methods may be narrower.
-  prepare?(ask: RouteRequest<unknown, unknown, unknown>): Promise<unknown>
-  handle(ask: RouteRequest<unknown, unknown, unknown>, prepared?: unknown): Promise<GivenReply>
+  // Methods, not properties: method parameters are bivariant, and the schemas guarantee the narrower types.
+  prepare?(request: RouteRequest<unknown, unknown, unknown>): Promise<unknown>
+  handle(
+    request: RouteRequest<unknown, unknown, unknown>,
+    prepared?: unknown,
+  ): Promise<UncheckedAnswer>
 }
 
 const NOTHING = z.strictObject({})
 type Nothing = typeof NOTHING
 
-export function read<A extends ResponseSchemas, P = Nothing, Q = Nothing, B = Nothing>(
+export function read<A extends AnswerSchemas, P = Nothing, Q = Nothing, B = Nothing>(
   route: ReadRoute<P, Q, B, A>,
 ): Route {
   return completed({ ...route, action: null, isPersonal: route.isPersonal ?? false })
 }
 
 export function change<
-  A extends ResponseSchemas,
+  A extends AnswerSchemas,
   P = Nothing,
   Q = Nothing,
   B = Nothing,

@@ -1,4 +1,4 @@
-// Every endpoint there is. To add one: write it with `read` or `change` in the file of its noun under routes/, and name that here.
+// All endpoints. To add one, write it with `read` or `change` in its noun's file under routes/ and list that file here.
 import type { Route } from './route.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
@@ -8,6 +8,7 @@ import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
+import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
@@ -17,11 +18,10 @@ import { type ServiceContext, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
-import { STORY_ROUTES } from './routes/story.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
 import { WORKER_ROUTES } from './routes/workers.ts'
 
-export function allRoutes(around: Omit<ServiceContext, 'routes'>): readonly Route[] {
+export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Route[] {
   const routes: Route[] = [
     ...RUNBOOK_ROUTES,
     ...AUTOMATION_ROUTES,
@@ -37,12 +37,12 @@ export function allRoutes(around: Omit<ServiceContext, 'routes'>): readonly Rout
     ...DEAD_LETTER_ROUTES,
     ...REVIEW_ROUTES,
     ...INSIGHT_ROUTES,
-    ...STORY_ROUTES,
+    ...MEMBER_DETAIL_ROUTES,
     ...TICK_ROUTES,
     ...EVENT_ROUTES,
     ...WORKER_ROUTES,
     ...AUDIT_ROUTES,
   ]
-  routes.push(...serviceRoutes({ ...around, routes: () => routes }))
+  routes.push(...serviceRoutes({ ...context, routes: () => routes }))
   return routes
 }

@@ -1,9 +1,9 @@
-// A runbook's text as a caller sends it: read, or refused with everything that is wrong with it.
+// Parses the text of a runbook from a request, or refuses it with all its faults.
 import { type RunbookProblem, readRunbook } from '../domain/runbook/read.ts'
 import type { ValidRunbook } from '../engine/publish.ts'
-import { ManyFaults, type RequestFault } from './problem.ts'
+import { FaultyRequest, type RequestFault } from './http/problem.ts'
 
-/** A runbook may have 1 MB; in JSON its line ends and quotes take two characters each. */
+/** A runbook has at most 1 MB; JSON escapes its line ends and quotes with a second character. */
 export const YAML_CHARS_MAX = 1_100_000
 
 export const faultOf = ({
@@ -22,12 +22,12 @@ export const faultOf = ({
   path,
 })
 
-/** Throws RUNBOOK_INVALID with every mistake, each with line and column. */
-export function requireValid(yaml: string): ValidRunbook {
+/** Throws RUNBOOK_INVALID with every fault, each with line and column. */
+export function parseRunbook(yaml: string): ValidRunbook {
   const { runbook, problems } = readRunbook(yaml)
   if (runbook) return { runbook, warnings: problems }
   const errors = problems.filter(({ severity }) => severity === 'error')
   const first = `line ${errors[0]!.line}, column ${errors[0]!.column}: ${errors[0]!.message}`
   const details = { count: errors.length, first }
-  throw new ManyFaults('RUNBOOK_INVALID', details, problems.map(faultOf), problems.length)
+  throw new FaultyRequest('RUNBOOK_INVALID', details, problems.map(faultOf), problems.length)
 }

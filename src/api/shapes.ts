@@ -1,12 +1,12 @@
-// The shapes that many routes share. Texts in paths and queries are read strictly: `1e9`, ` 1` and `0x10` are no numbers, and a
-// time needs its zone.
+// Shapes that many routes share. Paths and queries are parsed strictly: `1e9`, ` 1` and `0x10` are not numbers, and a time needs its
+// zone.
 import { z } from 'zod'
 
 const INT4_MAX = 2_147_483_647
 const PAGE_MAX = 500
 const PAGE_DEFAULT = 100
 
-/** The id of a row, in a path or query. */
+/** A row id in a path or query. */
 export const id = z
   .string()
   .regex(/^[1-9]\d{0,15}$/, 'must be a whole number above 0')
@@ -19,9 +19,9 @@ export const version = z
   .transform(Number)
   .refine((number) => number <= INT4_MAX, 'is too large')
 
-export const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const booleanText = z.enum(['true', 'false']).transform((text) => text === 'true')
 
-/** Names as runbooks spell them; compared without case. */
+/** A name as in runbooks; case-insensitive. */
 export const nameText = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, 'must be letters, digits, "-" and "_", at most 63')
@@ -33,12 +33,12 @@ export const commaSeparated = <const T extends readonly [string, ...string[]]>(c
     .max(500)
     .transform((text) => text.split(','))
     .pipe(z.array(z.enum(choices)).min(1))
-    .meta({ description: `One or more of ${choices.join(', ')}, with commas.` })
+    .meta({ description: `One or more of ${choices.join(', ')}, comma-separated.` })
 
-/** Some part of a text that is searched for. */
-export const searched = z.string().min(1).max(200)
+/** Part of a text to search for. */
+export const searchText = z.string().min(1).max(200)
 
-/** A time in a query or body, to or from which PostgreSQL and people can both count. */
+/** A time in a query or body, within the range that PostgreSQL intervals can handle. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be a time with its zone, such as 2030-03-01T20:00:00Z' })
   .transform((text) => new Date(text))
@@ -47,10 +47,10 @@ export const instant = z.iso
     'must lie between 1970 and 2199',
   )
 
-/** Why somebody does something: kept in the audit and shown in the events. */
+/** Why the caller makes a change: stored in the audit and shown in events. */
 export const reason = z.string().trim().min(1).max(1_000)
 
-/** In answers: a Date inside, ISO-8601 in UTC on the wire. */
+/** Times in answers: `Date` in code, ISO 8601 in UTC on the wire. */
 export const dateTime = z.date()
 export const nullableDateTime = z.date().nullable()
 export const nullableText = z.string().nullable()
@@ -58,22 +58,25 @@ export const wholeCount = z.int().min(0)
 
 export const json = z.json()
 
-/** The queries of a list: how many, and from where on. */
-export const paging = {
+/** Query parameters of a paged list. */
+export const pagingQuery = {
   limit: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
     .transform(Number)
     .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`)
     .prefault(String(PAGE_DEFAULT)),
-  cursor: z.string().max(1_000).optional().meta({ description: '`next` of the page before.' }),
+  cursor: z.string().max(1_000).optional().meta({ description: '`next` of the previous page.' }),
 }
 
-/** A page of a list: the rows under their name, how many there are in all, and where the next page begins. */
+/** A page: the rows under their name, the total, and the cursor of the next page. */
 export const pageOf = <const N extends string, T extends z.ZodType>(rows: N, row: T) =>
   z.strictObject({
     ...({ [rows]: z.array(row) } as { [K in N]: z.ZodArray<T> }),
-    total: wholeCount.meta({ description: 'Of all pages.' }),
-    isTotalExact: z.boolean().meta({ description: 'False when there are more than `total`.' }),
-    next: z.string().nullable().meta({ description: 'The cursor of the next page.' }),
+    total: wholeCount.meta({ description: 'Rows on all pages.' }),
+    isTotalExact: z.boolean().meta({ description: 'False when `total` is a lower bound.' }),
+    next: z
+      .string()
+      .nullable()
+      .meta({ description: 'The cursor of the next page; null on the last.' }),
   })

@@ -1,7 +1,11 @@
 // Live events: none missed and none twice, whatever the order of commits; many listeners from one look; who is slow is sent away.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type EventFeed, type EventSelection, openEventFeed } from '../../src/api/event-feed.ts'
+import {
+  type EventFeed,
+  type EventSelection,
+  openEventFeed,
+} from '../../src/api/events/event-feed.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Db, Queryable } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
@@ -51,9 +55,9 @@ const note = (db: Queryable, because: string, batchId = 1) =>
   )
 
 /** Reads a stream as a listener does, and keeps what it was told. */
-function listenTo(feed: EventFeed, wanted: EventSelection = {}, from: number | null = null) {
+function listenTo(feed: EventFeed, selection: EventSelection = {}, from: number | null = null) {
   const gone = new AbortController()
-  const { frames, cut } = feed.listen({ wanted, after: from, signal: gone.signal })
+  const { frames, cut } = feed.listen({ selection, after: from, signal: gone.signal })
   const iterator = frames[Symbol.asyncIterator]()
   const text = { all: '' }
   const ended = (async () => {
@@ -199,7 +203,7 @@ describe('live events', () => {
     const feed = open(clock)
     const quick = listenTo(feed)
     const gone = new AbortController()
-    const { frames, cut } = feed.listen({ wanted: {}, after: null, signal: gone.signal })
+    const { frames, cut } = feed.listen({ selection: {}, after: null, signal: gone.signal })
     const slow = frames[Symbol.asyncIterator]()
     await slow.next()
     // Read once more, so that it is live; this is never waited for before the end.
@@ -220,7 +224,7 @@ describe('live events', () => {
     assert.ok(!cut.aborted)
     for (let waited = 0; waited < 20; waited++) await clock.step()
     assert.ok(cut.aborted)
-    assert.match(lines.at(-1)!, /A listener was sent away/)
+    assert.match(lines.at(-1)!, /Closed event stream/)
     gone.abort()
     quick.leave()
   })
@@ -232,7 +236,10 @@ describe('live events', () => {
     assert.match(listener.text.all, /^: still here$/m)
     await clock.step(30 * 60_000)
     await listener.ended
-    assert.match(listener.text.all, /event: end\ndata: \{"reason":"come back with a fresh token"\}/)
+    assert.match(
+      listener.text.all,
+      /event: end\ndata: \{"reason":"time limit reached; reconnect with a fresh token"\}/,
+    )
   })
 
   it('there is a limit to listeners, and who leaves makes room', async () => {
@@ -255,7 +262,7 @@ describe('live events', () => {
     await clock.step()
     isAway = true
     await clock.step()
-    assert.match(lines.at(-1)!, /could not be read/)
+    assert.match(lines.at(-1)!, /Reading live events failed/)
     isAway = false
     await note(database.db, 'back')
     await clock.step(5_000)

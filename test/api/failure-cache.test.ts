@@ -62,7 +62,7 @@ it('keeps no look that failed, and not more than it may', async () => {
 it('says who failed how, in whatever letters it is asked', async () => {
   const { store, db, batch } = storeOf(['Over Quota', 'not found'])
   const look = new FailureCache()
-  const who = (how: FailureKind) => look.membersWho(db, batch(), how)
+  const who = (how: FailureKind) => look.memberIds(db, batch(), how)
   assert.deepEqual(await who({ error: 'QUOTA' }), [1])
   assert.deepEqual(await who({ failedPhase: 'P', failedStep: 'S' }), [1, 2])
   assert.deepEqual(await who({ failedPhase: 'q', error: 'quota' }), [])
@@ -74,6 +74,6 @@ it('says who failed how, in whatever letters it is asked', async () => {
 it('leaves it to the database when there are too many to keep', async () => {
   const { db, batch } = storeOf(Array.from({ length: 5_001 }, (_, n) => `failure ${n}`))
   const look = new FailureCache()
-  assert.equal(await look.membersWho(db, batch(), { error: 'failure 7' }), null)
+  assert.equal(await look.memberIds(db, batch(), { error: 'failure 7' }), null)
   assert.equal((await look.groups(db, batch())).count, 5_001)
 })

@@ -1,7 +1,7 @@
 // Events in the order of their ids: holes are waited for as long as they may be filled, and no longer.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { beginAt, GaplessReader } from '../../src/api/gapless-reader.ts'
+import { GaplessReader, startingPoint } from '../../src/api/events/gapless-reader.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const later = (sec: number) => new Date(+NOW + sec * 1_000)
@@ -48,8 +48,8 @@ it('a transaction that never ends does not stop the stream for ever', () => {
 })
 
 it('the beginning lies before the first hole', () => {
-  assert.equal(beginAt([]), 0)
-  assert.equal(beginAt([7]), 7)
-  assert.equal(beginAt([7, 8, 9]), 9)
-  assert.equal(beginAt([7, 8, 10, 12]), 8)
+  assert.equal(startingPoint([]), 0)
+  assert.equal(startingPoint([7]), 7)
+  assert.equal(startingPoint([7, 8, 9]), 9)
+  assert.equal(startingPoint([7, 8, 10, 12]), 8)
 })

@@ -280,7 +280,7 @@ it('a caller may ask so much a minute, reads and changes apart', async () => {
     for (let n = 0; n < 3; n++) assert.equal((await api.call('GET', '/api/me')).status, 200)
     const { headers, body } = await api.refused(429, 'RATE_LIMITED', 'GET', '/api/me')
     assert.equal(headers.get('retry-after'), '20')
-    assert.match(body.detail, /more than 3 times in a minute/)
+    assert.match(body.detail, /more than 3 requests in a minute/)
     const cancel = { body: { reason: 'x' } }
     await api.refused(404, 'BATCH_NOT_FOUND', 'POST', '/api/batches/9/cancel', cancel)
     await api.refused(429, 'RATE_LIMITED', 'POST', '/api/batches/9/cancel', cancel)

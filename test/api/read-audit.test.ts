@@ -1,7 +1,7 @@
 // Looks at members are noted together, each before it is answered, and none for another's fault.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it } from 'node:test'
-import { ReadAudit } from '../../src/api/read-audit.ts'
+import { ReadAudit } from '../../src/api/http/read-audit.ts'
 import type { AuditEntry } from '../../src/db/audit.ts'
 import type { Queryable } from '../../src/db/db.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
@@ -39,21 +39,21 @@ const noted = () =>
 it('writes those who come while others are written in one statement after them, in their order', async () => {
   const notes = new ReadAudit(db)
   await Promise.all(
-    ['1', '2', '3', '4'].map((subject) => notes.note(entry(subject, `q${subject}`))),
+    ['1', '2', '3', '4'].map((subject) => notes.record(entry(subject, `q${subject}`))),
   )
   assert.equal(statements, 2)
   assert.deepEqual(
     await noted(),
     ['1', '2', '3', '4'].map((subject) => ({ subject, query: `q${subject}`, before: null })),
   )
-  await notes.note(entry('5'))
+  await notes.record(entry('5'))
   assert.equal((await noted()).length, 5)
 })
 
 it('refuses one that cannot be written, and no other', async () => {
   const notes = new ReadAudit(db)
   const subjects = ['0', '1', '2\u0000', '3']
-  const outcomes = await Promise.allSettled(subjects.map((subject) => notes.note(entry(subject))))
+  const outcomes = await Promise.allSettled(subjects.map((subject) => notes.record(entry(subject))))
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],

@@ -443,17 +443,17 @@ describe('signing in on one’s own machine', () => {
     const file = join(folder, 'open')
     localSignIn(file)
     chmodSync(file, 0o644)
-    assert.throws(() => localSignIn(file), /LOCAL_TOKEN_UNFIT|no safe place/)
+    assert.throws(() => localSignIn(file), /LOCAL_TOKEN_UNFIT|is unsafe/)
     const short = join(folder, 'short')
     writeFileSync(short, 'password', { mode: 0o600 })
-    assert.throws(() => localSignIn(short), /no safe place/)
+    assert.throws(() => localSignIn(short), /is unsafe/)
   })
 
   it('refuses to be reached by others', async () => {
     for (const apiHost of ['0.0.0.0', '::', '192.168.1.5', 'console.contoso.example'])
-      await assert.rejects(openApiUnderTest({ config: { apiHost } }), /would listen on/)
+      await assert.rejects(openApiUnderTest({ config: { apiHost } }), /must not listen on/)
     const oidcIssuers = ['https://login.example/v2.0']
-    await assert.rejects(openApiUnderTest({ config: { oidcIssuers } }), /would listen on/)
+    await assert.rejects(openApiUnderTest({ config: { oidcIssuers } }), /must not listen on/)
   })
 
   it('answers only to the machine’s own names: DNS rebinding', async () => {

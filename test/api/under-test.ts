@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Api, type ApiConfig, type ApiOptions, openApi } from '../../src/api/api.ts'
-import { makeMeter } from '../../src/api/metrics.ts'
+import type { HttpProblem } from '../../src/api/http/problem.ts'
+import { createMeter } from '../../src/api/metrics.ts'
 import { errorsOf } from '../../src/api/openapi.ts'
-import type { HttpProblem } from '../../src/api/problem.ts'
 import type { Route } from '../../src/api/route.ts'
 import { allRoutes } from '../../src/api/routes.ts'
 import { createLog } from '../../src/log.ts'
@@ -15,7 +15,7 @@ import type { TestDatabase } from '../databases.ts'
 import { openWorld, type World } from '../scenarios/world.ts'
 
 export const ROUTES: readonly Route[] = allRoutes({
-  meter: makeMeter(),
+  meter: createMeter(),
   stopping: new AbortController().signal,
   signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
 })

@@ -127,7 +127,7 @@ describe('matoolkit auth login', () => {
   })
 
   it('fails when the person declines or the code expires', async () => {
-    await assert.rejects(signIn(openId.deny), /failed: Ada said no\. Run matoolkit auth login/)
+    await assert.rejects(signIn(openId.deny), /failed: Ada said no\. Run "matoolkit auth login"/)
     await assert.rejects(
       signIn(async () => {}),
       /failed: the code has expired\./,
@@ -161,10 +161,10 @@ describe('matoolkit auth login', () => {
     assert.match((await say('login')).err, /MATOOLKIT_TOKEN is set and takes precedence/)
     delete process.env.MATOOLKIT_TOKEN
     const open = await say('login', '--api-url', 'http://matoolkit.contoso.example')
-    assert.match(open.err, /without https others could read the token.*\(API_NOT_SECURE\)/)
+    assert.match(open.err, /without https others could read it.*\(API_NOT_SECURE\)/)
     assert.equal(open.exit, EXIT.usage)
     process.env.MATOOLKIT_ISSUER = 'http://127.0.0.1:9'
-    assert.match((await say('login')).err, /cannot be asked: .*\(ISSUER_UNREACHABLE\)/)
+    assert.match((await say('login')).err, /is unreachable: .*\(ISSUER_UNREACHABLE\)/)
   })
 })
 
@@ -216,7 +216,7 @@ describe('a sign-in', () => {
   it('that has ended elsewhere is over here too', async () => {
     await signIn()
     await openId.endSignIns()
-    await assert.rejects(tokenAt(laterBy(2 * HOUR_MS)), /Run matoolkit auth login again/)
+    await assert.rejects(tokenAt(laterBy(2 * HOUR_MS)), /Run "matoolkit auth login" again/)
     assert.equal(await tokenAt(realClock()), null)
     const { exit, err } = await say('token')
     assert.deepEqual([exit, /\(SIGN_IN_NEEDED\)/.test(err)], [EXIT.notSignedIn, true])

@@ -48,7 +48,7 @@ describe('one process per folder', () => {
     await second.exited
     assert.equal(second.said.code, 'DATABASE_FOLDER_IN_USE')
     assert.match(second.said.message!, new RegExp(`in use by process ${first.child.pid} on `))
-    assert.match(second.said.message!, /Stop that process first/)
+    assert.match(second.said.message!, /Stop that process/)
 
     first.child.kill('SIGKILL')
     await first.exited

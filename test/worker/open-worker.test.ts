@@ -141,7 +141,7 @@ describe('opening a worker', () => {
       [certificate, /^WORKER_NOT_CONFIGURED .*neither MATOOLKIT_CERTIFICATE_FILE nor/],
       [
         { ...certificate, MATOOLKIT_CERTIFICATE_FILE: bad },
-        /^WORKER_CERTIFICATE_UNUSABLE .*bad\.pem cannot be used: it cannot be read/,
+        /^WORKER_CERTIFICATE_UNUSABLE .*bad\.pem is unusable: it cannot be read/,
       ],
       [{ ...TENANT, MATOOLKIT_APP_SECRET: 'wrong' }, /^WORKER_SIGN_IN_FAILED .*AADSTS7000215/],
     ]

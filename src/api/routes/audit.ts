@@ -1,10 +1,18 @@
-// The audit, for whoever must know who did what: a list with filters, and whether its chain of hashes holds.
+// The audit: a filtered list of who did what, and a check of its hash chain.
 import { z } from 'zod'
 import { type AuditRow, countAudit, listAudit } from '../../db/audit.ts'
 import { verifyAudit } from '../../db/audit-chain.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
-import { dateTime, instant, json, nullableText, pageOf, paging, wholeCount } from '../shapes.ts'
+import {
+  dateTime,
+  instant,
+  json,
+  nullableText,
+  pageOf,
+  pagingQuery,
+  wholeCount,
+} from '../shapes.ts'
 
 const COUNT_MAX = 10_000
 
@@ -17,7 +25,7 @@ const auditRow = z
     action: z.string(),
     subject: z.string(),
     reason: nullableText,
-    source: nullableText.meta({ description: 'The address the request came from.' }),
+    source: nullableText.meta({ description: 'IP address of the request.' }),
     clientApp: nullableText,
     requestId: nullableText,
     before: json,
@@ -34,12 +42,12 @@ const listRoute = read({
   path: '/api/audit',
   operation: 'listAudit',
   tag: 'audit',
-  summary: 'Who did what, newest first',
+  summary: 'List who did what, newest first',
   rule: 'admin',
   isPersonal: true,
   errors: ['CURSOR_INVALID'],
   query: z.strictObject({
-    ...paging,
+    ...pagingQuery,
     actor: z.string().max(300).optional(),
     action: z.string().max(100).optional(),
     subject: z.string().max(500).optional(),
@@ -65,9 +73,8 @@ const verifyRoute = read({
   path: '/api/audit/verification',
   operation: 'verifyAudit',
   tag: 'audit',
-  summary:
-    'Whether the chain of hashes holds, from the first row that is kept to the last sealed one',
-  about: 'Keep the head that it names: a later check with it also shows whether rows were cut off.',
+  summary: 'Verify the hash chain, from the first kept row to the last sealed one',
+  about: 'Keep the returned head: a later check against it also detects rows cut off at the end.',
   rule: 'admin',
   query: z.strictObject({
     sealed: z
@@ -87,7 +94,7 @@ const verifyRoute = read({
         pruned: z
           .strictObject({ through: wholeCount, hash: z.string(), at: dateTime })
           .nullable()
-          .meta({ description: 'The last row that was taken away because of its age, and when.' }),
+          .meta({ description: 'The last pruned row, and when it was pruned.' }),
         unsealed: wholeCount,
         broken: z
           .strictObject({ sealNumber: wholeCount, id: z.int().nullable(), why: z.string() })

@@ -1,10 +1,10 @@
-// The switch of a runbook's automation: whether its query runs by itself. Off until a person turns it on.
+// A runbook's automation: whether the scheduler runs its query. Off until a person turns it on.
 import { z } from 'zod'
 import type { Automation } from '../../db/automation.ts'
 import { findAutomation, setAutomation } from '../../engine/automation.ts'
+import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, read } from '../route.ts'
 import { nameText, nullableDateTime, nullableText, reason } from '../shapes.ts'
-import { requireTag, tagOf } from '../state-tag.ts'
 
 const automation = z
   .strictObject({
@@ -17,12 +17,16 @@ const automation = z
   })
   .meta({ id: 'Automation' })
 
-const shown = ({ isEnabled, runbookName, ...rest }: Automation): z.input<typeof automation> => {
+const shownAutomation = ({
+  isEnabled,
+  runbookName,
+  ...rest
+}: Automation): z.input<typeof automation> => {
   const { enabledAt, enabledBy, disabledAt, disabledBy } = rest
   return { runbookName, automationEnabled: isEnabled, enabledAt, enabledBy, disabledAt, disabledBy }
 }
-const tagOfSwitch = ({ isEnabled, enabledAt, disabledAt }: Automation) =>
-  tagOf(isEnabled, enabledAt, disabledAt)
+const automationEtag = ({ isEnabled, enabledAt, disabledAt }: Automation) =>
+  etagOf(isEnabled, enabledAt, disabledAt)
 
 const path = '/api/runbooks/{name}/automation'
 const params = z.strictObject({ name: nameText })
@@ -32,14 +36,14 @@ const getRoute = read({
   path,
   operation: 'getAutomation',
   tag: 'runbooks',
-  summary: 'Whether the runbook’s query runs by itself, and who decided that',
+  summary: 'Show whether the scheduler runs the runbook’s query, and who decided it',
   rule: 'reader',
   errors: ['RUNBOOK_UNKNOWN'],
   params,
   answers: { 200: automation },
   handle: async ({ engine, params: { name: runbookName } }) => {
     const found = await findAutomation(engine.db, runbookName)
-    return { status: 200, body: shown(found), etag: tagOfSwitch(found) }
+    return { status: 200, body: shownAutomation(found), etag: automationEtag(found) }
   },
 })
 
@@ -48,7 +52,7 @@ const putRoute = change({
   path,
   operation: 'setAutomation',
   tag: 'runbooks',
-  summary: 'Turn the automation on or off; batches under way go on either way',
+  summary: 'Turn automation on or off; unfinished batches continue either way',
   rule: 'admin',
   action: 'automation.set',
   takes: 'json',
@@ -59,14 +63,14 @@ const putRoute = change({
   answers: { 200: automation },
   handle: async ({ engine, params: { name: runbookName }, body, by, ifMatch }) => {
     const before = await findAutomation(engine.db, runbookName)
-    requireTag(ifMatch, tagOfSwitch(before), `The automation of "${runbookName}"`)
+    requireEtag(ifMatch, automationEtag(before), `The automation of runbook "${runbookName}"`)
     const isEnabled = body.enabled
     const now = await setAutomation(engine, { runbookName, isEnabled, actor: by.name })
     return {
       status: 200,
-      body: shown(now),
-      etag: tagOfSwitch(now),
-      noted: now.isChanged
+      body: shownAutomation(now),
+      etag: automationEtag(now),
+      auditNote: now.isChanged
         ? {
             subject: `runbook ${before.runbookName}`,
             reason: body.reason ?? null,

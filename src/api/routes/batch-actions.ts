@@ -1,5 +1,5 @@
-// What an operator decides about a whole batch: advance, hold, resume, restart, reschedule, cancel, clone.
-// Each takes a reason, compares what the caller saw, and can be tried first: `dryRun` answers as the change would.
+// Operator actions on a batch: advance, hold, resume, restart, reschedule, cancel, clone. Each takes a reason, compares `If-Match` and
+// has a dry run that answers as the change would.
 import { z } from 'zod'
 import { listMemberData } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
@@ -18,7 +18,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { runOrDryRun } from '../dry-run.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
 import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
 import { id, instant, reason, wholeCount } from '../shapes.ts'
 
@@ -27,38 +27,38 @@ const params = z.strictObject({ batchId: id })
 const dryRun = z
   .boolean()
   .default(false)
-  .meta({ description: 'The same answer, and nothing is done.' })
+  .meta({ description: 'Return the same answer and change nothing.' })
 
-const decided = z
+const decidedBatch = z
   .strictObject({ isDryRun: z.boolean(), batch, phases: z.array(phase) })
   .meta({ id: 'DecidedBatch' })
 
-type BatchAsk = RouteRequest<
+type BatchRequest = RouteRequest<
   z.output<typeof params>,
   unknown,
   { readonly reason?: string | undefined; readonly dryRun: boolean }
 >
-type Who = Omit<BatchOrder, 'reason'>
-type Told = Readonly<Record<string, Json>>
+type OrderBase = Omit<BatchOrder, 'reason'>
+type AuditedFields = Readonly<Record<string, Json>>
 
-/** Locks, compares, decides, and tells how the batch stands then. */
+/** Locks the batch, compares `If-Match`, runs the action and answers with the new state. */
 async function decide(
-  { engine: outer, params: { batchId }, body, by, ifMatch }: BatchAsk,
-  run: (engine: Engine, who: Who) => Promise<void>,
-  tell: (state: BatchState) => Told,
-  more: Told = {},
+  { engine: outer, params: { batchId }, body, by, ifMatch }: BatchRequest,
+  run: (engine: Engine, base: OrderBase) => Promise<void>,
+  fieldsOf: (state: BatchState) => AuditedFields,
+  extra: AuditedFields = {},
 ) {
-  const who = { batchId, actor: by.name }
+  const base = { batchId, actor: by.name }
   const { before, after } = await runOrDryRun(outer, body.dryRun, async (engine) => {
     const before = await lockBatchState(engine, batchId, ifMatch)
-    await run(engine, who)
+    await run(engine, base)
     return { before, after: await loadBatchState(engine.db, batchId) }
   })
-  const noted: AuditNote = {
+  const auditNote: AuditNote = {
     subject: `batch ${batchId}`,
     reason: body.reason ?? null,
-    before: tell(before),
-    after: { ...tell(after), ...more },
+    before: fieldsOf(before),
+    after: { ...fieldsOf(after), ...extra },
   }
   return {
     status: 200 as const,
@@ -67,8 +67,8 @@ async function decide(
       batch: shownBatch(after.line),
       phases: after.phases.map(shownPhase),
     },
-    etag: body.dryRun ? before.tag : after.tag,
-    noted: body.dryRun ? null : noted,
+    etag: body.dryRun ? before.etag : after.etag,
+    auditNote: body.dryRun ? null : auditNote,
   }
 }
 
@@ -81,29 +81,29 @@ const described = {
   params,
 } as const
 
-/** An order of the engine's that takes nothing but the reason. */
+/** For engine actions that take only a reason. */
 const withReason =
   (
     { body }: { readonly body: { readonly reason: string } },
     run: (engine: Engine, order: BatchOrder) => Promise<void>,
   ) =>
-  (engine: Engine, who: Who): Promise<void> =>
-    run(engine, { ...who, reason: body.reason })
+  (engine: Engine, base: OrderBase): Promise<void> =>
+    run(engine, { ...base, reason: body.reason })
 
-const plainBody = z.strictObject({ reason, dryRun })
-const heldOf = ({ line }: BatchState): Told => ({
+const reasonBody = z.strictObject({ reason, dryRun })
+const holdOf = ({ line }: BatchState): AuditedFields => ({
   heldReason: line.heldReason,
   heldBy: line.heldBy,
 })
-const statusOf = ({ line }: BatchState): Told => ({ status: line.status })
+const statusOf = ({ line }: BatchState): AuditedFields => ({ status: line.status })
 
 const advanceRoute = change({
   ...described,
   path: '/api/batches/{batchId}/advance',
   operation: 'advanceBatch',
-  summary: 'Begin the next phase of a manual batch',
+  summary: 'Start the next phase of a manual batch',
   about:
-    'The caller names the phase it saw as the next one (`nextPhase` of the batch, or `init`), so that two operators cannot advance twice.',
+    '`expectedPhase` is the next phase as the caller saw it (`nextPhase` of the batch, or `init`), so that two operators cannot advance twice.',
   action: 'batch.advance',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: z.strictObject({
@@ -112,12 +112,12 @@ const advanceRoute = change({
     reason: reason.optional(),
     dryRun,
   }),
-  answers: { 200: decided },
-  handle: (ask) => {
-    const { expectedPhase, allowStragglers } = ask.body
+  answers: { 200: decidedBatch },
+  handle: (request) => {
+    const { expectedPhase, allowStragglers } = request.body
     return decide(
-      ask,
-      (engine, who) => advanceBatch(engine, { ...who, expectedPhase, allowStragglers }),
+      request,
+      (engine, base) => advanceBatch(engine, { ...base, expectedPhase, allowStragglers }),
       ({ line }) => ({ status: line.status, currentPhase: line.currentPhase }),
       { advancedTo: expectedPhase, allowStragglers },
     )
@@ -128,61 +128,61 @@ const cancelRoute = change({
   ...described,
   path: '/api/batches/{batchId}/cancel',
   operation: 'cancelBatch',
-  summary: 'End a batch: what is open is cancelled, what is being undone is undone to its end',
+  summary: 'Cancel a batch: open steps are cancelled, running rollbacks finish',
   action: 'batch.cancel',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: plainBody,
-  answers: { 200: decided },
-  handle: (ask) => decide(ask, withReason(ask, cancelBatch), statusOf),
+  body: reasonBody,
+  answers: { 200: decidedBatch },
+  handle: (request) => decide(request, withReason(request, cancelBatch), statusOf),
 })
 
 const holdRoute = change({
   ...described,
   path: '/api/batches/{batchId}/hold',
   operation: 'holdBatch',
-  summary: 'Send nothing new; jobs that no worker has taken are called back',
+  summary: 'Put a batch on hold: no new jobs, and queued jobs are withdrawn',
   action: 'batch.hold',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: plainBody,
-  answers: { 200: decided },
-  handle: (ask) => decide(ask, withReason(ask, holdBatch), heldOf),
+  body: reasonBody,
+  answers: { 200: decidedBatch },
+  handle: (request) => decide(request, withReason(request, holdBatch), holdOf),
 })
 
 const resumeRoute = change({
   ...described,
   path: '/api/batches/{batchId}/resume',
   operation: 'resumeBatch',
-  summary: 'Go on after a hold; the time that was held does not count for retries and polls',
+  summary: 'Resume a batch; time on hold does not count for retries and polls',
   action: 'batch.resume',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: plainBody,
-  answers: { 200: decided },
-  handle: (ask) => decide(ask, withReason(ask, resumeBatch), heldOf),
+  body: reasonBody,
+  answers: { 200: decidedBatch },
+  handle: (request) => decide(request, withReason(request, resumeBatch), holdOf),
 })
 
 const restartRoute = change({
   ...described,
   path: '/api/batches/{batchId}/restart',
   operation: 'restartBatch',
-  summary: 'Take a batch that failed in init back to init',
+  summary: 'Restart a batch that failed in init',
   action: 'batch.restart',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
-  body: plainBody,
-  answers: { 200: decided },
-  handle: (ask) => decide(ask, withReason(ask, restartBatch), statusOf),
+  body: reasonBody,
+  answers: { 200: decidedBatch },
+  handle: (request) => decide(request, withReason(request, restartBatch), statusOf),
 })
 
 const overdue = z
   .array(z.strictObject({ phaseName: z.string(), dueAt: z.date() }))
-  .meta({ description: 'Phases that would begin at once, because their new time has passed.' })
+  .meta({ description: 'Phases that start at once because their new time has passed.' })
 
 const rescheduleRoute = change({
   ...described,
   path: '/api/batches/{batchId}/reschedule',
   operation: 'rescheduleBatch',
-  summary: 'Give a batch another start; phases that have not begun move with it',
+  summary: 'Change the start of a batch; phases that have not started move with it',
   about:
-    'Phases whose new time has passed would begin at once: the call is refused with their names unless `allowOverdue` is true.',
+    'Phases whose new time has passed start at once. The call is refused with their names unless `allowOverdue` is true.',
   action: 'batch.reschedule',
   errors: ['BATCH_NOT_FOUND', 'REFUSED', 'WOULD_BE_OVERDUE'],
   body: z.strictObject({
@@ -192,21 +192,21 @@ const rescheduleRoute = change({
     dryRun,
   }),
   answers: {
-    200: z.strictObject({ ...decided.shape, overdue }).meta({ id: 'RescheduledBatch' }),
+    200: z.strictObject({ ...decidedBatch.shape, overdue }).meta({ id: 'RescheduledBatch' }),
   },
-  handle: async (ask) => {
-    const { startTime, allowOverdue, reason: why, dryRun: isTried } = ask.body
+  handle: async (request) => {
+    const { startTime, allowOverdue, reason: why, dryRun: isDryRun } = request.body
     let late: z.input<typeof overdue> = []
-    const told = await decide(
-      ask,
-      async (engine, who) => {
-        await rescheduleBatch(engine, { ...who, reason: why, startTime })
-        late = overdueIn(await loadBatchState(engine.db, who.batchId), ask.now)
-        if (late.length > 0 && !allowOverdue && !isTried) throw wouldBeOverdue(who, late)
+    const decision = await decide(
+      request,
+      async (engine, base) => {
+        await rescheduleBatch(engine, { ...base, reason: why, startTime })
+        late = overdueIn(await loadBatchState(engine.db, base.batchId), request.now)
+        if (late.length > 0 && !allowOverdue && !isDryRun) throw wouldBeOverdue(base, late)
       },
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
     )
-    return { ...told, body: { ...told.body, overdue: late } }
+    return { ...decision, body: { ...decision.body, overdue: late } }
   },
 })
 
@@ -215,7 +215,7 @@ const overdueIn = ({ phases }: BatchState, now: Date): z.input<typeof overdue> =
     status === 'pending' && dueAt !== null && dueAt <= now ? [{ phaseName: name, dueAt }] : [],
   )
 
-const wouldBeOverdue = ({ batchId }: Who, late: z.input<typeof overdue>): MatoolkitError =>
+const wouldBeOverdue = ({ batchId }: OrderBase, late: z.input<typeof overdue>): MatoolkitError =>
   new MatoolkitError('WOULD_BE_OVERDUE', {
     batchId,
     phases: late.map(({ phaseName }) => phaseName).join(', '),
@@ -235,9 +235,9 @@ const cloneRoute = change({
   ...described,
   path: '/api/batches/{batchId}/clone',
   operation: 'cloneBatch',
-  summary: 'A new manual batch of the active version with the members of this one, from the start',
+  summary: 'Create a manual batch from another batch’s finished members',
   about:
-    'Members bring their data and none of their outputs. Nobody can be active in two unfinished batches, so the members must have ended here.',
+    'Uses the active version. Members keep their data and lose their outputs. A member cannot be active in two unfinished batches, so it must have finished here.',
   action: 'batch.clone',
   creates: true,
   errors: ['BATCH_NOT_FOUND', 'RUNBOOK_NOT_FOUND', 'MEMBER_ELSEWHERE', 'REFUSED'],
@@ -246,13 +246,13 @@ const cloneRoute = change({
       .array(z.enum(MEMBER_STATUSES))
       .min(1)
       .default(['active', 'failed'])
-      .meta({ description: 'Which of its members.' }),
+      .meta({ description: 'Member statuses to clone.' }),
     reason,
     dryRun,
   }),
   answers: { 200: cloned, 201: cloned },
   handle: async ({ engine: outer, params: { batchId }, body, by, ifMatch }) => {
-    const made = await runOrDryRun(outer, body.dryRun, async (engine) => {
+    const clone = await runOrDryRun(outer, body.dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
       const members = await listMemberData(engine.db, batchId, body.statuses)
       if (members.length === 0) throw nobodyToClone(batchId, body.statuses)
@@ -260,25 +260,25 @@ const cloneRoute = change({
       const { batchId: newId } = await createBatch(engine, { ...request, members })
       return { newId, members: members.length, state: await loadBatchState(engine.db, newId) }
     })
-    const about = { clonedFrom: batchId, memberCount: made.members }
+    const about = { clonedFrom: batchId, memberCount: clone.members }
     if (body.dryRun) {
       const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
-      return { status: 200, body: nothing, noted: null }
+      return { status: 200, body: nothing, auditNote: null }
     }
-    const { newId, state } = made
+    const { newId, state } = clone
     return {
       status: 201,
       body: { batchId: newId, isDryRun: false, batch: shownBatch(state.line), ...about },
-      etag: state.tag,
+      etag: state.etag,
       headers: { location: `/api/batches/${newId}` },
-      noted: { subject: `batch ${newId}`, reason: body.reason, after: about },
+      auditNote: { subject: `batch ${newId}`, reason: body.reason, after: about },
     }
   },
 })
 
 const nobodyToClone = (batchId: number, statuses: readonly string[]): MatoolkitError =>
   new MatoolkitError('REFUSED', {
-    reason: `Batch ${batchId} has no members that are ${statuses.join(' or ')}.`,
+    reason: `Batch ${batchId} has no members with status ${statuses.join(' or ')}.`,
   })
 
 export const BATCH_ACTION_ROUTES: readonly Route[] = [

@@ -1,4 +1,4 @@
-// Batches: list them, look at one. What operators do with one is batch-actions.ts.
+// Batches: the list, one batch, its phases. Operator actions are in batch-actions.ts.
 import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
@@ -6,17 +6,17 @@ import { BATCH_STATUSES } from '../../domain/transitions.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { batch, phase, shownBatch, shownPhase, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
 import {
+  booleanText,
   commaSeparated,
   id,
   instant,
   nameText,
   nullableText,
   pageOf,
-  paging,
-  yesOrNo,
+  pagingQuery,
 } from '../shapes.ts'
 
 const COUNT_MAX = 10_000
@@ -29,15 +29,15 @@ const listRoute = read({
   path: '/api/batches',
   operation: 'listBatches',
   tag: 'batches',
-  summary: 'Batches, newest first unless sorted otherwise',
+  summary: 'List batches, newest first by default',
   rule: 'reader',
   errors: ['CURSOR_INVALID'],
   query: z.strictObject({
-    ...paging,
+    ...pagingQuery,
     runbook: nameText.optional(),
     status: commaSeparated(BATCH_STATUSES).optional(),
-    manual: yesOrNo.optional(),
-    held: yesOrNo.optional(),
+    manual: booleanText.optional(),
+    held: booleanText.optional(),
     startsFrom: instant.optional(),
     startsBefore: instant.optional(),
     sort: z.enum(BATCH_SORTS).default('newest'),
@@ -66,9 +66,9 @@ const batchPage = z
   .strictObject({
     batch,
     nextPhase: nullableText.meta({
-      description: 'What `advance` of a manual batch would begin: a phase, or `init`.',
+      description: 'The phase (or `init`) that `advance` would start in a manual batch.',
     }),
-    availablePhases: z.array(z.string()).meta({ description: 'Phases that are still to come.' }),
+    availablePhases: z.array(z.string()).meta({ description: 'Phases that have not started.' }),
     phases: z.array(phase),
     initSteps: z.array(step),
   })
@@ -79,7 +79,7 @@ const getRoute = read({
   path: '/api/batches/{batchId}',
   operation: 'getBatch',
   tag: 'batches',
-  summary: 'One batch with its phases and init steps',
+  summary: 'Show a batch with its phases and init steps',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   params,
@@ -89,15 +89,15 @@ const getRoute = read({
     const hasInit = await hasInitToRun(engine, state)
     const available = state.phases
       .filter(({ status }) => status === 'pending')
-      .map((one) => one.name)
+      .map(({ name }) => name)
     const body = {
       batch: shownBatch(state.line),
-      nextPhase: nextOf(state, hasInit, available),
+      nextPhase: nextPhaseOf(state, hasInit, available),
       availablePhases: available,
       phases: state.phases.map(shownPhase),
       initSteps: await listInitSteps(engine.db, batchId, INIT_STEPS_MAX),
     }
-    return { status: 200, body, etag: state.tag }
+    return { status: 200, body, etag: state.etag }
   },
 })
 
@@ -107,7 +107,7 @@ async function hasInitToRun(engine: Engine, { line }: BatchState): Promise<boole
   return runbook.init.length > 0
 }
 
-function nextOf({ line }: BatchState, hasInit: boolean, available: readonly string[]) {
+function nextPhaseOf({ line }: BatchState, hasInit: boolean, available: readonly string[]) {
   if (!line.isManual || line.endedAt !== null) return null
   return hasInit ? 'init' : (available[0] ?? null)
 }
@@ -117,7 +117,7 @@ const phasesRoute = read({
   path: '/api/batches/{batchId}/phases',
   operation: 'listPhases',
   tag: 'batches',
-  summary: 'The phases of a batch in their order, with counts of steps and members',
+  summary: 'List the phases of a batch with step and member counts',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   params,
@@ -125,8 +125,8 @@ const phasesRoute = read({
     200: z.strictObject({ batchId: z.int(), phases: z.array(phase) }).meta({ id: 'Phases' }),
   },
   handle: async ({ engine, params: { batchId } }) => {
-    const { phases, tag } = await loadBatchState(engine.db, batchId)
-    return { status: 200, body: { batchId, phases: phases.map(shownPhase) }, etag: tag }
+    const { phases, etag } = await loadBatchState(engine.db, batchId)
+    return { status: 200, body: { batchId, phases: phases.map(shownPhase) }, etag: etag }
   },
 })
 

@@ -1,5 +1,5 @@
-// Dead letters: messages that could not be handled, kept whole until a person replays or discards them. The bus may be another
-// service than the database, so a decision is no part of our transaction: the audit notes it before and after.
+// Dead letters: messages that could not be handled, kept until a person replays or discards them. The bus may not be the database,
+// so the decision runs outside the transaction, with an audit row before and after it.
 import { z } from 'zod'
 import {
   type DeadLetter,
@@ -16,11 +16,11 @@ import { insertEvents } from '../../db/changes.ts'
 import { listWorkerIds } from '../../db/workers.ts'
 import { eventRecord } from '../../domain/event-record.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { cursorText, readCursor } from '../cursor.ts'
+import { cursorText, readCursor } from '../http/cursor.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
-import { dateTime, nullableText, paging, reason, wholeCount } from '../shapes.ts'
+import { dateTime, nullableText, pagingQuery, reason, wholeCount } from '../shapes.ts'
 
-/** Each of them is asked for by itself, and over Service Bus that takes its time. */
+/** One request per subscription, which is slow on Service Bus. */
 const SUBSCRIPTIONS_PER_PAGE = 50
 
 const params = z.strictObject({ deadLetterId: z.string().min(1).max(128) })
@@ -38,40 +38,40 @@ const letter = z.strictObject({
   deadLetteredAt: dateTime,
 })
 
-const shown = ({ subscription, ...rest }: DeadLetterSummary): z.input<typeof letter> => ({
+const shownLetter = ({ subscription, ...rest }: DeadLetterSummary): z.input<typeof letter> => ({
   ...rest,
   topic: subscription.topic,
   subscription: subscription.name,
 })
 
-const listed = z
+const listQuery = z
   .strictObject({
-    ...paging,
-    topic: z.enum(TOPICS).optional().meta({ description: 'All topics unless one is named.' }),
-    worker: z.string().min(1).max(63).optional().meta({ description: 'Whose jobs.' }),
+    ...pagingQuery,
+    topic: z.enum(TOPICS).optional().meta({ description: 'All topics by default.' }),
+    worker: z.string().min(1).max(63).optional().meta({ description: 'Only jobs of this worker.' }),
   })
   .refine(
     ({ topic = 'worker-jobs', worker }) => worker === undefined || topic === 'worker-jobs',
-    'must not name a worker beside another topic than worker-jobs',
+    'must name a worker only with topic worker-jobs',
   )
 
-/** Those that are asked for, in the order in which they are listed. */
+/** The queried subscriptions in list order. */
 async function subscriptionsOf(
   { db }: Engine,
   letters: DeadLetters,
-  { topic, worker }: z.output<typeof listed>,
+  { topic, worker }: z.output<typeof listQuery>,
 ): Promise<Subscription[]> {
   if (worker !== undefined) return [workerJobs(worker)]
   const ofOrchestrator = [ORCHESTRATOR_EVENTS, WORKER_RESULTS]
   if (topic !== undefined && topic !== 'worker-jobs')
-    return ofOrchestrator.filter((one) => one.topic === topic)
-  // A worker may be gone from the table, or never have been there, and still have dead letters.
-  const known = [...(await listWorkerIds(db)), ...(await letters.listWorkers())]
-  const ofWorkers = [...new Set(known)].sort().map(workerJobs)
+    return ofOrchestrator.filter((subscription) => subscription.topic === topic)
+  // A worker can have dead letters without a row in the table of workers.
+  const workerIds = [...(await listWorkerIds(db)), ...(await letters.listWorkers())]
+  const ofWorkers = [...new Set(workerIds)].sort().map(workerJobs)
   return topic === undefined ? [...ofOrchestrator, ...ofWorkers] : ofWorkers
 }
 
-/** A cursor names a subscription and a place in it, which is the transport's own affair; no place is its beginning. */
+/** A cursor holds a subscription and the transport's cursor in it; an empty one is its start. */
 const SORT = 'subscription'
 const nameOf = ({ topic, name: of }: Subscription) => `${topic}/${of}`
 const cursorAt = (subscription: Subscription, place = ''): string =>
@@ -81,8 +81,8 @@ function startOf(cursor: string | undefined, all: readonly Subscription[]) {
   const value = readCursor(SORT, cursor)?.value
   if (value === undefined || value === null) return { left: all, place: '' }
   const of = value.split(' ', 1)[0]!
-  // Whoever is not among them any more has nothing left to list.
-  const index = all.findIndex((one) => nameOf(one) === of)
+  // A subscription that no longer exists has nothing left to list.
+  const index = all.findIndex((subscription) => nameOf(subscription) === of)
   return { left: index === -1 ? [] : all.slice(index), place: value.slice(of.length + 1) }
 }
 
@@ -110,12 +110,12 @@ const listRoute = read({
   path: '/api/dead-letters',
   operation: 'listDeadLetters',
   tag: 'service',
-  summary: 'Messages that could not be handled and wait for a person, oldest first',
+  summary: 'List messages that could not be handled, oldest first',
   about:
-    'Of all topics unless one is named: first those for the orchestrator, then the jobs of each worker. A page may be short, or empty, and still have a next one.',
+    'Orchestrator messages come first, then the jobs of each worker. A page may be short or empty and still have a next page.',
   rule: 'reader',
   errors: ['CURSOR_INVALID'],
-  query: listed,
+  query: listQuery,
   answers: {
     200: z
       .strictObject({ deadLetters: z.array(letter), next: z.string().nullable() })
@@ -125,7 +125,7 @@ const listRoute = read({
     const { limit, cursor } = query
     const all = await subscriptionsOf(engine, bus.deadLetters, query)
     const { items, next } = await listPage(bus.deadLetters, all, limit, cursor)
-    return { status: 200, body: { deadLetters: items.map(shown), next } }
+    return { status: 200, body: { deadLetters: items.map(shownLetter), next } }
   },
 })
 
@@ -134,7 +134,7 @@ const showRoute = read({
   path: '/api/dead-letters/{deadLetterId}',
   operation: 'getDeadLetter',
   tag: 'service',
-  summary: 'One dead letter with its body',
+  summary: 'Show a dead letter with its body',
   rule: 'reader',
   isPersonal: true,
   errors: ['DEAD_LETTER_NOT_FOUND'],
@@ -144,13 +144,13 @@ const showRoute = read({
       .strictObject({
         ...letter.shape,
         properties: z.record(z.string(), z.string()),
-        body: z.string().meta({ description: 'As it came, whatever it is.' }),
+        body: z.string().meta({ description: 'The raw body.' }),
       })
       .meta({ id: 'DeadLetter' }),
   },
   handle: async ({ services: { bus }, params: { deadLetterId } }) => {
     const { properties, body, ...summary } = await bus.deadLetters.show(deadLetterId)
-    return { status: 200, body: { ...shown(summary), properties, body } }
+    return { status: 200, body: { ...shownLetter(summary), properties, body } }
   },
 })
 
@@ -168,21 +168,21 @@ const described = {
   },
 } as const
 
-type LetterAsk = RouteRequest<z.output<typeof params>, unknown, { reason: string }>
+type LetterRequest = RouteRequest<z.output<typeof params>, unknown, { reason: string }>
 
 async function decide(
-  { engine, services: { bus }, params: { deadLetterId }, body, by, now }: LetterAsk,
+  { engine, services: { bus }, params: { deadLetterId }, body, by, now }: LetterRequest,
   verb: 'replayed' | 'discarded',
   run: () => Promise<string | null>,
 ) {
-  const whole = await bus.deadLetters.show(deadLetterId)
+  const deadLetter = await bus.deadLetters.show(deadLetterId)
   const sentAs = await run()
-  await tell(engine, whole, verb, by.name, body.reason, now)
-  const { messageId, subscription } = whole
+  await recordDecision(engine, deadLetter, verb, by.name, body.reason, now)
+  const { messageId, subscription } = deadLetter
   return {
     status: 200 as const,
     body: { id: deadLetterId, sentAs },
-    noted: {
+    auditNote: {
       subject: `dead letter ${deadLetterId}`,
       reason: body.reason,
       after: { messageId, topic: subscription.topic, sentAs },
@@ -190,8 +190,8 @@ async function decide(
   }
 }
 
-/** The batch that the message speaks of gets the event, if it speaks of one. */
-async function tell(
+/** Writes an event to the message's batch, or to no batch when the message names none. */
+async function recordDecision(
   { db }: Engine,
   { messageId, subscription: { topic }, body }: DeadLetter,
   verb: string,
@@ -212,7 +212,7 @@ function batchIn(body: string): number | null {
     const { batchId } = JSON.parse(body) as { batchId?: unknown }
     return Number.isSafeInteger(batchId) ? (batchId as number) : null
   } catch {
-    // What cannot be read is often why it lies here.
+    // An unreadable body is often why the message is dead.
     return null
   }
 }
@@ -221,11 +221,13 @@ const replayRoute = change({
   ...described,
   path: '/api/dead-letters/{deadLetterId}/replay',
   operation: 'replayDeadLetter',
-  summary: 'Send it once more, to its own subscription only',
+  summary: 'Send a dead letter again, to its own subscription',
   action: 'dead-letter.replay',
-  handle: (ask) => {
-    const { services, params: p, by } = ask
-    return decide(ask, 'replayed', () => services.bus.deadLetters.replay(p.deadLetterId, by.name))
+  handle: (request) => {
+    const { services, params: p, by } = request
+    return decide(request, 'replayed', () =>
+      services.bus.deadLetters.replay(p.deadLetterId, by.name),
+    )
   },
 })
 
@@ -233,11 +235,11 @@ const discardRoute = change({
   ...described,
   path: '/api/dead-letters/{deadLetterId}/discard',
   operation: 'discardDeadLetter',
-  summary: 'Never send it again; it is kept as a record',
+  summary: 'Discard a dead letter; it is kept as a record',
   action: 'dead-letter.discard',
-  handle: (ask) => {
-    const { services, params: p, by } = ask
-    return decide(ask, 'discarded', async () => {
+  handle: (request) => {
+    const { services, params: p, by } = request
+    return decide(request, 'discarded', async () => {
       await services.bus.deadLetters.discard(p.deadLetterId, by.name)
       return null
     })

@@ -1,23 +1,63 @@
-// Live events as a stream of server-sent events.
+// Events: the paged list of a batch or member, and the live stream (server-sent events).
 import { z } from 'zod'
-import { ENTITIES } from '../event-shape.ts'
+import { countEvents, type EventLine, listEvents } from '../../db/views/events.ts'
+import { loadBatchLine } from '../batch-state.ts'
+import { ENTITIES, event } from '../events/event-shape.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
-import { commaSeparated, id } from '../shapes.ts'
+import { commaSeparated, id, pageOf, pagingQuery } from '../shapes.ts'
+
+const COUNT_MAX = 1_000
+
+const listRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/events',
+  operation: 'listEvents',
+  tag: 'batches',
+  summary: 'List what happened in a batch or to a member, and why',
+  about: '`thing=batch,phase` gives the course of the batch without member events.',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
+  params: z.strictObject({ batchId: id }),
+  query: z.strictObject({
+    ...pagingQuery,
+    memberId: id.optional(),
+    thing: commaSeparated(ENTITIES).optional(),
+    sort: z.enum(['newest', 'oldest']).default('newest'),
+  }),
+  answers: { 200: pageOf('events', event) },
+  handle: async ({ engine: { db }, params: { batchId }, query }) => {
+    const { limit, cursor, sort, memberId, thing } = query
+    await loadBatchLine(db, batchId)
+    const filter = { batchId, memberId, entities: thing }
+    const last = readCursor(sort, cursor)?.id
+    const from = sort === 'newest' ? { before: last } : { after: last }
+    const found = await listEvents(db, { ...filter, ...from }, sort, limit + 1)
+    const at = (line: EventLine) => ({ value: null, id: line.id })
+    const { rows, next } = pageFrom(found, limit, sort, at)
+    const total = await countEvents(db, filter, COUNT_MAX)
+    return {
+      status: 200,
+      body: { events: [...rows], total, isTotalExact: total < COUNT_MAX, next },
+    }
+  },
+})
 
 const listenRoute = read({
   method: 'GET',
   path: '/api/events',
   operation: 'listenEvents',
   tag: 'service',
-  summary: 'Events as they happen (server-sent events)',
+  summary: 'Stream events as they happen (server-sent events)',
   about:
-    'Each message is an event with its id. Whoever comes back with `Last-Event-ID` (or `after`) is told everything since, in order and once. A message `end` says why the stream ends: come back then.',
+    'Each message is an event with its id. A client that reconnects with `Last-Event-ID` (or `after`) gets every event since, in order and once. A message `end` says why the stream closes; reconnect then.',
   rule: 'reader',
   isPersonal: true,
   gives: 'text/event-stream; charset=utf-8',
   errors: ['LISTENERS_FULL'],
   query: z.strictObject({
-    after: id.optional().meta({ description: 'The last event that you had.' }),
+    after: id.optional().meta({ description: 'The id of your last event.' }),
     batchId: id.optional(),
     memberId: id.optional(),
     thing: commaSeparated(ENTITIES).optional(),
@@ -25,12 +65,12 @@ const listenRoute = read({
   answers: {
     200: z
       .custom<AsyncIterable<string>>()
-      .meta({ description: '`id: …`, `data: {Event}` and an empty line, again and again.' }),
+      .meta({ description: 'Per event: `id: …`, `data: {Event}` and an empty line.' }),
   },
   handle: async ({ query, services: { events }, lastEventId, signal }) => {
     const { after, batchId, memberId, thing } = query
     const { frames, cut } = events.listen({
-      wanted: { batchId, memberId, entities: thing },
+      selection: { batchId, memberId, entities: thing },
       after: lastEventId ?? after ?? null,
       signal,
     })
@@ -39,4 +79,4 @@ const listenRoute = read({
   },
 })
 
-export const EVENT_ROUTES: readonly Route[] = [listenRoute]
+export const EVENT_ROUTES: readonly Route[] = [listRoute, listenRoute]

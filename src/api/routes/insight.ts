@@ -1,5 +1,5 @@
-// What an operator wants to know of a batch while it runs: how it stands and when it will end, what failed and how often, what is
-// stuck and why. All of it comes from counters, an index or a bounded look, so it may be asked every few seconds.
+// A running batch at a glance: progress and estimate, grouped failures, blocked work with the reason. Everything comes from counters,
+// an index or a bounded read, so dashboards can poll it every few seconds.
 import { z } from 'zod'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
@@ -28,14 +28,14 @@ const summary = z
     batch,
     phases: z.array(phase),
     steps: z.strictObject({
-      total: wholeCount.meta({ description: 'Of the phases that have begun.' }),
+      total: wholeCount.meta({ description: 'Steps of the phases that have started.' }),
       open: wholeCount,
       passed: wholeCount,
       failed: wholeCount,
     }),
     throughput: z.strictObject({
       stepsPerMin: z.number().min(0),
-      overSec: wholeCount.meta({ description: 'How long the look was.' }),
+      overSec: wholeCount.meta({ description: 'The measured time span.' }),
     }),
     estimate: z.strictObject({ endsAt: nullableDateTime, because: z.string() }),
     openReviews: openReviews.meta({ description: 'Open reviews by kind; see /api/reviews.' }),
@@ -47,7 +47,7 @@ const summaryRoute = read({
   path: '/api/batches/{batchId}/summary',
   operation: 'getBatchSummary',
   tag: 'batches',
-  summary: 'How a batch stands, how fast it goes and when it will end',
+  summary: 'Summarize a batch: progress, throughput, estimated end',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   params,
@@ -71,19 +71,19 @@ const summaryRoute = read({
       }),
       openReviews: await countReviews(engine.db, { batchId }),
     }
-    return { status: 200, body, etag: state.tag }
+    return { status: 200, body, etag: state.etag }
   },
 })
 
 function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
-  const found = { total: 0, open: 0, passed: 0, failed: 0 }
+  const counts = { total: 0, open: 0, passed: 0, failed: 0 }
   for (const { steps } of phases) {
-    found.total += sumSteps(steps, STEP_STATUSES)
-    found.open += sumSteps(steps, OPEN_STEP_STATUSES)
-    found.passed += sumSteps(steps, PASSED_STEP_STATUSES)
-    found.failed += sumSteps(steps, FAILED_STEP_STATUSES)
+    counts.total += sumSteps(steps, STEP_STATUSES)
+    counts.open += sumSteps(steps, OPEN_STEP_STATUSES)
+    counts.passed += sumSteps(steps, PASSED_STEP_STATUSES)
+    counts.failed += sumSteps(steps, FAILED_STEP_STATUSES)
   }
-  return found
+  return counts
 }
 
 async function stepsPerMember(engine: Engine, { line }: BatchState) {
@@ -96,9 +96,9 @@ async function stepsPerMember(engine: Engine, { line }: BatchState) {
 
 const failures = z
   .strictObject({
-    count: wholeCount.meta({ description: 'Steps that failed for good.' }),
+    count: wholeCount.meta({ description: 'Steps that failed and are not retried.' }),
     isComplete: z.boolean().meta({
-      description: `False when there are more than ${FAILURES_MAX} and the rest was left.`,
+      description: `False when there are more than ${FAILURES_MAX}; the rest is not read.`,
     }),
     groupCount: wholeCount,
     groups: z
@@ -106,7 +106,7 @@ const failures = z
         z.strictObject({
           pattern: z
             .string()
-            .meta({ description: 'The message with ids, times, numbers and addresses left out.' }),
+            .meta({ description: 'The message without ids, times, numbers and addresses.' }),
           phaseName: nullableText,
           stepName: z.string(),
           count: wholeCount,
@@ -128,21 +128,21 @@ const failuresRoute = read({
   path: '/api/batches/{batchId}/failures',
   operation: 'listFailureGroups',
   tag: 'batches',
-  summary: 'What failed, with errors that differ only in ids, times and addresses taken together',
+  summary: 'List failures, grouped by messages that differ only in ids, times and addresses',
   rule: 'reader',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: failures },
-  handle: async ({ engine: { db }, services: { failureLook }, params: { batchId } }) => {
-    const { groups, ...rest } = await failureLook.groups(db, await loadBatchLine(db, batchId))
+  handle: async ({ engine: { db }, services: { failureCache }, params: { batchId } }) => {
+    const { groups, ...rest } = await failureCache.groups(db, await loadBatchLine(db, batchId))
     return { status: 200, body: { ...rest, groups: [...groups] } }
   },
 })
 
 const isCountExact = z
   .boolean()
-  .meta({ description: 'False when there may be more: the first thousand are looked at.' })
+  .meta({ description: 'False when `count` is a lower bound: at most a thousand are read.' })
 
 const stuck = z
   .strictObject({
@@ -162,11 +162,11 @@ const stuck = z
           'poll_overdue',
         ]),
         because: z.string(),
-        count: wholeCount.meta({ description: 'Members, steps or changes that wait for it.' }),
+        count: wholeCount.meta({ description: 'Members, steps or reviews that wait.' }),
         isCountExact,
         since: nullableDateTime,
         workerId: nullableText,
-        stepId: z.int().nullable().meta({ description: 'One of the steps, to look at.' }),
+        stepId: z.int().nullable().meta({ description: 'One of the steps, as an example.' }),
       }),
     ),
     waiting: z
@@ -180,7 +180,7 @@ const stuck = z
           wakeAt: nullableDateTime,
         }),
       )
-      .meta({ description: 'What all open steps wait for, also where nothing is wrong.' }),
+      .meta({ description: 'What all open steps wait for, blocked or not.' }),
   })
   .meta({ id: 'Stuck' })
 
@@ -189,7 +189,7 @@ const stuckRoute = read({
   path: '/api/batches/{batchId}/stuck',
   operation: 'listStuck',
   tag: 'batches',
-  summary: 'What does not go on, and why',
+  summary: 'List blocked work and why it is blocked',
   rule: 'reader',
   errors: ['BATCH_NOT_FOUND'],
   params,

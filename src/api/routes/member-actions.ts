@@ -1,6 +1,6 @@
-// What an operator does for many members at once: retry, redo, set a variable. Who is meant is said by a selection that is never
-// empty by mistake; whoever is many is done in chunks, a transaction each, and the answer counts who was helped and who was not,
-// with the reasons. A dry run tells who is meant and tries the first chunk, so that its refusals are the real ones.
+// Operator actions on many members: retry, redo, set a variable. A selection is never empty by mistake. Large selections are processed
+// in chunks, one transaction each; the answer counts successes and refusals, with reasons. A dry run lists the selection and tries the
+// first chunk, so its refusals are real.
 import { z } from 'zod'
 import { type MemberFilter, selectMembers } from '../../db/views/members.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
@@ -14,12 +14,12 @@ import {
 } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchState } from '../batch-state.ts'
-import { runOrDryRun } from '../dry-run.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
+import { requireEtag } from '../http/etag.ts'
 import { change, type Route, type RouteRequest } from '../route.ts'
-import { id, json, nameText, reason, searched, wholeCount } from '../shapes.ts'
-import { requireTag } from '../state-tag.ts'
+import { id, json, nameText, reason, searchText, wholeCount } from '../shapes.ts'
 
-/** As many as a batch can have. */
+/** The maximum size of a batch. */
 const SELECTED_MAX = 200_000
 const IDS_MAX = 10_000
 const LISTED_MAX = 100
@@ -30,11 +30,14 @@ const rowId = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
 
 const selection = z
   .strictObject({
-    all: z.literal(true).optional().meta({ description: 'Everybody the action is for.' }),
+    all: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'All members that the action applies to.' }),
     ids: z.array(rowId).min(1).max(IDS_MAX).optional(),
     failedPhase: nameText.optional(),
     failedStep: nameText.optional(),
-    error: searched.optional().meta({ description: 'Part of the error message.' }),
+    error: searchText.optional().meta({ description: 'Part of the error message.' }),
   })
   .refine(
     ({ all, ...filters }) =>
@@ -47,9 +50,12 @@ const common = {
   select: selection,
   expectedCount: wholeCount
     .optional()
-    .meta({ description: 'How many the caller saw; anything else is refused.' }),
+    .meta({ description: 'The number the caller saw; any other is refused.' }),
   reason,
-  dryRun: z.boolean().default(false).meta({ description: 'Say who is meant; nothing is done.' }),
+  dryRun: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Show the selection and change nothing.' }),
 }
 
 const outcome = z
@@ -61,7 +67,7 @@ const outcome = z
       .array(z.strictObject({ memberId: z.int(), memberKey: z.string() }))
       .meta({ description: `The first ${LISTED_MAX}.` }),
     triedCount: wholeCount.meta({
-      description: `All of them; in a dry run the first ${MEMBERS_PER_CHUNK}.`,
+      description: `All selected; in a dry run the first ${MEMBERS_PER_CHUNK}.`,
     }),
     doneCount: wholeCount,
     refusedCount: wholeCount,
@@ -72,39 +78,39 @@ const outcome = z
   .meta({ id: 'MembersOutcome' })
 
 type Common = z.output<z.ZodObject<typeof common>>
-type MembersAsk<Body> = RouteRequest<z.output<typeof params>, unknown, Common & Body>
+type MembersRequest<Body> = RouteRequest<z.output<typeof params>, unknown, Common & Body>
 type Run = (engine: Engine, order: MembersOrder) => Promise<MembersOutcome>
 
-/** Selects, then helps chunk by chunk. `fit` are the statuses that the action is for: the others are not meant by `all`. */
+/** Runs the action on the selection in chunks. `applicable`: the statuses that a selection without ids covers. */
 async function forMembers<Body>(
-  { engine, params: { batchId }, body, by, ifMatch, signal }: MembersAsk<Body>,
-  fit: readonly MemberStatus[],
+  { engine, params: { batchId }, body, by, ifMatch, signal }: MembersRequest<Body>,
+  applicable: readonly MemberStatus[],
   run: Run,
 ) {
   const { select, expectedCount, reason: why, dryRun } = body
-  const { tag } = await loadBatchState(engine.db, batchId)
-  requireTag(ifMatch, tag, `Batch ${batchId}`)
+  const { etag } = await loadBatchState(engine.db, batchId)
+  requireEtag(ifMatch, etag, `Batch ${batchId}`)
   const { all: _, ...filter } = select
-  const meant: MemberFilter = filter.ids ? filter : { ...filter, status: [...fit] }
-  const selected = await selectMembers(engine.db, batchId, meant, SELECTED_MAX)
+  const covered: MemberFilter = filter.ids ? filter : { ...filter, status: [...applicable] }
+  const selected = await selectMembers(engine.db, batchId, covered, SELECTED_MAX)
   requireExpected(selected, filter.ids, expectedCount, batchId)
   const toTry = dryRun ? selected.slice(0, MEMBERS_PER_CHUNK) : selected
   const order = { batchId, actor: by.name, reason: why }
-  const found: MembersOutcome = { done: [], refused: [] }
+  const total: MembersOutcome = { done: [], refused: [] }
   let tried = 0
-  // Whoever is left when the caller has gone or the process stops is told as not tried, here and in the audit.
+  // When the caller disconnects or the process stops, the rest counts as not tried, in the answer and in the audit.
   while (tried < toTry.length && !signal.aborted) {
-    const memberIds = toTry.slice(tried, tried + MEMBERS_PER_CHUNK).map((one) => one.id)
-    const part = await runOrDryRun(engine, dryRun, (inner) => run(inner, { ...order, memberIds }))
-    found.done.push(...part.done)
-    found.refused.push(...part.refused)
+    const memberIds = toTry.slice(tried, tried + MEMBERS_PER_CHUNK).map((member) => member.id)
+    const chunk = await runOrDryRun(engine, dryRun, (inner) => run(inner, { ...order, memberIds }))
+    total.done.push(...chunk.done)
+    total.refused.push(...chunk.refused)
     tried += memberIds.length
   }
   const counts = {
     selectedCount: selected.length,
     triedCount: tried,
-    doneCount: found.done.length,
-    refusedCount: found.refused.length,
+    doneCount: total.done.length,
+    refusedCount: total.refused.length,
   }
   return {
     status: 200 as const,
@@ -115,9 +121,9 @@ async function forMembers<Body>(
       selected: selected
         .slice(0, LISTED_MAX)
         .map(({ id: memberId, memberKey }) => ({ memberId, memberKey })),
-      refused: found.refused.slice(0, LISTED_MAX),
+      refused: total.refused.slice(0, LISTED_MAX),
     },
-    noted: dryRun ? null : { subject: `batch ${batchId}`, reason: why, after: counts },
+    auditNote: dryRun ? null : { subject: `batch ${batchId}`, reason: why, after: counts },
   }
 }
 
@@ -127,8 +133,8 @@ function requireExpected(
   expectedCount: number | undefined,
   batchId: number,
 ): void {
-  const there = new Set(selected.map((one) => one.id))
-  const missing = ids?.find((one) => !there.has(one))
+  const found = new Set(selected.map((member) => member.id))
+  const missing = ids?.find((memberId) => !found.has(memberId))
   if (missing !== undefined) {
     throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId: missing })
   }
@@ -154,15 +160,15 @@ const retryRoute = change({
   ...described,
   path: '/api/batches/{batchId}/members/retry',
   operation: 'retryMembers',
-  summary: 'Let failed members try again: from the step that failed, or from an earlier one',
-  about: 'Current data and the active version are used. A step that was rolled back must be named.',
+  summary: 'Retry failed members from the failed step or an earlier one',
+  about: 'Uses current data and the active version. After a rollback, `fromStep` is required.',
   action: 'members.retry',
   body: z.strictObject({ ...common, fromStep: nameText.optional() }),
-  handle: (ask) =>
-    forMembers(ask, ['failed'], (engine, order) =>
+  handle: (request) =>
+    forMembers(request, ['failed'], (engine, order) =>
       retryMembers(engine, {
         ...order,
-        ...(ask.body.fromStep !== undefined && { fromStepName: ask.body.fromStep }),
+        ...(request.body.fromStep !== undefined && { fromStepName: request.body.fromStep }),
       }),
     ),
 })
@@ -171,12 +177,12 @@ const redoRoute = change({
   ...described,
   path: '/api/batches/{batchId}/members/redo',
   operation: 'redoMembers',
-  summary: 'Let members do a step and all later ones again',
+  summary: 'Redo a step and all later ones for members',
   action: 'members.redo',
   body: z.strictObject({ ...common, fromStep: nameText }),
-  handle: (ask) =>
-    forMembers(ask, ['active', 'failed'], (engine, order) =>
-      redoMembers(engine, { ...order, fromStepName: ask.body.fromStep }),
+  handle: (request) =>
+    forMembers(request, ['active', 'failed'], (engine, order) =>
+      redoMembers(engine, { ...order, fromStepName: request.body.fromStep }),
     ),
 })
 
@@ -184,20 +190,20 @@ const variableRoute = change({
   ...described,
   path: '/api/batches/{batchId}/members/variable',
   operation: 'setMemberVariable',
-  summary: 'Give members a variable, as if a step had put it out',
-  about: 'Used by whatever is sent from then on. To send a failed step again, retry it afterwards.',
+  summary: 'Set a variable of members, as if a step had returned it',
+  about: 'Jobs sent from then on use it. To send a failed step again, retry it afterwards.',
   action: 'members.variable',
   body: z.strictObject({
     ...common,
     name: z
       .string()
       .regex(/^[^{}]{1,128}$/, 'must be 1 to 128 characters without braces')
-      .refine((text) => text.trim() === text, 'must not begin or end with a blank'),
+      .refine((text) => text.trim() === text, 'must not start or end with a space'),
     value: json,
   }),
-  handle: (ask) =>
-    forMembers(ask, ['active', 'failed'], (engine, order) =>
-      setMemberVariable(engine, { ...order, name: ask.body.name, value: ask.body.value }),
+  handle: (request) =>
+    forMembers(request, ['active', 'failed'], (engine, order) =>
+      setMemberVariable(engine, { ...order, name: request.body.name, value: request.body.value }),
     ),
 })
 

@@ -1,5 +1,5 @@
-// Members by file: create a manual batch from one, or add one to a manual batch. The file is checked whole before the transaction
-// begins and then read once more, a page at a time.
+// Member files: create a manual batch from one, or add its members to a manual batch. The whole file is checked before the
+// transaction, then read again page by page.
 import { z } from 'zod'
 import { findMembersByKey } from '../../db/batches.ts'
 import { type NewData, refreshMembers } from '../../db/membership.ts'
@@ -13,11 +13,11 @@ import { readmitMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
-import { runOrDryRun } from '../dry-run.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
+import { type UploadedFile, uploaded } from '../http/upload.ts'
 import { type MemberFile, readMemberFile } from '../member-file.ts'
 import { change, type Route } from '../route.ts'
-import { id, nameText, reason, wholeCount, yesOrNo } from '../shapes.ts'
-import { type UploadedFile, uploaded } from '../upload.ts'
+import { booleanText, id, nameText, reason, wholeCount } from '../shapes.ts'
 import { requireRunbook } from './sources.ts'
 
 const SKIPPED_LISTED_MAX = 100
@@ -28,7 +28,7 @@ const created = z
     isDryRun: z.boolean(),
     batch: batch.nullable(),
     memberCount: wholeCount,
-    availablePhases: z.array(z.string()).meta({ description: 'In the order of their time.' }),
+    availablePhases: z.array(z.string()).meta({ description: 'In time order.' }),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'CreatedBatch' })
@@ -40,19 +40,19 @@ const createRoute = change({
   tag: 'batches',
   summary: 'Create a manual batch from a member file (CSV)',
   about:
-    'At most 50 MB and 200,000 members. All of the file is checked first; every problem is told with its row and column. The batch waits to be advanced.',
+    'At most 50 MB and 200,000 members. The whole file is checked first, and every fault has its row and column. The batch waits to be advanced.',
   rule: 'admin',
   action: 'batch.create',
   takes: 'upload',
   creates: true,
   errors: ['RUNBOOK_NOT_FOUND', 'MEMBER_ROWS_INVALID', 'MEMBER_ELSEWHERE'],
-  query: z.strictObject({ dryRun: yesOrNo.default(false) }),
+  query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ runbookName: nameText, file: uploaded, reason: reason.optional() }),
   answers: { 200: created, 201: created },
   prepare: async ({ engine, body }) =>
     checkedFile(await requireRunbook(engine, body.runbookName), body.file),
   handle: async ({ engine: outer, query: { dryRun }, body, by }, prepared) => {
-    const { runbook, file } = await stillFits(
+    const { runbook, file } = await recheckedFile(
       prepared,
       await requireRunbook(outer, body.runbookName),
       body.file,
@@ -64,7 +64,7 @@ const createRoute = change({
         .map((phase) => phase.name),
       warnings: [...file.warnings],
     }
-    const { line, tag } = await runOrDryRun(outer, dryRun, async (engine) => {
+    const { line, etag } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { batchId } = await createBatch(engine, {
         runbookName: runbook.name,
         sourceTime: null,
@@ -74,15 +74,15 @@ const createRoute = change({
       return loadBatchState(engine.db, batchId)
     })
     if (dryRun) {
-      const nothing = { batchId: null, isDryRun: true, batch: null, ...about }
-      return { status: 200, body: nothing, noted: null }
+      const dryAnswer = { batchId: null, isDryRun: true, batch: null, ...about }
+      return { status: 200, body: dryAnswer, auditNote: null }
     }
     return {
       status: 201,
       body: { batchId: line.id, isDryRun: false, batch: shownBatch(line), ...about },
-      etag: tag,
+      etag,
       headers: { location: `/api/batches/${line.id}` },
-      noted: {
+      auditNote: {
         subject: `batch ${line.id}`,
         reason: body.reason ?? null,
         after: { runbook: runbook.name, members: file.length, file: body.file.sha256 },
@@ -101,8 +101,8 @@ const checkedFile = async (runbook: Runbook, file: UploadedFile): Promise<Checke
   file: await readMemberFile(file, runbook),
 })
 
-/** Versions are kept in a cache, so the same object is the same version. Another one may have been published meanwhile. */
-const stillFits = async (
+/** Checks the file again if another version was published meanwhile. Runbooks are cached: same object, same version. */
+const recheckedFile = async (
   prepared: CheckedFile,
   runbook: Runbook,
   file: UploadedFile,
@@ -113,11 +113,11 @@ const added = z
     batchId: z.int(),
     isDryRun: z.boolean(),
     addedCount: wholeCount,
-    takenBackCount: wholeCount.meta({ description: 'Removed earlier, and active again.' }),
+    takenBackCount: wholeCount.meta({ description: 'Removed earlier, now active again.' }),
     skippedCount: wholeCount,
     skipped: z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
-      .meta({ description: 'The first of them.' }),
+      .meta({ description: `The first ${SKIPPED_LISTED_MAX}.` }),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'AddedMembers' })
@@ -127,8 +127,8 @@ const addRoute = change({
   path: '/api/batches/{batchId}/members',
   operation: 'addMembers',
   tag: 'members',
-  summary: 'Add the members of a file (CSV) to a manual batch; they catch up on what has begun',
-  about: 'Keys that were removed are taken back; keys that are active or failed are skipped.',
+  summary: 'Add the members of a file (CSV) to a manual batch; they catch up on started phases',
+  about: 'Removed members are taken back; active and failed members are skipped.',
   rule: 'admin',
   action: 'members.add',
   takes: 'upload',
@@ -136,7 +136,7 @@ const addRoute = change({
   comparesState: true,
   errors: ['BATCH_NOT_FOUND', 'MEMBER_ROWS_INVALID', 'MEMBER_ELSEWHERE', 'REFUSED'],
   params: z.strictObject({ batchId: id }),
-  query: z.strictObject({ dryRun: yesOrNo.default(false) }),
+  query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ file: uploaded, reason: reason.optional() }),
   answers: { 200: added, 201: added },
   prepare: async ({ engine, params: { batchId }, body }) =>
@@ -151,7 +151,7 @@ const addRoute = change({
     const { counts, skipped, warnings } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
       requireManual(line)
-      const { file } = await stillFits(prepared, await runbookOf(engine, line), body.file)
+      const { file } = await recheckedFile(prepared, await runbookOf(engine, line), body.file)
       const why = body.reason ?? 'added again from a member file'
       const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file)
       return { ...added, warnings: [...file.warnings] }
@@ -166,15 +166,17 @@ const addRoute = change({
         skipped: skipped.slice(0, SKIPPED_LISTED_MAX),
         warnings,
       },
-      noted: dryRun ? null : { subject: `batch ${batchId}`, reason: body.reason ?? null, after },
+      auditNote: dryRun
+        ? null
+        : { subject: `batch ${batchId}`, reason: body.reason ?? null, after },
     }
   },
 })
 
-/** Those who are new join, those who were removed come back with what the file says of them now. */
+/** New members join. Removed members come back with the data of the file. */
 async function addFile(engine: Engine, order: BatchOrder, file: MemberFile) {
   const { batchId, actor } = order
-  const { known, removed, skipped } = await sortOut(engine, batchId, file)
+  const { known, removed, skipped } = await findKnown(engine, batchId, file)
   await addMembers(engine, batchId, file, actor)
   const back = { ...order, memberIds: removed, event: 'readd' } as const
   const { done, refused } = await readmitMembers(engine, back)
@@ -187,23 +189,23 @@ async function addFile(engine: Engine, order: BatchOrder, file: MemberFile) {
   return { counts, skipped }
 }
 
-/** Whoever joins gets the steps of the active version, so its columns are the ones that are needed. */
+/** Joiners get the active version's steps, so the file needs its columns. */
 async function runbookOf(engine: Engine, { runbookName, runbookVersion }: BatchState['line']) {
   const active = await findActiveRunbook(engine.db, runbookName)
   return engine.runbooks.get(engine.db, runbookName, active?.version ?? runbookVersion)
 }
 
-interface SortedOut {
-  /** How many of the file the batch has already. */
+interface KnownMembers {
+  /** Rows of the file that the batch already has. */
   readonly known: number
-  /** Members to take back, with what the file says of them now. */
+  /** Members to take back; their data is already refreshed. */
   readonly removed: number[]
   readonly skipped: { memberId: number; reason: string }[]
 }
 
-async function sortOut({ db }: Engine, batchId: number, file: MemberFile): Promise<SortedOut> {
+async function findKnown({ db }: Engine, batchId: number, file: MemberFile): Promise<KnownMembers> {
   const removed: number[] = []
-  const skipped: SortedOut['skipped'] = []
+  const skipped: KnownMembers['skipped'] = []
   for await (const page of file.pages()) {
     const byKey = new Map(page.map((member) => [foldKey(member.key), member]))
     const fresh: NewData[] = []
@@ -211,7 +213,7 @@ async function sortOut({ db }: Engine, batchId: number, file: MemberFile): Promi
       ...byKey.keys(),
     ])) {
       if (status !== 'removed') {
-        skipped.push({ memberId, reason: `member ${memberId} is ${status} already` })
+        skipped.push({ memberId, reason: `member ${memberId} is already ${status}` })
         continue
       }
       removed.push(memberId)

@@ -1,4 +1,4 @@
-// Members of a batch: list them, remove one. How they come by file is member-files.ts.
+// Members of a batch: the list, and removing one. Member files are in member-files.ts.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
@@ -17,7 +17,8 @@ import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine, lockBatchState } from '../batch-state.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
+import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, read, type Services } from '../route.ts'
 import {
   commaSeparated,
@@ -27,11 +28,10 @@ import {
   nullableDateTime,
   nullableText,
   pageOf,
-  paging,
+  pagingQuery,
   reason,
-  searched,
+  searchText,
 } from '../shapes.ts'
-import { requireTag, tagOf } from '../state-tag.ts'
 
 const COUNT_MAX = 1_000
 
@@ -47,7 +47,7 @@ const memberLine = z
     leftAt: nullableDateTime,
     failedAt: nullableDateTime,
     removedBy: nullableText.meta({
-      description: '`source` when the data source dropped the member.',
+      description: '`source` when the member left the data source.',
     }),
     movedToBatchId: z.int().nullable(),
     failure: z
@@ -59,11 +59,11 @@ const memberLine = z
         error: nullableText,
       })
       .nullable()
-      .meta({ description: 'The step that went wrong, of a member who is not active.' }),
+      .meta({ description: 'The failed step of a member that is not active.' }),
   })
   .meta({ id: 'Member' })
 
-const shown = (line: MemberLine): z.input<typeof memberLine> => ({
+const shownMember = (line: MemberLine): z.input<typeof memberLine> => ({
   id: line.id,
   memberKey: line.memberKey,
   status: line.status,
@@ -90,19 +90,19 @@ const listRoute = read({
   path: '/api/batches/{batchId}/members',
   operation: 'listMembers',
   tag: 'members',
-  summary: 'The members of a batch, filtered by status, key, or how they failed',
+  summary: 'List the members of a batch by status, key or failure',
   rule: 'reader',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
   params,
   query: z.strictObject({
-    ...paging,
+    ...pagingQuery,
     status: commaSeparated(MEMBER_STATUSES).optional(),
-    key: searched.optional().meta({ description: 'How the key begins.' }),
-    search: searched.optional().meta({ description: 'Part of the key.' }),
+    key: searchText.optional().meta({ description: 'Start of the key.' }),
+    search: searchText.optional().meta({ description: 'Part of the key.' }),
     failedPhase: nameText.optional(),
     failedStep: nameText.optional(),
-    error: searched.optional().meta({ description: 'Part of the error message.' }),
+    error: searchText.optional().meta({ description: 'Part of the error message.' }),
     sort: z.enum(MEMBER_SORTS).default('id'),
   }),
   answers: { 200: pageOf('members', memberLine) },
@@ -116,29 +116,29 @@ const listRoute = read({
       id: member.id,
     })
     const { rows, next } = pageFrom(members, limit, sort, at)
-    return { status: 200, body: { members: rows.map(shown), total, isTotalExact, next } }
+    return { status: 200, body: { members: rows.map(shownMember), total, isTotalExact, next } }
   },
 })
 
-interface Found {
+interface FoundMembers {
   readonly members: MemberLine[]
   readonly total: number
   readonly isTotalExact: boolean
 }
 
-/** Counted by the counters of the batch, by what is kept of its keys and failures, or by looking. */
+/** The total comes from the batch's counters, from cached keys and failures, or from a bounded count. */
 async function findPage(
   db: Queryable,
   services: Services,
   line: BatchLine,
   filter: MemberFilter,
   page: MemberPage,
-): Promise<Found> {
-  const list = (meant: MemberFilter) => listMembers(db, line.id, meant, page)
+): Promise<FoundMembers> {
+  const list = (by: MemberFilter) => listMembers(db, line.id, by, page)
   const counted = totalByCounters(line, filter)
   if (counted !== null) return { members: await list(filter), total: counted, isTotalExact: true }
   const { search, ...others } = filter
-  if (search !== undefined && isNothing(others))
+  if (search !== undefined && isEmpty(others))
     return findByKey(db, services, line, filter, search, page)
   const narrowed = await narrow(db, services, line, filter)
   const { total, members } = await findMembers(db, line.id, narrowed, page, COUNT_MAX)
@@ -146,7 +146,7 @@ async function findPage(
   return { members: await list(narrowed), total, isTotalExact: false }
 }
 
-const isNothing = (filter: MemberFilter): boolean =>
+const isEmpty = (filter: MemberFilter): boolean =>
   Object.values(filter).every((value) => value === undefined)
 
 async function findByKey(
@@ -156,9 +156,9 @@ async function findByKey(
   filter: MemberFilter,
   search: string,
   page: MemberPage,
-): Promise<Found> {
-  const find = (most: number, after?: number) =>
-    memberSearch.find(db, line, foldKeyPart(search), most, after)
+): Promise<FoundMembers> {
+  const find = (max: number, after?: number) =>
+    memberSearch.find(db, line, foldKeyPart(search), max, after)
   const ofPage = async (): Promise<MemberFilter> =>
     page.sort === 'id' ? { ids: await find(page.limit, page.after?.id) } : filter
   const ids = await find(COUNT_MAX)
@@ -167,44 +167,44 @@ async function findByKey(
   return { members, total: ids.length, isTotalExact }
 }
 
-/** The same members by their ids, as far as it is known here whom the filter means. */
+/** The same filter by member ids, where the caches know them. */
 async function narrow(
   db: Queryable,
-  { memberSearch, failureLook }: Services,
+  { memberSearch, failureCache }: Services,
   line: BatchLine,
   filter: MemberFilter,
 ): Promise<MemberFilter> {
   const { search, failedPhase, failedStep, error, ...others } = filter
-  const how = { failedPhase, failedStep, error }
-  const byFailure = isNothing(how) ? null : await failureLook.membersWho(db, line, how)
+  const failure = { failedPhase, failedStep, error }
+  const byFailure = isEmpty(failure) ? null : await failureCache.memberIds(db, line, failure)
   if (byFailure !== null) {
-    // Whoever is active has made good what failed, or is about to.
-    const status = (filter.status ?? MEMBER_STATUSES).filter((one) => one !== 'active')
+    // An active member has recovered from its failure or is being retried.
+    const status = (filter.status ?? MEMBER_STATUSES).filter((value) => value !== 'active')
     return { ...others, search, status, ids: byFailure }
   }
   if (search === undefined) return filter
   const ids = await memberSearch.find(db, line, foldKeyPart(search), COUNT_MAX)
-  return ids.length < COUNT_MAX ? { ...others, ...how, ids } : filter
+  return ids.length < COUNT_MAX ? { ...others, ...failure, ids } : filter
 }
 
-/** The batch keeps the count of its members by status. */
+/** From the batch's counters by member status; null when other filters apply. */
 function totalByCounters(line: BatchLine, filter: MemberFilter): number | null {
   const { status = MEMBER_STATUSES, ...others } = filter
   if (Object.values(others).some((value) => value !== undefined)) return null
   const { membersActive: active, membersFailed: failed, membersRemoved: removed } = line
   const counts: Readonly<Record<string, number>> = { active, failed, removed }
-  return [...new Set(status)].reduce((sum, one) => sum + counts[one]!, 0)
+  return [...new Set(status)].reduce((sum, value) => sum + counts[value]!, 0)
 }
 
-const tagOfMember = ({ id: memberId, status, removalNumber }: MemberState) =>
-  tagOf(memberId, status, removalNumber)
+const memberEtag = ({ id: memberId, status, removalNumber }: MemberState) =>
+  etagOf(memberId, status, removalNumber)
 
 const removeRoute = change({
   method: 'DELETE',
   path: '/api/batches/{batchId}/members/{memberId}',
   operation: 'removeMember',
   tag: 'members',
-  summary: 'Remove a member: its open steps are cancelled and its removal steps run',
+  summary: 'Remove a member: open steps are cancelled, removal steps run',
   rule: 'admin',
   action: 'member.remove',
   comparesState: true,
@@ -220,7 +220,7 @@ const removeRoute = change({
     await lockBatchState(engine, batchId, null)
     const before = await findMemberState(engine.db, batchId, memberId)
     if (!before) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
-    requireTag(ifMatch, tagOfMember(before), `Member ${memberId}`)
+    requireEtag(ifMatch, memberEtag(before), `Member ${memberId}`)
     const why = query.reason ?? 'removed by an operator'
     const order = { batchId, memberIds: [memberId], actor: by.name, reason: why }
     const { refused } = await removeMembers(engine, order)
@@ -229,8 +229,8 @@ const removeRoute = change({
     return {
       status: 200,
       body: { batchId, memberId, status: after.status },
-      etag: tagOfMember(after),
-      noted: {
+      etag: memberEtag(after),
+      auditNote: {
         subject: `member ${memberId} of batch ${batchId}`,
         reason: query.reason ?? null,
         before: { status: before.status, memberKey: before.memberKey },

@@ -1,5 +1,5 @@
-// Who will get what, and when: the plan of a published runbook or of a text that is not published, for a batch that is there, for
-// a person that the caller makes up, or for the sample of the template. Nothing is done.
+// The plan of a runbook, published or not: phases with times, steps with resolved examples. For an existing batch, for a member that
+// the caller makes up, or for the template's sample row. Changes nothing.
 import { z } from 'zod'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
@@ -10,7 +10,7 @@ import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
-import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { instant, json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { requireNamed, requireRunbook } from './sources.ts'
 
@@ -24,7 +24,7 @@ const step = z.strictObject({
   maxRetries: wholeCount,
   isPolled: z.boolean(),
   onFailure: nullableText,
-  puts: z.array(z.string()).meta({ description: 'Variables that later steps can use.' }),
+  puts: z.array(z.string()).meta({ description: 'Variables for later steps.' }),
   examples: z.array(
     z.strictObject({
       memberKey: nullableText,
@@ -32,7 +32,7 @@ const step = z.strictObject({
       params: json,
       missing: z
         .array(z.string())
-        .meta({ description: 'Variables that nobody provides: the step would fail for them.' }),
+        .meta({ description: 'Variables without a value: the step would fail.' }),
     }),
   ),
 })
@@ -49,7 +49,7 @@ const plan = z
         name: z.string(),
         offsetMinutes: z.int(),
         dueAt: nullableDateTime,
-        isOverdue: z.boolean().meta({ description: 'It would begin at once.' }),
+        isOverdue: z.boolean().meta({ description: 'The phase would start at once.' }),
         steps: z.array(step),
       }),
     ),
@@ -57,19 +57,19 @@ const plan = z
   })
   .meta({ id: 'Plan' })
 
-const asked = z.strictObject({
+const planBody = z.strictObject({
   yamlContent: z
     .string()
     .max(YAML_CHARS_MAX)
     .optional()
-    .meta({ description: 'A text that is not published; else the active version.' }),
+    .meta({ description: 'An unpublished text; the active version by default.' }),
   startTime: instant.optional(),
   batchId: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
   member: z
     .record(z.string().min(1).max(128), json)
     .refine((data) => Object.keys(data).length <= COLUMNS_MAX, 'has too many columns')
     .optional()
-    .meta({ description: 'The columns of somebody made up.' }),
+    .meta({ description: 'The columns of a made-up member.' }),
 })
 
 const planRoute = read({
@@ -77,27 +77,27 @@ const planRoute = read({
   path: '/api/runbooks/{name}/plan',
   operation: 'planRunbook',
   tag: 'runbooks',
-  summary: 'Who will get what, and when: phases with their times, steps with examples',
-  about: `For a batch that is there, for somebody made up, or for the sample of the template. At most ${EXAMPLES_MAX} examples a step.`,
+  summary: 'Plan a run: phases with times, steps with examples',
+  about: `For an existing batch, a made-up member, or the template’s sample row. At most ${EXAMPLES_MAX} examples per step.`,
   rule: 'reader',
   isPersonal: true,
   takes: 'json',
   errors: ['RUNBOOK_NOT_FOUND', 'RUNBOOK_INVALID', 'RUNBOOK_NAME_DIFFERS', 'BATCH_NOT_FOUND'],
   params: z.strictObject({ name: nameText }),
-  body: asked,
+  body: planBody,
   answers: { 200: plan },
   handle: async ({ engine, params, body, now }) => {
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(requireValid(body.yamlContent).runbook, params.name)
+        : requireNamed(parseRunbook(body.yamlContent).runbook, params.name)
     const sample = await sampleMembers(engine, runbook, body)
     const startTime = body.startTime ?? sample.startTime
-    const made = planRun({ runbook, now, ...sample, startTime })
+    const planned = planRun({ runbook, now, ...sample, startTime })
     const about = { batchId: sample.batchId, memberCount: sample.memberCount }
     return {
       status: 200,
-      body: plan.parse({ runbookName: runbook.name, startTime, ...about, ...made }),
+      body: plan.parse({ runbookName: runbook.name, startTime, ...about, ...planned }),
     }
   },
 })
@@ -105,14 +105,14 @@ const planRoute = read({
 async function sampleMembers(
   { db }: Engine,
   runbook: Runbook,
-  { batchId, member }: z.output<typeof asked>,
+  { batchId, member }: z.output<typeof planBody>,
 ) {
   if (batchId === undefined) {
-    const members = [member === undefined ? sampleOf(runbook) : madeUp(runbook, member)]
+    const members = [member === undefined ? sampleOf(runbook) : madeUpMember(runbook, member)]
     return { members, batchId: null, startTime: null, memberCount: null, batchOutputs: {} }
   }
   const line = await loadBatchLine(db, batchId)
-  // A batch of another runbook has other columns; an example with them would only mislead.
+  // Members of another runbook have other columns, so their examples would mislead.
   if (line.runbookName !== runbook.name.toLowerCase()) {
     throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
   }
@@ -120,7 +120,7 @@ async function sampleMembers(
     members:
       member === undefined
         ? await listSampleMembers(db, batchId, EXAMPLES_MAX)
-        : [madeUp(runbook, member)],
+        : [madeUpMember(runbook, member)],
     batchId,
     startTime: line.batchStartTime,
     memberCount: line.membersActive,
@@ -128,14 +128,17 @@ async function sampleMembers(
   }
 }
 
-function madeUp({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
+function madeUpMember({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
   const key = data[dataSource.primaryKey]
   return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
 }
 
 function sampleOf(runbook: Runbook): SampleMember {
   const { header, sample } = templateOf(runbook)
-  return madeUp(runbook, Object.fromEntries(header.map((column, at) => [column, sample[at]!])))
+  return madeUpMember(
+    runbook,
+    Object.fromEntries(header.map((column, at) => [column, sample[at]!])),
+  )
 }
 
 export const PLAN_ROUTES: readonly Route[] = [planRoute]

@@ -9,20 +9,20 @@ import {
   type ReviewDecision,
   type ReviewOutcome,
 } from '../../engine/reviews.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
-import { runOrDryRun } from '../dry-run.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
 import {
+  booleanText,
   dateTime,
   id,
   json,
   nameText,
   nullableDateTime,
   nullableText,
-  paging,
+  pagingQuery,
   reason,
   wholeCount,
-  yesOrNo,
 } from '../shapes.ts'
 
 const SORT = 'id'
@@ -73,11 +73,11 @@ const listRoute = read({
   isPersonal: true,
   errors: ['CURSOR_INVALID'],
   query: z.strictObject({
-    ...paging,
+    ...pagingQuery,
     runbook: nameText.optional(),
     batchId: id.optional(),
     kind: z.enum(KINDS).optional(),
-    withDismissed: yesOrNo.default(false),
+    withDismissed: booleanText.default(false),
   }),
   answers: {
     200: z
@@ -141,7 +141,7 @@ async function decide<Body>(
     run(engine, { reviewIds, actor: by.name, reason: why }),
   )
   const counts = { doneCount, refusedCount: refused.length }
-  const noted = {
+  const auditNote = {
     subject: `reviews ${reviewIds.slice(0, 20).join(', ')}`,
     reason: why,
     after: { ...counts, reviewIds: [...reviewIds] },
@@ -149,7 +149,7 @@ async function decide<Body>(
   return {
     status: 200 as const,
     body: { isDryRun: dryRun, ...counts, refused: refused.slice(0, REFUSED_LISTED_MAX) },
-    noted: dryRun ? null : noted,
+    auditNote: dryRun ? null : auditNote,
   }
 }
 

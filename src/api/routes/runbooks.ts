@@ -1,4 +1,4 @@
-// Runbooks and their versions: publish (or see what publishing would mean), list, look at, take out of use.
+// Runbooks and their versions: publish or dry-run, list, show, deactivate.
 import { z } from 'zod'
 import {
   countRunbooks,
@@ -9,24 +9,24 @@ import {
 } from '../../db/views/runbooks.ts'
 import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
-import { faultSchema } from '../problem.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
+import { etagOf, requireEtag } from '../http/etag.ts'
+import { faultSchema } from '../http/problem.ts'
 import { change, type Route, read } from '../route.ts'
-import { faultOf, requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { faultOf, parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import {
+  booleanText,
   dateTime,
   nameText,
   nullableDateTime,
   nullableText,
   pageOf,
-  paging,
+  pagingQuery,
   reason,
-  searched,
+  searchText,
   version,
   wholeCount,
-  yesOrNo,
 } from '../shapes.ts'
-import { requireTag, tagOf } from '../state-tag.ts'
 import { requireNamed } from './sources.ts'
 
 const runbookShape = {
@@ -58,22 +58,22 @@ const runbookText = z
   .meta({ id: 'Runbook' })
 const versionLine = z.strictObject(runbookShape).meta({ id: 'RunbookVersion' })
 
-const tagOfRunbook = ({ version: number, isActive }: RunbookLine) => tagOf(number, isActive)
+const runbookEtag = ({ version: number, isActive }: RunbookLine) => etagOf(number, isActive)
 
 const listRoute = read({
   method: 'GET',
   path: '/api/runbooks',
   operation: 'listRunbooks',
   tag: 'runbooks',
-  summary: 'Runbooks by name, each by its active version',
+  summary: 'List runbooks by name, each with its active version',
   rule: 'reader',
   errors: ['CURSOR_INVALID'],
   query: z.strictObject({
-    ...paging,
-    search: searched.optional().meta({ description: 'Part of the name.' }),
-    withInactive: yesOrNo
+    ...pagingQuery,
+    search: searchText.optional().meta({ description: 'Part of the name.' }),
+    withInactive: booleanText
       .optional()
-      .meta({ description: 'Also names without an active version, by their newest.' }),
+      .meta({ description: 'Include runbooks without an active version, with their newest.' }),
   }),
   answers: { 200: pageOf('runbooks', runbookLine) },
   handle: async ({ engine: { db }, query: { limit, cursor, ...filter } }) => {
@@ -91,7 +91,7 @@ const getRoute = read({
   path: '/api/runbooks/{name}',
   operation: 'getRunbook',
   tag: 'runbooks',
-  summary: 'The active version of a runbook, with its text',
+  summary: 'Show the active version of a runbook with its text',
   rule: 'reader',
   errors: ['RUNBOOK_NOT_FOUND'],
   params: z.strictObject({ name: nameText }),
@@ -99,7 +99,7 @@ const getRoute = read({
   handle: async ({ engine: { db }, params }) => {
     const found = await findRunbookLine(db, params.name, null)
     if (!found) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: params.name })
-    return { status: 200, body: found, etag: tagOfRunbook(found) }
+    return { status: 200, body: found, etag: runbookEtag(found) }
   },
 })
 
@@ -108,11 +108,11 @@ const versionsRoute = read({
   path: '/api/runbooks/{name}/versions',
   operation: 'listRunbookVersions',
   tag: 'runbooks',
-  summary: 'All versions of a runbook, newest first',
+  summary: 'List the versions of a runbook, newest first',
   rule: 'reader',
   errors: ['RUNBOOK_UNKNOWN', 'CURSOR_INVALID'],
   params: z.strictObject({ name: nameText }),
-  query: z.strictObject(paging),
+  query: z.strictObject(pagingQuery),
   answers: { 200: pageOf('versions', versionLine) },
   handle: async ({ engine: { db }, params, query: { limit, cursor } }) => {
     const before = readCursor('version', cursor)?.id ?? null
@@ -121,7 +121,7 @@ const versionsRoute = read({
     if (!newest) throw new MatoolkitError('RUNBOOK_UNKNOWN', { name: params.name })
     const at = (line: RunbookLine) => ({ value: null, id: line.version })
     const { rows, next } = pageFrom(found, limit, 'version', at)
-    // Versions are numbered without gaps, so the newest one's number says how many there are.
+    // Versions are numbered without gaps, so the newest number is the total.
     const total = newest.version
     return {
       status: 200,
@@ -141,7 +141,7 @@ const versionRoute = read({
   path: '/api/runbooks/{name}/versions/{version}',
   operation: 'getRunbookVersion',
   tag: 'runbooks',
-  summary: 'One version of a runbook, with its text',
+  summary: 'Show a version of a runbook with its text',
   rule: 'reader',
   errors: ['RUNBOOK_UNKNOWN', 'RUNBOOK_VERSION_NOT_FOUND'],
   params: z.strictObject({ name: nameText, version }),
@@ -149,7 +149,7 @@ const versionRoute = read({
   handle: async ({ engine: { db }, params }) => {
     await requireVersion(db, params.name, params.version)
     const found = (await findRunbookLine(db, params.name, params.version))!
-    return { status: 200, body: found, etag: tagOfRunbook(found) }
+    return { status: 200, body: found, etag: runbookEtag(found) }
   },
 })
 
@@ -157,7 +157,9 @@ const outcome = z.enum(['pending', 'skipped', 'carried_over', 'rerun', 'dropped'
 const initOutcome = z.enum(['none', 'new', 'carried_over', 'rerun'])
 const impact = z
   .strictObject({
-    batches: wholeCount.meta({ description: 'Under way; `listed` has the first of them.' }),
+    batches: wholeCount.meta({
+      description: 'Unfinished batches; `listed` has the first of them.',
+    }),
     membersActive: wholeCount,
     phases: z.record(outcome, wholeCount),
     inits: z.record(initOutcome, wholeCount),
@@ -197,7 +199,9 @@ const published = z
     runbookId: z.int().nullable().meta({ description: 'Null in a dry run.' }),
     name: z.string(),
     version: z.int(),
-    isNew: z.boolean().meta({ description: 'False when the active version is the very same.' }),
+    isNew: z.boolean().meta({
+      description: 'False when the active version already has this text and these options.',
+    }),
     isDryRun: z.boolean(),
     warnings: z.array(faultSchema),
     impact,
@@ -205,7 +209,7 @@ const published = z
   .meta({ id: 'Published' })
 
 const publication = z.strictObject({
-  name: nameText.optional().meta({ description: 'When given it must be the name in the text.' }),
+  name: nameText.optional().meta({ description: 'Optional; must match the name in the text.' }),
   yamlContent: z.string().max(YAML_CHARS_MAX),
   overdueBehavior: z.enum(['ignore', 'rerun']).default('ignore'),
   rerunInit: z.boolean().default(false),
@@ -218,9 +222,9 @@ const publishRoute = change({
   path: '/api/runbooks',
   operation: 'publishRunbook',
   tag: 'runbooks',
-  summary: 'Publish the next version of a runbook, or see what that would mean',
+  summary: 'Publish the next version of a runbook, or dry-run it',
   about:
-    'The answer says what becomes of each batch under way. The very same text and options again make no new version (200).',
+    'The answer lists the outcome for each unfinished batch. The same text and options again create no new version (200).',
   rule: 'admin',
   action: 'runbook.publish',
   takes: 'json',
@@ -230,7 +234,7 @@ const publishRoute = change({
   body: publication,
   answers: { 200: published, 201: published },
   handle: async ({ engine, body, by, ifMatch }) => {
-    const parsed = requireValid(body.yamlContent)
+    const parsed = parseRunbook(body.yamlContent)
     const { name: runbookName } = parsed.runbook
     if (body.name !== undefined) requireNamed(parsed.runbook, body.name)
     const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body
@@ -242,13 +246,13 @@ const publishRoute = change({
       rerunInit,
       dryRun,
       checkActive: (active) => {
-        const tag = active ? tagOf(active.version, active.isActive) : ''
-        requireTag(ifMatch, tag, `Runbook "${runbookName}"`)
+        const etag = active ? etagOf(active.version, active.isActive) : ''
+        requireEtag(ifMatch, etag, `Runbook "${runbookName}"`)
       },
     })
     const row = dryRun ? null : await findRunbookLine(engine.db, runbookName, done.version)
-    const isMade = done.isNew && !dryRun
-    const said = {
+    const isCreated = done.isNew && !dryRun
+    const answer = {
       runbookId: row?.id ?? null,
       name: done.name,
       version: done.version,
@@ -258,10 +262,10 @@ const publishRoute = change({
       impact: impact.parse(done.impact),
     }
     return {
-      status: isMade ? 201 : 200,
-      body: said,
-      ...(row && { etag: tagOfRunbook(row) }),
-      noted: isMade
+      status: isCreated ? 201 : 200,
+      body: answer,
+      ...(row && { etag: runbookEtag(row) }),
+      auditNote: isCreated
         ? {
             subject: `runbook ${done.name}`,
             reason: body.reason ?? null,
@@ -283,7 +287,7 @@ const deactivateRoute = change({
   path: '/api/runbooks/{name}/versions/{version}',
   operation: 'deactivateRunbookVersion',
   tag: 'runbooks',
-  summary: 'Take a version out of use; batches under way finish',
+  summary: 'Deactivate a version; unfinished batches finish',
   rule: 'admin',
   action: 'runbook.deactivate',
   comparesState: true,
@@ -297,20 +301,20 @@ const deactivateRoute = change({
   },
   handle: async ({ engine, params, query, by, ifMatch }) => {
     const found = await requireVersion(engine.db, params.name, params.version)
-    requireTag(ifMatch, tagOf(found.version, found.isActive), `Runbook "${found.name}"`)
+    requireEtag(ifMatch, etagOf(found.version, found.isActive), `Runbook "${found.name}"`)
     const { isChanged } = await deactivateRunbook(engine, {
       ...params,
       actor: by.name,
-      reason: query.reason ?? 'no reason was given',
+      reason: query.reason ?? 'no reason given',
     })
     if (!isChanged) {
-      const why = `Version ${params.version} of "${found.name}" is not in use.`
+      const why = `Version ${params.version} of runbook "${found.name}" is not active.`
       throw new MatoolkitError('REFUSED', { reason: why })
     }
     return {
       status: 200,
       body: { name: found.name, version: found.version, isActive: false },
-      noted: {
+      auditNote: {
         subject: `runbook ${found.name}`,
         reason: query.reason ?? null,
         before: { version: found.version, isActive: true },

@@ -1,21 +1,21 @@
-// The service itself: is it alive, is it ready, how do I sign in, who am I, what can it do, how busy is it.
+// Endpoints about the service: health, readiness, sign-in, the caller, API documentation, metrics.
 import { z } from 'zod'
 import { isSchemaCurrent } from '../../db/migrate.ts'
 import { loadWorkFigures } from '../../db/views/metrics.ts'
 import type { JsonObject } from '../../domain/json.ts'
-import { ROLES_KNOWN } from '../actor.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
 import { busFigures, type Meter, processLines, workLines } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
 import { type Route, read, type Services } from '../route.ts'
 import { json, nullableText } from '../shapes.ts'
+import { API_ROLES } from '../sign-in/sign-in.ts'
 
-/** What the routes of the service know of the server around them. */
+/** The server, as the service routes see it. */
 export interface ServiceContext {
   readonly meter: Meter
   readonly stopping: AbortSignal
   readonly signIn: SignInOffer
-  /** All routes of the table, these included: the document speaks of every one. */
+  /** All routes, these included, for the OpenAPI document. */
   routes(): readonly Route[]
 }
 
@@ -23,7 +23,7 @@ const signInOffer = z
   .strictObject({
     mode: z.enum(['local', 'oidc']),
     issuer: nullableText.meta({
-      description: 'Where clients get their tokens; null in local mode.',
+      description: 'The token issuer; null in local mode.',
     }),
     clientId: nullableText,
     scope: nullableText,
@@ -31,20 +31,20 @@ const signInOffer = z
   .meta({ id: 'SignIn' })
 export type SignInOffer = z.input<typeof signInOffer>
 
-const checked = z.strictObject({ name: z.string(), isOk: z.boolean(), about: z.string() })
+const checkResult = z.strictObject({ name: z.string(), isOk: z.boolean(), about: z.string() })
 const readiness = z
-  .strictObject({ isReady: z.boolean(), checks: z.array(checked) })
+  .strictObject({ isReady: z.boolean(), checks: z.array(checkResult) })
   .meta({ id: 'Readiness' })
-type Check = z.input<typeof checked>
+type Check = z.input<typeof checkResult>
 
-export function serviceRoutes(around: ServiceContext): Route[] {
-  const document = once(() => openApiDocument(around.routes()))
+export function serviceRoutes(context: ServiceContext): Route[] {
+  const document = once(() => openApiDocument(context.routes()))
   const page = once(() => docsPage(document()))
   const about = [openApi(document), docs(page)]
-  return [health(), ready(around), signIn(around), me(), ...about, metrics(around)]
+  return [health(), ready(context), signIn(context), me(), ...about, metrics(context)]
 }
 
-/** Made at the first call: it takes a tenth of a second, and anybody may ask. */
+/** Computed on the first call and cached: it takes 0.1 s, and callers need no sign-in. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined
   return () => {
@@ -59,7 +59,7 @@ const health = () =>
     path: '/api/health',
     operation: 'getHealth',
     tag: 'service',
-    summary: 'Whether the process is alive',
+    summary: 'Check that the process is alive',
     rule: 'anonymous',
     answers: { 200: z.strictObject({ status: z.string() }) },
     handle: async () => ({ status: 200, body: { status: 'healthy' } }),
@@ -71,7 +71,7 @@ const ready = ({ stopping }: ServiceContext) =>
     path: '/api/ready',
     operation: 'getReadiness',
     tag: 'service',
-    summary: 'Whether it can do its work: database, schema, bus, clock',
+    summary: 'Check database, schema, bus and clock',
     rule: 'anonymous',
     answers: { 200: readiness, 503: readiness },
     handle: async ({ engine, services }) => {
@@ -91,33 +91,33 @@ const ready = ({ stopping }: ServiceContext) =>
     },
   })
 
-/** Anybody may ask, so what went wrong is in the log of whoever met it, and not here. */
-async function check(name: string, isFine: () => Promise<boolean>): Promise<Check> {
-  const isOk = await isFine().catch(() => false)
-  return { name, isOk, about: isOk ? 'is as it should be' : 'does not answer as it should' }
+/** Anonymous callers see only whether the check passes; the log has the error. */
+async function check(name: string, passes: () => Promise<boolean>): Promise<Check> {
+  const isOk = await passes().catch(() => false)
+  return { name, isOk, about: isOk ? 'ok' : 'check failed; see the log' }
 }
 
 function clockCheck({ clockReport }: Services): Check {
   const report = clockReport()
-  if (!report) return { name: 'clock', isOk: true, about: 'is not measured here' }
+  if (!report) return { name: 'clock', isOk: true, about: 'not measured by this process' }
   const seconds = Math.round(report.machineSkewMs / 100) / 10
   return {
     name: 'clock',
     isOk: report.withinLimit,
-    about: `this machine is ${seconds} s from the database`,
+    about: `machine clock is ${seconds} s off the database clock`,
   }
 }
 
-const signIn = (around: ServiceContext) =>
+const signIn = (context: ServiceContext) =>
   read({
     method: 'GET',
     path: '/api/sign-in',
     operation: 'getSignIn',
     tag: 'service',
-    summary: 'How a client signs in here',
+    summary: 'Show how clients sign in',
     rule: 'anonymous',
     answers: { 200: signInOffer },
-    handle: async () => ({ status: 200, body: around.signIn }),
+    handle: async () => ({ status: 200, body: context.signIn }),
   })
 
 const me = () =>
@@ -126,11 +126,11 @@ const me = () =>
     path: '/api/me',
     operation: 'getMe',
     tag: 'service',
-    summary: 'Who the token says you are, and your roles',
+    summary: 'Show your identity and roles',
     rule: 'reader',
     answers: {
       200: z
-        .strictObject({ id: z.string(), name: z.string(), roles: z.array(z.enum(ROLES_KNOWN)) })
+        .strictObject({ id: z.string(), name: z.string(), roles: z.array(z.enum(API_ROLES)) })
         .meta({ id: 'Me' }),
     },
     handle: async ({ by: { id, name, roles } }) => ({
@@ -145,7 +145,7 @@ const openApi = (document: () => JsonObject) =>
     path: '/api/openapi.json',
     operation: 'getOpenApi',
     tag: 'service',
-    summary: 'This API as an OpenAPI 3.1 document',
+    summary: 'Get the OpenAPI 3.1 document',
     rule: 'anonymous',
     answers: { 200: json },
     handle: async () => ({ status: 200, body: document() }),
@@ -157,7 +157,7 @@ const docs = (page: () => string) =>
     path: '/api/docs',
     operation: 'getDocs',
     tag: 'service',
-    summary: 'This API as a page to read',
+    summary: 'Get the API documentation as a page',
     rule: 'anonymous',
     gives: 'text/html; charset=utf-8',
     answers: { 200: z.string() },
@@ -174,7 +174,7 @@ const metrics = ({ meter }: ServiceContext) =>
     path: '/metrics',
     operation: 'getMetrics',
     tag: 'service',
-    summary: 'Figures for Prometheus',
+    summary: 'Get metrics for Prometheus',
     rule: 'reader',
     gives: 'text/plain; version=0.0.4; charset=utf-8',
     answers: { 200: z.string() },

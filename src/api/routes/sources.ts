@@ -1,4 +1,4 @@
-// Where a runbook's members come from: a try of its query, and a template of a member file.
+// The sources of a runbook's members: a preview of its query, and a template for member files.
 import { z } from 'zod'
 import { csvLine } from '../../csv.ts'
 import { findActiveRunbook } from '../../db/runbooks.ts'
@@ -7,30 +7,36 @@ import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { type Route, read } from '../route.ts'
-import { requireValid, YAML_CHARS_MAX } from '../runbook-text.ts'
+import { parseRunbook, YAML_CHARS_MAX } from '../runbook-text.ts'
 import { json, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
-/** The active version, read. */
+/** The active version, parsed. Throws RUNBOOK_NOT_FOUND. */
 export async function requireRunbook(engine: Engine, runbookName: string): Promise<Runbook> {
   const found = await findActiveRunbook(engine.db, runbookName)
   if (!found) throw new MatoolkitError('RUNBOOK_NOT_FOUND', { name: runbookName })
   return engine.runbooks.get(engine.db, found.name, found.version)
 }
 
-const some = <T extends z.ZodType>(one: T) =>
-  z.strictObject({ total: wholeCount, first: z.array(one) }).meta({ description: 'All counted.' })
+const firstOf = <T extends z.ZodType>(row: T) =>
+  z
+    .strictObject({ total: wholeCount, first: z.array(row) })
+    .meta({ description: 'The total and the first rows.' })
 const inBatch = { batchId: z.int(), key: z.string() }
 
 const nextTick = z
   .strictObject({
-    newBatches: some(z.strictObject({ time: z.string(), members: wholeCount, held: nullableText })),
-    joiners: some(z.strictObject(inBatch)),
-    rejoiners: some(z.strictObject(inBatch)),
-    moves: some(z.strictObject({ ...inBatch, toTime: z.string() })),
-    leavers: some(z.strictObject(inBatch)),
-    missing: wholeCount.meta({ description: 'For the first time; next time they have left.' }),
+    newBatches: firstOf(
+      z.strictObject({ time: z.string(), members: wholeCount, held: nullableText }),
+    ),
+    joiners: firstOf(z.strictObject(inBatch)),
+    rejoiners: firstOf(z.strictObject(inBatch)),
+    moves: firstOf(z.strictObject({ ...inBatch, toTime: z.string() })),
+    leavers: firstOf(z.strictObject(inBatch)),
+    missing: wholeCount.meta({
+      description: 'Missing for the first time; a second tick without them makes them leavers.',
+    }),
     refreshed: wholeCount,
-    reviews: some(
+    reviews: firstOf(
       z.strictObject({
         kind: z.string(),
         cause: z.string(),
@@ -41,7 +47,7 @@ const nextTick = z
     ),
     holds: z.array(z.strictObject({ batchId: z.int(), reason: z.string() })),
   })
-  .meta({ id: 'NextTick', description: 'What the next tick would do with this result.' })
+  .meta({ id: 'NextTick', description: 'What a tick would do with this result.' })
 
 const previewed = z
   .strictObject({
@@ -50,7 +56,9 @@ const previewed = z
     sample: z.array(z.record(z.string(), json)).meta({ description: 'The first 100 rows.' }),
     batchGroups: z
       .array(z.strictObject({ batchTime: nullableDateTime, memberCount: wholeCount }))
-      .meta({ description: 'By time. Without batch times there is one, without a time.' }),
+      .meta({
+        description: 'In time order; one group without a time if the runbook has no batch times.',
+      }),
     groupCount: wholeCount,
     problems: z.array(
       z.strictObject({
@@ -72,8 +80,8 @@ const previewRoute = read({
   path: '/api/runbooks/{name}/query/preview',
   operation: 'previewQuery',
   tag: 'runbooks',
-  summary: 'Ask the runbook’s data source now, without doing anything with the answer',
-  about: 'Of the active version, or of a text that is not published yet.',
+  summary: 'Query the runbook’s data source now and change nothing',
+  about: 'Uses the active version, or an unpublished text.',
   rule: 'admin',
   isPersonal: true,
   takes: 'json',
@@ -102,16 +110,16 @@ const previewRoute = read({
     const runbook =
       body.yamlContent === undefined
         ? await requireRunbook(engine, params.name)
-        : requireNamed(requireValid(body.yamlContent).runbook, params.name)
+        : requireNamed(parseRunbook(body.yamlContent).runbook, params.name)
     if (!preview) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
     return { status: 200, body: previewed.parse(await preview(runbook, signal)) }
   },
 })
 
-/** The runbook, if its text gives it this name. */
-export function requireNamed(runbook: Runbook, given: string): Runbook {
-  if (given.toLowerCase() === runbook.name.toLowerCase()) return runbook
-  throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given, found: runbook.name })
+/** The runbook itself. Throws RUNBOOK_NAME_DIFFERS when its text has another name. */
+export function requireNamed(runbook: Runbook, expected: string): Runbook {
+  if (expected.toLowerCase() === runbook.name.toLowerCase()) return runbook
+  throw new MatoolkitError('RUNBOOK_NAME_DIFFERS', { given: expected, found: runbook.name })
 }
 
 const templateRoute = read({
@@ -119,7 +127,7 @@ const templateRoute = read({
   path: '/api/runbooks/{name}/template',
   operation: 'getTemplate',
   tag: 'runbooks',
-  summary: 'A member file with the columns that the runbook needs, and a sample row to replace',
+  summary: 'Get a member file template with the runbook’s columns and a sample row',
   rule: 'reader',
   gives: 'text/csv; charset=utf-8',
   errors: ['RUNBOOK_NOT_FOUND'],
@@ -131,7 +139,7 @@ const templateRoute = read({
     return {
       status: 200,
       body: csvLine(header) + csvLine(sample),
-      // The name was checked: letters, digits, hyphens.
+      // Safe in a header: runbook names are letters, digits, "-" and "_".
       headers: { 'content-disposition': `attachment; filename="${runbook.name}_template.csv"` },
     }
   },

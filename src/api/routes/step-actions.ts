@@ -1,5 +1,5 @@
-// One step: its parameters, results and attempts, and what an operator can do about it: skip it, mark it done, accept a success
-// that came too late. Each takes a reason, compares what the caller saw, and can be tried first.
+// One step with parameters, results and attempts, and the operator actions on it: skip, mark done, accept a late success. Each takes
+// a reason, compares `If-Match` and has a dry run.
 import { z } from 'zod'
 import { lockBatch } from '../../db/facts.ts'
 import { findStep, listAttempts, type StepDetail } from '../../db/views/steps.ts'
@@ -7,7 +7,8 @@ import type { Engine } from '../../engine/engine.ts'
 import { acceptLate, markStepDone, type StepOrder, skip } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { step } from '../batch-shapes.ts'
-import { runOrDryRun } from '../dry-run.ts'
+import { runOrDryRun } from '../http/dry-run.ts'
+import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
 import {
   dateTime,
@@ -18,7 +19,6 @@ import {
   reason,
   wholeCount,
 } from '../shapes.ts'
-import { requireTag, tagOf } from '../state-tag.ts'
 
 const ATTEMPTS_MAX = 500
 const OUTPUTS_MAX = 100
@@ -52,8 +52,8 @@ const detail = z
   })
   .meta({ id: 'StepDetail' })
 
-const tagOfStep = ({ id: stepId, status, attempt: n, hasLateResult }: StepDetail): string =>
-  tagOf(stepId, status, n, hasLateResult)
+const stepEtag = ({ id: stepId, status, attempt: n, hasLateResult }: StepDetail): string =>
+  etagOf(stepId, status, n, hasLateResult)
 
 async function requireStep({ db }: Engine, stepId: number): Promise<StepDetail> {
   const found = await findStep(db, stepId)
@@ -66,7 +66,7 @@ const getRoute = read({
   path: '/api/steps/{stepId}',
   operation: 'getStep',
   tag: 'batches',
-  summary: 'One step: what was sent, what came back, and every attempt',
+  summary: 'Show a step with its parameters, results and attempts',
   rule: 'reader',
   isPersonal: true,
   errors: ['STEP_NOT_FOUND'],
@@ -77,7 +77,7 @@ const getRoute = read({
   handle: async ({ engine, params: { stepId } }) => {
     const found = await requireStep(engine, stepId)
     const attempts = await listAttempts(engine.db, [stepId], ATTEMPTS_MAX)
-    return { status: 200, body: { step: found, attempts }, etag: tagOfStep(found) }
+    return { status: 200, body: { step: found, attempts }, etag: stepEtag(found) }
   },
 })
 
@@ -110,14 +110,14 @@ async function decide<Body>(
   const { reason: why, dryRun } = body
   const { before, after } = await runOrDryRun(outer, dryRun, async (engine) => {
     const { batchId } = await requireStep(engine, stepId)
-    // With the batch locked nothing can move the step between this look and the change.
+    // The locked batch keeps the step unchanged between this read and the change.
     await engine.db.transaction((tx) => lockBatch(tx, batchId))
     const before = await requireStep(engine, stepId)
-    requireTag(ifMatch, tagOfStep(before), `Step ${stepId}`)
+    requireEtag(ifMatch, stepEtag(before), `Step ${stepId}`)
     await run(engine, { stepId, actor: by.name, reason: why })
     return { before, after: await requireStep(engine, stepId) }
   })
-  const noted = {
+  const auditNote = {
     subject: `step ${stepId} of batch ${before.batchId}`,
     reason: why,
     before: { status: before.status, stepName: before.stepName, memberKey: before.memberKey },
@@ -126,8 +126,8 @@ async function decide<Body>(
   return {
     status: 200 as const,
     body: { isDryRun: dryRun, step: after },
-    etag: tagOfStep(dryRun ? before : after),
-    noted: dryRun ? null : noted,
+    etag: stepEtag(dryRun ? before : after),
+    auditNote: dryRun ? null : auditNote,
   }
 }
 
@@ -135,37 +135,42 @@ const skipRoute = change({
   ...described,
   path: '/api/steps/{stepId}/skip',
   operation: 'skipStep',
-  summary: 'The step need not be done; its member goes on after it',
+  summary: 'Skip a step; its member continues after it',
   action: 'step.skip',
   body: z.strictObject(common),
-  handle: (ask) => decide(ask, skip),
+  handle: (request) => decide(request, skip),
 })
 
 const doneRoute = change({
   ...described,
   path: '/api/steps/{stepId}/done',
   operation: 'markStepDone',
-  summary: 'The step was done by hand, with these outputs; its member goes on after it',
+  summary: 'Mark a step as done by hand, with outputs; its member continues after it',
   action: 'step.done',
   body: z.strictObject({
     ...common,
     outputs: z
       .record(z.string().min(1).max(128), json)
-      .refine((outputs) => Object.keys(outputs).length <= OUTPUTS_MAX, 'are too many')
+      .refine(
+        (outputs) => Object.keys(outputs).length <= OUTPUTS_MAX,
+        `must have at most ${OUTPUTS_MAX} entries`,
+      )
       .default({}),
   }),
-  handle: (ask) =>
-    decide(ask, (engine, order) => markStepDone(engine, { ...order, outputs: ask.body.outputs })),
+  handle: (request) =>
+    decide(request, (engine, order) =>
+      markStepDone(engine, { ...order, outputs: request.body.outputs }),
+    ),
 })
 
 const acceptRoute = change({
   ...described,
   path: '/api/steps/{stepId}/accept-late',
   operation: 'acceptLateResult',
-  summary: 'Take a success that came too late for the step’s result after all',
+  summary: 'Accept a late success as the step’s result',
   action: 'step.accept-late',
   body: z.strictObject(common),
-  handle: (ask) => decide(ask, acceptLate),
+  handle: (request) => decide(request, acceptLate),
 })
 
 export const STEP_ACTION_ROUTES: readonly Route[] = [getRoute, skipRoute, doneRoute, acceptRoute]

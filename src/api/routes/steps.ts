@@ -1,13 +1,21 @@
-// Steps of a batch: one list for all kinds, with the names of their phase and member. Totals come from the stored counters where
-// those say it; other filters are counted up to a limit.
+// Steps of a batch, all kinds in one list, with phase and member names. Totals come from stored counters where the filter allows it;
+// other filters are counted up to a limit.
 import { z } from 'zod'
 import { countSteps, listSteps, STEP_SORTS, type StepFilter } from '../../db/views/steps.ts'
 import { STEP_STATUSES } from '../../domain/transitions.ts'
 import { STEP_KINDS, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
-import { commaSeparated, id, instant, nameText, pageOf, paging, searched } from '../shapes.ts'
+import {
+  commaSeparated,
+  id,
+  instant,
+  nameText,
+  pageOf,
+  pagingQuery,
+  searchText,
+} from '../shapes.ts'
 
 const COUNT_MAX = 1_000
 
@@ -16,21 +24,21 @@ const listRoute = read({
   path: '/api/batches/{batchId}/steps',
   operation: 'listSteps',
   tag: 'batches',
-  summary: 'The steps of a batch, filtered by status, phase, step, member, worker, error or time',
+  summary: 'List the steps of a batch by status, phase, step, member, worker, error or time',
   rule: 'reader',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
   params: z.strictObject({ batchId: id }),
   query: z.strictObject({
-    ...paging,
+    ...pagingQuery,
     kind: commaSeparated(STEP_KINDS).default(['phase']),
     status: commaSeparated(STEP_STATUSES).optional(),
     phase: nameText.optional(),
     step: nameText.optional(),
     worker: z.string().min(1).max(63).optional(),
     memberId: id.optional(),
-    memberKey: z.string().min(1).max(512).optional().meta({ description: 'The whole key.' }),
-    error: searched.optional().meta({ description: 'Part of the error message.' }),
+    memberKey: z.string().min(1).max(512).optional().meta({ description: 'The full key.' }),
+    error: searchText.optional().meta({ description: 'Part of the error message.' }),
     endedFrom: instant.optional(),
     endedBefore: instant.optional(),
     sort: z.enum(STEP_SORTS).default('id'),
@@ -49,18 +57,18 @@ const listRoute = read({
   },
 })
 
-/** Phases keep the count of their steps by status; that answers a filter by phase and status without counting a million rows. */
+/** From the phases' step counters: answers a filter by phase and status without counting a million rows. */
 function totalByCounters({ phases }: BatchState, filter: StepFilter): number | null {
   const { kind, status, phase, ...others } = filter
   const isPlain = Object.values(others).every((value) => value === undefined)
   if (!isPlain || kind?.length !== 1 || kind[0] !== 'phase') return null
   const chosen = phases.filter(
-    (one) => phase === undefined || one.name.toLowerCase() === phase.toLowerCase(),
+    ({ name }) => phase === undefined || name.toLowerCase() === phase.toLowerCase(),
   )
-  const wanted = new Set(status ?? STEP_STATUSES)
+  const counted = new Set<string>(status ?? STEP_STATUSES)
   return chosen
     .flatMap(({ steps }) => Object.entries(steps))
-    .reduce((sum, [one, count]) => (wanted.has(one) ? sum + count : sum), 0)
+    .reduce((sum, [name, count]) => (counted.has(name) ? sum + count : sum), 0)
 }
 
 export const STEP_ROUTES: readonly Route[] = [listRoute]

@@ -1,15 +1,15 @@
-// What the data sources said: each time one was asked, and what the last good answer left unused.
+// Ticks of a runbook's data source, and the rows that the last good tick could not use.
 import { z } from 'zod'
 import { listIssues } from '../../db/source-issues.ts'
 import { listTicks } from '../../db/ticks.ts'
-import { pageFrom, readCursor } from '../cursor.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
 import {
   dateTime,
   nameText,
   nullableDateTime,
   nullableText,
-  paging,
+  pagingQuery,
   wholeCount,
 } from '../shapes.ts'
 import { requireRunbook } from './sources.ts'
@@ -28,9 +28,7 @@ const tick = z
     outcome: z.enum(['running', 'good', 'failed', 'abandoned']),
     rowCount: z.int().nullable(),
     groupCount: z.int().nullable(),
-    counts: z
-      .record(z.string(), wholeCount)
-      .meta({ description: 'What was done, by what it was.' }),
+    counts: z.record(z.string(), wholeCount).meta({ description: 'Changes made, by kind.' }),
     error: nullableText,
   })
   .meta({ id: 'Tick' })
@@ -40,11 +38,11 @@ const ticksRoute = read({
   path: '/api/runbooks/{name}/ticks',
   operation: 'listTicks',
   tag: 'runbooks',
-  summary: 'Each time the runbook’s source was asked, newest first; kept for a month',
+  summary: 'List the ticks of the runbook’s source, newest first; kept for a month',
   rule: 'reader',
   errors: ['RUNBOOK_NOT_FOUND', 'CURSOR_INVALID'],
   params,
-  query: z.strictObject(paging),
+  query: z.strictObject(pagingQuery),
   answers: {
     200: z
       .strictObject({ ticks: z.array(tick), next: z.string().nullable() })
@@ -77,13 +75,12 @@ const issuesRoute = read({
   path: '/api/runbooks/{name}/issues',
   operation: 'listSourceIssues',
   tag: 'runbooks',
-  summary:
-    'Rows that could not be used and changes that were not made, as the last good tick left them',
+  summary: 'List unusable rows and changes not made, as of the last good tick',
   rule: 'reader',
   isPersonal: true,
   errors: ['RUNBOOK_NOT_FOUND', 'CURSOR_INVALID'],
   params,
-  query: z.strictObject(paging),
+  query: z.strictObject(pagingQuery),
   answers: {
     200: z
       .strictObject({ issues: z.array(issue), next: z.string().nullable() })

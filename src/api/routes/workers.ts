@@ -1,4 +1,4 @@
-// Workers: who announced itself or was configured, with which functions, how much it has to do, and who is silent.
+// Workers, announced or configured: functions, load, and whether they are silent.
 import { z } from 'zod'
 import { listWorkers, WAITING_COUNTED_MAX, type WorkerLine } from '../../db/views/insight.ts'
 import { isSilent } from '../../domain/stuck.ts'
@@ -8,18 +8,20 @@ import { nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 const worker = z
   .strictObject({
     workerId: z.string(),
-    isKnown: z.boolean().meta({ description: 'False when steps wait for it and nobody knows it.' }),
+    isKnown: z
+      .boolean()
+      .meta({ description: 'False when steps wait for a worker that never announced itself.' }),
     isConfigured: z.boolean(),
-    isSilent: z.boolean().meta({ description: 'Not heard of for three minutes.' }),
+    isSilent: z.boolean().meta({ description: 'No sign of life for three minutes.' }),
     version: nullableText,
-    slots: z.int().nullable().meta({ description: 'Jobs that it works on at once.' }),
+    slots: z.int().nullable().meta({ description: 'Jobs it runs at once.' }),
     functions: z.array(z.string()),
     firstSeenAt: nullableDateTime,
     lastSeenAt: nullableDateTime,
-    maxOutstanding: wholeCount.meta({ description: 'Jobs that may be out at it.' }),
-    outstanding: wholeCount.meta({ description: 'Jobs that are out at it.' }),
+    maxOutstanding: wholeCount.meta({ description: 'Limit of outstanding jobs.' }),
+    outstanding: wholeCount.meta({ description: 'Outstanding jobs.' }),
     waiting: wholeCount.meta({
-      description: `Steps that wait for room; ${WAITING_COUNTED_MAX} when there are more.`,
+      description: `Steps that wait for a free slot; counted up to ${WAITING_COUNTED_MAX}.`,
     }),
   })
   .meta({ id: 'Worker' })
@@ -29,17 +31,17 @@ const listRoute = read({
   path: '/api/workers',
   operation: 'listWorkers',
   tag: 'service',
-  summary: 'Workers with their functions and their load',
+  summary: 'List workers with functions and load',
   rule: 'reader',
   answers: { 200: z.strictObject({ workers: z.array(worker) }).meta({ id: 'Workers' }) },
   handle: async ({ engine, now }) => {
-    const shown = (line: WorkerLine) => ({
+    const shownWorker = (line: WorkerLine) => ({
       ...line,
       functions: [...line.functions],
       isSilent: isSilent(line, now),
       maxOutstanding: line.maxOutstanding ?? engine.maxOutstanding,
     })
-    return { status: 200, body: { workers: (await listWorkers(engine.db)).map(shown) } }
+    return { status: 200, body: { workers: (await listWorkers(engine.db)).map(shownWorker) } }
   },
 })
 

@@ -1,6 +1,5 @@
-// Signing in on one's own machine: a random token in a file that only its owner can read. Whoever can read the file may do
-// everything, so the API listens on the loopback only, and requests must name it: a web page that points a name of its own at
-// 127.0.0.1 (DNS rebinding) is turned away by the Host header.
+// Local sign-in: a random token in a file that only its owner can read. The token grants everything, so the API listens on the
+// loopback only and checks the Host header against DNS rebinding (a web page whose name resolves to 127.0.0.1).
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
@@ -22,8 +21,9 @@ export function localSignIn(file: string): SignInMethod {
   } as const
   return {
     mode: 'local',
-    whoIs: async (token) => {
-      if (!timingSafeEqual(digest(token), expected)) return refuseToken('it is not the local one')
+    authenticate: async (token) => {
+      if (!timingSafeEqual(digest(token), expected))
+        return refuseToken('it is not the token in the local token file')
       return actor
     },
   }
@@ -31,13 +31,13 @@ export function localSignIn(file: string): SignInMethod {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** The token that is there, else a new one. */
+/** Reads the token, creating it first if the file does not exist. */
 function tokenIn(file: string): string {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   try {
-    // Fails when the file is there: two starters cannot each believe in a token of their own.
+    // Fails if the file exists, so two processes that start at once agree on one token.
     writeFileSync(file, randomBytes(TOKEN_BYTES).toString('base64url'), { flag: 'wx', mode: 0o600 })
-    // The mode above is narrowed by the process's umask, never widened; this makes it exact.
+    // The umask may have narrowed the mode; this makes it exact.
     chmodSync(file, 0o600)
   } catch (error) {
     if ((error as { code?: string }).code !== 'EEXIST') throw error
@@ -51,7 +51,7 @@ function tokenIn(file: string): string {
 export const isLoopback = (host: string): boolean =>
   /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
 
-/** The Host header without its port must be a name of this machine's loopback. */
+/** Throws HOST_REFUSED unless the Host header names the loopback. */
 export function requireLocalHost(host: string | undefined): void {
   const name = (host ?? '').replace(/:\d{1,5}$/, '')
   if (!isLoopback(name)) throw new MatoolkitError('HOST_REFUSED', { host: name.slice(0, 100) })

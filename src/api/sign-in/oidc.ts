@@ -1,26 +1,23 @@
-// Signing in with an access token of an OpenID Connect issuer: Entra ID in both of its shapes, or any other that follows the
-// standard. `jose` checks signature, algorithm, issuer, audience and times; what it leaves to its caller is checked here: that
-// Entra's audience is one text and not a list, that tenant and version belong to the issuer, that roles are a list of texts, and
-// that the token was given for using this API (its scope), or to an application that is on our list.
-//
-// People are known by tenant and object id (issuer and subject elsewhere). Names and addresses in a token can change hands.
+// Sign-in with access tokens of an OpenID Connect issuer: Entra ID (versions 1.0 and 2.0) or any other that follows the standard.
+// `jose` checks signature, algorithm, issuer, audience and times. This file checks the rest: tenant and version fit the issuer, roles
+// are a list of texts, and the token has our scope or belongs to a listed application. A caller's id is tenant and object (elsewhere
+// issuer and subject), because names and addresses can be reassigned.
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
 import { MatoolkitError } from '../../errors.ts'
-import { type Actor, type ApiRole, ROLES_KNOWN } from '../actor.ts'
 import { IssuerKeys } from './oidc-keys.ts'
-import { refuseToken, type SignInMethod } from './sign-in.ts'
+import { type Actor, API_ROLES, type ApiRole, refuseToken, type SignInMethod } from './sign-in.ts'
 
 const CLOCK_TOLERANCE_SEC = 60
 const GUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-/** The algorithms of Entra and of everybody who has left RSA. Never HS256: its key would be our copy of the public one. */
+/** RS256 as Entra uses, or ES256. Never HS256: anyone could sign with the public key. */
 const ALGORITHMS = ['RS256', 'ES256']
 
 export interface OidcSettings {
   readonly issuers: readonly string[]
   readonly audiences: readonly string[]
-  /** What a person's token must have been given for. */
+  /** The scope that a person's token needs. */
   readonly scope: string
-  /** Applications that may come without a person. */
+  /** Applications that may call without a person. */
   readonly apps: readonly string[]
   readonly now: () => Date
 }
@@ -28,7 +25,7 @@ export interface OidcSettings {
 interface Issuer {
   readonly name: string
   readonly keys: IssuerKeys
-  /** Null for an issuer that is not shaped like Entra ID. */
+  /** Null for an issuer other than Entra ID. */
   readonly entra: { readonly tenant: string; readonly version: '1.0' | '2.0' } | null
 }
 
@@ -48,7 +45,7 @@ export function oidcSignIn(settings: OidcSettings): SignInMethod {
   )
   return {
     mode: 'oidc',
-    whoIs: async (token) => {
+    authenticate: async (token) => {
       const issuer = issuers.get(issuerNamed(token))
       if (!issuer) return refuseToken('its issuer is not trusted here')
       const payload = await verified(token, issuer, settings)
@@ -57,7 +54,7 @@ export function oidcSignIn(settings: OidcSettings): SignInMethod {
   }
 }
 
-/** What the token says of its issuer: only to know whose keys to check it with. */
+/** The unverified issuer of the token, used only to choose the keys. */
 function issuerNamed(token: string): string {
   try {
     return decodeJwt(token).iss ?? ''
@@ -82,7 +79,7 @@ async function verified(
     })
     const { typ } = protectedHeader
     if (typ !== undefined && !/^(?:application\/)?(?:at\+)?jwt$/i.test(typ)) {
-      return refuseToken('it is of another kind than access tokens')
+      return refuseToken('it is not an access token')
     }
     return payload
   } catch (error) {
@@ -91,11 +88,11 @@ async function verified(
   }
 }
 
-/** Said to the caller: enough to find the mistake, nothing about our keys. */
+/** For the caller: enough to find the mistake, nothing about keys. */
 function whyRefused(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'it has expired'
-  if (error instanceof errors.JWTClaimValidationFailed) return `its "${error.claim}" does not fit`
-  return 'its signature does not hold'
+  if (error instanceof errors.JWTClaimValidationFailed) return `its claim "${error.claim}" is wrong`
+  return 'its signature is invalid'
 }
 
 function actorOf(payload: JWTPayload, issuer: Issuer, settings: OidcSettings): Actor {
@@ -116,19 +113,20 @@ function checkEntra(
   { tenant, version }: NonNullable<Issuer['entra']>,
 ): void {
   if (typeof aud !== 'string') refuseToken('its "aud" is a list')
-  if (typeof tid !== 'string' || tid.toLowerCase() !== tenant) refuseToken('its "tid" does not fit')
-  if (ver !== version) refuseToken('its "ver" does not fit its issuer')
-  if (typeof oid !== 'string' || oid === '') refuseToken('its "oid" does not fit')
+  if (typeof tid !== 'string' || tid.toLowerCase() !== tenant)
+    refuseToken('its "tid" is not the issuer’s tenant')
+  if (ver !== version) refuseToken('its "ver" is not the issuer’s version')
+  if (typeof oid !== 'string' || oid === '') refuseToken('it has no "oid"')
 }
 
 function rolesIn({ roles = [] }: JWTPayload): ApiRole[] {
   if (!Array.isArray(roles) || roles.some((role) => typeof role !== 'string')) {
     return refuseToken('its "roles" is not a list of texts')
   }
-  return ROLES_KNOWN.filter((role) => roles.includes(role))
+  return API_ROLES.filter((role) => roles.includes(role))
 }
 
-/** A person's token must be for this API; an application's only if the application is on the list. */
+/** A person's token needs our scope; an application must have a role and be listed. */
 function requirePurpose(
   payload: JWTPayload,
   roles: readonly ApiRole[],
@@ -137,7 +135,7 @@ function requirePurpose(
 ): void {
   const given = payload.scp ?? payload.scope
   const scopes = Array.isArray(given) ? given : typeof given === 'string' ? given.split(' ') : []
-  // Elsewhere than with Entra an application has scopes too, but it is its own subject.
+  // Other issuers give applications scopes too; there the application is its own subject.
   const isForApp = payload.idtyp === 'app' || given === undefined || payload.sub === clientApp
   if (!isForApp && scopes.includes(scope)) return
   if (isForApp && roles.length > 0 && clientApp !== undefined && apps.includes(clientApp)) return

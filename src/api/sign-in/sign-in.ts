@@ -1,21 +1,35 @@
-// Signing in and what one may do then. There are two ways: tokens of an OpenID Connect issuer, and, on this machine only, the
-// token in a file that nobody else can read. Each route names its rule; the rules are these three lines.
+// Callers, sign-in methods and access rules. A caller signs in with an OpenID Connect token, or on the same machine with the token in
+// a private file. Each route names its rule; `requireRole` checks it.
 import { MatoolkitError } from '../../errors.ts'
-import type { Actor } from '../actor.ts'
 import type { AccessRule } from '../route.ts'
+
+export const API_ROLES = ['Admin', 'Reader'] as const
+export type ApiRole = (typeof API_ROLES)[number]
+
+export interface Actor {
+  /** Never reassigned: tenant and object, or issuer and subject. */
+  readonly id: string
+  /** For people to read. */
+  readonly name: string
+  readonly roles: readonly ApiRole[]
+  /** The application that the token was issued to. */
+  readonly clientApp: string | null
+}
+
+export const ANONYMOUS: Actor = { id: 'anonymous', name: 'anonymous', roles: [], clientApp: null }
 
 export interface SignInMethod {
   readonly mode: 'local' | 'oidc'
-  /** Who holds this token. Throws TOKEN_REFUSED, NOT_ALLOWED or SIGN_IN_UNAVAILABLE. */
-  whoIs(token: string): Promise<Actor>
+  /** The token's owner. Throws TOKEN_REFUSED, NOT_ALLOWED or SIGN_IN_UNAVAILABLE. */
+  authenticate(token: string): Promise<Actor>
 }
 
 export type ReadPolicy = 'reader' | 'authenticated'
 
-/** Longer ones are not looked at; Entra's largest have some 5 KB. */
+/** Longer tokens are refused unread; Entra's largest have about 5 KB. */
 const TOKEN_CHARS_MAX = 16_384
 
-/** The token of the one `Authorization: Bearer` header. */
+/** The token of the only `Authorization: Bearer` header. */
 export function bearerToken(headers: readonly string[]): string {
   const [header, ...more] = headers
   if (header === undefined) throw new MatoolkitError('NOT_SIGNED_IN')

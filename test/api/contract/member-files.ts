@@ -1,7 +1,7 @@
 // Member files over HTTP: what a good one may look like, and every way in which one can be wrong, with row and column.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { RequestFault } from '../../../src/api/problem.ts'
+import type { RequestFault } from '../../../src/api/http/problem.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 import { csvOf, formOf, plain, wave } from './fixtures.ts'
 
@@ -25,7 +25,7 @@ const WRONG: readonly [
       [1, 'Office', /the column is missing/],
     ],
   ],
-  ['a column twice', csvOf(`${WAVE},SITE`, `${row('a')},x`), [[1, 'Site', /stands there twice/]]],
+  ['a column twice', csvOf(`${WAVE},SITE`, `${row('a')},x`), [[1, 'Site', /appears twice/]]],
   ['a column without a name', csvOf(`${WAVE},`, `${row('a')},x`), [[1, '6', /has no name/]]],
   [
     'a reserved name',
@@ -37,7 +37,7 @@ const WRONG: readonly [
     'a key twice, whatever its case and blanks, blank lines counted',
     csvOf(WAVE, row('a@x'), '', row(' A@X '), row('b@x'), row('b@x')),
     [
-      [4, 'Upn', /"A@X" is in row 2 already/],
+      [4, 'Upn', /"A@X" is already in row 2/],
       [6, 'Upn', /"b@x" is in row 5 already/],
     ],
   ],

@@ -215,7 +215,7 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     await begun.close()
     await assert.rejects(async () => {
       for await (const _ of unread.rows);
-    }, /was cancelled before its end/)
+    }, /was cancelled, and no rows were used/)
   })
 }
 

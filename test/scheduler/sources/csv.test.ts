@@ -145,7 +145,7 @@ describe('a csv file that changes', () => {
       })().catch((failure: unknown) => failure)
       const said = requireError(error, source, 'SOURCE_FILE_CHANGING', [])
       assert.match(said, /had 10003 bytes when reading began/)
-      assert.match(said, /write files under another name and rename them/)
+      assert.match(said, /write files under a temporary name and rename them/)
     }
   })
 

@@ -197,7 +197,7 @@ describe('Databricks', () => {
     assert.match(await errorOf(source, settings(), 'SOURCE_TRUNCATED'), /truncated it at a limit/)
     answer = { ...chunked(3, 2, memberName), totalRows: 4 }
     const said = await errorOf(source, settings(), 'SOURCE_TRUNCATED')
-    assert.match(said, /it has 4 rows, but 3 arrived\. Nothing of it was used/)
+    assert.match(said, /it has 4 rows, but 3 arrived\. No rows were used/)
   })
 
   it('obeys Retry-After when Databricks is busy', async () => {

@@ -44,7 +44,7 @@ async function pollUntilIdle(
     const waitedMs = +clock.now() - startedMs
     if (waitedMs >= limitMs) {
       const seconds = Math.round(waitedMs / 1_000)
-      const what = `the end of the running phases of batch ${batchId}`
+      const what = `The end of the running phases of batch ${batchId}`
       throw new MatoolkitError('WAIT_TIMED_OUT', { seconds, what, command })
     }
     io.progress(`Batch ${batchId}: ${phaseText(body)}; ${membersText(batch)} …`)

@@ -81,7 +81,7 @@ async function followBatch(
         const command = `matoolkit batch summary ${id}`
         throw new MatoolkitError('WAIT_TIMED_OUT', {
           seconds,
-          what: `the end of batch ${id}`,
+          what: `The end of batch ${id}`,
           command,
         })
       }

@@ -1,12 +1,12 @@
-// Cursors of lists: the sort, and the values of the last row in it. Typed, not signed: a forged one can only name another place
-// in a list that its caller may read anyway, and one that does not fit is refused.
+// List cursors: the sort order and the sort values of the page's last row. Checked, not signed: a forged cursor only points to
+// another place in a list that its caller may read anyway.
 import { z } from 'zod'
-import { MatoolkitError } from '../errors.ts'
+import { MatoolkitError } from '../../errors.ts'
 
 const content = z.tuple([z.string(), z.union([z.string(), z.null()]), z.int().min(0)])
 
 export interface Cursor {
-  /** The sort column's value in the last row of the page before, as text; null when the rows are in the order of their ids. */
+  /** The last row's value in the sort column, as text; null when the list is sorted by id. */
   readonly value: string | null
   readonly id: number
 }
@@ -14,7 +14,7 @@ export interface Cursor {
 export const cursorText = (sort: string, { value, id }: Cursor): string =>
   Buffer.from(JSON.stringify([sort, value, id])).toString('base64url')
 
-/** `isValue` says whether a value can be of this sort; a database would fail on a time that is none. */
+/** `isValue` checks the sort value: PostgreSQL fails on a malformed time. Throws CURSOR_INVALID. */
 export function readCursor(
   sort: string,
   text: string | undefined,
@@ -22,17 +22,19 @@ export function readCursor(
 ): Cursor | null {
   if (text === undefined) return null
   try {
-    const [its, value, id] = content.parse(JSON.parse(Buffer.from(text, 'base64url').toString()))
+    const [sortedBy, value, id] = content.parse(
+      JSON.parse(Buffer.from(text, 'base64url').toString()),
+    )
     const isFit =
       value === null || (!value.includes('\0') && value.isWellFormed() && isValue(value))
-    if (its === sort && isFit) return { value, id }
+    if (sortedBy === sort && isFit) return { value, id }
   } catch {
-    // Said below: whatever is wrong with it, the advice is the same.
+    // Any fault gets the same error below.
   }
   throw new MatoolkitError('CURSOR_INVALID', { cursor: text.slice(0, 60) })
 }
 
-/** A page from one row more than was asked for: whether there is another page is then known without a count. */
+/** Expects `limit + 1` rows: the extra row shows that another page follows, without a count. */
 export function pageFrom<Row>(
   rows: readonly Row[],
   limit: number,

@@ -1,30 +1,29 @@
-// The HTTP server: limits, headers, sign-in, and the table of routes put on Fastify. Everything that can be said of one route is
-// in that route; what is here holds for all of them. Fastify turns Node's time limits off, so they are set again.
+// The HTTP server: size and time limits, headers, error answers, and the routes registered with Fastify. Rules here hold for every
+// route; rules of one route stand in that route. Fastify turns off Node's timeouts, so they are set again.
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import multipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
-import type { Clock } from '../clock.ts'
-import type { Engine } from '../engine/engine.ts'
-import { type ErrorCode, MatoolkitError } from '../errors.ts'
-import type { Log } from '../log.ts'
+import type { Clock } from '../../clock.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { type ErrorCode, MatoolkitError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { Meter } from '../metrics.ts'
+import type { Route, Services } from '../route.ts'
+import { requireLocalHost } from '../sign-in/local.ts'
+import type { ReadPolicy, SignInMethod } from '../sign-in/sign-in.ts'
 import { answerRequest } from './answer-request.ts'
-import type { Meter } from './metrics.ts'
-import { asCoded, problemOf } from './problem.ts'
-import { type Budget, budgetOf } from './rate.ts'
+import { codedError, problemOf } from './problem.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { ReadAudit } from './read-audit.ts'
-import type { Route, Services } from './route.ts'
-import { corsHeaders, SECURITY_HEADERS } from './security-headers.ts'
-import { requireLocalHost } from './sign-in/local.ts'
-import type { ReadPolicy, SignInMethod } from './sign-in/sign-in.ts'
 import { uploadReader } from './upload.ts'
 
 const JSON_BYTES_MAX = 2 * 1024 * 1024
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_TIMEOUT_MS = 15_000
-/** For a body that is not a file. */
+/** For JSON bodies. */
 const BODY_TIMEOUT_MS = 30_000
-/** Of a whole request: 50 MB over a line of 1.5 Mbit/s. */
+/** For a whole request: 50 MB at 1.5 Mbit/s. */
 const REQUEST_TIMEOUT_MS = 300_000
 const KEEP_ALIVE_MS = 65_000
 const TIMEOUT_CHECK_MS = 5_000
@@ -32,6 +31,24 @@ const REQUESTS_PER_SOCKET_MAX = 1_000
 const CONNECTIONS_MAX = 1_000
 const PARAM_CHARS_MAX = 256
 const REFUSED_TOKENS_PER_MIN = 30
+
+// Browsers and caches must not frame, run, sniff or store API answers. The documentation page allows its style by hash.
+const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'cache-control': 'no-store',
+}
+
+const CORS_METHODS = 'GET, POST, PUT, DELETE'
+const CORS_REQUEST_HEADERS = 'authorization, content-type, idempotency-key, if-match, last-event-id'
+const CORS_ANSWER_HEADERS = 'etag, retry-after, x-request-id, idempotent-replay'
 
 export interface Limits {
   readonly readsPerMin: number
@@ -46,7 +63,7 @@ export interface ServerOptions {
   readonly services: Services
   readonly signIn: SignInMethod
   readonly readPolicy: ReadPolicy
-  /** How many proxies in front of us may say where a request came from. */
+  /** How many proxies in front of the API are trusted to name the caller's address. */
   readonly trustedHops: number
   readonly corsOrigins: readonly string[]
   readonly limits: Limits
@@ -55,23 +72,27 @@ export interface ServerOptions {
   readonly stopping: AbortSignal
 }
 
-/** What the requests share. */
+/** Shared by all requests. */
 export interface ServerContext extends ServerOptions {
-  readonly budgets: { readonly reads: Budget; readonly writes: Budget; readonly refused: Budget }
+  readonly rateLimits: {
+    readonly reads: RateLimit
+    readonly writes: RateLimit
+    readonly refusedTokens: RateLimit
+  }
   readonly uploads: ReturnType<typeof uploadReader>
-  readonly looks: ReadAudit
+  readonly readAudit: ReadAudit
 }
 
 export function buildServer(options: ServerOptions): FastifyInstance {
-  const desk: ServerContext = {
+  const context: ServerContext = {
     ...options,
-    budgets: {
-      reads: budgetOf(options.limits.readsPerMin),
-      writes: budgetOf(options.limits.writesPerMin),
-      refused: budgetOf(REFUSED_TOKENS_PER_MIN),
+    rateLimits: {
+      reads: createRateLimit(options.limits.readsPerMin),
+      writes: createRateLimit(options.limits.writesPerMin),
+      refusedTokens: createRateLimit(REFUSED_TOKENS_PER_MIN),
     },
     uploads: uploadReader(),
-    looks: new ReadAudit(options.engine.db),
+    readAudit: new ReadAudit(options.engine.db),
   }
   const server = fastify({
     bodyLimit: JSON_BYTES_MAX,
@@ -85,33 +106,33 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     exposeHeadRoutes: false,
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     clientErrorHandler: refuseUnreadable,
-    // Addresses that cannot be read at all: no hook has run for them.
+    // Unreadable URLs: Fastify runs no hooks for them.
     frameworkErrors: (error, request, reply) =>
-      sendProblem(desk, error, request as FastifyRequest, reply.headers(SECURITY_HEADERS)),
+      sendProblem(context, error, request as FastifyRequest, reply.headers(SECURITY_HEADERS)),
   })
   server.server.headersTimeout = HEADERS_TIMEOUT_MS
   server.server.maxConnections = CONNECTIONS_MAX
-  // Bodies are JSON, or a form with a file; anything else is refused before it is read.
+  // Bodies are JSON or a form with a file. Anything else is refused unread.
   server.removeContentTypeParser('text/plain')
   void server.register(multipart, { throwFileSizeLimit: false })
-  addHooks(server, desk)
-  server.setErrorHandler((error, request, reply) => sendProblem(desk, error, request, reply))
+  addHooks(server, context)
+  server.setErrorHandler((error, request, reply) => sendProblem(context, error, request, reply))
   server.setNotFoundHandler((request, reply) =>
-    sendProblem(desk, notFound(desk.routes, request), request, reply),
+    sendProblem(context, notFound(context.routes, request), request, reply),
   )
-  for (const route of options.routes) register(server, desk, route)
+  for (const route of options.routes) register(server, context, route)
   return server
 }
 
-const requestIdOf = (given: string | string[] | undefined): string =>
-  typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID()
+const requestIdOf = (header: string | string[] | undefined): string =>
+  typeof header === 'string' && /^[\w.-]{8,64}$/.test(header) ? header : randomUUID()
 
-function addHooks(server: FastifyInstance, desk: ServerContext): void {
-  const { signIn, corsOrigins, meter, clock } = desk
+function addHooks(server: FastifyInstance, context: ServerContext): void {
+  const { signIn, corsOrigins, meter, clock } = context
   server.addHook('onRequest', async (request, reply) => {
     meter.begin()
-    // Not the hook for answers: a caller who goes away before the answer would hold its place for ever.
-    reply.raw.once('close', () => noteEnd(desk, request, reply))
+    // Not Fastify's onResponse: it never runs for a caller who disconnects early, and the request would stay in flight.
+    reply.raw.once('close', () => recordEnd(context, request, reply))
     reply.header('x-request-id', request.id)
     reply.headers(SECURITY_HEADERS)
     reply.headers(corsHeaders(request.headers.origin, corsOrigins))
@@ -133,10 +154,26 @@ function addHooks(server: FastifyInstance, desk: ServerContext): void {
   server.decorateRequest('actorId', null)
 }
 
-/** What proxies call a request whose caller did not wait for the answer. */
+/** CORS headers for a listed origin; none for any other. Credentials are never allowed. */
+function corsHeaders(
+  origin: string | undefined,
+  origins: readonly string[],
+): Readonly<Record<string, string>> {
+  if (origin === undefined || !origins.includes(origin)) return {}
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': CORS_METHODS,
+    'access-control-allow-headers': CORS_REQUEST_HEADERS,
+    'access-control-expose-headers': CORS_ANSWER_HEADERS,
+    'access-control-max-age': '600',
+    vary: 'origin',
+  }
+}
+
+/** The status that proxies log when the caller disconnects before the answer. */
 const CALLER_GONE = 499
 
-function noteEnd(
+function recordEnd(
   { uploads, meter, log, stopping }: ServerContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -147,7 +184,7 @@ function noteEnd(
   const status = reply.raw.writableFinished ? reply.statusCode : CALLER_GONE
   meter.end({ method, route, status, ms: reply.elapsedTime })
   const ms = Math.round(reply.elapsedTime)
-  log.info({ requestId, method, route, status, ms, actor }, 'A request has ended.')
+  log.info({ requestId, method, route, status, ms, actor }, 'Answered request')
   if (stopping.aborted && meter.inFlight() === 0) {
     setImmediate(() => request.server.server.closeAllConnections())
   }
@@ -155,7 +192,7 @@ function noteEnd(
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** As the table of routes spells it; what the log and the metrics call it, without anybody's values. */
+    /** As the route declares it. Logs and metrics use it because it holds no personal values. */
     path?: string
     isUpload?: boolean
   }
@@ -164,19 +201,19 @@ declare module 'fastify' {
   }
 }
 
-function register(server: FastifyInstance, desk: ServerContext, route: Route): void {
+function register(server: FastifyInstance, context: ServerContext, route: Route): void {
   server.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     config: { path: route.path, isUpload: route.takes === 'upload' },
-    ...answerRequest(desk, route),
+    ...answerRequest(context, route),
   })
 }
 
-/** The path of another method is 405 with what is allowed; anything else 404. Preflights of known origins are let through. */
+/** 405 with the allowed methods when the path exists for another method, else 404. */
 function notFound(routes: readonly Route[], request: FastifyRequest): MatoolkitError {
   const path = request.url.split('?')[0]!
-  const methods = routes.filter((one) => patternOf(one).test(path)).map(({ method }) => method)
+  const methods = routes.filter((route) => patternOf(route).test(path)).map(({ method }) => method)
   if (methods.length === 0) return new MatoolkitError('NO_SUCH_ENDPOINT')
   return new MatoolkitError('METHOD_REFUSED', {
     method: request.method,
@@ -193,7 +230,7 @@ function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const error = asCoded(thrown)
+  const error = codedError(thrown)
   if (error.code === 'METHOD_REFUSED') {
     const isPreflight = request.method === 'OPTIONS'
     if (isPreflight && corsOrigins.includes(request.headers.origin ?? '')) {
@@ -206,7 +243,7 @@ function sendProblem(
   if (error.code === 'NOT_ALLOWED') {
     reply.header('www-authenticate', 'Bearer realm="matoolkit", error="insufficient_scope"')
   }
-  // What is left of a body that was too large is not waited for.
+  // Do not wait for the rest of an oversized body.
   if (error.httpStatus === 413) reply.header('connection', 'close')
   const retryAfterSec = RETRY_AFTER_SEC[error.code] ?? error.details.seconds
   if (retryAfterSec !== undefined) reply.header('retry-after', String(retryAfterSec))
@@ -230,13 +267,13 @@ const NODE_CODES: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TOO_SLOW',
 }
 
-/** What is no HTTP: said in the same shape, and the connection ends. */
+/** Answers a connection that does not speak HTTP, then closes it. */
 function refuseUnreadable(error: Error & { code?: string }, socket: Socket) {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const code = NODE_CODES[error.code ?? ''] ?? 'REQUEST_UNREADABLE'
-  const said = new MatoolkitError(code)
-  const body = JSON.stringify(problemOf(said, randomUUID()))
+  const refusal = new MatoolkitError(code)
+  const body = JSON.stringify(problemOf(refusal, randomUUID()))
   socket.end(
-    `HTTP/1.1 ${said.httpStatus} ${code}\r\ncontent-type: application/problem+json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${refusal.httpStatus} ${code}\r\ncontent-type: application/problem+json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
 }

@@ -1,15 +1,21 @@
-// Every refusal as `application/problem+json` (RFC 9457): a stable code, the sentence, and where there are several mistakes all
-// of them. Only coded errors speak; the text of anything else that is thrown goes to the log and never to the caller.
+// Error answers as `application/problem+json` (RFC 9457): a stable code, a sentence, and a list of faults where there are several.
+// Only coded errors reach the caller. The text of any other error goes to the log alone.
 import { z } from 'zod'
-import { isTransient } from '../db/transient.ts'
-import { ERRORS, type ErrorCode, type ErrorDetails, MatoolkitError, sentenceOf } from '../errors.ts'
+import { isTransient } from '../../db/transient.ts'
+import {
+  ERRORS,
+  type ErrorCode,
+  type ErrorDetails,
+  MatoolkitError,
+  sentenceOf,
+} from '../../errors.ts'
 
-/** One mistake of several: in a request, a runbook or a member file. */
+/** One fault in a request, a runbook or a member file. */
 export const faultSchema = z
   .strictObject({
-    path: z.string().optional().meta({ description: 'Where in the request.' }),
+    path: z.string().optional().meta({ description: 'Place in the request.' }),
     line: z.int().optional(),
-    row: z.int().optional().meta({ description: 'As a spreadsheet counts; the header is row 1.' }),
+    row: z.int().optional().meta({ description: 'Spreadsheet row; the header is row 1.' }),
     column: z.union([z.string(), z.int()]).optional(),
     code: z.string().optional(),
     severity: z.enum(['error', 'warning']).optional(),
@@ -24,19 +30,22 @@ export const problemSchema = z
     title: z.string(),
     status: z.int(),
     code: z.string().meta({ description: 'Stable; docs/errors.md lists them all.' }),
-    detail: z.string().meta({ description: 'What is wrong and what to do next.' }),
+    detail: z.string().meta({ description: 'What happened and what to do next.' }),
     requestId: z.string(),
     details: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
     faults: z.array(faultSchema).optional(),
-    faultCount: z.int().optional().meta({ description: 'Of which `faults` lists the first.' }),
+    faultCount: z
+      .int()
+      .optional()
+      .meta({ description: 'Number of faults; `faults` lists the first of them.' }),
   })
   .meta({ id: 'Problem' })
 export type HttpProblem = z.input<typeof problemSchema>
 
 export const FAULTS_LISTED_MAX = 100
 
-/** A coded error with a list of mistakes. */
-export class ManyFaults extends MatoolkitError {
+/** A coded error with a list of faults. */
+export class FaultyRequest extends MatoolkitError {
   readonly faults: readonly RequestFault[]
   readonly faultCount: number
 
@@ -82,11 +91,14 @@ export function problemOf(error: MatoolkitError, requestId: string): HttpProblem
     detail: sentenceOf(code, details),
     requestId,
     ...(Object.keys(details).length > 0 && { details }),
-    ...(error instanceof ManyFaults && { faults: [...error.faults], faultCount: error.faultCount }),
+    ...(error instanceof FaultyRequest && {
+      faults: [...error.faults],
+      faultCount: error.faultCount,
+    }),
   }
 }
 
-/** What Fastify itself refuses, by its own codes. */
+/** Refusals by Fastify, by its codes. */
 const FASTIFY_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'BODY_TOO_LARGE',
   FST_REQ_FILE_TOO_LARGE: 'BODY_TOO_LARGE',
@@ -94,8 +106,8 @@ const FASTIFY_CODES: Readonly<Record<string, ErrorCode>> = {
   FST_INVALID_MULTIPART_CONTENT_TYPE: 'MEDIA_TYPE_UNKNOWN',
 }
 
-/** The coded error that the caller is told of. */
-export function asCoded(thrown: unknown): MatoolkitError {
+/** The coded error to answer with. */
+export function codedError(thrown: unknown): MatoolkitError {
   if (thrown instanceof MatoolkitError) return thrown
   const { code = '', statusCode = 500 } = thrown as { code?: string; statusCode?: number }
   const known = FASTIFY_CODES[code]
@@ -106,7 +118,7 @@ export function asCoded(thrown: unknown): MatoolkitError {
   if (isTransient(thrown)) return new MatoolkitError('TRY_AGAIN', {}, { cause: thrown })
   return new MatoolkitError(
     'INTERNAL',
-    { reason: 'the log has the details under the id of this request' },
+    { reason: 'the log has the details under this request id' },
     { cause: thrown },
   )
 }

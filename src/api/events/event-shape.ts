@@ -1,6 +1,6 @@
-// How an event looks in answers and in the live stream.
+// The shape of an event in answers and in the live stream.
 import { z } from 'zod'
-import { dateTime, nullableText } from './shapes.ts'
+import { dateTime, nullableText } from '../shapes.ts'
 
 export const ENTITIES = ['runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
 

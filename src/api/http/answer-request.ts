@@ -1,57 +1,60 @@
-// One request from its first header to its answer, the same for every route: who asks and may they, have they asked too much,
-// what do they ask, then the handler, then the answer in the shape that the route declares.
+// One request from its headers to its answer, the same for every route: authenticate, check role and rate limit, parse, run the
+// handler, check the answer against the route's schema.
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandler } from 'fastify'
-import { insertAudit } from '../db/audit.ts'
-import type { KeyedCall } from '../db/idempotency.ts'
-import type { Json } from '../domain/json.ts'
-import { MatoolkitError } from '../errors.ts'
-import { type Actor, NOBODY } from './actor.ts'
-import { ManyFaults } from './problem.ts'
+import { insertAudit } from '../../db/audit.ts'
+import type { KeyedCall } from '../../db/idempotency.ts'
+import type { Json } from '../../domain/json.ts'
+import { MatoolkitError } from '../../errors.ts'
+import type { Route, UncheckedAnswer } from '../route.ts'
+import { type Actor, ANONYMOUS, bearerToken, requireRole } from '../sign-in/sign-in.ts'
+import { FaultyRequest } from './problem.ts'
 import { type ParsedRequest, readRequest } from './read-request.ts'
-import type { GivenReply, Route } from './route.ts'
-import { type AuditedCaller, runChange, type SentReply, sentOf } from './run-change.ts'
+import { type AuditedCaller, checkedAnswer, runChange, type SentAnswer } from './run-change.ts'
 import type { ServerContext } from './server.ts'
-import { bearerToken, requireRole } from './sign-in/sign-in.ts'
 
 const KEY = /^[\x21-\x7e]{1,128}$/
 
 export function answerRequest(
-  desk: ServerContext,
+  context: ServerContext,
   route: Route,
 ): { onRequest: onRequestHookHandler; handler: RouteHandler } {
   const actors = new WeakMap<FastifyRequest, Actor>()
   return {
-    // Before the body is read: whoever may not ask sends us nothing.
+    // Before the body is read: a caller without access uploads nothing.
     onRequest: async (request) => {
-      const actor = await whoAsks(desk, route, request)
+      const actor = await authenticateCaller(context, route, request)
       actors.set(request, actor)
       request.actorId = actor.id
-      const { reads, writes } = desk.budgets
-      const budget = route.method === 'GET' ? reads : writes
-      budget.spend(actor === NOBODY ? request.ip : actor.id, desk.clock.now())
+      const { reads, writes } = context.rateLimits
+      const limit = route.method === 'GET' ? reads : writes
+      limit.spend(actor === ANONYMOUS ? request.ip : actor.id, context.clock.now())
     },
     handler: async (request, reply) => {
-      const form = route.takes === 'upload' ? await desk.uploads.read(request) : undefined
+      const form = route.takes === 'upload' ? await context.uploads.read(request) : undefined
       const read = readRequest(route, request, form)
-      await answer(desk, route, read, actors.get(request)!, request, reply)
+      await answerParsed(context, route, read, actors.get(request)!, request, reply)
       return reply
     },
   }
 }
 
-async function whoAsks(desk: ServerContext, route: Route, request: FastifyRequest): Promise<Actor> {
-  if (route.rule === 'anonymous') return NOBODY
-  const { signIn, readPolicy, clock, budgets, log } = desk
-  budgets.refused.require(request.ip, clock.now())
+async function authenticateCaller(
+  context: ServerContext,
+  route: Route,
+  request: FastifyRequest,
+): Promise<Actor> {
+  if (route.rule === 'anonymous') return ANONYMOUS
+  const { signIn, readPolicy, clock, rateLimits, log } = context
+  rateLimits.refusedTokens.require(request.ip, clock.now())
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
-    const actor = await signIn.whoIs(token)
-    await requireAllowed(desk, route, actor, request, readPolicy)
+    const actor = await signIn.authenticate(token)
+    await requireAllowed(context, route, actor, request, readPolicy)
     return actor
   } catch (error) {
     if (error instanceof MatoolkitError && error.code === 'TOKEN_REFUSED') {
-      budgets.refused.spend(request.ip, clock.now())
+      rateLimits.refusedTokens.spend(request.ip, clock.now())
       log.warn(
         { requestId: request.id, from: request.ip, reason: error.details.reason },
         error.message,
@@ -61,9 +64,9 @@ async function whoAsks(desk: ServerContext, route: Route, request: FastifyReques
   }
 }
 
-/** Somebody who is known and may not: that is worth a row of the audit. */
+/** A known caller without the role: denied, and recorded in the audit. */
 async function requireAllowed(
-  desk: ServerContext,
+  context: ServerContext,
   route: Route,
   actor: Actor,
   request: FastifyRequest,
@@ -72,10 +75,15 @@ async function requireAllowed(
   try {
     requireRole(route.rule, actor, readPolicy)
   } catch (error) {
-    const caller = callerOf(desk, actor, request)
+    const caller = callerOf(context, actor, request)
     const action = `denied ${route.operation}`
-    desk.budgets.writes.spend(actor.id, caller.at)
-    await insertAudit(desk.engine.db, { ...caller, action, subject: pathOf(request), reason: null })
+    context.rateLimits.writes.spend(actor.id, caller.at)
+    await insertAudit(context.engine.db, {
+      ...caller,
+      action,
+      subject: pathOf(request),
+      reason: null,
+    })
     throw error
   }
 }
@@ -95,54 +103,55 @@ const callerOf = (
   requestId: request.id,
 })
 
-async function answer(
-  desk: ServerContext,
+async function answerParsed(
+  context: ServerContext,
   route: Route,
   read: ParsedRequest,
   by: Actor,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { engine, services } = desk
-  const caller = callerOf(desk, by, request)
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  const ask = {
+  const { engine, services } = context
+  const caller = callerOf(context, by, request)
+  const disconnected = new AbortController()
+  reply.raw.once('close', () => disconnected.abort())
+  const routeRequest = {
     ...read,
     services,
     by,
     now: caller.at,
     ifMatch: ifMatchOf(request),
     lastEventId: lastEventIdOf(request),
-    signal: AbortSignal.any([gone.signal, desk.stopping]),
+    signal: AbortSignal.any([disconnected.signal, context.stopping]),
   }
   if (route.action !== null) {
     const keyed = keyedCallOf(route, read, by, request)
-    return send(route, await runChange(route, engine, ask, caller, keyed), reply)
+    return send(route, await runChange(route, engine, routeRequest, caller, keyed), reply)
   }
-  const given = await route.handle({ ...ask, engine })
-  // Written before the answer leaves: what was shown and not noted would be a hole in the audit.
+  const answered = await route.handle({ ...routeRequest, engine })
+  // Committed before the answer leaves: data that was shown must be in the audit.
   if (route.isPersonal) {
     const after = { query: read.query } as unknown as Json
     const entry = { ...caller, action: `read ${route.operation}`, subject: pathOf(request) }
-    await desk.looks.note({ ...entry, reason: null, after })
+    await context.readAudit.record({ ...entry, reason: null, after })
   }
-  if (isStream(given.body)) return sendStream(route, given, given.body, reply)
-  send(route, sentOf(route, given), reply)
+  if (isStream(answered.body)) return sendStream(route, answered, answered.body, reply)
+  send(route, checkedAnswer(route, answered), reply)
 }
 
-/** One tag, quoted; a list or `*` would say nothing about what the caller saw. */
+/** One quoted ETag. A list or `*` does not say what the caller saw. */
 function ifMatchOf(request: FastifyRequest): string | null {
   const header = request.headers['if-match']
   if (header === undefined) return null
   const tag = /^"([\x21\x23-\x7e]{1,200})"$/.exec(header)?.[1]
-  if (tag === undefined) throw badHeader('If-Match', 'must be one tag in quotes, as ETag gave it')
+  if (tag === undefined)
+    throw badHeader('If-Match', 'must be one quoted tag, as the ETag header has it')
   return tag
 }
 
 function lastEventIdOf(request: FastifyRequest): number | null {
   const header = request.headers['last-event-id']
-  // Browsers send an empty one when they have had no event yet.
+  // Browsers send an empty header before their first event.
   if (header === undefined || header === '') return null
   const isId = typeof header === 'string' && /^\d{1,15}$/.test(header)
   if (!isId) throw badHeader('Last-Event-ID', 'must be the id of an event')
@@ -163,9 +172,9 @@ function keyedCallOf(
   return { actor, key, operation, requestHash }
 }
 
-function badHeader(name: string, message: string): ManyFaults {
+function badHeader(name: string, message: string): FaultyRequest {
   const details = { count: 1, first: `header ${name} ${message}` }
-  return new ManyFaults('REQUEST_INVALID', details, [{ path: `header.${name}`, message }])
+  return new FaultyRequest('REQUEST_INVALID', details, [{ path: `header.${name}`, message }])
 }
 
 const isStream = (body: unknown): body is AsyncIterable<string> =>
@@ -173,7 +182,7 @@ const isStream = (body: unknown): body is AsyncIterable<string> =>
 
 function sendStream(
   { gives }: Route,
-  { status, headers = {}, cut }: GivenReply,
+  { status, headers = {}, cut }: UncheckedAnswer,
   body: AsyncIterable<string>,
   reply: FastifyReply,
 ): void {
@@ -182,7 +191,7 @@ function sendStream(
   reply.status(status).headers(headers).type(gives!).send(stream)
 }
 
-function send({ gives }: Route, sent: SentReply, reply: FastifyReply): void {
+function send({ gives }: Route, sent: SentAnswer, reply: FastifyReply): void {
   const { status, body, etag, headers } = sent
   if (etag !== null) reply.header('etag', `"${etag}"`)
   reply.status(status).headers(headers)

@@ -1,19 +1,19 @@
-// How much one caller may ask. A budget refills evenly; it is kept as the one moment at which it is full again, so a caller
-// costs one number. Callers beyond the limit of the table push out those who asked longest ago, who are full again anyway.
-import { MatoolkitError } from '../errors.ts'
+// Rate limit per caller, as a token bucket. A bucket refills evenly and is stored as the moment at which it is full again: one number
+// per caller. A full table drops the callers idle for longest, whose buckets are full anyway.
+import { MatoolkitError } from '../../errors.ts'
 
 const CALLERS_MAX = 10_000
 const MINUTE_MS = 60_000
 
-export interface Budget {
-  /** Throws RATE_LIMITED when the caller's budget is spent; else takes one from it. */
+export interface RateLimit {
+  /** Takes one token; throws RATE_LIMITED when none is left. */
   spend(caller: string, now: Date): void
-  /** Throws RATE_LIMITED when the budget is spent, and takes nothing. */
+  /** Throws RATE_LIMITED when no token is left; takes none. */
   require(caller: string, now: Date): void
 }
 
-/** `perMinute` at once, and as many again in each minute. */
-export function budgetOf(perMinute: number): Budget {
+/** A burst of `perMinute`, refilled once per minute. */
+export function createRateLimit(perMinute: number): RateLimit {
   const stepMs = MINUTE_MS / perMinute
   const fullAtMs = new Map<string, number>()
   const nextFull = (caller: string, now: Date) => {
@@ -28,7 +28,7 @@ export function budgetOf(perMinute: number): Budget {
     require: (caller, now) => void nextFull(caller, now),
     spend: (caller, now) => {
       const fullAt = nextFull(caller, now)
-      // Deleted first, so that the map's order is that of the last request.
+      // Deleted first: the map stays ordered by last request.
       fullAtMs.delete(caller)
       fullAtMs.set(caller, fullAt)
       if (fullAtMs.size > CALLERS_MAX) fullAtMs.delete(fullAtMs.keys().next().value!)

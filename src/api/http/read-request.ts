@@ -1,17 +1,17 @@
-// From a request to what a handler is asked: parameters, query and body read by the route's schemas, all mistakes at once.
+// Parses path, query and body by the route's schemas and reports all faults at once.
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { isDeeperThan, JSON_DEPTH_MAX } from '../domain/json.ts'
-import { ManyFaults, type RequestFault } from './problem.ts'
-import type { Route } from './route.ts'
+import { isDeeperThan, JSON_DEPTH_MAX } from '../../domain/json.ts'
+import type { Route } from '../route.ts'
+import { FaultyRequest, type RequestFault } from './problem.ts'
 import { UploadedFile } from './upload.ts'
 
 export interface ParsedRequest {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
-  /** The same for the same request, whatever its headers. */
+  /** Of operation, path, query and body; headers do not count. */
   readonly hash: string
 }
 
@@ -34,8 +34,8 @@ export function readRequest(route: Route, request: FastifyRequest, form: unknown
         }
   if (parts === null || faults.length > 0) {
     const first = faults[0]!
-    const said = `${first.path} ${first.message}`
-    throw new ManyFaults('REQUEST_INVALID', { count: faults.length, first: said }, faults)
+    const details = { count: faults.length, first: `${first.path} ${first.message}` }
+    throw new FaultyRequest('REQUEST_INVALID', details, faults)
   }
   return { ...parts, hash: hashOf(route, given) }
 }
@@ -49,15 +49,20 @@ function parsed(schema: z.ZodType, value: unknown, place: string, faults: Reques
   return undefined
 }
 
-/** PostgreSQL keeps neither NUL nor half of a surrogate pair; better said here than by a failing statement. */
+/** PostgreSQL stores neither NUL nor half a surrogate pair. Refused here, so that no statement fails. */
 function unstorable(value: unknown, path: readonly string[]): RequestFault[] {
   if (typeof value === 'string') {
     const isFine = !value.includes('\0') && value.isWellFormed()
     return isFine
       ? []
-      : [{ path: path.join('.'), message: 'holds a character that cannot be kept' }]
+      : [
+          {
+            path: path.join('.'),
+            message: 'contains a character that cannot be stored (NUL or half a surrogate pair)',
+          },
+        ]
   }
-  // A file says for itself what is wrong with its bytes.
+  // Member files check their own bytes.
   if (typeof value !== 'object' || value === null || value instanceof UploadedFile) return []
   return Object.entries(value).flatMap(([key, inner]) => [
     ...unstorable(key, path),

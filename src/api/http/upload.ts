@@ -1,13 +1,13 @@
-// Files that come as multipart. The bytes are kept in memory while the request lasts, at most 50 MB, and at most two such
-// requests at a time: member files are personal data, and what is never written to a disk need not be deleted from it.
+// File uploads (multipart). Files stay in memory for the length of the request, at most 50 MB each and two at a time: member files
+// are personal data, and data never written to disk needs no deleting.
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { MatoolkitError } from '../errors.ts'
+import { MatoolkitError } from '../../errors.ts'
 
 const FILE_BYTES_MAX = 50 * 1024 * 1024
-/** The file, the fields and the lines between them. */
+/** File, fields and multipart boundaries. */
 const FORM_BYTES_MAX = FILE_BYTES_MAX + 64 * 1024
 const UPLOADS_AT_ONCE = 2
 const FIELD_CHARS_MAX = 2_000
@@ -24,7 +24,7 @@ const LIMITS = {
 }
 
 export class UploadedFile {
-  /** As the caller called it, fit to be shown. */
+  /** The caller's file name, reduced to printable characters. */
   readonly name: string
   readonly bytes: number
   readonly sha256: string
@@ -39,37 +39,37 @@ export class UploadedFile {
     this.bytes = parts.reduce((sum, part) => sum + part.length, 0)
   }
 
-  /** From its first byte, as often as it is asked for. */
+  /** A new stream from the first byte. */
   open(): Readable {
     return Readable.from(this.#parts)
   }
 
-  /** What stands for the file in the hash of a request. */
+  /** Stands for the file in the request hash. */
   toJSON(): string {
     return this.sha256
   }
 }
 
-/** The field of a form that holds the file. */
+/** The form field with the file. */
 export const uploaded = z
   .custom<UploadedFile>((value) => value instanceof UploadedFile, 'must be a file')
   .meta({ type: 'string', format: 'binary' })
 
 export type ReadUpload = (request: FastifyRequest) => Promise<Record<string, unknown>>
 
-/** A reader of forms that refuses a third upload while two are being handled. `done` must be called when the request has ended. */
+/** Reads forms, at most two at a time (UPLOADS_BUSY). Call `done` when the request ends. */
 export function uploadReader(): { read: ReadUpload; done(request: FastifyRequest): void } {
   const running = new Set<FastifyRequest>()
   return {
     read: async (request) => {
       if (running.size >= UPLOADS_AT_ONCE) throw new MatoolkitError('UPLOADS_BUSY')
-      const promised = Number(request.headers['content-length'] ?? 0)
-      if (promised > FORM_BYTES_MAX) throw new MatoolkitError('BODY_TOO_LARGE')
+      const announcedBytes = Number(request.headers['content-length'] ?? 0)
+      if (announcedBytes > FORM_BYTES_MAX) throw new MatoolkitError('BODY_TOO_LARGE')
       running.add(request)
       try {
         return await readForm(request)
       } catch (error) {
-        // The parser's own errors are the caller's mistakes, but only some of them say so.
+        // Parser errors are the caller's mistakes, but only some carry a status.
         const { statusCode = 400 } = error as { statusCode?: number }
         if (error instanceof MatoolkitError || statusCode === 406) throw error
         const code = statusCode === 413 ? 'BODY_TOO_LARGE' : 'REQUEST_UNREADABLE'

@@ -1,0 +1,25 @@
+// A dry run is the change itself, rolled back: same code, so the same answer. It locks the batch as long as the change would.
+import { nestedDb } from '../../db/nested-db.ts'
+import type { Engine } from '../../engine/engine.ts'
+
+class RolledBack extends Error {}
+
+/** Runs the work and returns its result. With `dryRun` the work is rolled back. */
+export async function runOrDryRun<T>(
+  engine: Engine,
+  dryRun: boolean,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  if (!dryRun) return work(engine)
+  const { db } = engine
+  const result = Promise.withResolvers<T>()
+  try {
+    await db.transaction(async (tx) => {
+      result.resolve(await work({ ...engine, db: nestedDb(tx, db.kind) }))
+      throw new RolledBack()
+    })
+  } catch (error) {
+    if (!(error instanceof RolledBack)) throw error
+  }
+  return result.promise
+}

@@ -1,0 +1,65 @@
+// One member in full: data, outputs, steps, attempts, events.
+import { z } from 'zod'
+import { listEvents } from '../../db/views/events.ts'
+import { findMemberDetail } from '../../db/views/members.ts'
+import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
+import { MEMBER_STATUSES } from '../../domain/transitions.ts'
+import { MatoolkitError } from '../../errors.ts'
+import { step } from '../batch-shapes.ts'
+import { loadBatchLine } from '../batch-state.ts'
+import { event } from '../events/event-shape.ts'
+import { type Route, read } from '../route.ts'
+import { dateTime, id, json, nullableDateTime, nullableText } from '../shapes.ts'
+import { attempt } from './step-actions.ts'
+
+const STEPS_MAX = 1_000
+const ATTEMPTS_MAX = 1_000
+const EVENTS_MAX = 500
+
+const memberDetail = z
+  .strictObject({
+    member: z.strictObject({
+      id: z.int(),
+      batchId: z.int(),
+      memberKey: z.string(),
+      status: z.enum(MEMBER_STATUSES),
+      data: z
+        .record(z.string(), json)
+        .meta({ description: 'The member’s row in the data source.' }),
+      outputs: z.record(z.string(), json).meta({ description: 'Values that its steps returned.' }),
+      joinedAt: dateTime,
+      failedAt: nullableDateTime,
+      leftAt: nullableDateTime,
+      removedBy: nullableText,
+      movedToBatchId: z.int().nullable(),
+    }),
+    steps: z.array(step),
+    attempts: z.array(attempt).meta({ description: `The newest ${ATTEMPTS_MAX}, newest first.` }),
+    events: z.array(event).meta({ description: `The newest ${EVENTS_MAX}, newest first.` }),
+  })
+  .meta({ id: 'MemberDetail' })
+
+const detailRoute = read({
+  method: 'GET',
+  path: '/api/batches/{batchId}/members/{memberId}',
+  operation: 'getMember',
+  tag: 'members',
+  summary: 'Show a member with its data, outputs, steps, attempts and events',
+  rule: 'reader',
+  isPersonal: true,
+  errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
+  params: z.strictObject({ batchId: id, memberId: id }),
+  answers: { 200: memberDetail },
+  handle: async ({ engine: { db }, params: { batchId, memberId } }) => {
+    await loadBatchLine(db, batchId)
+    const member = await findMemberDetail(db, batchId, memberId)
+    if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
+    const steps = await listStepsOfMember(db, batchId, memberId, STEPS_MAX)
+    const stepIds = steps.map((line) => line.id)
+    const attempts = await listAttempts(db, stepIds, ATTEMPTS_MAX)
+    const events = await listEvents(db, { memberId }, 'newest', EVENTS_MAX)
+    return { status: 200, body: { member, steps, attempts, events } }
+  },
+})
+
+export const MEMBER_DETAIL_ROUTES: readonly Route[] = [detailRoute]
