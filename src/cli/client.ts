@@ -276,6 +276,7 @@ function reasonOf(error: unknown): string {
   if (code === 'EAI_AGAIN') return 'the host name cannot be resolved; check the network'
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'the connection timed out'
   // OpenSSL's own message names one of its source files.
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) return 'the server does not use TLS; try http'
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
+    return 'the server does not use TLS; try http'
   return cause?.message || code || messageOf(error)
 }

@@ -314,6 +314,6 @@ it('a file that somebody has damaged is named, not overwritten', async () => {
   writeFileSync(fileOf(), '{"plain":')
   const { exit, err } = await say('token')
   assert.equal(exit, EXIT.usage)
-  assert.match(err, /sign-ins\.json" cannot be read: it is not valid JSON/)
+  assert.match(err, /Cannot read the file ".*sign-ins\.json": it is not valid JSON/)
   assert.equal(readFileSync(fileOf(), 'utf8'), '{"plain":')
 })

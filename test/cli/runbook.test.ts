@@ -134,7 +134,11 @@ describe('runbook validate', () => {
   })
 
   const UNREADABLE: [title: string, args: () => string[], says: RegExp][] = [
-    ['a missing file', () => ['nowhere.yaml'], /"nowhere\.yaml" cannot be read: no such file/],
+    [
+      'a missing file',
+      () => ['nowhere.yaml'],
+      /Cannot read the file "nowhere\.yaml": no such file/,
+    ],
     ['a folder', () => [folder], /it is a folder.*FILE_UNREADABLE/],
     ['an empty member file', () => [sample, '--members', file('0.csv', '')], /it is empty/],
     [

@@ -80,7 +80,7 @@ describe('--wait', () => {
       waitUntilIdle(contextWith([RUNNING], {}, interrupt).context, '7'),
     )
     assert.deepEqual([stopped.code, stopped.exitCode], ['WAIT_STOPPED', EXIT.interrupted])
-    assert.match(stopped.message, /^You stopped waiting; batch 7 goes on by itself\./)
+    assert.match(stopped.message, /^Stopped waiting; batch 7 continues\./)
     assert.equal(process.listenerCount('SIGINT'), 0)
   })
 

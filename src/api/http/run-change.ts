@@ -2,7 +2,6 @@
 // repeats the request with the same Idempotency-Key and gets that answer; nothing is done twice.
 import { type AuditEntry, insertAudit } from '../../db/audit.ts'
 import type { Queryable } from '../../db/db.ts'
-import { nestedDb } from '../../db/nested-db.ts'
 import {
   claimKey,
   findAnswer,
@@ -10,6 +9,7 @@ import {
   type StoredAnswer,
   storeAnswer,
 } from '../../db/idempotency.ts'
+import { nestedDb } from '../../db/nested-db.ts'
 import type { Json } from '../../domain/json.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { MatoolkitError } from '../../errors.ts'

@@ -38,7 +38,7 @@ const WRONG: readonly [
     csvOf(WAVE, row('a@x'), '', row(' A@X '), row('b@x'), row('b@x')),
     [
       [4, 'Upn', /"A@X" is already in row 2/],
-      [6, 'Upn', /"b@x" is in row 5 already/],
+      [6, 'Upn', /"b@x" is already in row 5/],
     ],
   ],
   ['too few cells', csvOf(WAVE, 'a,b,c'), [[2, 'Site', /has 3 cells, the header 5/]]],

@@ -179,7 +179,7 @@ describe('Databricks', () => {
     for (const polls of [0, 2]) {
       answer = { errorCode: 'RESOURCE_EXHAUSTED', message: 'The warehouse is full.', polls }
       const said = await errorOf(source, settings(), 'SOURCE_QUERY_REFUSED')
-      assert.match(said, /refused the query: The warehouse is full\. Try/)
+      assert.match(said, /refused the query: The warehouse is full\. Run/)
     }
   })
 
