@@ -85,7 +85,7 @@ async function startPostgresSource(): Promise<StartedSource> {
       Object.fromEntries(TYPES.map(([name, , json]) => [name, json])),
       Object.fromEntries(TYPES.map(([name, , json]) => [name, name === 'id' ? json : null])),
     ] as StartedSource['typeRows'],
-    wrongSaid: /refused the query: syntax error at or near "selec"\. Try/,
+    wrongSaid: /refused the query: syntax error at or near "selec"\. Run/,
     whenAsked: async () => {
       while (!(await isAsked('fetch%')).includes('active'));
     },

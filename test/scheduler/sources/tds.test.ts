@@ -131,7 +131,7 @@ function sharedBy(server: TdsServer) {
       Object.fromEntries(TYPES.map(([name, , , json]) => [name, json])),
       Object.fromEntries(TYPES.map(([name, , , json]) => [name, name === 'id' ? json : null])),
     ] as StartedSource['typeRows'],
-    wrongSaid: /refused the query: Incorrect syntax near 'wrong'\. Try/,
+    wrongSaid: /refused the query: Incorrect syntax near 'wrong'\. Run/,
     whenAsked: () => whenHanging(server),
     wasCancelled: async () => {
       const isNew = server.attentions > attentionsSeen
@@ -220,7 +220,7 @@ describe('TDS', () => {
   after(() => server.close())
 
   const FAULTS: readonly (readonly [string, Parameters<typeof errorOf>[2], RegExp])[] = [
-    ['fails late', 'SOURCE_QUERY_REFUSED', /Divide by zero error encountered\. Try/],
+    ['fails late', 'SOURCE_QUERY_REFUSED', /Divide by zero error encountered\. Run/],
     ['stops short', 'SOURCE_DROPPED', /the response ends too early/],
     ['two results', 'SOURCE_QUERY_REFUSED', /returns more than one result/],
     ['many digits', 'SOURCE_VALUE_UNREADABLE', /column "n" has a number of more than 15 digits/],
