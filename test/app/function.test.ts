@@ -23,14 +23,14 @@ describe('matoolkit function', () => {
     assert.match((await say('list', '--folder', folder)).out, /^Set-BadgeNumber +Writes/m)
   })
 
-  it('says which modules of a folder cannot be used, and fails', async () => {
+  it('names unusable modules of a folder, and fails', async () => {
     const { code, out, err } = await say('list', '--folder', join(folder, 'none'))
     assert.equal(code, 1)
     assert.match(err, /Cannot read the folder/)
     assert.match(out, /New-EntraUser/)
   })
 
-  it('shows one function, whatever the case', async () => {
+  it('shows a function by name in any case', async () => {
     const { out } = await say('show', 'SET-badgenumber', '--folder', folder)
     assert.equal(
       out,
@@ -61,7 +61,7 @@ UNDO        Set-BadgeNumber with the previous number.
     )
   })
 
-  it('guesses at a name that is not there', async () => {
+  it('suggests a name for an unknown one', async () => {
     const { code, err } = await say('show', 'New-EntrUser')
     assert.equal(code, 5)
     assert.match(err, /There is no function "New-EntrUser"\. Did you mean "New-EntraUser"\?/)

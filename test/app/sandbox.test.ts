@@ -28,7 +28,7 @@ const start = (flags: Partial<SandboxFlags> = {}) => {
 }
 
 describe('matoolkit sandbox', () => {
-  it('says where it is and what to sign in with', async () => {
+  it('prints its address and credentials', async () => {
     const { sandbox, io } = await start()
     await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
     const [source] = sandbox.state().tenants
@@ -49,7 +49,7 @@ describe('matoolkit sandbox', () => {
       assert.ok(io.outText().includes(`  ${name}=${value}\n`))
   })
 
-  it('is filled from CSV or JSON, and goes wrong by rates or a file', async () => {
+  it('reads seeds from CSV or JSON, and faults from rates or a file', async () => {
     const csv = file('people.csv', 'UserPrincipalName\nada@tailspin.example\n')
     const json = file('state.json', '{ "tenants": [{ "domains": ["tailspin.example"] }] }')
     const faults = file('faults.json', '{ "script": [{ "on": "*", "fault": "slow" }] }')
@@ -102,7 +102,7 @@ describe('matoolkit sandbox', () => {
     })
   })
 
-  it('refuses a port that is none', async () => {
+  it('refuses an invalid port', async () => {
     const io = recordingIo()
     assert.equal(await run(['sandbox', '--port', 'x'], io, [addSandboxCommands]), EXIT.usage)
     assert.match(io.errText(), /from 0 to 65535/)

@@ -1,4 +1,4 @@
-// `matoolkit scheduler tick` as a process of its own, over a file and a real server.
+// `matoolkit scheduler tick` in its own process, with a CSV file and a real server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -32,7 +32,7 @@ async function run(env: Record<string, string>, ...args: string[]) {
   return { out, err, exit }
 }
 
-it('ticks by hand, says what it did, and fails with the source', async () => {
+it('ticks by hand, prints the result, and fails with the source', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-cli-'))
   const test = await openTestPostgres()
   const env = { DATABASE_URL: test.url!, MATOOLKIT_SOURCE_FOLDER: folder }
@@ -61,7 +61,7 @@ it('ticks by hand, says what it did, and fails with the source', async () => {
   }
 })
 
-/** The process that ticks has the real time, and so has its world. */
+/** The ticking process uses the real time, so the setup does too. */
 async function publish({ db }: TestDatabase): Promise<void> {
   const clock = realClock()
   const engine: Engine = {

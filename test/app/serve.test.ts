@@ -109,7 +109,7 @@ describe('matoolkit up', () => {
   })
 })
 
-/** The API asks the scheduler's sources: a runbook is published and its query tried. */
+/** The API queries the scheduler's sources: publishes a runbook and previews its query. */
 async function previews(url: string, tokenFile: string): Promise<void> {
   writeFileSync(join(folder, 'people.csv'), PEOPLE)
   writeFileSync(join(folder, 'plain.yaml'), plain())

@@ -1,4 +1,4 @@
-// The command line against a running API, in this process: what a person would type, and what comes back.
+// The command line against a running API, in this process.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -19,20 +19,20 @@ export interface Said {
 export interface Cli {
   readonly api: ApiUnderTest
   readonly folder: string
-  /** Runs a command where its answer is looked at, on a terminal that cuts nothing; there is nobody to be asked. */
+  /** Runs a command on a wide terminal without a person. */
   cli(...args: string[]): Promise<Said>
-  /** Runs a command as a script would: its answer goes into a pipe. */
+  /** Runs a command as a script would, with stdout in a pipe. */
   script(...args: string[]): Promise<Said>
-  /** Runs it as somebody on a terminal. */
+  /** Runs a command with a person on a terminal. */
   person(options: RecordingOptions, ...args: string[]): Promise<Said>
-  /** Runs it with `--output json`, which must succeed, and reads the answer. */
+  /** Runs a command with `--output json`, which must succeed, and parses the answer. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>
   /** A file to name in a command. */
   file(name: string, text: string): string
   close(): Promise<void>
 }
 
-/** A terminal so wide that tables are as they would like to be. */
+/** A terminal so wide that no table is cut. */
 export const WIDE = 1_000
 
 export async function say(options: RecordingOptions, args: readonly string[]): Promise<Said> {
@@ -41,7 +41,7 @@ export async function say(options: RecordingOptions, args: readonly string[]): P
   return { exit, out: io.outText(), err: io.errText(), asked: io.asked }
 }
 
-/** Settings of the command line for the time of a test; undefined takes one away. */
+/** Sets environment variables for a test; undefined removes one. */
 export function setEnv(settings: Readonly<Record<string, string | undefined>>): void {
   for (const [name, value] of Object.entries(settings)) {
     if (value === undefined) delete process.env[name]
@@ -49,7 +49,7 @@ export function setEnv(settings: Readonly<Record<string, string | undefined>>): 
   }
 }
 
-/** An address at which nobody listens. */
+/** An address without a server. */
 export async function nowhere(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

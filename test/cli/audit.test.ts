@@ -1,4 +1,4 @@
-// The audit from the terminal: found by who, what and when; checked from its first row to its head, and from an earlier head on.
+// `matoolkit audit`: lists entries by actor, action and time, and verifies the chain, also against an earlier head.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sealAudit } from '../../src/db/audit-chain.ts'
@@ -22,7 +22,7 @@ describe('matoolkit audit', () => {
   })
   after(() => run.close())
 
-  it('lists who did what, filtered, as a table, JSON and CSV that no spreadsheet runs', async () => {
+  it('lists entries, filtered, as a table, JSON and safe CSV', async () => {
     const { out } = await run.cli('audit', 'list', '--subject', 'batch 1')
     assert.match(out, /^ID +AT +WHO +DID +TO +SEALED +REASON\n/)
     assert.match(out, /batch\.cancel +batch 1 +yes +=enough\n/)
@@ -34,7 +34,7 @@ describe('matoolkit audit', () => {
     assert.equal((await run.cli('audit', 'list', '--from', 'yesterday')).exit, EXIT.usage)
   })
 
-  it('holds, also from the head of an earlier check on', async () => {
+  it('verifies the chain, also against an earlier head', async () => {
     assert.match((await run.cli('audit', 'verify')).out, /^chain +ok\n/)
     const first = await run.json<Verdict>('audit', 'verify')
     const kept = run.file('head.json', JSON.stringify(first))
@@ -45,7 +45,7 @@ describe('matoolkit audit', () => {
     assert.ok(later.head.sealed > first.head.sealed)
   })
 
-  it('does not hold when rows that an earlier check saw are not there', async () => {
+  it('reports rows that an earlier check saw and that are gone', async () => {
     const { head } = await run.json<Verdict>('audit', 'verify')
     const cut = { head: { ...head, sealed: head.sealed + 1 } }
     const shorter = await run.cli('audit', 'verify', '--against', run.file('cut.json', text(cut)))
@@ -57,7 +57,7 @@ describe('matoolkit audit', () => {
     assert.match(other.out, /another row was seen in this place/)
   })
 
-  it('is not checked against half a head, or what is none', async () => {
+  it('refuses half a head, and files without one', async () => {
     const wrong = [
       ['--sealed', '3'],
       ['--hash', 'a'.repeat(64)],

@@ -1,4 +1,4 @@
-// Signing in as people and pipelines do, against a real OpenID server and a real API that trusts it.
+// Sign-in of people and pipelines, against a real OpenID server and a real API that trusts it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -51,7 +51,7 @@ beforeEach(() => {
   process.env.MATOOLKIT_API_URL = api.url
 })
 
-/** Waits by turning its own hands, and then lets something happen. */
+/** A clock that advances itself when something waits, and then runs a callback. */
 function quickClock(whileWaiting: (waited: number) => Promise<void> = async () => {}): Clock {
   let nowMs = Date.now()
   let waited = 0
@@ -71,7 +71,7 @@ const HOUR_MS = 3_600_000
 const CODE = /enter the code ([A-Z]{4}-[A-Z]{4})/
 const fileOf = () => join(process.env.MATOOLKIT_HOME!, 'sign-ins.json')
 
-/** Signs in; the person does `then` with the code at the second look. */
+/** Signs in; the person does `then` with the code at the second poll. */
 async function signIn(
   then: (userCode: string) => Promise<void> = (code) => openId.approve(code),
   output: OutputFormat = 'table',
@@ -119,7 +119,7 @@ describe('matoolkit auth login', () => {
     )
   })
 
-  it('is told apart from being allowed to do something', async () => {
+  it('differs from having a role', async () => {
     const io = await signIn((code) => openId.approve(code, 'bob'))
     assert.equal(io.exitCode, EXIT.notAllowed)
     assert.match(io.outText(), /^signed in +yes\n[\s\S]*^refused +.*the role Reader or Admin/m)
@@ -153,7 +153,7 @@ describe('matoolkit auth login', () => {
     assert.ok(isLost)
   })
 
-  it('says what is missing, and refuses where a sign-in would not be used or safe', async () => {
+  it('names missing settings, and refuses a sign-in that would be unused or unsafe', async () => {
     process.env.MATOOLKIT_TENANT_ID = '11111111-2222-3333-4444-555555555555'
     assert.match((await say('login')).err, /needs the scope "access_as_user" in full/)
     delete process.env.MATOOLKIT_TENANT_ID
@@ -169,7 +169,7 @@ describe('matoolkit auth login', () => {
 })
 
 describe('a sign-in', () => {
-  it('is used as it is while it lasts, and renewed in silence when it runs out', async () => {
+  it('is used while it is valid, and renewed silently when it expires', async () => {
     await signIn()
     const first = await tokenAt(realClock())
     assert.equal(await tokenAt(realClock()), first)
@@ -200,7 +200,7 @@ describe('a sign-in', () => {
     assert.equal(openId.asked.get('/token'), before + 1)
   })
 
-  it('is not locked for ever by a process that was killed while it renewed', async () => {
+  it('does not stay locked after a process was killed while renewing', async () => {
     await signIn()
     const dead = await new Promise<number>((resolve) => {
       const child = spawn(process.execPath, ['--version'])
@@ -213,7 +213,7 @@ describe('a sign-in', () => {
     assert.notEqual(await tokenAt({ ...quickClock(), now: laterBy(4 * HOUR_MS).now }), null)
   })
 
-  it('that has ended elsewhere is over here too', async () => {
+  it('ends here when it has ended elsewhere', async () => {
     await signIn()
     await openId.endSignIns()
     await assert.rejects(tokenAt(laterBy(2 * HOUR_MS)), /Run "matoolkit auth login" again/)
@@ -281,7 +281,7 @@ describe('a pipeline', () => {
 })
 
 describe('the program', () => {
-  it('does not load what talks to issuers while the sign-in lasts', async () => {
+  it('loads no issuer code while the sign-in is valid', async () => {
     await signIn()
     const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
     const env = {
@@ -309,7 +309,7 @@ describe('the program', () => {
   })
 })
 
-it('a file that somebody has damaged is named, not overwritten', async () => {
+it('names a damaged file and does not overwrite it', async () => {
   await signIn()
   writeFileSync(fileOf(), '{"plain":')
   const { exit, err } = await say('token')

@@ -1,4 +1,4 @@
-// The way to the API when it is slow, busy, away, somebody else, or refuses.
+// The API client against servers that are slow, busy, unreachable, foreign or refusing.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { EXIT, MatoolkitError } from '../../src/errors.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that gives these answers, one a request, and the last one from then on. */
+/** A server that returns these answers, one per request, then the last one. */
 async function serving(answers: readonly Answer[], options: Partial<ApiClientOptions> = {}) {
   const requests: { method: string; key: unknown; auth: unknown }[] = []
   const server = createServer((request, response) => {
@@ -55,13 +55,13 @@ const rejection = async (promise: Promise<unknown>): Promise<Error> => {
 }
 
 describe('the client of the API', () => {
-  it('reads again when the server is busy or the connection breaks', async () => {
+  it('retries reads when the server is busy or the connection breaks', async () => {
     await using api = await serving([problem(503, 'TRY_AGAIN', {}), cut, fine])
     const { body, etag } = await api.client.get('/x', { a: 1, b: undefined, c: null })
     assert.deepEqual([body, etag, api.requests.length], [{ ok: true }, '"1"', 3])
   })
 
-  it('waits as long as it was told to', async () => {
+  it('waits as long as Retry-After says', async () => {
     await using api = await serving([json(429, {}, { 'retry-after': '7' }), fine])
     await api.client.get('/x')
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('the client of the API', () => {
     )
   })
 
-  it('gives up after three times, with the words of the server', async () => {
+  it('gives up after three attempts, in the words of the server', async () => {
     await using api = await serving([problem(503, 'TRY_AGAIN')])
     const error = await rejection(api.client.get('/x'))
     assert.ok(error instanceof ApiRefusal)
@@ -80,7 +80,7 @@ describe('the client of the API', () => {
     )
   })
 
-  it('sends a change once, unless the server knows it again by its key', async () => {
+  it('sends a change once, unless an idempotency key makes a retry safe', async () => {
     await using once = await serving([cut, fine])
     const error = await rejection(once.client.post('/x', { body: {} }))
     assert.ok(error instanceof MatoolkitError && error.code === 'API_UNREACHABLE')
@@ -110,7 +110,7 @@ describe('the client of the API', () => {
     assert.match((error as ApiRefusal).more.join(), /auth login/)
   })
 
-  it('lists every mistake that the server found', async () => {
+  it('lists every fault that the server found', async () => {
     const faults = [
       { row: 3, column: 'Upn', message: 'is there twice' },
       { line: 7, column: 2, severity: 'error', code: 'KEY_UNKNOWN', message: 'no such key' },
@@ -128,7 +128,7 @@ describe('the client of the API', () => {
     ])
   })
 
-  it('ends with a code for every kind of refusal, also for those it does not know', async () => {
+  it('ends with an exit code for every refusal, known or not', async () => {
     for (const [status, exit] of [
       [400, EXIT.usage],
       [403, EXIT.notAllowed],
@@ -142,7 +142,7 @@ describe('the client of the API', () => {
     }
   })
 
-  it('says when somebody else answers', async () => {
+  it('says when another server answers', async () => {
     const page: Answer = (_, response) => response.writeHead(404).end('<h1>nginx</h1>')
     await using api = await serving([page])
     const error = await rejection(api.client.get('/x'))
@@ -152,7 +152,7 @@ describe('the client of the API', () => {
     assert.match((await rejection(elsewhere.client.get('/x'))).message, /does not answer/)
   })
 
-  it('says in words that an address with https is none', async () => {
+  it('says that a server does not use TLS', async () => {
     await using api = await serving([fine])
     const clock = { ...virtualClock(new Date(0)), wait: async () => {} }
     const apiUrl = api.apiUrl.replace('http:', 'https:')
@@ -170,7 +170,7 @@ describe('the client of the API', () => {
     assert.match(lines[1]!, /^< 200 in \d+ ms/)
   })
 
-  it('sends files with a bar', async () => {
+  it('shows a progress bar for uploads', async () => {
     const said: string[] = []
     await using api = await serving([fine], { progress: (text) => said.push(text) })
     const form = new FormData()

@@ -1,5 +1,5 @@
-// Every command there is, by the examples in its own help: they can be typed as they stand, and each ends as documented when nobody
-// is signed in, when the API is not there, and when what it names is not there.
+// Every command by the examples of its help: each can be typed as it stands, and ends as documented without a sign-in, without an API
+// and for unknown names.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { COMMANDS, flagOf, program } from './every-command.ts'
 import { ROOT } from './processes.ts'
 
 const NOWHERE = await nowhere()
-/** Those that talk to the API. */
+/** Commands that use the API. */
 const CLIENT = COMMANDS.filter(([, command]) => flagOf(command, '--debug'))
 
 const helpOf = (command: Command): string => {
@@ -26,14 +26,14 @@ const helpOf = (command: Command): string => {
 const examplesOf = (command: Command): string[][] =>
   [...helpOf(command).matchAll(/^ {2}\$ matoolkit (.+)$/gm)].map(([, line]) => wordsOf(line!))
 
-/** As a shell would take it apart, as far as examples need that; what is redirected goes to the terminal instead. */
+/** Splits an example as a shell would; redirections are dropped. */
 const wordsOf = (line: string): string[] =>
   [...line.replace(/ > \S+$/, '').matchAll(/"([^"]*)"|(\S+)/g)].map(
     ([, quoted, bare]) => quoted ?? bare!,
   )
 
 describe('the table of nouns', () => {
-  it('says of each what its own file says', () => {
+  it('describes each noun as its own file does', () => {
     const said = program.commands.map((one) => [one.name(), one.description()])
     assert.deepEqual(
       Object.fromEntries(said),
@@ -41,7 +41,7 @@ describe('the table of nouns', () => {
     )
   })
 
-  it('loads for --version and --help nothing but the command line itself', () => {
+  it('loads only the command line itself for --version and --help', () => {
     const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
     const args = ['--import', hook, 'src/main.ts', '--version']
     const { stderr, stdout } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
@@ -64,8 +64,9 @@ describe('the table of nouns', () => {
 
 describe('every command', () => {
   for (const [name, command] of COMMANDS) {
-    it(`${name} has a sentence and examples`, () => {
+    it(`${name} has a short description and examples`, () => {
       assert.match(command.description(), /^[a-z].*[^.]$/)
+      assert.ok(command.description().split(' ').length <= 8, command.description())
       assert.match(helpOf(command), /Examples?:\n {2}\$ \S/)
     })
   }
@@ -96,7 +97,7 @@ describe('every command of a client', () => {
 
   for (const [name, command] of CLIENT.filter(([words]) => !/^(auth|doctor)/.test(words))) {
     const [example] = examplesOf(command)
-    it(`${name} says who is not signed in`, async () => {
+    it(`${name} reports a missing sign-in`, async () => {
       setEnv({ MATOOLKIT_TOKEN: 'nobody' })
       // Wrong tokens are counted by the minute.
       await cli.api.world.clock.advance(60_000)
@@ -107,14 +108,14 @@ describe('every command of a client', () => {
       setEnv({ MATOOLKIT_TOKEN: cli.api.token })
     })
 
-    it(`${name} says that nothing answers`, async () => {
+    it(`${name} reports an unreachable API`, async () => {
       const said = await say({}, [...example!, ...unasked(command), '--api-url', NOWHERE])
       assert.equal(said.exit, EXIT.unavailable, said.err)
       const sentence = `matoolkit: The API at ${NOWHERE} does not answer: connection refused.`
       assert.ok(said.err.startsWith(sentence), said.err)
     })
 
-    it(`${name} can be typed as its examples are`, async () => {
+    it(`${name} accepts its examples`, async () => {
       for (const words of examplesOf(command)) {
         const said = await say({}, [...words, ...unasked(command)])
         assert.notEqual(said.exit, EXIT.usage, `${words.join(' ')}: ${said.err}`)
@@ -124,7 +125,7 @@ describe('every command of a client', () => {
   }
 })
 
-/** Examples for a person leave the answers to questions out. */
+/** Examples omit answers to questions. */
 const unasked = (command: Command): string[] => [
   ...(flagOf(command, '--yes') ? ['--yes'] : []),
   ...(flagOf(command, '--timeout') ? ['--timeout', '1s'] : []),

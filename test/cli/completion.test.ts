@@ -1,4 +1,4 @@
-// What a shell offers when Tab is pressed, asked of the shells themselves where they are installed; bash is everywhere.
+// Completion in real shells, where they are installed; bash always is.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ after(() => rmSync(folder, { recursive: true }))
 const hasShell = (shell: string): boolean =>
   spawnSync(shell, ['-c', 'true'], { stdio: 'ignore' }).status === 0
 
-/** Runs a text in a shell and gives its lines. */
+/** Runs a script in a shell and returns its lines. */
 function linesOf(shell: Shell, text: string): string[] {
   const file = join(folder, `run.${shell}`)
   writeFileSync(file, text)
@@ -28,7 +28,7 @@ function linesOf(shell: Shell, text: string): string[] {
   return stdout.split('\n').filter(Boolean)
 }
 
-/** Asks for completions of the last word as each shell would. */
+/** Completes the last word as each shell would. */
 const ASK: Readonly<Record<Shell, (script: string, words: readonly string[]) => string[]>> = {
   bash: (script, words) =>
     linesOf(
@@ -66,7 +66,7 @@ complete -C '${words.join(' ')}'
 
 const LISTED_NOUNS = Object.keys(NOUNS).filter((name) => !NOUNS[name]!.isHidden)
 
-/** What is typed, and what must and must not be offered. */
+/** The typed words, and what must and must not be offered. */
 const ASKED: readonly [typed: string, offered: readonly string[], not: readonly string[]][] = [
   ['matoolkit ', LISTED_NOUNS, ['list', 'removals', 'latecomers', 'moves']],
   ['matoolkit ba', ['batch'], ['auth']],
@@ -132,7 +132,7 @@ describe('completion', () => {
     }
   })
 
-  it('of a shell that nobody has is wrong usage', async () => {
+  it('refuses an unknown shell', async () => {
     const { exit, err } = await say({}, ['completion', 'csh'])
     assert.equal(exit, EXIT.usage)
     assert.match(err, /bash, zsh, fish/)

@@ -16,7 +16,7 @@ describe('matoolkit config', () => {
     rmSync(home, { recursive: true })
   })
 
-  it('says where the file is, and shows defaults without one', async () => {
+  it('prints the path of the file, and shows defaults without one', async () => {
     assert.equal((await config('path')).out, `${join(home, 'config.json')}\n`)
     const { out } = await config('show')
     assert.match(out, /^profile default, stored in /)

@@ -30,11 +30,11 @@ describe('docs/cli.md', () => {
 
 interface TutorialCommand {
   readonly args: readonly string[]
-  /** The lines that the page shows under the command; more may follow. */
+  /** The lines below the command on the page; more may follow. */
   readonly shows: string
 }
 
-/** The commands of the page in their order, each with what it is said to answer. */
+/** The commands of the page in order, each with its expected output. */
 function tutorialCommands(): TutorialCommand[] {
   const blocks = [...textOf('docs/tutorial.md').matchAll(/```console\n([\s\S]*?)```/g)]
   return blocks.flatMap(([, block]) =>
@@ -52,8 +52,8 @@ function tutorialCommands(): TutorialCommand[] {
   )
 }
 
-/** The number of the batch on the page. */
-const BATCH_TOLD = '2'
+/** The id of the batch on the page. */
+const BATCH_ON_PAGE = '2'
 
 describe('docs/tutorial.md', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tutorial-'))
@@ -69,9 +69,9 @@ describe('docs/tutorial.md', () => {
     const up = start(first!.args, { ...env, MATOOLKIT_API_PORT: '0' }, folder)
     try {
       await up.saying(/Press Ctrl-C to stop/)
-      let batch = BATCH_TOLD
+      let batch = BATCH_ON_PAGE
       for (const { args, shows } of commands) {
-        const typed = args.map((arg) => (arg === BATCH_TOLD ? batch : arg))
+        const typed = args.map((arg) => (arg === BATCH_ON_PAGE ? batch : arg))
         const { out, err, ...answered } = await start(typed, env, folder).ended
         assert.equal(answered.code, EXIT.ok, `${args.join(' ')}\n${out}\n${err}`)
         // As the page asks its reader to: numbers of batches may have gaps.

@@ -1,4 +1,4 @@
-// Every command that help lists, by its words: what tests walk so that none is forgotten. Hidden aliases have tests of their own.
+// Every command that help lists, so that tests forget none. Hidden aliases have their own tests.
 import { Command } from 'commander'
 import { allCommands } from '../../src/app/commands/nouns.ts'
 import { visibleCommands } from '../../src/cli/program.ts'
@@ -12,7 +12,7 @@ const leaves = (command: Command, words: readonly string[] = []): [string, Comma
     ? [[words.join(' '), command]]
     : visibleCommands(command).flatMap((one) => leaves(one, [...words, one.name()]))
 
-/** Commands that do something. */
+/** Commands without subcommands. */
 export const COMMANDS: readonly [words: string, command: Command][] = leaves(program)
 
 export const flagOf = ({ options }: Command, long: string) =>

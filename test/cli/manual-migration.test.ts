@@ -1,4 +1,4 @@
-// A manual migration driven by commands alone, with failures that an operator looks into and repairs.
+// A manual migration by commands only, with failures that an operator inspects and repairs.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +10,14 @@ import { type Cli, openCli } from './against-api.ts'
 const KEYS = ['ada@x.example', 'bob@x.example', 'cy@x.example']
 const WHY = ['--reason', 'because']
 
-describe('a manual migration by commands', () => {
+describe('a manual migration from the command line', () => {
   let cli: Cli
   before(async () => {
     cli = await openCli()
   })
   after(() => cli.close())
 
-  it('publishes a runbook, and says so when it is there already', async () => {
+  it('publishes a runbook, and says when it is unchanged', async () => {
     const file = cli.file('plain.yaml', plain())
     const dry = await cli.cli('runbook', 'publish', file, '--dry-run')
     assert.match(dry.out, /^Dry run: this would publish version 1 of "plain"\./)
@@ -40,7 +40,7 @@ describe('a manual migration by commands', () => {
     assert.match(said.err, /\(RUNBOOK_INVALID\)\n {2}line \d+, column \d+: error /)
   })
 
-  it('plans: who gets what and when, and what nobody provides', async () => {
+  it('plans who gets what and when', async () => {
     const start = ['--start', '2030-03-01T20:00:00Z']
     const planned = await cli.cli('runbook', 'plan', 'plain', ...start)
     assert.match(planned.out, /\nprepare +2030-02-28 20:00:00Z +create +w1 +New-Thing .*"Upn"/)
@@ -55,7 +55,7 @@ describe('a manual migration by commands', () => {
     )
   })
 
-  it('gives a template and takes a member file', async () => {
+  it('downloads a template and accepts a member file', async () => {
     const template = join(cli.folder, 't.csv')
     await cli.cli('template', 'download', 'plain', '--file', template)
     assert.equal(readFileSync(template, 'utf8').split('\r\n')[0], 'Upn,When')
@@ -76,7 +76,7 @@ describe('a manual migration by commands', () => {
     assert.match(wrong.err, / row 3, column Upn: "a@x" .*\(MEMBER_ROWS_INVALID\)\n$/)
   })
 
-  it('advances as it was asked to, and only once', async () => {
+  it('advances after confirmation, and only once', async () => {
     const nobody = await cli.cli('batch', 'advance', '1')
     assert.deepEqual([nobody.exit, /CONFIRMATION_NEEDED/.test(nobody.err)], [EXIT.usage, true])
     const no = await cli.person({ answers: ['n'] }, 'batch', 'advance', '1')
@@ -100,7 +100,7 @@ describe('a manual migration by commands', () => {
     assert.equal(stuck.exit, EXIT.timedOut, stuck.err)
   })
 
-  it('shows who is where while members fail', async () => {
+  it('shows members, steps and failures', async () => {
     cli.api.world.answer = ({ parameters, functionName }) =>
       functionName === 'New-Thing' || parameters.Upn === KEYS[2]
         ? { ok: true }

@@ -1,4 +1,4 @@
-// A certified OpenID server that signs people in with device codes, and a person who does as the test says.
+// A certified OpenID server with device codes, and a simulated person.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK } from 'jose'
@@ -13,9 +13,9 @@ const SCOPE = 'access_as_user'
 
 export interface OpenId {
   readonly issuer: string
-  /** How often each endpoint was asked, by its path. */
+  /** Requests per endpoint path. */
   readonly asked: ReadonlyMap<string, number>
-  /** The person enters the code and agrees: Ada, an Admin of the API, unless another is named, who has no role. */
+  /** The person enters the code and agrees. Ada is an Admin of the API; anyone else has no role. */
   approve(userCode: string, account?: string): Promise<void>
   deny(userCode: string): Promise<void>
   /** An administrator ends every sign-in. */

@@ -1,4 +1,4 @@
-// What an operator decides and looks into besides batches: reviews, dead letters, workers, sources, and what the doctor says.
+// Operator commands besides batches: reviews, dead letters, workers, sources and doctor.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
@@ -10,7 +10,7 @@ import { type Cli, nowhere, openCli } from './against-api.ts'
 
 const WHY = ['--reason', 'because']
 
-/** Ten people in one wave; then five of them are gone from the source. */
+/** Ten members in one wave, five of which then leave the source. */
 async function openWave(): Promise<{ cli: Cli; world: Programme }> {
   const cli = await openCli()
   const world = await startProgramme(cli.api.world)
@@ -23,7 +23,7 @@ async function openWave(): Promise<{ cli: Cli; world: Programme }> {
 const reviewIdsOf = async (cli: Cli, ...list: string[]) =>
   (await cli.json<{ reviews: { id: number }[] }>(...list)).reviews.map(({ id }) => String(id))
 
-describe('reviews by commands', () => {
+describe('review', () => {
   let cli: Cli
   let world: Programme
   before(async () => {
@@ -99,7 +99,7 @@ describe('reviews by commands', () => {
     )
   })
 
-  it('what a source said and left unused is listed', async () => {
+  it('lists ticks and issues of a source', async () => {
     await world.tick([...wave(64, ...range(1, 13)), row(90, 'no time')])
     assert.match((await cli.cli('source-issues', 'wave')).out, /user90@.*no time/)
     assert.match(
@@ -183,7 +183,7 @@ describe('the former names of reviews', () => {
   })
 })
 
-describe('people whose keys are numbers', () => {
+describe('members with numeric keys', () => {
   let cli: Cli
   before(async () => {
     cli = await openCli()
@@ -196,7 +196,7 @@ describe('people whose keys are numbers', () => {
   const keyOf = async (who: string) =>
     (await cli.json<{ member: { memberKey: string } }>('member', 'show', '1', who)).member.memberKey
 
-  it('are found by key or id, and never guessed at', async () => {
+  it('are found by key or id, and refused when ambiguous', async () => {
     assert.equal(await keyOf('1'), '2')
     assert.equal(await keyOf('9'), '9')
     assert.equal(await keyOf('3000'), '3000')
@@ -212,7 +212,7 @@ describe('people whose keys are numbers', () => {
   })
 })
 
-describe('another start by commands', () => {
+describe('batch reschedule', () => {
   let cli: Cli
   before(async () => {
     cli = await openCli()
@@ -223,7 +223,7 @@ describe('another start by commands', () => {
   after(() => cli.close())
   const reschedule = (...args: string[]) => cli.cli('batch', 'reschedule', '1', ...args, ...WHY)
 
-  it('is tried, given, and refused when phases would begin at once', async () => {
+  it('tries and sets a start, and refuses when phases would start at once', async () => {
     const later = '2026-03-20T08:00:00Z'
     assert.match((await reschedule(later, '--dry-run')).out, /Dry run: nothing was changed/)
     assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /2026-03-20/)
@@ -246,7 +246,7 @@ describe('another start by commands', () => {
   })
 })
 
-describe('dead letters and workers by commands', () => {
+describe('dead letters, workers and doctor', () => {
   let cli: Cli
   before(async () => {
     cli = await openCli()
@@ -278,11 +278,11 @@ describe('dead letters and workers by commands', () => {
     assert.equal((await cli.cli('deadletters', 'list', '--worker', 'w1')).exit, EXIT.ok)
   })
 
-  it('says who works', async () => {
+  it('lists workers', async () => {
     assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +4/)
   })
 
-  it('the doctor finds nothing wrong, or says what to do', async () => {
+  it('doctor passes, or says what to do', async () => {
     const well = await cli.cli('doctor')
     assert.equal(well.exit, EXIT.ok, well.out)
     assert.match(well.out, /\ndatabase +ok[\s\S]*\nsign-in +ok[\s\S]*\nworker w1 +ok/)

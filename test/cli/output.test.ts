@@ -12,15 +12,15 @@ import { range, startProgramme, wave } from '../scenarios/programme.ts'
 import { type Cli, openCli, setEnv } from './against-api.ts'
 import { COMMANDS, flagOf } from './every-command.ts'
 
-/** What these say is no answer: they run until they are stopped, or print a document of one kind. */
+/** Commands without `--output`: they run until stopped, or print one kind of document. */
 const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'completion']
-/** Commands whose formats are looked at in the test that has what they need. */
+/** Commands whose formats are tested where their setup is. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',
   'scheduler tick': 'scheduler.test.ts: it needs a database of its own',
   'query preview': 'serve.test.ts: it needs a scheduler beside the API',
 }
-/** Texts by nature: the same in a pipe as on a terminal. */
+/** Text answers: the same in a pipe and on a terminal. */
 const TEXTS: Readonly<Record<string, RegExp>> = {
   'runbook validate': /plain\.yaml: valid\n$/,
   'runbook get': /^\nname: plain\n/,
@@ -36,7 +36,7 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
 const WHY = ['--reason', 'because']
 const SURE = [...WHY, '--yes']
 const TRIED = [...WHY, '--dry-run']
-/** Names with wide characters, accents that are characters of their own, and an emoji. */
+/** Names with wide characters, combining accents and an emoji. */
 const KEYS = ['王小明@例え.example', 'jose\u0301@x.example', '👩‍🚀.ada@x.example', 'bob@x.example']
 const LONG = `${'Die Lizenz fehlt; 許可証がありません。'.repeat(9)} end`
 
@@ -83,7 +83,7 @@ after(() => cli.close())
 
 type Args = () => readonly string[]
 
-/** What can be asked any number of times. */
+/** Commands that can run repeatedly. */
 const ASKED: Readonly<Record<string, Args>> = {
   'runbook validate': () => [file('plain.yaml')],
   'runbook publish': () => [file('plain.yaml')],
@@ -143,7 +143,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'function show': () => ['New-EntraUser'],
 }
 
-/** What can be done once, in this order, and is asked for JSON by the pipe alone. */
+/** Commands that run once, in this order, with JSON by default. */
 const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
   'batch resume': () => ['1', ...WHY],
@@ -152,7 +152,7 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
   'deadletters discard': () => [letters[1]!, ...SURE],
 }
 
-/** Refused here, because nothing is there to be decided: what is shown then is in operator.test.ts. */
+/** Refused here, because there is nothing to decide; operator.test.ts has their answers. */
 const REFUSED: Readonly<Record<string, Args>> = {
   'runbook delete': () => ['plain', '9', '--yes'],
   'batch restart': () => ['1', ...WHY],
@@ -178,7 +178,7 @@ const asData = (words: string, text: string): unknown =>
     : JSON.parse(text)
 
 describe('--output', () => {
-  it('is known to every command that answers, with all formats and no fixed one', () => {
+  it('exists for every command that answers, with all formats and no fixed default', () => {
     for (const [words, command] of COMMANDS) {
       const flag = flagOf(command, '--output')
       if (NO_ANSWER.includes(words)) assert.equal(flag, undefined, words)
@@ -191,14 +191,14 @@ describe('--output', () => {
     }
   })
 
-  it('is tried below with every one of them', () => {
+  it('is tested below for every command', () => {
     const tried = [ASKED, DONE_ONCE, REFUSED, ELSEWHERE].flatMap((some) => Object.keys(some))
     const known = COMMANDS.map(([words]) => words).filter((words) => !NO_ANSWER.includes(words))
     assert.deepEqual(tried.sort(), known.sort())
   })
 
   for (const [words, args] of Object.entries(ASKED)) {
-    it(`${words}: what a script gets without it, and every format`, async () => {
+    it(`${words}: JSON for scripts by default, and every format`, async () => {
       const command = [...words.split(' '), ...args()]
       const piped = await cli.script(...command)
       assert.equal(piped.exit, EXIT.ok, piped.err)
@@ -298,7 +298,7 @@ describe('on a terminal', () => {
     })
   }
 
-  it('ids, keys and times are never cut, and what has no room is named', async () => {
+  it('never cuts ids, keys and times, and names omitted columns', async () => {
     for (const width of [60, 80, 120]) {
       const { out } = await cli.person({ width }, 'batch', 'members', '2')
       for (const key of KEYS.slice(0, 3)) assert.ok(out.includes(key), `${key} in ${width}`)
@@ -312,7 +312,7 @@ describe('on a terminal', () => {
     assert.ok(piped.out.includes(LONG))
   })
 
-  it('nothing that was put into a name moves the cursor or turns the text around', async () => {
+  it('shows no control characters from names', async () => {
     const evil = 'eve\u202e\u001b[2J\u009b31m@x.example'
     const file = cli.file('evil.csv', plainCsv(`"${evil}"`))
     const { batchId } = await cli.json<{ batchId: number }>('batch', 'create', 'plain', file)

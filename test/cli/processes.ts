@@ -1,9 +1,9 @@
-// Starts the program as people do, in a process of its own, with nothing of this machine's settings.
+// Starts the program in its own process, without settings of this machine.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
-/** No setting of ours: where Node keeps what it has compiled. */
+/** Node's own setting: its compile cache. */
 const COMPILED = process.env.NODE_COMPILE_CACHE
 
 export interface Ended {
@@ -14,7 +14,7 @@ export interface Ended {
 
 export interface Started {
   readonly ended: Promise<Ended>
-  /** Resolves when the pattern stands in what it has said; rejects with all of that when it ends without. */
+  /** Resolves when the output matches; rejects with the output if the process ends first. */
   saying(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
 }

@@ -78,7 +78,7 @@ describe('text for a terminal', () => {
     assert.equal(printable('a\u001b[31m\u009b\r\0b\tc'), 'a\\u001b[31m\\u009b\\u000d\\u0000b\tc')
   })
 
-  it('has columns under each other', () => {
+  it('aligns columns', () => {
     assert.equal(
       tableText([
         ['A', 'BB'],

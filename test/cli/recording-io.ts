@@ -1,17 +1,17 @@
-// An Io that keeps what a command said, marks colours so that tests can see them, and answers questions from a list.
+// An Io that records the output, marks colours, and answers questions from a list.
 import type { Io } from '../../src/cli/terminal/io.ts'
 
 export interface RecordingIo extends Io {
   outText(): string
   errText(): string
-  /** Every question that was asked. */
+  /** The questions so far. */
   readonly asked: string[]
 }
 
 export interface RecordingOptions {
   readonly colour?: boolean
   readonly width?: number | null
-  /** What a person would type, one answer a question; without it nobody can be asked. */
+  /** One answer per question; without it there is no person. */
   readonly answers?: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-// The report of a batch in its three forms, of a batch with people who passed, failed and left, and with names made to do harm.
+// The report of a batch in three formats, with members that passed, failed and left, and with hostile names.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ describe('matoolkit batch report', () => {
     return readFileSync(path(name), 'utf8')
   }
 
-  it('is a table of members that a spreadsheet cannot be made to run', async () => {
+  it('is a table of members that no spreadsheet executes', async () => {
     const rows = parse(await report('wave.csv'), { columns: true }) as Record<string, string>[]
     assert.deepEqual(
       rows.map(({ member, status, failedPhase, failedStep, error }) => [
@@ -60,7 +60,7 @@ describe('matoolkit batch report', () => {
     )
   })
 
-  it('is JSON as the API says it', async () => {
+  it('is the JSON of the API', async () => {
     const { batch, phases, failures, course, members } = JSON.parse(
       await report('wave.json'),
     ) as Report
@@ -76,7 +76,7 @@ describe('matoolkit batch report', () => {
     assert.ok(course.some(({ event }) => event === 'complete'))
   })
 
-  it('is a page that says how it went, needs nothing else and understands no name as HTML', async () => {
+  it('is a self-contained page that escapes every name', async () => {
     const page = await report('wave.html')
     assert.match(page, /Completed: 1 of 3 members passed, 1 failed, 1 removed\./)
     assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;@x.example'))
@@ -86,7 +86,7 @@ describe('matoolkit batch report', () => {
     assert.equal(statSync(path('wave.html')).mode & 0o777, 0o600)
   })
 
-  it('can be read by ear: language, title, headings in order, captions, heads of rows and columns', async () => {
+  it('is accessible: language, title, ordered headings, captions, row and column headings', async () => {
     const page = await report('ear.html')
     assert.match(page, /<html lang="en">[\s\S]*<title>Batch 1 of plain<\/title>/)
     const levels = [...page.matchAll(/<h(\d)/g)].map(([, level]) => level)
@@ -102,13 +102,13 @@ describe('matoolkit batch report', () => {
     assert.match(page, /@media print/)
   })
 
-  it('goes to the terminal when asked, in the form that is named', async () => {
+  it('writes to stdout on request, in the requested format', async () => {
     const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
     assert.match(out, /^member,status,failedPhase,/)
     assert.equal(out.trimEnd().split('\n').length, 4)
   })
 
-  it('says what it wrote, in every form of answer', async () => {
+  it('says what it wrote, in every format', async () => {
     const file = path('said.html')
     const { out } = await run.cli('batch', 'report', '1', '--file', file)
     assert.match(out, /^file +\S+said\.html$/m)
@@ -116,7 +116,7 @@ describe('matoolkit batch report', () => {
     assert.deepEqual([told.file, told.format, told.status], [file, 'html', 'completed'])
   })
 
-  it('replaces no file unasked and leaves no half of one', async () => {
+  it('never replaces a file without --force, and leaves no partial file', async () => {
     writeFileSync(path('mine.csv'), 'mine')
     const there = await run.cli('batch', 'report', '1', '--file', path('mine.csv'))
     assert.deepEqual([there.exit, /FILE_EXISTS/.test(there.err)], [EXIT.conflict, true])
@@ -129,7 +129,7 @@ describe('matoolkit batch report', () => {
     assert.equal((await run.cli('batch', 'report', 'x')).exit, EXIT.usage)
   })
 
-  it('reads members page by page and says when a page does not list all', async () => {
+  it('reads members page by page and says when the page does not list all', async () => {
     const { world } = run.api
     const keys = Array.from(
       { length: 5_203 },

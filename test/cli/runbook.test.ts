@@ -38,7 +38,7 @@ describe('runbook validate', () => {
     assert.deepEqual([exit, out, err], [EXIT.ok, `${sample}: valid\n`, ''])
   })
 
-  it('gives each problem a line with place, severity, code, text and what to do', async () => {
+  it('prints a line per problem with place, severity, code, text and advice', async () => {
     const path = file('bad.yaml', SAMPLE.replace('T-0', 'T-5').replace('Key: "{{', 'Key: "{{x'))
     const { exit, out } = await validate([path])
     assert.equal(exit, EXIT.failed)
@@ -54,7 +54,7 @@ describe('runbook validate', () => {
     assert.equal(third, `${path}: 2 errors, 0 warnings`)
   })
 
-  it('lets warnings pass, and counts them apart', async () => {
+  it('allows warnings and counts them separately', async () => {
     const path = file('warned.yaml', SAMPLE.replace('Key: "{{UserPrincipalName}}"', 'Key: yes'))
     const { exit, out } = await validate([path])
     assert.equal(exit, EXIT.ok)
@@ -62,7 +62,7 @@ describe('runbook validate', () => {
     assert.match(out, /warned\.yaml: valid, 1 warning\n$/)
   })
 
-  it('takes several files and ends with one line for each', async () => {
+  it('takes several files and ends with a line per file', async () => {
     const path = file('one-bad.yaml', SAMPLE.replace('name: sample', 'name: -'))
     const { exit, out } = await validate([sample, path])
     assert.equal(exit, EXIT.failed)
@@ -113,13 +113,13 @@ describe('runbook validate', () => {
     assert.match(out, /error UNKNOWN_VARIABLE `"\{\{DisplayName\}\}"`/)
   })
 
-  it('is coloured where a person looks', async () => {
+  it('is coloured on a terminal', async () => {
     const path = file('colour.yaml', SAMPLE.replace('T-0', 'T-5'))
     const { out } = await validate([path], recordingIo({ colour: true }))
     assert.match(out, /<bold>.*:\d+:13:<\/bold> <red>error<\/red> BAD_OFFSET/)
   })
 
-  it('does not let a file speak to the terminal', async () => {
+  it('prints no control characters from a file', async () => {
     const path = file('escape.yaml', SAMPLE.replace('name: sample-migration', 'name: "\\e[2J"'))
     const { out } = await validate([path])
     assert.match(out, /BAD_NAME/)
@@ -144,7 +144,7 @@ describe('runbook validate', () => {
     [
       'a column twice',
       () => [sample, '--members', file('2.csv', 'A,a\n')],
-      /"a" stands there twice/,
+      /column "a" is there twice/,
     ],
     [
       'a column without name',
@@ -197,7 +197,7 @@ describe('bin/matoolkit, from another folder', () => {
     assert.deepEqual([wrong.status, wrong.stdout], [2, ''])
   })
 
-  it('writes a long answer to a pipe whole', () => {
+  it('writes a long answer to a pipe completely', () => {
     const { status, stdout } = matoolkit('runbook', 'schema')
     assert.equal(status, 0)
     assert.equal(JSON.parse(stdout).title, 'matoolkit runbook')

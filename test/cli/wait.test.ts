@@ -1,4 +1,4 @@
-// `--wait`: until a batch comes to rest, is held, time is up, or a Ctrl-C.
+// `--wait`: until a batch is idle or held, the timeout is reached, or Ctrl-C.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AdminApiClient } from '../../src/cli/client.ts'
@@ -14,12 +14,12 @@ const page = (status: string, phases: readonly (readonly [string, string])[], mo
   phases: phases.map(([phaseName, status]) => ({ phaseName, status })),
 })
 const RUNNING = page('active', [['prepare', 'dispatched']])
-const RESTING = page('active', [
+const IDLE = page('active', [
   ['prepare', 'completed'],
   ['cutover', 'pending'],
 ])
 
-/** A context whose API returns these pages, the last one from then on. `asked` is told before each. */
+/** A context whose API returns these pages, then the last one. `asked` is called before each. */
 function contextWith(pages: readonly Row[], flags = {}, asked: (times: number) => void = () => {}) {
   let nowMs = 0
   let times = 0
@@ -56,12 +56,12 @@ const refusalOf = async (promise: Promise<unknown>): Promise<MatoolkitError> => 
 }
 
 describe('--wait', () => {
-  it('ends when nothing runs any more', async () => {
-    const { context } = contextWith([RUNNING, RUNNING, RESTING])
-    assert.equal(await waitUntilIdle(context, '7'), RESTING)
+  it('ends when no phase runs', async () => {
+    const { context } = contextWith([RUNNING, RUNNING, IDLE])
+    assert.equal(await waitUntilIdle(context, '7'), IDLE)
   })
 
-  it('ends with an error when the batch is held, or time is up', async () => {
+  it('ends with an error when the batch is held or the timeout is reached', async () => {
     const held = page('active', [['prepare', 'dispatched']], { held: { reason: 'too slow' } })
     const disappointed = await refusalOf(waitUntilIdle(contextWith([RUNNING, held]).context, '7'))
     assert.equal(disappointed.code, 'WAIT_DISAPPOINTED')
@@ -72,7 +72,7 @@ describe('--wait', () => {
     assert.deepEqual([late.code, late.exitCode], ['WAIT_TIMED_OUT', EXIT.timedOut])
   })
 
-  it('ends at a Ctrl-C, which ends nothing else', async () => {
+  it('ends on Ctrl-C, and the batch continues', async () => {
     const interrupt = (times: number) => {
       if (times === 2) process.emit('SIGINT', 'SIGINT')
     }
@@ -85,7 +85,7 @@ describe('--wait', () => {
   })
 
   const ENDS: [what: string, rest: Row, exit: number][] = [
-    ['a batch at rest', RESTING, EXIT.ok],
+    ['a batch at rest', IDLE, EXIT.ok],
     ['a cancelled batch', page('cancelled', [['prepare', 'cancelled']]), EXIT.ok],
     ['a failed batch', page('failed', []), EXIT.failed],
     ['a failed phase', page('active', [['prepare', 'failed']]), EXIT.failed],

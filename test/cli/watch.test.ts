@@ -1,4 +1,4 @@
-// `batch watch`: the picture as text, a log, and what a person sees on a real terminal.
+// `batch watch`: the screen as text, a log, and a real terminal.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -66,7 +66,7 @@ const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
   ...more,
 })
 
-describe('the picture of a batch', () => {
+describe('the screen of batch watch', () => {
   it('shows phases, failures, pace and end', () => {
     const text = watchLines(sight(), { width: 101, height: 30 }, noPaint).join('\n')
     assert.match(
@@ -96,7 +96,7 @@ describe('the picture of a batch', () => {
     }
   })
 
-  it('says that it is held, and that the server is away', () => {
+  it('shows a hold, and an unreachable server', () => {
     const held = summaryWith()
     const batch = { ...held.batch, held: { by: 'ops', reason: 'too slow' } }
     const shown = sight({ summary: { ...held, batch } })
@@ -134,20 +134,20 @@ describe('matoolkit batch watch', () => {
   })
   after(() => cli.close())
 
-  it('writes lines where there is no terminal, until time is up', async () => {
+  it('prints lines without a terminal, until the timeout', async () => {
     const said = await cli.cli('batch', 'watch', '1', '--timeout', '1s')
     assert.equal(said.exit, 8, said.err)
     assert.match(said.out, /^active \| 4 active, 1 failed, 0 removed/)
     assert.ok(!said.out.includes('\u001b'))
   })
 
-  it('refuses a batch that is not there', async () => {
+  it('refuses an unknown batch', async () => {
     assert.equal((await cli.cli('batch', 'watch', '99')).exit, 5)
     assert.equal((await cli.cli('batch', 'watch', 'x')).exit, 2)
   })
 
   const reason = hasScript ? false : 'there is no script(1) to make a terminal with'
-  it('draws on a terminal, follows its size and gives it back on Ctrl-C', {
+  it('draws on a terminal, follows its size and restores it on Ctrl-C', {
     skip: reason,
   }, async () => {
     const resize = join(cli.folder, 'resize')
@@ -187,7 +187,7 @@ describe('matoolkit batch watch', () => {
     assert.equal(code, 130)
   })
 
-  it('tells failures as they come, until the batch has ended', async () => {
+  it('prints failures as they happen, until the batch ends', async () => {
     const { world } = cli.api
     cli.api.world.answer = ({ parameters }) =>
       /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }

@@ -1,4 +1,4 @@
-// The demonstration from end to end, as `npm start` runs it, in a process of its own and in its fast setting.
+// The demonstration from end to end, as `npm start` runs it, in its own process and at full speed.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ interface Ran {
   readonly err: string
 }
 
-/** Runs `matoolkit demo`, and interrupts it as soon as it has said `until`. */
+/** Runs `matoolkit demo`, and interrupts it as soon as its output matches `until`. */
 function runDemo(args: readonly string[], until?: RegExp): Promise<Ran> {
   const child = spawn(process.execPath, ['src/main.ts', 'demo', ...args], { cwd: root })
   const { promise, resolve } = Promise.withResolvers<Ran>()

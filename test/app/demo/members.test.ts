@@ -6,7 +6,7 @@ const COLUMNS = { primaryKey: 'Upn', batchTimeColumn: 'When' }
 const read = (text: string) => readMembers(text, COLUMNS)
 
 describe('a member file', () => {
-  it('gives a member a row, with its data as it stands there', () => {
+  it('reads a row as a member with its data', () => {
     const text = '\ufeffUpn,Name,When\r\n a@b.c ,"Ann, ""A""",2030-03-01T20:00:00+01:00\r\n'
     assert.deepEqual(read(text), {
       members: [

@@ -1,4 +1,4 @@
-// Phases, progress and endings as literals for the tests of what the demonstration shows.
+// Phases and progress as literals, for the tests of the demonstration.
 import type { Phase } from '../../../src/domain/facts.ts'
 import type { Progress } from '../../../src/domain/progress.ts'
 

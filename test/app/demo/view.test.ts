@@ -102,7 +102,7 @@ describe('a phase', () => {
     })
   }
 
-  it('is estimated by the steps that have ended, and not when few have or few are left', () => {
+  it('is estimated from finished steps, but not from few or near the end', () => {
     assert.equal(stateText(running, at(10)), '~3m left')
     assert.equal(secondsLeft(running, at(10)), (600 / 304) * 96)
     const few = { succeeded: 4, pending: 96 }
@@ -157,7 +157,7 @@ const sight = (news = 20): DemoFrame => ({
   isSkipping: false,
 })
 
-describe('the picture', () => {
+describe('the screen of the demonstration', () => {
   it('shows head, phases, totals and the newest news', () => {
     const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [

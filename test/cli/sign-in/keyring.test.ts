@@ -1,5 +1,4 @@
-// The keyring, played by programs of the same name that keep what they are told in a file: what is asked of them, and that no
-// secret ever stands among the arguments.
+// The keyring, simulated by programs of the same name that store secrets in a file. No secret appears in the arguments.
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +15,7 @@ import {
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-keyring-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** `args` and `kept` are files beside the programs. */
+/** `args` and `kept` are files next to the programs. */
 const SECRET_TOOL = `#!/bin/sh
 cd "$(dirname "$0")" && echo "$@" >> args
 case "$1" in
@@ -60,7 +59,7 @@ describe('a keyring', () => {
     ['linux', 'secret-tool', SECRET_TOOL],
     ['darwin', 'security', SECURITY],
   ] as const) {
-    it(`of ${platform} keeps, gives and forgets a secret, never as an argument`, async () => {
+    it(`of ${platform} stores, returns and removes a secret, never as an argument`, async () => {
       const keyring = openKeyring('home', platform)!
       assert.deepEqual([await keyring.write('s3cret'), await keyring.read()], [false, null])
       install(name, script)
@@ -72,14 +71,14 @@ describe('a keyring', () => {
     })
   }
 
-  it('that is not there keeps nobody waiting', async () => {
+  it('does not block when it is missing', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
     const before = timers().length
     assert.equal(await openKeyring('home', 'linux')!.read(), null)
     assert.equal(timers().length, before)
   })
 
-  it('that fails is none', async () => {
+  it('counts as missing when it fails', async () => {
     install('secret-tool', '#!/bin/sh\necho "Cannot autolaunch D-Bus" >&2\nexit 1\n')
     assert.equal(await openKeyring('home', 'linux')!.write('s3cret'), false)
     assert.equal(openKeyring('home', 'win32'), null)
@@ -87,10 +86,10 @@ describe('a keyring', () => {
   })
 })
 
-describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, () => {
+describe('sign-ins with a keyring', { skip: process.platform !== 'linux' }, () => {
   const text = () => readFileSync(join(process.env.MATOOLKIT_HOME!, 'sign-ins.json'), 'utf8')
 
-  it('are sealed, and cannot be read without it or after they were touched', async () => {
+  it('are encrypted, and unreadable without the key or after a change', async () => {
     install('secret-tool', SECRET_TOOL)
     await saveSignIn('a', SIGN_IN)
     assert.match(storageText()!, /encrypted with a key in the keyring of this system$/)
@@ -106,7 +105,7 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
     assert.equal(await readSignIn('a'), null)
   })
 
-  it('share one key, which goes with the last of them', async () => {
+  it('share one key, which is removed with the last sign-in', async () => {
     install('secret-tool', SECRET_TOOL)
     await saveSignIn('a', SIGN_IN)
     await saveSignIn('b', { ...SIGN_IN, clientId: 'other' })
@@ -118,7 +117,7 @@ describe('sign-ins beside a keyring', { skip: process.platform !== 'linux' }, ()
     assert.equal(storageText(), null)
   })
 
-  it('that were plain are sealed at the next change', async () => {
+  it('are encrypted at the next change if they were plain', async () => {
     await saveSignIn('a', SIGN_IN)
     assert.match(storageText()!, /readable by you only; this machine has no keyring$/)
     assert.ok(text().includes('a-refresh-token'))

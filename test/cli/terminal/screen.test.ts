@@ -25,7 +25,7 @@ describe('the screen', () => {
     assert.equal(openScreen({ write: () => {} }), null)
   })
 
-  it('draws over what it drew, clears what is left below, and gives the cursor back', () => {
+  it('redraws in place, clears what is left below, and restores the cursor', () => {
     const on = terminal()
     const screen = openScreen(on)!
     screen.draw(['a', 'b'])
@@ -38,7 +38,7 @@ describe('the screen', () => {
     assert.equal(on.look(), '')
   })
 
-  it('begins afresh when the width has changed', () => {
+  it('clears everything when the width has changed', () => {
     const on = terminal()
     const screen = openScreen(on)!
     screen.draw(['a'])

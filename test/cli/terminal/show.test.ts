@@ -1,4 +1,4 @@
-// How answers look in each format, and how people are asked.
+// Answers in each format, and prompts.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
@@ -40,7 +40,7 @@ async function shown(format: OutputFormat, options: RecordingOptions = {}): Prom
 }
 
 describe('answers', () => {
-  it('are tables: numbers to the right, times without milliseconds, nothing that moves the cursor', async () => {
+  it('are tables with right-aligned numbers, short times and no control characters', async () => {
     assert.equal(
       await shown('table'),
       [
@@ -61,12 +61,12 @@ describe('answers', () => {
     assert.match(await shown('table', { colour: true }), /<red>failed +<\/red>/)
   })
 
-  it('are the whole of it for programs', async () => {
+  it('are complete for programs', async () => {
     assert.deepEqual(JSON.parse(await shown('json')), { rows: ROWS })
     assert.deepEqual(parse(await shown('yaml')), { rows: ROWS })
   })
 
-  it('are CSV in full that no spreadsheet runs', async () => {
+  it('are complete CSV that no spreadsheet executes', async () => {
     assert.equal(
       await shown('csv'),
       [
@@ -78,7 +78,7 @@ describe('answers', () => {
     )
   })
 
-  it('say it when there is nothing', async () => {
+  it('say when there are no rows', async () => {
     const io = recordingIo()
     const listing = { whole: {}, rows: [], columns: COLUMNS, empty: 'None.' }
     await makeShow('table', io).list(listing)
@@ -120,7 +120,7 @@ describe('differences of texts', () => {
   const diff = (before: string, after: string) =>
     withContext(changesBetween(before, after)).map((c) => (c ? marks[c.kind] + c.line : '…'))
 
-  it('are the fewest lines, with some around them', () => {
+  it('are the fewest lines, with three lines around them', () => {
     const lines = ['1', '2', '3', '4', '5', '6', '7', '8', '9']
     const changed = lines.map((line) => (line === '5' ? 'five' : line))
     assert.deepEqual(diff(lines.join('\n'), changed.join('\n')), [
@@ -131,7 +131,7 @@ describe('differences of texts', () => {
     assert.deepEqual(diff('same', 'same'), ['…'])
   })
 
-  it('of texts with nothing in common are all of both', () => {
+  it('of texts with nothing in common are both in full', () => {
     const many = (letter: string) => Array.from({ length: 3_000 }, (_, n) => letter + n).join('\n')
     assert.equal(changesBetween(many('a'), many('b')).length, 6_000)
   })

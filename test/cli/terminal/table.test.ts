@@ -1,4 +1,4 @@
-// How much room a text takes, and what a table does where there is too little of it.
+// Text widths, and tables that are too wide.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type TableColumn, tableOf } from '../../../src/cli/terminal/table.ts'
@@ -31,7 +31,7 @@ describe('the width of a text', () => {
     it(`of "${text}" is ${width}`, () => assert.equal(textWidth(text), width))
   }
 
-  it('is what texts are cut and padded by, never in the middle of a character', () => {
+  it('decides where texts are cut and padded, never inside a character', () => {
     assert.equal(cutTo('王小明', 6), '王小明')
     assert.equal(cutTo('王小明', 5), '王小…')
     assert.equal(cutTo('王小明', 4), '王…')
@@ -41,7 +41,7 @@ describe('the width of a text', () => {
     assert.equal(padBefore('7', 3), '  7')
   })
 
-  it('is where lines are broken, at blanks only', () => {
+  it('decides where lines break, at blanks only', () => {
     assert.deepEqual(wrapped('one two three', 8), ['one two', 'three'])
     assert.deepEqual(wrapped('  one two', 6), ['  one', 'two'])
     assert.deepEqual(wrapped('unbreakable word', 5), ['unbreakable', 'word'])
@@ -62,7 +62,7 @@ const COLUMNS: readonly TableColumn[] = [
 const shown = (width: number | null) => tableOf(COLUMNS, { width, paint: (_, text) => text })
 
 describe('a table', () => {
-  it('is as wide as it likes where nobody looks at it', () => {
+  it('is not cut without a terminal', () => {
     assert.deepEqual(shown(null), {
       text: [
         'ID  MEMBER                  NOTE  JOINED                ERROR',
@@ -73,7 +73,7 @@ describe('a table', () => {
     })
   })
 
-  it('has no empty columns where room is short, and its last column goes on in the next line', () => {
+  it('drops empty columns and wraps the last one when it is too wide', () => {
     assert.deepEqual(shown(82), {
       text: [
         'ID  MEMBER                  JOINED                ERROR',
@@ -85,7 +85,7 @@ describe('a table', () => {
     })
   })
 
-  it('leaves out what can be spared, and says what', () => {
+  it('omits spare columns and names them', () => {
     assert.deepEqual(shown(60), {
       text: [
         'ID  MEMBER                  ERROR',
@@ -97,7 +97,7 @@ describe('a table', () => {
     })
   })
 
-  it('cuts what is too long even so', () => {
+  it('cuts what is still too long', () => {
     const words = Array.from({ length: 40 }, (_, n) => `word${n}`).join(' ')
     const text = (cells: string[]) =>
       tableOf([column('A', cells), column('B', ['x'])], { width: 30, paint: (_, one) => one }).text
@@ -115,7 +115,7 @@ describe('a table', () => {
     )
   })
 
-  it('becomes a block for each row where nothing else helps', () => {
+  it('becomes a block per row when nothing else fits', () => {
     assert.deepEqual(shown(30), {
       text: [
         'ID      7',

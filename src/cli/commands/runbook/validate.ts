@@ -1,4 +1,4 @@
-// `matoolkit runbook validate`: every problem of every file at once, for a person or as JSON.
+// `matoolkit runbook validate`: reports every problem of every file at once.
 import { parse } from 'csv-parse/sync'
 import type { Json } from '../../../domain/json.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
@@ -23,14 +23,14 @@ interface Report {
   readonly problems: readonly RunbookProblem[]
 }
 
-/** More than any header; the rest of a member file is not looked at here. */
+/** More than any header; the rest of the member file is not read. */
 const HEADER_BYTES_MAX = 262_144
 
 export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
   const reports: Report[] = []
   for (const file of options.files) {
-    // One byte over the limit is enough to be told that the file is too large, whatever its size.
+    // One byte over the limit is enough to report that the file is too large.
     const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
     const { problems } = readRunbook(bytes, columns ? { columns } : {})
     const errors = problems.filter(({ severity }) => severity === 'error').length
@@ -104,7 +104,7 @@ async function readHeader(file: string): Promise<string[]> {
     new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
   let header: string[] | undefined
   try {
-    // `stream` lets the last character be cut in two by the limit.
+    // `stream` accepts a last character that the limit cuts in two.
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
     ;[header] = parse(text, { to: 1, trim: true, relax_column_count: true })
   } catch (error) {
@@ -114,7 +114,7 @@ async function readHeader(file: string): Promise<string[]> {
   const seen = new Set<string>()
   for (const [index, name] of header.entries()) {
     if (name === '') throw refuse(`column ${index + 1} has no name`)
-    if (seen.has(name.toLowerCase())) throw refuse(`the column "${name}" stands there twice`)
+    if (seen.has(name.toLowerCase())) throw refuse(`column "${name}" is there twice`)
     seen.add(name.toLowerCase())
   }
   return header
