@@ -55,7 +55,7 @@ function addressProblem(target: SandboxTenant, user: User, from: User): string |
     from.proxyAddresses.some((proxy) => isSameAddress(proxy, `smtp:${external}`))
   return isSourceAddress
     ? null
-    : `ExternalEmailAddressMismatchPermanentException: The ExternalEmailAddress "${external ?? ''}" of the target user is no address of the source mailbox.`
+    : `ExternalEmailAddressMismatchPermanentException: The ExternalEmailAddress "${external ?? ''}" of the target user is not an address of the source mailbox.`
 }
 
 function licenceProblem(

@@ -12,7 +12,7 @@ import { defaultSeed, SeedFault, stateOf } from './seed.ts'
 import type { Seed, State } from './state.ts'
 import { type Timing, USUAL_TIMING, World } from './world.ts'
 
-export interface SandboxOptions {
+export interface OpenSandboxOptions {
   readonly clock: Clock
   /** Default: two small tenants. Throws SeedFault when invalid. */
   readonly seed?: Seed
@@ -36,7 +36,7 @@ export interface Sandbox {
 const BODY_BYTES_MAX = 4_000_000
 const LOOPBACK = '127.0.0.1'
 
-export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   const { clock, seed = defaultSeed(), timing = {}, host = LOOPBACK, port = 0 } = options
   const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing })
   const faults = new Faults(options.faults)

@@ -131,7 +131,7 @@ export class Worker implements Service {
     return received.length
   }
 
-  /** Called only after a successful receive: while the bus is down, nobody knows whether there is work. */
+  /** Called only after a successful receive: while the bus is down, it is unknown whether there is work. */
   checkIdle(now: Date): void {
     const { idleExit } = this.#options
     if (!idleExit || this.#busyAt === null) return

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type VirtualClock, virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
 import type { Effect, RequestMade } from '../../src/sandbox/journal.ts'
-import { openSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
+import { type OpenSandboxOptions, openSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts'
 import { stateOf } from '../../src/sandbox/seed.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../src/sandbox/state.ts'
 
@@ -49,7 +49,7 @@ export interface UnderTest extends AsyncDisposable {
 
 export async function openUnderTest(
   seed: Seed,
-  options: Partial<Omit<SandboxOptions, 'seed'>> = {},
+  options: Partial<Omit<OpenSandboxOptions, 'seed'>> = {},
 ): Promise<UnderTest> {
   const clock = virtualClock(START)
   const sandbox = await openSandbox({ clock, seed, ...options })

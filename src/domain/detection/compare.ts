@@ -206,7 +206,7 @@ function findNewcomers<Row extends FoundRow>(
     if (!own) newcomers.push({ row, former: last })
     else if (own === last && own.removedBy === 'source' && !own.isMovedOut)
       rejoiners.push({ member: own, row })
-    // Only a person takes back whom a person removed; that needs no issue at every tick.
+    // Only a person takes back a member that a person removed; that needs no issue at every tick.
     else if (own !== last || own.isMovedOut) issues.push(needsPerson(own, last))
   }
   return { rejoiners, newcomers }

@@ -1,6 +1,6 @@
-// Joiners: into the batch of their group, into a new batch, or into review when that would surprise somebody. A key in the
-// group of an ended batch is a latecomer; one completed in another batch would be migrated twice because of a corrected date;
-// and only a person brings back whom a person removed.
+// Joiners: into the batch of their group, into a new batch, or into review when that would be a surprise. A key in the group of
+// an ended batch is a latecomer; one completed in another batch would be migrated twice because of a corrected date; and only a
+// person brings back a member that a person removed.
 import type { Comparison, FoundRow, Issue, KnownBatch } from './compare.ts'
 import { joinReview, type NewReview, type Review } from './reviews.ts'
 

@@ -134,7 +134,10 @@ export const CASES: Readonly<Record<string, Case>> = {
     again: { Changed: false },
     effects: ['user changed', 'licences changed'],
     wrong: { UsageLocation: 'USA' },
-    missing: { params: { SkuId: 'NO_SUCH_SKU' }, says: /has no licences "NO_SUCH_SKU"\. It has: / },
+    missing: {
+      params: { SkuId: 'NO_SUCH_SKU' },
+      says: /has no licence "NO_SUCH_SKU"\. Use one of: /,
+    },
   },
   'Remove-EntraUserLicense': {
     params: { UserId: BOX, SkuId: ENTERPRISEPACK },
@@ -277,7 +280,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     again: {},
     effects: [],
     wrong: { WaitFor: 'Everything' },
-    missing: { params: noRecipient, says: /No migration batch holds "nobody@contoso\.example"/ },
+    missing: { params: noRecipient, says: /No migration batch contains "nobody@contoso\.example"/ },
   },
   'Test-ExchangeAttributeMatch': {
     params: {
