@@ -1,12 +1,10 @@
 // The generated part of docs/cli.md: every command with its help, from the program's own table of commands.
-// `node scripts/run.mjs scripts/docs-cli.ts --write` writes it, test/cli/documents.test.ts compares it.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// `npm run docs` writes it, test/cli/documents.test.ts compares it.
 import { Command } from 'commander'
 import { allCommands } from '../src/app/commands/nouns.ts'
 import { visibleCommands } from '../src/cli/program.ts'
 import type { Io } from '../src/cli/terminal/io.ts'
-import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 const HELP_WIDTH = 100
 
@@ -68,12 +66,4 @@ function renderCommand({ words, command }: Leaf): string {
     .outputHelp()
   const text = parts.join('').trimEnd().replaceAll(/ +$/gm, '')
   return `### ${words}\n\n\`\`\`text\n${text}\n\`\`\``
-}
-
-if (import.meta.main && process.argv[2] === '--write') {
-  const root = join(import.meta.dirname, '..')
-  for (const document of CLI_DOCUMENTS) {
-    const path = join(root, document.file)
-    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
-  }
 }

@@ -1,11 +1,9 @@
 // The generated part of docs/functions.md: every worker function, from its definition.
-// `node scripts/run.mjs scripts/docs-functions.ts --write` writes it, test/worker/function-docs.test.ts compares it.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// `npm run docs` writes it, test/worker/function-docs.test.ts compares it.
 import type { WorkerFunction } from '../src/worker/catalogue.ts'
 import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
-import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/functions.md', section: 'list', render: renderList },
@@ -53,11 +51,3 @@ const takesRow = ({ name, type, isRequired, default: value, about }: ReferenceFi
 ]
 
 const givesRow = ({ name, type, about }: ReferenceField): string[] => [`\`${name}\``, type, about]
-
-if (import.meta.main && process.argv[2] === '--write') {
-  const root = join(import.meta.dirname, '..')
-  for (const document of FUNCTION_DOCUMENTS) {
-    const path = join(root, document.file)
-    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
-  }
-}

@@ -1,11 +1,9 @@
 // The generated parts of the runbook's reference: the keys, the problem codes and the JSON Schema. They come from the tables in
-// src/domain/; `node scripts/run.mjs scripts/docs-runbook.ts --write` writes them, test/domain/runbook/docs.test.ts compares them.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// src/domain/; `npm run docs` writes them, test/domain/runbook/docs.test.ts compares them.
 import { PROBLEMS } from '../src/domain/runbook/problems.ts'
 import { runbookSchema } from '../src/domain/runbook/schema.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape } from '../src/domain/runbook/shape.ts'
-import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const RUNBOOK_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/runbook.md', section: 'keys', render: renderKeys },
@@ -72,13 +70,5 @@ function typeOf(shape: Shape): string {
       return 'map'
     case 'json':
       return 'any value'
-  }
-}
-
-if (import.meta.main && process.argv[2] === '--write') {
-  const root = join(import.meta.dirname, '..')
-  for (const document of RUNBOOK_DOCUMENTS) {
-    const path = join(root, document.file)
-    writeFileSync(path, expectedText(document, existsSync(path) ? readFileSync(path, 'utf8') : ''))
   }
 }

@@ -1,12 +1,10 @@
 // The generated parts of docs/sandbox.md: every call the sandbox supports, from its own tables.
-// `node scripts/run.mjs scripts/docs-sandbox.ts --write` writes them, test/sandbox/docs.test.ts compares them.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// `npm run docs` writes them, test/sandbox/docs.test.ts compares them.
 import { CONTROL_ROUTES } from '../src/sandbox/control.ts'
 import { CMDLETS } from '../src/sandbox/exchange/cmdlets.ts'
 import { GRAPH_ROUTES } from '../src/sandbox/graph/routes.ts'
 import { FAST_TIMING, type Timing, USUAL_TIMING } from '../src/sandbox/world.ts'
-import { expectedText, type GeneratedDocument, markdownTable } from './docs.ts'
+import { type GeneratedDocument, markdownTable } from './docs.ts'
 
 export const SANDBOX_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/sandbox.md', section: 'graph', render: renderGraph },
@@ -57,11 +55,4 @@ function renderTiming(): string {
     FAST_TIMING[name as keyof Timing],
   ])
   return markdownTable(['Name', 'Seconds', 'Usual', '`--fast`'], rows)
-}
-
-if (import.meta.main && process.argv[2] === '--write') {
-  for (const document of SANDBOX_DOCUMENTS) {
-    const path = join(import.meta.dirname, '..', document.file)
-    writeFileSync(path, expectedText(document, readFileSync(path, 'utf8')))
-  }
 }

@@ -1,8 +1,8 @@
-// Documents that are written by the program, so that they cannot disagree with it. `npm test` fails when one differs;
-// `node scripts/run.mjs scripts/docs.ts --write` writes them all. A document is generated whole, or in one section between two
+// `npm run docs` writes every document that the program generates; `npm run docs -- --check` names those that are out of date, and
+// `npm test` fails for them. A document is generated whole, or in one section between two
 // marker lines with hand-written text around it. To add one, add a row to GENERATED.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { createMeter } from '../src/api/metrics.ts'
 import { openApiDocument } from '../src/api/openapi.ts'
 import { allRoutes } from '../src/api/routes.ts'
@@ -12,6 +12,8 @@ import { ERRORS, EXIT } from '../src/errors.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 
 const root = join(import.meta.dirname, '..')
+const USAGE = `npm run docs                   write every generated document
+npm run docs -- --check        name the documents that are out of date`
 
 export interface GeneratedDocument {
   readonly file: string
@@ -92,7 +94,7 @@ function renderEnvExample(): string {
     const value = one.default === null ? '' : String(one.default)
     return `# ${one.description.replaceAll('`', '')}\n# Must be ${one.mustBe}.\n#${one.name}=${value}\n`
   })
-  return `# Every setting with its default; docs/configuration.md says more. Generated: node scripts/run.mjs scripts/docs.ts --write\n\n${settings.join('\n')}`
+  return `# Every setting with its default; docs/configuration.md says more. Generated: npm run docs\n\n${settings.join('\n')}`
 }
 
 const routes = () =>
@@ -148,18 +150,56 @@ function transitionTable(transitions: readonly [string, Transition][]): string {
   return markdownTable(['Event', 'From', 'To'], rows)
 }
 
-function writeAll(): void {
-  for (const document of GENERATED) {
+/** Every generated document, also those of other scripts, which use the functions of this file. */
+async function allDocuments(): Promise<GeneratedDocument[]> {
+  const { CLI_DOCUMENTS } = await import('./docs-cli.ts')
+  const { FUNCTION_DOCUMENTS } = await import('./docs-functions.ts')
+  const { RUNBOOK_DOCUMENTS } = await import('./docs-runbook.ts')
+  const { SANDBOX_DOCUMENTS } = await import('./docs-sandbox.ts')
+  const { REQUESTS_FILE, requestsText } = await import('../test/worker/functions/requests.ts')
+  const requests = await requestsText()
+  return [
+    ...GENERATED,
+    ...CLI_DOCUMENTS,
+    ...FUNCTION_DOCUMENTS,
+    ...RUNBOOK_DOCUMENTS,
+    ...SANDBOX_DOCUMENTS,
+    { file: relative(root, REQUESTS_FILE), render: () => requests },
+  ]
+}
+
+/** The ceilings of private words go down with the words (test/tidy/words.ts). */
+async function lowerCeilings(): Promise<void> {
+  const { projectFiles } = await import('../test/tidy/source.ts')
+  const { CEILINGS_FILE, loweredCeilings, readCeilings } = await import('../test/tidy/words.ts')
+  const lowered = loweredCeilings(readCeilings(), projectFiles(root))
+  writeFileSync(CEILINGS_FILE, `${JSON.stringify(lowered, null, 2)}\n`)
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.includes('--help')) {
+    console.log(USAGE)
+    return
+  }
+  const isCheck = args.includes('--check')
+  let stale = 0
+  for (const document of await allDocuments()) {
     const path = join(root, document.file)
     const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
     const expected = expectedText(document, text)
     if (expected === text) continue
-    writeFileSync(path, expected)
-    console.log(`${document.file} was written`)
+    stale += 1
+    const name = [document.file, document.section].filter(Boolean).join(', section ')
+    if (!isCheck) writeFileSync(path, expected)
+    console.log(`${name}: ${isCheck ? 'out of date' : 'written'}`)
+  }
+  if (!isCheck) await lowerCeilings()
+  if (stale === 0) console.log('All generated documents are up to date')
+  else if (isCheck) {
+    console.log('Write them: npm run docs')
+    process.exitCode = 1
   }
 }
 
-if (import.meta.main) {
-  if (process.argv[2] === '--write') writeAll()
-  else console.log('usage: node scripts/run.mjs scripts/docs.ts --write')
-}
+// Not awaited at the top level: the scripts that main() imports wait for this file to be loaded.
+if (import.meta.main) void main(process.argv.slice(2))

@@ -11,7 +11,7 @@ describe('generated documents agree with the program', () => {
   for (const document of GENERATED) {
     it([document.file, document.section].filter(Boolean).join(': '), () => {
       const text = readFileSync(join(root, document.file), 'utf8')
-      const advice = 'run: node scripts/run.mjs scripts/docs.ts --write'
+      const advice = 'run: npm run docs'
       assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)
     })
   }

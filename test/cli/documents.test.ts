@@ -15,7 +15,7 @@ describe('docs/cli.md', () => {
   for (const document of CLI_DOCUMENTS) {
     it(`agrees with the program: ${document.section}`, () => {
       const text = textOf(document.file)
-      const advice = 'run: node scripts/run.mjs scripts/docs-cli.ts --write'
+      const advice = 'run: npm run docs'
       assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)
     })
   }

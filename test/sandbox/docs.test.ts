@@ -16,7 +16,7 @@ const [seed, faults] = [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(
 describe('docs/sandbox.md', () => {
   for (const document of SANDBOX_DOCUMENTS) {
     it(`has every row of: ${document.section}`, () => {
-      const hint = 'run: node scripts/run.mjs scripts/docs-sandbox.ts --write'
+      const hint = 'run: npm run docs'
       assert.ok(text === expectedText(document, text), hint)
     })
   }

@@ -30,10 +30,11 @@ export const PRIVATE_WORDS: Readonly<Record<string, RegExp>> = {
   comers: /\b(?:new)?comers\b/gi,
 }
 
-const CEILINGS = join(import.meta.dirname, 'words.json')
+export const CEILINGS_FILE = join(import.meta.dirname, 'words.json')
 export type Ceilings = Readonly<Record<string, number>>
 
-export const readCeilings = (): Ceilings => JSON.parse(readFileSync(CEILINGS, 'utf8')) as Ceilings
+export const readCeilings = (): Ceilings =>
+  JSON.parse(readFileSync(CEILINGS_FILE, 'utf8')) as Ceilings
 
 const TITLE =
   /\b(?:it|describe|suite|test)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"((?:[^"\\\n]|\\.)*)")/g

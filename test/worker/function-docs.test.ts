@@ -12,7 +12,7 @@ describe('docs/functions.md', () => {
   for (const document of FUNCTION_DOCUMENTS) {
     it(`agrees with the program: ${document.section}`, () => {
       const text = readFileSync(join(root, document.file), 'utf8')
-      const advice = 'run: node scripts/run.mjs scripts/docs-functions.ts --write'
+      const advice = 'run: npm run docs'
       assert.equal(text, expectedText(document, text), `${document.file} is out of date; ${advice}`)
     })
   }

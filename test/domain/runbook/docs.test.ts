@@ -18,7 +18,7 @@ describe('generated documents about runbooks', () => {
   for (const document of RUNBOOK_DOCUMENTS) {
     it(`${document.file}, ${document.section ?? 'whole'}`, () => {
       const text = read(document.file)
-      const hint = 'run: node scripts/run.mjs scripts/docs-runbook.ts --write'
+      const hint = 'run: npm run docs'
       assert.ok(text === expectedText(document, text), hint)
     })
   }

@@ -6,7 +6,7 @@ import { REQUESTS_FILE, requestsText } from './requests.ts'
 
 describe('test/worker/functions/requests.md', () => {
   it('lists the requests that the functions send', async () => {
-    const hint = 'run: node test/worker/functions/requests.ts --write'
+    const hint = 'run: npm run docs'
     assert.equal(readFileSync(REQUESTS_FILE, 'utf8'), await requestsText(), hint)
   })
 })

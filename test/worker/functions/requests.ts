@@ -1,7 +1,6 @@
-// Records every request that the functions make, for review against Microsoft's documentation. `node
-// test/worker/functions/requests.ts --write` rewrites requests.md; a test keeps it current.
+// Records every request that the functions make, for review against Microsoft's documentation. `npm run docs` writes
+// requests.md; a test keeps it current.
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -91,7 +90,7 @@ async function sectionOf(name: string): Promise<string> {
 const HEAD = `# Requests of the functions
 
 What each function sends when it is run once with the parameters of [cases.ts](cases.ts) and nothing goes wrong. Generated:
-\`node test/worker/functions/requests.ts --write\`. Every request also has \`authorization: Bearer …\`, \`accept: application/json\`,
+\`npm run docs\`. Every request also has \`authorization: Bearer …\`, \`accept: application/json\`,
 \`client-request-id\`, and with a body \`content-type: application/json\`; those to Exchange also \`x-responseformat: json\` and
 \`connection-id\`. The tenant is a sandbox; addresses are written as Microsoft's.`
 
@@ -100,6 +99,3 @@ export async function requestsText(): Promise<string> {
   for (const { name } of STANDARD_FUNCTIONS) sections.push(await sectionOf(name))
   return `${[HEAD, ...sections].join('\n\n')}\n`
 }
-
-if (import.meta.main && process.argv.includes('--write'))
-  writeFileSync(REQUESTS_FILE, await requestsText())
