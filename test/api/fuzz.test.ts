@@ -93,7 +93,7 @@ const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   startTime: ['2026-03-09T00:00:00Z'],
   status: ['active', 'failed'],
   kind: ['phase', 'removal'],
-  thing: ['batch', 'step,member'],
+  entity: ['batch', 'step,member'],
   topic: ['worker-results'],
 }
 

@@ -138,10 +138,11 @@ describe('a manual migration from the command line', () => {
       /\nSteps\n[\s\S]*switch +failed[\s\S]*\nEvents, newest first/,
     )
     assert.match((await cli.cli('stuck', '1')).out, /^Nothing is stuck\./)
-    assert.match(
-      (await cli.cli('events', '1', '--thing', 'batch,phase', '--limit', '2')).err,
-      /Showing 2 of \d+/,
-    )
+    const course = await cli.cli('events', '1', '--entity', 'batch,phase', '--limit', '2')
+    assert.match(course.err, /Showing 2 of \d+/)
+    // The former name of the flag.
+    const former = await cli.cli('events', '1', '--thing', 'batch,phase', '--limit', '2')
+    assert.equal(former.out, course.out)
     assert.match(
       (await cli.cli('events', '1', '--member', KEYS[0]!, '--oldest')).out,
       /no licence left/,
@@ -200,7 +201,7 @@ describe('a manual migration from the command line', () => {
     assert.match((await cli.cli('batch', 'add-members', '2', added)).out, /added +1/)
     assert.match(
       (await cli.cli('batch', 'add-members', '2', added)).out,
-      /skipped +1\n {2}skipped: member \d+ is active already\n/,
+      /skipped +1\n {2}skipped: member \d+ is already active\n/,
     )
     assert.equal((await cli.cli('batch', 'hold', '2')).exit, EXIT.usage)
     assert.match((await cli.cli('batch', 'hold', '2', ...WHY)).out, /held +since .*because/)

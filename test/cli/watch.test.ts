@@ -55,7 +55,7 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
 })
 
 const failure = newsFrom({
-  ...{ id: 1, at: '2030-02-28T20:01:00.000Z', thing: 'step', event: 'fail', stepName: 'create' },
+  ...{ id: 1, at: '2030-02-28T20:01:00.000Z', entity: 'step', event: 'fail', stepName: 'create' },
   ...{ because: 'no licence left\u001b[2J', memberKey: 'ada@x.example', phaseName: 'prepare' },
 })!
 const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
@@ -109,7 +109,7 @@ describe('the screen of batch watch', () => {
 
 /** A line of `batch watch --output json`. */
 interface Entry {
-  readonly event?: { readonly thing: string; readonly event: string; readonly memberKey: string }
+  readonly event?: { readonly entity: string; readonly event: string; readonly memberKey: string }
   readonly summary?: Summary
 }
 
@@ -203,7 +203,7 @@ describe('matoolkit batch watch', () => {
     assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed\n/)
     const lines = (await reading.ended).out.trimEnd().split('\n')
     const entries = lines.map((line) => JSON.parse(line) as Entry)
-    const failed = entries.find(({ event }) => event?.event === 'fail' && event.thing === 'step')
+    const failed = entries.find(({ event }) => event?.event === 'fail' && event.entity === 'step')
     assert.equal(failed?.event?.memberKey, 'user2@contoso.example')
     assert.equal(entries.at(-1)?.summary?.batch.status, 'completed')
     const audit = await cli.json<{ total: number }>(

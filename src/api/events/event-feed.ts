@@ -81,7 +81,7 @@ const closingFrame = (reason: string): string =>
 const isSelected = ({ batchId, memberId, entities }: EventSelection, line: EventLine): boolean =>
   (batchId === undefined || line.batchId === batchId) &&
   (memberId === undefined || line.memberId === memberId) &&
-  (entities === undefined || entities.includes(line.thing))
+  (entities === undefined || entities.includes(line.entity))
 
 class Feed {
   readonly #options: FeedOptions

@@ -9,7 +9,7 @@ export const event = z
     id: z.int(),
     at: dateTime,
     batchId: z.int().nullable(),
-    thing: z.enum(ENTITIES),
+    entity: z.enum(ENTITIES),
     event: z.string(),
     fromStatus: nullableText,
     toStatus: nullableText,

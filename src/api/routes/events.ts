@@ -15,7 +15,7 @@ const listRoute = read({
   operation: 'listEvents',
   tag: 'batches',
   summary: 'List what happened in a batch or to a member, and why',
-  about: '`thing=batch,phase` gives the course of the batch without member events.',
+  about: '`entity=batch,phase` gives the course of the batch without member events.',
   rule: 'reader',
   isPersonal: true,
   errors: ['BATCH_NOT_FOUND', 'CURSOR_INVALID'],
@@ -23,14 +23,14 @@ const listRoute = read({
   query: z.strictObject({
     ...pagingQuery,
     memberId: id.optional(),
-    thing: commaSeparated(ENTITIES).optional(),
+    entity: commaSeparated(ENTITIES).optional(),
     sort: z.enum(['newest', 'oldest']).default('newest'),
   }),
   answers: { 200: pageOf('events', event) },
   handle: async ({ engine: { db }, params: { batchId }, query }) => {
-    const { limit, cursor, sort, memberId, thing } = query
+    const { limit, cursor, sort, memberId, entity } = query
     await loadBatchLine(db, batchId)
-    const filter = { batchId, memberId, entities: thing }
+    const filter = { batchId, memberId, entities: entity }
     const last = readCursor(sort, cursor)?.id
     const from = sort === 'newest' ? { before: last } : { after: last }
     const found = await listEvents(db, { ...filter, ...from }, sort, limit + 1)
@@ -60,7 +60,7 @@ const listenRoute = read({
     after: id.optional().meta({ description: 'The id of your last event.' }),
     batchId: id.optional(),
     memberId: id.optional(),
-    thing: commaSeparated(ENTITIES).optional(),
+    entity: commaSeparated(ENTITIES).optional(),
   }),
   answers: {
     200: z
@@ -68,9 +68,9 @@ const listenRoute = read({
       .meta({ description: 'Per event: `id: …`, `data: {Event}` and an empty line.' }),
   },
   handle: async ({ query, services: { events }, lastEventId, signal }) => {
-    const { after, batchId, memberId, thing } = query
+    const { after, batchId, memberId, entity } = query
     const { frames, cut } = events.listen({
-      selection: { batchId, memberId, entities: thing },
+      selection: { batchId, memberId, entities: entity },
       after: lastEventId ?? after ?? null,
       signal,
     })

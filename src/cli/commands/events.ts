@@ -11,7 +11,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
   ['MEMBER', 'memberKey'],
   ['PHASE', 'phaseName', 'spare'],
   ['STEP', 'stepName'],
-  ['WHAT', ({ thing, event }) => `${String(thing)} ${String(event)}`],
+  ['WHAT', ({ entity, event }) => `${String(entity)} ${String(event)}`],
   ['TO', 'toStatus', 'spare'],
   ['BY', 'actor', 'spare'],
   ['BECAUSE', 'because'],
@@ -24,11 +24,12 @@ export function addEventCommands(program: Command, io: Io): void {
     args: [BATCH_ARG],
     options: [
       ['--member <member>', 'only for this member, by id or key'],
-      ['--thing <list>', 'only of batch, phase, member, step'],
+      ['--entity <list>', 'only of batch, phase, member, step'],
       ['--oldest', 'oldest first (default: newest first)'],
       ...PAGED,
     ],
-    examples: ['events 7 --thing batch,phase', 'events 7 --member ada@contoso.com --oldest'],
+    hiddenOptions: ['--thing <list>'],
+    examples: ['events 7 --entity batch,phase', 'events 7 --member ada@contoso.com --oldest'],
     run: runListEvents,
   })
 }
@@ -44,7 +45,7 @@ async function runListEvents(
     path: `${batchPath(id)}/events`,
     query: {
       memberId,
-      thing: textFlag(flags, 'thing'),
+      entity: textFlag(flags, 'entity') ?? textFlag(flags, 'thing'),
       sort: flags.oldest ? 'oldest' : 'newest',
     },
     rows: 'events',

@@ -29,6 +29,8 @@ export interface Verb {
   readonly isText?: true
   /** Sentences below the list of flags. */
   readonly more?: string
+  /** Former names of options: they work, but help does not list them. */
+  readonly hiddenOptions?: readonly string[]
   /** The command that replaces this one: it still works, hidden from help, and says so on stderr. */
   readonly replacedBy?: string
   /** Without the program's name. */
@@ -75,6 +77,8 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   for (const [spelling, about, choices] of verb.choices ?? []) {
     command.addOption(new Option(spelling, about).choices([...choices]))
   }
+  for (const spelling of verb.hiddenOptions ?? [])
+    command.addOption(new Option(spelling).hideHelp())
   command
     .addOption(outputOption(verb.isText))
     .option('--api-url <url>', 'address of the API')

@@ -10,7 +10,7 @@ export interface EventLine {
   readonly id: number
   readonly at: Date
   readonly batchId: number | null
-  readonly thing: EventEntity
+  readonly entity: EventEntity
   readonly event: string
   readonly fromStatus: string | null
   readonly toStatus: string | null
@@ -25,7 +25,7 @@ export interface EventLine {
   readonly because: string
 }
 
-const LINE = `e.id, e.at, e.batch_id as "batchId", e.entity as thing, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
+const LINE = `e.id, e.at, e.batch_id as "batchId", e.entity, e.event, e.from_status as "fromStatus", e.to_status as "toStatus",
   e.batch_member_id as "memberId", m.member_key as "memberKey", p.phase_name as "phaseName", e.step_id as "stepId",
   s.step_name as "stepName", e.attempt, e.job_id as "jobId", e.actor, left(e.because, 2000) as because`
 

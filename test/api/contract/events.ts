@@ -36,7 +36,7 @@ export function eventContract(): void {
     }
 
     it('come with their ids, from where the listener was, and only so many may listen', async () => {
-      const { response, until, leave } = await listen('?thing=batch,runbook', {
+      const { response, until, leave } = await listen('?entity=batch,runbook', {
         'last-event-id': '0',
       })
       assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8')

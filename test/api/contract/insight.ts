@@ -58,11 +58,11 @@ export function insightContract(): void {
 
     it('tells what happened, of all or of one member, in pages', async () => {
       interface Events {
-        events: { id: number; thing: string; event: string; because: string; memberKey: string }[]
+        events: { id: number; entity: string; event: string; because: string; memberKey: string }[]
         total: number
         next: string
       }
-      const course = await get<Events>('/events?thing=batch,phase&sort=oldest')
+      const course = await get<Events>('/events?entity=batch,phase&sort=oldest')
       assert.equal(course.body.events[0]!.event, 'created')
       const first = await get<Events>('/events?memberId=1&limit=2')
       const second = await get<Events>(`/events?memberId=1&limit=2&cursor=${first.body.next}`)

@@ -44,7 +44,7 @@ const WRONG: readonly [
   ['too few cells', csvOf(WAVE, 'a,b,c'), [[2, 'Site', /has 3 cells, the header 5/]]],
   ['too many cells', csvOf(WAVE, `${row('a')},x`), [[2, '6', /has 6 cells, the header 5/]]],
   ['an open quote', csvOf(WAVE, row('a'), '"b,c'), [[3, '', /opens a quote that is never closed/]]],
-  ['a NUL', csvOf(WAVE, row('a\0b')), [[1, '', /holds a NUL/]]],
+  ['a NUL', csvOf(WAVE, row('a\0b')), [[1, '', /has a NUL/]]],
   ['UTF-16', new Uint8Array(Buffer.from(csvOf(WAVE, row('a')), 'utf16le')), [[1, '', /NUL/]]],
   [
     'Latin-1',

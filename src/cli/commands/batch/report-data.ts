@@ -41,7 +41,7 @@ export interface ReportFailureGroup {
 
 export interface CourseEvent {
   readonly at: string
-  readonly thing: string
+  readonly entity: string
   readonly event: string
   readonly phaseName: string | null
   readonly toStatus: string | null
@@ -101,7 +101,7 @@ export async function loadHead(
   const course: CourseEvent[] = []
   let cursor: string | null = null
   do {
-    const query = { thing: 'batch,phase', sort: 'oldest', limit: PAGE, cursor }
+    const query = { entity: 'batch,phase', sort: 'oldest', limit: PAGE, cursor }
     const { body }: { body: Row } = await client.get<Row>(`${path}/events`, query)
     course.push(...(body.events as unknown as CourseEvent[]))
     cursor = body.next as string | null

@@ -229,7 +229,7 @@ const GROUPS: readonly {
 
 function courseOf({ course, isCourseComplete }: ReportHead): Html {
   const row = (event: CourseEvent): Html => html`<tr><th scope="row">${time(event.at)}</th>
-<td>${event.phaseName ?? event.thing}</td><td>${event.event.replaceAll('_', ' ')}</td>
+<td>${event.phaseName ?? event.entity}</td><td>${event.event.replaceAll('_', ' ')}</td>
 <td>${event.actor}</td><td class="long">${event.because}</td></tr>
 `
   const caption = isCourseComplete

@@ -46,7 +46,7 @@ export type ShownPhase = Omit<
 export interface ShownEvent {
   readonly id: number
   readonly at: string
-  readonly thing: string
+  readonly entity: string
   readonly event: string
   readonly because: string
   readonly memberKey: string | null
@@ -63,8 +63,8 @@ export interface WatchFrame {
 }
 
 /** Whole keys, unlike in the demonstration: names repeat across domains, and other commands take keys. */
-export const newsFrom = ({ at, thing: entity, ...event }: ShownEvent): NewsItem | null => {
-  const progressEvent: ProgressEvent = { ...event, entity, at: new Date(at), stepKind: null }
+export const newsFrom = ({ at, ...event }: ShownEvent): NewsItem | null => {
+  const progressEvent: ProgressEvent = { ...event, at: new Date(at), stepKind: null }
   return newsOf(progressEvent, (key) => key)
 }
 

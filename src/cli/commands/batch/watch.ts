@@ -110,7 +110,7 @@ const ENTRY: readonly Column[] = [
   ['REMOVED', 'summary.batch.members.removed'],
 ]
 
-const whatOf = ({ thing, event }: Row): string => `${String(thing)} ${String(event)}`
+const whatOf = ({ entity, event }: Row): string => `${String(entity)} ${String(event)}`
 
 class BatchWatcher {
   readonly #context: CommandContext
