@@ -1,5 +1,5 @@
-// Real processes on a real server: killed, frozen, cut off, asked to stop. A minute of it here; `npm run chaos` for longer.
-// Nothing is asserted about speed: waits are for conditions, and their limits are there so that a hang has an end.
+// Real processes on a real server: killed, frozen, cut off, asked to stop. One minute here; `npm run chaos` runs longer.
+// Nothing is asserted about speed: tests wait for conditions, with a limit so that a hang ends.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { readJournals } from './chaos/journal.ts'
 import type { Part } from './chaos/process.ts'
 import { MODES } from './chaos/proxy.ts'
 import { makeWatcher } from './chaos/watcher.ts'
-import { createLarge, type Ground, openGround, prepare, runChaos } from './chaos/world.ts'
+import { type ChaosSetup, createLarge, openSetup, prepare, runChaos } from './chaos/world.ts'
 import { brokenInvariants } from './invariants.ts'
 import { seeded } from './seeded.ts'
 
@@ -52,24 +52,24 @@ describe('chaos: a minute of kills, freezes, crashes and cuts', () => {
 
 describe('chaos: a network that misbehaves', () => {
   const DISTURBED_MS = 1_500
-  let ground: Ground
+  let setup: ChaosSetup
   let fleet: Fleet
   before(async () => {
-    ground = await openGround(1)
+    setup = await openSetup(1)
     fleet = new Fleet([
-      ground.partOf('orchestrator-1', ['orchestrator']),
-      ground.partOf('worker-1', ['worker']),
+      setup.partOf('orchestrator-1', ['orchestrator']),
+      setup.partOf('worker-1', ['worker']),
     ])
     await fleet.start()
   })
   after(async () => {
     await fleet?.killAll()
-    await ground?.close()
+    await setup?.close()
   })
 
   for (const mode of MODES.filter((one) => one !== 'pass')) {
-    it(`${mode}: recovers by itself, and nothing is lost`, async () => {
-      const { db, folder, proxy } = ground
+    it(`${mode}: recovers, and nothing is lost`, async () => {
+      const { db, folder, proxy } = setup
       const before = effectsEnded(folder)
       const batchId = await createLarge(db, 100)
       await until('the batch is under way', () => effectsEnded(folder) > before + 30)
@@ -93,12 +93,12 @@ describe('chaos: a network that misbehaves', () => {
 })
 
 describe('chaos: asked to stop', () => {
-  it('gives back what it has not done, exits with 0, and the next ones finish without doing anything twice', async () => {
-    const ground = await openGround(1)
-    const { db, folder } = ground
+  it('abandons unfinished messages and exits with 0; the next processes finish without repeating a job', async () => {
+    const setup = await openSetup(1)
+    const { db, folder } = setup
     const parts = [
-      ground.partOf('orchestrator-1', ['orchestrator'], { leaseMs: MINUTE_MS }),
-      ground.partOf('worker-1', ['worker'], { leaseMs: MINUTE_MS }),
+      setup.partOf('orchestrator-1', ['orchestrator'], { leaseMs: MINUTE_MS }),
+      setup.partOf('worker-1', ['worker'], { leaseMs: MINUTE_MS }),
     ]
     let fleet = new Fleet(parts)
     try {
@@ -124,13 +124,13 @@ describe('chaos: asked to stop', () => {
       assert.deepEqual(await brokenInvariants(db, clock.now()), [])
     } finally {
       await fleet.killAll()
-      await ground.close()
+      await setup.close()
     }
   })
 })
 
 describe('chaos: the embedded database', () => {
-  it('has everything it acknowledged, whenever it is killed', async () => {
+  it('keeps everything it acknowledged, whenever it is killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'matoolkit-chaos-'))
     const MEMBERS = 40
     const KILLS = 4
@@ -171,7 +171,7 @@ describe('chaos: the embedded database', () => {
         step?: string
         passes?: boolean
       }) => what === 'end' && step === 'check' && passes === true
-      await until('everybody is through', () => {
+      await until('every member has passed', () => {
         const passed = readJournals(folder, 'effects').filter(isPassed)
         return new Set(passed.map(({ key }) => key)).size === MEMBERS
       })

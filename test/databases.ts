@@ -1,4 +1,4 @@
-// Fresh databases for tests, with the schema and nothing in it. A suite that must hold on both runs `for (const database of DATABASES)`.
+// Empty databases with the schema, for tests. A suite for both kinds runs `for (const database of DATABASES)`.
 import { after } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import type { Db } from '../src/db/db.ts'

@@ -40,7 +40,7 @@ describe('the table of errors', () => {
     })
   }
 
-  it('has no row that nobody raises', () => {
+  it('has no row that nothing raises', () => {
     const sources = globSync('src/**/*.ts', { cwd: root }).filter(
       (file) => !file.endsWith('src/errors.ts'),
     )

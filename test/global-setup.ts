@@ -1,5 +1,4 @@
-// Runs once around all test files: one PostgreSQL server for all of them, and databases with the schema to make copies of. Each file
-// makes databases of its own.
+// Runs once around all test files: one PostgreSQL server, and migrated databases to copy. Each file creates its own databases.
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { makeTemplate, pgliteWithSchema } from './schema-copies.ts'
 

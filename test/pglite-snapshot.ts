@@ -1,6 +1,6 @@
-// A PGlite in memory, put back to an earlier moment byte for byte: its memory and its files. Emptying the tables instead took 20 ms
-// and cost every plan (150 ms to make anew), and left what nobody empties: page layouts, transaction ids, statistics. After a
-// restore nothing of an earlier seed is left, so a seed does the same after a thousand others as alone.
+// Restores a PGlite in memory to an earlier moment, byte for byte: its memory and its files. Truncating the tables took 20 ms, lost
+// every query plan (150 ms to make again), and left page layouts, transaction ids and statistics. After a restore nothing of an
+// earlier seed is left, so a seed does the same after a thousand others as alone.
 import type { PGlite } from '@electric-sql/pglite'
 
 /** What Emscripten's file system in memory is made of, as far as it is needed here. */
@@ -33,7 +33,7 @@ const FOLDERS = ['/pglite/data', '/dev/shm']
 /** No file that was written to keeps this time. */
 const UNTOUCHED = 0
 
-/** Takes a picture of the database, which must be at rest, and returns how to go back to it. */
+/** Takes a snapshot of the database, which must be idle, and returns how to restore it. */
 export function takeSnapshot({ Module }: PGlite): () => void {
   const files = Module.FS as unknown as MemoryFiles
   const memory = new Uint8Array(Module.wasmMemory.buffer).slice()

@@ -1,6 +1,5 @@
-// Databases that have the schema already, made once and copied for whoever wants one. A PGlite made anew and brought to the schema
-// took 3.5 s of processor time in each of 60 test files; a copy takes 0.7 s. What it was made of is in the name of its file, so
-// that a changed migration makes a new one.
+// Databases with the schema, made once and copied. Creating and migrating a PGlite took 3.5 s of processor time in each of 60 test
+// files; a copy takes 0.7 s. The file name is a hash of the migrations, so that a changed migration makes a new one.
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -19,7 +18,7 @@ import { PARSERS, wrapPglite } from '../src/db/pglite.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { onServer } from './postgres-server.ts'
 
-/** When every copy got its schema, for whoever asks it. */
+/** When the migrations of every copy were applied. */
 const MADE_AT = new Date('2026-03-01T00:00:00Z')
 const MODULES = join(import.meta.dirname, '../node_modules')
 const FOLDER = join(MODULES, '.cache', 'matoolkit-pglite')
@@ -37,7 +36,7 @@ export async function makeTemplate(serverUrl: string): Promise<void> {
   await db.close()
 }
 
-/** The file to load a PGlite with the schema from; the first who asks makes it. */
+/** The file to load a PGlite with the schema from; the first call makes it. */
 export async function pgliteWithSchema(): Promise<string> {
   const file = join(FOLDER, `${originHash()}.tar`)
   if (existsSync(file)) return file
@@ -50,7 +49,7 @@ export async function pgliteWithSchema(): Promise<string> {
   await lite.exec('checkpoint')
   const dump = await lite.dumpDataDir('none')
   await lite.close()
-  // Another run may be at it too: each writes its own, and the last one stays.
+  // Another run may be making it too: each writes its own, and the last one stays.
   const making = `${file}.${process.pid}`
   writeFileSync(making, new Uint8Array(await dump.arrayBuffer()))
   renameSync(making, file)

@@ -1,5 +1,5 @@
-// The seeded world, a sweep: the real engine, bus and workers under faults, one event at a time; then healed, and everything must
-// end. A seed that fails is replayed by its number (`npm run simulate -- --seed 42`).
+// A sweep of the seeded world: the real engine, bus and workers under faults, one event at a time; then the faults stop and everything
+// must end. Replay a failed seed by its number: `npm run simulate -- --seed 42`.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openRenewablePglite, type RenewableDb } from './renewable-pglite.ts'
@@ -29,7 +29,7 @@ describe('a seed', () => {
   })
   after(() => db.close())
 
-  it('does the same again, whatever came between', async () => {
+  it('replays the same course after other seeds', async () => {
     const first = await runSeed({ db, seed: 7 })
     const other = await runSeed({ db, seed: 8 })
     const again = await runSeed({ db, seed: 7 })

@@ -32,7 +32,7 @@ describe('chaos checks: jobs that ran again', () => {
     assert.deepEqual(found({ noticed: [lostLease] }), [])
   })
 
-  it("does not take somebody else's death, or a later one, for a reason", () => {
+  it('does not accept the death of another process, or a later one, as a reason', () => {
     const others = [
       { at: 1_500, what: 'killed', who: 'w', pid: 3 },
       { at: 7_500, what: 'killed', who: 'w', pid: 1 },

@@ -10,7 +10,7 @@ import { NO_DATABASE, type Part } from './process.ts'
 export interface Happened {
   readonly at: number
   readonly what: string
-  /** Whom it happened to: a process by its name and id, or the database, or the network. */
+  /** What was harmed: a process by its name and id, the database, or the network. */
   readonly who: string
   readonly pid?: number
   /** When it was over, for what lasts. */
@@ -36,7 +36,7 @@ const lastWords = (part: Part): string =>
 
 export class Fleet {
   readonly happened: Happened[] = []
-  /** Ends that nobody caused. */
+  /** Exits that no fault caused. */
   readonly findings: string[] = []
   restarts = 0
   readonly #slots: Slot[]

@@ -36,7 +36,7 @@ export interface Part {
   readonly slots: number
 }
 
-/** The exit of a process that found no database when it started: whoever runs it starts it again. */
+/** Exit code of a process that found no database when it started: its supervisor starts it again. */
 export const NO_DATABASE = 75
 /** What a platform gives before it kills. */
 export const GRACE_MS = 25_000

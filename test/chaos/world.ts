@@ -63,7 +63,7 @@ const HEAL_MAX_MS = 180_000
 
 const clock = realClock()
 
-export interface Ground {
+export interface ChaosSetup {
   readonly folder: string
   readonly server: PostgresServer
   readonly proxy: TcpProxy
@@ -74,17 +74,17 @@ export interface Ground {
 }
 
 /** A server with the schema and the runbooks, a proxy before it, and a folder for journals and logs. */
-export async function openGround(seed: number): Promise<Ground> {
+export async function openSetup(seed: number): Promise<ChaosSetup> {
   const server = await startPostgres({ durable: true })
   try {
-    return await groundOn(server, seed)
+    return await setupOn(server, seed)
   } catch (error) {
     server.destroy()
     throw error
   }
 }
 
-async function groundOn(server: PostgresServer, seed: number): Promise<Ground> {
+async function setupOn(server: PostgresServer, seed: number): Promise<ChaosSetup> {
   const db = await openPostgres({ url: server.url, poolSize: 3, statementTimeoutMs: 120_000 })
   await prepare(db)
   const proxy = await startProxy(server.port)
@@ -119,7 +119,7 @@ export async function prepare(db: Db): Promise<void> {
   }
 }
 
-/** A batch whose cut-over is now, of members whom no other batch has. */
+/** A batch whose cut-over is now, with members of no other batch. */
 export async function createLarge(db: Db, members: number): Promise<number> {
   const engine = chaosDoor(db, clock)
   const sourceTime = clock.now()
@@ -136,9 +136,9 @@ export async function createLarge(db: Db, members: number): Promise<number> {
 }
 
 export async function runChaos(options: ChaosOptions): Promise<Verdict> {
-  const ground = await openGround(options.seed)
+  const setup = await openSetup(options.seed)
   const names = (role: Role, count: number) =>
-    Array.from({ length: count }, (_, index) => ground.partOf(`${role}-${index + 1}`, [role]))
+    Array.from({ length: count }, (_, index) => setup.partOf(`${role}-${index + 1}`, [role]))
   const fleet = new Fleet([
     ...names('orchestrator', ORCHESTRATORS),
     ...names('worker', WORKERS),
@@ -146,10 +146,10 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   ])
   try {
     await fleet.start()
-    return await Promise.race([harmAndHeal(options, ground, fleet), givenUp(options.giveUp)])
+    return await Promise.race([harmAndHeal(options, setup, fleet), givenUp(options.giveUp)])
   } finally {
     await fleet.killAll()
-    await ground.close()
+    await setup.close()
   }
 }
 
@@ -159,8 +159,12 @@ function givenUp(giveUp: AbortSignal | undefined): Promise<never> {
   })
 }
 
-async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet): Promise<Verdict> {
-  const { db, server, proxy } = ground
+async function harmAndHeal(
+  options: ChaosOptions,
+  setup: ChaosSetup,
+  fleet: Fleet,
+): Promise<Verdict> {
+  const { db, server, proxy } = setup
   const startedAt = Date.now()
   const watcher = makeWatcher(db, fleet, clock)
   const over = new AbortController()
@@ -188,7 +192,7 @@ async function harmAndHeal(options: ChaosOptions, ground: Ground, fleet: Fleet):
   const findings = [...run.findings, ...healed, ...(await settle(fleet, db))]
   return verdictOf({
     options,
-    ground,
+    setup,
     fleet,
     watcher,
     findings,
@@ -258,7 +262,7 @@ async function settle(fleet: Fleet, db: Db): Promise<string[]> {
 
 interface Ended {
   readonly options: ChaosOptions
-  readonly ground: Ground
+  readonly setup: ChaosSetup
   readonly fleet: Fleet
   readonly watcher: Watcher
   readonly findings: readonly string[]
@@ -267,8 +271,8 @@ interface Ended {
 }
 
 async function verdictOf(ended: Ended): Promise<Verdict> {
-  const { options, ground, fleet, watcher } = ended
-  const { db, folder } = ground
+  const { options, setup, fleet, watcher } = ended
+  const { db, folder } = setup
   const effects = readJournals(folder, 'effects')
   const noticed = readJournals(folder, 'noticed')
   const repeated = repeatedJobs({ effects, happened: fleet.happened, noticed }, LEASE_MS)

@@ -1,5 +1,5 @@
-// Looks for a mistake of the bug bank, and says after how many seeds it was found. The mistaken program runs in this process, as
-// modules of its own (mutant-loader.ts), on the same database.
+// Searches for a mistake of the bug bank and reports the seed that found it. The changed program runs in this process, loaded as
+// separate modules (mutant-loader.ts), on the same database.
 import type { RenewableDb } from '../renewable-pglite.ts'
 import { type BankedMutant, loadWithMutant } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
@@ -14,7 +14,7 @@ export interface Verdict {
   readonly found: string
 }
 
-/** The scheduler's mistakes show only where there is a source. */
+/** The scheduler's mistakes show only in seeds with a source. */
 const isOfScheduler = (mutant: BankedMutant): boolean => SOURCE_MUTANTS.includes(mutant)
 
 /** Tries the seeds in their order. */

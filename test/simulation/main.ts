@@ -2,11 +2,11 @@
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { openRenewablePglite } from '../renewable-pglite.ts'
-import { workOff } from './crew.ts'
 import { FAULT_KINDS } from './faults.ts'
 import { MUTANTS } from './mutants.ts'
 import { runSeed } from './run.ts'
 import { missing, report, type Sweep, type SweepOptions, sweep } from './sweep.ts'
+import { runTasks } from './thread-pool.ts'
 
 const USAGE = `npm run simulate -- [options]
   --seeds 300     how many seeds to run (300)
@@ -61,7 +61,7 @@ type Wanted = Omit<SweepOptions, 'onRun'>
 async function huntAll({ from, seeds, threads }: Wanted): Promise<number> {
   const tried = Array.from({ length: seeds }, (_, index) => from + index)
   let missed = 0
-  await workOff({
+  await runTasks({
     tasks: MUTANTS.map(({ name }) => ({ kind: 'hunt', mutant: name, seeds: tried })),
     threads,
     onResult: (result) => {

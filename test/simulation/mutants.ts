@@ -1,5 +1,5 @@
-// The bug bank: mistakes that people make in systems like this one, each as a change of one place in the program. The sweep must
-// find every one of them, and so shows that it would find them in earnest.
+// The bug bank: typical mistakes in systems like this one, each a change in one function of the program. The seeded world must find
+// every one of them, which shows that it would find a real one.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'
 import { SOURCE_MUTANTS } from './source-mutants.ts'
@@ -12,7 +12,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 9,
   },
   {
-    name: 'failures come and go uncounted',
+    name: 'changed failures are not counted',
     in: 'writeChanges',
     edits: [remove('raiseFailureRevision($$args)')],
     foundBy: 1,
@@ -129,7 +129,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 54,
   },
   {
-    name: 'jobs called back from under the worker that has them',
+    name: 'leased jobs are withdrawn',
     in: 'NEVER_LEASED',
     under: 'src/bus/',
     edits: [replace('lease_token is null', 'true')],
@@ -165,7 +165,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 158,
   },
   {
-    name: 'a hint is taken for the time itself',
+    name: 'a wait wakes before its time',
     in: 'onWake',
     edits: [
       replace(
@@ -199,7 +199,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 24,
   },
   {
-    name: 'dead letters of jobs are not looked at',
+    name: 'dead-lettered jobs are not read',
     in: 'settleDeadJobs',
     edits: [
       replace(
@@ -234,7 +234,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 8,
   },
   {
-    name: 'a collision in the database is taken for poison',
+    name: 'a serialization failure is not retried',
     in: 'TRANSIENT_CODES',
     edits: [remove(`'40001', '40P01'`)],
     foundBy: 18,
@@ -246,7 +246,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 3,
   },
   {
-    name: 'the window forgets what is out',
+    name: 'the window ignores outstanding jobs',
     in: 'shareSlots',
     edits: [
       replace(
@@ -269,7 +269,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 19,
   },
   {
-    name: 'a phase that a new version replaces is not taken away',
+    name: 'a replaced phase is not superseded',
     in: 'upgradePhases',
     edits: [replace('if (!$supersedes) continue', 'if (!$supersedes || version > 0) continue')],
     foundBy: 5,

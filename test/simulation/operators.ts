@@ -31,11 +31,11 @@ import { people, runbookText, type Shape } from './runbooks.ts'
 import { attempt, type World } from './world.ts'
 
 /** What the operators of one world know. */
-export interface Desk {
+export interface OperatorState {
   readonly shape: Shape
   version: number
   peopleMade: number
-  /** Whom the engine said to have taken in: batch and key. */
+  /** Members that the engine accepted: batch and key. */
   readonly takenIn: { batchId: number; key: string }[]
 }
 
@@ -91,7 +91,7 @@ const stepsOf = ({ db }: World): Promise<Step[]> =>
   )
 
 /** Says what was done; null when there was nobody to do it for. */
-type Act = (world: World, desk: Desk, engine: Engine) => Promise<string | null>
+type Act = (world: World, operators: OperatorState, engine: Engine) => Promise<string | null>
 
 /** One of them, those for whom it makes sense first: most of the time, for the others are there to be refused. */
 function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boolean): T | null {
@@ -148,42 +148,46 @@ const isStuck = ({ status }: Step) =>
   ['pending', 'failed', 'poll_timeout', 'cancelled', 'rolled_back'].includes(status)
 const orderFor = ({ id, batchId }: Member) => ({ ...ORDER, batchId, memberIds: [id] })
 
-const publish: Act = async (world, desk, engine) => {
+const publish: Act = async (world, operators, engine) => {
   const { chance } = world
-  const yaml = runbookText(chance, desk.shape, desk.version + 1)
+  const yaml = runbookText(chance, operators.shape, operators.version + 1)
   const overdueBehavior = chance.happens(0.4) ? 'rerun' : 'ignore'
   const rerunInit = chance.happens(0.3)
   const request = { yaml, publishedBy: 'author', overdueBehavior, rerunInit } as const
   const { version } = await publishRunbook(engine, request)
-  desk.version = version
+  operators.version = version
   return `version ${version}, ${overdueBehavior}${rerunInit ? ', init again' : ''}`
 }
 
-const create: Act = async (world, desk, engine) => {
+const create: Act = async (world, operators, engine) => {
   const { chance, clock } = world
   const isManual = chance.happens(0.25)
   const minutes = chance.between(-25, 45)
-  const count = desk.shape.isDoomed ? chance.between(13, 16) : chance.between(2, 5)
-  const members = newPeople(world, desk, count)
+  const count = operators.shape.isDoomed ? chance.between(13, 16) : chance.between(2, 5)
+  const members = newPeople(world, operators, count)
   const sourceTime = isManual ? null : new Date(clock.nowMs() + minutes * MINUTE_MS)
-  const request = { runbookName: desk.shape.name, sourceTime, members, createdBy: 'operator' }
+  const request = { runbookName: operators.shape.name, sourceTime, members, createdBy: 'operator' }
   const { batchId } = await createBatch(engine, request)
-  for (const { key } of members) desk.takenIn.push({ batchId, key })
+  for (const { key } of members) operators.takenIn.push({ batchId, key })
   return `batch ${batchId}${isManual ? ', manual' : ` in ${minutes} min`}, ${members.length} members`
 }
 
-export function newPeople({ chance }: World, desk: Desk, count: number): GivenMember[] {
-  const made = people(chance, desk.peopleMade + 1, count)
-  desk.peopleMade += count
+export function newPeople(
+  { chance }: World,
+  operators: OperatorState,
+  count: number,
+): GivenMember[] {
+  const made = people(chance, operators.peopleMade + 1, count)
+  operators.peopleMade += count
   return made
 }
 
-const add: Act = async (world, desk, engine) => {
+const add: Act = async (world, operators, engine) => {
   const batch = choose(world, await batchesOf(world), isUnfinished)
   if (!batch) return null
-  const members = newPeople(world, desk, world.chance.between(1, 2))
+  const members = newPeople(world, operators, world.chance.between(1, 2))
   const { added } = await addMembers(engine, batch.id, members, ORDER.actor)
-  for (const { key } of added) desk.takenIn.push({ batchId: batch.id, key })
+  for (const { key } of added) operators.takenIn.push({ batchId: batch.id, key })
   return `${added.length} members into batch ${batch.id}`
 }
 
@@ -325,16 +329,16 @@ export interface Asked {
 }
 
 /** Anything at all, or what does most harm at this moment. */
-export async function askAnything(world: World, desk: Desk): Promise<Asked> {
+export async function askAnything(world: World, operators: OperatorState): Promise<Asked> {
   const { chance } = world
   const moment = await momentOf(world)
   const mean = chance.happens(MEAN_SHARE) ? inconvenient(moment) : []
-  if (mean.length > 0) return ask(world, desk, chance.pick(mean))
+  if (mean.length > 0) return ask(world, operators, chance.pick(mean))
   const pairs = OPERATION_NAMES.map((name) => {
     const need = NEEDS[name]
     return [name, need && !moment[need] ? WEIGHTS[name] * POINTLESS : WEIGHTS[name]]
   })
-  return ask(world, desk, chance.weighed(Object.fromEntries(pairs) as typeof WEIGHTS))
+  return ask(world, operators, chance.weighed(Object.fromEntries(pairs) as typeof WEIGHTS))
 }
 
 const MEAN_SHARE = 0.6
@@ -404,13 +408,17 @@ function inconvenient(now: Moment): Operation[] {
   return lists.flatMap(([isSo, operations]) => (isSo ? operations : []))
 }
 
-export async function ask(world: World, desk: Desk, operation: Operation): Promise<Asked> {
+export async function ask(
+  world: World,
+  operators: OperatorState,
+  operation: Operation,
+): Promise<Asked> {
   let isRefused = false
   const { process, engine } = world.office
   const end = await attempt(world, process, async () => {
     try {
       const [, act] = OPERATIONS[operation]
-      const done = await act(world, desk, engine)
+      const done = await act(world, operators, engine)
       isRefused = done === null
       world.log.push(`  ${operation}: ${done ?? 'nobody is there for it'}`)
     } catch (error) {

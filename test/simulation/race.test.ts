@@ -1,5 +1,4 @@
-// The mistakes that no embedded database can show: the batch is not locked, or what others did since the counters were loaded is
-// not looked at.
+// Mistakes that need two connections to show: the batch is not locked, or counters that others changed since are not read again.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestPostgres } from '../databases.ts'
@@ -40,20 +39,20 @@ async function racedWith(
 }
 
 describe('two results that end a phase at the same moment, on two connections', () => {
-  it('close it once, by the counters as they are when each has added its own', async () => {
+  it('close it once, by the counters after both have added theirs', async () => {
     assert.deepEqual(await racedWith(race, 'Success'), [])
   })
 
-  it('are found to leave it open for ever when each goes by what it loaded', async () => {
+  it('would leave it open if each used the counters it loaded', async () => {
     const mutated = await loadWithMutant<typeof race>(OLD_COUNTS, './race.ts')
     assert.notDeepEqual(await racedWith(mutated, 'Success'), [])
   })
 
-  it('close it once when they are failures, each with the batch alone', async () => {
+  it('close it once when they are failures, each under the exclusive lock', async () => {
     assert.deepEqual(await racedWith(race, 'Failure'), [])
   })
 
-  it('are found to miscount when nobody locks the batch', async () => {
+  it('would miscount without the batch lock', async () => {
     const mutated = await loadWithMutant<typeof race>(NO_LOCK, './race.ts')
     assert.notDeepEqual(await racedWith(mutated, 'Failure'), [])
   })

@@ -33,7 +33,7 @@ const success = (jobId: string, batchId: number): OutgoingMessage => ({
   },
 })
 
-it('whoever joins while a later phase is being written does the earlier phases first (seed 106)', () =>
+it('a member who joins while a later phase is expanded does the earlier phases first (seed 106)', () =>
   story({}, async (world) => {
     const phases = { 'prepare T-1h': [step('create')], 'cutover T-0': [step('switch')] }
     await world.publish(runbook('wave', phases))
@@ -114,7 +114,7 @@ it('a result sent again under its id after ten minutes is a duplicate like any o
     assert.deepEqual(await attemptsOf(world), ['step-1 succeeded'])
   }))
 
-it('whoever waits for an earlier phase goes on when a new version takes that phase away (seed 223)', () =>
+it('a member who waits for an earlier phase continues when a new version removes that phase (seed 223)', () =>
   story({}, async (world) => {
     const cutover = { 'cutover T-0': [step('switch')] }
     await world.publish(runbook('wave', cutover))

@@ -7,7 +7,7 @@ import { moodOf, STRIKES, type Strike, USUAL, type Usual } from './events.ts'
 import type { Fault } from './faults.ts'
 import { heal } from './heal.ts'
 import { makeWorld } from './make-world.ts'
-import { ask, askAnything, type Desk } from './operators.ts'
+import { ask, askAnything, type OperatorState } from './operators.ts'
 import { drawShape } from './runbooks.ts'
 import type { Programme } from './scheduler.ts'
 import { hasSource } from './source.ts'
@@ -67,14 +67,14 @@ const AT_REST = 4
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   const world = makeWorld({ db, seed, ...(only && { only }) })
   await db.renew()
-  const desk = await begin(world)
-  const programme = await beginProgramme(world, desk)
+  const operators = await begin(world)
+  const programme = await beginProgramme(world, operators)
   const operations = new Map<string, number>()
   const lasts = world.chance.between(EVENTS_MIN, EVENTS_MAX)
   let events = 0
   while (events < lasts && world.found.length === 0) {
     events += 1
-    await oneEvent({ world, desk, programme }, events, operations)
+    await oneEvent({ world, operators, programme }, events, operations)
   }
   if (world.found.length === 0) {
     world.faults.heal()
@@ -82,7 +82,7 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
     if (world.found.length === 0) events += await heal(world)
   }
   if (world.found.length === 0) await lookAtAll(world)
-  if (world.found.length === 0) await lookAtEnd(world, desk.takenIn)
+  if (world.found.length === 0) await lookAtEnd(world, operators.takenIn)
   return {
     seed,
     events,
@@ -99,30 +99,30 @@ export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
   }
 }
 
-async function begin(world: World): Promise<Desk> {
+async function begin(world: World): Promise<OperatorState> {
   const { seed, chance } = world
   const isSourced = hasSource(seed)
   const isDoomed = chance.happens(DOOMED_SHARE)
   const shape = drawShape(chance, 'wave', { isDoomed, phasesMax: isSourced ? 2 : 3 })
-  const desk: Desk = { shape, version: 0, peopleMade: 0, takenIn: [] }
+  const operators: OperatorState = { shape, version: 0, peopleMade: 0, takenIn: [] }
   for (const worker of world.workers) await sayHello(world, worker)
-  while (desk.version === 0 && world.found.length === 0) await ask(world, desk, 'publish')
+  while (operators.version === 0 && world.found.length === 0) await ask(world, operators, 'publish')
   const batches = isDoomed || isSourced ? 1 : chance.between(1, 3)
   for (let made = 0; made < batches && world.found.length === 0; ) {
-    const { end } = await ask(world, desk, 'create a batch')
+    const { end } = await ask(world, operators, 'create a batch')
     if (end === 'done') made += 1
   }
-  return desk
+  return operators
 }
 
 interface Stage {
   readonly world: World
-  readonly desk: Desk
+  readonly operators: OperatorState
   readonly programme: Programme | null
 }
 
 async function oneEvent(
-  { world, desk, programme }: Stage,
+  { world, operators, programme }: Stage,
   number: number,
   operations: Map<string, number>,
 ): Promise<void> {
@@ -141,7 +141,7 @@ async function oneEvent(
     faults.note(what)
     await STRIKES[what](world)
   } else if (what === 'operate') {
-    const { operation, end } = await askAnything(world, desk)
+    const { operation, end } = await askAnything(world, operators)
     const key = `operator: ${operation} ${end}`
     operations.set(key, (operations.get(key) ?? 0) + 1)
   } else if (isSourceEvent(what)) await sourceEvent(world, programme!, what)

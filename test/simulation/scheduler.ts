@@ -9,7 +9,7 @@ import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/sche
 import type { OpenSource } from '../../src/scheduler/sources/source.ts'
 import { type TickReport, tick } from '../../src/scheduler/tick.ts'
 import { startOffice } from './office.ts'
-import { ask, askAnything, type Desk } from './operators.ts'
+import { ask, askAnything, type OperatorState } from './operators.ts'
 import { makeProcess, type Process } from './process.ts'
 import { type Answer, answerOf, COLUMNS, note, rowsNow, type SimulatedSource } from './source.ts'
 import { lookAtChanges } from './source-checks.ts'
@@ -27,7 +27,7 @@ export interface Scheduler {
 /** The people's list, and those who ask it. */
 export interface Programme {
   readonly source: SimulatedSource
-  readonly desk: Desk
+  readonly operators: OperatorState
   readonly schedulers: Scheduler[]
   readonly reports: TickReport[]
   /** The last event of the engine whose cause was looked at. */
@@ -46,10 +46,14 @@ export const PAST_LEASE_MS = 4 * 60_000
 const EXPECTED: readonly ErrorCode[] = ['TICK_TAKEN_OVER', 'AUTOMATION_OFF']
 const SIMULATED = /simulated/
 
-export function startSchedulers(world: World, source: SimulatedSource, desk: Desk): Programme {
+export function startSchedulers(
+  world: World,
+  source: SimulatedSource,
+  operators: OperatorState,
+): Programme {
   const programme: Programme = {
     source,
-    desk,
+    operators,
     schedulers: [],
     reports: [],
     lastLooked: 0,
@@ -148,7 +152,7 @@ async function betweenTransactions(
       await tickAs(world, programme, other(programme, scheduler), 'by hand')
     }
     if (world.faults.strikes('operator between two transactions of a tick'))
-      await askAnything(world, programme.desk)
+      await askAnything(world, programme.operators)
   })
 }
 
@@ -206,7 +210,7 @@ function whatItSays({ faults }: World, { source }: Programme): SourceRow[] {
 async function meanwhile(world: World, programme: Programme, scheduler: Scheduler): Promise<void> {
   const { faults } = world
   if (faults.strikes('version published while the source was asked'))
-    await ask(world, programme.desk, 'publish')
+    await ask(world, programme.operators, 'publish')
   if (faults.strikes('automation switched while the source was asked'))
     await switchAutomation(world, programme.source.chance.happens(0.5))
   if (!faults.strikes('second scheduler while the source was asked')) return
@@ -232,7 +236,7 @@ export async function tickAs(
     if (how === 'when due') return tickDueRunbooks(options, signal)
     const byHand = { ...options, startedBy: 'operator', evenIfNotDue: true }
     try {
-      const report = await tick(byHand, programme.desk.shape.name, signal)
+      const report = await tick(byHand, programme.operators.shape.name, signal)
       if (report) options.onTick(report)
     } catch (error) {
       options.onError(error)

@@ -5,7 +5,7 @@ import { MatoolkitError } from '../../src/errors.ts'
 import { decideAtRandom } from '../scheduler/deciding.ts'
 import { heal } from './heal.ts'
 import { startOffice } from './office.ts'
-import type { Desk } from './operators.ts'
+import type { OperatorState } from './operators.ts'
 import {
   INTERVAL_MS,
   type Programme,
@@ -37,9 +37,12 @@ export async function sourceWeights({ db }: World): Promise<typeof WEIGHTS> {
 }
 
 /** Null for a seed without a source: then nothing is drawn for it, either. */
-export async function beginProgramme(world: World, desk: Desk): Promise<Programme | null> {
+export async function beginProgramme(
+  world: World,
+  operators: OperatorState,
+): Promise<Programme | null> {
   if (!hasSource(world.seed)) return null
-  const programme = startSchedulers(world, openSource(world.seed, world.clock.nowMs()), desk)
+  const programme = startSchedulers(world, openSource(world.seed, world.clock.nowMs()), operators)
   while (world.found.length === 0 && !(await switchAutomation(world, true)));
   return programme
 }

@@ -1,10 +1,10 @@
-// The scheduler's part of the bug bank: mistakes that would hurt people whose source is read every five minutes.
+// The scheduler's part of the bug bank: mistakes that would harm members whose source is read every five minutes.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'
 
 export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   {
-    name: 'whoever is missing once has left',
+    name: 'a member who is missing once leaves',
     in: 'leaverChanges',
     edits: [
       replace(
@@ -15,13 +15,13 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'a group that is gone with all its keys has left',
+    name: 'a vanished group makes all its members leave',
     in: 'compareWithSource',
     edits: [remove('&& !$vanished.has($batch.id)')],
     foundBy: 12,
   },
   {
-    name: 'a key that stands there and cannot be used counts as missing',
+    name: 'an unusable key counts as missing',
     in: 'compareWithSource',
     edits: [
       replace(
@@ -32,7 +32,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'a scheduler that lost its lease goes on',
+    name: 'a scheduler that lost its lease continues',
     in: 'fence',
     under: 'src/scheduler/',
     edits: [
@@ -44,7 +44,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 28,
   },
   {
-    name: 'a result that was cut short is used as far as it came',
+    name: 'an incomplete result is used',
     in: 'readAll',
     under: 'src/scheduler/read-source',
     edits: [
@@ -59,13 +59,13 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 17,
   },
   {
-    name: 'a lease is given to whoever asks',
+    name: 'a lease is granted while another scheduler has it',
     in: 'takeLease',
     edits: [remove('(s.leased_until is null or s.leased_until <= $2) and')],
     foundBy: 12,
   },
   {
-    name: 'whoever is back in the source is not taken back',
+    name: 'a member who returns to the source does not rejoin',
     in: 'scheduledChanges',
     edits: [
       replace('rejoins: $comparison.rejoiners', 'rejoins: $comparison.rejoiners.slice(0, 0)'),

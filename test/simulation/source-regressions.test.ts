@@ -9,7 +9,7 @@ import { batchOf, calls, memberId, order, runbook, step } from '../scenarios/loo
 import { at, programme, row, wave } from '../scenarios/programme.ts'
 import { people, story } from '../scenarios/world.ts'
 
-it('nobody is moved out of an ended batch who has gone on in another one (seed 18)', () =>
+it('a member active in another batch is not moved out of an ended one (seed 18)', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const cancelled = await world.batch('wave', 1, { startsInMin: 120 })
@@ -47,7 +47,7 @@ it('a retry that must let a phase go first, which a new version put before its o
     assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
   }))
 
-it('whoever failed in one wave and goes on in another has new data in both (seed 137)', () =>
+it('a member who failed in one wave and continues in another has new data in both (seed 137)', () =>
   programme(async (world) => {
     world.answer = () => ({ fail: 'it never works' })
     await world.tick(wave(20, 1, 2))

@@ -1,8 +1,9 @@
-// Many seeds, and what came of them: which faults struck, what occurred, what was found. A
-// sweep that is large enough must have seen every kind of fault and every fact of the list, or it proves less than it says.
-import { workOff } from './crew.ts'
+// Runs many seeds and adds up which faults struck, what occurred and what was found. A large sweep must meet every kind of fault
+// and every fact of the list; else it proves less than it claims.
+
 import { FAULT_KINDS, type Fault } from './faults.ts'
 import type { Run } from './run.ts'
+import { runTasks } from './thread-pool.ts'
 
 /** What must have occurred somewhere in a sweep. Events of the engine's log, outcomes of jobs, orders that were carried out. */
 export const FACTS: readonly string[] = [
@@ -81,7 +82,7 @@ export async function sweep({ from, seeds, threads, onRun }: SweepOptions): Prom
   const failed: Run[] = []
   let events = 0
   let done = 0
-  await workOff({
+  await runTasks({
     tasks: Array.from({ length: seeds }, (_, index) => ({ kind: 'run', seed: from + index })),
     threads,
     onResult: (result) => {
@@ -126,7 +127,7 @@ export function missing({ seeds, faults, occurred }: Omit<Sweep, 'events' | 'fai
 
 const LINES_SHOWN = 50
 
-/** All that somebody needs who wants to know why: the seed, its faults, the last events, and how to see it again. */
+/** A failed seed: its faults, its last events, and how to replay it. */
 export function report(run: Run): string {
   const faults = [...run.drawn].map(([kind, rate]) => `${kind} ${(rate * 100).toFixed(1)} %`)
   return [

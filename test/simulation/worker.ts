@@ -29,7 +29,7 @@ interface InHand {
   readonly message: ReceivedMessage
   readonly job: Job
   readonly takenAtMs: number
-  /** Stands still until its lease is over, does not notice, and goes on. */
+  /** Stands still until its lease has ended, does not notice, and continues. */
   readonly isZombie: boolean
   renewedAtMs: number
   stage: 'taken' | 'done' | 'answered'
@@ -183,7 +183,7 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
   if (item.isZombie) faults.note('zombie worker answered late')
   else if (!(await keepsLease(world, worker, item))) return drop(worker, item)
   if (faults.strikes('worker died before the effect')) return die(world, worker)
-  // A zombie's lease is over, so somebody else may be doing the same at this moment.
+  // A zombie's lease has ended, so another worker may run the same job now.
   if (item.isZombie) journal.excuse(job.jobId)
   await journal.effect([job.jobId])
   item.answer = worker.behaviour(job)

@@ -34,7 +34,7 @@ export interface World {
   readonly bus: PostgresBus
   readonly clock: WorldClock
   readonly chance: Chance
-  /** Another event begins: everything draws anew. */
+  /** Another event begins: every stream of chance restarts. */
   readonly turnTo: Chance['turnTo']
   readonly faults: Faults
   readonly broker: Broker

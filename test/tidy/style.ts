@@ -87,7 +87,7 @@ const names: Rule = {
       const kebab = /^[a-z0-9]+(?:[-.][a-z0-9]+)*$/.test(basename(path))
       const empty = scan(file).code.match(EMPTY_NAMES)?.[0]
       return [
-        ...(drawer ? [`${path} is a drawer: put things beside what uses them`] : []),
+        ...(drawer ? [`${path} is a drawer: put each thing next to its user`] : []),
         ...(kebab ? [] : [`${path} is not named in lower case with hyphens`]),
         ...(empty ? [`${path} has the name ${empty}, which says nothing`] : []),
       ]

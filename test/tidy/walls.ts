@@ -1,4 +1,4 @@
-// The walls: which room may open the door to which, and what only one file may do. Read top to bottom, ROOMS is the architecture.
+// The walls: which folder may import which, and what only one file may do. Read from top to bottom, ROOMS is the architecture.
 import { importsOf, isCode, lineOf, type SourceFile, scan } from './source.ts'
 
 /** A house rule: gives a sentence for each place where it is broken. */
@@ -8,7 +8,7 @@ export interface Rule {
 }
 
 /**
- * `root` is config, errors, log, clock, service and the like, right under src/. main.ts wires all and is imported by nobody. A
+ * `root` is config, errors, log, clock, service and the like, right under src/. main.ts wires all and nothing imports it. A
  * name with a slash is one file of a room: the sandbox plays the other side, and must not lean on what it is there to test.
  */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {

@@ -1,21 +1,21 @@
-// Threads that work off a list of tasks, each with a database of its own: a world uses one core, and a sweep has time for all.
-// Which thread gets which task is the machine's business; what comes of a task depends on the task alone.
+// Threads that run a list of tasks, each thread with its own database: a world uses one core, a sweep all of them.
+// A task's result depends on the task alone, never on the thread that runs it.
 import { Worker } from 'node:worker_threads'
-import type { Task, TaskResult } from './crew-thread.ts'
+import type { Task, TaskResult } from './pool-thread.ts'
 
-export interface CrewOptions {
+export interface ThreadPoolOptions {
   readonly tasks: readonly Task[]
   readonly threads: number
-  /** Told after each task, in the order in which they end. Nobody begins another after it returned 'enough'. */
+  /** Called after each task, in the order in which they end. After 'enough' no thread begins another. */
   readonly onResult: (result: TaskResult) => 'enough' | undefined
 }
 
-export async function workOff({ tasks, threads, onResult }: CrewOptions): Promise<void> {
+export async function runTasks({ tasks, threads, onResult }: ThreadPoolOptions): Promise<void> {
   let next = 0
   let isEnough = false
   const takeTask = () => (isEnough ? undefined : tasks[next++])
   const hand = async () => {
-    const thread = new Worker(new URL('./crew-thread.ts', import.meta.url))
+    const thread = new Worker(new URL('./pool-thread.ts', import.meta.url))
     try {
       for (let task = takeTask(); task; task = takeTask()) {
         if (onResult(await perform(thread, task)) === 'enough') isEnough = true
