@@ -9,6 +9,7 @@ import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
+import { MUTANTS } from '../test/simulation/mutants.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -28,6 +29,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/configuration.md', section: 'settings', render: renderSettings },
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
+  { file: 'docs/reliability.md', section: 'bug bank', render: renderBugBank },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
@@ -64,6 +66,11 @@ function renderErrors(): string {
     sentence.replaceAll(/\{(\w+)\}/g, '*$1*'),
   ])
   return markdownTable(['Code', 'HTTP', 'Exit', 'Sentence'], rows)
+}
+
+function renderBugBank(): string {
+  const rows = MUTANTS.map(({ name, foundBy }) => [name, foundBy ?? 'none'])
+  return markdownTable(['bug', 'first seed that detects it'], rows)
 }
 
 function renderExitCodes(): string {

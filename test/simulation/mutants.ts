@@ -12,13 +12,13 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 9,
   },
   {
-    name: 'changed failures are not counted',
+    name: 'failures are not counted',
     in: 'writeChanges',
     edits: [remove('raiseFailureRevision($$args)')],
     foundBy: 1,
   },
   {
-    name: 'acknowledged before the commit',
+    name: 'message acknowledged before the commit',
     in: 'runOnce',
     under: 'src/bus/',
     edits: [
@@ -31,7 +31,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'jobs published whether or not the commit succeeds',
+    name: 'jobs published even if the commit fails',
     in: 'commit',
     under: 'src/engine/',
     edits: [
@@ -71,7 +71,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 7,
   },
   {
-    name: 'retry without + 1',
+    name: 'retry keeps the attempt number',
     in: 'retryOrFail',
     edits: [remove('attempt: $step.attempt + 1')],
     foundBy: 1,
@@ -83,20 +83,20 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'poll id without number',
+    name: 'poll id without its number',
     in: 'repoll',
     edits: [replace('jobIdOf({ $$job, poll })', 'jobIdOf({ $$job, poll: 0 })')],
     foundBy: 34,
   },
   {
-    name: 'counted before sending only',
+    name: 'counters updated only before sending',
     in: 'commit',
     under: 'src/engine/',
     edits: [replace('updateCounters($draft) closeFinished($draft)', 'closeFinished($draft)')],
     foundBy: 1,
   },
   {
-    name: 'a phase closes under the shared lock, and so is not written',
+    name: 'a phase closed under a shared lock, and so not written',
     in: 'commitShared',
     edits: [replace('closeFinished($draft) requireMembersOnly($draft)', 'closeFinished($draft)')],
     foundBy: 1,
@@ -116,27 +116,27 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 9,
   },
   {
-    name: 'withdrawal forgotten at hold',
+    name: 'hold does not withdraw jobs',
     in: 'commit',
     under: 'src/engine/',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
     foundBy: 13,
   },
   {
-    name: 'withdrawal forgotten at cancel',
+    name: 'cancel does not withdraw jobs',
     in: 'cancelBatch',
     edits: [remove('await withdrawJobs($$args)')],
     foundBy: 54,
   },
   {
-    name: 'leased jobs are withdrawn',
+    name: 'withdrawal takes jobs that a worker already has',
     in: 'NEVER_LEASED',
     under: 'src/bus/',
     edits: [replace('lease_token is null', 'true')],
     foundBy: 40,
   },
   {
-    name: 'compensation while the job is unsettled',
+    name: "rollback starts while the failed step's job is unsettled",
     in: 'nextOfMember',
     edits: [remove('if ($steps.some(isUnsettled)) return null')],
     foundBy: 20,
@@ -153,19 +153,19 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 181,
   },
   {
-    name: 'fuse blows one too early',
+    name: 'fuse blows one failure too early',
     in: 'checkFuse',
     edits: [replace('$failed <= FUSE_MIN_FAILED', '$failed < FUSE_MIN_FAILED')],
     foundBy: 42,
   },
   {
-    name: 'fuse blows one too late',
+    name: 'fuse blows one failure too late',
     in: 'checkFuse',
     edits: [replace('$failed <= FUSE_MIN_FAILED', '$failed <= FUSE_MIN_FAILED + 1')],
     foundBy: 158,
   },
   {
-    name: 'a wait wakes before its time',
+    name: 'a hint counts as the due time',
     in: 'onWake',
     edits: [
       replace(
@@ -176,7 +176,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 48,
   },
   {
-    name: 'phase due by message, not by its time',
+    name: 'phase starts on its message instead of its due time',
     in: 'onPhaseDue',
     edits: [replace('$phase.dueAt > $draft.now', '$phase.dueAt > $draft.later(86_400)')],
     foundBy: 81,
@@ -199,7 +199,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 24,
   },
   {
-    name: 'dead-lettered jobs are not read',
+    name: 'dead-lettered jobs are ignored',
     in: 'settleDeadJobs',
     edits: [
       replace(
@@ -210,13 +210,13 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 4,
   },
   {
-    name: 'held time counts',
+    name: 'time on hold counts',
     in: 'resumeBatch',
     edits: [remove('await postponeWaits($$args)')],
     foundBy: 24,
   },
   {
-    name: 'a late success of a cancelled step is applied',
+    name: 'a late success is applied to a cancelled step',
     in: 'onResult',
     under: 'src/domain/',
     edits: [
@@ -228,19 +228,19 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 9,
   },
   {
-    name: 'a repeated batch-init begins again',
+    name: 'a repeated batch-init starts the batch again',
     in: 'beginBatch',
     edits: [remove(`if ($batch.status !== 'detected') return`)],
     foundBy: 8,
   },
   {
-    name: 'a serialization failure is not retried',
+    name: 'a serialization failure counts as a poison message',
     in: 'TRANSIENT_CODES',
     edits: [remove(`'40001', '40P01'`)],
     foundBy: 18,
   },
   {
-    name: 'operator retry uses the old job id',
+    name: 'operator retry reuses the old job id',
     in: 'reopenStep',
     edits: [replace('{ ...$fresh, attempt: $step.attempt + 1 }', '$fresh')],
     foundBy: 3,
@@ -269,7 +269,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     foundBy: 19,
   },
   {
-    name: 'a replaced phase is not superseded',
+    name: 'a phase that a new version replaces is not superseded',
     in: 'upgradePhases',
     edits: [replace('if (!$supersedes) continue', 'if (!$supersedes || version > 0) continue')],
     foundBy: 5,

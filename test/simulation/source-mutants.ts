@@ -4,7 +4,7 @@ import { remove, replace } from './place.ts'
 
 export const SOURCE_MUTANTS: readonly BankedMutant[] = [
   {
-    name: 'a member who is missing once leaves',
+    name: 'one absence removes a member',
     in: 'leaverChanges',
     edits: [
       replace(
@@ -15,13 +15,13 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 1,
   },
   {
-    name: 'a vanished group makes all its members leave',
+    name: 'a vanished group removes its members',
     in: 'compareWithSource',
     edits: [remove('&& !$vanished.has($batch.id)')],
     foundBy: 12,
   },
   {
-    name: 'an unusable key counts as missing',
+    name: 'an unusable row counts as absent',
     in: 'compareWithSource',
     edits: [
       replace(
@@ -44,7 +44,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 28,
   },
   {
-    name: 'an incomplete result is used',
+    name: 'a truncated source result is used',
     in: 'readAll',
     under: 'src/scheduler/read-source',
     edits: [
@@ -59,13 +59,13 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     foundBy: 17,
   },
   {
-    name: 'a lease is granted while another scheduler has it',
+    name: 'a lease is granted to every caller',
     in: 'takeLease',
     edits: [remove('(s.leased_until is null or s.leased_until <= $2) and')],
     foundBy: 12,
   },
   {
-    name: 'a member who returns to the source does not rejoin',
+    name: 'a returning key is not readmitted',
     in: 'scheduledChanges',
     edits: [
       replace('rejoins: $comparison.rejoiners', 'rejoins: $comparison.rejoiners.slice(0, 0)'),
