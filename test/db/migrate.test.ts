@@ -33,7 +33,7 @@ for (const database of DATABASES) {
       await assert.rejects(migrate(test.db, NOW, older), {
         code: 'SCHEMA_NEWER',
         message: new RegExp(
-          `schema version ${newest}; this program knows versions up to ${newest - 1}`,
+          `schema version ${newest}, but this program supports versions up to ${newest - 1}`,
         ),
       })
     })

@@ -21,7 +21,7 @@ import { attempt, type World } from './world.ts'
 const WEIGHTS = {
   'a scheduler ticks': 12,
   'the source changes': 8,
-  'a held change is decided': 30,
+  'a review is decided': 30,
   'the automation is switched': 0.6,
 }
 /** Of deciding when nothing is held. */
@@ -32,7 +32,7 @@ export const isSourceEvent = (what: string): what is SourceEvent => Object.hasOw
 
 export async function sourceWeights({ db }: World): Promise<typeof WEIGHTS> {
   const held = await db.query('select from reviews where dismissed_at is null limit 1')
-  const decide = 'a held change is decided'
+  const decide = 'a review is decided'
   return held.length > 0 ? WEIGHTS : { ...WEIGHTS, [decide]: WEIGHTS[decide] * IDLE }
 }
 
@@ -55,7 +55,7 @@ export async function sourceEvent(
   const { source, schedulers } = programme
   const { chance } = source
   if (what === 'the source changes') world.log.push(`  ${changeSource(source)}`)
-  else if (what === 'a held change is decided') await decide(world, programme)
+  else if (what === 'a review is decided') await decide(world, programme)
   else if (what === 'the automation is switched') await switchAutomation(world, chance.happens(0.6))
   else {
     if (chance.happens(0.5)) world.clock.turn(INTERVAL_MS)
@@ -69,7 +69,7 @@ async function decide(world: World, { source }: Programme): Promise<void> {
   const end = await attempt(world, office.process, async () => {
     try {
       const done = await decideAtRandom(db, office.engine, source.chance.fraction)
-      log.push(`  ${done ?? 'nothing is held'}`)
+      log.push(`  ${done ?? 'no review is open'}`)
       if (done) note(source, `decided: ${done}`)
     } catch (error) {
       if (!(error instanceof MatoolkitError)) throw error

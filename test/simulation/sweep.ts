@@ -47,10 +47,10 @@ export const FACTS: readonly string[] = [
     (change) => `source: ${change}`,
   ),
   ...['data', 'twice', 'no time'].map((change) => `source: row changed: ${change}`),
-  ...['reschedule move', 'move move', 'keep move', 'confirm removal', 'dismiss removal'].map(
+  ...['reschedule move', 'move move', 'keep move', 'approve removal', 'dismiss removal'].map(
     (decision) => `decided: ${decision}`,
   ),
-  ...['admit join', 'dismiss join'].map((decision) => `decided: ${decision}`),
+  ...['approve join', 'dismiss join'].map((decision) => `decided: ${decision}`),
   ...['good', 'failed', 'abandoned', 'batches', 'joined', 'moved', 'rejoined', 'removed'].map(
     (what) => `tick: ${what}`,
   ),
@@ -110,7 +110,7 @@ const RARE_FACTS: ReadonlySet<string> = new Set([
   'step time_out',
   'operator: accept a late result done',
   'tick: rejoined',
-  ...['admit join', 'dismiss join', 'dismiss removal', 'move move', 'reschedule move'].map(
+  ...['approve join', 'dismiss join', 'dismiss removal', 'move move', 'reschedule move'].map(
     (decision) => `decided: ${decision}`,
   ),
 ])
