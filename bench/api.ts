@@ -110,7 +110,7 @@ export async function fillBatch(db: Db, members: number): Promise<void> {
     update batch_members set status = 'failed', failed_at = added_at where id % 100 < ${FAILED_PERCENT};
     insert into step_executions (batch_id, kind, phase_execution_id, batch_member_id, runbook_version, step_name, step_index,
         worker_id, is_poll_step, max_retries, retry_interval_sec, retry_backoff, timeout_sec, status, attempt, function_name,
-        params_json, job_id, was_taken, dispatched_at, deadline_at, completed_at, result_json, error_message)
+        params_json, job_id, may_have_effect, dispatched_at, deadline_at, completed_at, result_json, error_message)
       select 1, 'phase', p.id, m.id, 1, 'step' || n, n, 'bench', false, 0, 0, 'fixed', 3600,
              case when n < ${STEPS - 1} then 'succeeded' when m.status = 'failed' then 'failed' else 'pending' end, 0, 'Noop',
              jsonb_build_object('A', m.member_key), 'step-' || m.id || '-' || n, true, m.added_at, m.added_at,

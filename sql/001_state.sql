@@ -200,7 +200,7 @@ create table step_executions (
   function_name          text,
   params_json            jsonb,
   job_id                 text,
-  was_taken              boolean not null default false,
+  may_have_effect              boolean not null default false,
   dispatched_at          timestamptz,
   deadline_at            timestamptz,
   completed_at           timestamptz,

@@ -86,7 +86,7 @@ export async function findStarted(
          from step_executions s join phase_executions p on p.id = s.phase_execution_id
          left join waits w on w.step_id = s.id
         where s.kind = 'phase' and s.batch_member_id = any($1::bigint[]) and p.offset_minutes <= 0
-          and (s.was_taken or w.what = 'job')`,
+          and (s.may_have_effect or w.what = 'job')`,
       [idsParam(memberIds)],
     ),
   )

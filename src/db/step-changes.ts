@@ -81,7 +81,7 @@ export async function updateSteps(tx: Tx, draft: Draft): Promise<void> {
 /** Its job was answered and that was all: what else a step can have is as it was loaded. The attempt is guarded as well. */
 const isPlainSuccess = (step: Step): boolean =>
   step.status === 'succeeded' &&
-  step.wasTaken &&
+  step.mayHaveEffect &&
   step.error === null &&
   step.retryAfter === null &&
   step.pollStartedAt === null &&
@@ -93,7 +93,7 @@ function updateSucceeded(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<
     'success',
     steps.length,
     `update step_executions s
-        set status = 'succeeded', was_taken = true, completed_at = $1, error_message = null,
+        set status = 'succeeded', may_have_effect = true, completed_at = $1, error_message = null,
             result_json = coalesce(c.result::jsonb, s.result_json)
        from ${unnestRows({ id: '$2::bigint[]', attempt: '$3::int[]', result: `string_to_array($4, E'\\n', '')` })} as c
       where s.id = c.id and s.status = 'dispatched' and s.attempt = c.attempt`,
@@ -154,7 +154,7 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
     steps.length,
     `update step_executions s
         set status = c.status, attempt = c.attempt, retry_count = c.retry_count, retry_after = c.retry_after,
-            job_id = c.job_id, was_taken = c.was_taken, deadline_at = c.deadline_at, completed_at = c.completed_at,
+            job_id = c.job_id, may_have_effect = c.may_have_effect, deadline_at = c.deadline_at, completed_at = c.completed_at,
             error_message = c.error,
             result_json = case when c.completed_at is null then null else coalesce(c.result::jsonb, s.result_json) end,
             poll_started_at = c.poll_started_at, last_polled_at = c.last_polled_at, poll_count = c.poll_count,
@@ -166,7 +166,7 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
                    $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::timestamptz[], $13::timestamptz[],
                    $14::int[], $15::timestamptz[], $16::text[], $17::bool[], $18::timestamptz[], $19::text[], $20::text[])
             as c (id, from_status, status, attempt, retry_count, retry_after, job_id, deadline_at, completed_at, error, result,
-                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, was_taken, sent_at, function_name, params)
+                  poll_started_at, last_polled_at, poll_count, poll_timeout_at, late, may_have_effect, sent_at, function_name, params)
       where s.id = c.id and s.status = c.from_status`,
     arrayParams(
       steps,
@@ -186,7 +186,7 @@ function updateOthers(tx: Tx, draft: Draft, steps: readonly Step[]): Promise<voi
       (s) => s.pollCount,
       (s) => timeParam(s.pollTimeoutAt),
       (s) => jsonText(s.lateResult),
-      (s) => s.wasTaken,
+      (s) => s.mayHaveEffect,
       (s) => timeParam(s.dispatchedAt),
       (s) => s.functionName,
       (s) => (s.dispatchedAt === null ? null : JSON.stringify(s.params)),

@@ -12,7 +12,7 @@ import { PASSED_STEPS } from './status-lists.ts'
 const STATE = `
   s.id, s.step_name as "stepName", s.runbook_version as "runbookVersion", s.status, s.attempt, s.retry_count as "retryCount",
   s.retry_after as "retryAfter", case when s.status = 'polling' then s.function_name end as "functionName",
-  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.was_taken as "wasTaken", s.deadline_at as "deadlineAt",
+  case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
   s.late_result_json is not null as "hasLate", s.late_result_json as late, w.what, w.since, w.wake_at as "wakeAt"`
@@ -53,7 +53,7 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
     functionName: row.functionName,
     params: row.params,
     jobId: row.jobId,
-    wasTaken: row.wasTaken,
+    mayHaveEffect: row.mayHaveEffect,
     dispatchedAt: null,
     deadlineAt: row.deadlineAt,
     completedAt: row.completedAt,
@@ -115,7 +115,7 @@ export interface ShortStep {
   readonly job: SentJob | null
 }
 
-interface SentJob extends Pick<Step, 'attempt' | 'retryCount' | 'wasTaken'> {
+interface SentJob extends Pick<Step, 'attempt' | 'retryCount' | 'mayHaveEffect'> {
   readonly jobId: string
   readonly deadlineAt: Date
 }
@@ -137,7 +137,7 @@ const SENT = 2
 /** Sent, and retried or polled before. */
 const SENT_AND_MORE = 3
 const STATE_OF = `
-  case when s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and not s.was_taken and s.job_id is null
+  case when s.status = 'pending' and s.attempt = 0 and s.retry_count = 0 and not s.may_have_effect and s.job_id is null
             and s.deadline_at is null and ${NEVER_POLLED} then ${FRESH}
        when ${IS_SENT} then case when ${NEVER_POLLED} then ${SENT} else ${SENT_AND_MORE} end
        else ${OTHER} end`
@@ -209,7 +209,7 @@ async function loadStepColumns(db: Queryable, members: string, all: boolean): Pr
             ${integerArray(STATE_OF, 'states')},
             string_agg(s.job_id, ',') filter (where ${IS_SENT}) as "jobIds",
             ${integerArray('s.attempt', 'attempts', IS_SENT)}, ${integerArray('s.retry_count', 'retryCounts', IS_SENT)},
-            ${integerArray('s.was_taken::int', 'areTaken', IS_SENT)},
+            ${integerArray('s.may_have_effect::int', 'areTaken', IS_SENT)},
             ${integerArray(epochMs('s.deadline_at'), 'deadlines', IS_SENT)}
        from step_executions s
       where s.kind = 'phase' and s.batch_member_id = any($1::bigint[])
@@ -285,7 +285,7 @@ function sentJobs(columns: StepColumns): (i: number) => SentJob {
     jobId: jobIds[i]!,
     attempt: attempts[i]!,
     retryCount: retryCounts[i]!,
-    wasTaken: areTaken[i] === 1,
+    mayHaveEffect: areTaken[i] === 1,
     deadlineAt: deadlineAt(i),
   })
 }

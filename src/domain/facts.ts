@@ -123,8 +123,8 @@ export interface Step {
   functionName: string | null
   params: Json
   jobId: string | null
-  /** A job of it ended by anything but a withdrawal: a worker may have begun it. */
-  wasTaken: boolean
+  /** A job of this step may have had an effect: it ended neither withdrawn nor refused. Without one nothing is rolled back. */
+  mayHaveEffect: boolean
   dispatchedAt: Date | null
   deadlineAt: Date | null
   completedAt: Date | null
@@ -148,7 +148,7 @@ export type Wait = { readonly since: Date } & (
 export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'
 
 /** A worker may have begun it. A withdrawn job did nothing. */
-export const wasBegun = (step: Step): boolean => step.wasTaken || isUnsettled(step)
+export const mayHaveRun = (step: Step): boolean => step.mayHaveEffect || isUnsettled(step)
 
 /** Its members' steps are still being written, in chunks. */
 export const isBeingExpanded = ({ status, expandedAt }: Phase): boolean =>

@@ -18,7 +18,16 @@ const json = z.custom<Json>((value) => value !== undefined, 'expected a value or
 
 const ofRunbook = { runbookName: text, runbookVersion: id }
 const correlation = { stepExecutionId: id, initExecutionId: id, isInitStep: z.boolean() }
-const failure = { message: z.string(), type: z.string(), isThrottled: z.boolean(), attempts: count }
+const failure = {
+  message: z.string(),
+  type: z.string(),
+  isThrottled: z.boolean(),
+  attempts: count,
+  /** `none`: the worker knows that it called nothing. Without it a call may have had an effect. */
+  effect: z.enum(['none', 'possible']),
+  /** A retry cannot help: the function or its parameters are wrong. */
+  isFinal: z.boolean(),
+}
 
 const statuses = z.enum(['Success', 'Failure'])
 const statusInAnyCase = z.string().transform((given, context) => {

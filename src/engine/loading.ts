@@ -128,7 +128,7 @@ function stepInShort(
   step.status = 'dispatched'
   step.attempt = job.attempt
   step.retryCount = job.retryCount
-  step.wasTaken = job.wasTaken
+  step.mayHaveEffect = job.mayHaveEffect
   step.jobId = job.jobId
   step.deadlineAt = job.deadlineAt
   return step

@@ -19,7 +19,7 @@ import {
 } from '../domain/decide/membership.ts'
 import { effectiveSteps, queueNextOfMember } from '../domain/decide/next.ts'
 import { reopenStep } from '../domain/decide/reopen-step.ts'
-import { isUnsettled, type Member, type Step, wasBegun } from '../domain/facts.ts'
+import { isUnsettled, type Member, mayHaveRun, type Step } from '../domain/facts.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { isPassed } from '../domain/transitions.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
@@ -179,7 +179,7 @@ function refuseMember(
 ): Refusal {
   const sent = from.draft
     .siblings(memberId, 'phase')
-    .find((step) => wasBegun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
+    .find((step) => mayHaveRun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
   if (sent)
     return `step ${sent.definition.stepName} was sent for member ${memberId}: its cut-over has begun`
   // moveMemberOut checks whether it is active.

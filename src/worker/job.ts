@@ -79,7 +79,8 @@ export interface JobContext {
   readonly stopping: AbortSignal
 }
 
-type Outcome = { readonly result: Json } | { readonly failure: NonNullable<JobResult['error']> }
+type Failed = { readonly failure: NonNullable<JobResult['error']> }
+type Outcome = { readonly result: Json } | Failed
 
 /** Runs the job's function. Null when the worker stopped meanwhile: the job must be abandoned. */
 export async function runJob(job: Job, context: JobContext): Promise<JobResult | null> {
@@ -111,7 +112,8 @@ async function outcomeOf(job: Job, context: JobContext): Promise<Outcome | null>
   if (!found) {
     const names = [...catalogue.values()].map(({ name }) => name)
     const hint = hintFor(job.functionName, names, 'It has')
-    return fail(
+    return refuse(
+      job,
       'UnknownFunction',
       `Worker ${workerId} has no function "${job.functionName}". ${hint}`,
     )
@@ -144,19 +146,23 @@ async function attempt(
   stopping.addEventListener('abort', stop)
   if (job.notAfter) void abortAt(job.notAfter, clock, abort, ended.signal)
   const { secrets, hide } = watchedSecrets(tenant.secrets)
+  const inTenant = { ...context, tenant: withSecrets(tenant, secrets) }
+  let isCalled = false
   try {
-    const outcome = await runFunction(
-      definition,
-      job,
-      { ...context, tenant: withSecrets(tenant, secrets) },
-      abort.signal,
-    )
+    const fitted = await fitResolved(definition, job, inTenant, abort.signal)
+    if ('misfits' in fitted) {
+      const message = `Parameters do not fit ${definition.name}: ${fitted.misfits}`
+      return hideIn(refuse(job, 'UnfitParameters', message), hide)
+    }
+    isCalled = true
+    const outcome = await runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal)
     return hideIn(outcome, hide)
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
-    if (reason instanceof DeadlineReached) return fail(reason.name, reason.message)
-    return hideIn(failureOf(error), hide)
+    const failed =
+      reason instanceof DeadlineReached ? fail(reason.name, reason.message) : failureOf(error)
+    return hideIn(isCalled ? failed : withoutEffect(job, failed), hide)
   } finally {
     ended.abort()
     stopping.removeEventListener('abort', stop)
@@ -167,25 +173,26 @@ async function attempt(
 const withSecrets = (tenant: Tenant, secrets: Secrets): Tenant =>
   Object.create(tenant, { secrets: { value: secrets, enumerable: true } }) as Tenant
 
+async function fitResolved(
+  definition: WorkerFunction,
+  { parameters }: Job,
+  { tenant }: JobContext,
+  signal: AbortSignal,
+): Promise<ReturnType<typeof fitParameters>> {
+  const given = { ...parameters }
+  const resolved = holdsMark(given) ? await resolveSecrets(given, tenant.secrets, signal) : given
+  return fitParameters(definition, resolved as Job['parameters'])
+}
+
 async function runFunction(
   definition: WorkerFunction,
-  { jobId, parameters }: Job,
+  jobId: string,
+  params: unknown,
   { clock, tenant }: JobContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const given = { ...parameters }
-  const resolved = holdsMark(given) ? await resolveSecrets(given, tenant.secrets, signal) : given
-  const fitted = fitParameters(definition, resolved as Job['parameters'])
-  if ('misfits' in fitted)
-    return fail('UnfitParameters', `Parameters do not fit ${definition.name}: ${fitted.misfits}`)
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
-  const result: unknown = await definition.run({
-    params: fitted.params,
-    tenant,
-    signal,
-    jobId,
-    clock,
-  })
+  const result: unknown = await definition.run({ params, tenant, signal, jobId, clock })
   return asJson(result, definition.name)
 }
 
@@ -214,12 +221,12 @@ function hideIn(outcome: Outcome, hide: <T extends Json>(value: T) => T): Outcom
   return { failure: { ...outcome.failure, message: hide(outcome.failure.message) } }
 }
 
-function failureOf(error: unknown): Outcome {
+function failureOf(error: unknown): Failed {
   if (!(error instanceof ApiError))
     return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
   const { code, isThrottled, attempts } = error
   const message = error.message.slice(0, MESSAGE_CHARS_MAX)
-  return { failure: { message, type: code, isThrottled, attempts } }
+  return { failure: { ...POSSIBLE, message, type: code, isThrottled, attempts } }
 }
 
 async function abortAt(
@@ -237,7 +244,20 @@ const MESSAGE_CHARS_MAX = 2_000
 /** A message holds 256 KB; the rest is for its envelope. */
 const RESULT_BYTES_MAX = 200_000
 
-function fail(type: string, message: string): Outcome {
+const POSSIBLE = { effect: 'possible', isFinal: false } as const
+
+function fail(type: string, message: string): Failed {
   const shown = message.slice(0, MESSAGE_CHARS_MAX)
-  return { failure: { message: shown, type, isThrottled: false, attempts: 1 } }
+  return { failure: { ...POSSIBLE, message: shown, type, isThrottled: false, attempts: 1 } }
 }
+
+/** The function or its parameters are wrong: nothing was called, and a retry would end the same way. */
+function refuse(job: Job, type: string, message: string): Failed {
+  const { failure } = withoutEffect(job, fail(type, message))
+  return { failure: { ...failure, isFinal: true } }
+}
+
+/** Says that nothing was called, unless an earlier delivery of the same job may have called something. */
+const withoutEffect = ({ isRepeated }: Job, { failure }: Failed): Failed => ({
+  failure: { ...failure, effect: isRepeated ? 'possible' : 'none' },
+})

@@ -31,7 +31,7 @@ export const WORKER = 'w1'
 
 export type Job = Message<'worker-job'>
 /** A worker's answer: a result, a failure, or nothing; `refuse` dead-letters the job. */
-export type Result = { ok: Json } | { fail: string }
+export type Result = { ok: Json } | { fail: string; effect?: 'none'; isFinal?: true }
 export type Answer = Result | { refuse: string } | 'silent'
 export type Worker = (job: Job) => Answer
 
@@ -185,7 +185,7 @@ function jobOf(message: ReceivedMessage): Job {
   return read.message
 }
 
-async function publishResult(
+export async function publishResult(
   { bus, clock }: World,
   jobId: string,
   answer: Result,
@@ -208,7 +208,14 @@ async function publishResult(
         result: isOk ? answer.ok : null,
         error: isOk
           ? null
-          : { message: answer.fail, type: 'TestError', isThrottled: false, attempts: 1 },
+          : {
+              message: answer.fail,
+              type: 'TestError',
+              isThrottled: false,
+              attempts: 1,
+              effect: answer.effect ?? 'possible',
+              isFinal: answer.isFinal ?? false,
+            },
         durationMs: 5,
         timestamp: clock.now().toISOString(),
         correlationData: null,

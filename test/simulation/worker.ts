@@ -260,7 +260,14 @@ function resultOf(
   const isOk = 'ok' in answer
   const error = isOk
     ? null
-    : { message: answer.fail, type: 'Simulated', isThrottled: false, attempts: 1 }
+    : {
+        message: answer.fail,
+        type: 'Simulated',
+        isThrottled: false,
+        attempts: 1,
+        effect: 'possible' as const,
+        isFinal: false,
+      }
   return {
     topic: 'worker-results',
     messageId: messageIdOf.workerResult(jobId),

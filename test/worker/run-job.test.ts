@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { z } from 'zod'
 import { virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
+import { SECRET_MARK } from '../../src/domain/template.ts'
 import { catalogueOf, defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
 import { fitParameters } from '../../src/worker/fit-parameters.ts'
 import { type Job, runJob } from '../../src/worker/job.ts'
@@ -96,7 +97,21 @@ describe('the result of a job', () => {
       type: 'TooManyRequests',
       isThrottled: true,
       attempts: 5,
+      effect: 'possible',
+      isFinal: false,
     })
+  })
+
+  it('says that nothing was called when a secret cannot be read, and may be retried', async () => {
+    const parameters = { Password: { [SECRET_MARK]: [{ ref: 'gone' }] } }
+    const { error } = await answerOf(async () => assert.fail('the function ran'), { parameters })
+    assert.deepEqual([error?.effect, error?.isFinal], ['none', false])
+  })
+
+  it('does not claim that nothing was called when an earlier delivery may have called something', async () => {
+    const parameters = { Password: { [SECRET_MARK]: [{ ref: 'gone' }] } }
+    const { error } = await answerOf(async () => null, { parameters, isRepeated: true })
+    assert.equal(error?.effect, 'possible')
   })
 
   it('is OutcomeUnknown for a redelivered job that must not run twice', async () => {

@@ -19,6 +19,7 @@ import type { Json } from '../../src/domain/json.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
+import type { JobResult } from '../../src/worker/result-cache.ts'
 import { Worker, type WorkerOptions } from '../../src/worker/worker.ts'
 import { drain } from '../bus/under-test.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
@@ -282,6 +283,8 @@ for (const database of DATABASES) {
         type: 'DeadlineReached',
         isThrottled: false,
         attempts: 1,
+        effect: 'possible',
+        isFinal: false,
       })
       assert.equal(result?.durationMs, 30_000)
     })
@@ -306,6 +309,7 @@ for (const database of DATABASES) {
       assert.deepEqual([result?.status, result?.result], ['Success', 'done'])
     })
 
+    const NOTHING_CALLED = new Set(['UnknownFunction', 'UnfitParameters'])
     const FAILURES: [name: string, job: JobOptions, type: string, message: RegExp][] = [
       [
         'an unknown function',
@@ -357,9 +361,12 @@ for (const database of DATABASES) {
       const results = new Map(resultsOf(await answers()).map((one) => [one.jobId, one]))
       for (const [index, [name, , type, message]] of FAILURES.entries()) {
         const result = results.get(ids[index]!)
-        const error = result?.error as { type: string; message: string }
+        const error = result!.error as NonNullable<JobResult['error']>
+        const isRefused = NOTHING_CALLED.has(type)
         assert.equal(result?.status, 'Failure', name)
         assert.equal(error.type, type, name)
+        assert.equal(error.effect, isRefused ? 'none' : 'possible', name)
+        assert.equal(error.isFinal, isRefused, name)
         assert.match(error.message, message, name)
         assert.doesNotMatch(error.message, /hunter2/)
         assert.equal(result?.correlationData?.stepExecutionId, 3, name)

@@ -113,7 +113,7 @@ export function pendingStep(
     functionName: null,
     params: null,
     jobId: null,
-    wasTaken: false,
+    mayHaveEffect: false,
     dispatchedAt: null,
     deadlineAt: null,
     completedAt: null,

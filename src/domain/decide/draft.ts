@@ -25,7 +25,14 @@ export interface AttemptRecord {
   readonly poll: number
   readonly workerId: string
   readonly sentAt: Date
-  readonly outcome: 'succeeded' | 'incomplete' | 'failed' | 'lost' | 'dead_lettered' | 'withdrawn'
+  readonly outcome:
+    | 'succeeded'
+    | 'incomplete'
+    | 'failed'
+    | 'lost'
+    | 'dead_lettered'
+    | 'withdrawn'
+    | 'refused'
   readonly result: Json | undefined
   readonly error: string | null
   readonly durationMs: number | null

@@ -1,5 +1,5 @@
 // A step that failed for good, and what that means for its member or its batch.
-import { type Step, wasBegun } from '../facts.ts'
+import { mayHaveRun, type Step } from '../facts.ts'
 import { isOpen } from '../transitions.ts'
 import { beginRollback, onCompensationEnd } from './compensation.ts'
 import type { Draft } from './draft.ts'
@@ -12,20 +12,29 @@ export function failStep(
   why: string,
 ): void {
   draft.transitionStep(step, event, why, { completedAt: draft.now, error: why, retryAfter: null })
-  // A step that no worker took has done nothing, so there is nothing to roll back.
   switch (step.kind) {
     case 'phase':
       failMember(draft, step)
-      if (wasBegun(step)) beginRollback(draft, step)
+      rollBack(draft, step)
       break
     case 'init':
       failInit(draft, step)
-      if (wasBegun(step)) beginRollback(draft, step)
+      rollBack(draft, step)
       break
     case 'rollback':
     case 'removal':
       onCompensationEnd(draft, step)
   }
+}
+
+/** A rollback deletes what its step made. After a step that did nothing it would delete what others made. */
+function rollBack(draft: Draft, step: Step): void {
+  if (mayHaveRun(step)) return beginRollback(draft, step)
+  const { onFailure } = step.definition
+  if (onFailure === null) return
+  draft.note('rollback_skipped', `rollback ${onFailure} is not needed: no attempt did anything`, {
+    step,
+  })
 }
 
 function failMember(draft: Draft, step: Step): void {

@@ -1,5 +1,5 @@
 // Members leave, come back, and move to another batch.
-import { isUnsettled, type Member, wasBegun } from '../facts.ts'
+import { isUnsettled, type Member, mayHaveRun } from '../facts.ts'
 import { isOpen, isPassed } from '../transitions.ts'
 import { beginCleanup } from './compensation.ts'
 import type { Draft } from './draft.ts'
@@ -55,7 +55,7 @@ export const isCompensationOpen = (draft: Draft, member: Member): boolean =>
 export const isCleanedUp = (draft: Draft, member: Member): boolean =>
   draft
     .siblings(member.id, 'removal')
-    .some((step) => step.removalNumber === member.removalNumber && wasBegun(step))
+    .some((step) => step.removalNumber === member.removalNumber && mayHaveRun(step))
 
 /**
  * Brings a removed member back. After a cleanup it starts over without outputs; else it continues where it was. Only a person

@@ -23,7 +23,13 @@ export interface WorkerResult {
   readonly workerId?: string | null | undefined
   readonly result?: Json | undefined
   readonly error?:
-    | { readonly message?: string | null | undefined; readonly type?: string | null | undefined }
+    | {
+        readonly message?: string | null | undefined
+        readonly type?: string | null | undefined
+        /** `none`: the worker called nothing. A worker that does not say may have. */
+        readonly effect?: 'none' | 'possible' | null | undefined
+        readonly isFinal?: boolean | null | undefined
+      }
     | null
     | undefined
   readonly durationMs?: number | null | undefined
@@ -43,8 +49,9 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   const payload = payloadOf(result.result)
   if (step.status === 'cancelled') return settleCancelled(draft, step, result, failure, payload)
   if (failure !== null) {
-    settle(draft, step, 'failed', { error: failure, durationMs: result.durationMs })
-    return retryOrFail(draft, step, failure)
+    const outcome = result.error?.effect === 'none' ? 'refused' : 'failed'
+    settle(draft, step, outcome, { error: failure, durationMs: result.durationMs })
+    return (result.error?.isFinal ? giveUp : retryOrFail)(draft, step, failure)
   }
   if (isIncomplete(result.result)) {
     settle(draft, step, 'incomplete', { result: result.result, durationMs: result.durationMs })
@@ -88,6 +95,9 @@ function payloadOf(result: Json | undefined): Json | undefined {
   return Object.hasOwn(result, 'data') ? result.data : result
 }
 
+/** Outcomes that prove that no function ran. Only another outcome makes a later failure roll back. */
+const WITHOUT_EFFECT: ReadonlySet<AttemptRecord['outcome']> = new Set(['withdrawn', 'refused'])
+
 /** Records the job's end. The member is free for its next job. */
 function settle(
   draft: Draft,
@@ -113,7 +123,7 @@ function settle(
     durationMs: durationMs == null ? null : Math.min(Math.round(durationMs), DURATION_MS_MAX),
   })
   draft.setWait(step, null)
-  if (outcome !== 'withdrawn') draft.changeStep(step, { wasTaken: true })
+  if (!WITHOUT_EFFECT.has(outcome)) draft.changeStep(step, { mayHaveEffect: true })
 }
 
 function succeed(draft: Draft, step: Step, payload: Json | undefined): void {
@@ -211,6 +221,10 @@ function retryOrFail(draft: Draft, step: Step, why: string): void {
     draft.setWait(step, { what: 'retry', since: draft.now, wakeAt: at })
     return
   }
+  giveUp(draft, step, why)
+}
+
+function giveUp(draft: Draft, step: Step, why: string): void {
   failStep(draft, step, 'fail', why)
   queueNextAfter(draft, step)
 }

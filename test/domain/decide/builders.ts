@@ -227,11 +227,11 @@ function wornBy(status: Step['status'], step: Step): Partial<Step> {
   if (status === 'dispatched') return sent
   if (status === 'polling') {
     const polled = { pollStartedAt: at(-90), pollTimeoutAt: at(510), lastPolledAt: at(-30) }
-    return { ...sent, ...polled, wasTaken: true }
+    return { ...sent, ...polled, mayHaveEffect: true }
   }
   if (status === 'cancelled' || status === 'skipped') return { completedAt: at(-5) }
   const isBad = status !== 'succeeded'
-  return { ...sent, wasTaken: true, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
+  return { ...sent, mayHaveEffect: true, completedAt: at(-5), ...(isBad && { error: 'it broke' }) }
 }
 
 /** `slot`, `job`, `retry+5`, `poll-0`: the number is the wake time, in seconds from now. */

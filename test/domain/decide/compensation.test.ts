@@ -43,7 +43,7 @@ table('a final failure', [
     facts: {
       batch: 'init_dispatched',
       phases: { prepare: 'pending', cutover: 'pending' },
-      steps: { 1: ['- init/setup dispatched', { wasTaken: true }], 2: '- init/warm pending' },
+      steps: { 1: ['- init/setup dispatched', { mayHaveEffect: true }], 2: '- init/warm pending' },
     },
     decide: (draft) => failStep(draft, stepOf(draft, 1), 'fail', 'it broke'),
     records: {

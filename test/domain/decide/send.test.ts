@@ -258,6 +258,7 @@ table('templates that do not resolve', [
       events: [
         'step 11 unresolved pending→failed: unresolved: {{Upn}}',
         'member 1 fail active→failed: step create of phase prepare failed',
+        'step 11 rollback_skipped: rollback undo is not needed: no attempt did anything',
       ],
       waits: ['11 nothing'],
     },
@@ -274,6 +275,7 @@ table('templates that do not resolve', [
       events: [
         'step 11 unresolved pending→failed: unresolved: {{Upn}}',
         'member 1 fail active→failed: step create of phase prepare failed',
+        'step 11 rollback_skipped: rollback undo is not needed: no attempt did anything',
       ],
       waits: ['11 nothing'],
     },
@@ -284,7 +286,10 @@ table('templates that do not resolve', [
       phases: { prepare: 'dispatched' },
       members: { 1: { data: {} } },
       steps: {
-        11: ['1 prepare/create pending slot', { jobId: 'step-11', wasTaken: true, attempt: 1 }],
+        11: [
+          '1 prepare/create pending slot',
+          { jobId: 'step-11', mayHaveEffect: true, attempt: 1 },
+        ],
       },
     },
     decide: send(),
