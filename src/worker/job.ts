@@ -12,6 +12,7 @@ import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
 import { fitParameters } from './fit-parameters.ts'
+import { fitResult } from './fit-result.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
 import type { JobResult } from './result-cache.ts'
 import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
@@ -192,9 +193,24 @@ async function runFunction(
   signal: AbortSignal,
 ): Promise<Outcome> {
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
-  const result: unknown = await definition.run({ params, tenant, signal, jobId, clock })
+  const call = { params, tenant, signal, jobId, clock: abortingClock(clock, signal) }
+  const result: unknown = await definition.run(call)
   return asJson(result, definition.name)
 }
+
+/**
+ * A clock whose `wait` throws once the job is aborted. `Clock.wait` just returns: a custom function that polled with it took the
+ * abort for the end of its wait and reported success.
+ */
+const abortingClock = (clock: Clock, abort: AbortSignal): Clock => ({
+  kind: clock.kind,
+  now: () => clock.now(),
+  wait: async (ms, signal) => {
+    await clock.wait(ms, signal ? AbortSignal.any([signal, abort]) : abort)
+    abort.throwIfAborted()
+    signal?.throwIfAborted()
+  },
+})
 
 /** The result as it travels. A custom function may return anything, even a cycle. */
 function asJson(result: unknown, name: string): Outcome {
@@ -207,13 +223,7 @@ function asJson(result: unknown, name: string): Outcome {
       `${name} ran, but its result is not JSON (${messageOf(error).split('\n')[0]}). Check in the tenant what was done, and correct the function.`,
     )
   }
-  const bytes = text === undefined ? 0 : Buffer.byteLength(text)
-  if (bytes > RESULT_BYTES_MAX)
-    return fail(
-      'ResultTooLarge',
-      `The result of ${name} has ${bytes} bytes; the limit is ${RESULT_BYTES_MAX}. Return less from the function.`,
-    )
-  return { result: text === undefined ? null : (JSON.parse(text) as Json) }
+  return { result: text === undefined ? null : fitResult(JSON.parse(text) as Json) }
 }
 
 function hideIn(outcome: Outcome, hide: <T extends Json>(value: T) => T): Outcome {
@@ -241,8 +251,6 @@ async function abortAt(
 }
 
 const MESSAGE_CHARS_MAX = 2_000
-/** A message holds 256 KB; the rest is for its envelope. */
-const RESULT_BYTES_MAX = 200_000
 
 const POSSIBLE = { effect: 'possible', isFinal: false } as const
 
