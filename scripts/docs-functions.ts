@@ -1,6 +1,6 @@
 // The generated part of docs/functions.md: every worker function, from its definition.
-// `npm run docs` writes it, test/worker/function-docs.test.ts compares it.
-import type { WorkerFunction } from '../src/worker/catalogue.ts'
+// `npm run docs` writes it, test/worker/function-docs.test.ts compares it. Also writes the catalogue that validation knows offline.
+import { parametersSchema, type WorkerFunction } from '../src/worker/catalogue.ts'
 import { functionReferenceOf, type ReferenceField } from '../src/worker/function-reference.ts'
 import { STANDARD_FUNCTIONS } from '../src/worker/functions/standard.ts'
 import { type GeneratedDocument, markdownTable } from './docs.ts'
@@ -8,6 +8,7 @@ import { type GeneratedDocument, markdownTable } from './docs.ts'
 export const FUNCTION_DOCUMENTS: readonly GeneratedDocument[] = [
   { file: 'docs/functions.md', section: 'list', render: renderList },
   { file: 'docs/functions.md', section: 'functions', render: renderFunctions },
+  { file: 'src/domain/runbook/standard-functions.json', render: renderCatalogue },
 ]
 
 const anchorOf = (name: string): string => name.toLowerCase()
@@ -22,6 +23,19 @@ function renderList(): string {
 
 function renderFunctions(): string {
   return STANDARD_FUNCTIONS.map(renderFunction).join('\n\n')
+}
+
+/** What validation and editors know without asking a worker. The domain cannot import the worker, so it imports this. */
+function renderCatalogue(): string {
+  const functions = STANDARD_FUNCTIONS.map((definition) => {
+    const { properties, required, additionalProperties } = parametersSchema(definition)
+    return {
+      name: definition.name,
+      description: definition.description,
+      parameters: { properties, required, additionalProperties },
+    }
+  })
+  return `${JSON.stringify(functions, null, 2)}\n`
 }
 
 function renderFunction(definition: WorkerFunction): string {

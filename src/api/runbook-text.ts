@@ -1,5 +1,9 @@
 // Parses the text of a runbook from a request, or refuses it with all its faults.
-import { type RunbookProblem, readRunbook } from '../domain/runbook/read.ts'
+import {
+  type ReadRunbookOptions,
+  type RunbookProblem,
+  readRunbook,
+} from '../domain/runbook/read.ts'
 import type { ValidRunbook } from '../engine/publish.ts'
 import { FaultyRequest, type RequestFault } from './http/problem.ts'
 
@@ -23,8 +27,8 @@ export const faultOf = ({
 })
 
 /** Throws RUNBOOK_INVALID with every fault, each with line and column. */
-export function parseRunbook(yaml: string): ValidRunbook {
-  const { runbook, problems } = readRunbook(yaml)
+export function parseRunbook(yaml: string, options: ReadRunbookOptions = {}): ValidRunbook {
+  const { runbook, problems } = readRunbook(yaml, options)
   if (runbook) return { runbook, warnings: problems }
   const errors = problems.filter(({ severity }) => severity === 'error')
   const first = `line ${errors[0]!.line}, column ${errors[0]!.column}: ${errors[0]!.message}`

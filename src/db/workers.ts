@@ -1,4 +1,5 @@
 // Workers that announced themselves, or that the configuration names because they never will.
+import type { FunctionCatalogue } from '../domain/runbook/read.ts'
 import type { Queryable, Tx } from './db.ts'
 
 export interface WorkerWindow {
@@ -55,12 +56,10 @@ export async function configureWorkers(db: Queryable, workerIds: readonly string
   )
 }
 
-/** The functions each worker announced; none for a configured worker that never announced itself. */
-export async function listCatalogues(
-  db: Queryable,
-): Promise<{ workerId: string; functions: string[] }[]> {
+/** What each worker announced; null functions for one that is configured and never announced itself. */
+export async function listCatalogues(db: Queryable): Promise<FunctionCatalogue[]> {
   return db.query(
-    `select worker_id as "workerId", jsonb_path_query_array(functions_json, '$[*].name') as functions
+    `select worker_id as "workerId", case when last_seen_at is not null then functions_json end as functions
        from workers order by worker_id`,
   )
 }

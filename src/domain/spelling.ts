@@ -24,11 +24,16 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 
 const HINT_NAMES_MAX = 15
 
-/** A hint for messages: "Did you mean …?" or the available names. */
-export function hintFor(word: string, names: readonly string[], lead: string): string {
+/** "Did you mean …?" when something is near, else nothing. */
+export function didYouMean(word: string, names: readonly string[]): string {
   const near = nearest(word, names)
-  if (near !== null) return `Did you mean "${near}"?`
-  if (names.length === 0) return ''
+  return near === null ? '' : `Did you mean "${near}"?`
+}
+
+/** A sentence for messages: "Did you mean …?" when something is near, else what there is. */
+export function hintFor(word: string, names: readonly string[], lead: string): string {
+  const guess = didYouMean(word, names)
+  if (guess !== '' || names.length === 0) return guess
   const more = names.length > HINT_NAMES_MAX ? ', …' : ''
   return `${lead}: ${names.slice(0, HINT_NAMES_MAX).join(', ')}${more}.`
 }

@@ -18,7 +18,7 @@ import {
   planUpgrade,
   type VersionUpgrade,
 } from '../domain/decide/version-upgrade.ts'
-import { functionsMissing, variablesNeeded, variablesUsed } from '../domain/runbook/needs.ts'
+import { variablesNeeded, variablesUsed, workersMissing } from '../domain/runbook/needs.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 
 const BATCHES_PER_PAGE = 200
@@ -97,7 +97,8 @@ export async function impactOf(
     const lacking = await lackingIn(db, upgrades, runbook, oldNames)
     for (const [batch, upgrade] of upgrades) add(impact, batch, upgrade, lacking)
   }
-  const missing = functionsMissing(runbook, await listCatalogues(db))
+  const known = new Set((await listCatalogues(db)).map(({ workerId }) => workerId))
+  const missing = workersMissing(runbook, known)
   return { ...impact, warnings: [...missing, ...impact.warnings] }
 }
 

@@ -38,15 +38,15 @@ describe('runbook validate', () => {
     assert.deepEqual([exit, out, err], [EXIT.ok, `${sample}: valid\n`, ''])
   })
 
-  it('prints a line per problem with place, severity, code, text and advice', async () => {
-    const path = file('bad.yaml', SAMPLE.replace('T-0', 'T-5').replace('Key: "{{', 'Key: "{{x'))
+  it('gives each problem a line with place, severity, code, text and what to do', async () => {
+    const path = file('bad.yaml', SAMPLE.replace('T-0', 'T-5').replace('Name: "{{U', 'Name: "{{xU'))
     const { exit, out } = await validate([path])
     assert.equal(exit, EXIT.failed)
     const [first = '', second = '', third] = out.split('\n')
     const place = (piece: string) => `${path}:${lineOf(piece)}`
     const expected = [
-      `${place('Key: "{{')}:16: error UNKNOWN_VARIABLE \`"{{xUserPrincipalName}}"\` Nothing sets`,
-      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is not an offset. Write T-0`,
+      `${place('Name: "{{U')}:30: error UNKNOWN_VARIABLE \`"{{xUserPrincipalName}}"\` Nothing provides`,
+      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is no offset. Write T-0`,
     ]
     assert.equal(first.slice(0, expected[0]?.length), expected[0])
     assert.match(first, /Did you mean "UserPrincipalName"\?$/)
@@ -54,8 +54,11 @@ describe('runbook validate', () => {
     assert.equal(third, `${path}: 2 errors, 0 warnings`)
   })
 
-  it('allows warnings and counts them separately', async () => {
-    const path = file('warned.yaml', SAMPLE.replace('Key: "{{UserPrincipalName}}"', 'Key: yes'))
+  it('lets warnings pass, and counts them apart', async () => {
+    const path = file(
+      'warned.yaml',
+      SAMPLE.replace('AttributeName: department', 'AttributeName: yes'),
+    )
     const { exit, out } = await validate([path])
     assert.equal(exit, EXIT.ok)
     assert.match(out, /warning NOT_A_BOOLEAN `yes` /)

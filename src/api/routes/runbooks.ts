@@ -7,6 +7,7 @@ import {
   listVersions,
   type RunbookLine,
 } from '../../db/views/runbooks.ts'
+import { listCatalogues } from '../../db/workers.ts'
 import { deactivateRunbook, publishRunbook, requireVersion } from '../../engine/publish.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -214,6 +215,9 @@ const publication = z.strictObject({
   overdueBehavior: z.enum(['ignore', 'rerun']).default('ignore'),
   rerunInit: z.boolean().default(false),
   dryRun: z.boolean().default(false),
+  force: z.boolean().default(false).meta({
+    description: 'Publish although a step lacks a required parameter of its function.',
+  }),
   reason: reason.optional(),
 })
 
@@ -234,7 +238,10 @@ const publishRoute = change({
   body: publication,
   answers: { 200: published, 201: published },
   handle: async ({ engine, body, by, ifMatch }) => {
-    const parsed = parseRunbook(body.yamlContent)
+    const parsed = parseRunbook(body.yamlContent, {
+      catalogues: await listCatalogues(engine.db),
+      allowMissingParameters: body.force,
+    })
     const { name: runbookName } = parsed.runbook
     if (body.name !== undefined) requireNamed(parsed.runbook, body.name)
     const { yamlContent: yaml, overdueBehavior, rerunInit, dryRun } = body
@@ -274,6 +281,7 @@ const publishRoute = change({
               version: done.version,
               overdueBehavior,
               rerunInit,
+              ...(body.force && { force: true }),
               batches: done.impact.batches,
             },
           }

@@ -1,12 +1,17 @@
-// Compares a runbook with the announced functions of workers. An unknown function or parameter is a warning, not an error: a
-// worker that has it may not be running yet.
+// The functions and parameters that steps name, against the catalogues: the standard functions are always known, and workers
+// announce theirs with the schemas of the parameters. An unknown function or parameter is a warning: its worker may not have
+// started yet. A missing required parameter is an error: the job would be refused for every member.
 import { z } from 'zod'
-import { hintFor } from '../spelling.ts'
+import { didYouMean, hintFor } from '../spelling.ts'
 import { nodeAt, type Outline, type StepOutline, scalarAt, textAt } from './outline.ts'
 import type { Findings } from './problems.ts'
+import standardFunctions from './standard-functions.json' with { type: 'json' }
 import type { MapNode } from './tree.ts'
 
-/** One worker's announcement; `functions` is null for a known worker that never announces itself. */
+/** Generated from the worker's own definitions; a test compares the two. */
+export const STANDARD_FUNCTIONS: readonly AnnouncedFunction[] = standardFunctions
+
+/** What one worker announced; `functions` is null for a worker that is known and never announces itself. */
 export interface FunctionCatalogue {
   readonly workerId: string
   readonly functions: readonly AnnouncedFunction[] | null
@@ -25,11 +30,18 @@ const SCHEMA = z.object({
   additionalProperties: z.unknown(),
 })
 
-/** Adds a warning for every step that no known worker can run. */
+export interface CatalogueOptions {
+  /** Of the workers that announced themselves. Empty when no server was asked: then only the standard functions are known. */
+  readonly catalogues: readonly FunctionCatalogue[]
+  /** A missing parameter is a warning instead of an error. */
+  readonly allowMissingParameters?: boolean
+}
+
+/** Adds a problem for every step whose function or parameters no catalogue has. */
 export function checkCatalogues(
   outline: Outline,
   findings: Findings,
-  catalogues: readonly FunctionCatalogue[],
+  options: CatalogueOptions,
 ): void {
   const steps = [
     ...outline.init,
@@ -37,7 +49,7 @@ export function checkCatalogues(
     ...outline.removal,
     ...outline.rollbacks.flatMap((rollback) => rollback.steps),
   ]
-  for (const step of steps) checkStep(step, findings, catalogues)
+  for (const step of steps) checkStep(step, findings, options)
 }
 
 const isSameName = (one: string, other: string): boolean =>
@@ -46,30 +58,41 @@ const isSameName = (one: string, other: string): boolean =>
 function checkStep(
   { node, path }: StepOutline,
   findings: Findings,
-  catalogues: readonly FunctionCatalogue[],
+  { catalogues, allowMissingParameters = false }: CatalogueOptions,
 ): void {
   const functionName = textAt(node, 'function')
   const workerId = textAt(node, 'worker_id')
   if (functionName === null || workerId === null || functionName.includes('{{')) return
   const own = catalogues.find((catalogue) => isSameName(catalogue.workerId, workerId))
-  const candidates = own ? [own] : catalogues
-  // No worker, or one that never announces its functions.
-  if (candidates.length === 0 || candidates.some(({ functions }) => functions === null)) return
-  const known = candidates.flatMap(({ functions }) => functions ?? [])
+  // A worker that never announces itself may have any function.
+  if (own?.functions === null) return
+  const known = own?.functions ?? [
+    ...STANDARD_FUNCTIONS,
+    ...catalogues.flatMap(({ functions }) => functions ?? []),
+  ]
   const found = known.filter(({ name }) => isSameName(name, functionName))
   if (found.length === 0) {
     findings.add('UNKNOWN_FUNCTION', scalarAt(node, 'function')!, `${path}.function`, () => ({
-      worker: own ? `The worker "${own.workerId}"` : 'A known worker',
+      worker: own ? `Worker "${own.workerId}"` : 'No known worker',
+      has: own ? 'has no' : 'has the',
       function: functionName,
-      hint: hintFor(functionName, [...new Set(known.map(({ name }) => name))], 'It has'),
+      hint: own
+        ? hintFor(functionName, namesOf(known), 'It has')
+        : didYouMean(functionName, namesOf(known)) ||
+          'Check the name, or start a worker that has it.',
     }))
     return
   }
   // If several workers have it, one that takes these parameters is enough.
   const misfits = found.map(({ parameters }) => misfitsOf(node, parameters))
   if (misfits.some((list) => list.length === 0)) return
-  for (const misfit of misfits[0]!) addMisfit(misfit, node, path, functionName, findings)
+  const missing = allowMissingParameters ? 'MISSING_PARAMETER_ALLOWED' : 'MISSING_PARAMETER'
+  for (const misfit of misfits[0]!) addMisfit(misfit, node, path, functionName, findings, missing)
 }
+
+const namesOf = (functions: readonly AnnouncedFunction[]): string[] => [
+  ...new Set(functions.map(({ name }) => name)),
+]
 
 type Misfit = { readonly unknown: string; readonly known: string[] } | { readonly missing: string }
 
@@ -94,11 +117,12 @@ function addMisfit(
   path: string,
   functionName: string,
   findings: Findings,
+  missing: 'MISSING_PARAMETER' | 'MISSING_PARAMETER_ALLOWED',
 ): void {
   if ('missing' in misfit) {
     const details = { function: functionName, name: misfit.missing }
     const at = scalarAt(node, 'function')!
-    return findings.add('MISSING_PARAMETER', at, `${path}.params`, details)
+    return findings.add(missing, at, `${path}.params`, details)
   }
   const params = nodeAt(node, 'params') as MapNode
   const { keySpan } = params.entries.get(misfit.unknown)!

@@ -1,7 +1,7 @@
 // Reads a runbook: YAML in, a Runbook or all its problems with line and column out. Never throws for an author's mistake; takes
 // linear time in the file, which has at most 1 MB.
 import { buildRunbook } from './build.ts'
-import { checkCatalogues, type FunctionCatalogue } from './catalogues.ts'
+import { type CatalogueOptions, checkCatalogues } from './catalogues.ts'
 import { readDocument } from './document.ts'
 import type { Runbook } from './model.ts'
 import { outlineOf } from './outline.ts'
@@ -21,11 +21,11 @@ export type {
 } from './model.ts'
 export type { RunbookProblem } from './problems.ts'
 
-export interface ReadRunbookOptions {
-  /** Columns of a member file; they replace those declared in the runbook. */
+export interface ReadRunbookOptions extends Partial<CatalogueOptions> {
+  /** The columns of a member file at hand; they count instead of those that the runbook declares. */
   readonly columns?: readonly string[]
-  /** Functions of known workers; steps that fit none of them get a warning. */
-  readonly catalogues?: readonly FunctionCatalogue[]
+  /** Missing: functions and parameters are not checked, as for a text that is already published. */
+  readonly catalogues?: CatalogueOptions['catalogues']
 }
 
 /** The runbook is null on any error; warnings leave it usable. Problems are in file order. */
@@ -39,7 +39,8 @@ export function readRunbook(
     const outline = outlineOf(root)
     checkRules(root, outline, findings, options.columns)
     checkVariables(outline, findings, options.columns)
-    checkCatalogues(outline, findings, options.catalogues ?? [])
+    const { catalogues, allowMissingParameters = false } = options
+    if (catalogues) checkCatalogues(outline, findings, { catalogues, allowMissingParameters })
   }
   const problems = findings.problems.toSorted((a, b) => a.line - b.line || a.column - b.column)
   const usable = root?.kind === 'map' && !findings.hasErrors

@@ -1,6 +1,7 @@
 // The keys of a runbook as JSON Schema for editors, in draft 7, which common YAML plug-ins read. It covers the table of keys;
 // `matoolkit runbook validate` also checks rules between values and variables.
 import type { Json } from '../json.ts'
+import { STANDARD_FUNCTIONS } from './catalogues.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape, type TextFormat } from './shape.ts'
 
 type Schema = { [key: string]: Json }
@@ -48,13 +49,38 @@ function textSchema({ pattern, maxLength }: TextFormat): Schema {
 
 function mapSchema(keys: Readonly<Record<string, RunbookField>>): Schema {
   const fields = Object.entries(keys)
+  const properties = Object.fromEntries(fields.map(([key, field]) => [key, fieldSchema(field)]))
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map(([key, field]) => [key, fieldSchema(field)])),
+    properties: 'function' in keys ? withStandardFunctions(properties) : properties,
     required: fields.filter(([, { required }]) => required).map(([key]) => key),
     patternProperties: { '^x-': {} },
     additionalProperties: false,
   }
+}
+
+/** Editors offer the standard functions and all of their parameters; other names are left to `runbook validate`. */
+function withStandardFunctions(properties: Record<string, Schema>): Record<string, Schema> {
+  const names = STANDARD_FUNCTIONS.map(({ name }) => name)
+  return {
+    ...properties,
+    function: { ...properties.function, anyOf: [{ enum: names }, {}] },
+    params: { ...properties.params, properties: standardParameters() },
+  }
+}
+
+/** Descriptions only: a template may stand for a value of any type. */
+function standardParameters(): Record<string, Schema> {
+  const users = new Map<string, string[]>()
+  for (const { name, parameters } of STANDARD_FUNCTIONS) {
+    const { properties } = parameters as { properties: Record<string, unknown> }
+    for (const parameter of Object.keys(properties)) {
+      users.set(parameter, [...(users.get(parameter) ?? []), name])
+    }
+  }
+  return Object.fromEntries(
+    [...users].map(([parameter, names]) => [parameter, { description: `Of ${names.join(', ')}.` }]),
+  )
 }
 
 const fieldSchema = ({ shape, about, default: value }: RunbookField): Schema => ({

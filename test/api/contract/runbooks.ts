@@ -12,7 +12,7 @@ interface Published {
   version: number
   isNew: boolean
   isDryRun: boolean
-  warnings: unknown[]
+  warnings: { code: string }[]
   impact: { batches: number; skipped: { total: number; listed: { phase: string }[] } }
 }
 
@@ -30,7 +30,12 @@ export function runbookContract(): void {
     it('makes the next version, says so with 201 and notes who did it', async () => {
       const { status, body, headers } = await publish(plain(), { name: 'PLAIN', reason: 'first' })
       assert.equal(status, 201)
-      assert.deepEqual([body.name, body.version, body.isNew, body.warnings], ['plain', 1, true, []])
+      assert.deepEqual([body.name, body.version, body.isNew], ['plain', 1, true])
+      // No worker has announced itself, and the steps name functions that are not standard ones.
+      assert.deepEqual(
+        body.warnings.map(({ code }) => code),
+        ['UNKNOWN_FUNCTION', 'UNKNOWN_FUNCTION'],
+      )
       assert.ok(headers.get('etag'))
       const second = await publish(plain('plain', 'make'), { overdueBehavior: 'rerun' })
       assert.deepEqual([second.status, second.body.version], [201, 2])
@@ -40,6 +45,24 @@ export function runbookContract(): void {
       )
       assert.equal(audit.entries[0]!.subject, 'runbook plain')
       assert.match(String(audit.entries[0]!.actor), /^local\//)
+    })
+
+    it('is refused when a required parameter is missing, unless forced, and the audit says so', async () => {
+      const lacking = plain('lacking')
+        .replaceAll('worker_id: w1', 'worker_id: cloud')
+        .replaceAll('function: New-Thing', 'function: New-EntraUser')
+      const refused = await api.refused(422, 'RUNBOOK_INVALID', 'POST', '/api/runbooks', {
+        body: { yamlContent: lacking },
+      })
+      assert.match(JSON.stringify(refused), /New-EntraUser needs the parameter \\"MailNickname\\"/)
+      const { status, body } = await publish(lacking, { force: true, reason: 'as before' })
+      assert.equal(status, 201)
+      assert.ok(body.warnings.some(({ code }) => code === 'MISSING_PARAMETER_ALLOWED'))
+      const audit = await api.call<{ entries: { after: { force?: boolean } }[] }>(
+        'GET',
+        '/api/audit?action=runbook.publish&limit=1',
+      )
+      assert.equal(audit.body.entries[0]?.after.force, true)
     })
 
     it('of the very same text makes no new version', async () => {

@@ -29,6 +29,7 @@ export interface Case {
   readonly says: RegExp
   readonly columns?: readonly string[]
   readonly catalogues?: readonly FunctionCatalogue[]
+  readonly allowMissingParameters?: true
 }
 
 const step = (name: string, more = '') =>
@@ -400,13 +401,13 @@ export const CASES: readonly Case[] = [
     code: 'UNKNOWN_FUNCTION',
     edit: ['function: Do-It', 'function: «Do-Itt»'],
     catalogues,
-    says: /^The worker "worker-1" has no function "Do-Itt"\. Did you mean "Do-It"\?$/,
+    says: /^Worker "worker-1" has no function "Do-Itt"\. Did you mean "Do-It"\?$/,
   },
   {
     code: 'UNKNOWN_FUNCTION',
     edit: withRoot(`on_member_removed: [{name: a, worker_id: other, function: «Other»}]`),
     catalogues,
-    says: /^A known worker has no function "Other"\. It has: Do-It\.$/,
+    says: /^No known worker has the function "Other"\./,
   },
   {
     code: 'UNKNOWN_PARAMETER',
@@ -419,6 +420,13 @@ export const CASES: readonly Case[] = [
     edit: ['function: Do-It\n        params: {A: "{{Upn}}"}', 'function: «Do-It»'],
     catalogues,
     says: /^Do-It needs the parameter "A"/,
+  },
+  {
+    code: 'MISSING_PARAMETER_ALLOWED',
+    edit: ['function: Do-It\n        params: {A: "{{Upn}}"}', 'function: «Do-It»'],
+    catalogues,
+    allowMissingParameters: true,
+    says: /^Do-It needs the parameter "A"\. Its jobs will be refused/,
   },
   { code: 'LEADING_ZERO', edit: ['"{{Upn}}"', '«007»'], says: /the number 7/ },
 ]

@@ -17,12 +17,13 @@ const worker = (
     functions && Object.entries(functions).map(([name, parameters]) => ({ name, parameters })),
 })
 
+const STANDARD = VALID.replace('function: Do-It', 'function: New-EntraUser')
+
 const warnings = (catalogues: readonly FunctionCatalogue[], source = VALID) =>
   readRunbook(source, { catalogues }).problems.map(({ code }) => code)
 
 describe('catalogues of workers', () => {
   const SILENT: [why: string, catalogues: FunctionCatalogue[]][] = [
-    ['nobody is known', []],
     ['the worker does not tell', [worker('worker-1', null), worker('other', { Other: {} })]],
     ['the worker has it, in any case', [worker('WORKER-1', { 'do-it': closed('a') })]],
     ['an unknown worker may be like the known ones', [worker('other', { 'Do-It': closed('A') })]],
@@ -45,7 +46,27 @@ describe('catalogues of workers', () => {
     assert.deepEqual(warnings([worker('worker-1', {})], source), [])
   })
 
-  it('leaves the runbook usable despite warnings', () => {
+  it('knows the standard functions without any worker', () => {
+    assert.deepEqual(warnings([]), ['UNKNOWN_FUNCTION'])
+    assert.deepEqual(warnings([], STANDARD), [
+      ...['MISSING_PARAMETER', 'MISSING_PARAMETER', 'MISSING_PARAMETER', 'UNKNOWN_PARAMETER'],
+    ])
+    const near = readRunbook(VALID.replace('Do-It', 'New-EntraUsr'), { catalogues: [] })
+    assert.match(near.problems[0]!.message, /Did you mean "New-EntraUser"\?$/)
+  })
+
+  it('checks no functions of a text that is already published', () => {
+    assert.deepEqual(readRunbook(STANDARD).problems, [])
+  })
+
+  it('refuses a missing parameter, or warns of it where that is allowed', () => {
+    assert.equal(readRunbook(STANDARD, { catalogues: [] }).runbook, null)
+    const forced = readRunbook(STANDARD, { catalogues: [], allowMissingParameters: true })
+    assert.ok(forced.runbook)
+    assert.ok(forced.problems.some(({ code }) => code === 'MISSING_PARAMETER_ALLOWED'))
+  })
+
+  it('a warning leaves the runbook usable', () => {
     const { runbook, problems } = readRunbook(VALID, { catalogues: [worker('worker-1', {})] })
     assert.ok(runbook)
     assert.deepEqual(

@@ -86,7 +86,7 @@ describe('the JSON Schema', () => {
     ['worker_id: demo-worker', 'worker_id: "{{x}}"'],
     ['phases:', 'phasen:'],
     ['rollbacks:', 'rollbacks: []\nx-rest:'],
-    ['function: Demo-Succeed', 'x-function: Demo-Succeed'],
+    ['function: Send-Notification', 'x-function: Send-Notification'],
   ]
   for (const [from, to] of REFUSED) {
     it(`refuses ${JSON.stringify(to)} like the reader`, () => {

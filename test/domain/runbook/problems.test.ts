@@ -34,6 +34,7 @@ describe('problems of a runbook', () => {
       const { runbook, problems } = readRunbook(source, {
         ...(one.columns ? { columns: one.columns } : {}),
         ...(one.catalogues ? { catalogues: one.catalogues } : {}),
+        allowMissingParameters: one.allowMissingParameters ?? false,
       })
       const found = problems.find((problem) => problem.code === one.code)
       assert.ok(

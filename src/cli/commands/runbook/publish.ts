@@ -32,6 +32,7 @@ export async function runPublish(
     yamlContent: await readTextFile(file!),
     overdueBehavior: textFlag(flags, 'overdueBehavior') ?? 'ignore',
     rerunInit: flags.rerunInit === true,
+    ...(flags.force === true && { force: true }),
     ...(reason !== undefined && { reason }),
   }
   const body = { ...request, dryRun: true }

@@ -43,7 +43,12 @@ function addVersionVerbs(runbook: Command, io: Io): void {
     name: 'publish',
     about: 'publish the next version of a runbook',
     args: [['<file>', 'runbook file (YAML)']],
-    options: [['--rerun-init', 'repeat the init steps of running batches'], ...CHANGE, DRY_RUN],
+    options: [
+      ['--rerun-init', 'repeat the init steps of running batches'],
+      ['--force', 'publish although a required parameter is missing'],
+      ...CHANGE,
+      DRY_RUN,
+    ],
     choices: [
       [
         '--overdue-behavior <what>',

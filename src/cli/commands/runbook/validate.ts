@@ -32,7 +32,7 @@ export async function validateRunbooks(options: ValidateOptions, io: Io): Promis
   for (const file of options.files) {
     // One byte over the limit is enough to report that the file is too large.
     const bytes = await readStart(file, RUNBOOK_BYTES_MAX + 1)
-    const { problems } = readRunbook(bytes, columns ? { columns } : {})
+    const { problems } = readRunbook(bytes, { catalogues: [], ...(columns && { columns }) })
     const errors = problems.filter(({ severity }) => severity === 'error').length
     reports.push({
       file,
