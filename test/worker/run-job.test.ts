@@ -114,6 +114,33 @@ describe('the result of a job', () => {
     assert.equal(error?.effect, 'possible')
   })
 
+  it('fails at its deadline while its function waits on the clock and ignores the signal', async () => {
+    const clock = virtualClock(START)
+    const patient = defineFunction({
+      ...TOUCHES_NOTHING,
+      name: 'Do-It',
+      description: 'Wait for a minute.',
+      parameters: z.looseObject({}),
+      run: async (call) => {
+        await call.clock.wait(60_000)
+        return 'waited'
+      },
+    })
+    const running = runJob(
+      {
+        ...{ jobId: 'step-1', batchId: 7, functionName: 'Do-It', parameters: {} },
+        ...{ notAfter: new Date(+START + 30_000), isRepeated: false, correlation: null },
+      },
+      {
+        ...{ workerId: 'w1', catalogue: catalogueOf([patient]), clock, tenant: TENANT },
+        stopping: new AbortController().signal,
+      },
+    )
+    await clock.advance(30_000)
+    const answer = await running
+    assert.deepEqual([answer?.status, answer?.error?.type], ['Failure', 'DeadlineReached'])
+  })
+
   it('is OutcomeUnknown for a redelivered job that must not run twice', async () => {
     let runs = 0
     const run = async () => ++runs

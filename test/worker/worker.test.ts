@@ -289,30 +289,6 @@ for (const database of DATABASES) {
       assert.equal(result?.durationMs, 30_000)
     })
 
-    it('fails a job at its deadline while its function waits on the clock', async () => {
-      const patient = defineFunction({
-        ...TOUCHES_NOTHING,
-        name: 'Wait-Gate',
-        description: 'Wait for a minute, and never look at the signal.',
-        parameters: z.looseObject({}),
-        run: async (call) => {
-          await call.clock.wait(60_000)
-          return 'waited'
-        },
-      })
-      const worker = workerWith({ functions: [patient] })
-      await bus.publish([jobOf(fresh(), { notAfter: new Date(+clock.now() + 30_000) })])
-      await worker.takeJobs()
-      await clock.advance(30_000)
-      await worker.idle()
-      await worker.sendResults()
-      const [result] = resultsOf(await answers())
-      assert.deepEqual(
-        [result?.status, result?.error],
-        ['Failure', { ...result?.error, type: 'DeadlineReached' }],
-      )
-    })
-
     it('reports the success of a function that ignores its abort', async () => {
       const { promise, resolve } = Promise.withResolvers<Json>()
       const deaf = defineFunction({

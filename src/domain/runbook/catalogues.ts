@@ -9,7 +9,7 @@ import standardFunctions from './standard-functions.json' with { type: 'json' }
 import type { MapNode } from './tree.ts'
 
 /** Generated from the worker's own definitions; a test compares the two. */
-export const STANDARD_FUNCTIONS: readonly AnnouncedFunction[] = standardFunctions
+export const STANDARD_CATALOGUE: readonly AnnouncedFunction[] = standardFunctions
 
 /** What one worker announced; `functions` is null for a worker that is known and never announces itself. */
 export interface FunctionCatalogue {
@@ -67,7 +67,7 @@ function checkStep(
   // A worker that never announces itself may have any function.
   if (own?.functions === null) return
   const known = own?.functions ?? [
-    ...STANDARD_FUNCTIONS,
+    ...STANDARD_CATALOGUE,
     ...catalogues.flatMap(({ functions }) => functions ?? []),
   ]
   const found = known.filter(({ name }) => isSameName(name, functionName))

@@ -1,7 +1,7 @@
 // The keys of a runbook as JSON Schema for editors, in draft 7, which common YAML plug-ins read. It covers the table of keys;
 // `matoolkit runbook validate` also checks rules between values and variables.
 import type { Json } from '../json.ts'
-import { STANDARD_FUNCTIONS } from './catalogues.ts'
+import { STANDARD_CATALOGUE } from './catalogues.ts'
 import { RUNBOOK_SHAPE, type RunbookField, type Shape, type TextFormat } from './shape.ts'
 
 type Schema = { [key: string]: Json }
@@ -61,7 +61,7 @@ function mapSchema(keys: Readonly<Record<string, RunbookField>>): Schema {
 
 /** Editors offer the standard functions and all of their parameters; other names are left to `runbook validate`. */
 function withStandardFunctions(properties: Record<string, Schema>): Record<string, Schema> {
-  const names = STANDARD_FUNCTIONS.map(({ name }) => name)
+  const names = STANDARD_CATALOGUE.map(({ name }) => name)
   return {
     ...properties,
     function: { ...properties.function, anyOf: [{ enum: names }, {}] },
@@ -72,7 +72,7 @@ function withStandardFunctions(properties: Record<string, Schema>): Record<strin
 /** Descriptions only: a template may stand for a value of any type. */
 function standardParameters(): Record<string, Schema> {
   const users = new Map<string, string[]>()
-  for (const { name, parameters } of STANDARD_FUNCTIONS) {
+  for (const { name, parameters } of STANDARD_CATALOGUE) {
     const { properties } = parameters as { properties: Record<string, unknown> }
     for (const parameter of Object.keys(properties)) {
       users.set(parameter, [...(users.get(parameter) ?? []), name])
