@@ -22,7 +22,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 }
 /** Text answers: the same in a pipe and on a terminal. */
 const TEXTS: Readonly<Record<string, RegExp>> = {
-  'runbook validate': /plain\.yaml: valid\n$/,
+  'runbook validate': /plain\.yaml: valid, 2 warnings\n$/,
   'runbook get': /^\nname: plain\n/,
   'runbook diff': /^--- plain version 1\n/,
   'batch watch': /^completed \| /,

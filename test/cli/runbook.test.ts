@@ -46,7 +46,7 @@ describe('runbook validate', () => {
     const place = (piece: string) => `${path}:${lineOf(piece)}`
     const expected = [
       `${place('Name: "{{U')}:30: error UNKNOWN_VARIABLE \`"{{xUserPrincipalName}}"\` Nothing sets`,
-      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is no offset. Write T-0`,
+      `${place('offset: T-0')}:13: error BAD_OFFSET \`T-5\` "T-5" is not an offset. Write T-0`,
     ]
     assert.equal(first.slice(0, expected[0]?.length), expected[0])
     assert.match(first, /Did you mean "UserPrincipalName"\?$/)

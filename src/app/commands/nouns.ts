@@ -16,11 +16,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('./demo.ts')).addDemoCommands,
   },
   up: {
-    about: 'run every role on this machine',
+    about: 'start everything on this machine',
     load: async () => (await import('./up.ts')).addUpCommands,
   },
   serve: {
-    about: 'run one or more roles in this process',
+    about: 'start chosen roles, for servers',
     load: async () => (await import('./serve.ts')).addServeCommands,
   },
   runbook: {
@@ -28,11 +28,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/runbook/runbook.ts')).addRunbookCommands,
   },
   automation: {
-    about: 'switch automatic queries on or off',
+    about: 'turn automatic source queries on or off',
     load: async () => (await import('../../cli/commands/automation.ts')).addAutomationCommands,
   },
   query: {
-    about: 'try the query of a runbook',
+    about: 'show the people a data source returns',
     load: async () => (await import('../../cli/commands/query.ts')).addQueryCommands,
   },
   template: {
@@ -83,7 +83,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/review-aliases.ts')).addMoveCommands,
   },
   'source-issues': {
-    about: 'list unusable source rows and skipped changes',
+    about: 'list unusable data source rows',
     load: async () => (await import('../../cli/commands/source-issues.ts')).addSourceIssueCommands,
   },
   deadletters: {
@@ -99,7 +99,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('../../cli/commands/auth/auth.ts')).addAuthCommands,
   },
   audit: {
-    about: 'inspect and verify the audit',
+    about: 'inspect and verify the audit log',
     load: async () => (await import('../../cli/commands/audit.ts')).addAuditCommands,
   },
   config: {
@@ -119,7 +119,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     load: async () => (await import('./scheduler.ts')).addSchedulerCommands,
   },
   sandbox: {
-    about: 'run a small Microsoft 365 for rehearsals',
+    about: 'run a simulated Microsoft 365 for rehearsals',
     load: async () => (await import('./sandbox.ts')).addSandboxCommands,
   },
   completion: {

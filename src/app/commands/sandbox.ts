@@ -10,7 +10,7 @@ const PORT_DEFAULT = 4365
 export function addSandboxCommands(program: Command, io: Io): void {
   program
     .command('sandbox')
-    .description('run a small Microsoft 365 for rehearsals')
+    .description('run a simulated Microsoft 365 for rehearsals')
     .option('--port <number>', 'port to listen on; 0 picks a free one', portOf, PORT_DEFAULT)
     .option(
       '--host <address>',

@@ -11,7 +11,7 @@ interface ServeFlags {
 export function addServeCommands(program: Command, io: Io): void {
   program
     .command('serve')
-    .description('run one or more roles in this process')
+    .description('start chosen roles, for servers')
     .option('--roles <list>', 'scheduler, orchestrator, worker, api; overrides MATOOLKIT_ROLES')
     .addHelpText('after', SERVE_HELP)
     .action(async (flags: ServeFlags) => {

@@ -9,7 +9,7 @@ interface UpFlags {
 export function addUpCommands(program: Command, io: Io): void {
   program
     .command('up')
-    .description('run every role on this machine')
+    .description('start everything on this machine')
     .option('--sandbox', 'add two sandbox tenants with a worker each')
     .addHelpText('after', UP_HELP)
     .action(async ({ sandbox }: UpFlags) => {

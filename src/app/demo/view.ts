@@ -4,7 +4,6 @@
 import { printable } from '../../cli/terminal/io.ts'
 import {
   countsText,
-  durationText,
   type NewsItem,
   newsLine,
   offsetText,
@@ -42,9 +41,7 @@ export function frameLines(frame: DemoFrame, size: Size, paint: Paint): string[]
   const { progress, tally, now } = frame
   const time = `${timeText(now)}  ${offsetText(progress.batch.startTime, now)}`
   const title = cutTo(titleOf(progress), width - time.length - 2)
-  const pace = frame.isSkipping
-    ? 'nothing is due: skipping ahead'
-    : `1 second here is ${durationText(frame.clockFactor * 1_000)} of migration`
+  const pace = frame.isSkipping ? 'nothing is due: skipping ahead' : `${frame.clockFactor}× speed`
   const above = [
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
     paint('dim', cutTo(pace, width)),

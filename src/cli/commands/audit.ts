@@ -36,7 +36,7 @@ const VERDICT: readonly Column[] = [
 const FILTERS = ['actor', 'action', 'subject', 'from', 'before'] as const
 
 export function addAuditCommands(program: Command, io: Io): void {
-  const noun = program.command('audit').description('inspect and verify the audit')
+  const noun = program.command('audit').description('inspect and verify the audit log')
   addVerb(noun, io, {
     name: 'list',
     about: 'list actions, newest first',

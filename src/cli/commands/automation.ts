@@ -19,7 +19,7 @@ const pathOf = (name: string | undefined): string =>
   `/api/runbooks/${pathSegment(name ?? '')}/automation`
 
 export function addAutomationCommands(program: Command, io: Io): void {
-  const noun = program.command('automation').description('switch automatic queries on or off')
+  const noun = program.command('automation').description('turn automatic source queries on or off')
   addVerb(noun, io, {
     name: 'status',
     about: 'show whether automation is on',

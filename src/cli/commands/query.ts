@@ -8,7 +8,7 @@ import { type Column, type Row, showSection } from '../terminal/show.ts'
 import { addVerb, RUNBOOK_ARG } from './verb.ts'
 
 export function addQueryCommands(program: Command, io: Io): void {
-  const noun = program.command('query').description('try the query of a runbook')
+  const noun = program.command('query').description('show the people a data source returns')
   addVerb(noun, io, {
     name: 'preview',
     about: 'show what the next tick would do',

@@ -43,7 +43,7 @@ const KIND = ['--kind <kind>', 'only of this kind', KINDS] as const
 
 /** Arguments and flags of a decision, for `review` and its aliases. */
 export const DECISION = {
-  args: [['[id...]', 'the ids of the reviews, as listed']],
+  args: [['[id...]', 'ids from "review list"; none without --all']],
   options: [['--all', 'all of --runbook or --batch'], ...SCOPE, ...CHANGE, DRY_RUN],
 } satisfies Partial<Verb>
 
@@ -171,7 +171,7 @@ export function addReviewCommands(program: Command, io: Io): void {
   addVerb(noun, io, {
     ...DECISION,
     name: 'approve',
-    about: 'make the changes that the source asks for',
+    about: 'make the changes of these reviews',
     choices: [
       KIND,
       ['--choice <choice>', 'reschedule the whole batch, or move its members', MOVE_CHOICES],
@@ -189,7 +189,7 @@ whether the batch is rescheduled or its members move.`,
   addVerb(noun, io, {
     ...DECISION,
     name: 'dismiss',
-    about: 'keep everything as it is',
+    about: 'reject the changes',
     choices: [KIND],
     examples: [
       'review dismiss 31 --reason "goes with the next wave"',

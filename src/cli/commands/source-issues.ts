@@ -17,7 +17,7 @@ const ISSUES: readonly Column[] = [
 export function addSourceIssueCommands(program: Command, io: Io): void {
   addVerb(program, io, {
     name: 'source-issues',
-    about: 'list unusable source rows and skipped changes',
+    about: 'list unusable data source rows',
     args: [RUNBOOK_ARG],
     options: PAGED,
     examples: ['source-issues user-migration', 'source-issues user-migration --all -o csv'],

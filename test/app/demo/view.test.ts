@@ -162,7 +162,7 @@ describe('the screen of the demonstration', () => {
     const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [
       'full-migration · 200 members                        Fri 01 Mar 2030 20:14  T+14m',
-      '1 second here is 1m of migration',
+      '60× speed',
       '',
       'prepare     T-5d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  completed',
       '                   no members yet',

@@ -62,14 +62,14 @@ const READ_VERBS: readonly Verb[] = [
   },
   {
     name: 'get',
-    about: 'show a batch with its phases',
+    about: 'show status and phases of a batch',
     args: [ID],
     examples: ['batch get 7', 'batch get 7 --output yaml'],
     run: runGetBatch,
   },
   {
     name: 'summary',
-    about: 'show progress, pace and expected end',
+    about: 'show counts, pace and expected end',
     args: [ID],
     examples: ['batch summary 7'],
     run: runSummary,
@@ -231,7 +231,7 @@ The batch starts when you advance it.`,
   },
   {
     name: 'reschedule',
-    about: 'change the start time of a batch',
+    about: 'move the cut-over time of a batch',
     args: [ID, ['<time>', 'new start with time zone, such as 2030-03-01T20:00:00Z']],
     options: [['--allow-overdue', 'allow phases to start at once'], REASON, DRY_RUN],
     more: 'Phases that have not started move with the start time.',
@@ -277,7 +277,7 @@ const MEMBER_VERBS: readonly Verb[] = [
   },
   {
     name: 'redo',
-    about: 'repeat a step and all later steps',
+    about: 'repeat a step and later ones for members',
     args: [ID],
     options: [
       ...SELECTION,

@@ -65,7 +65,7 @@ function addVersionVerbs(runbook: Command, io: Io): void {
   })
   addVerb(runbook, io, {
     name: 'delete',
-    about: 'take a version out of use',
+    about: 'retire a version',
     args: [NAME, ['<version>', 'number of the version']],
     options: CHANGE,
     more: 'Running batches finish with it.',
@@ -117,7 +117,7 @@ function addReadVerbs(runbook: Command, io: Io): void {
   })
   addVerb(runbook, io, {
     name: 'plan',
-    about: 'show what each member will get and when',
+    about: 'show which steps members run and when',
     args: [NAME],
     options: [
       ['--batch <id>', 'plan for the members of this batch'],
@@ -130,7 +130,7 @@ function addReadVerbs(runbook: Command, io: Io): void {
   })
   addVerb(runbook, io, {
     name: 'ticks',
-    about: 'list the ticks of a runbook',
+    about: 'list data source queries of a runbook',
     args: [NAME],
     options: PAGED,
     more: 'A tick queries the data source and applies what changed. Newest first.',
