@@ -12,7 +12,7 @@ create table attempts (
   sent_at       timestamptz not null,
   settled_at    timestamptz not null,
   outcome       text not null check (outcome in
-    ('succeeded', 'incomplete', 'failed', 'lost', 'dead_lettered', 'withdrawn', 'refused')),
+    ('succeeded', 'incomplete', 'failed', 'lost', 'dead_lettered', 'withdrawn', 'refused', 'undelivered')),
   result_json   jsonb,
   error_message text,
   duration_ms   integer

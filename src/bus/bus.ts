@@ -44,6 +44,8 @@ export const RECEIVE_MAX = 1_000
 
 /** Reasons the bus itself gives; consumers add their own. The words are those of Service Bus. */
 export const EXPIRED = 'TTLExpiredException'
+/** A worker's reason: the job reached it past its deadline, so it was never started. */
+export const NOT_STARTED = 'NotStartedInTime'
 export const DELIVERED_TOO_OFTEN = 'MaxDeliveryCountExceeded'
 
 type SendOf<T extends MessageType> = {
@@ -168,6 +170,8 @@ export interface DeadJob {
   readonly jobId: string
   readonly reason: string
   readonly description: string
+  /** 0: no consumer ever received it. */
+  readonly deliveryCount: number
 }
 
 /** Messages that wait for a person, oldest first. Replayed and discarded ones are not listed. */

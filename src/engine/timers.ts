@@ -1,7 +1,7 @@
 // Timers: upgrade batches, start due phases, expand them, settle dead jobs, wake retries, polls and deadlines, fill workers. Times are
 // columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch whose change
 // fails is held, and the others continue.
-import type { DeadJob } from '../bus/bus.ts'
+import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { listOutdatedBatches } from '../db/version-upgrades.ts'
@@ -99,8 +99,10 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
   const foreign = letters.filter(({ id }) => !known.has(id))
   await deadLetters.markNoticed(foreign.map(({ id }) => id))
   const settled = await inChunks(engine, ours, async ({ tx, draft }, chunk) => {
-    for (const { stepId, jobId, why } of chunk)
-      onDeadLetter(draft, draft.steps.get(stepId)!, jobId, why)
+    for (const { stepId, jobId, why, deliveryCount, reason } of chunk) {
+      const hasRun = deliveryCount === 0 || reason === NOT_STARTED ? 'never' : 'possibly'
+      onDeadLetter(draft, draft.steps.get(stepId)!, jobId, why, hasRun)
+    }
     await deadLetters.markNoticed(
       chunk.map(({ id }) => id),
       tx,

@@ -3,7 +3,7 @@
 // because nobody knows how far it came. On redelivery a function that is not idempotent fails with `OutcomeUnknown` instead of
 // running again.
 import type { ReceivedMessage } from '../bus/bus.ts'
-import { EXPIRED } from '../bus/bus.ts'
+import { EXPIRED, NOT_STARTED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Json } from '../domain/json.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
@@ -58,10 +58,11 @@ export function readJob(received: ReceivedMessage, workerId: string): Job | Refu
  * A job past its deadline is not started; it is dead-lettered like one that expired on the bus. A Failure would cost a poll
  * one of its retries although it never ran.
  */
-export function refuseExpired({ notAfter }: Job, now: Date): RefusedJob | null {
+export function refuseExpired({ notAfter, isRepeated }: Job, now: Date): RefusedJob | null {
   if (notAfter === null || notAfter > now) return null
   const description = `Deadline ${notAfter.toISOString()} passed before the job started.`
-  return { reason: EXPIRED, description }
+  // An earlier delivery may have run: then it counts as expired, not as never started.
+  return { reason: isRepeated ? EXPIRED : NOT_STARTED, description }
 }
 
 /** `readMessage` drops fields it does not know; a sender gets all of its own back. */

@@ -71,7 +71,7 @@ it('dead-letters a job that nobody took by its deadline, and retries its step wi
     await world.pass(599)
     assert.deepEqual(await waitsOf(world), ['create job 121'])
     await world.pass(1)
-    assert.deepEqual(await attemptsOf(world), ['step-1 dead_lettered'])
+    assert.deepEqual(await attemptsOf(world), ['step-1 undelivered'])
     assert.deepEqual(await because(world, 'retry'), [
       'retry 1 of 1 in 60 s: the job could not be delivered: TTLExpiredException: Nobody took the message before its time to live ended.',
     ])

@@ -71,3 +71,18 @@ it('a worker that does not say what it did may have done something', () =>
       'rollback delete succeeded',
     ])
   }))
+
+it('a job that expires before a worker takes it is retried, and never rolled back', () =>
+  story({}, async (world) => {
+    world.workers = []
+    world.answer = () => assert.fail('a worker got a job')
+    const { member } = await begin(world)
+    for (let hour = 1; hour <= 12; hour++) await passUntil(world, hour * 3_700)
+    world.workers = ['w1']
+    await world.settle()
+    assert.deepEqual(calls(world), [])
+    assert.deepEqual(await stepsOf(world, member), ['create failed'])
+    assert.deepEqual(await attemptsOf(world), [
+      ...['step-1 undelivered', 'step-1-retry-1 undelivered', 'step-1-retry-2 undelivered'],
+    ])
+  }))

@@ -6,8 +6,8 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { z } from 'zod'
 import {
   type Bus,
-  EXPIRED,
   LEASE_MS,
+  NOT_STARTED,
   type OutgoingMessage,
   type ReceivedMessage,
   WORKER_RESULTS,
@@ -263,7 +263,7 @@ for (const database of DATABASES) {
       assert.deepEqual(await answers(), [])
       const { items } = await bus.deadLetters.list(workerJobs('w1'), 100)
       const letter = items.find(({ messageId }) => messageId === jobId)
-      assert.equal(letter?.reason, EXPIRED)
+      assert.equal(letter?.reason, NOT_STARTED)
       assert.match(letter!.description, /Deadline .* passed before the job started/)
     })
 

@@ -31,6 +31,7 @@ export interface AttemptRecord {
     | 'failed'
     | 'lost'
     | 'dead_lettered'
+    | 'undelivered'
     | 'withdrawn'
     | 'refused'
   readonly result: Json | undefined

@@ -96,7 +96,11 @@ function payloadOf(result: Json | undefined): Json | undefined {
 }
 
 /** Outcomes that prove that no function ran. Only another outcome makes a later failure roll back. */
-const WITHOUT_EFFECT: ReadonlySet<AttemptRecord['outcome']> = new Set(['withdrawn', 'refused'])
+const WITHOUT_EFFECT: ReadonlySet<AttemptRecord['outcome']> = new Set([
+  'withdrawn',
+  'refused',
+  'undelivered',
+])
 
 /** Records the job's end. The member is free for its next job. */
 function settle(
@@ -245,12 +249,25 @@ export function onOverdue(draft: Draft, step: Step): void {
 }
 
 /** No worker could take the job. Ignored if it was settled meanwhile. */
-export function onDeadLetter(draft: Draft, step: Step, jobId: string, reason: string): void {
-  if (isCurrentJob(step, jobId))
-    loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
+export function onDeadLetter(
+  draft: Draft,
+  step: Step,
+  jobId: string,
+  reason: string,
+  hasRun: 'possibly' | 'never',
+): void {
+  if (!isCurrentJob(step, jobId)) return
+  // A job that expired in the queue was retried in vain, and then its rollback was the only job that reached a worker.
+  const outcome = hasRun === 'never' ? 'undelivered' : 'dead_lettered'
+  loseJob(draft, step, outcome, `the job could not be delivered: ${reason}`)
 }
 
-function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', why: string): void {
+function loseJob(
+  draft: Draft,
+  step: Step,
+  outcome: 'lost' | 'dead_lettered' | 'undelivered',
+  why: string,
+): void {
   const wasRepoll = step.pollCount > 0
   settle(draft, step, outcome, { error: why })
   if (step.status === 'cancelled') {

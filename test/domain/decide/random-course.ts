@@ -148,7 +148,7 @@ const passTime: Action = (course, draft) => wakeAll(course, draft)
 
 const deadLetter: Action = (course, draft) => {
   const step = course.one(jobsOut(draft))
-  if (step) onDeadLetter(draft, step, step.jobId!, 'lost on the way')
+  if (step) onDeadLetter(draft, step, step.jobId!, 'lost on the way', 'possibly')
 }
 
 /** In any order, as with two processes: a later phase may start before an earlier one. */

@@ -341,7 +341,7 @@ table('a lost job', [
   {
     name: 'in the dead letters is retried with its reason',
     facts: CREATE,
-    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
+    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old', 'possibly'),
     records: {
       events: [
         'step 11 retry dispatched→pending: retry 1 of 2 in 60 s: the job could not be delivered: too old',
@@ -353,7 +353,7 @@ table('a lost job', [
   {
     name: "is ignored in the dead letters when it is not the step's unsettled job",
     facts: createTried(1),
-    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old'),
+    decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old', 'possibly'),
     records: {},
   },
 ])
