@@ -80,10 +80,9 @@ describe('reading a job', () => {
     const job = readJob(received(JOB), 'w1')
     assert.ok(!('reason' in job))
     assert.equal(refuseExpired(job, new Date('2026-03-01T09:59:59.999Z')), null)
-    assert.equal(
-      refuseExpired(job, new Date('2026-03-01T10:00:00Z'))?.reason,
-      'TTLExpiredException',
-    )
+    const late = new Date('2026-03-01T10:00:00Z')
+    assert.equal(refuseExpired(job, late)?.reason, 'NotStartedInTime')
+    assert.equal(refuseExpired({ ...job, isRepeated: true }, late)?.reason, 'TTLExpiredException')
   })
 })
 
