@@ -44,7 +44,7 @@ function styleAfter(style: Style, code: number): Style {
   return color === undefined ? style : { ...style, color }
 }
 
-/** A line as runs; the style at its end goes on in the next line. */
+/** A line as runs; the next line starts with the style of its end. */
 function runsOf(line: string, first: Style): { runs: Run[]; style: Style } {
   const runs: Run[] = []
   let style = first

@@ -72,7 +72,7 @@ it('a new version restarts nobody, neither unfinished nor done members', () =>
     await world.settle()
   }))
 
-it('restarts a member whose row changed, who left and came back, or whom a person restarts', () =>
+it('restarts a member after a changed row, a return, or a restart by an operator', () =>
   immediate(async (world) => {
     const all = people(...range(1, 10))
     await world.tick(all)

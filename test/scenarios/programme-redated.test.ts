@@ -19,7 +19,7 @@ const WHO = { actor: 'operator', reason: 'the programme office said so' }
 const decide = async (world: Programme, choice: MoveChoice) =>
   approveReviews(world.engine, { ...WHO, choice, reviewIds: await reviewIds(world, 'move') })
 
-/** Six members, prepared and due in 20 hours, whom the source now has at 44. */
+/** Six members, prepared and due in 20 hours; the source now says 44. */
 async function redated(world: Programme): Promise<void> {
   await world.tick(wave(20, ...range(1, 6)))
   assert.equal(calls(world).length, 6)

@@ -1,4 +1,4 @@
-// A setting that nothing reads misleads whoever sets it. Every key of the tables of settings must be read from the configuration
+// A setting that nothing reads misleads the person who sets it. Every key of the tables of settings must be read from the configuration
 // somewhere else in src.
 import { isCode, type SourceFile, scan } from './source.ts'
 import type { Rule } from './walls.ts'

@@ -173,7 +173,7 @@ function initOutcome(
   return rerunInit && init.length > 0 ? 'rerun' : 'carried_over'
 }
 
-/** The event's sentence: from which version to which, by whom, and each phase's outcome. */
+/** The event's sentence: both versions, the publisher, and each phase's outcome. */
 export function describeUpgrade(
   from: number,
   { publication, phases, init }: VersionUpgrade<PhaseSummary>,
