@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { GLOBAL_FLAGS, globalFlagsLast } from './global-flags.ts'
 import { type Io, printable } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
@@ -20,7 +21,7 @@ export async function run(
   commands: readonly AddCommands[],
 ): Promise<number> {
   try {
-    await programOf(io, commands).parseAsync(args, { from: 'user' })
+    await programOf(io, commands).parseAsync(globalFlagsLast(args), { from: 'user' })
     return io.exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.ok
@@ -40,6 +41,9 @@ function programOf(io: Io, commands: readonly AddCommands[]): Command {
     .description(manifest.description)
     .version(manifest.version)
     .exitOverride()
+    // Else `runbook get --version 1` would print the program's version.
+    .enablePositionalOptions()
+    .addHelpText('after', GLOBAL_HELP)
     .configureOutput({
       writeOut: (text) => io.out(text.trimEnd()),
       writeErr: (text) => io.err(text.trimEnd()),
@@ -47,8 +51,17 @@ function programOf(io: Io, commands: readonly AddCommands[]): Command {
       outputError: () => undefined,
     })
   for (const add of commands) add(program, io)
+  // "help" joins the last group instead of one of its own.
+  const last = program.commands.at(-1)?.helpGroup()
+  if (last) program.commandsGroup(last).helpCommand(true)
   return program
 }
+
+const GLOBAL_HELP = `
+Before or after any command that uses the API:
+${GLOBAL_FLAGS.map(([flag, about]) => `  ${flag.padEnd(22)} ${about}`).join('\n')}
+
+Start here: docs/tutorial.md. Every command: docs/cli.md, or matoolkit <command> --help.`
 
 /** An error with a code and an exit code; `more` holds lines below its sentence. */
 interface ReportableError {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Command } from 'commander'
 import { NOUNS } from '../../src/app/commands/nouns.ts'
+import { visibleCommands } from '../../src/cli/program.ts'
 import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Cli, nowhere, openCli, say, setEnv } from './against-api.ts'
@@ -41,6 +42,27 @@ describe('the table of nouns', () => {
     )
   })
 
+  it('puts every listed noun, and every verb of a batch, under a heading of its own', () => {
+    const batch = program.commands.find((one) => one.name() === 'batch')!
+    for (const parent of [program, batch]) {
+      const unplaced = visibleCommands(parent).filter((one) => one.helpGroup() === '')
+      assert.deepEqual(
+        unplaced.map((one) => one.name()),
+        [],
+        'place it: NOUN_GROUPS in nouns.ts, GROUPS in batch.ts',
+      )
+    }
+  })
+
+  it('lists the daily nouns first in the help, and help itself in the last group', async () => {
+    const { out } = await say({}, ['--help'])
+    assert.match(out, /\nEvery day:\n(?: {2}.*\n)* {2}batch +manage/)
+    assert.match(out, /\nThis command line:\n[\s\S]*\n {2}help \[command\]/)
+    assert.ok(out.indexOf('Every day:') < out.indexOf('Start it:'))
+    assert.doesNotMatch(out, /\nCommands:/)
+    assert.doesNotMatch((await say({}, ['batch', '--help'])).out, /\nCommands:/)
+  })
+
   it('loads only the command line itself for --version and --help', () => {
     const hook = join(import.meta.dirname, 'fixtures/loaded-modules.mjs')
     const args = ['--import', hook, 'src/main.ts', '--version']
@@ -49,6 +71,7 @@ describe('the table of nouns', () => {
     const ours = stderr.match(/src\/\S+/g)!.sort()
     assert.deepEqual(ours, [
       'src/app/commands/nouns.ts',
+      'src/cli/global-flags.ts',
       'src/cli/program.ts',
       'src/cli/terminal/io.ts',
       'src/errors-api.ts',

@@ -27,6 +27,10 @@ describe('a manual migration from the command line', () => {
     assert.match((await cli.cli('runbook', 'publish', file)).out, /nothing was published/)
     assert.match((await cli.cli('runbook', 'list')).out, /^NAME +VERSION[^\n]*\nplain +1 +off/)
     assert.equal((await cli.cli('runbook', 'get', 'plain')).out.trim(), plain().trim())
+    const byFlag = await cli.cli('runbook', 'get', 'plain', '--version', '1')
+    assert.equal(byFlag.out.trim(), plain().trim())
+    const both = await cli.cli('runbook', 'get', 'plain', '2', '--version', '1')
+    assert.deepEqual([both.exit, /not both 2 and 1/.test(both.err)], [EXIT.usage, true])
     assert.match((await cli.cli('runbook', 'versions', 'plain')).out, /\n +1 +yes +ignore/)
   })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
+import { globalFlagsLast } from '../../src/cli/global-flags.ts'
 import { run } from '../../src/cli/program.ts'
 import { printable } from '../../src/cli/terminal/io.ts'
 import { tableText } from '../../src/cli/terminal/table.ts'
@@ -70,6 +71,42 @@ describe('the command line', () => {
     assert.equal(exit, EXIT.failed)
     assert.match(io.errText(), /\(INTERNAL\)\n$/)
     assert.equal(io.errText().split('\n').length, 2)
+  })
+})
+
+describe('the flags of every command', () => {
+  const PLACES: [typed: string, same: string][] = [
+    ['--output json batch list', 'batch list --output json'],
+    ['batch --output=json list --held', 'batch list --held --output=json'],
+    ['-o json --debug batch list', 'batch list -o json --debug'],
+    ['--profile a batch hold 7 -- --debug', 'batch hold 7 --profile a -- --debug'],
+    ['batch list --output json', 'batch list --output json'],
+    // Not a flag but the value of one.
+    ['batch hold 7 --reason --debug', 'batch hold 7 --reason --debug'],
+    ['--version', '--version'],
+    ['--unknown --debug batch', '--unknown --debug batch'],
+    ['--output', '--output'],
+  ]
+  for (const [typed, same] of PLACES) {
+    it(`"${typed}" is "${same}"`, () => {
+      const args = globalFlagsLast(typed.split(' '))
+      assert.equal(args.join(' '), same)
+      assert.deepEqual(globalFlagsLast(args), args)
+    })
+  }
+
+  it('work before the command', async () => {
+    const file = 'examples/user-migration.yaml'
+    const { exit, out, err } = await runWith('--output', 'json', 'runbook', 'validate', file)
+    assert.equal(exit, EXIT.ok, err)
+    assert.match(JSON.stringify(JSON.parse(out)), /user-migration/)
+  })
+
+  it('leave --version after a command to the command', async () => {
+    const { exit, out, err } = await runWith('runbook', 'validate', 'x', '--version')
+    assert.equal(exit, EXIT.usage)
+    assert.equal(out, '')
+    assert.match(err, /Unknown option '--version'/)
   })
 })
 

@@ -2,6 +2,7 @@
 // CommandContext.
 import { type Command, Option } from 'commander'
 import type { CommandContext, Flags } from '../command-context.ts'
+import { GLOBAL_FLAGS } from '../global-flags.ts'
 import type { Io } from '../terminal/io.ts'
 import { OUTPUT_FORMATS } from '../terminal/show.ts'
 
@@ -62,7 +63,7 @@ export const WAITING: readonly HelpEntry[] = [
 
 export const outputOption = (isText = false): Option => {
   const standard = isText ? 'plain text' : 'table on a terminal, else json'
-  return new Option('-o, --output <format>', `output format (default: ${standard})`).choices([
+  return new Option(GLOBAL_FLAGS[0][0], `output format (default: ${standard})`).choices([
     ...OUTPUT_FORMATS,
   ])
 }
@@ -79,25 +80,22 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   }
   for (const spelling of verb.hiddenOptions ?? [])
     command.addOption(new Option(spelling).hideHelp())
-  command
-    .addOption(outputOption(verb.isText))
-    .option('--api-url <url>', 'address of the API')
-    .option('--profile <name>', 'profile to use; see matoolkit config')
-    .option('--debug', 'log every request to stderr, without secrets')
-    .addHelpText('after', helpOf(verb))
-    .action(async (...given: unknown[]) => {
-      // Commander passes the arguments, then the flags, then the command.
-      const flags = given.at(-2) as Flags
-      const args = given.slice(0, -2).flat() as (string | undefined)[]
-      if (replacedBy !== undefined)
-        io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
-      const { openContext } = await import('../command-context.ts')
-      await verb.run(
-        openContext(flags, io, verb.isText ? 'text' : 'data'),
-        args.filter((arg) => arg !== undefined),
-        flags,
-      )
-    })
+  const [, ...others] = GLOBAL_FLAGS
+  command.addOption(outputOption(verb.isText))
+  for (const [spelling, about] of others) command.option(spelling, about)
+  command.addHelpText('after', helpOf(verb)).action(async (...given: unknown[]) => {
+    // Commander passes the arguments, then the flags, then the command.
+    const flags = given.at(-2) as Flags
+    const args = given.slice(0, -2).flat() as (string | undefined)[]
+    if (replacedBy !== undefined)
+      io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
+    const { openContext } = await import('../command-context.ts')
+    await verb.run(
+      openContext(flags, io, verb.isText ? 'text' : 'data'),
+      args.filter((arg) => arg !== undefined),
+      flags,
+    )
+  })
 }
 
 function helpOf({ more, examples }: Verb): string {

@@ -327,9 +327,19 @@ const STEP_VERBS: readonly Verb[] = [
   },
 ]
 
+/** The headings of `matoolkit batch --help`, in order. */
+const GROUPS: Readonly<Record<string, readonly Verb[]>> = {
+  'Look:': READ_VERBS,
+  'Act on a batch:': BATCH_VERBS,
+  'Repair members:': MEMBER_VERBS,
+  'Repair steps:': STEP_VERBS,
+}
+
 export function addBatchCommands(program: Command, io: Io): void {
   const noun = program.command('batch').description('manage batches and their members')
-  for (const verb of [...READ_VERBS, ...BATCH_VERBS, ...MEMBER_VERBS, ...STEP_VERBS]) {
-    addVerb(noun, io, verb)
+  for (const [heading, verbs] of Object.entries(GROUPS)) {
+    noun.commandsGroup(heading)
+    for (const verb of verbs) addVerb(noun, io, verb)
   }
+  noun.commandsGroup('Look:').helpCommand(true)
 }

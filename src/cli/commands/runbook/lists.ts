@@ -7,6 +7,7 @@ import {
   pathSegment,
   showPages,
   textFlag,
+  usageError,
 } from '../../command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Column, Row } from '../../terminal/show.ts'
@@ -71,8 +72,14 @@ export const runListRunbooks = (
 /** Prints the YAML, so that it can be redirected into a file; other formats have all fields. */
 export async function runGetRunbook(
   { client, show, io }: CommandContext,
-  [name, version]: readonly string[],
+  [name, given]: readonly string[],
+  flags: Flags,
 ): Promise<void> {
+  const flag = textFlag(flags, 'version')
+  if (given !== undefined && flag !== undefined && given !== flag) {
+    throw usageError(`Name one version, not both ${given} and ${flag}.`)
+  }
+  const version = given ?? flag
   const { body } = await client.get<Row>(versionPath(name!, version))
   if (show.format === 'table') return io.out(safeFor(io, withoutLineEnd(String(body.yamlContent))))
   await show.one(body as Json, [...VERSIONS, ['YAML', 'yamlContent']])

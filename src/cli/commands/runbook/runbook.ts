@@ -91,8 +91,13 @@ function addReadVerbs(runbook: Command, io: Io): void {
     about: 'print the YAML of a runbook',
     isText: true,
     args: [NAME, ['[version]', 'number of the version (default: the one in use)']],
-    examples: ['runbook get user-migration > user-migration.yaml', 'runbook get user-migration 3'],
-    run: async (context, args) => (await import('./lists.ts')).runGetRunbook(context, args),
+    options: [['--version <number>', 'the same as [version]']],
+    examples: [
+      'runbook get user-migration > user-migration.yaml',
+      'runbook get user-migration 3',
+      'runbook get user-migration --version 3',
+    ],
+    run: async (...given) => (await import('./lists.ts')).runGetRunbook(...given),
   })
   addVerb(runbook, io, {
     name: 'versions',
