@@ -1,5 +1,5 @@
-// The API in a process of its own: `node --expose-gc bench/api-process.ts <database url> <token file>`. Tells its parent where it
-// listens, and when asked how much it has in memory after a collection.
+// The API in its own process: `node --expose-gc bench/api-process.ts <database url> <token file>`. Sends its address to the parent
+// and, on request, its memory after a collection.
 import { randomUUID } from 'node:crypto'
 import { openApi } from '../src/api/api.ts'
 import { openPostgresBus } from '../src/bus/postgres/postgres-bus.ts'

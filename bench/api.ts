@@ -1,8 +1,8 @@
-// How long an operator waits: lists, searches and the summary of a batch of 100,000 members and 500,000 steps on PostgreSQL, asked
-// by twenty clients at once over HTTP, sign-in and audit rows included. All questions are asked one after the other, and that in
-// several rounds: memory is looked at after a collection before the first and after each, because what grows in the first round only
-// is warming up, and what goes on growing is a leak. The API and its server have processes of their own; what each request costs them
-// in processor time is told beside the waiting, because a busy machine lengthens only the waiting.
+// How long an operator waits: lists, searches and the summary of a batch of 100,000 members and 500,000 steps on PostgreSQL,
+// requested by twenty clients at once over HTTP, sign-in and audit included. All questions run one after the other, in several
+// rounds. Memory is measured after a collection before the first round and after each: growth in the first round is warm-up,
+// further growth is a leak. The API and the server have their own processes; processor time per request is reported too, because a
+// busy machine lengthens only the wait.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -23,7 +23,7 @@ import { benchDoor } from './engine-process.ts'
 
 const MEMBERS = 100_000
 const STEPS = 5
-/** Of a hundred members. */
+/** Per hundred members. */
 const FAILED_PERCENT = 2
 const CLIENTS = 20
 const ROUNDS = 4
@@ -41,7 +41,7 @@ ${Array.from({ length: STEPS }, (_, n) => `      - { name: step${n}, worker_id: 
   - { name: cutover, offset: T-0, steps: [{ name: switch, worker_id: bench, function: Noop }] }
 `
 
-/** A path for the n-th request: another page, another key, as people who look at different things. */
+/** The path of the n-th request: another page or key each time, as different people would ask. */
 type Question = (n: number) => string
 const batch = '/api/batches/1'
 const QUESTIONS: Readonly<Record<string, Question>> = {
@@ -86,7 +86,7 @@ export const apiBench: Bench = {
   },
 }
 
-/** The batch in the middle of its first phase: most have passed, some failed in ten ways, the last step is being done. */
+/** The batch in the middle of its first phase: most members have passed, some failed in ten ways, the last step is running. */
 export async function fillBatch(db: Db, members: number): Promise<void> {
   await migrate(db, clock.now())
   const engine = benchDoor(db)
@@ -169,7 +169,7 @@ async function measure(
 }
 
 interface Asked {
-  /** Of each request. */
+  /** Per request. */
   readonly tookMs: number[]
   ms: number
   apiMs: number
@@ -191,7 +191,7 @@ function figuresOf({ tookMs, ms, apiMs, postgresMs }: Asked) {
   }
 }
 
-/** Processor time so far: what a busy machine leaves as it is. */
+/** Processor time so far; a busy machine does not change it. */
 async function cpuMsOf(db: Db, { pid }: ChildProcess) {
   if (!canMeasureCpu()) return { api: Number.NaN, postgres: Number.NaN }
   return { api: cpuOfProcessUs(pid!) / 1_000, postgres: (await cpuOfServerUs(db)) / 1_000 }

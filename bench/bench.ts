@@ -4,7 +4,7 @@ import { MACHINE } from '../src/clock.ts'
 export interface Bench {
   readonly name: string
   readonly about: string
-  /** Says what it does and finds, line by line, and returns the figures. */
+  /** Logs its progress and findings line by line, and returns the figures. */
   run(say: (line: string) => void): Promise<Record<string, unknown>>
 }
 
@@ -18,7 +18,7 @@ export const perSec = (count: number, ms: number): number => Math.round((count /
 
 export const round = (value: number): number => Math.round(value * 100) / 100
 
-/** The middle one: a checkpoint or a neighbour's burst in one round does not decide the figure. */
+/** The median: a checkpoint or a neighbour's burst in one round does not decide the figure. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN

@@ -1,7 +1,7 @@
-// The speed of the bus, and whether it lasts. First publish, receive and ack, one after the other and then all at once, in chunks of
-// 1, 100 and 500, on both databases. Then growth: the cost of a chunk of 500 on top of more and more stored messages, and after
-// many have gone through, with dead rows and index sizes. Growth is a ratio to a fresh database, measured in turns, so that a busy
-// machine slows both. The server syncs every commit to disk; PGlite, in a folder, never does.
+// The speed of the bus, and whether it lasts. First publish, receive and ack, one after the other and then concurrently, in chunks
+// of 1, 100 and 500, on both databases. Then growth: the cost of a chunk of 500 on top of more and more stored messages, and after
+// many have passed, with dead rows and index sizes. Growth is a ratio to a fresh database, measured in turns, so a busy machine
+// slows both. The server syncs every commit to disk; PGlite, in a folder, never does.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,13 +30,13 @@ interface Opened {
 interface Plan {
   readonly kind: Db['kind']
   readonly open: () => Promise<Opened>
-  /** Producers, and as many consumers. PGlite has one connection: more would only queue up. */
+  /** Producers, and as many consumers. PGlite has one connection: more would only queue. */
   readonly lanes: number
   readonly backlogs: readonly number[]
   readonly through: number
 }
 
-/** Messages per measurement by chunk: seconds of work at 500, not minutes at 1. */
+/** Messages per measurement by chunk size: seconds of work at 500, not minutes at 1. */
 const MESSAGES = new Map([
   [1, 1_000],
   [100, 40_000],
@@ -81,8 +81,8 @@ async function openServer(): Promise<Opened> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url })
   await db.query('create database fresh')
-  const beside = Object.assign(new URL(server.url), { pathname: '/fresh' })
-  const fresh = await openPostgres({ url: beside.href })
+  const freshUrl = Object.assign(new URL(server.url), { pathname: '/fresh' })
+  const fresh = await openPostgres({ url: freshUrl.href })
   const close = async () => {
     await Promise.all([db.close(), fresh.close()])
     server.destroy()
@@ -110,7 +110,7 @@ async function measure(plan: Plan, opened: Opened, say: Say): Promise<Record<str
   const bus = await openBus(opened.db)
   const fresh = await openBus(opened.fresh)
   const chunks: Record<string, unknown> = {}
-  // The first run also warms up the program and the database; its figures are thrown away.
+  // The first run also warms up the program and the database; its figures are discarded.
   await rates(bus, CHUNK, 10_000, plan.lanes)
   for (const [chunk, count] of MESSAGES) {
     const found = await rates(bus, chunk, count, plan.lanes)
@@ -137,7 +137,7 @@ async function rates(bus: PostgresBus, chunk: number, count: number, lanes: numb
   }
 }
 
-/** Producers and consumers at the same time, until `count` messages are sent, received and acknowledged. */
+/** Producers and consumers run concurrently until `count` messages are sent, received and acknowledged. */
 async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes: number) {
   let toSend = count
   let acknowledged = 0
@@ -153,7 +153,7 @@ async function passThrough(bus: PostgresBus, count: number, chunk: number, lanes
       const messages = await bus.receive(WORKER_RESULTS, chunk)
       await bus.ack(messages)
       acknowledged += messages.length
-      // A consumer that found nothing would wait for a hint; here it lets the producers run.
+      // A consumer that finds nothing would wait for a hint; here it lets the producers run.
       if (messages.length === 0) await clock.wait(1)
     }
   }

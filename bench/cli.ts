@@ -1,5 +1,5 @@
-// How long an operator waits at night: five questions about a batch of 10,000 members, each one command in a process of its own,
-// from pressing Enter to the last line. And how long the program takes to say its version, beside bare Node.
+// How long an operator waits: five questions about a batch of 10,000 members, each a command in its own process, from Enter to the
+// last line. And how long `--version` takes, compared with bare Node.
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -52,7 +52,7 @@ async function askAll(
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
     const env = {
       MATOOLKIT_HOME: folder,
-      // As somebody on a terminal gets it.
+      // As on a terminal.
       MATOOLKIT_OUTPUT: 'table',
       MATOOLKIT_API_URL: url,
       MATOOLKIT_TOKEN: readFileSync(tokenFile, 'utf8'),

@@ -1,5 +1,5 @@
-// What a run cost in processor time, by process, as the kernel counts it. A busy neighbour doubles the time on the wall and leaves
-// these figures nearly as they are, so they are the ones to compare. Linux only: elsewhere there is nothing to read.
+// Processor time of a run by process, as the kernel counts it. A busy neighbour doubles the elapsed time and hardly changes these
+// figures, so compare these. Linux only.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import type { Queryable } from '../src/db/db.ts'
 
@@ -11,14 +11,14 @@ export const canMeasureCpu = (): boolean => existsSync('/proc/self/stat')
 interface Stat {
   readonly parent: number
   readonly ownUs: number
-  /** Of children that have ended. */
+  /** Of ended children. */
   readonly endedUs: number
 }
 
 /** User and system time of a process so far, in microseconds. */
 export const cpuOfProcessUs = (pid: number): number => statOf(pid)?.ownUs ?? Number.NaN
 
-/** Of the whole server that this connection leads to: every backend, the writers, the vacuum workers. */
+/** Of the whole server behind this connection: every backend, the writers, the vacuum workers. */
 export async function cpuOfServerUs(db: Queryable): Promise<number> {
   const [backend] = await db.query<{ pid: number }>('select pg_backend_pid() as pid')
   const server = statOf(backend!.pid)!.parent
@@ -31,11 +31,11 @@ export async function cpuOfServerUs(db: Queryable): Promise<number> {
   return total
 }
 
-/** Null when the process has ended. */
+/** Null if the process has ended. */
 function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The program's name stands in brackets and may hold anything; what follows it is state, parent, … as in proc(5).
+    // The program's name is in brackets and may contain anything; then follow state, parent, … as in proc(5).
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const ticks = (...places: number[]) =>
       places.reduce((sum, place) => sum + Number(fields[place]), 0)

@@ -1,5 +1,5 @@
-// One process of the engine's benchmark: `node bench/engine-process.ts orchestrator|worker <database url>`.
-// The worker does nothing and says so: it takes jobs in chunks, answers each with one output, and settles.
+// One process of the engine's benchmark: `node bench/engine-process.ts orchestrator|worker <database url>`. The worker does
+// nothing: it takes jobs in chunks, answers each with one output, and acknowledges.
 import { randomUUID } from 'node:crypto'
 import { WORKER_RESULTS, workerJobs } from '../src/bus/bus.ts'
 import { makeConsumer } from '../src/bus/consumer.ts'
@@ -15,7 +15,7 @@ import type { Service } from '../src/service.ts'
 
 export const WORKER_ID = 'bench'
 const CHUNK = 500
-/** Enough for both sides to have a chunk in hand; the default of 1,000 would leave one of them waiting. */
+/** Enough for both sides to have a chunk each; the default of 1,000 would leave one of them waiting. */
 const MAX_OUTSTANDING = 2_000
 const clock = realClock()
 

@@ -1,8 +1,7 @@
-// How fast the engine is: members × 5 no-op steps (3 templated parameters and 1 output each, events and attempts on) through
-// engine, bus and a worker that does nothing. On a server orchestrator and worker are processes of their own, and the floor is
-// measured beside them on the same server; on PGlite everything is in this process. Medians of three runs. "engine" is the first batch
-// of processes that have just begun, "warm" the second one: V8 has compiled by then what it will. Beside the rates stands what a
-// step cost in processor time, which a busy machine changes little.
+// The engine's speed: members × 5 no-op steps (3 templated parameters and 1 output each, events and attempts on) through engine,
+// bus and a no-op worker. On a server, orchestrator and worker have their own processes, and the floor is measured in the same run;
+// on PGlite everything is in this process. Medians of three runs. "engine" is the first batch of new processes, "warm" the second
+// one, after V8 has compiled the hot code. Processor time per step is reported too, because a busy machine hardly changes it.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -75,7 +74,7 @@ ${Array.from(
 ).join('')}
 `
 
-/** Runs one batch from its creation to its end and returns the milliseconds from the one to the other. */
+/** Runs one batch from creation to end and returns the milliseconds. */
 async function runBatch(db: Db, members: number, steps: number, suffix = ''): Promise<number> {
   const engine = benchDoor(db)
   const name = `bench-${members}-${steps}${suffix}`
@@ -118,7 +117,7 @@ interface Processes {
   close(): Promise<void>
 }
 
-/** A fresh server with an orchestrator and a worker, each a process. */
+/** A fresh server with an orchestrator and a worker, each in its own process. */
 async function openProcesses(): Promise<Processes> {
   const server = await startPostgres({ durable: true })
   const db = await openPostgres({ url: server.url, poolSize: 3 })
@@ -187,7 +186,7 @@ async function onServer(say: Say) {
 }
 
 interface Run {
-  /** Steps a second. */
+  /** Steps per second. */
   readonly rate: number
   readonly cpu: CpuUs | null
 }

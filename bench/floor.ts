@@ -1,7 +1,7 @@
-// The floor under the engine's figure: the same round trip in raw set-based SQL, on the same server, in the same run. Claim
-// results under a lease, mark their steps succeeded, mark each member's next step dispatched, insert its job, settle; a worker that
-// does nothing claims jobs, inserts results and settles. Bodies of the engine's size travel to the client and back. Chunks of 500,
-// two connections, every commit durable; no templates, facts, events, attempts, duplicate detection or counters.
+// The floor below the engine's figure: the same round trip in raw set-based SQL, on the same server, in the same run. It claims
+// results under a lease, marks their steps succeeded and each member's next step dispatched, inserts its job and acknowledges; a
+// no-op worker claims jobs, inserts results and acknowledges. Bodies have the engine's size. Chunks of 500, two connections, every
+// commit durable; no templates, facts, events, attempts, duplicate detection or counters.
 
 import { arrayParams, idsParam } from '../src/db/arrays.ts'
 import type { Db, Tx } from '../src/db/db.ts'
@@ -67,7 +67,7 @@ const jobBody = (id: number) =>
 const enqueue = (tx: Tx, topic: string, ids: readonly number[], body: (id: number) => string) =>
   tx.query(ENQUEUE, [topic, idsParam(ids), arrayParams(ids, body)[0]])
 
-/** Steps a second. */
+/** Steps per second. */
 export async function measureFloor(
   db: Db,
   members: number,

@@ -1,5 +1,5 @@
-// One tick in a process of its own: `node bench/scheduler-process.ts <database url> <source url>`. Tells its parent how long the tick
-// took, what it cost in processor time, and how much memory the process ever had.
+// One tick in its own process: `node bench/scheduler-process.ts <database url> <source url>`. Sends its duration, processor time
+// and peak memory to the parent.
 import { randomUUID } from 'node:crypto'
 import { realClock } from '../src/clock.ts'
 import { openPostgres } from '../src/db/postgres.ts'

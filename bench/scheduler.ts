@@ -1,6 +1,6 @@
-// What a tick costs: 1,000, 10,000 and 100,000 people in two waves, read from a PostgreSQL server as data source. First everybody is
-// new, then nothing has changed, then one in a hundred has: eight of ten with other data, one new, one gone. Each tick is a process
-// of its own, so its peak of memory is its own; rows written are what the database counted.
+// The cost of a tick: 1,000, 10,000 and 100,000 people in two waves, read from a PostgreSQL data source. First everybody is new,
+// then nothing has changed, then one percent has: eight of ten with other data, one new, one gone. Each tick runs in its own
+// process, so peak memory is per tick; the database counts the rows written.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { realClock } from '../src/clock.ts'
@@ -31,7 +31,8 @@ export const schedulerBench: Bench = {
       sizes[members] = figures
       cpuAMember.push(figures.unchanged.cpuMs / members)
     }
-    // Of processor time, which a busy neighbour leaves as it is. At most 1 = linear; less, since a process has its start to pay for.
+    // In processor time, which a busy neighbour does not change. At most 1 means linear; less, because each process has a fixed
+    // start-up cost.
     return { sizes, growth: round(cpuAMember.at(-1)! / cpuAMember.at(-2)!) }
   },
 }
@@ -75,7 +76,7 @@ async function measure(members: number, say: Say) {
     const unchanged = await run('unchanged')
     await churn(db, members)
     const changed = await run(`${CHURN_PERCENT} % changed`)
-    // One in ten of those that changed is gone: it is remembered as missing and its row stays until the next tick.
+    // One in ten changed rows is gone: it is recorded as missing and stays a member until the next tick.
     return { fresh, unchanged, changed, memberRowsChanged: (members / 100) * 0.9 }
   } finally {
     await db.close()
@@ -83,7 +84,7 @@ async function measure(members: number, say: Say) {
   }
 }
 
-/** As wide as a real one: a dozen columns, a few hundred bytes. In the future, so that nothing but membership happens. */
+/** As wide as a real row: a dozen columns, a few hundred bytes. In the future, so that only membership changes. */
 async function fillSource(db: Db, members: number): Promise<void> {
   await db.script(`
     create table people as
@@ -103,7 +104,7 @@ async function churn(db: Db, members: number): Promise<void> {
            cutover, licence from people where employee % 1000 = 100 and employee <= ${members}`)
 }
 
-/** Inserts, updates and deletes of members so far. Whoever wrote them has gone and told. */
+/** Inserts, updates and deletes of members so far. The writing process has ended and reported its statistics. */
 async function rowsWritten(db: Db): Promise<number> {
   const [row] = await db.query<{ written: number }>(
     `select n_tup_ins + n_tup_upd + n_tup_del as written from pg_stat_user_tables where relname = 'batch_members'`,

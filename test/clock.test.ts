@@ -213,7 +213,7 @@ for (const database of DATABASES) {
         const report = await followDatabaseTime(test.db, clock, MAX_SKEW_MS)
         assert.equal(report.withinLimit, false)
         const off = report.machineSkewMs - skewMs
-        assert.ok(Math.abs(off) <= report.uncertaintyMs + 50, `measured ${off} ms beside it`)
+        assert.ok(Math.abs(off) <= report.uncertaintyMs + 50, `measured ${off} ms apart`)
         assert.equal(report.aheadMs, 0)
         const [row] = await test.db.query<{ at: Date }>('select clock_timestamp() as at')
         assert.ok(Math.abs(+row!.at - +clock.now()) < MAX_SKEW_MS)

@@ -35,7 +35,7 @@ export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
     const young = rows.findIndex(({ at }) => at >= before)
     const old = rows.slice(0, young === -1 ? -1 : young)
     const last = old.at(-1)
-    // The previous pruning's own row is no reason to prune again: it would go on every day.
+    // The previous pruning's own row is no reason to prune again: that would repeat every day.
     if (!last || old.every(({ action }) => action === ACTION)) return 0
     await insertAudit(tx, {
       ...{ at: now, actor: 'system', actorName: 'matoolkit', action: ACTION, subject: 'audit' },

@@ -24,7 +24,7 @@ const GROUPS_AT_ONCE = 4
 
 /**
  * One verdict per message, in order. Throws when the database is unavailable: all messages come again. Calls `onSlots` when slots may
- * be free to fill: results mostly reuse the slots they free, and looking after every chunk cost 4 µs a step.
+ * be free to fill: results mostly reuse the slots they free, and a look per chunk cost 4 µs a step.
  */
 export async function handleMessages(
   engine: Engine,

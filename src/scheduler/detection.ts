@@ -93,9 +93,9 @@ async function detectScheduled(
 ): Promise<TickChanges<StoredRow>> {
   const batches = await loadKnownBatches(db, runbook.name, found.groups.keys())
   const comparison = compareWithSource(found, batches, members)
-  const { movers, missing, newcomers } = comparison
+  const { movers, missing, joiners } = comparison
   const memberIds = [...movers.map(({ member }) => member.id), ...missing.map(({ id }) => id)]
-  const former = newcomers.flatMap((newcomer) => newcomer.former?.id ?? [])
+  const former = joiners.flatMap((joiner) => joiner.former?.id ?? [])
   const batchesWithMissing = [...new Set(missing.map(({ batchId }) => batchId))]
   const lookups = {
     absences,
@@ -105,7 +105,7 @@ async function detectScheduled(
     past: await findPast(
       db,
       runbook.name,
-      newcomers.map(({ row }) => row.folded),
+      joiners.map(({ row }) => row.folded),
     ),
     removedLastDay:
       batchesWithMissing.length > 0

@@ -1,4 +1,4 @@
-// The same contract on a PostgreSQL server: statements whose parameters have no type of their own are understood differently there.
+// The same contract on a PostgreSQL server, which infers the types of untyped parameters differently.
 
 import { openTestPostgres } from '../databases.ts'
 import { actionContract } from './contract/actions.ts'

@@ -1,4 +1,4 @@
-// Live events: none missed and none twice, whatever the order of commits; many listeners from one look; who is slow is sent away.
+// Live events: each exactly once, whatever the order of commits; one query for many listeners; slow listeners are disconnected.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
@@ -13,10 +13,10 @@ import { createLog } from '../../src/log.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 
 const START = new Date('2026-03-02T08:00:00Z')
-/** Longer than any hole is waited for. */
+/** Longer than the feed waits for any gap. */
 const STEPS_MAX = 300
 
-/** A clock whose time passes when a test says so, and only once everybody who runs has come to wait for it. */
+/** A clock that advances when a test says so, and only once everything that runs waits for it. */
 function steppedClock(): Clock & { step(ms?: number): Promise<void> } {
   let nowMs = +START
   const waiting = new Set<{ atMs: number; wake: () => void }>()
@@ -42,7 +42,7 @@ function steppedClock(): Clock & { step(ms?: number): Promise<void> } {
       arrived = Promise.withResolvers<void>()
       nowMs += ms
       for (const one of [...waiting]) if (one.atMs <= nowMs) one.wake()
-      // The look that this began has ended when the feed waits again.
+      // The query that this started has ended when the feed waits again.
       await arrived.promise
     },
   }
@@ -54,7 +54,7 @@ const note = (db: Queryable, because: string, batchId = 1) =>
     [START, batchId, because],
   )
 
-/** Reads a stream as a listener does, and keeps what it was told. */
+/** Reads a stream as a listener does and keeps the events. */
 function listenTo(feed: EventFeed, selection: EventSelection = {}, from: number | null = null) {
   const gone = new AbortController()
   const { frames, cut } = feed.listen({ selection, after: from, signal: gone.signal })
@@ -67,20 +67,20 @@ function listenTo(feed: EventFeed, selection: EventSelection = {}, from: number 
       text.all += value
     }
   })()
-  const told = () =>
+  const received = () =>
     [...text.all.matchAll(/^id: \d+\ndata: (.*)$/gm)].map(
       ([, json]) => (JSON.parse(json!) as { because: string }).because,
     )
   const lastId = () => Number([...text.all.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1] ?? 0)
-  /** Lets time pass until so many have been told. Other tests share the server: their transactions can hold the stream back. */
+  /** Advances time until `count` events arrived. Other tests share the server, and their transactions can delay the stream. */
   const heardBy = async (clock: ReturnType<typeof steppedClock>, count: number) => {
-    for (let steps = 0; steps < STEPS_MAX && told().length < count; steps++) {
+    for (let steps = 0; steps < STEPS_MAX && received().length < count; steps++) {
       await clock.step()
       await new Promise(setImmediate)
     }
-    assert.equal(told().length, count)
+    assert.equal(received().length, count)
   }
-  return { told, heardBy, lastId, text, ended, cut, leave: () => gone.abort() }
+  return { received, heardBy, lastId, text, ended, cut, leave: () => gone.abort() }
 }
 
 describe('live events', () => {
@@ -104,7 +104,7 @@ describe('live events', () => {
   const open = (clock: Clock, db: Db = database.db, listenersMax?: number) =>
     openEventFeed({ db, clock, log, ...(listenersMax !== undefined && { listenersMax }) })
 
-  it('an event of a slow transaction is told before the later ids of a quick one', async () => {
+  it('an event of a slow transaction comes before the later ids of a fast one', async () => {
     const clock = steppedClock()
     const feed = open(clock)
     const listener = listenTo(feed)
@@ -120,18 +120,18 @@ describe('live events', () => {
     await note(database.db, 'quick')
     await clock.step()
     await clock.step()
-    assert.deepEqual(listener.told(), [])
-    // Who comes now and never heard of the quick one misses neither.
+    assert.deepEqual(listener.received(), [])
+    // A listener that connects now misses neither.
     const late = listenTo(open(steppedClock()), {}, 0)
     hold.resolve()
     await slow
     await listener.heardBy(clock, 2)
-    assert.deepEqual(listener.told(), ['slow', 'quick'])
+    assert.deepEqual(listener.received(), ['slow', 'quick'])
     listener.leave()
     late.leave()
   })
 
-  it('the hole of a transaction that was rolled back stops nothing', async () => {
+  it('the gap of a rolled-back transaction blocks nothing', async () => {
     const clock = steppedClock()
     const listener = listenTo(open(clock))
     await clock.step()
@@ -143,11 +143,11 @@ describe('live events', () => {
     )
     await note(database.db, 'after it')
     await listener.heardBy(clock, 1)
-    assert.deepEqual(listener.told(), ['after it'])
+    assert.deepEqual(listener.received(), ['after it'])
     listener.leave()
   })
 
-  it('whoever was away is told everything since, in order and once', async () => {
+  it('a returning listener gets every missed event, in order and once', async () => {
     const clock = steppedClock()
     const feed = open(clock)
     const first = listenTo(feed, { batchId: 5 })
@@ -167,11 +167,11 @@ describe('live events', () => {
     await second.heardBy(again, more.length)
     await note(database.db, 'live', 5)
     await second.heardBy(again, more.length + 1)
-    assert.deepEqual([...first.told(), ...second.told()], ['one', ...more, 'live'])
+    assert.deepEqual([...first.received(), ...second.received()], ['one', ...more, 'live'])
     second.leave()
   })
 
-  it('two hundred listeners cost one look, and each gets what it asked for', async () => {
+  it('200 listeners cost one query, and each gets the events it asked for', async () => {
     let looks = 0
     const { db } = database
     const counting: Db = {
@@ -193,12 +193,12 @@ describe('live events', () => {
     assert.equal(looks - before, 1)
     await listeners[0]!.heardBy(clock, 1)
     for (const [index, listener] of listeners.entries()) {
-      assert.deepEqual(listener.told(), index % 2 === 0 ? ['for the even ones'] : [])
+      assert.deepEqual(listener.received(), index % 2 === 0 ? ['for the even ones'] : [])
       listener.leave()
     }
   })
 
-  it('a listener that does not read is sent away with a reason, then cut; the others go on', async () => {
+  it('a listener that does not read gets a reason and is disconnected; the others continue', async () => {
     const clock = steppedClock()
     const feed = open(clock)
     const quick = listenTo(feed)
@@ -206,7 +206,7 @@ describe('live events', () => {
     const { frames, cut } = feed.listen({ selection: {}, after: null, signal: gone.signal })
     const slow = frames[Symbol.asyncIterator]()
     await slow.next()
-    // Read once more, so that it is live; this is never waited for before the end.
+    // One more read makes it live; nobody awaits it before the end.
     const next = slow.next()
     await clock.step()
     const long = 'x'.repeat(2_000)
@@ -218,7 +218,7 @@ describe('live events', () => {
       )
       await quick.heardBy(clock, (round + 1) * 400)
     }
-    assert.equal(quick.told().length, 1_200)
+    assert.equal(quick.received().length, 1_200)
     assert.match(String((await next).value), /^id: /)
     assert.match(String((await slow.next()).value), /^event: end\ndata: .*you read too slowly/)
     assert.ok(!cut.aborted)
@@ -229,7 +229,7 @@ describe('live events', () => {
     quick.leave()
   })
 
-  it('quiet lines have a heartbeat, and end after half an hour for a fresh token', async () => {
+  it('idle streams get a heartbeat, and end after 30 minutes for a fresh token', async () => {
     const clock = steppedClock()
     const listener = listenTo(open(clock))
     for (let steps = 0; steps < 4; steps++) await clock.step(5_000)
@@ -242,7 +242,7 @@ describe('live events', () => {
     )
   })
 
-  it('there is a limit to listeners, and who leaves makes room', async () => {
+  it('listeners are limited, and a closed stream makes place for another', async () => {
     const feed = open(steppedClock(), database.db, 1)
     const first = listenTo(feed)
     assert.throws(() => listenTo(feed), { code: 'LISTENERS_FULL' })
@@ -250,7 +250,7 @@ describe('live events', () => {
     listenTo(feed).leave()
   })
 
-  it('a database that is away for a while is told in the log and waited for', async () => {
+  it('an unreachable database is logged, and the stream continues when it is back', async () => {
     const { db } = database
     let isAway = false
     const failing: Db = {
@@ -267,7 +267,7 @@ describe('live events', () => {
     await note(database.db, 'back')
     await clock.step(5_000)
     await listener.heardBy(clock, 1)
-    assert.deepEqual(listener.told(), ['back'])
+    assert.deepEqual(listener.received(), ['back'])
     listener.leave()
   })
 })

@@ -1,4 +1,4 @@
-// Failures in groups are made anew when one came or went, and only then.
+// Failure groups are recomputed exactly when a failure was added or removed.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { FailureCache, type FailureKind } from '../../src/api/failure-cache.ts'
@@ -25,10 +25,10 @@ function storeOf(messages: string[]) {
   return { store, db, batch }
 }
 
-it('is read once for all who ask, and again after a change', async () => {
+it('reads once for concurrent calls, and again after a change', async () => {
   const { store, db, batch } = storeOf(['over quota 1', 'over quota 2', 'not found'])
-  const look = new FailureCache()
-  const [one, two] = await Promise.all([look.groups(db, batch()), look.groups(db, batch())])
+  const cache = new FailureCache()
+  const [one, two] = await Promise.all([cache.groups(db, batch()), cache.groups(db, batch())])
   assert.equal(one, two)
   assert.deepEqual(
     one!.groups.map(({ pattern, count }) => [pattern, count]),
@@ -37,43 +37,43 @@ it('is read once for all who ask, and again after a change', async () => {
       ['not found', 1],
     ],
   )
-  await look.groups(db, batch())
+  await cache.groups(db, batch())
   assert.equal(store.reads, 1)
   store.messages.push('not found')
-  const { count, groupCount, isComplete } = await look.groups(db, batch())
+  const { count, groupCount, isComplete } = await cache.groups(db, batch())
   assert.deepEqual([count, groupCount, isComplete, store.reads], [4, 2, true, 2])
 })
 
-it('keeps no look that failed, and not more than it may', async () => {
+it('caches no failed read, and evicts beyond its limit', async () => {
   const { store, db, batch } = storeOf(['no'])
-  const look = new FailureCache()
+  const cache = new FailureCache()
   store.isBroken = true
-  await assert.rejects(look.groups(db, batch()), /gone/)
+  await assert.rejects(cache.groups(db, batch()), /gone/)
   store.isBroken = false
-  assert.equal((await look.groups(db, batch())).count, 1)
-  for (let batchId = 2; batchId <= 51; batchId++) await look.groups(db, batch(batchId))
+  assert.equal((await cache.groups(db, batch())).count, 1)
+  for (let batchId = 2; batchId <= 51; batchId++) await cache.groups(db, batch(batchId))
   const before = store.reads
-  await look.groups(db, batch(51))
+  await cache.groups(db, batch(51))
   assert.equal(store.reads, before)
-  await look.groups(db, batch())
+  await cache.groups(db, batch())
   assert.equal(store.reads, before + 1)
 })
 
-it('says who failed how, in whatever letters it is asked', async () => {
+it('finds the kind of each failure, whatever the case', async () => {
   const { store, db, batch } = storeOf(['Over Quota', 'not found'])
-  const look = new FailureCache()
-  const who = (how: FailureKind) => look.memberIds(db, batch(), how)
-  assert.deepEqual(await who({ error: 'QUOTA' }), [1])
-  assert.deepEqual(await who({ failedPhase: 'P', failedStep: 'S' }), [1, 2])
-  assert.deepEqual(await who({ failedPhase: 'q', error: 'quota' }), [])
+  const cache = new FailureCache()
+  const memberIds = (how: FailureKind) => cache.memberIds(db, batch(), how)
+  assert.deepEqual(await memberIds({ error: 'QUOTA' }), [1])
+  assert.deepEqual(await memberIds({ failedPhase: 'P', failedStep: 'S' }), [1, 2])
+  assert.deepEqual(await memberIds({ failedPhase: 'q', error: 'quota' }), [])
   assert.equal(store.reads, 1)
   store.messages.push('over quota')
-  assert.deepEqual(await who({ error: 'over' }), [1, 3])
+  assert.deepEqual(await memberIds({ error: 'over' }), [1, 3])
 })
 
-it('leaves it to the database when there are too many to keep', async () => {
+it('leaves grouping to the database when there are too many to keep', async () => {
   const { db, batch } = storeOf(Array.from({ length: 5_001 }, (_, n) => `failure ${n}`))
-  const look = new FailureCache()
-  assert.equal(await look.memberIds(db, batch(), { error: 'failure 7' }), null)
-  assert.equal((await look.groups(db, batch())).count, 5_001)
+  const cache = new FailureCache()
+  assert.equal(await cache.memberIds(db, batch(), { error: 'failure 7' }), null)
+  assert.equal((await cache.groups(db, batch())).count, 5_001)
 })

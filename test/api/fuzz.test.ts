@@ -1,5 +1,5 @@
-// Requests made up from the OpenAPI document, half of them with something wrong in them: each is answered, with a status that the
-// document names, never with an internal error. The same seed makes the same requests. Afterwards the world is in order.
+// Random requests generated from the OpenAPI document, half of them with a defect. Each gets a status that the document lists,
+// never an internal error. The same seed generates the same requests; afterwards every invariant holds.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { openApiDocument } from '../../src/api/openapi.ts'
@@ -11,7 +11,7 @@ import { type ApiUnderTest, openApiUnderTest, ROUTES, routeOf } from './under-te
 
 const SEEDS = [1, 2, 3]
 const REQUESTS_PER_OPERATION = 8
-/** Nothing takes seconds here; whatever takes a minute hangs. */
+/** Nothing takes seconds here; a minute means that it hangs. */
 const HANG_MS = 60_000
 
 type Schema = { readonly [key: string]: unknown }
@@ -30,7 +30,7 @@ interface Operation {
 
 const oneOf = <T>(random: Random, choices: readonly T[]): T => choices[random(choices.length)]!
 
-/** Texts that fit somewhere, and texts that fit nowhere. */
+/** Texts that are valid somewhere, and texts that are valid nowhere. */
 const TEXTS = [
   '1',
   '2',
@@ -77,7 +77,7 @@ const ODD: readonly unknown[] = [
 
 const IDS = Array.from({ length: 9 }, (_, n) => String(n + 1))
 
-/** What a name asks for that its schema does not say. */
+/** What a parameter's name implies and its schema does not say. */
 const BY_NAME: Readonly<Record<string, readonly string[]>> = {
   batchId: IDS,
   memberId: IDS,
@@ -109,7 +109,7 @@ function resolved(schema: Schema): Schema {
   return document.components.schemas[schema.$ref.split('/').at(-1)!]!
 }
 
-/** A value that the schema may accept. What a pattern asks for is left to luck. */
+/** A value that the schema may accept. Patterns are matched by luck only. */
 function fitting(random: Random, given: Schema, depth = 0, name = ''): unknown {
   const schema = resolved(given)
   if (schema.const !== undefined) return schema.const
@@ -144,7 +144,7 @@ function objectOf(random: Random, schema: Schema, depth: number): Record<string,
   return Object.fromEntries(made)
 }
 
-/** Something in it is put wrong: a value, a key, or all of it. */
+/** Breaks one thing: a value, a key, or the whole body. */
 function spoiled(random: Random, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || random(4) === 0) return oneOf(random, ODD)
   const entries = Object.entries(value)
@@ -195,7 +195,7 @@ function requestOf(random: Random, path: string, method: string, operation: Oper
   return { path: url + search, init }
 }
 
-describe('made-up requests', () => {
+describe('random requests', () => {
   let api: ApiUnderTest
   before(async () => {
     api = await openApiUnderTest()
@@ -225,20 +225,20 @@ describe('made-up requests', () => {
     const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(HANG_MS)])
     const response = await fetch(api.url + path, { ...init, headers, signal })
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-    const said = isStream ? '' : await response.text()
+    const text = isStream ? '' : await response.text()
     gone.abort()
-    const about = `${method} ${path} ${String(init.body)}\n${response.status} ${said}`
+    const about = `${method} ${path} ${String(init.body)}\n${response.status} ${text}`
     assert.notEqual(response.status, 500, about)
     const { status } = response
     const declared = routeOf(method, path)
     if (declared && response.ok) succeeded.add(declared.operation)
     const known = declared && document.paths[declared.path]![method.toLowerCase()]!.responses
-    // Not every made-up path is still the path of an endpoint.
+    // A random path may not belong to an endpoint any more.
     assert.ok(known ? String(status) in known : [400, 404, 405, 414].includes(status), about)
   }
 
   for (const seed of SEEDS) {
-    it(`are all answered as the document says (seed ${seed})`, async () => {
+    it(`all get a documented response (seed ${seed})`, async () => {
       const random = seeded(seed)
       for (let round = 0; round < REQUESTS_PER_OPERATION; round++) {
         for (const [path, methods] of Object.entries(document.paths)) {
@@ -251,7 +251,7 @@ describe('made-up requests', () => {
     })
   }
 
-  it('and do something: most operations have succeeded with one of them', () => {
+  it('reach most operations with at least one success', () => {
     const never = ROUTES.filter(({ operation }) => !succeeded.has(operation))
     const names = never.map(({ operation }) => operation).join(', ')
     assert.ok(succeeded.size > ROUTES.length / 2, `never succeeded: ${names}`)

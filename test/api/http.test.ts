@@ -1,4 +1,4 @@
-// What holds for every endpoint: limits, headers, bad requests, stopping. Some of it is no HTTP at all, so it is sent by hand.
+// Rules for every endpoint: limits, headers, bad requests, shutdown. Requests that are not valid HTTP go over a raw socket.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
@@ -6,7 +6,7 @@ import { MatoolkitError } from '../../src/errors.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
-/** Sends the text as it is and gives all that comes back until the other side ends. */
+/** Sends the texts unchanged and returns everything received until the server closes. */
 function sendRaw(url: string, ...texts: string[]): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve) => {
@@ -33,7 +33,7 @@ describe('every request', () => {
   const json = { 'content-type': 'application/json' }
   const path = '/api/runbooks'
 
-  it('gets headers that keep its answer out of frames, caches and guesses', async () => {
+  it('gets headers that forbid frames, caching and content sniffing', async () => {
     for (const [method, at] of [
       ['GET', '/api/health'],
       ['GET', '/api/batches'],
@@ -51,7 +51,7 @@ describe('every request', () => {
     }
   })
 
-  it('has an id: its own if that is fit for a log line, else a new one', async () => {
+  it("has an id: the caller's if it fits a log line, otherwise a new one", async () => {
     const ask = async (id: string) =>
       (await api.call('GET', '/api/health', { headers: { 'x-request-id': id } })).headers.get(
         'x-request-id',
@@ -63,7 +63,7 @@ describe('every request', () => {
     assert.equal(body.requestId, headers.get('x-request-id'))
   })
 
-  it('is let in from a page only if its origin is listed', async () => {
+  it('is accepted from a browser page only if its origin is listed', async () => {
     const from = (origin: string) => ({
       headers: { origin, 'access-control-request-method': 'GET' },
     })
@@ -74,7 +74,7 @@ describe('every request', () => {
     assert.deepEqual([bad.status, bad.headers.get('access-control-allow-origin')], [405, null])
   })
 
-  it('names an endpoint and a method that are there', async () => {
+  it('to an unknown path or with a wrong method is refused with the right status', async () => {
     await api.refused(404, 'NO_SUCH_ENDPOINT', 'GET', '/api/nothing')
     await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/batches/')
     await api.refused(404, 'NO_SUCH_ENDPOINT', 'GET', '/api/../etc/passwd')
@@ -132,14 +132,14 @@ describe('every request', () => {
     })
   }
 
-  it('with the same key twice counts the last, as JSON does', async () => {
+  it('with a duplicate JSON key uses the last value', async () => {
     const { body } = await api.refused(422, 'RUNBOOK_INVALID', 'POST', path, {
       body: '{"yamlContent": "a: 1", "yamlContent": "b: 1"}',
     })
     assert.match(JSON.stringify(body.faults), /"b"/)
   })
 
-  it('is refused with headers that are no tags or keys', async () => {
+  it('is refused when If-Match or Idempotency-Key is malformed', async () => {
     const cancel = ['POST', '/api/batches/1/cancel'] as const
     for (const tag of ['*', 'x', '"a", "b"', 'W/"x"'])
       await api.refused(400, 'REQUEST_INVALID', ...cancel, {
@@ -152,7 +152,7 @@ describe('every request', () => {
     })
   })
 
-  it('with a form is refused when it is not a form, has a field twice or too many parts', async () => {
+  it('with a form is refused when it is malformed, repeats a field or has too many parts', async () => {
     const refused = async (status: number, code: string, content: string, boundary = 'b') => {
       const type = `multipart/form-data; boundary=${boundary}`
       await api.refused(status, code, 'POST', '/api/batches', {
@@ -181,7 +181,7 @@ describe('every request', () => {
     )
   })
 
-  it('that is no HTTP gets the same shape of answer, and the line ends', async () => {
+  it('that is not HTTP gets the standard error body, and the connection closes', async () => {
     const answer = await sendRaw(api.url, 'nonsense\r\n\r\n')
     assert.match(answer, /^HTTP\/1\.1 400 /)
     assert.match(answer, /"code":"REQUEST_UNREADABLE"/)
@@ -202,7 +202,7 @@ describe('every request', () => {
     )
   })
 
-  it('that promises a gigabyte is refused before it is sent', async () => {
+  it('that announces a gigabyte is refused before its body arrives', async () => {
     const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\nconnection: close\r\n`
     const answer = await sendRaw(
       api.url,
@@ -211,18 +211,18 @@ describe('every request', () => {
     assert.match(answer, /^HTTP\/1\.1 413 /)
   })
 
-  it('that sends its body drop by drop is cut off after half a minute', async () => {
+  it('whose body trickles in is cut off after 30 seconds', async () => {
     const head = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\n`
     const cut = sendRaw(
       api.url,
       `${head}content-type: application/json\r\ncontent-length: 50\r\n\r\n{`,
     )
-    // However long the request takes to arrive, some half minute after that is the last.
+    // However slowly the request arrives, the limit counts from its start.
     while (!(await isDone(cut))) await api.world.clock.advance(1_000)
     assert.equal(await cut, '')
   })
 
-  it('that is given up half-way leaves its place to the next', async () => {
+  it('that is aborted halfway frees its slot', async () => {
     await api.world.publish(plain('given-up'))
     const head = `POST /api/batches HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${api.token}\r\n`
     const form =
@@ -240,7 +240,7 @@ describe('every request', () => {
     assert.equal((await api.call('POST', '/api/batches', good)).status, 201)
   })
 
-  it('with a cursor that was made up is refused, whatever it holds', async () => {
+  it('with a forged cursor is refused, whatever it contains', async () => {
     const made = (...content: unknown[]) =>
       Buffer.from(JSON.stringify(content)).toString('base64url')
     const refused = (path: string, cursor: string) =>
@@ -256,7 +256,7 @@ describe('every request', () => {
     assert.equal(status, 200)
   })
 
-  it('leaves a line in the log without addresses, keys or names', async () => {
+  it('is logged without addresses, keys or names', async () => {
     await api.world.publish(plain('logged'))
     const form = formOf(plainCsv('secret.person@contoso.example'), { runbookName: 'logged' })
     const { body } = await api.call<{ batchId: number }>('POST', '/api/batches', { form })
@@ -274,7 +274,7 @@ const isDone = (promise: Promise<unknown>): Promise<boolean> =>
     new Promise<boolean>((resolve) => setImmediate(resolve, false)),
   ])
 
-it('a caller may ask so much a minute, reads and changes apart', async () => {
+it('limits each caller per minute, reads and changes separately', async () => {
   const api = await openApiUnderTest({ config: { apiReadsPerMin: 3, apiWritesPerMin: 1 } })
   try {
     for (let n = 0; n < 3; n++) assert.equal((await api.call('GET', '/api/me')).status, 200)
@@ -292,7 +292,7 @@ it('a caller may ask so much a minute, reads and changes apart', async () => {
   }
 })
 
-it('a server that stops lets requests end that have begun, and takes no new ones', async () => {
+it('a stopping server finishes requests under way and accepts no new ones', async () => {
   const asked = Promise.withResolvers<void>()
   const found = Promise.withResolvers<never>()
   const preview = () => {
@@ -332,7 +332,7 @@ it('a request that takes long to answer is not cut off', async () => {
   }
 })
 
-it('a port that is taken is said with what to do', async () => {
+it('a port in use is reported with what to do', async () => {
   const first = await openApiUnderTest()
   try {
     const apiPort = Number(new URL(first.url).port)
@@ -345,7 +345,7 @@ it('a port that is taken is said with what to do', async () => {
   }
 })
 
-it('a connection that never says anything keeps no server from stopping', async () => {
+it('an idle connection does not keep the server from stopping', async () => {
   const api = await openApiUnderTest()
   const { hostname, port } = new URL(api.url)
   const socket = connect({ host: hostname, port: Number(port) })

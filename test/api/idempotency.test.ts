@@ -1,4 +1,4 @@
-// Idempotency keys, tags and the audit where two callers come at the same moment: on a server with several connections.
+// Idempotency keys, etags and the audit under concurrent callers, on a server with several connections.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
@@ -6,7 +6,7 @@ import { openTestPostgres } from '../databases.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
-describe('two callers at once', () => {
+describe('two concurrent callers', () => {
   let api: ApiUnderTest
   before(async () => {
     api = await openApiUnderTest({ database: await openTestPostgres() })
@@ -17,7 +17,7 @@ describe('two callers at once', () => {
   const statuses = (answers: readonly { status: number }[]) =>
     answers.map(({ status }) => status).sort()
 
-  it('with the same key make one batch and get the same answer', async () => {
+  it('with the same key create one batch and get the same answer', async () => {
     const send = () =>
       api.call('POST', '/api/batches', {
         form: formOf(plainCsv('a@x.example'), { runbookName: 'plain' }),
@@ -37,7 +37,7 @@ describe('two callers at once', () => {
     assert.deepEqual(noted, { rows: 1 })
   })
 
-  it('get the answer again also when what it was about is no more', async () => {
+  it('get the stored answer even after its batch is gone', async () => {
     const send = () =>
       api.call('POST', '/api/batches', {
         form: formOf(plainCsv('gone@x.example'), { runbookName: 'short-lived' }),
@@ -51,7 +51,7 @@ describe('two callers at once', () => {
     assert.deepEqual(second.body, first.body)
   })
 
-  it('whose first call was refused may use the key again', async () => {
+  it('may use a key again after a refused call', async () => {
     const headers = { 'idempotency-key': 'again' }
     const bad = formOf(plainCsv('a@x.example'), { runbookName: 'plain' })
     await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/batches', { form: bad, headers })
@@ -69,7 +69,7 @@ describe('two callers at once', () => {
     assert.deepEqual(answers.map(({ body }) => body.version).sort(), [2, 3, 4, 5])
   })
 
-  it('publish over the same version once, when both say which they saw', async () => {
+  it('publish one new version when both send the etag of the same one', async () => {
     const seen = (await api.call('GET', '/api/runbooks/plain')).headers.get('etag')!
     const answers = await Promise.all(
       ['e', 'f', 'g'].map((step) =>
@@ -88,7 +88,7 @@ describe('two callers at once', () => {
     assert.deepEqual(statuses(await Promise.all([cancel(), cancel()])), [200, 409])
   })
 
-  it('leave an audit whose chain holds, also when several seal it', async () => {
+  it('keep the audit chain valid while several processes seal it', async () => {
     const { db } = api.world
     await Promise.all([sealAudit(db), sealAudit(db), sealAudit(db)])
     while ((await sealAudit(db)).count > 0);
@@ -99,7 +99,7 @@ describe('two callers at once', () => {
   })
 })
 
-/** The stored answer comes back from jsonb, whose keys have another order. */
+/** Stored answers come from jsonb, which orders keys differently. */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)

@@ -1,5 +1,5 @@
-// An issuer of tokens whose every answer a test decides: keys that rotate, servers that are down, answers that are no keys. Tokens
-// are made as Entra ID makes them, and as those make them who would like to be let in.
+// A token issuer that tests control: rotating keys, servers that are down, responses without keys. Tokens are valid ones like Entra
+// ID's, or forged.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -26,13 +26,13 @@ export async function newKey(kid: string, alg = 'RS256'): Promise<SigningKey> {
   return { kid, secret: privateKey, open: { ...(await exportJWK(publicKey)), kid, use: 'sig' } }
 }
 
-/** What the issuer answers instead of its keys. */
+/** Replaces the response with its keys. */
 export type Mood = 'well' | 'down' | 'html' | 'redirect' | 'huge' | 'other issuer'
 
 export class TestIssuer {
   keys: SigningKey[] = []
   mood: Mood = 'well'
-  /** How often its keys were asked for. */
+  /** Number of requests for its keys. */
   asked = 0
   #server: Server | undefined
   #address = ''
@@ -54,7 +54,7 @@ export class TestIssuer {
   get v1(): string {
     return `${this.#address}/${TENANT}/`
   }
-  /** One that follows the standard only. */
+  /** An issuer that follows only the standard. */
   get plain(): string {
     return `${this.#address}/plain`
   }
@@ -84,7 +84,7 @@ export class TestIssuer {
   }
 }
 
-/** What a token of a person looks like, version 2; undefined takes a claim away. */
+/** A person's version 2 token; undefined removes a claim. */
 export function claimsOf(issuer: string, now: Date, more: object = {}): JWTPayload {
   const nowSec = Math.floor(+now / 1_000)
   const claims = {

@@ -1,4 +1,4 @@
-// Members by part of their key: what is found is what a look at every key would find, whatever was kept from earlier searches.
+// Search for members by part of their key: it finds exactly what a scan of every key finds, whatever was cached before.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { KeyText, MemberSearch } from '../../src/api/member-search.ts'
@@ -7,7 +7,7 @@ import { startProgramme } from '../scenarios/programme.ts'
 import { plain } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
-describe('a text of keys', () => {
+describe('a key text', () => {
   const text = new KeyText()
   text.add([3, 4], ['ann@x', 'anna@x'])
   text.add([9, 12, 13], ['bob\nx@x', 'zoë@x', 'x'])
@@ -26,7 +26,7 @@ describe('a text of keys', () => {
       assert.deepEqual(text.find(part, 99, 0), ids)
     })
   }
-  it('stops at its limit, and goes on after an id', () => {
+  it('stops at its limit and resumes after an id', () => {
     assert.deepEqual(text.find('x', 2, 0), [3, 4])
     assert.deepEqual(text.find('x', 2, 4), [9, 12])
     assert.deepEqual(text.find('x', 2, 5), [9, 12])
@@ -35,8 +35,8 @@ describe('a text of keys', () => {
   })
 })
 
-describe('keys that are kept', () => {
-  /** A table of keys in place of the database, which counts how often it is read. */
+describe('cached keys', () => {
+  /** Replaces the database by a table of keys and counts the reads. */
   function tableOf(keys: [id: number, key: string][]) {
     const table = { keys, reads: 0 }
     const db = {
@@ -55,7 +55,7 @@ describe('keys that are kept', () => {
     return { table, db, batch }
   }
 
-  it('are read once, by whoever comes first', async () => {
+  it('are read once for concurrent searches', async () => {
     const { table, db, batch } = tableOf([
       [1, 'ann'],
       [2, 'bob'],
@@ -69,7 +69,7 @@ describe('keys that are kept', () => {
     assert.equal(table.reads, 1)
   })
 
-  it('are completed when the batch has more, also with somebody who was committed late', async () => {
+  it('are completed when the batch grows, including members committed late', async () => {
     const { table, db, batch } = tableOf([[5, 'ann']])
     const search = new MemberSearch()
     assert.deepEqual(await search.find(db, batch(), 'n', 9), [5])
@@ -79,7 +79,7 @@ describe('keys that are kept', () => {
     assert.deepEqual(await search.find(db, batch(), 'n', 9), [4, 5, 6])
   })
 
-  it('are complete for each of several who saw different counts', async () => {
+  it('are complete for searches that saw different counts', async () => {
     const { table, db, batch } = tableOf([[1, 'ann']])
     const search = new MemberSearch()
     const early = search.find(db, batch(), 'n', 9)
@@ -89,7 +89,7 @@ describe('keys that are kept', () => {
     for (const found of await Promise.all(later)) assert.deepEqual(found, [1, 2])
   })
 
-  it('are forgotten when there are too many, those searched longest ago first', async () => {
+  it('are evicted when there are too many, least recently searched first', async () => {
     const { table, db, batch } = tableOf([
       [1, 'ann'],
       [2, 'bob'],
@@ -103,7 +103,7 @@ describe('keys that are kept', () => {
     assert.equal(table.reads, 4)
   })
 
-  it('that cannot be read are asked for again', async () => {
+  it('are read again after a failed read', async () => {
     const { db, batch } = tableOf([[1, 'ann']])
     const broken = { query: () => Promise.reject(new Error('gone')) } as unknown as Queryable
     const search = new MemberSearch()
@@ -112,7 +112,7 @@ describe('keys that are kept', () => {
   })
 })
 
-describe('a search over HTTP', () => {
+describe('member search over HTTP', () => {
   const MANY = 1_100
   let api: ApiUnderTest
   before(async () => {
@@ -154,7 +154,7 @@ describe('a search over HTTP', () => {
     return { total, isTotalExact, keys, ids }
   }
 
-  it('lists everybody who has the part, page by page, also when they are too many to count', async () => {
+  it('lists every match page by page, also when there are too many to count', async () => {
     const { total, isTotalExact, ids } = await all('search=X.EXAMPLE')
     assert.deepEqual([total, isTotalExact], [1_000, false])
     assert.deepEqual(
@@ -162,7 +162,7 @@ describe('a search over HTTP', () => {
       Array.from({ length: MANY }, (_, n) => n + 1),
     )
   })
-  it('in the order of the keys as well', async () => {
+  it('sorts by key', async () => {
     const { keys } = await all('search=x.example&sort=key')
     assert.deepEqual(
       keys,
@@ -170,13 +170,13 @@ describe('a search over HTTP', () => {
     )
     assert.equal(new Set(keys).size, MANY)
   })
-  it('counts few exactly, and finds one or nobody', async () => {
+  it('counts few matches exactly, and finds one or none', async () => {
     const few = await all('search=r9&sort=key')
     assert.deepEqual([few.total, few.isTotalExact, few.keys.length], [111, true, 111])
     assert.deepEqual((await all('search=user1099@')).keys, ['User1099@X.example'])
     assert.deepEqual((await all('search=nobody')).total, 0)
   })
-  it('together with a status, many or few', async () => {
+  it('combines with a status, for many matches or few', async () => {
     const many = await all('search=x.example&status=failed')
     assert.deepEqual([many.total, many.isTotalExact, many.ids.length], [110, true, 110])
     const few = await all('search=r9&status=failed')

@@ -1,4 +1,4 @@
-// Sign-in against a certified OpenID server: what it issues is what we accept, its keys are found by its own discovery.
+// Sign-in against a certified OpenID server: the API accepts its tokens and finds its keys by discovery.
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -56,7 +56,7 @@ describe('an OpenID server', () => {
     handle = provider.callback()
     api = await openApiUnderTest({
       config: { oidcIssuers: [issuer], oidcAudiences: [AUDIENCE], oidcApps: ['nightly'] },
-      // The provider counts by the machine's clock, so here the API does too.
+      // The provider uses the machine's clock, so the API does too.
       options: { clock: realClock() },
     })
   })
@@ -80,7 +80,7 @@ describe('an OpenID server', () => {
     return token
   }
 
-  it('lets an application in with the scope and the role that the server gave it', async () => {
+  it('signs an application in with the scope and role of its token', async () => {
     const { status, body, text } = await api.call('GET', '/api/me', {
       token: await tokenOf('access_as_user'),
     })
@@ -92,18 +92,18 @@ describe('an OpenID server', () => {
     })
   })
 
-  it('vouches for applications, but only those on the list come in', async () => {
+  it('issues tokens for any application; only listed ones are accepted', async () => {
     const token = await tokenOf('access_as_user', AUDIENCE, 'stranger')
     const { body } = await api.refused(403, 'NOT_ALLOWED', 'GET', '/api/me', { token })
     assert.match(body.detail, /MATOOLKIT_OIDC_APPS/)
   })
 
-  it('gives tokens for others, which are refused', async () => {
+  it('issues tokens for other audiences, which are refused', async () => {
     const token = await tokenOf('access_as_user', 'urn:else')
     await api.refused(401, 'TOKEN_REFUSED', 'GET', '/api/me', { token })
   })
 
-  it('gives a role that reads and does not change', async () => {
+  it('issues a reader role, which cannot change anything', async () => {
     const token = await tokenOf('access_as_user')
     assert.equal((await api.call('GET', '/api/batches', { token })).status, 200)
     await api.refused(403, 'NOT_ALLOWED', 'POST', '/api/batches/1/cancel', {
@@ -112,7 +112,7 @@ describe('an OpenID server', () => {
     })
   })
 
-  it('issues a person’s token, who is known by issuer and subject', async () => {
+  it('issues a person’s token, identified by issuer and subject', async () => {
     const client = (await provider.Client.find('nightly'))!
     const made = new provider.AccessToken({
       client,

@@ -1,7 +1,7 @@
-// Operators over the API in a seeded world: random acts on running batches, some tried first, some by two people at the same moment,
-// while workers succeed, fail, fall silent and answer late. After each act every invariant holds and the audit has one row for what
-// was decided and none for what was not; a dry run changes nothing at all and says what the act then says. The same seed makes the
-// same choices; which of two at the same moment is first is left to the machine, and must not matter.
+// Operators over the API in a seeded world: random actions on running batches, some as a dry run first, some by two people at once,
+// while workers succeed, fail, fall silent and answer late. After each action every invariant holds, and the audit has one row per
+// decision and none per refusal; a dry run changes nothing and predicts the action's answer. The same seed makes the same choices;
+// the order of two concurrent actions is not fixed and must not matter.
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
@@ -25,7 +25,7 @@ const SEEDS = Array.from({ length: 30 }, (_, n) => n + 1)
 const ACTS_PER_SEED = 10
 
 const isDone = ({ status }: Answer): boolean => status === 200 || status === 201
-/** How often each act was done, and how often it was refused. */
+/** How often each action succeeded and was refused. */
 const SEEN = new Map<string, { done: number; refused: number }>()
 
 describe('operators in the seeded world', () => {
@@ -73,7 +73,7 @@ async function live(api: ApiUnderTest, chance: Chance): Promise<void> {
   assert.deepEqual([verdict.broken, verdict.unsealed], [null, 0])
 }
 
-/** One of the schedule, with half of the people, and one that is advanced by hand, with the other half. */
+/** A scheduled batch with half of the people, and a manual one with the other half. */
 async function startBatches({ world }: ApiUnderTest): Promise<void> {
   const all = Array.from({ length: PEOPLE }, (_, n) => {
     const key = keyOf(n + 1)
@@ -96,25 +96,25 @@ async function requireOrder({ world }: ApiUnderTest): Promise<void> {
 async function perform(scene: Scene, name: string, act: Act): Promise<void> {
   const { api, chance } = scene
   const headers = await asSeen(api, act, chance)
-  const how = chance.weighed({ plain: 4, tried: 3, twice: 2, beside: 1 })
+  const how = chance.weighed({ plain: 4, tried: 3, twice: 2, another: 1 })
   if (how === 'plain') note(name, [await send(api, act, headers)])
   if (how === 'tried') await tryFirst(scene, name, act, headers)
   if (how === 'twice') {
     note(name, await Promise.all([send(api, act, headers), send(api, act, headers)]))
   }
-  if (how === 'beside') {
+  if (how === 'another') {
     const other = chance.weighed(WEIGHTS)
-    const beside = await ACTS[other]!(scene)
+    const second = await ACTS[other]!(scene)
     const answers = await Promise.all([
       send(api, act, headers),
-      ...(beside ? [send(api, beside, {})] : []),
+      ...(second ? [send(api, second, {})] : []),
     ])
     note(name, answers.slice(0, 1))
     note(other, answers.slice(1))
   }
 }
 
-/** Half of the operators say what they saw. */
+/** Half of the operators send the etag they saw. */
 async function asSeen(
   { call }: ApiUnderTest,
   { seenAt }: Act,
@@ -131,7 +131,7 @@ function note(name: string, answers: readonly Answer[]): void {
   for (const answer of answers) seen[isDone(answer) ? 'done' : 'refused'] += 1
 }
 
-/** Sends it and holds the audit against the answer. */
+/** Sends the request and compares the audit with the answer. */
 async function send(
   api: ApiUnderTest,
   act: Act,
@@ -144,8 +144,8 @@ async function send(
     ...(file && { form: formOfFile(file, path === '/api/batches') }),
     ...(body && { body: isTried ? { ...body, dryRun: true } : body }),
   })
-  const said = `${method} ${path} ${JSON.stringify(body ?? file ?? {})}: ${answer.text}`
-  assert.ok(isDone(answer) || [404, 409, 412, 422].includes(answer.status), said)
+  const exchange = `${method} ${path} ${JSON.stringify(body ?? file ?? {})}: ${answer.text}`
+  assert.ok(isDone(answer) || [404, 409, 412, 422].includes(answer.status), exchange)
   const { action, inChunks } = routeOf(method, path)!
   const rows = await api.world.db.query<{ action: string }>(
     'select action from audit where request_id = $1 order by id',
@@ -154,11 +154,11 @@ async function send(
   const noted = rows.map((row) => row.action)
   const begun = inChunks && !isTried ? [`${action} begun`] : []
   const isNoted = isDone(answer) && !isTried && !(act.mayBeNothing && noted.length === 0)
-  assert.deepEqual(noted, isNoted ? [...begun, action] : begun, said)
+  assert.deepEqual(noted, isNoted ? [...begun, action] : begun, exchange)
   return answer
 }
 
-/** A dry run leaves everything as it is; then the same call does what was said. */
+/** A dry run changes nothing, and the same call then does what it predicted. */
 async function tryFirst(
   { api }: Scene,
   name: string,
@@ -174,7 +174,7 @@ async function tryFirst(
   const done = await send(api, act, headers)
   note(name, [done])
   const both = `${tried.text}\n${done.text}`
-  // What would begin at once is told by the dry run, so that the operator can say that it is meant.
+  // The dry run names what would start at once, so the operator can confirm it.
   if (done.body.code === 'WOULD_BE_OVERDUE') {
     assert.ok((tried.body.overdue as unknown[]).length > 0, both)
     return
@@ -184,7 +184,7 @@ async function tryFirst(
   else assert.equal(tried.body.code, done.body.code, both)
 }
 
-/** Numbers that a dry run cannot know are left out, and what it says of itself. */
+/** Without the dry run's own marker and the numbers it cannot know. */
 function comparable({ body }: Answer): unknown {
   const { isDryRun: _, batchId: __, runbookId: ___, ...rest } = body
   return 'clonedFrom' in rest || 'availablePhases' in rest ? { ...rest, batch: null } : rest

@@ -1,5 +1,5 @@
-// Two operators who press the same button at the same moment, on PostgreSQL: of every action that can be done once exactly one is
-// done, the other is told why not, and whatever can be done by both adds up. The world is in order afterwards.
+// Two operators make the same change at the same moment, on PostgreSQL. Of a change that is possible once exactly one succeeds and
+// the other gets the reason; changes possible for both add up. Every invariant holds afterwards.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../src/bus/bus.ts'
@@ -34,7 +34,7 @@ describe('two operators at once', () => {
     await api.close()
   })
 
-  /** Members whom no other test of this file has. */
+  /** Members that no other test of this file uses. */
   const members = (count: number) =>
     Array.from({ length: count }, () => {
       const key = `racer${numbered++}@x.example`
@@ -44,7 +44,7 @@ describe('two operators at once', () => {
     world.batch('plain', members(count), { startsInMin: 6000 + numbered })
   const manual = (count = 2) => world.batch('plain', members(count), { manual: true })
 
-  /** A batch whose members have all failed at their first step. */
+  /** A batch whose members all failed at their first step. */
   async function failed(): Promise<number> {
     const batchId = await world.batch('plain', members(3), { startsInMin: 60 + numbered })
     world.answer = () => ({ fail: 'no' })
@@ -140,7 +140,7 @@ describe('two operators at once', () => {
   }
 
   for (const [name, arrange] of Object.entries(CASES)) {
-    it(`${name}: one does it, the other is told`, async () => {
+    it(`${name}: one succeeds, the other gets the reason`, async () => {
       const answers = await both(await arrange())
       const done = answers.filter(({ status }) => status === 200 || status === 201)
       const [told] = answers.filter(({ status }) => status === 409 || status === 412)
@@ -164,7 +164,7 @@ describe('two operators at once', () => {
     assert.deepEqual(one!.body, two!.body)
   })
 
-  it('a retry of all helps each member once, whoever does it', async () => {
+  it('two retries of all retry each member once', async () => {
     const path = `/api/batches/${await failed()}/members/retry`
     const answers = await both({ path, body: { reason, select: { all: true } } })
     const done = answers.map(({ body }) => body.doneCount as number)
@@ -172,7 +172,7 @@ describe('two operators at once', () => {
     await world.settle()
   })
 
-  it('a redo and a variable are done by one after the other', async () => {
+  it('a redo and a variable are applied one after the other', async () => {
     const batchId = await failed()
     const select = { all: true }
     const set = { reason, select, name: 'Site', value: 1 }
@@ -186,7 +186,7 @@ describe('two operators at once', () => {
     await world.settle()
   })
 
-  it('decides on removals, moves and latecomers once', async () => {
+  it('removals, moves and latecomers are decided once', async () => {
     const open = async (kind: string) => {
       const path = `/api/reviews?kind=${kind}`
       const { body } = await api.call<{ reviews: { id: number }[] }>('GET', path)

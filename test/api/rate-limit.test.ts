@@ -4,8 +4,8 @@ import { createRateLimit } from '../../src/api/http/rate-limit.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 2, 1, 10, 0, 0) + second * 1_000)
 
-describe('a budget', () => {
-  it('is so much at once and as much again in a minute, evenly', () => {
+describe('a request budget', () => {
+  it('allows a burst and refills evenly within a minute', () => {
     const budget = createRateLimit(6)
     for (let n = 0; n < 6; n++) budget.spend('ada', at(0))
     assert.throws(() => budget.spend('ada', at(0)), /Wait 10 seconds/)
@@ -15,21 +15,21 @@ describe('a budget', () => {
     for (let n = 0; n < 6; n++) budget.spend('ada', at(100))
   })
 
-  it('is each caller’s own', () => {
+  it('is separate for each caller', () => {
     const budget = createRateLimit(1)
     budget.spend('ada', at(0))
     budget.spend('bob', at(0))
     assert.throws(() => budget.spend('ada', at(1)))
   })
 
-  it('is not touched by asking whether it is spent', () => {
+  it('is not used by asking whether it is spent', () => {
     const budget = createRateLimit(1)
     for (let n = 0; n < 5; n++) budget.require('ada', at(0))
     budget.spend('ada', at(0))
     assert.throws(() => budget.require('ada', at(0)))
   })
 
-  it('forgets who asked longest ago when there are too many', () => {
+  it('drops the least recent callers when there are too many', () => {
     const budget = createRateLimit(1)
     for (let n = 0; n <= 10_000; n++) budget.spend(`caller ${n}`, at(0))
     budget.spend('caller 0', at(0))

@@ -1,4 +1,4 @@
-// Looks at members are noted together, each before it is answered, and none for another's fault.
+// Reads of members are audited in groups, each before its answer, and one failure does not affect the others.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, it } from 'node:test'
 import { ReadAudit } from '../../src/api/http/read-audit.ts'
@@ -36,7 +36,7 @@ const noted = () =>
     `select subject, after_json->>'query' as query, before_json as before from audit order by id`,
   )
 
-it('writes those who come while others are written in one statement after them, in their order', async () => {
+it('writes the reads that arrived during a write in one statement, in order', async () => {
   const notes = new ReadAudit(db)
   await Promise.all(
     ['1', '2', '3', '4'].map((subject) => notes.record(entry(subject, `q${subject}`))),
@@ -50,7 +50,7 @@ it('writes those who come while others are written in one statement after them, 
   assert.equal((await noted()).length, 5)
 })
 
-it('refuses one that cannot be written, and no other', async () => {
+it('refuses the read that cannot be recorded, and no other', async () => {
   const notes = new ReadAudit(db)
   const subjects = ['0', '1', '2\u0000', '3']
   const outcomes = await Promise.allSettled(subjects.map((subject) => notes.record(entry(subject))))

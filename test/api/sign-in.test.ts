@@ -25,7 +25,7 @@ import { type ApiUnderTest, openApiUnderTest, ROUTES } from './under-test.ts'
 const base64 = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** A request whose headers are sent as they are, repeated ones too. */
+/** Sends the headers unchanged, repeated ones included. */
 function rawStatus(url: string, headers: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
     request(url, { headers: headers as string[] }, (response) => {
@@ -68,7 +68,7 @@ describe('tokens of an issuer', () => {
     api.call('GET', '/api/me', { token: sent, headers })
   const nowSec = () => Math.floor(+api.world.clock.now() / 1_000)
 
-  it('let a person in, who is known by tenant and object and shown by name', async () => {
+  it('sign a person in, identified by tenant and object and shown by name', async () => {
     const { status, body } = await me(await token())
     assert.equal(status, 200)
     const id = `${TENANT}/${ADA}`
@@ -82,7 +82,7 @@ describe('tokens of an issuer', () => {
     })
   })
 
-  it('are asked for with the scope in full where Entra wants that', () => {
+  it('carry the full scope where Entra requires it', () => {
     const oidcScope = 'access_as_user'
     const entra = { oidcIssuers: [issuer.v2], oidcScope }
     const named = offeredScope({ ...entra, oidcAudiences: ['guid', 'api://moves'] })
@@ -91,7 +91,7 @@ describe('tokens of an issuer', () => {
     assert.equal(offeredScope(plainly), oidcScope)
   })
 
-  it('may be up to a minute over their time, and the word bearer in any case', async () => {
+  it('may be expired by up to a minute, and "bearer" may be in any case', async () => {
     const late = await token({ exp: nowSec() - 50 })
     assert.equal((await me(late)).status, 200)
     const sent = { authorization: `bEaReR ${await token()}` }
@@ -109,13 +109,13 @@ describe('tokens of an issuer', () => {
     assert.deepEqual([status, body.id], [200, `${issuer.plain}/user-7`])
   })
 
-  it('of an application let it in if it is listed', async () => {
+  it('of an application are accepted if it is listed', async () => {
     const app = { scp: undefined, idtyp: 'app', azp: 'nightly', preferred_username: undefined }
     assert.equal((await me(await token(app))).status, 200)
     assert.equal((await me(await token({ ...app, azp: 'stranger' }))).status, 403)
   })
 
-  /** Everything that must not get in, with the status it gets. */
+  /** Every token that must be refused, with its status. */
   type Attack = [what: string, status: 401 | 403, make: () => string | Promise<string>]
   const publicPem = async () => exportSPKI((await importJWK(key.open, 'RS256')) as CryptoKey)
   const hmac = (secret: string | Buffer) => {
@@ -206,12 +206,12 @@ describe('tokens of an issuer', () => {
       const answer = await me(await make())
       assert.equal(answer.status, status, answer.text)
       assert.match(answer.headers.get('www-authenticate')!, /^Bearer realm="matoolkit", error=/)
-      // Each refusal costs the caller something; time gives it back.
+      // Each refusal uses budget; time refills it.
       await api.world.clock.advance(60_000)
     })
   }
 
-  it('are refused when there are two, when they stand in the address, when they are huge', async () => {
+  it('are refused when sent twice, in the URL, or when huge', async () => {
     const good = await token()
     const url = `${api.url}/api/me`
     const two = ['authorization', `Bearer ${good}`, 'authorization', `Bearer ${good}`]
@@ -225,14 +225,14 @@ describe('tokens of an issuer', () => {
     assert.equal(await rawStatus(url, [...host, 'authorization', `Basic ${base64('a:b')}`]), 401)
   })
 
-  it('do not appear in the log, and neither do names; refusals do, without the token', async () => {
+  it('never appear in the log, nor do names; refusals appear without the token', async () => {
     const log = api.lines.join('')
     assert.doesNotMatch(log, /eyJ/)
     assert.doesNotMatch(log, /ada@contoso/)
     assert.match(log, /The access token was refused/)
   })
 
-  it('that are refused too often are not even looked at for a while', async () => {
+  it('refused too often are not verified for a while', async () => {
     await api.world.clock.advance(60_000)
     const bad = await token({ aud: 'else' })
     for (let n = 0; n < 30; n++) assert.equal((await me(bad)).status, 401)
@@ -243,14 +243,14 @@ describe('tokens of an issuer', () => {
     assert.equal((await me(await token())).status, 200)
   })
 
-  describe('and the keys of the issuer', () => {
-    it('are asked for again when a token names a new one: rotation', async () => {
+  describe('keys of the issuer', () => {
+    it('are fetched again when a token names a new one (rotation)', async () => {
       const next = await newKey('key-2')
       issuer.keys = [key, next]
       await api.world.clock.advance(31_000)
       assert.equal((await me(await token({}, {}, next))).status, 200)
       issuer.keys = [next]
-      // The old key serves until the keys are fetched again, in the background, after ten minutes.
+      // The old key is valid until the background refresh after ten minutes.
       await api.world.clock.advance(11 * 60_000)
       await me(await token({}, {}, next))
       await untilAsked(issuer)
@@ -258,7 +258,7 @@ describe('tokens of an issuer', () => {
       issuer.keys = [key]
     })
 
-    it('are not asked for more than twice a minute, however many unknown keys are named', async () => {
+    it('are fetched at most twice a minute, however many unknown keys tokens name', async () => {
       await api.world.clock.advance(31_000)
       assert.equal((await me(await token())).status, 200)
       const before = issuer.asked
@@ -269,7 +269,7 @@ describe('tokens of an issuer', () => {
 
     const MOODS: readonly Mood[] = ['down', 'html', 'redirect', 'huge', 'other issuer']
     for (const mood of MOODS) {
-      it(`that cannot be had (${mood}): known keys serve, unknown ones are 503 and not 401`, async () => {
+      it(`are unavailable (${mood}): known keys still verify, unknown ones get 503 rather than 401`, async () => {
         await api.world.clock.advance(31_000)
         issuer.mood = mood
         const unknown = await me(await token({}, { kid: `${mood}-key` }, other))
@@ -296,7 +296,7 @@ describe('tokens of an issuer', () => {
       assert.equal((await me(await token())).status, 200)
     })
 
-    it('serve for a day without the issuer, and no longer', async () => {
+    it('stay valid for a day without the issuer, and no longer', async () => {
       issuer.mood = 'down'
       await api.world.clock.advance(23 * 3_600_000)
       assert.equal((await me(await token())).status, 200)
@@ -309,7 +309,7 @@ describe('tokens of an issuer', () => {
   })
 })
 
-/** The keys are fetched in the background: waits for that fetch to have come and gone. */
+/** Waits until the background fetch of the keys has ended. */
 async function untilAsked(issuer: TestIssuer): Promise<void> {
   const before = issuer.asked
   for (let turn = 0; turn < 200 && issuer.asked === before; turn++) {
@@ -364,14 +364,14 @@ describe('the rule of every route', () => {
     }
   }
 
-  /** Ids and names that are not there: whoever is let in gets anything but 401 and 403. */
+  /** Ids and names that do not exist: an authorised caller gets anything but 401 and 403. */
   const pathOf = (path: string) =>
     path
       .replace('{name}', 'nobody')
       .replace('{version}', '1')
       .replaceAll(/\{\w+\}/g, '999')
 
-  /** Without the answer itself: that of the live events has no end. */
+  /** Without reading the body: the live stream never ends. */
   async function statusOf(api: ApiUnderTest, method: string, path: string, token: string | null) {
     const headers = token === null ? {} : { authorization: `Bearer ${token}` }
     const response = await fetch(api.url + path, { method, headers })
@@ -380,7 +380,7 @@ describe('the rule of every route', () => {
   }
 
   for (const readPolicy of ['reader', 'authenticated'] as const) {
-    it(`holds for nobody, anybody, Reader and Admin (read policy ${readPolicy})`, () =>
+    it(`holds for anonymous, signed-in, Reader and Admin callers (read policy ${readPolicy})`, () =>
       withApi(readPolicy, async (api, tokenFor) => {
         const may = { anonymous: [1, 1, 1, 1], reader: [0, 0, 1, 1], admin: [0, 0, 0, 1] }
         if (readPolicy === 'authenticated') may.reader = [0, 1, 1, 1]
@@ -401,7 +401,7 @@ describe('the rule of every route', () => {
       }))
   }
 
-  it('leaves a row of the audit when somebody who is known may not', () =>
+  it('audits the refusal of a signed-in caller', () =>
     withApi('reader', async (api, tokenFor) => {
       await api.world.publish(plain())
       const body = { enabled: true }
@@ -422,14 +422,14 @@ describe('the rule of every route', () => {
     }))
 })
 
-describe('signing in on one’s own machine', () => {
+describe('local sign-in', () => {
   let folder: string
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'matoolkit-token-'))
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('takes the token in a file that only its owner can read, made once', async () => {
+  it('uses a token in a file that only its owner can read, created once', async () => {
     const file = join(folder, 'new', 'token')
     localSignIn(file)
     assert.equal(statSync(file).mode & 0o777, 0o600)
@@ -439,7 +439,7 @@ describe('signing in on one’s own machine', () => {
     assert.equal(statSync(file).mtimeMs, made)
   })
 
-  it('refuses a file that others can read, or that holds something else', () => {
+  it('refuses a token file that others can read, or with other content', () => {
     const file = join(folder, 'open')
     localSignIn(file)
     chmodSync(file, 0o644)
@@ -449,14 +449,14 @@ describe('signing in on one’s own machine', () => {
     assert.throws(() => localSignIn(short), /is unsafe/)
   })
 
-  it('refuses to be reached by others', async () => {
+  it('refuses to listen on other addresses', async () => {
     for (const apiHost of ['0.0.0.0', '::', '192.168.1.5', 'console.contoso.example'])
       await assert.rejects(openApiUnderTest({ config: { apiHost } }), /must not listen on/)
     const oidcIssuers = ['https://login.example/v2.0']
     await assert.rejects(openApiUnderTest({ config: { oidcIssuers } }), /must not listen on/)
   })
 
-  it('answers only to the machine’s own names: DNS rebinding', async () => {
+  it('answers only to local host names (DNS rebinding)', async () => {
     const api = await openApiUnderTest()
     try {
       const { port } = new URL(api.url)

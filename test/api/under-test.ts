@@ -1,5 +1,5 @@
-// The API as its callers meet it: a real server on a free port, the whole system behind it on a hand-turned clock. Every answer
-// is checked against what the route declares: its statuses, and the codes of its refusals.
+// The API as its callers see it: a real server on a free port, and the whole system behind it on a virtual clock. Every answer is
+// checked against the statuses and error codes its route declares.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,14 +40,14 @@ export interface ApiUnderTest {
   readonly url: string
   readonly token: string
   readonly api: Api
-  /** Every line it has logged. */
+  /** Every log line so far. */
   readonly lines: string[]
   call<Body = Record<string, unknown>>(
     method: string,
     path: string,
     options?: CallOptions,
   ): Promise<Answer<Body>>
-  /** The call is refused with this status and code. */
+  /** Expects a refusal with this status and code. */
   refused(
     status: number,
     code: string,
@@ -80,7 +80,7 @@ export interface UnderTestOptions {
 
 let openDatabase: (() => Promise<TestDatabase>) | undefined
 
-/** From now on every API under test of this process gets such a database, unless it brings its own. */
+/** From now on every API under test of this process gets such a database, unless it has its own. */
 export function openOn(open: () => Promise<TestDatabase>): void {
   openDatabase = open
 }
@@ -170,10 +170,10 @@ export const routeOf = (method: string, path: string): Route | undefined =>
       new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!),
   )
 
-/** Per operation, the statuses and codes that tests of this process have seen. */
+/** Statuses and codes seen by tests of this process, per operation. */
 export const SEEN = new Map<string, Set<string>>()
 
-/** What was answered and what the document says can be answered, seen by every test that calls. */
+/** Responses seen, and responses declared in the document. */
 function requireDeclared(method: string, path: string, status: number, body: unknown): void {
   const route = routeOf(method, path)
   if (!route) return

@@ -1,4 +1,4 @@
-// The checks of the chaos runs see what they are there to see.
+// The checks of the chaos runs find what they look for.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { outOfOrder, repeatedJobs } from './checks.ts'
@@ -22,17 +22,17 @@ describe('chaos checks: jobs that ran again', () => {
   const found = (more: Partial<Parameters<typeof repeatedJobs>[0]>) =>
     repeatedJobs({ ...records, ...more }, LEASE_MS).found
 
-  it('sees one for which there was no reason', () => {
+  it('finds a second run without a reason', () => {
     assert.match(String(found({})), /step-1 ran again 6000 ms later and nothing had happened/)
   })
 
-  it('understands a kill, a crash of the database and a lost lease', () => {
+  it('accepts a kill, a crash of the database and a lost lease as reasons', () => {
     assert.deepEqual(found({ happened: [{ at: 1_500, what: 'killed', who: 'w', pid: 1 }] }), [])
     assert.deepEqual(found({ happened: [{ at: 1_500, what: 'crashed', who: 'database' }] }), [])
     assert.deepEqual(found({ noticed: [lostLease] }), [])
   })
 
-  it('does not accept the death of another process, or a later one, as a reason', () => {
+  it('does not accept a kill of another process, or a later one', () => {
     const others = [
       { at: 1_500, what: 'killed', who: 'w', pid: 3 },
       { at: 7_500, what: 'killed', who: 'w', pid: 1 },
@@ -40,7 +40,7 @@ describe('chaos checks: jobs that ran again', () => {
     assert.equal(found({ happened: others }).length, 1)
   })
 
-  it('sees two at once: within the lease only what was given back or frozen may run again', () => {
+  it('finds two concurrent runs: within the lease only an abandoned or frozen job may run again', () => {
     const soon = [begin('step-1', 1, 1_000), begin('step-1', 2, 1_800)]
     const killed = { at: 1_500, what: 'killed', who: 'w', pid: 1 }
     const frozen = { at: 1_500, what: 'frozen for 9000 ms', who: 'w', pid: 2 }
@@ -69,7 +69,7 @@ describe('chaos checks: jobs that ran again', () => {
 })
 
 describe('chaos checks: order', () => {
-  it('sees a step that began before the former had ended well', () => {
+  it('finds a step that began before the previous one succeeded', () => {
     const early = [
       begin('step-1', 1, 1, 'create'),
       end('step-1', 2, 'create', false),
@@ -78,7 +78,7 @@ describe('chaos checks: order', () => {
     assert.match(String(outOfOrder(early)), /step-2 began license of ada at 3, before create/)
   })
 
-  it('does not mind a former step that is done once more', () => {
+  it('accepts a previous step that runs again later', () => {
     const fine = [
       end('step-1', 2, 'create'),
       begin('step-2', 1, 3, 'license'),

@@ -1,5 +1,5 @@
-// What must be true when the dust has settled: everything that was acknowledged is there, every job's effect happened, in order,
-// and twice only where somebody had died, frozen or lost its lease. Each check gives sentences; none is good.
+// What must be true at the end: everything acknowledged is stored, every job's effect happened, in order, and twice only after a
+// death, a freeze or a lost lease. Each check returns findings as sentences.
 import type { Db } from '../../src/db/db.ts'
 import type { Happened } from './fleet.ts'
 import { type Acknowledged, type Effect, type Noticed, readJournals } from './journal.ts'
@@ -8,7 +8,7 @@ import { LARGE, LARGE_STEPS } from './runbooks.ts'
 
 const SHOWN_MAX = 10
 
-/** Every order and every result that was answered is in the database. */
+/** Every answered action and result is in the database. */
 export async function missingAcknowledged(db: Db, folder: string): Promise<string[]> {
   const orders = readJournals(folder, 'acknowledged')
   const events = await db.query<{ actor: string; batchId: number }>(
@@ -34,7 +34,7 @@ export async function missingAcknowledged(db: Db, folder: string): Promise<strin
   return [...lost, ...unsettled].slice(0, SHOWN_MAX).map((line) => `${line} and is not there`)
 }
 
-/** A member's effects in the order of its steps: none begins before one of the former has ended well. */
+/** A member's effects follow the order of its steps: none begins before the previous one succeeded. */
 export function outOfOrder(effects: readonly Effect[]): string[] {
   const passedAt = new Map<string, number>()
   const found: string[] = []
@@ -52,7 +52,7 @@ export function outOfOrder(effects: readonly Effect[]): string[] {
   return found.slice(0, SHOWN_MAX)
 }
 
-/** Every step that passed in the database has left its trace. */
+/** Every step that passed in the database has an effect in the journal. */
 export async function missingEffects(db: Db, effects: readonly Effect[]): Promise<string[]> {
   const ended = new Set(effects.flatMap((one) => (one.what === 'end' ? [one.jobId] : [])))
   const rows = await db.query<{ jobId: string }>(
@@ -65,7 +65,7 @@ export async function missingEffects(db: Db, effects: readonly Effect[]): Promis
 }
 
 export interface Repeated {
-  /** Job ids that were run more than once. */
+  /** Job ids that ran more than once. */
   readonly jobs: number
   readonly found: string[]
 }
@@ -82,10 +82,10 @@ function rerunsOf(effects: readonly Effect[]): Rerun[] {
   )
 }
 
-/** How far the clocks of two processes may be apart: each knows the database's to within a quarter of a second. */
+/** The largest difference between two processes' clocks: each knows the database's within a quarter of a second. */
 const CLOCK_SLACK_MS = 500
 
-/** When the claim was sent that brought this run's job. */
+/** When the claim of this run's job was sent. */
 function claimedAt(effects: readonly Effect[], run: Effect): number {
   const taken = effects.findLast(
     ({ what, jobId, pid, at }) =>
@@ -94,7 +94,7 @@ function claimedAt(effects: readonly Effect[], run: Effect): number {
   return taken?.askedAt ?? run.at
 }
 
-/** What was written down that can tell why a job ran again. */
+/** Records that can explain a second run. */
 export interface Records {
   readonly effects: readonly Effect[]
   readonly happened: readonly Happened[]
@@ -102,8 +102,8 @@ export interface Records {
 }
 
 /**
- * A job runs again only after the worker that had it was killed, frozen or asked to stop, could not reach the database, or was
- * told that its lease had ended; and, unless it was given back or somebody was frozen, not before the lease can have ended.
+ * A job runs again only after its worker was killed, frozen or asked to stop, could not reach the database, or learned that its
+ * lease had ended; and, unless it was abandoned or a process was frozen, not before the lease can have ended.
  */
 export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: number): Repeated {
   const lost = new Set(
@@ -125,7 +125,7 @@ export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: n
     if (excuses.length === 0 && !wasGivenBack && !lost.has(first.jobId)) {
       return [`${first.jobId} ran again ${gapMs} ms later and nothing had happened to its worker`]
     }
-    // From the claim on: its answer may reach a busy worker seconds late, and the lease has run since.
+    // From the claim on: its answer may reach a busy worker seconds later, while the lease runs.
     const leaseEndsAt = claimedAt(effects, first) + leaseMs - CLOCK_SLACK_MS
     const isTooSoon = second.at < leaseEndsAt && !wasGivenBack && !wasFrozen
     return isTooSoon ? [`${first.jobId} ran again after ${gapMs} ms, within its lease`] : []
@@ -136,7 +136,7 @@ export function repeatedJobs({ effects, happened, noticed }: Records, leaseMs: n
   }
 }
 
-/** Batches that the engine stopped, members of the large batches who did not pass, and messages that nobody could handle. */
+/** Batches held by the engine, failed members of the large batches, and dead letters. */
 export async function unhealthy(db: Db): Promise<string[]> {
   const held = await db.query<{ id: number; by: string; reason: string }>(
     `select id, held_by as by, held_reason as reason from batches where held_by not like '${OPERATOR}%'`,

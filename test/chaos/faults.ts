@@ -1,6 +1,6 @@
-// What is done to the system, at random and by a seed: processes killed, frozen and asked to stop, connections cut by the server,
-// a network that misbehaves, and the server itself stopped as by a power cut. The choice and its order come from the seed; when
-// exactly each strikes the running code is the machine's business and cannot be replayed.
+// Random faults by seed: processes killed, frozen and asked to stop, connections cut by the server, a faulty network, and a server
+// stopped as by a power cut. The seed fixes the choice and order of faults; the exact moment depends on the machine and cannot be
+// replayed.
 import type { Clock } from '../../src/clock.ts'
 import type { PostgresServer } from '../postgres-server.ts'
 import { seeded } from '../seeded.ts'
@@ -34,7 +34,7 @@ const KINDS: readonly Kind[] = [
   ...Array<Kind>(3).fill('network'),
 ]
 
-/** Does harm until `over` aborts, then lets everything heal. */
+/** Injects faults until `over` aborts, then lets everything heal. */
 export async function doHarm(targets: Targets, seed: number, over: AbortSignal): Promise<void> {
   const { clock, proxy } = targets
   const pick = seeded(seed)
@@ -54,7 +54,7 @@ export async function doHarm(targets: Targets, seed: number, over: AbortSignal):
   proxy.become('pass')
 }
 
-/** No checkpoint, no goodbye: the next start recovers from the log. */
+/** No checkpoint, no shutdown: the next start recovers from the log. */
 function crashServer({ server, fleet }: Targets): void {
   const happened = { at: Date.now(), what: 'crashed', who: 'database', until: 0 }
   fleet.happened.push(happened)
@@ -86,7 +86,7 @@ async function cut({ fleet, cutConnections }: Targets): Promise<void> {
     await cutConnections()
     fleet.happened.push({ at: Date.now(), what: 'cut all connections', who: 'database' })
   } catch {
-    // It is down at the moment, which cuts them as well.
+    // A server that is down has no connections to cut.
   }
 }
 

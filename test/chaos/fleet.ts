@@ -1,5 +1,5 @@
-// The processes of a run, each started again whenever it ends. It remembers who was killed, frozen or asked to stop and when, and
-// tells that apart from a process that ended by itself, which none may.
+// The processes of a run, each restarted when it ends. Records when each was killed, frozen or asked to stop, to tell that from a
+// process that ended on its own, which is a finding.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { NO_DATABASE, type Part } from './process.ts'
 export interface Happened {
   readonly at: number
   readonly what: string
-  /** What was harmed: a process by its name and id, the database, or the network. */
+  /** The target of the fault: a process by name and id, the database, or the network. */
   readonly who: string
   readonly pid?: number
-  /** When it was over, for what lasts. */
+  /** The end of a lasting fault. */
   until?: number
 }
 
@@ -23,7 +23,7 @@ interface Slot {
   isReady: boolean
   isFrozen: boolean
   isRetired: boolean
-  /** What was done to it that makes it end. */
+  /** The fault that makes it end. */
   ending: 'killed' | 'asked to stop' | undefined
 }
 
@@ -55,7 +55,7 @@ export class Fleet {
     }))
   }
 
-  /** Starts everybody and waits until all are at work. */
+  /** Starts all processes and waits until they work. */
   async start(): Promise<void> {
     for (const slot of this.#slots) this.#launch(slot)
     await this.allReady()
@@ -65,7 +65,7 @@ export class Fleet {
     while (!this.#slots.every(({ isReady }) => isReady)) await this.#clock.wait(RESTART_AFTER_MS)
   }
 
-  /** Names of those who are at work right now, of one kind. */
+  /** Names of the working processes of one kind. */
   atWork(role: Part['roles'][number]): string[] {
     return this.#slots
       .filter(({ part, isReady, isFrozen }) => part.roles.includes(role) && isReady && !isFrozen)
@@ -84,7 +84,7 @@ export class Fleet {
     this.#end(name, 'asked to stop', 'SIGTERM')
   }
 
-  /** Asked to stop, and not started again. */
+  /** Asks it to stop, and does not restart it. */
   retire(name: string): void {
     this.#slot(name).isRetired = true
     this.askToStop(name)
@@ -103,7 +103,7 @@ export class Fleet {
     child.kill('SIGCONT')
   }
 
-  /** Everybody is asked to stop and none is started again. Gives the exit codes by name. */
+  /** Asks all processes to stop and restarts none. Returns the exit codes by name. */
   async stop(): Promise<Map<string, number | null>> {
     this.#isOver = true
     const exits = this.#slots.map(async ({ part, child }) => {
@@ -117,7 +117,7 @@ export class Fleet {
     return new Map((await Promise.all(exits)).filter((exit) => exit !== null))
   }
 
-  /** Everybody is killed at once and none is started again. */
+  /** Kills all processes at once and restarts none. */
   async killAll(): Promise<void> {
     this.#isOver = true
     const exits = this.#slots.map(async ({ child }) => {

@@ -1,24 +1,24 @@
-// What happened, written down outside the database by those who did it. A line is with the kernel before the next thing is
-// begun, so it survives the death of its process however it dies; a line that was cut short by that death was never written.
+// Records written outside the database by the process that acted. The kernel has a line before the next action starts, so it
+// survives any death of the process; a truncated line counts as not written.
 import { closeSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Effect {
-  /** `taken`: a claim brought it. `given-back`: stopped in the middle. `answered`: the bus has acknowledged the result. */
+  /** `taken`: a claim brought it. `given-back`: abandoned halfway. `answered`: the bus has acknowledged the result. */
   readonly what: 'taken' | 'begin' | 'end' | 'given-back' | 'answered'
   readonly jobId: string
   readonly pid: number
   readonly at: number
   /** Of taken: when the claim was sent. Its lease begins no earlier. */
   readonly askedAt?: number
-  /** Of begin and end: whose step. */
+  /** Of begin and end: the member's step. */
   readonly key?: string
   readonly step?: string
-  /** Of end: the step is passed with this. */
+  /** Of end: the step passes with this result. */
   readonly passes?: boolean
 }
 
-/** An operator's order that was answered. `actor` is a name used for this order only. */
+/** An answered operator action. `actor` is a name used for this action only. */
 export interface Acknowledged {
   readonly actor: string
   readonly what: string
@@ -26,7 +26,7 @@ export interface Acknowledged {
   readonly at: number
 }
 
-/** Something a process noticed: errors of the moment are expected here, others are findings. */
+/** Something a process noticed: transient errors are expected, others are findings. */
 export interface Noticed {
   readonly what: 'error' | 'unexpected' | 'lease-lost'
   readonly name: string
@@ -46,7 +46,7 @@ export interface Journal<K extends keyof Lines> {
   close(): void
 }
 
-/** One file a writer: nobody has to wait for anybody. */
+/** One file per writer, so nobody waits for anybody. */
 export function openJournal<K extends keyof Lines>(
   folder: string,
   kind: K,

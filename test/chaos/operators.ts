@@ -1,6 +1,6 @@
-// Operators who never rest: they create small batches, hold, resume, retry, remove and cancel, and write down every order that
-// was answered before they give the next. An order that ended in an error may or may not have happened (the connection can go
-// during the commit): it counts as not answered. When they are told to stop they resume what they hold.
+// Operators who create small batches, hold, resume, retry, remove and cancel without a pause, and record every answered action
+// before the next. An action that ended in an error may or may not have happened (the connection can drop during the commit), so it
+// counts as unanswered. When they stop, they resume what they hold.
 import type { Clock } from '../../src/clock.ts'
 import { isTransient } from '../../src/db/transient.ts'
 import { cancelBatch, holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -21,11 +21,11 @@ export interface OperatorsOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** An order is given about so often. */
+/** The average time between two actions. */
 const ORDER_EVERY_MS = 100
 const MEMBERS_A_BATCH = 10
 const UNFINISHED_MAX = 5
-/** Names of actors start so: a batch that is held by anybody else was held because something went wrong. */
+/** Prefix of their names: a hold by anyone else means that something went wrong. */
 export const OPERATOR = 'operator'
 
 interface Found {
@@ -33,7 +33,7 @@ interface Found {
   readonly memberId: number
 }
 
-/** Gives an order about something it finds, as `actor`. Null when there is nothing to give it about. */
+/** Acts on a target it finds, as `actor`. Null if there is none. */
 type Give = (actor: string, pick: Pick) => Promise<{ batchId: number } | null>
 type Pick = (limit: number) => number
 
@@ -74,7 +74,7 @@ export function makeOperators(options: OperatorsOptions): Service {
 const isRefusal = (error: unknown): boolean =>
   error instanceof MatoolkitError && ['REFUSED', 'BATCH_EXISTS'].includes(error.code)
 
-/** Tries until it is done: nobody else would. */
+/** Repeats until it succeeds: nobody else would resume it. */
 async function resumeAll(
   engine: Engine,
   clock: Clock,

@@ -1,5 +1,5 @@
-// One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as the
-// program wires them; only the leases are shorter. SIGTERM stops gracefully. What goes wrong is written to the journals.
+// One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as in the
+// program; only the leases are shorter. SIGTERM stops it gracefully. Errors go to the journals.
 import { randomUUID } from 'node:crypto'
 import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
@@ -22,7 +22,7 @@ import { effectFunction, WORKER_ID } from './runbooks.ts'
 
 export type Role = 'orchestrator' | 'worker' | 'operators'
 
-/** What a process is told. */
+/** The parameters of a process. */
 export interface Part {
   readonly roles: readonly Role[]
   readonly name: string
@@ -36,9 +36,9 @@ export interface Part {
   readonly slots: number
 }
 
-/** Exit code of a process that found no database when it started: its supervisor starts it again. */
+/** Exit code of a process that found no database at start: its supervisor starts it again. */
 export const NO_DATABASE = 75
-/** What a platform gives before it kills. */
+/** The grace period of a platform before it kills. */
 export const GRACE_MS = 25_000
 const CHUNK = 100
 
@@ -51,7 +51,7 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 
-/** Errors of the moment are what this is about; anything else is a finding. */
+/** Transient errors are expected; any other is a finding. */
 function noticing(journal: Journal<'noticed'>, name: string): (error: unknown) => void {
   return (error) =>
     journal.write({
@@ -62,7 +62,7 @@ function noticing(journal: Journal<'noticed'>, name: string): (error: unknown) =
     })
 }
 
-/** The bus, with what it acknowledges and what it says was lost written down. */
+/** The bus, which records acknowledgements and reported losses in the journal. */
 function journaled(
   bus: Bus,
   name: string,
@@ -171,7 +171,7 @@ async function run(part: Part): Promise<void> {
 }
 
 if (import.meta.main) {
-  // The world that started us is gone: so are we.
+  // The run that started this process is gone: end too.
   process.on('disconnect', () => process.exit(1))
   try {
     await run(JSON.parse(process.argv[2]!) as Part)

@@ -1,19 +1,19 @@
-// A TCP proxy on loopback that misbehaves on command, as networks do: it resets, goes silent, cuts in the middle of a frame,
-// or lets bytes through in drips. Programs under test connect to it and are told nothing.
+// A TCP proxy on loopback that fails on command, as networks do: it resets, goes silent, cuts in the middle of a frame, or lets
+// bytes trickle. The programs under test do not know of it.
 import { createServer, type Server, Socket } from 'node:net'
 import { type Clock, realClock } from '../../src/clock.ts'
 
 /**
- * pass: everything. reset: open connections are reset and new ones too. stall: open connections go silent for good, in both
- * directions and without being closed (half-open), new ones are accepted and stay silent. cut: half of the next piece is let
- * through and then the connection is closed. trickle: a few bytes at a time.
+ * pass: everything. reset: open and new connections are reset. stall: open connections go silent in both directions without
+ * closing (half-open), new ones are accepted and stay silent. cut: half of the next piece passes, then the connection closes.
+ * trickle: a few bytes at a time.
  */
 export const MODES = ['pass', 'reset', 'stall', 'cut', 'trickle'] as const
 export type Mode = (typeof MODES)[number]
 
 export interface TcpProxy {
   readonly port: number
-  /** Connections that are through now and not silenced. */
+  /** Open connections that are not silenced. */
   open(): number
   become(mode: Mode): void
   close(): Promise<void>
@@ -53,7 +53,7 @@ export async function startProxy(toPort: number, clock: Clock = realClock()): Pr
   }
 }
 
-/** What a change of mode does to a connection that is open. */
+/** The effect of a change of mode on an open connection. */
 function enter(pair: Pair, mode: Mode): void {
   if (mode === 'stall') pair.isSilent = true
   if (mode === 'reset') {
@@ -68,7 +68,7 @@ function forward(pair: Pair, from: Socket, to: Socket, mode: () => Mode, clock: 
   from.on('data', (piece: Buffer) => {
     if (pair.isSilent) return
     if (mode() === 'cut') {
-      // A piece of one byte is cut before it.
+      // A piece of one byte is dropped entirely.
       to.write(piece.subarray(0, Math.floor(piece.length / 2)), () => close(pair))
     } else if (mode() === 'trickle') {
       from.pause()
@@ -78,7 +78,7 @@ function forward(pair: Pair, from: Socket, to: Socket, mode: () => Mode, clock: 
       to.once('drain', () => from.resume())
     }
   })
-  // A silent connection does not even tell that the other side has gone.
+  // A silent connection does not even report that the other side has gone.
   from.on('close', () => {
     if (!pair.isSilent) to.destroy()
   })

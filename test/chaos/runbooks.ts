@@ -1,6 +1,6 @@
-// The two runbooks of the chaos runs and the worker's functions for them. The large one uses what the engine has (init, outputs,
-// polls, retries, two phases) and ends with everybody passed; the small one is for the operators: some fail in it, are rolled
-// back, retried, removed and cleaned up after.
+// The two runbooks of the chaos runs and the worker's functions for them. The large one uses init, outputs, polls, retries and two
+// phases, and everybody passes; in the small one, for the operators, members fail, are rolled back, retried, removed and cleaned
+// up.
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { parseJobId } from '../../src/domain/messages.ts'
@@ -10,7 +10,7 @@ import type { Journal } from './journal.ts'
 export const WORKER_ID = 'chaos'
 export const LARGE = 'large'
 export const SMALL = 'small'
-/** In the order a member does them. */
+/** In the order of a member's steps. */
 export const LARGE_STEPS = ['create', 'license', 'copy', 'switch', 'check'] as const
 
 const source =
@@ -59,7 +59,7 @@ on_member_removed:
   - { name: clean, worker_id: ${WORKER_ID}, function: Effect, params: { Key: "{{Upn}}", Step: clean } }
 `
 
-/** A number from 0 up to 1 that belongs to the words. */
+/** A stable number from 0 up to 1 for these words. */
 function shareOf(...words: readonly string[]): number {
   return createHash('sha256').update(words.join(' ')).digest().readUInt32BE(0) / 2 ** 32
 }
@@ -72,8 +72,8 @@ const parameters = z.looseObject({
 })
 
 /**
- * Writes down that it began and that it ended, and takes its time between. Fails the first attempt of FailPercent of the keys; is
- * not complete before the Polls-th poll.
+ * Records its start and end, and takes some time in between. Fails the first attempt of FailPercent of the keys; completes at the
+ * Polls-th poll.
  */
 export const effectFunction = (journal: Journal<'effects'>, workMs: number): WorkerFunction =>
   defineFunction({

@@ -1,5 +1,5 @@
-// Looks on during a run over a connection of its own, past the network that misbehaves: how far the batch is, whether the
-// invariants hold, and how long a lapsed lease waits to be taken over. A server that is down is looked at again later.
+// Observes a run over its own connection, past the faulty network: the batch's progress, the invariants, and how long a lapsed
+// lease waits to be taken over. Retries later while the server is down.
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { isTransient } from '../../src/db/transient.ts'
@@ -7,13 +7,13 @@ import { brokenInvariants } from '../invariants.ts'
 import type { Fleet } from './fleet.ts'
 
 export interface Watcher {
-  /** What was found wrong so far. */
+  /** Findings so far. */
   readonly findings: string[]
-  /** The longest that a lease lay lapsed while somebody could have taken it over. */
+  /** The longest time a lease lay lapsed although a process could have taken it. */
   takeoverMaxMs(): number
   readonly samples: { invariants: number }
   watch(over: AbortSignal): Promise<void>
-  /** Resolves with the batch's status when it has ended; null when `giveUp` aborts first. */
+  /** Resolves with the batch's final status; null when `giveUp` aborts first. */
   untilEnded(batchId: number, giveUp: AbortSignal): Promise<string | null>
 }
 
@@ -26,7 +26,7 @@ export function makeWatcher(db: Db, fleet: Fleet, clock: Clock): Watcher {
   let takeoverMaxMs = 0
   let unfitAt = Date.now()
   let lookAtInvariantsAt = Date.now() + INVARIANTS_EVERY_MS
-  const look = async () => {
+  const observe = async () => {
     if (!isFit(fleet)) unfitAt = Date.now()
     takeoverMaxMs = Math.max(takeoverMaxMs, await lapsedForMs(db, clock.now(), unfitAt))
     if (Date.now() < lookAtInvariantsAt) return
@@ -41,8 +41,8 @@ export function makeWatcher(db: Db, fleet: Fleet, clock: Clock): Watcher {
     takeoverMaxMs: () => takeoverMaxMs,
     watch: async (over) => {
       while (!over.aborted) {
-        // A mistake of the watcher's own is a finding as well: thrown here it would end the run with everybody still running.
-        await orLater(look).catch((error: Error) => findings.push(`the watcher: ${error.stack}`))
+        // A watcher's own error is a finding too: thrown, it would end the run and leave all processes running.
+        await orLater(observe).catch((error: Error) => findings.push(`the watcher: ${error.stack}`))
         await clock.wait(LOOK_EVERY_MS, over)
       }
     },
@@ -57,19 +57,19 @@ export function makeWatcher(db: Db, fleet: Fleet, clock: Clock): Watcher {
   }
 }
 
-/** Clocks of different processes agree to some milliseconds. */
+/** Clocks of different processes agree within milliseconds. */
 const SKEW_MAX_MS = 1_000
 
 /**
- * A server that crashes forgets how many rows its tables have, and with a crash every 10 s autovacuum never finds out again: an
- * invariant over 200,000 events was then planned as for one and did not come back within 30 s. So it is told.
+ * A crashed server forgets the sizes of its tables, and with a crash every 10 s autovacuum never measures them: an invariant over
+ * 200,000 events was planned for one row and ran past 30 s. So the watcher analyses them.
  */
 export async function brokenInvariantsOf(db: Db, now: () => Date): Promise<string[]> {
   await db.query('analyze')
   return brokenNow(db, now)
 }
 
-/** On one snapshot, and the time read after it was taken: else what is written meanwhile seems to come from the future. */
+/** One snapshot, with the time read after it: otherwise newer rows seem to come from the future. */
 async function brokenNow(db: Db, now: () => Date): Promise<string[]> {
   return db.transaction(async (tx) => {
     await tx.query('set transaction isolation level repeatable read, read only')
@@ -78,7 +78,7 @@ async function brokenNow(db: Db, now: () => Date): Promise<string[]> {
   })
 }
 
-/** Somebody could take over: an orchestrator is at work, and neither network nor database was in trouble a moment ago. */
+/** A takeover is possible: an orchestrator works, and network and database were healthy a moment ago. */
 function isFit(fleet: Fleet): boolean {
   const now = Date.now()
   const troubled = fleet.happened.some(

@@ -1,6 +1,6 @@
-// A run: three orchestrators with their timers, three workers, operators, a real server and a network that can be told to
-// misbehave; harm until the time is over and the batch in hand is done; then healing, and every check. Batches follow each other
-// for as long as the run lasts.
+// A chaos run: three orchestrators with their timers, three workers, operators, a real server and a faulty network. Faults strike
+// until the time is over and the current batch is done; then everything heals, and every check runs. Batches follow each other for
+// the whole run.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,9 +33,9 @@ export interface ChaosOptions {
   readonly minutes: number
   /** Members of a batch; each has five steps. */
   readonly members: number
-  /** How long after the end of a lease a healthy system may take to take over. */
+  /** The time a healthy system may take to take a lapsed lease over. */
   readonly takeoverMaxMs: number
-  /** Ends the run before its time; everything it started is ended with it. */
+  /** Ends the run early, with everything it started. */
   readonly giveUp?: AbortSignal
   readonly say: (line: string) => void
 }
@@ -47,18 +47,18 @@ export interface Figures {
 export interface Verdict {
   readonly figures: Figures
   readonly findings: readonly string[]
-  /** What to read when something was found. */
+  /** The place to search after a finding. */
   readonly report: string
 }
 
-/** Short, so that a minute holds many takeovers. Everything else is as in production, in proportion. */
+/** Short, so that a minute holds many takeovers. Everything else is in proportion, as in production. */
 export const LEASE_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 4_000
 const WORK_MS = 60
 const SLOTS = 8
 const ORCHESTRATORS = 3
 const WORKERS = 3
-/** After healing: leases, error pauses and timeouts add up to far less. */
+/** After healing; leases, error pauses and timeouts add up to far less. */
 const HEAL_MAX_MS = 180_000
 
 const clock = realClock()
@@ -67,13 +67,13 @@ export interface ChaosSetup {
   readonly folder: string
   readonly server: PostgresServer
   readonly proxy: TcpProxy
-  /** Past the proxy. */
+  /** Bypasses the proxy. */
   readonly db: Db
   partOf(name: string, roles: readonly Role[], over?: Partial<Part>): Part
   close(): Promise<void>
 }
 
-/** A server with the schema and the runbooks, a proxy before it, and a folder for journals and logs. */
+/** A server with schema and runbooks, a proxy in front of it, and a folder for journals and logs. */
 export async function openSetup(seed: number): Promise<ChaosSetup> {
   const server = await startPostgres({ durable: true })
   try {
@@ -201,7 +201,7 @@ async function harmAndHeal(
   })
 }
 
-/** Batch after batch while the time lasts. The last is usually open when it ends. */
+/** Creates batch after batch until the time is over. The last one is usually open then. */
 async function batchAfterBatch(
   { members, say }: ChaosOptions,
   run: { db: Db; watcher: Watcher; batchIds: number[]; endsAt: number },
@@ -239,7 +239,7 @@ async function heal(fleet: Fleet, watcher: Watcher, batchId: number | null): Pro
   return status === 'completed' ? [] : [`batch ${batchId} ended ${status}`]
 }
 
-/** The operators go home first, then what they left behind must end too, and then everybody is asked to stop. */
+/** Operators stop first, then everything they left must end, and then every process is asked to stop. */
 async function settle(fleet: Fleet, db: Db): Promise<string[]> {
   const findings: string[] = []
   fleet.retire('operators-1')

@@ -63,7 +63,7 @@ describe('docs/tutorial.md', () => {
     cpSync(join(ROOT, 'examples'), join(folder, 'examples'), { recursive: true })
     const [first, ...commands] = tutorialCommands()
     assert.deepEqual(first!.args, ['up', '--sandbox'])
-    // Whoever follows the page looks at a terminal; here the answers go into pipes.
+    // A reader of the page sees a terminal; here the output goes into pipes.
     const env = { MATOOLKIT_HOME: join(folder, 'home'), MATOOLKIT_OUTPUT: 'table' }
     let code: number | null
     const up = start(first!.args, { ...env, MATOOLKIT_API_PORT: '0' }, folder)

@@ -18,7 +18,7 @@ const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'completi
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',
   'scheduler tick': 'scheduler.test.ts: it needs a database of its own',
-  'query preview': 'serve.test.ts: it needs a scheduler beside the API',
+  'query preview': 'serve.test.ts: it needs a scheduler in the same process',
 }
 /** Text answers: the same in a pipe and on a terminal. */
 const TEXTS: Readonly<Record<string, RegExp>> = {

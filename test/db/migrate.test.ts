@@ -50,7 +50,7 @@ for (const database of DATABASES) {
 
     it('refuses a database of an unreleased version', async () => {
       const unreleased = await database.openEmpty()
-      const created = { version: 1, file: '001_core.sql', sql: 'create table parcels (id bigint)' }
+      const created = { version: 1, file: '001_core.sql', sql: 'create table boxes (id bigint)' }
       const last = { version: 99, file: '099_last.sql', sql: 'select 1' }
       await migrate(unreleased.db, NOW, [created, last])
       await assert.rejects(migrate(unreleased.db, NOW), {

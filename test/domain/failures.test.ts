@@ -22,7 +22,7 @@ describe('failures made alike', () => {
   })
 })
 
-it('groups are told with count, first and last seen and the newest sample', () => {
+it('groups have a count, first and last seen and the newest sample', () => {
   const groups = new FailureGroups()
   const failure = (stepId: number, message: string, at: number) => ({
     stepId,

@@ -1,4 +1,4 @@
-// Why a batch does not go on, and when it will end: one case a reason.
+// Why a batch is blocked, and when it will end: one case per reason.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Phase } from '../../src/domain/facts.ts'

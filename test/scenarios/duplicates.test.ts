@@ -119,10 +119,10 @@ async function settleWithNoise(world: World, { random, heard }: Noise): Promise<
 async function answerTwice(world: World, message: ReceivedMessage): Promise<void> {
   const job = JSON.parse(message.body) as Job
   world.jobs.push(job)
-  const said = answer(job)
-  if (said === 'silent' || 'refuse' in said) return
-  await world.result(job, said)
-  await world.result(job, said)
+  const result = answer(job)
+  if (result === 'silent' || 'refuse' in result) return
+  await world.result(job, result)
+  await world.result(job, result)
 }
 
 async function sayAllAgain(world: World, { heard, random }: Noise): Promise<void> {

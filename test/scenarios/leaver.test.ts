@@ -104,12 +104,12 @@ it('a rollback job that is withdrawn and sent again at once counts from its seco
       'rollback-2 withdrawn',
       ...['rollback-2-retry-1 succeeded', 'removal-3 succeeded', 'removal-4 succeeded'],
     ])
-    const told = await world.db.query(
+    const sendings = await world.db.query(
       `select extract(epoch from a.settled_at - a.sent_at)::int as "waitedSec",
               extract(epoch from s.completed_at - s.dispatched_at)::int as "stepSec"
          from attempts a join step_executions s on s.id = a.step_id where s.id = 2 order by a.attempt`,
     )
-    assert.deepEqual(told, [
+    assert.deepEqual(sendings, [
       { waitedSec: 20, stepSec: 0 },
       { waitedSec: 0, stepSec: 0 },
     ])
@@ -195,7 +195,7 @@ it('refuses a second removal, and changes nothing', () =>
       refused: [{ memberId: leaver, reason: `member ${leaver} is already removed` }],
     })
     await world.settle()
-    const removals = (await stepsOf(world, leaver)).filter((said) => said.startsWith('removal'))
+    const removals = (await stepsOf(world, leaver)).filter((line) => line.startsWith('removal'))
     assert.equal(removals.length, 2)
     const { status, removed } = await batchOf(world, batchId)
     assert.deepEqual([status, removed], ['active', 2])

@@ -35,20 +35,20 @@ export async function phasesOf({ db }: World, batchId: number): Promise<string[]
     [batchId],
   )
   return rows.map(({ name, status, total, ...counts }) => {
-    const said = Object.entries(counts).filter(([, count]) => count !== 0)
-    const tail = said.map(([word, count]) => `${count} ${word}`).join(', ')
+    const shown = Object.entries(counts).filter(([, count]) => count !== 0)
+    const tail = shown.map(([word, count]) => `${count} ${word}`).join(', ')
     return `${name} ${status} ${total}${tail && `: ${tail}`}`
   })
 }
 
 /** The batch's phase rows in the order of creation: `prepare 1 completed`. */
 export async function rowsOf({ db }: World, batchId: number): Promise<string[]> {
-  const rows = await db.query<{ said: string }>(
-    `select phase_name || ' ' || runbook_version || ' ' || status || coalesce(' ' || skipped_because, '') as said
+  const rows = await db.query<{ line: string }>(
+    `select phase_name || ' ' || runbook_version || ' ' || status || coalesce(' ' || skipped_because, '') as line
        from phase_executions where batch_id = $1 order by id`,
     [batchId],
   )
-  return rows.map(({ said }) => said)
+  return rows.map(({ line }) => line)
 }
 
 export async function versionOf({ db }: World, batchId: number): Promise<number> {
@@ -61,14 +61,14 @@ export async function versionOf({ db }: World, batchId: number): Promise<number>
 
 /** `create succeeded`, a line per step of the member, in order; compensation last. */
 export async function stepsOf({ db }: World, member: number): Promise<string[]> {
-  const rows = await db.query<{ said: string }>(
-    `select case s.kind when 'phase' then '' else s.kind || ' ' end || s.step_name || ' ' || s.status as said
+  const rows = await db.query<{ line: string }>(
+    `select case s.kind when 'phase' then '' else s.kind || ' ' end || s.step_name || ' ' || s.status as line
        from step_executions s left join phase_executions p on p.id = s.phase_execution_id
       where s.batch_member_id = $1
       order by s.kind <> 'phase', p.offset_minutes desc, p.phase_index, s.origin_attempt, s.removal_number, s.step_index, s.id`,
     [member],
   )
-  return rows.map(({ said }) => said)
+  return rows.map(({ line }) => line)
 }
 
 export async function stepId({ db }: World, member: number, name: string): Promise<number> {
@@ -90,20 +90,20 @@ export async function because({ db }: World, event: string): Promise<string[]> {
 
 /** Every settled job: `step-1 succeeded`, oldest first. */
 export async function attemptsOf({ db }: World): Promise<string[]> {
-  const rows = await db.query<{ said: string }>(
-    `select job_id || ' ' || outcome as said from attempts order by id`,
+  const rows = await db.query<{ line: string }>(
+    `select job_id || ' ' || outcome as line from attempts order by id`,
   )
-  return rows.map(({ said }) => said)
+  return rows.map(({ line }) => line)
 }
 
 /** What waits, for what, and for how many more seconds: `create retry 30`. */
 export async function waitsOf({ db, clock }: World): Promise<string[]> {
-  const rows = await db.query<{ said: string }>(
-    `select s.step_name || ' ' || w.what || coalesce(' ' || extract(epoch from w.wake_at - $1)::int, '') as said
+  const rows = await db.query<{ line: string }>(
+    `select s.step_name || ' ' || w.what || coalesce(' ' || extract(epoch from w.wake_at - $1)::int, '') as line
        from waits w join step_executions s on s.id = w.step_id order by s.id`,
     [clock.now()],
   )
-  return rows.map(({ said }) => said)
+  return rows.map(({ line }) => line)
 }
 
 export const jobIds = ({ jobs }: World, after = 0): string[] =>

@@ -146,7 +146,7 @@ it('a phase-due message cannot start a phase of a manual batch', () =>
     await world.bus.publish([
       {
         topic: 'orchestrator-events',
-        messageId: 'phase-due-stray',
+        messageId: 'phase-due-extra',
         type: 'phase-due',
         body: {
           batchId,

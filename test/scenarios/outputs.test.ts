@@ -26,10 +26,10 @@ it('keep their types, match in any casing, and win over data of the same name', 
           ? { ID: 7, tags: ['a', 'b'], flag: false, nothing: null, name: 'from the step' }
           : true,
     })
-    const wanted = 'ThingId: id, Tags: Tags, Flag: flag, Nothing: nothing, Name: name'
+    const outputs = 'ThingId: id, Tags: Tags, Flag: flag, Nothing: nothing, Name: name'
     const params =
       'Id: "{{ThingId}}", Tags: "{{Tags}}", Flag: "{{Flag}}", Nothing: "{{Nothing}}", Name: "{{Name}}", Text: "{{ThingId}}/{{Tags}}/{{Nothing}}"'
-    await run(world, [make(wanted), use(params)])
+    await run(world, [make(outputs), use(params)])
     assert.deepEqual(used(world), {
       Id: 7,
       Tags: ['a', 'b'],
@@ -54,22 +54,22 @@ it('of init belong to the batch: every member sees them, and the member’s own 
     assert.deepEqual(row, { batch: { Room: 'R1', Floor: 2 }, member: { Room: 'own' } })
   }))
 
-const NOT_THERE: { what: string; result: Json; said: string }[] = [
-  { what: 'a boolean', result: true, said: 'the result is not an object and lacks id' },
-  { what: 'a list', result: [{ id: 1 }], said: 'the result is not an object and lacks id' },
-  { what: 'a text', result: 'id', said: 'the result is not an object and lacks id' },
-  { what: 'a number', result: 5, said: 'the result is not an object and lacks id' },
-  { what: 'null', result: null, said: 'the result is not an object and lacks id' },
-  { what: 'an object without it', result: { other: 1 }, said: 'the result lacks id' },
-  { what: 'it deeper down', result: { data: { id: 1 } }, said: 'the result lacks id' },
+const NOT_THERE: { what: string; result: Json; reason: string }[] = [
+  { what: 'a boolean', result: true, reason: 'the result is not an object and lacks id' },
+  { what: 'a list', result: [{ id: 1 }], reason: 'the result is not an object and lacks id' },
+  { what: 'a text', result: 'id', reason: 'the result is not an object and lacks id' },
+  { what: 'a number', result: 5, reason: 'the result is not an object and lacks id' },
+  { what: 'null', result: null, reason: 'the result is not an object and lacks id' },
+  { what: 'an object without it', result: { other: 1 }, reason: 'the result lacks id' },
+  { what: 'it deeper down', result: { data: { id: 1 } }, reason: 'the result lacks id' },
 ]
-for (const { what, result, said } of NOT_THERE) {
+for (const { what, result, reason } of NOT_THERE) {
   it(`a result that is ${what}: the step succeeds and the event names what is missing`, () =>
     story({}, async (world) => {
       world.answer = () => ({ ok: result })
       const batchId = await run(world, [make('ThingId: id')])
       assert.equal((await batchOf(world, batchId)).status, 'completed')
-      assert.deepEqual(await because(world, 'outputs_missing'), [said])
+      assert.deepEqual(await because(world, 'outputs_missing'), [reason])
       const [row] = await world.db.query(
         `select s.status, s.result_json as result, s.result_json is null as "isMissing", m.worker_data_json as outputs
            from step_executions s join batch_members m on m.id = s.batch_member_id`,

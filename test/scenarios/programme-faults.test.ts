@@ -60,8 +60,8 @@ it('a failing runbook does not affect the others', () =>
     await world.pass(TICK_SEC)
     const settings = world.options.sources.settings
     await tickDueRunbooks({ ...world.options, sources: { settings, open } }, NEVER)
-    const said = world.reports.map(({ runbookName, outcome }) => `${runbookName} ${outcome}`)
-    assert.deepEqual(said.sort(), ['other failed', 'wave good'])
+    const outcomes = world.reports.map(({ runbookName, outcome }) => `${runbookName} ${outcome}`)
+    assert.deepEqual(outcomes.sort(), ['other failed', 'wave good'])
     const rows = await world.db.query(`select name, last_error from runbooks order by name`)
     assert.deepEqual(rows, [
       { name: 'other', last_error: 'no such file' },

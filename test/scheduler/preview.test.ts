@@ -14,7 +14,7 @@ import {
   YAML,
 } from '../scenarios/programme.ts'
 
-const look = (world: Programme, yaml = YAML) =>
+const previewOf = (world: Programme, yaml = YAML) =>
   previewSource({
     db: world.db,
     sources: world.options.sources,
@@ -39,7 +39,7 @@ const contents = async ({ db }: Programme): Promise<unknown> => {
 it('previews an unpublished runbook: everybody is new', () =>
   programme(async (world) => {
     world.rows = [...wave(30, 1, 2), ...wave(54, 3), row(4, 'soon')]
-    const preview = await look(world, YAML.replace('name: wave', 'name: draft'))
+    const preview = await previewOf(world, YAML.replace('name: wave', 'name: draft'))
     assert.deepEqual(preview.columns, [
       { name: 'UserPrincipalName', type: 'text' },
       { name: 'When', type: 'text' },
@@ -76,7 +76,7 @@ it('shows joiners, moves, leavers and reviews, and the next tick makes exactly t
       ...wave(78, 30),
     ]
     const before = await contents(world)
-    const { nextTick } = await look(world)
+    const { nextTick } = await previewOf(world)
     assert.deepEqual(await contents(world), before)
     const keys = (list: { first: readonly { key: string }[] }) =>
       list.first.map(({ key }) => key.split('@')[0])
@@ -100,7 +100,7 @@ it('shows the reviews of a rescheduled wave with their reason', () =>
   programme(async (world) => {
     await world.tick(wave(30, 1, 2))
     world.rows = wave(54, 1, 2)
-    const { nextTick } = await look(world)
+    const { nextTick } = await previewOf(world)
     assert.equal(nextTick.reviews.total, 2)
     assert.match(
       nextTick.reviews.first[0]!.reason,

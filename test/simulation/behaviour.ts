@@ -1,5 +1,5 @@
-// How functions behave: most succeed, some fail now and then, some members fail at some function whatever is tried, long work is
-// not complete at first. Drawn from the seed, and the same for the same member and function throughout.
+// How functions behave: most succeed, some fail now and then, some members always fail at some function, long operations are
+// incomplete at first. Drawn from the seed, and stable per member and function.
 import type { Json } from '../../src/domain/json.ts'
 import type { Message } from '../../src/domain/messages.ts'
 import type { World } from './world.ts'
@@ -10,7 +10,7 @@ export type Behaviour = (job: Message<'worker-job'>) => Answer
 const POLLED = new Set(['Do-sync', 'Do-ready', 'Do-verify'])
 const ALWAYS_FAILS = 0.12
 const DOOMED_FAILS = 0.85
-/** Init that never works: what a restart is for. */
+/** Init that never succeeds, for restarts. */
 const INIT_FAILS = 0.3
 const RATES: Readonly<Record<string, number>> = { 'Do-doomed': DOOMED_FAILS, 'Do-open': INIT_FAILS }
 
@@ -19,12 +19,12 @@ export function drawBehaviour(world: Pick<World, 'chance' | 'faults'>): Behaviou
   const failRate = chance.pick([0, 0.1, 0.3, 0.6])
   const incompleteRate = chance.pick([0.2, 0.6, 0.9])
   const hopeless = new Map<string, boolean>()
-  // In a healed world nobody is made to wait: there is nothing more to be learnt from it.
+  // A healed world does not wait: it would show nothing more.
   const happens = (rate: number) => !world.faults.isHealed && chance.happens(rate)
   return ({ functionName, parameters }) => {
-    const who = `${functionName} ${String(parameters.Upn ?? parameters.Batch ?? '')}`
-    if (!hopeless.has(who)) hopeless.set(who, chance.happens(RATES[functionName] ?? ALWAYS_FAILS))
-    if (hopeless.get(who)) return { fail: 'it never works for this one' }
+    const pair = `${functionName} ${String(parameters.Upn ?? parameters.Batch ?? '')}`
+    if (!hopeless.has(pair)) hopeless.set(pair, chance.happens(RATES[functionName] ?? ALWAYS_FAILS))
+    if (hopeless.get(pair)) return { fail: 'it always fails for this member' }
     if (happens(failRate)) return { fail: 'it did not work this time' }
     if (POLLED.has(functionName)) {
       return {
@@ -38,7 +38,7 @@ export function drawBehaviour(world: Pick<World, 'chance' | 'faults'>): Behaviou
 
 const done = (number: number): Json => ({ complete: true, data: { Number: number } })
 
-/** Results that say less than the runbook hopes for, or more. */
+/** Results with fewer or more outputs than the runbook expects. */
 const PLAIN: readonly Json[] = [
   { ID: 'T-0' },
   { id: 'T-1', size: null, more: { deep: [1, 2] } },

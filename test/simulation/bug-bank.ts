@@ -9,7 +9,7 @@ import { SOURCE_MUTANTS } from './source-mutants.ts'
 
 export interface Verdict {
   readonly mutant: string
-  /** The seed that found it; null when none did. */
+  /** The seed that found it; null if none did. */
   readonly seed: number | null
   readonly found: string
 }
@@ -17,7 +17,7 @@ export interface Verdict {
 /** The scheduler's mistakes show only in seeds with a source. */
 const isOfScheduler = (mutant: BankedMutant): boolean => SOURCE_MUTANTS.includes(mutant)
 
-/** Tries the seeds in their order. */
+/** Tries the seeds in order. */
 export async function hunt(
   db: RenewableDb,
   name: string,

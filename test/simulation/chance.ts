@@ -1,25 +1,25 @@
-// Everything that is left to chance in the simulated world, from one seed: the same seed makes the same choices in the same
-// order. Each part of the world draws from a stream of its own, so that more faults do not change who the operators are. And each
-// event draws anew: a statement more or less in the program does not change what happens in all events after it.
+// All randomness of the simulated world, from one seed: the same seed makes the same choices in the same order. Each part of the
+// world draws from its own stream, so more faults do not change the operators. Each event restarts the streams, so one statement
+// more in the program does not change all later events.
 import { seeded } from '../seeded.ts'
 
 export interface Chance {
-  /** A whole number from 0 to below `limit`. */
+  /** An integer from 0 to below `limit`. */
   below(limit: number): number
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number
   /** 0 ≤ fraction < 1. */
   fraction(): number
-  /** True with this probability. Draws even when it is 0 or 1, so that a rate changes nothing else. */
+  /** True with this probability. Draws even for 0 or 1, so a rate changes nothing else. */
   happens(probability: number): boolean
   pick<T>(from: readonly T[]): T
-  /** One of the keys, each as likely as its weight. */
+  /** One of the keys, by weight. */
   weighed<K extends string>(weights: Readonly<Record<K, number>>): K
   shuffled<T>(list: readonly T[]): T[]
   uuid(): string
-  /** Another stream, told from this one's other streams by its name. */
+  /** A stream of its own, identified by its name. */
   stream(name: string): Chance
-  /** From now on this stream and those from it draw what the seed has for this moment, however much was drawn before. */
+  /** Restarts this stream and those derived from it at the seed's values for this moment, however much was drawn before. */
   turnTo(moment: number): void
 }
 
@@ -72,7 +72,7 @@ export function makeChance(seed: number): Chance {
   return chance
 }
 
-/** FNV-1a, 32 bits: enough to tell the streams of a seed apart. */
+/** FNV-1a, 32 bits: enough to keep a seed's streams apart. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -1,5 +1,5 @@
-// What must hold after every event: the invariants of the tables (src/db/invariants/invariants.ts) and the promises that need more than the
-// tables to be told. All of them are one prepared statement, planned once: thirty planned one by one took 50 times as long.
+// What must hold after every event: the invariants of the tables (src/db/invariants/invariants.ts) and the promises that need more
+// than the tables. All of them are one prepared statement, planned once: thirty single statements took 50 times as long.
 import { INVARIANTS } from '../../src/db/invariants/invariants.ts'
 import { EFFECTIVE } from '../../src/db/invariants/order.ts'
 import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
@@ -71,7 +71,7 @@ const PROMISES: readonly Check[] = [
 ]
 
 const CHECKS: readonly Check[] = [...INVARIANTS, ...PROMISES]
-/** True only where timers run every second. In a world whose clock jumps while they stand still, at rest. */
+/** Holds only where timers run every second; in a world whose clock jumps between timers, at rest. */
 const AT_REST: ReadonlySet<string> = new Set(['I21'])
 const FOUND_MAX = 10
 
@@ -89,7 +89,7 @@ interface Broken {
   readonly found: string
 }
 
-/** Everything that is broken in these batches, or in all of them. */
+/** Every violation in these batches, or in all of them. */
 export async function lookForBroken(
   world: World,
   batchIds: readonly number[] | null,
@@ -104,7 +104,7 @@ export async function lookForBroken(
   await lookAtFailures(world, batchIds)
 }
 
-/** What is kept of failures (src/api/failure-cache.ts) is told again while the batch's number is the same. */
+/** Cached failure groups (src/api/failure-cache.ts) stay correct while the batch's revision is the same. */
 async function lookAtFailures(
   { db, journal, found }: World,
   batchIds: readonly number[] | null,
@@ -126,7 +126,7 @@ async function lookAtFailures(
   }
 }
 
-/** What needs the memory of the world besides the tables. */
+/** Checks that need the memory of the world besides the tables. */
 export async function lookOutside({ db, journal, maxOutstanding, found }: World): Promise<void> {
   const crowded = await db.query<{ id: string; jobs: number }>(
     `select worker_id as id, count(*) as jobs from waits where what = 'job' group by 1 having count(*) > $1`,

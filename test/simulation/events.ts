@@ -1,5 +1,5 @@
-// Everything that can happen next in the simulated world, each a function of its own: a chunk is delivered, a timer runs, a
-// worker goes on, the clock turns, the broker delays or gives up a message, a hint comes at the wrong time.
+// The events of the simulated world, one function each: a chunk is delivered, a timer runs, a worker advances, the clock turns, the
+// broker delays or dead-letters a message, a hint comes at the wrong time.
 import {
   ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
@@ -28,7 +28,7 @@ import type { World } from './world.ts'
 type Happening = (world: World) => Promise<unknown>
 
 const SUBSCRIPTIONS = [ORCHESTRATOR_EVENTS, WORKER_RESULTS, ...WORKERS.map(workerJobs)]
-/** The parts of `runTimers`, each of which may come long before the others. */
+/** The parts of `runTimers`; each may run long before the others. */
 const TIMERS: readonly ((engine: Engine, world: World) => Promise<unknown>)[] = [
   startDuePhases,
   startDuePhases,
@@ -42,7 +42,7 @@ const TIMERS: readonly ((engine: Engine, world: World) => Promise<unknown>)[] = 
 
 const WHOLE_TIMERS_SHARE = 0.35
 
-/** Of several processes one starts what is due, writes the steps of one phase and sends them; nobody has come to the others yet. */
+/** One process starts what is due, writes the steps of one phase and sends them; the other phases are still untouched. */
 async function raceAhead(engine: Engine, { chance }: World): Promise<void> {
   await startDuePhases(engine)
   const phases = await listUnexpandedPhases(engine.db, PHASES_MAX)
@@ -55,13 +55,13 @@ const PHASES_MAX = 100
 
 const somePlace = ({ chance, orchestrators }: World) => chance.below(orchestrators.length)
 
-/** One that has something in hand, if there is one. */
+/** A worker with a job, if there is one. */
 function busyWorker({ chance, workers }: World): SimulatedWorker {
   const busy = workers.filter(({ inHand }) => inHand.length > 0)
   return chance.pick(busy.length > 0 ? busy : workers)
 }
 
-/** What goes on when nothing goes wrong. */
+/** Events without a fault. */
 export const USUAL = {
   'deliver events': (world) =>
     asOrchestrator(world, somePlace(world), ({ events }) => events.runOnce()),
@@ -86,7 +86,7 @@ export const USUAL = {
 
 export type Usual = keyof typeof USUAL
 
-/** Faults that are events of their own. */
+/** Faults that are events. */
 export const STRIKES = {
   'message delayed': delayMessage,
   'message dead-lettered': giveUpMessage,
@@ -100,15 +100,15 @@ export const STRIKES = {
 
 export type Strike = keyof typeof STRIKES
 
-/** All that is usual but the clock. */
+/** All ordinary events but the clock. */
 const DUTIES = Object.keys(USUAL).length - 1
 
 export interface Mood {
-  /** Those of the usual things that would find nothing to do at this moment. */
+  /** Ordinary events that would find nothing to do now. */
   readonly idle: ReadonlySet<string>
-  /** Nobody has anything to do: everybody waits for a time, or for a person. */
+  /** Nothing can be done now: everything waits for a time or a person. */
   readonly isAtRest: boolean
-  /** A phase has begun and its steps are not written: what comes in between is worth trying. */
+  /** A phase has begun and its steps are not written: a good moment for interruptions. */
   readonly isBetween: boolean
 }
 
@@ -140,7 +140,7 @@ export async function moodOf(world: World): Promise<Mood> {
   return { idle, isAtRest: idle.size === DUTIES, isBetween: ready!.isBetween }
 }
 
-/** A little, to where something is due, or a good deal. */
+/** By a little, to the next due time, or by much. */
 async function turnClock(world: World): Promise<void> {
   const { clock, chance, db } = world
   if (world.frozen > 0) return
@@ -152,7 +152,7 @@ async function turnClock(world: World): Promise<void> {
   if (chance.happens(0.3)) await sweepBus(db, clock.now())
 }
 
-/** When the next thing falls due by itself; null when nothing does. */
+/** The next due time of anything; null if nothing is due. */
 export async function nextDueMs({ db, broker }: World): Promise<number | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select min(at) as at from (
@@ -168,7 +168,7 @@ export async function nextDueMs({ db, broker }: World): Promise<number | null> {
   return times.length > 0 ? Math.min(...times) : null
 }
 
-/** Any message, or a result: one that comes after its deadline has most to upset. */
+/** Any message, or a result: one after its deadline does most harm. */
 async function someMessage({ db, chance }: World): Promise<number | null> {
   const rows = await db.query<{ id: number; isResult: boolean }>(
     `select id, topic = 'worker-results' as "isResult" from messages where lease_token is null order by id`,
@@ -182,7 +182,7 @@ async function delayMessage(world: World): Promise<void> {
   const id = await someMessage(world)
   const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
   if (id === null) return
-  // Without the others that were sent with it.
+  // Without the other messages of its bundle.
   await splitBundles(world.db, [bundleOf(id)], 'lease_token is null')
   await world.db.query('update bundles set visible_at = $2 where id = $1', [id, until])
 }
@@ -197,11 +197,11 @@ interface PhaseHinted {
   readonly batchId: number
   readonly name: string
   readonly offset: number
-  /** Its hint may come before that of an earlier phase, which is due as well. */
+  /** Its hint may come before that of an earlier phase that is due too. */
   readonly isDue: boolean
 }
 
-/** Hints may come at any time and for anything: they only make somebody look. */
+/** Hints may come at any time and for anything: they only cause a look. */
 async function giveHint({ db, bus, chance, clock }: World): Promise<void> {
   const steps = await db.query<{ id: number; batchId: number }>(
     'select id, batch_id as "batchId" from step_executions order by id',
@@ -230,7 +230,7 @@ async function giveHint({ db, bus, chance, clock }: World): Promise<void> {
   if (sends.length > 0) await bus.publish([chance.pick(sends)])
 }
 
-/** Everybody at once: much is taken, done, answered and delivered without a pause. */
+/** A burst: much is taken, run, answered and delivered without a pause. */
 async function burst(world: World): Promise<void> {
   for (const worker of world.workers) {
     await takeJobs(world, worker)

@@ -1,10 +1,10 @@
-// What can go wrong in the simulated world. Each seed draws which kinds it has at all and how often each strikes when there is
-// an opportunity: a world where everything fails a little hides what happens when one thing fails often. Healing turns all off.
+// Faults of the simulated world. Each seed draws the kinds it has and their rates: if everything failed a little, frequent failures
+// of one kind would stay untested. Healing turns all of them off.
 import type { Chance } from './chance.ts'
 
-/** The most often a kind may strike, per opportunity. */
+/** The highest rate of each kind, per opportunity. */
 export const FAULTS = {
-  // The database: nothing was done, something was, or it cannot be told.
+  // The database: nothing was done, something was, or the outcome is unknown.
   'connection dropped': 0.03,
   'statement timeout': 0.03,
   deadlock: 0.03,
@@ -34,7 +34,7 @@ export const FAULTS = {
   'result sent twice': 0.25,
   'worker stayed silent': 0.2,
   'result came after its deadline': 0.3,
-  // Events of their own: how likely each is to be the next thing that happens.
+  // Faults that are events: their weight among all events.
   'message delayed': 0.1,
   'message dead-lettered': 0.04,
   'hint out of time': 0.04,
@@ -43,7 +43,7 @@ export const FAULTS = {
   burst: 0.03,
 } as const
 
-/** Of seeds with a source: at each tick, or between two of its transactions. */
+/** Only in seeds with a source: at each tick, or between two of its transactions. */
 const SOURCE_FAULTS = {
   'source failed': 0.2,
   'source result cut short': 0.2,
@@ -63,24 +63,26 @@ export const FAULT_KINDS = Object.keys(RATES) as Fault[]
 const kindsOf = (table: Partial<typeof RATES>) => Object.keys(table) as Fault[]
 
 export interface Faults {
-  /** True when this kind strikes now; counted when it does. */
+  /** True when this kind strikes now; counts it. */
   strikes(kind: Fault): boolean
-  /** How likely this kind is at each opportunity, 0 when the world is healed. */
+  /** The rate of this kind; 0 in a healed world. */
   rate(kind: Fault): number
-  /** One that was chosen otherwise than by `strikes`. */
+  /** Counts a fault that was not chosen by `strikes`. */
   note(kind: Fault): void
   heal(): void
   readonly isHealed: boolean
   readonly fired: ReadonlyMap<Fault, number>
-  /** The kinds that this seed has, with their rates: for the report of a failure. */
+  /** The kinds of this seed with their rates, for the failure report. */
   readonly drawn: ReadonlyMap<Fault, number>
 }
 
-/** Of all kinds a seed has about this share. */
+/** The share of all kinds that a seed has. */
 const SHARE = 0.45
 
-/** `ofSource` is the stream for the kinds that only seeds with a source have. `only` leaves out all other kinds, to find out which
- * of them a failure needs. */
+/**
+ * `ofSource` is the stream for kinds that only seeds with a source have. `only` leaves out all other kinds, to find the one that
+ * a failure needs.
+ */
 export function drawFaults(
   chance: Chance,
   ofSource: Chance | null,

@@ -1,24 +1,24 @@
-// The bus as a process sees it when things go wrong: messages come twice, late and in any order, acknowledgements get lost, and
-// processes die between taking a message and settling it. What the broker itself does to a message (delays, dead letters) are
-// events of the world. Copies are made here and not in the table: there ids are looked at when a message is sent.
+// A process's view of a faulty bus: messages arrive twice, late and in any order, acknowledgements get lost, and processes die
+// between taking and acknowledging a message. The broker's own actions (delays, dead letters) are events of the world. Copies are
+// made here, not in the table, which refuses duplicate ids on sending.
 import { DUPLICATE_WINDOW_MS, type ReceivedMessage, type Subscription } from '../../src/bus/bus.ts'
 import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Chance } from './chance.ts'
 import type { Faults } from './faults.ts'
 import type { Process } from './process.ts'
 
-/** A delivery that repeats an earlier one. */
+/** A repeated delivery. */
 interface Copy {
   readonly address: string
   readonly message: ReceivedMessage
   readonly atMs: number
 }
 
-/** What all processes have in common: the repetitions that are still to come. */
+/** Shared by all processes: the repetitions still to come. */
 export interface Broker {
   readonly copies: Copy[]
   readonly nowMs: () => number
-  /** Everything that was acknowledged, as soon as it is: what it said must be in the database by then. */
+  /** Called with each acknowledged message: its effect must be in the database by then. */
   readonly acknowledged: (messages: readonly ReceivedMessage[]) => Promise<void>
 }
 
@@ -48,7 +48,7 @@ export function faultyBus(
     },
     ack: async (messages) => {
       if (faults.strikes('crash before ack')) return process.die()
-      // Not known to be lost: the consumer believes that it is done with them, and they come again when the lease ends.
+      // The consumer believes that they are acknowledged; they return when the lease ends.
       if (real(messages).length > 0 && faults.strikes('ack lost')) return []
       const lost = await bus.ack(real(messages))
       await broker.acknowledged(messages.filter((one) => !lost.includes(one)))
@@ -80,7 +80,7 @@ function remember(
   }
 }
 
-/** Removes and returns the copies whose time has come. */
+/** Removes and returns the copies that are due. */
 function dueCopies({ copies, nowMs }: Broker, address: string): ReceivedMessage[] {
   const due = copies.filter((copy) => copy.address === address && copy.atMs <= nowMs())
   for (const copy of due) copies.splice(copies.indexOf(copy), 1)

@@ -1,14 +1,14 @@
-// The database as a process sees it when things go wrong: connections drop, statements time out and collide, commits are lost,
-// or done and not answered. A crash leaves the transaction either committed or rolled back, and the process gone.
+// A process's view of a faulty database: connections drop, statements time out and conflict, commits are lost, or succeed without
+// an answer. A crash leaves the transaction committed or rolled back, and the process gone.
 import type { Db, Tx } from '../../src/db/db.ts'
 import type { Chance } from './chance.ts'
 import type { Fault, Faults } from './faults.ts'
 import type { Process } from './process.ts'
 
-/** Rolls the real transaction back; never seen by the program. */
+/** Rolls the real transaction back; the program never sees it. */
 class Undone extends Error {}
 
-/** An error that the world has made, with the code that the server would give. */
+/** A simulated error with the code that a server would send. */
 export class Simulated extends Error {
   readonly code: string
 
@@ -20,7 +20,7 @@ export class Simulated extends Error {
 
 const dropped = () => new Simulated('08006', 'the connection was lost')
 
-/** Errors of a single statement: what the server says, by the kind of fault. */
+/** Errors of a single statement by kind of fault. */
 const STATEMENT_ERRORS: readonly [Fault, () => Error][] = [
   ['connection dropped', dropped],
   ['statement timeout', () => new Simulated('57014', 'statement timeout')],
@@ -65,7 +65,7 @@ export function faultyDb(db: Db, process: Process, faults: Faults, chance: Chanc
   }
 }
 
-/** What `work` returned, or undefined when the ending rolled it back. Throws what `work` threw. */
+/** The result of `work`, or undefined if the ending rolled it back. Throws what `work` threw. */
 async function inTransaction<T>(
   db: Db,
   process: Process,
@@ -87,12 +87,12 @@ async function inTransaction<T>(
   }
 }
 
-/** After an error no further statement of the transaction is run: each fails like the first (src/db/postgres.ts). */
+/** After an error every further statement of the transaction fails like the first (src/db/postgres.ts). */
 function faultyTx(tx: Tx, process: Process, faults: Faults, chance: Chance): Tx {
   const planned = STATEMENT_ERRORS.find(([kind]) => chance.happens(faults.rate(kind)))
   let left = planned ? chance.below(STATEMENTS_BEFORE_MAX) : Infinity
   const before = () => {
-    // A process that died while another of its transactions was open: the server rolls that one back.
+    // The process died while another of its transactions was open: the server rolls that one back.
     if (process.isDead) throw new Undone()
     left -= 1
     if (left === -1) faults.note(planned![0])

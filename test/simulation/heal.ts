@@ -1,5 +1,5 @@
-// The world is healed: nothing fails any more, operators let go of what they hold, replay what lies among the dead letters and
-// advance what waits for a person. From here on everything must end, within a bounded number of rounds.
+// Heals the world: faults stop, operators resume what they hold, replay dead letters and advance what waits for a person. From here
+// on everything must end within a bounded number of rounds.
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { advanceBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
@@ -12,10 +12,10 @@ import { heldShift } from './promises.ts'
 import { finishInHand, sayHello, workOffAll } from './worker.ts'
 import type { World } from './world.ts'
 
-/** A round goes to the next moment that something is due. Seeds need 10 to 120. */
+/** A round advances to the next due time. Seeds need 10 to 120. */
 const ROUNDS_MAX = 300
 const LOOK_EVERY = 5
-/** Returns how many rounds it took. */
+/** Returns the number of rounds. */
 export async function heal(world: World): Promise<number> {
   world.frozen = 0
   for (const worker of world.workers) {
@@ -43,7 +43,7 @@ export async function heal(world: World): Promise<number> {
   return ROUNDS_MAX
 }
 
-/** Timers have run until they found nothing to do. */
+/** Runs timers until they find nothing to do. */
 async function lookForUnnoticed({ db, found }: World): Promise<void> {
   const letters = await db.query<{ id: string }>(
     `select message_id as id from dead_letters where topic = 'worker-jobs' and noticed_at is null`,
@@ -59,7 +59,7 @@ const isQuiet = async ({ db }: World): Promise<boolean> => {
   return rows.length === 0
 }
 
-/** What people do once the trouble is over. */
+/** What people do once the faults are over. */
 async function lookAfter(world: World): Promise<void> {
   const { db, bus, office } = world
   const order = { actor: 'operator', reason: 'the trouble is over' }
@@ -99,10 +99,7 @@ async function advance({ office }: World, batchId: number, expectedPhase: string
   }
 }
 
-/**
- * Everything that can be done at this moment. Those who seem to have nothing to do are left out, or asked as well. Returns how much
- * there was.
- */
+/** Does everything possible at this moment and returns the amount. Without `asksAll`, parts that seem idle are left out. */
 async function settleDown(world: World, asksAll: boolean): Promise<number> {
   const place = world.chance.below(world.orchestrators.length)
   let all = 0
@@ -123,7 +120,7 @@ async function settleDown(world: World, asksAll: boolean): Promise<number> {
   return all
 }
 
-/** Workers for whom there may be a job: asking for nothing is half of what happens otherwise. */
+/** Workers that may have a job: asking the others was half of all work. */
 async function jobsWaiting({ db, broker }: World): Promise<ReadonlySet<string>> {
   const rows = await db.query<{ id: string }>(
     `select distinct worker_id as id from messages where topic = 'worker-jobs'`,

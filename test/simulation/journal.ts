@@ -1,20 +1,20 @@
-// What was done in the tenants, and what the program has acknowledged: kept outside of the program, so that it can be held to
-// its promises. A job's effect happens while that job is out, and once, unless the job was delivered again; a result that was
-// acknowledged is in the database; a job that is out has been sent.
+// Effects in the tenants and acknowledgements of the program, recorded outside of it to check its promises: a job's effect happens
+// while that job is unsettled, and once unless it was redelivered; an acknowledged result is in the database; a job that waits for
+// its end was sent.
 import type { ReceivedMessage } from '../../src/bus/bus.ts'
 import type { Db } from '../../src/db/db.ts'
 import { parseJobId, readMessage } from '../../src/domain/messages.ts'
 import { isCopy } from './faulty-bus.ts'
 
 export interface Journal {
-  /** A worker was given the job. Says so when it may have been given it before. */
+  /** A worker took the job, perhaps not for the first time. */
   delivered(jobId: string, message: ReceivedMessage): void
-  /** This job's effect may come late or twice, through no fault of the engine. */
+  /** This job's effect may come late or twice, and the engine is not at fault. */
   excuse(jobId: string): void
-  /** The functions of these jobs did their work, now. */
+  /** The functions of these jobs had their effect now. */
   effect(jobIds: readonly string[]): Promise<void>
   acknowledged(messages: readonly ReceivedMessage[]): Promise<void>
-  /** The failures of each batch as they were seen last, and the batch's own number over them. */
+  /** Each batch's failures as seen last, with the batch's failure revision. */
   readonly failures: Map<number, { readonly mark: string; readonly revision: number }>
   readonly effects: ReadonlyMap<string, number>
   readonly deliveries: ReadonlySet<string>
@@ -67,7 +67,7 @@ export function makeJournal(db: Db, found: string[]): Journal {
   }
 }
 
-/** The job that a result speaks of, when it is one of ours. */
+/** The job of a result, if it is one of ours. */
 function jobAnswered({ topic, type, body }: ReceivedMessage): string[] {
   if (topic !== 'worker-results') return []
   const read = readMessage(type ?? 'worker-result', body)

@@ -16,7 +16,7 @@ const USAGE = `npm run simulate -- [options]
   --jobs 2        how many worlds at once (as many as there are cores)
   --json          figures as JSON`
 
-/** A smaller sweep need not have seen everything. */
+/** A smaller sweep need not see everything. */
 const SEEDS_THAT_SEE_ALL = 150
 const SAY_EVERY = 50
 

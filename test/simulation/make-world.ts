@@ -1,4 +1,4 @@
-// A world from its seed: the clock, the faults, two orchestrators, the workers, and the office where operators come in.
+// Creates a world from its seed: the clock, the faults, two orchestrators, the workers, and the process that serves operators.
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import type { Db } from '../../src/db/db.ts'
 import { makeChance } from './chance.ts'
@@ -30,8 +30,8 @@ function worldClock(): WorldClock {
     turn: (ms) => {
       nowMs += ms
     },
-    // A short pause passes while everybody else stands still. A long one (until leases are renewed) is longer than any event:
-    // whoever waits so long only waits to be told that it is over.
+    // A short pause passes while everything else stands still. A long one (until leases are renewed) outlasts any event: it ends
+    // only by its abort signal.
     wait: async (ms, signal) => {
       if (signal?.aborted) return
       if (ms <= PAUSE_MAX_MS) nowMs += ms

@@ -1,6 +1,6 @@
-// Loads the simulation with one mistake in the program: every module that is reached from `?mutant=name` is loaded a second time
-// under that name, and one function of one of them is changed on the way. The program itself has no switches for tests. A
-// mistake whose place is not found exactly once fails (place.ts).
+// Loads the simulation with one mistake in the program: every module reached from `?mutant=name` is loaded a second time under that
+// name, and one function is changed on the way. The program itself has no switches for tests. A mistake whose place is not found
+// exactly once fails (place.ts).
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -10,9 +10,9 @@ export interface Mutant extends Place {
   readonly name: string
 }
 
-/** One of the bug bank. */
+/** A name of the bug bank. */
 export interface BankedMutant extends Mutant {
-  /** The first seed from 1 on that found it in the last full search; null when it was not searched for since the stories changed. */
+  /** The first seed that found it in the last full search; null if none was made since the stories changed. */
   readonly foundBy: number | null
 }
 
@@ -55,7 +55,7 @@ export function mutate(source: string, mutant: Mutant): string {
   }
 }
 
-/** The module of the simulation, over a program with this mistake. */
+/** The simulation's module, over a program with this mistake. */
 export async function loadWithMutant<T>(mutant: Mutant, module: string): Promise<T> {
   register()
   mutants.set(mutant.name, mutant)

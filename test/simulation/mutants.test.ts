@@ -1,5 +1,5 @@
-// Every mistake of the bug bank still has its one place in the program, and the seeded world still finds it. Each is tried with the
-// seed that found it last; if the world took another course since, with the seeds from 1 on.
+// Every mistake of the bug bank still has its one place in the program, and the simulation still finds it. Each is tried with the
+// seed that found it last; if that one no longer does, with the seeds from 1 on.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { it } from 'node:test'

@@ -1,5 +1,5 @@
-// The bug bank: typical mistakes in systems like this one, each a change in one function of the program. The seeded world must find
-// every one of them, which shows that it would find a real one.
+// The bug bank: typical mistakes in systems like this one, each a change in one function. The simulation must find every one of
+// them, which shows that it would find a real one.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'
 import { SOURCE_MUTANTS } from './source-mutants.ts'

@@ -1,4 +1,4 @@
-// The process through which people and the scheduler reach the engine. It can crash like any other, and then has a successor.
+// The process through which people and the scheduler reach the engine. It can crash like any other and is then replaced.
 import { makeProcess } from './process.ts'
 import { connect, type World } from './world.ts'
 

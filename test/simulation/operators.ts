@@ -1,5 +1,5 @@
-// Operators, the scheduler and a data source that changes: everything that people can ask of the engine, at random, of random
-// batches and members, whether it makes sense at that moment or not. A refusal is a fine answer; a success must be true.
+// Operators, the scheduler and a changing source: every action that people can request, at random, on random batches and members,
+// sensible or not. A refusal is fine; a success must be true.
 
 import {
   advanceBatch,
@@ -50,7 +50,7 @@ interface Member {
   readonly id: number
   readonly batchId: number
   readonly status: string
-  /** Its batch was not cancelled: there is something to be done for it. */
+  /** Its batch is not cancelled, so actions are possible. */
   readonly isLive: boolean
 }
 interface Step {
@@ -90,10 +90,10 @@ const stepsOf = ({ db }: World): Promise<Step[]> =>
        from ${STEPS} where s.kind = 'phase' order by s.id`,
   )
 
-/** Says what was done; null when there was nobody to do it for. */
+/** Describes what was done; null if there was no target. */
 type Act = (world: World, operators: OperatorState, engine: Engine) => Promise<string | null>
 
-/** One of them, those for whom it makes sense first: most of the time, for the others are there to be refused. */
+/** Picks one, usually from those for which the action makes sense; the others are there to be refused. */
 function choose<T>({ chance }: World, all: readonly T[], fits: (one: T) => boolean): T | null {
   const fitting = all.filter(fits)
   const from = fitting.length > 0 && chance.happens(0.9) ? fitting : all
@@ -112,7 +112,7 @@ const onBatch =
     return `batch ${batch.id}`
   }
 
-/** An order for many members says whom it refused; for one, that is the whole of it. */
+/** An action on many members lists its refusals; on one member, that is the whole answer. */
 function insistAll({ refused: [refused] }: MembersOutcome): void {
   if (refused) throw new MatoolkitError('REFUSED', { reason: refused.reason })
 }
@@ -212,7 +212,7 @@ const cancel = onBatch(isUnfinished, async (world, { id }, engine) => {
 
 const isManual = (batch: Batch) => batch.isManual && isUnfinished(batch)
 
-/** A phase by its name, or a wrong guess: two operators who look at the same screen guess alike. */
+/** A phase by its name, or a wrong guess: two operators with the same screen guess alike. */
 const advance = onBatch(isManual, async (world, { id, status }, engine) => {
   const [next] = await world.db.query<{ name: string }>(
     `select phase_name as name from phase_executions where batch_id = $1 and status = 'pending'
@@ -322,13 +322,13 @@ const WEIGHTS = Object.fromEntries(
   Object.entries(OPERATIONS).map(([name, [weight]]) => [name, weight]),
 ) as Record<Operation, number>
 
-/** What an operator asked, and what came of it. */
+/** What an operator requested, and the outcome. */
 export interface Asked {
   readonly operation: Operation
   readonly end: 'done' | 'refused' | 'failed' | 'crashed'
 }
 
-/** Anything at all, or what does most harm at this moment. */
+/** Any action, or the most harmful one at this moment. */
 export async function askAnything(world: World, operators: OperatorState): Promise<Asked> {
   const { chance } = world
   const moment = await momentOf(world)
@@ -342,7 +342,7 @@ export async function askAnything(world: World, operators: OperatorState): Promi
 }
 
 const MEAN_SHARE = 0.6
-/** Orders for which there is nobody are given now and then all the same: they are there to be refused. */
+/** Actions without a target are tried now and then: they must be refused. */
 const POINTLESS = 0.1
 
 type Moment = Readonly<
@@ -361,7 +361,7 @@ type Moment = Readonly<
   >
 >
 
-/** What an order is for. */
+/** The purpose of an action. */
 const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
   advance: 'hasManual',
   resume: 'isHeld',
@@ -393,7 +393,7 @@ async function momentOf({ db, workers }: World): Promise<Moment> {
   return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
 }
 
-/** Operations that come at a bad time: between two transactions that belong together, or while something is out. */
+/** Actions at a bad time: between two transactions that belong together, or while a job is unsettled. */
 function inconvenient(now: Moment): Operation[] {
   const lists: readonly [boolean, readonly Operation[]][] = [
     [now.isStarting, ['add members', 'add members', 'move', 'publish', 'rejoin']],

@@ -1,5 +1,5 @@
-// Orchestrators are the real consumers, handlers and timers over a database and a bus that fail as the seed says. A crashed one
-// is replaced by a new one that knows nothing but the database.
+// Orchestrators: the real consumers, handlers and timers over a faulty database and bus. A crashed one is replaced by a new one
+// that knows only the database.
 import {
   LEASE_MS,
   ORCHESTRATOR_EVENTS,
@@ -41,7 +41,7 @@ export function startOrchestrator(world: World, place: number): Orchestrator {
 
 let isStalling = false
 
-/** It stands still between taking messages and handling them; meanwhile they lapse, and the other one handles them. */
+/** Pauses between taking messages and handling them; meanwhile the lease ends, and the other one handles them. */
 async function stall(world: World, process: Process): Promise<void> {
   if (isStalling) return
   isStalling = true
@@ -59,7 +59,7 @@ async function stall(world: World, process: Process): Promise<void> {
   }
 }
 
-/** Does something as the orchestrator of that place, and replaces it when it crashes. */
+/** Runs work as the orchestrator of that place, and replaces it when it crashes. */
 export async function asOrchestrator(
   world: World,
   place: number,

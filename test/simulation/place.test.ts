@@ -23,7 +23,7 @@ const edited = (find: string, by: string, source = SOURCE) =>
   editSource(source, where, replace(find, by))
 
 describe('a place in the program', () => {
-  it('is found whatever its line breaks, trailing commas, quotes and comments', () => {
+  it('is found despite other line breaks, trailing commas, quotes and comments', () => {
     const compact = SOURCE.replace(
       /publish\([\s\S]*?rows,\n {2}\)/,
       'publish(jobId({ attempt: step.attempt, poll }), rows)',
@@ -41,7 +41,7 @@ describe('a place in the program', () => {
     }
   })
 
-  it('is found whatever its local names, and keeps them', () => {
+  it('is found despite other local names, and keeps them', () => {
     const renamed = SOURCE.replaceAll('draft', 'changes')
     assert.match(
       edited('if ($draft.heldAt !== null) return false', 'if ($draft.ended) return'),
@@ -61,25 +61,25 @@ describe('a place in the program', () => {
     )
   })
 
-  it('takes the comma of a list item with it', () => {
+  it('removes the comma of a list item with it', () => {
     assert.match(
       editSource(SOURCE, where, remove('attempt: $step.attempt')),
       /jobId\(\{\n\s+poll,\n/,
     )
   })
 
-  it('means the same name by the same placeholder', () => {
+  it('matches one name per placeholder', () => {
     assert.throws(() => edited('$step.attempt, $step', ''), /matches 0 places/)
   })
 
-  it('is only in the function that is named', () => {
+  it('is searched only in the named function', () => {
     assert.match(
       edited('heldAt !== null', 'heldAt === null'),
       /\(held: Draft\) => held\.heldAt !== null/,
     )
   })
 
-  it('must be one: the error says what to do', () => {
+  it('must be unique: the error says what to do', () => {
     assert.throws(
       () => edited('step', ''),
       /"step" matches 3 places in send \(src\/send\.ts\), not one\. Make the pattern fit/,

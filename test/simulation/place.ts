@@ -1,8 +1,8 @@
-// Finds a place in the program by its function and a pattern, token by token, and changes it there. Line breaks, indentation,
-// comments, quotes, trailing commas and the file that holds the function do not matter.
+// Finds a place in the program by its function and a pattern, token by token, and edits it. Line breaks, indentation, comments,
+// quotes, trailing commas and the file that holds the function do not matter.
 //
-// In a pattern `$name` stands for any one name and `$$name` for any code with balanced brackets, as little as fits. The
-// replacement may use both. The text of strings is compared word by word, so a pattern may be a piece of SQL.
+// In a pattern `$name` stands for any one name and `$$name` for the shortest code with balanced brackets. The replacement may use
+// both. Strings are compared word by word, so a pattern may be a piece of SQL.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -83,13 +83,13 @@ export function tokensOf(source: string): Token[] {
 
 const QUOTE = "'"
 
-/** Brackets in the text of a string do not count, but `${` leads back into code. */
+/** Brackets inside a string do not count, but `${` leads back into code. */
 const opens = ({ text, isText }: Pick<Token, 'text' | 'isText'>): boolean =>
   isText ? text === '${' : OPENING.test(text)
 const closes = ({ text, isText }: Pick<Token, 'text' | 'isText'>): boolean =>
   !isText && CLOSING.test(text)
 
-/** First and last token of each declaration at the top level, by its name. */
+/** First and last token of each top-level declaration, by name. */
 function declarationsOf(tokens: readonly Token[]): { name: string; from: number; to: number }[] {
   const found: { name: string; from: number; to: number }[] = []
   let depth = 0
@@ -109,7 +109,7 @@ function declarationsOf(tokens: readonly Token[]): { name: string; from: number;
 
 type Captures = ReadonlyMap<string, readonly Token[]>
 
-/** Where the match that starts at `from` ends; null when there is none. */
+/** The end of the match that starts at `from`; null if there is none. */
 function matchAt(
   pattern: readonly Token[],
   tokens: readonly Token[],
@@ -145,7 +145,7 @@ function matchAt(
 
 const wordsOf = (tokens: readonly Token[]): string => tokens.map(({ text }) => text).join(' ')
 
-/** The text with the edit made; a sentence that says what to do where its place is not found exactly once. */
+/** The edited text; throws a sentence that says what to do if the place is not found exactly once. */
 export function editSource(
   source: string,
   where: { in: string; file: string },
@@ -177,7 +177,7 @@ export function editSource(
   const { start } = tokens[place.start]!
   let end = tokens[place.end - 1]?.end ?? start
   if (edit.replace === '') {
-    // Of a list's item the comma goes too.
+    // The comma of a list item goes with it.
     const comma = /\s*,/y
     comma.lastIndex = end
     end += comma.exec(source)?.[0].length ?? 0
@@ -203,7 +203,7 @@ function filesDeclaring(name: string): readonly string[] {
   return filesByName.get(name) ?? []
 }
 
-/** The file that a place is in, from the root of the project. */
+/** The file that contains the place, from the project's root. */
 export function fileOf(
   { in: name, under = 'src' }: Omit<Place, 'edits'>,
   declaring = filesDeclaring(name),

@@ -1,4 +1,4 @@
-// One thread of the pool: opens a database, then runs the tasks it is sent, one after the other.
+// One thread of the pool: opens a database, then runs its tasks one after the other.
 import { parentPort } from 'node:worker_threads'
 import { openRenewablePglite } from '../renewable-pglite.ts'
 import { hunt, type Verdict } from './bug-bank.ts'

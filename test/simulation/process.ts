@@ -1,12 +1,12 @@
-// A process of the simulated world: it lives until it crashes, and then whatever it was doing never comes to an end. Its
-// memory goes with it: what replaces it is built from the database alone.
+// A process of the simulated world. When it crashes, its unfinished work never ends and its memory is gone: its replacement starts
+// from the database alone.
 
 export interface Process {
   readonly name: string
   readonly isDead: boolean
-  /** Ends the process where it stands. The returned promise never settles: nothing after it happens. */
+  /** Crashes the process here. The returned promise never settles, so nothing after it happens. */
   die(): Promise<never>
-  /** Does the work, or as much of it as comes before the crash. */
+  /** Runs the work up to its end or the crash. */
   run<T>(work: () => Promise<T>): Promise<{ readonly done: T } | 'crashed'>
 }
 

@@ -1,8 +1,8 @@
-// What an operator may rely on the moment an order is answered: nobody can take a job of a batch that is held or cancelled any
-// more, and the time that was held does not count.
+// What an operator may rely on once an action is answered: no worker can take a job of a held or cancelled batch any more, and time
+// on hold does not count.
 import type { World } from './world.ts'
 
-/** Jobs of the batch that a worker could still take, though they should have been called back. Undoing survives a cancel. */
+/** Jobs of the batch that a worker could still take although they should be withdrawn. Compensation survives a cancel. */
 export async function untakenJobs(
   { db }: World,
   batchId: number,
@@ -26,7 +26,7 @@ interface Waiting {
 
 const TIMED = `w.what in ('retry', 'poll') and w.wake_at is not null`
 
-/** Looks at the times that wait in a held batch; what it returns looks again after the resume. */
+/** Records the pending times of a held batch; the returned function compares them after the resume. */
 export async function heldShift(world: World, batchId: number): Promise<() => Promise<void>> {
   const { db, clock, found } = world
   const before = await db.query<Waiting>(

@@ -1,4 +1,4 @@
-// Mistakes that need two connections to show: the batch is not locked, or counters that others changed since are not read again.
+// Mistakes that show only on two connections: the batch is not locked, or counters changed by others are not read again.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openTestPostgres } from '../databases.ts'
@@ -39,7 +39,7 @@ async function racedWith(
 }
 
 describe('two results that end a phase at the same moment, on two connections', () => {
-  it('close it once, by the counters after both have added theirs', async () => {
+  it('close it once, using the counters after both additions', async () => {
     assert.deepEqual(await racedWith(race, 'Success'), [])
   })
 

@@ -1,6 +1,6 @@
-// Two results that end a phase's last two steps, at the same moment on two connections of a real server. PGlite has one
-// connection and cannot show this. Each transaction stops before its first write until the other has got there too, or waits
-// for a lock: so the two meet every time, and not now and then.
+// Two results that end a phase's last two steps at the same moment, on two connections of a real server; PGlite has one connection
+// and cannot show this. Each transaction stops before its first write until the other gets there or waits for a lock, so they meet
+// every time.
 import type { Db, Tx } from '../../src/db/db.ts'
 import { type Message, readMessage } from '../../src/domain/messages.ts'
 import { handleMessages } from '../../src/engine/messages.ts'
@@ -59,7 +59,7 @@ function result(jobId: string, status: Status): Message {
   return read.message
 }
 
-/** What is broken after the race. Successes share the batch; failures are counted on it and must have it alone. */
+/** Violations after the race. Successes share the batch lock; failures need the exclusive one. */
 export async function raceTwoResults(database: TestDatabase, status: Status): Promise<string[]> {
   const world = await openWorld({ database })
   await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))

@@ -1,4 +1,4 @@
-// What the simulated world has found, told again as short stories: seeds change their meaning when the world does, stories stay.
+// Defects that the simulation found, as short stories: a seed's course changes with the simulation, a story stays.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
@@ -13,7 +13,7 @@ import { people, story, type World } from '../scenarios/world.ts'
 const waiting = async ({ db }: World): Promise<number> =>
   (await db.query(`select 1 from messages where topic = 'worker-results'`)).length
 
-/** A worker's answer under the id that it always has. */
+/** A worker's result under its deterministic id. */
 const success = (jobId: string, batchId: number): OutgoingMessage => ({
   topic: 'worker-results',
   messageId: messageIdOf.workerResult(jobId),
@@ -41,7 +41,7 @@ it('a member who joins while a later phase is expanded does the earlier phases f
     await world.settle()
     await world.clock.advance(3_600_000)
     await startDuePhases(world.engine)
-    // The cut-over has begun and its steps are not written; the message about the joiner is on its way.
+    // The cut-over has begun and its steps are not written; the joiner's message is still queued.
     await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
     await expandPhases(world.engine)
     await fillWorkers(world.engine)
@@ -52,7 +52,7 @@ it('a member who joins while a later phase is expanded does the earlier phases f
     )
   }))
 
-it('a joining that is told late asks for no step of a version that came after it (seed 520)', () =>
+it('a joiner whose message comes late gets no step of a newer version (seed 520)', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create')] }))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
@@ -64,7 +64,7 @@ it('a joining that is told late asks for no step of a version that came after it
     await world.publish(runbook('wave', more))
     await addMembers(world.engine, batchId, people(3).slice(2), 'operator')
     await world.settle()
-    // The one who joins now gets what the new version asks for; those who were there before do not.
+    // A member who joins now gets the new version's steps; the others do not.
     assert.deepEqual(calls(world, 2), ['create user3', 'tag user3'])
     const { id: batchMemberId, key: memberKey } = added[0]!
     const body = { runbookName: 'wave', runbookVersion: 1, batchId, batchMemberId, memberKey }
@@ -81,7 +81,7 @@ it('deadlines that pass together blow the fuse and nothing else (seed 276)', () 
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 5m')] }))
     const batchId = await world.batch('wave', 12, { startsInMin: 60 })
     await world.orchestrate()
-    // Nobody takes a job. All are given up in one change, which finds too many failures and calls back what is out.
+    // Nobody takes a job. One transaction gives all of them up, finds too many failures and withdraws the unsettled jobs.
     await world.clock.advance(7 * 60_000)
     await wakeWaits(world.engine)
     const { held, failed } = await batchOf(world, batchId)
@@ -99,7 +99,7 @@ it('a result sent again under its id after ten minutes is a duplicate like any o
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
     await world.orchestrate()
     const result = success('step-1', batchId)
-    // The worker died before it acknowledged the job, and its successor did it again; nobody has read the first answer yet.
+    // The worker died before it acknowledged the job, and its successor ran it again; the first result is still unread.
     await world.bus.publish([result])
     await world.clock.advance(DUPLICATE_WINDOW_MS - 1)
     assert.equal(await waiting(world), 1)
@@ -123,7 +123,7 @@ it('a member who waits for an earlier phase continues when a new version removes
     const order = { batchId, actor: 'operator', reason: 'let us see' }
     await holdBatch(world.engine, order)
     await world.clock.advance(60_000)
-    // A phase that is late comes before the one that has begun. Held, it cannot start; who joins now must wait for it.
+    // A late phase precedes the running one. On hold it cannot start, so a joiner must wait for it.
     const prepare = { 'prepare T-1h': [step('create')] }
     await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
     await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
@@ -135,13 +135,13 @@ it('a member who waits for an earlier phase continues when a new version removes
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('a phase that a new version puts first goes before what is in the queue (seed 35)', () =>
+it('a phase that a new version puts first precedes queued steps (seed 35)', () =>
   story({ maxOutstanding: 1 }, async (world) => {
     const cutover = { 'cutover T-0': [step('switch')] }
     await world.publish(runbook('wave', cutover))
     await world.batch('wave', 2)
     await world.orchestrate()
-    // user1's job is out, user2 waits for a slot.
+    // user1's job is sent, user2 waits for a slot.
     const prepare = { 'prepare T-1h': [step('create')] }
     await world.publish(runbook('wave', { ...prepare, ...cutover }), { overdueBehavior: 'rerun' })
     await world.settle()
@@ -149,7 +149,7 @@ it('a phase that a new version puts first goes before what is in the queue (seed
     assert.deepEqual(ofUser2, ['create user2', 'switch user2'])
   }))
 
-it('a phase that a new version puts first waits for what is being asked about', () =>
+it('a phase that a new version puts first waits for a running poll', () =>
   story({}, async (world) => {
     const cutover = {
       'cutover T-0': [step('sync', 'poll: { interval: 1m, timeout: 1h }'), step('switch')],

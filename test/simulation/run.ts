@@ -1,5 +1,5 @@
-// One seed from beginning to end: faults are on and everything happens at random, one event at a time, with the invariants of
-// the touched batches looked at after each; then the world is healed, and everything must end.
+// One seed from start to end: random events under faults, one at a time, each followed by the invariants of the batches it touched;
+// then the world is healed, and everything must end.
 
 import type { RenewableDb } from '../renewable-pglite.ts'
 import { lookAtEnd, lookForBroken, lookOutside } from './checks.ts'
@@ -26,9 +26,9 @@ export interface Run {
   readonly events: number
   readonly fingerprint: string
   readonly faults: ReadonlyMap<Fault, number>
-  /** The kinds of fault that this seed had, with their rates. */
+  /** The kinds of fault of this seed, with their rates. */
   readonly drawn: ReadonlyMap<Fault, number>
-  /** What occurred, and how often: operations, events of the log, outcomes of attempts. */
+  /** Counts by name: operations, events of the log, outcomes of attempts. */
   readonly occurred: ReadonlyMap<string, number>
   readonly found: readonly string[]
   readonly log: readonly string[]
@@ -40,14 +40,14 @@ export interface RunOptions {
   readonly only?: ReadonlySet<Fault>
 }
 
-/** Some things need a long story, and most mistakes show in a short one: lengths differ. */
+/** Most defects show in short runs, some need long ones. */
 const EVENTS_MIN = 20
 const EVENTS_MAX = 70
-/** Seeds whose members nearly all fail, for the fuse. */
+/** Seeds in which nearly all members fail, for the fuse. */
 const DOOMED_SHARE = 0.12
 const LOOK_AT_ALL_EVERY = 15
 
-/** How likely each is to be the next thing that happens. Faults that are events of their own come in by their rates. */
+/** Weights of the next event. Faults that are events add their own rates. */
 const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
   'deliver events': 4,
   'deliver results': 7,
@@ -57,11 +57,11 @@ const WEIGHTS: Readonly<Record<Usual | 'operate', number>> = {
   operate: 2.5,
   'turn the clock': 3,
 }
-/** What would find nothing to do is tried now and then all the same. */
+/** Events that would find nothing to do are tried now and then. */
 const IDLE = 0.03
-/** Operators like to come in between. */
+/** Operators interrupt often. */
 const BETWEEN = 3
-/** When everybody waits for a time, it comes. */
+/** When everything waits for a time, the clock advances. */
 const AT_REST = 4
 
 export async function runSeed({ db, seed, only }: RunOptions): Promise<Run> {
@@ -165,7 +165,7 @@ async function usualWeights(world: World): Promise<typeof WEIGHTS> {
   return Object.fromEntries(pairs) as typeof WEIGHTS
 }
 
-/** Their rates are those of an event, whatever else there is to do. */
+/** Their rates do not depend on what else could happen. */
 function strikeWeights({ faults }: World, usual: typeof WEIGHTS): Record<Strike, number> {
   const total = Object.values(usual).reduce((sum, weight) => sum + weight, 0)
   const kinds = Object.keys(STRIKES) as Strike[]
@@ -175,7 +175,7 @@ function strikeWeights({ faults }: World, usual: typeof WEIGHTS): Record<Strike,
   >
 }
 
-/** The batches that the event touched; all of them from time to time, and what is outside of them after a fault. */
+/** The batches that the event touched; sometimes all of them, and after a fault everything outside batches too. */
 async function look(world: World, isAll: boolean, hasStruck: boolean): Promise<void> {
   const [news] = await world.db.query<{ last: number | null; batches: number[] | null }>(
     'select max(id) as last, array_agg(distinct batch_id) as batches from events where id > $1',

@@ -1,6 +1,6 @@
-// Small runbooks with every feature, drawn from the seed: init with outputs and polling, phases before and after the start,
-// retries of both kinds, polls, rollbacks of several steps, removal steps, templates that some members cannot resolve.
-// A later version says some of it otherwise: other retries, a step more, a phase less or moved, another spelling.
+// Small runbooks with every feature, drawn from the seed: init with outputs and polling, phases before and after the start, retries
+// of both kinds, polls, rollbacks of several steps, removal steps, templates that some members cannot resolve. A later version
+// changes retries, adds a step, drops or moves a phase, or changes the spelling.
 import type { Json } from '../../src/domain/json.ts'
 import type { GivenMember } from '../../src/engine/create.ts'
 import type { Chance } from './chance.ts'
@@ -11,13 +11,13 @@ export interface Shape {
   readonly name: string
   readonly hasInit: boolean
   readonly hasRemoval: boolean
-  /** The phases in the order in which the file lists them, by their place in time. */
+  /** The phases in file order, by their place in time. */
   readonly placesInFile: readonly number[]
-  /** Two members in three fail in the first phase: for the fuse. */
+  /** Two of three members fail in the first phase, for the fuse. */
   readonly isDoomed: boolean
 }
 
-/** `phasesMax`: every batch goes through all of them in the end, and a source brings many batches. */
+/** `phasesMax`: every batch runs all of them in the end, and a source creates many batches. */
 export function drawShape(
   chance: Chance,
   name: string,
@@ -32,10 +32,10 @@ export function drawShape(
   }
 }
 
-/** A slot that one step frees serves the next at once when that has the same worker, as in most runbooks. */
+/** With the same worker, as in most runbooks, the next step uses the freed slot at once. */
 const OTHER_WORKER_SHARE = 0.25
 
-/** Fields of a step as flow YAML. */
+/** A step's fields as flow YAML. */
 function step(name: string, chance: Chance, more: readonly string[] = []): string {
   const worker = chance.happens(OTHER_WORKER_SHARE) ? WORKERS[1] : WORKERS[0]
   const fields = [`name: ${name}`, `worker_id: ${worker}`, `function: Do-${name}`]
@@ -55,7 +55,7 @@ const retry = (chance: Chance): string =>
     'retry: { max_retries: 3, interval: 15s, backoff: exponential, max_interval: 40s }',
   ])
 
-/** The longer one lasts longer than a job may, so that a poll can be lost and asked again. */
+/** The longer one exceeds a job's time limit, so a poll can be lost and repeated. */
 const poll = (chance: Chance): string =>
   chance.pick(['poll: { interval: 10s, timeout: 150s }', 'poll: { interval: 45s, timeout: 15m }'])
 
@@ -91,7 +91,7 @@ function after(chance: Chance): string[] {
   return [step('verify', chance, [KEY, TIMEOUT, poll(chance), retry(chance)])]
 }
 
-/** The text of one version. Phases keep their names; now and then a version has one less, or has it at another time. */
+/** The text of one version. Phases keep their names; some versions drop one or move it. */
 export function runbookText(chance: Chance, shape: Shape, version: number): string {
   const lines = [
     `name: ${shape.name}`,
@@ -113,7 +113,7 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   lines.push('phases:')
   const left = version > 1 && chance.happens(0.15) ? chance.pick(shape.placesInFile) : null
   const kept = shape.placesInFile.filter((place) => place !== left)
-  // Their place in the file is not their order in time: that is what offsets are for.
+  // Their order in the file is not their order in time.
   for (const i of kept.length > 0 ? kept : shape.placesInFile) {
     const isMoved = version > 1 && chance.happens(0.15)
     lines.push(`  - name: ${names[i]}`, `    offset: ${isMoved ? moved[i] : offsets[i]}`)
@@ -133,7 +133,7 @@ export function runbookText(chance: Chance, shape: Shape, version: number): stri
   return `${lines.join('\n')}\n`
 }
 
-/** People with the numbers `from` to `from + count - 1`; some lack what a template asks for. */
+/** Rows for people `from` to `from + count - 1`; some lack a column that a template needs. */
 export function people(chance: Chance, from: number, count: number): GivenMember[] {
   return Array.from({ length: count }, (_, i) => {
     const key = `user${from + i}@contoso.example`

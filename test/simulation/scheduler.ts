@@ -1,6 +1,6 @@
-// Schedulers of the simulated world: the real tick over a database that fails, and a source that fails in ways of its own. While
-// the source is asked and between any two transactions of a tick others come in: a new version, the switch of the automation, an
-// operator, the other scheduler; or this one stands still until its lease is over, and does not notice.
+// Schedulers of the simulated world: the real tick over a faulty database and a faulty source. During the query and between any two
+// transactions others interrupt: a new version, the automation switch, an operator, the other scheduler; or the scheduler itself
+// pauses past its lease without noticing.
 import type { Db } from '../../src/db/db.ts'
 import type { SourceRow } from '../../src/domain/detection/source-values.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
@@ -18,31 +18,31 @@ import { attempt, connect, type World } from './world.ts'
 export interface Scheduler {
   readonly process: Process
   readonly options: SchedulerOptions
-  /** Read to its end, and not booked yet. */
+  /** Read to its end, and not recorded yet. */
   unbooked: Answer | null
-  /** What this tick goes by. */
+  /** The answer that this tick uses. */
   answer: Answer | null
 }
 
-/** The people's list, and those who ask it. */
+/** The source, and its schedulers. */
 export interface Programme {
   readonly source: SimulatedSource
   readonly operators: OperatorState
   readonly schedulers: Scheduler[]
   readonly reports: TickReport[]
-  /** The last event of the engine whose cause was looked at. */
+  /** The engine's last event whose cause was checked. */
   lastLooked: number
-  /** Somebody has come in: nobody comes in upon that. */
+  /** Set during an interruption, which is not interrupted itself. */
   isInterrupted: boolean
 }
 
 const SCHEDULERS = 2
 export const INTERVAL_MS = 5 * 60_000
 const TIMEOUT_MS = 60_000
-/** Longer than the source's time limit and the margin for what is done with its result. */
+/** Longer than the source's time limit plus the margin for applying its result. */
 export const PAST_LEASE_MS = 4 * 60_000
 
-/** What a tick may say of itself when nothing is wrong with it. */
+/** What a healthy tick may report. */
 const EXPECTED: readonly ErrorCode[] = ['TICK_TAKEN_OVER', 'AUTOMATION_OFF']
 const SIMULATED = /simulated/
 
@@ -110,7 +110,7 @@ function takeReport(
   if (error !== null && !SIMULATED.test(error)) found.push(`R17: a tick failed: ${error}`)
 }
 
-/** Sees what is committed, whatever the process is told of it. */
+/** Sees what is committed, whatever answer the process gets. */
 function watchedDb(world: World, programme: Programme, self: () => Scheduler): Db {
   const { db } = world
   return {
@@ -120,8 +120,8 @@ function watchedDb(world: World, programme: Programme, self: () => Scheduler): D
       await betweenTransactions(world, programme, scheduler)
       const { unbooked } = scheduler
       scheduler.unbooked = null
-      // The first transaction after the answer keeps the books; when it fails, or there is none because the tick failed before it and
-      // this one only says so, the answer was for nothing.
+      // The first transaction after the answer records it. If that fails, or the tick failed earlier and only reports so, the
+      // answer is unused.
       const result = await db.transaction(work)
       if (unbooked && !(await hasTickEnded(db))) {
         scheduler.answer = unbooked
@@ -206,7 +206,7 @@ function whatItSays({ faults }: World, { source }: Programme): SourceRow[] {
   return rows.filter(() => source.chance.happens(left))
 }
 
-/** What others do while a query runs. */
+/** Interruptions while a query runs. */
 async function meanwhile(world: World, programme: Programme, scheduler: Scheduler): Promise<void> {
   const { faults } = world
   if (faults.strikes('version published while the source was asked'))

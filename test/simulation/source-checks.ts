@@ -1,5 +1,5 @@
-// What ticks may do to people, told from the journal of answers: nobody leaves who was not missing from the last two of them,
-// nobody moves whom the last one does not have elsewhere, and a scheduler whose answer is not the last one does nothing at all.
+// What ticks may do, checked against the journal of answers: only a member missing from the last two answers leaves, only one
+// listed elsewhere in the last answer moves, and a scheduler with an older answer changes nothing.
 import type { Programme, Scheduler } from './scheduler.ts'
 import type { Answer } from './source.ts'
 import type { World } from './world.ts'
@@ -9,17 +9,17 @@ interface Change {
   readonly event: string
   readonly batchId: number
   readonly key: string | null
-  /** The source times that mean the batch, in milliseconds. */
+  /** The source times that map to the batch, in milliseconds. */
   readonly times: number[]
 }
 
-/** The source times that mean batch b, in milliseconds. */
+/** The source times that map to batch b, in milliseconds. */
 export const TIMES = `
   array(select (extract(epoch from t) * 1000)::float8
           from unnest(b.source_time || array(select a.source_time from batch_source_times a where a.batch_id = b.id)) as t
          where t is not null)`
 
-/** After a commit of this scheduler: everything that it has just done. */
+/** After a commit of this scheduler: checks everything it just did. */
 export async function lookAtChanges(
   { db, found }: World,
   programme: Programme,
@@ -42,17 +42,17 @@ export async function lookAtChanges(
 
 function wrongs({ event, key, batchId, times }: Change, last: Answer, before?: Answer): string[] {
   if (key === null) return []
-  const who = `${key} of batch ${batchId}`
+  const member = `${key} of batch ${batchId}`
   const isThere = (answer: Answer) => times.some((time) => [...answer.values()].includes(time))
   if (event === 'remove') {
-    if (last.has(key)) return [`R19: ${who} was removed while it was in the source`]
-    if (!before || before.has(key)) return [`R19: ${who} was removed after one tick without it`]
-    if (!isThere(last)) return [`R19: ${who} was removed when its whole group was gone`]
+    if (last.has(key)) return [`R19: ${member} was removed while it was in the source`]
+    if (!before || before.has(key)) return [`R19: ${member} was removed after one tick without it`]
+    if (!isThere(last)) return [`R19: ${member} was removed when its whole group was gone`]
   }
   if (event === 'move_out') {
     const time = last.get(key) ?? null
-    if (time === null) return [`R18: ${who} was moved, and the source does not say where to`]
-    if (times.includes(time)) return [`R18: ${who} was moved away from where the source has it`]
+    if (time === null) return [`R18: ${member} was moved, and the source does not say where to`]
+    if (times.includes(time)) return [`R18: ${member} was moved away from where the source has it`]
   }
   return []
 }

@@ -1,6 +1,5 @@
-// What happens in a world with a source, besides everything else: ticks, changes of the source, decisions about what ticks have
-// held, the switch of the automation. And how it comes to rest: the source stands still, ticks are good, and then everybody is
-// where the source says, or on a list that says why not.
+// Events of a world with a source: ticks, changes of the source, decisions about reviews, the automation switch. And its end: the
+// source stands still, ticks succeed, and every person is where the source says or on a list with the reason.
 import { MatoolkitError } from '../../src/errors.ts'
 import { decideAtRandom } from '../scheduler/deciding.ts'
 import { heal } from './heal.ts'
@@ -17,14 +16,14 @@ import { changeSource, hasSource, keyOf, note, openSource, PEOPLE } from './sour
 import { TIMES } from './source-checks.ts'
 import { attempt, type World } from './world.ts'
 
-/** How likely each is to be the next thing, beside the weights of run.ts. */
+/** Weights of these events, next to those of run.ts. */
 const WEIGHTS = {
   'a scheduler ticks': 12,
   'the source changes': 8,
   'a review is decided': 30,
   'the automation is switched': 0.6,
 }
-/** Of deciding when nothing is held. */
+/** Weight of deciding when no review is open. */
 const IDLE = 0.01
 
 export type SourceEvent = keyof typeof WEIGHTS
@@ -36,7 +35,7 @@ export async function sourceWeights({ db }: World): Promise<typeof WEIGHTS> {
   return held.length > 0 ? WEIGHTS : { ...WEIGHTS, [decide]: WEIGHTS[decide] * IDLE }
 }
 
-/** Null for a seed without a source: then nothing is drawn for it, either. */
+/** Null for a seed without a source; then nothing is drawn for it either. */
 export async function beginProgramme(
   world: World,
   operators: OperatorState,
@@ -83,7 +82,7 @@ const CALM_TICKS = 5
 const ROUNDS_MAX = 5
 const CHANGES = ['batches', 'joined', 'moved', 'rejoined', 'removed', 'refreshed'] as const
 
-/** Ticks and everything that follows from them, until ticks find nothing to do. Returns how many events it took. */
+/** Ticks and their consequences, until ticks find nothing to do. Returns the number of events. */
 export async function comeToRest(world: World, programme: Programme): Promise<number> {
   let events = 0
   await switchAutomation(world, true)
@@ -99,7 +98,7 @@ export async function comeToRest(world: World, programme: Programme): Promise<nu
   return events
 }
 
-/** The last of some ticks over a source that stands still has nothing left to do, and everybody is in place. */
+/** Over a source that stands still, the last tick finds nothing to do and everybody is in place. */
 async function tickInCalm(world: World, programme: Programme): Promise<void> {
   const { clock, found, log } = world
   const { reports, schedulers } = programme
@@ -113,7 +112,8 @@ async function tickInCalm(world: World, programme: Programme): Promise<void> {
   }
   const { counts } = reports.at(-1)!
   const late = CHANGES.filter((what) => (counts[what] ?? 0) > 0)
-  if (late.length > 0) found.push(`R17: the source stands still, and ticks go on: ${late}`)
+  if (late.length > 0)
+    found.push(`R17: the source stands still, but ticks still change something: ${late}`)
   if (!counts.postponed) found.push(...(await outOfPlace(world, programme)))
 }
 
@@ -121,7 +121,7 @@ interface Place {
   readonly key: string
   readonly isEnded: boolean
   readonly isHere: boolean
-  /** A person took it out, or what was done for it is being undone. */
+  /** A person removed the member, or its cleanup is running. */
   readonly isExplained: boolean
   readonly times: readonly number[]
 }
@@ -136,7 +136,7 @@ const placesOf = ({ db }: World): Promise<Place[]> =>
        from batch_members m join batches b on b.id = m.batch_id`,
   )
 
-/** Person by person: where the source says, or on some list with the reason. */
+/** Each person is where the source says, or on a list with the reason. */
 async function outOfPlace(world: World, { source }: Programme): Promise<string[]> {
   const places = Map.groupBy(await placesOf(world), ({ key }) => key)
   const listed = await world.db.query<{ key: string }>(

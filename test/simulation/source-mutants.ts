@@ -1,4 +1,4 @@
-// The scheduler's part of the bug bank: mistakes that would harm members whose source is read every five minutes.
+// The scheduler's part of the bug bank: mistakes that would harm members when the source is read.
 import type { BankedMutant } from './mutant-loader.ts'
 import { remove, replace } from './place.ts'
 

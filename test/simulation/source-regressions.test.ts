@@ -1,4 +1,4 @@
-// What the seeded world with a source has found, told again as short stories: seeds change their meaning when the world does.
+// Defects that the simulation with a source found, as short stories: a seed's course changes with the simulation, a story stays.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cancelBatch } from '../../src/engine/batch-actions.ts'
@@ -24,7 +24,7 @@ it('a member active in another batch is not moved out of an ended one (seed 18)'
     assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
   }))
 
-it('a retry that must let a phase go first, which a new version put before its own, lets it go (seed 64)', () =>
+it('a retry waits for a phase that a new version puts before its own (seed 64)', () =>
   story({}, async (world) => {
     let created = 0
     world.answer = ({ functionName }) => {
@@ -37,7 +37,7 @@ it('a retry that must let a phase go first, which a new version put before its o
     await world.publish(runbook('wave', { 'prepare T-1h': create, 'after T+1h': check }))
     const batchId = await world.batch('wave', 1, { startsInMin: 60 })
     await world.orchestrate()
-    // The step is out. The new version puts the later phase before this one; it begins at once, since it is late.
+    // The step is sent. The new version puts the later phase before this one; being overdue, it starts at once.
     const moved = runbook('wave', { 'prepare T-1h': create, 'after T-2h': check })
     await world.publish(moved, { overdueBehavior: 'rerun' })
     await world.settle()
@@ -59,7 +59,7 @@ it('a member who failed in one wave and continues in another has new data in bot
       members: [{ key: String(now.UserPrincipalName), data: now }],
       createdBy: 'operator',
     })
-    // The second batch has this row already; the first one, where it failed, has the old one.
+    // The second batch already has this row; the first one, where the member failed, has the old one.
     const report = await world.tick([now, ...wave(20, 2)])
     assert.deepEqual([report?.outcome, report?.error], ['good', null])
     const times = await world.db.query(

@@ -1,10 +1,10 @@
-// A data source that people change all the time: rows come, go and come back, stand in another wave, change their case or their
-// data, are there twice or without a usable time; a whole wave gets another date. Beside it a journal of every whole answer whose
-// books were kept, made from the rows alone: what ticks do to people is held against it.
+// A data source that changes all the time: rows come, go and return, change wave, case or data, appear twice or without a usable
+// time; a whole wave gets a new date. Its journal records every complete answer that a tick has recorded, derived from the rows
+// alone; the checks compare the ticks' effects with it.
 import type { SourceRow } from '../../src/domain/detection/source-values.ts'
 import { type Chance, makeChance } from './chance.ts'
 
-/** What the source says of one person. */
+/** One person's row. */
 interface Standing {
   readonly waveMs: number
   readonly isUpper: boolean
@@ -12,27 +12,27 @@ interface Standing {
   readonly spoiled: 'twice' | 'no time' | null
 }
 
-/** By folded key: the time that the answer gives, or null when the key stands there and cannot be used. */
+/** By folded key: the time of the row, or null if the key is there and unusable. */
 export type Answer = ReadonlyMap<string, number | null>
 
 export interface SimulatedSource {
   readonly chance: Chance
-  /** The waves that rows may stand in, by their cut-overs. */
+  /** The cut-overs of the waves that rows may be in. */
   readonly waves: readonly number[]
   readonly people: Map<number, Standing>
-  /** Whole answers that a tick has booked, in their order. */
+  /** Complete answers that a tick has recorded, in order. */
   readonly answers: Answer[]
-  /** What people did to the source, what they decided and what ticks did, and how often. */
+  /** Counts by name: changes of the source, decisions of people, effects of ticks. */
   readonly occurred: Map<string, number>
 }
 
 const SOURCED_SHARE = 1 / 3
 export const PEOPLE = 12
-/** Cut-overs, in minutes after the start: some soon over, one that no seed lives to see. */
+/** Cut-overs in minutes after the start: some soon over, one beyond the end of any seed. */
 const WAVE_MINUTES = [35, 90, 600]
 const MINUTE_MS = 60_000
 
-/** Whether this seed has a source. Asked of a stream of its own, so that seeds without one stay as they were. */
+/** Whether this seed has a source. Drawn from a separate stream, so seeds without one keep their course. */
 export const hasSource = (seed: number): boolean =>
   makeChance(seed).stream('has a source').happens(SOURCED_SHARE)
 
@@ -41,18 +41,18 @@ export function openSource(seed: number, startMs: number): SimulatedSource {
   const waves = WAVE_MINUTES.map((minutes) => startMs + minutes * MINUTE_MS)
   const people = new Map<number, Standing>()
   for (let person = 1; person <= PEOPLE; person++)
-    if (chance.happens(0.7)) people.set(person, newcomer(chance.pick(waves)))
+    if (chance.happens(0.7)) people.set(person, rowOf(chance.pick(waves)))
   return { chance, waves, people, answers: [], occurred: new Map() }
 }
 
-const newcomer = (waveMs: number): Standing => ({
+const rowOf = (waveMs: number): Standing => ({
   waveMs,
   isUpper: false,
   note: 0,
   spoiled: null,
 })
 
-/** One change, of a whole wave or of a few people. Says what it was. */
+/** Makes one change, to a whole wave or a few people, and describes it. */
 export function changeSource(source: SimulatedSource): string {
   const { chance, waves, people } = source
   if (chance.happens(0.15)) {
@@ -63,20 +63,20 @@ export function changeSource(source: SimulatedSource): string {
     note(source, 'source: wave re-dated')
     return 'a wave re-dated'
   }
-  const said: string[] = []
+  const changes: string[] = []
   for (let left = chance.between(1, 3); left > 0; left--) {
     const person = chance.between(1, PEOPLE)
     const change = changePerson(source, person, chance.pick(waves))
     note(source, `source: ${change}`)
-    said.push(`${person} ${change}`)
+    changes.push(`${person} ${change}`)
   }
-  return said.join(', ')
+  return changes.join(', ')
 }
 
 function changePerson({ chance, people }: SimulatedSource, person: number, waveMs: number): string {
   const one = people.get(person)
   if (!one) {
-    people.set(person, newcomer(waveMs))
+    people.set(person, rowOf(waveMs))
     return 'row came'
   }
   const how = chance.weighed({ moved: 4, gone: 5, case: 2, data: 2, twice: 1, 'no time': 1 })
@@ -113,7 +113,7 @@ function rowsOf(person: number, { waveMs, isUpper, note, spoiled }: Standing): S
 
 export const COLUMNS = ['Upn', 'When', 'Router', 'Note'] as const
 
-/** What an answer of these rows says, told without the program. */
+/** The expected reading of these rows, computed without the program. */
 export function answerOf(rows: readonly SourceRow[]): Answer {
   const answer = new Map<string, number | null>()
   for (const { Upn, When } of rows) {

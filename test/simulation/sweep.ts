@@ -1,11 +1,11 @@
-// Runs many seeds and adds up which faults struck, what occurred and what was found. A large sweep must meet every kind of fault
-// and every fact of the list; else it proves less than it claims.
+// Runs many seeds and counts faults, facts and findings. A large sweep must meet every kind of fault and every fact of the list;
+// otherwise it proves less than it claims.
 
 import { FAULT_KINDS, type Fault } from './faults.ts'
 import type { Run } from './run.ts'
 import { runTasks } from './thread-pool.ts'
 
-/** What must have occurred somewhere in a sweep. Events of the engine's log, outcomes of jobs, orders that were carried out. */
+/** Facts that a sweep must meet: events of the engine's log, outcomes of jobs, operators' actions. */
 export const FACTS: readonly string[] = [
   ...['activate', 'cancel', 'complete', 'dispatch_init', 'fail', 'held', 'reopen', 'restart'].map(
     (event) => `batch ${event}`,
@@ -69,13 +69,13 @@ export interface SweepOptions {
   readonly from: number
   readonly seeds: number
   readonly threads: number
-  /** Told after each seed. */
+  /** Called after each seed. */
   readonly onRun?: (run: Run) => void
 }
 
 const FAILED_MAX = 5
 
-/** Stops early after some failures: more of them say nothing new. */
+/** Stops after a few failures: more would show nothing new. */
 export async function sweep({ from, seeds, threads, onRun }: SweepOptions): Promise<Sweep> {
   const faults = new Map<Fault, number>()
   const occurred = new Map<string, number>()
@@ -104,7 +104,7 @@ function add<K>(sum: Map<K, number>, more: ReadonlyMap<K, number>): void {
   for (const [key, times] of more) sum.set(key, (sum.get(key) ?? 0) + times)
 }
 
-/** Each occurs in one of 60 to 300 seeds, so that 300 may miss it; asked of a large sweep only. Stories have them all. */
+/** Each occurs in one of 60 to 300 seeds, so only a large sweep must meet it. Stories cover them all. */
 const RARE_FACTS: ReadonlySet<string> = new Set([
   'step lost',
   'step time_out',
@@ -116,7 +116,7 @@ const RARE_FACTS: ReadonlySet<string> = new Set([
 ])
 const SEEDS_THAT_SEE_RARE_FACTS = 2_000
 
-/** The kinds of fault that never struck and the facts that never occurred. */
+/** Faults that never struck and facts that never occurred. */
 export function missing({ seeds, faults, occurred }: Omit<Sweep, 'events' | 'failed'>): string[] {
   const isAsked = (fact: string) => seeds >= SEEDS_THAT_SEE_RARE_FACTS || !RARE_FACTS.has(fact)
   return [

@@ -1,12 +1,12 @@
-// Threads that run a list of tasks, each thread with its own database: a world uses one core, a sweep all of them.
-// A task's result depends on the task alone, never on the thread that runs it.
+// Threads that run a list of tasks, each with its own database: one world uses one core, a sweep uses all. A task's result depends
+// on the task alone, never on the thread.
 import { Worker } from 'node:worker_threads'
 import type { Task, TaskResult } from './pool-thread.ts'
 
 export interface ThreadPoolOptions {
   readonly tasks: readonly Task[]
   readonly threads: number
-  /** Called after each task, in the order in which they end. After 'enough' no thread begins another. */
+  /** Called after each task, in the order of completion. After 'enough' no thread starts another. */
   readonly onResult: (result: TaskResult) => 'enough' | undefined
 }
 

@@ -1,6 +1,6 @@
-// Workers of the simulated world: they take jobs, do them in a tenant that only the journal sees, answer and acknowledge, one
-// stage at a time, so that anything can happen between two stages. They keep the worker's contract: no job is begun past its
-// deadline, a known result is sent again and not worked out again, a lost lease ends the work. Some die, stall or talk nonsense.
+// Workers of the simulated world. They take jobs, act in a tenant that only the journal records, answer and acknowledge, one stage
+// at a time, so that any event can fall between two stages. They keep the worker's contract: no job starts past its deadline, a
+// known result is sent again rather than recomputed, a lost lease ends the work. Some die, stall or send nonsense.
 import {
   LEASE_MS,
   type OutgoingMessage,
@@ -29,7 +29,7 @@ interface InHand {
   readonly message: ReceivedMessage
   readonly job: Job
   readonly takenAtMs: number
-  /** Stands still until its lease has ended, does not notice, and continues. */
+  /** Pauses past the end of its lease without noticing, then continues. */
   readonly isZombie: boolean
   renewedAtMs: number
   stage: 'taken' | 'done' | 'answered'
@@ -42,11 +42,11 @@ export interface SimulatedWorker {
   process: Process
   bus: PostgresBus
   inHand: InHand[]
-  /** Results by job id, as long as the process lives. */
+  /** Results by job id, kept while the process lives. */
   known: Map<string, Answer>
 }
 
-/** Two processes for each worker id: what one lets go of, the other gets. */
+/** Two processes per worker id: a job that one abandons goes to the other. */
 const PROCESSES = 2
 const TAKEN_MAX = 5
 const TAKEN_AT_ONCE_MAX = 100
@@ -64,7 +64,7 @@ function bear(world: World, workerId: string, behaviour: Behaviour): SimulatedWo
   return { workerId, behaviour, process, bus, inHand: [], known: new Map() }
 }
 
-/** The process ends with everything it knew; another takes its place. */
+/** The process dies with its memory; another replaces it. */
 function die(world: World, worker: SimulatedWorker): void {
   for (const { job } of worker.inHand) world.journal.excuse(job.jobId)
   Object.assign(worker, bear(world, worker.workerId, worker.behaviour))
@@ -119,7 +119,7 @@ function take(world: World, worker: SimulatedWorker, message: ReceivedMessage): 
   })
 }
 
-/** Brings one of the jobs in hand a stage or more further. */
+/** Advances one of its jobs by one or more stages. */
 export async function workOn(world: World, worker: SimulatedWorker): Promise<void> {
   if (worker.inHand.length === 0) return
   const item = world.chance.pick(worker.inHand)
@@ -128,14 +128,14 @@ export async function workOn(world: World, worker: SimulatedWorker): Promise<voi
     await asWorker(world, worker, () => nextStage(world, worker, item))
 }
 
-/** Sees everything that it has begun to its end. */
+/** Finishes everything it has begun. */
 export async function finishInHand(world: World, worker: SimulatedWorker): Promise<void> {
   while (worker.inHand.length > 0) await workOn(world, worker)
 }
 
 /**
- * Takes, does, answers and acknowledges all there is, for a healed world: the moments between have nothing more to tell, and one
- * stage at a time they were half of a seed's cost. Returns how much there was.
+ * Takes, runs, answers and acknowledges everything, for a healed world: nothing can go wrong between stages there, and single
+ * stages took half of a seed's time. Returns the number of jobs.
  */
 export async function workOffAll(world: World, worker: SimulatedWorker): Promise<number> {
   const { clock, journal } = world
@@ -192,7 +192,7 @@ async function doIt(world: World, worker: SimulatedWorker, item: InHand): Promis
   if (faults.strikes('worker died after the effect')) die(world, worker)
 }
 
-/** Renewed every third of the lease, as a worker does: in between it cannot know that the job is no longer its own. */
+/** Renewed every third of the lease, as a worker does; in between it cannot know that it lost the job. */
 async function keepsLease(
   { clock }: World,
   worker: SimulatedWorker,
@@ -217,7 +217,7 @@ async function answerIt(world: World, worker: SimulatedWorker, item: InHand): Pr
   item.stage = 'answered'
 }
 
-/** Another attempt, another poll, another step, or nothing that exists. */
+/** A result of another attempt, poll or step, or of nothing that exists. */
 function wrongId({ chance }: World, jobId: string): string {
   const name = parseJobId(jobId)!
   return chance.pick([
@@ -230,7 +230,7 @@ function wrongId({ chance }: World, jobId: string): string {
   ])
 }
 
-/** It was sent in time, and the broker had it until long after the engine gave the job up. */
+/** Sent in time, but delivered long after the engine gave the job up. */
 async function sendLate(
   { chance }: World,
   worker: SimulatedWorker,

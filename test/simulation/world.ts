@@ -1,4 +1,4 @@
-// The simulated world: one database, one clock that only events turn, the broker between, and the processes that live in it.
+// The simulated world: one database, a clock that only events turn, the broker, and the processes.
 import { createHash } from 'node:crypto'
 import type { Consumer } from '../../src/bus/consumer.ts'
 import { openPostgresBus, type PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
@@ -29,28 +29,28 @@ export interface Orchestrator {
 
 export interface World {
   readonly seed: number
-  /** As it is, without faults: for looking and for the broker's own doings. */
+  /** The database without faults, for checks and for the broker's own actions. */
   readonly db: Db
   readonly bus: PostgresBus
   readonly clock: WorldClock
   readonly chance: Chance
-  /** Another event begins: every stream of chance restarts. */
+  /** Starts the next event: every random stream restarts. */
   readonly turnTo: Chance['turnTo']
   readonly faults: Faults
   readonly broker: Broker
   readonly journal: Journal
   readonly orchestrators: Orchestrator[]
   readonly workers: SimulatedWorker[]
-  /** Where operators and the scheduler come in. */
+  /** Hook for operators and the scheduler. */
   office: { readonly process: Process; readonly engine: Engine }
   readonly maxOutstanding: number
-  /** What happened, line by line. */
+  /** The log, line by line. */
   readonly log: string[]
-  /** What must not be. The run ends after the event that found something. */
+  /** Broken promises. The run ends after the event that found one. */
   readonly found: string[]
-  /** Events left for which the clock stands still. */
+  /** Number of events for which the clock still stands. */
   frozen: number
-  /** The last event of the engine that the checks have seen. */
+  /** The engine's last event that the checks have seen. */
   lastLooked: number
 }
 
@@ -72,7 +72,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
   }
 }
 
-/** Runs as this process. Failures of the database are expected; any other is a finding. */
+/** Runs work as this process. Database failures are expected; any other error is a finding. */
 export async function attempt(
   world: World,
   process: Process,
@@ -95,7 +95,7 @@ export function expectTransient(world: World, who: string, error: unknown): void
     world.found.push(`${who} met an error that nobody planned: ${messageOf(error)}`)
 }
 
-/** Equal for two runs only when the same happened in the same order. */
+/** Equal for two runs only if the same happened in the same order. */
 export async function fingerprint({ db, log }: World): Promise<string> {
   const events = await db.query(
     `select at, batch_id, batch_member_id, phase_id, step_id, entity, event, from_status, to_status, attempt, job_id, actor,

@@ -21,13 +21,13 @@ export const PRIVATE_WORDS: Readonly<Record<string, RegExp>> = {
   'of those who': /\bof those (?:who|whose)\b/gi,
   'goes on': /\b(?:goes|go|went|gone) on\b/gi,
   'puts aside': /\b(?:put|puts|putting) aside\b/gi,
-  'takes up': /\b(?:take|takes|taken|taking|took) up\b/gi,
+  'takes up': /\b(?:take|takes|taken|taking|took) up\b(?! to\b)/gi,
   anew: /\banew\b/gi,
   "one's own": /\bone's own\b/gi,
   beside: /\bbeside\b/gi,
   stray: /\bstray(?:s|ed)?\b/gi,
   'look notes': /\blook[- ]notes?\b|\bLookNotes\b/gi,
-  comers: /\b(?:new)?comers\b/gi,
+  comers: /\bcomers\b/gi,
 }
 
 export const CEILINGS_FILE = join(import.meta.dirname, 'words.json')
@@ -39,16 +39,20 @@ export const readCeilings = (): Ceilings =>
 const TITLE =
   /\b(?:it|describe|suite|test)\(\s*(?:'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|"((?:[^"\\\n]|\\.)*)")/g
 
-/** What a reader reads: src, sql and documents whole, of tests their titles. */
+const COMMENT = /^\s*(?:\/\/|\/\*|\*\s).*$/gm
+
+/** The text that people read: src, sql and documents in full, the titles and comments of tests and benchmarks. */
 function readableText({ path, text }: SourceFile): string {
   if (path === 'CHANGELOG.md' || path.startsWith('examples/')) return ''
   if (/^(?:src|sql)\//.test(path) || path.endsWith('.md')) return text
-  if (!/^test\/.*\.test\.ts$/.test(path) || !isCode(path)) return ''
-  let titles = text.replaceAll(/[^\n]/g, ' ')
-  for (const { index, 0: found } of text.matchAll(TITLE)) {
-    titles = titles.slice(0, index) + found + titles.slice(index + found.length)
+  if (!/^(?:test|bench)\/(?!tidy)/.test(path) || !isCode(path)) return ''
+  let readable = text.replaceAll(/[^\n]/g, ' ')
+  for (const pattern of [TITLE, COMMENT]) {
+    for (const { index, 0: found } of text.matchAll(pattern)) {
+      readable = readable.slice(0, index) + found + readable.slice(index + found.length)
+    }
   }
-  return titles
+  return readable
 }
 
 /** Every place of every word, as file and line. */

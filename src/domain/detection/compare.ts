@@ -85,7 +85,7 @@ export interface Comparison<Row extends FoundRow = FoundRow> {
   /** Removed by the source from the batch of their group, and back in it. */
   readonly rejoiners: readonly MemberWithRow<Row>[]
   /** Keys active in no unfinished batch; `former` is their last removed membership, if any. */
-  readonly newcomers: readonly { readonly row: Row; readonly former: KnownMember | null }[]
+  readonly joiners: readonly { readonly row: Row; readonly former: KnownMember | null }[]
   /** Whether the key failed in that batch. */
   readonly hasFailedIn: (batchId: number, folded: string) => boolean
   /** Active or failed, in a group of the result, and not in the result. */
@@ -162,7 +162,7 @@ export function compareWithSource<Row extends FoundRow>(
     else failed.push({ member, row })
   }
   issues.push(...failedElsewhere(failed, members))
-  const joining = findNewcomers(found, currentKeys, removed, byTime, issues)
+  const joining = findJoiners(found, currentKeys, removed, byTime, issues)
   for (const id of vanished) {
     if (!movers.some(({ member }) => member.batchId === id)) issues.push(groupGone(byId.get(id)!))
   }
@@ -184,32 +184,32 @@ function findVanished(found: SourceContents, batches: readonly KnownBatch[]): Se
 }
 
 /** Rows whose key is in no unfinished batch: new, or back where they were removed. */
-function findNewcomers<Row extends FoundRow>(
+function findJoiners<Row extends FoundRow>(
   found: SourceContents<Row>,
   currentKeys: ReadonlySet<string>,
   removed: ReadonlyMap<string, readonly KnownMember[]>,
   byTime: (timeMs: number) => KnownBatch[],
   issues: Issue[],
-): Pick<Comparison<Row>, 'rejoiners' | 'newcomers'> {
+): Pick<Comparison<Row>, 'rejoiners' | 'joiners'> {
   const rejoiners: MemberWithRow<Row>[] = []
-  const newcomers: { row: Row; former: KnownMember | null }[] = []
+  const joiners: { row: Row; former: KnownMember | null }[] = []
   for (const row of found.rows.values()) {
     if (currentKeys.has(row.folded)) continue
     const former = removed.get(row.folded)
     if (!former) {
-      newcomers.push({ row, former: null })
+      joiners.push({ row, former: null })
       continue
     }
     const last = former.reduce((a, b) => (b.removedAtMs >= a.removedAtMs ? b : a))
     const batchIds = new Set(byTime(row.timeMs).map(({ id }) => id))
     const own = former.find(({ batchId }) => batchIds.has(batchId))
-    if (!own) newcomers.push({ row, former: last })
+    if (!own) joiners.push({ row, former: last })
     else if (own === last && own.removedBy === 'source' && !own.isMovedOut)
       rejoiners.push({ member: own, row })
     // Only a person takes back a member that a person removed; that needs no issue at every tick.
     else if (own !== last || own.isMovedOut) issues.push(needsPerson(own, last))
   }
-  return { rejoiners, newcomers }
+  return { rejoiners, joiners }
 }
 
 const issueOf = (kind: IssueKind, member: KnownMember, reason: string): Issue => ({

@@ -17,9 +17,9 @@ export interface PastMembership {
 
 export interface JoinerFacts {
   readonly byTime: (timeMs: number) => readonly KnownBatch[]
-  /** Former members of newcomers whose compensation has not ended. */
+  /** Former members of joiners whose compensation has not ended. */
   readonly compensating: ReadonlySet<number>
-  /** Newcomers' memberships in ended batches, newest first, by folded key. */
+  /** Joiners' memberships in ended batches, newest first, by folded key. */
   readonly past: ReadonlyMap<string, readonly PastMembership[]>
   readonly reviews: readonly Review[]
 }
@@ -35,26 +35,26 @@ export interface JoinerChanges<Row extends FoundRow> {
 /** Limit of joins under review. Others follow as reviews are decided. */
 export const JOIN_REVIEWS_MAX = 1_000
 
-type Newcomer<Row extends FoundRow> = Comparison<Row>['newcomers'][number]
+type Joiner<Row extends FoundRow> = Comparison<Row>['joiners'][number]
 type JoinDecision<Row extends FoundRow> = 'join' | 'ignore' | NewReview<Row>
 
 export function joinerChanges<Row extends FoundRow>(
-  { newcomers }: Pick<Comparison<Row>, 'newcomers'>,
+  { joiners }: Pick<Comparison<Row>, 'joiners'>,
   facts: JoinerFacts,
 ): JoinerChanges<Row> {
   const joins = new Map<number, Row[]>()
   const fresh = new Map<number, Row[]>()
   const newReviews: NewReview<Row>[] = []
-  for (const newcomer of newcomers) {
-    const decision = decideJoin(newcomer, facts)
+  for (const joiner of joiners) {
+    const decision = decideJoin(joiner, facts)
     if (decision === 'ignore') continue
     if (decision !== 'join') {
       newReviews.push(decision)
       continue
     }
-    const target = facts.byTime(newcomer.row.timeMs)[0]
-    if (target) push(joins, target.id, newcomer.row)
-    else push(fresh, newcomer.row.timeMs, newcomer.row)
+    const target = facts.byTime(joiner.row.timeMs)[0]
+    if (target) push(joins, target.id, joiner.row)
+    else push(fresh, joiner.row.timeMs, joiner.row)
   }
   return { joins, fresh, ...bounded(newReviews, facts.reviews) }
 }
@@ -79,7 +79,7 @@ function bounded<Row extends FoundRow>(
 }
 
 function decideJoin<Row extends FoundRow>(
-  { row, former }: Newcomer<Row>,
+  { row, former }: Joiner<Row>,
   { byTime, compensating, past }: JoinerFacts,
 ): JoinDecision<Row> {
   const before = past.get(row.folded) ?? []

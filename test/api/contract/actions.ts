@@ -1,4 +1,4 @@
-// What operators do about batches, members and steps, over HTTP: each action done, tried, refused, and refused as not as seen.
+// Operator actions on batches, members and steps over HTTP: each done, dry-run, refused, and refused for an outdated etag.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { people } from '../../scenarios/world.ts'
@@ -46,7 +46,7 @@ export function actionContract(): void {
 }
 
 function batchActions(): void {
-  describe('an operator and a batch', () => {
+  describe('operator actions on a batch', () => {
     let api: ApiUnderTest
     before(async () => {
       api = await openApiUnderTest()
@@ -61,7 +61,7 @@ function batchActions(): void {
         headers,
       })
 
-    it('hold and resume, each once, tried first', async () => {
+    it('hold and resume it once each, after a dry run', async () => {
       const dry = await act(1, 'hold', { dryRun: true })
       assert.deepEqual([dry.body.isDryRun, dry.body.batch.held?.reason], [true, reason])
       assert.equal((await api.call('GET', '/api/batches?held=true')).body.total, 0)
@@ -75,7 +75,7 @@ function batchActions(): void {
       assert.deepEqual(done, ['batch.resume', 'batch.hold'])
     })
 
-    it('is given another start; what would begin at once is said first', async () => {
+    it('reschedule it; the answer first names what would start at once', async () => {
       const soon = new Date(+api.world.clock.now() + 3_600_000).toISOString()
       const body = { reason, startTime: soon }
       const refused = await api.refused(
@@ -99,7 +99,7 @@ function batchActions(): void {
       await api.refused(409, 'REFUSED', 'POST', `/api/batches/${manual}/reschedule`, { body })
     })
 
-    it('restart only after a failed init', async () => {
+    it('restart it only after a failed init', async () => {
       api.world.answer = () => ({ fail: 'no' })
       const batchId = await api.world.batch('wave', people(6).slice(5), { startsInMin: 3000 })
       await api.refused(409, 'REFUSED', 'POST', `/api/batches/${batchId}/restart`, {
@@ -110,7 +110,7 @@ function batchActions(): void {
       assert.deepEqual([done.status, done.body.batch.status], [200, 'init_dispatched'])
     })
 
-    it('clone an ended batch into a manual one, once under one key', async () => {
+    it('clone an ended batch into a manual one, once per key', async () => {
       const batchId = await api.world.batch('plain', members(3), { startsInMin: 9000 })
       const path = `/api/batches/${batchId}/clone`
       await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', path, { body: { reason } })
@@ -132,7 +132,7 @@ function batchActions(): void {
       await api.refused(404, 'RUNBOOK_NOT_FOUND', 'POST', path, { body: { reason } })
     })
 
-    it('are refused when the batch is not as seen, or not there', async () => {
+    it('refuse an outdated etag and an unknown batch', async () => {
       const times = { startTime: '2030-01-01T00:00:00Z' }
       for (const verb of ['hold', 'resume', 'restart', 'reschedule', 'clone']) {
         const body = { reason, ...(verb === 'reschedule' && times) }
@@ -146,7 +146,7 @@ function batchActions(): void {
 }
 
 function memberActions(): void {
-  describe('an operator and members', () => {
+  describe('operator actions on members', () => {
     let api: ApiUnderTest
     before(async () => {
       api = await openApiUnderTest()
@@ -164,7 +164,7 @@ function memberActions(): void {
         headers,
       })
 
-    it('says with a dry run who is meant and who would be refused', async () => {
+    it('dry runs list the members that would change and those refused', async () => {
       const { body } = await act('retry', { select: { all: true }, dryRun: true })
       assert.deepEqual([body.isDryRun, body.selectedCount, body.doneCount], [true, 2, 2])
       assert.deepEqual(
@@ -177,7 +177,7 @@ function memberActions(): void {
       assert.equal(failed.total, 2)
     })
 
-    it('refuses a selection that says nothing, says all and more, or is not as seen', async () => {
+    it('refuse a selection that is empty, contradictory or outdated', async () => {
       for (const select of [{}, { all: true, ids: [1] }, { all: false }, { ids: [] }])
         await refused(400, 'REQUEST_INVALID', 'retry', { select })
       for (const verb of ['retry', 'redo', 'variable']) {
@@ -198,7 +198,7 @@ function memberActions(): void {
       }
     })
 
-    it('sets a variable, retries those with an error, and does a step again', async () => {
+    it('set a variable, retry members by error, and redo a step', async () => {
       const set = await act('variable', { select: { error: 'LOCKED' }, name: 'Site', value: ['x'] })
       assert.deepEqual([set.body.doneCount, set.body.refusedCount], [2, 0])
       const named = { failedPhase: 'prepare', failedStep: 'create', error: 'locked' }
@@ -214,7 +214,7 @@ function memberActions(): void {
       assert.match(unknown.body.refused[0]!.reason, /no step named nowhere/)
     })
 
-    it('leaves two rows in the audit for what is done in chunks', async () => {
+    it('write two audit rows for a change made in chunks', async () => {
       const { body } = await api.call<{ entries: { action: string; after: object }[] }>(
         'GET',
         '/api/audit?action=members.retry',
@@ -236,7 +236,7 @@ function memberActions(): void {
 }
 
 function stepActions(): void {
-  describe('an operator and a step', () => {
+  describe('operator actions on a step', () => {
     let api: ApiUnderTest
     before(async () => {
       api = await openApiUnderTest()
@@ -260,7 +260,7 @@ function stepActions(): void {
         headers,
       })
 
-    it('sees what was sent and what came back', async () => {
+    it('show what was sent and what came back', async () => {
       const { body } = await api.call<StepPage>('GET', await stepOf(1))
       assert.equal(body.step.status, 'failed')
       assert.deepEqual(
@@ -270,7 +270,7 @@ function stepActions(): void {
       await api.refused(404, 'STEP_NOT_FOUND', 'GET', '/api/steps/999')
     })
 
-    it('skips it or marks it done, tried first and only as seen', async () => {
+    it('skip it or mark it done, after a dry run and with a current etag only', async () => {
       const one = await stepOf(1)
       const dry = await act(`${one}/skip`, { dryRun: true })
       assert.deepEqual([dry.body.isDryRun, dry.body.step.status], [true, 'skipped'])
@@ -284,7 +284,7 @@ function stepActions(): void {
       assert.deepEqual(row!.outputs, { ThingId: 7 })
     })
 
-    it('accepts a success that came too late', async () => {
+    it('accept a late success', async () => {
       api.world.answer = () => 'silent'
       await api.world.pass(600)
       const path = await stepOf(3, 'switch')
@@ -297,7 +297,7 @@ function stepActions(): void {
       assert.equal((await act(`${path}/accept-late`)).body.step.status, 'succeeded')
     })
 
-    it('is refused what cannot be done, what is not as seen, and what is not there', async () => {
+    it('refuse impossible changes, outdated etags and unknown steps', async () => {
       const path = await stepOf(1)
       for (const verb of ['skip', 'done', 'accept-late']) {
         const body = { reason }

@@ -1,4 +1,4 @@
-// The audit over HTTP: what is noted, how it is found, and that its chain of hashes shows what was done to it.
+// The audit over HTTP: its rows, its filters, and a hash chain that reveals tampering.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sealAudit, verifyAudit } from '../../../src/db/audit-chain.ts'
@@ -40,7 +40,7 @@ export function auditContract(): void {
     const list = (query: string) => api.call<Page>('GET', `/api/audit${query}`)
     const verify = (query = '') => api.call<Verdict>('GET', `/api/audit/verification${query}`)
 
-    it('has a row for each change that was made and each look at members, and none for what was refused', async () => {
+    it('has a row for each change and each read of members, and none for refusals', async () => {
       const { body } = await list('?subject=batch%201')
       assert.deepEqual(
         body.entries.map(({ action, reason }) => [action, reason]),
@@ -53,7 +53,7 @@ export function auditContract(): void {
       assert.deepEqual(looks.body.entries[0]!.subject, '/api/batches/1/members')
     })
 
-    it('is found by actor and time, in pages', async () => {
+    it('filters by actor and time, in pages', async () => {
       const first = await list('?limit=1')
       const second = await list(`?limit=1&cursor=${first.body.next}`)
       assert.ok(second.body.entries[0]!.id < first.body.entries[0]!.id)
@@ -64,9 +64,9 @@ export function auditContract(): void {
       await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/audit?cursor=x')
     })
 
-    it('is sealed each minute, and its chain holds', async () => {
+    it('is sealed each minute, and its chain is valid', async () => {
       await api.world.clock.advance(60_000)
-      // The minute has woken the API's own sealer: while it is at work, ours finds nothing to do and the rows are still open.
+      // The minute woke the API's own sealer; while it works, ours finds nothing and the rows are still open.
       let { body } = await verify()
       for (let round = 0; body.unsealed > 0 && round < 100; round++) {
         await sealAudit(api.world.db)
@@ -78,7 +78,7 @@ export function auditContract(): void {
       assert.equal(known.broken, null)
     })
 
-    it('cannot be changed by statements, and shows it when somebody does it all the same', async () => {
+    it('refuses updates by SQL, and the chain reveals a forced one', async () => {
       const { db } = api.world
       for (const sql of [
         `update audit set reason = 'x' where id = 1`,
@@ -114,7 +114,7 @@ export function auditContract(): void {
     })
   })
 
-  it('the audit is kept as long as the setting says', async () => {
+  it('audit rows are kept as long as the setting says', async () => {
     const api = await openApiUnderTest({ config: { auditKeptDays: 30 } })
     try {
       const { db, clock } = api.world

@@ -1,4 +1,4 @@
-// Batches, members, phases and steps over HTTP: lists with their filters, and the changes of the seeds.
+// Batches, members, phases and steps over HTTP: lists with their filters, and changes to manual batches.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { holdBatch } from '../../../src/engine/batch-actions.ts'
@@ -64,7 +64,7 @@ export function batchContract(): void {
       assert.deepEqual([idsOf(rest), rest.body.next], [[1], null])
     })
 
-    it('is filtered and sorted', async () => {
+    it('filters and sorts', async () => {
       assert.deepEqual(idsOf(await list('?runbook=TWO')), [3, 2])
       assert.deepEqual(idsOf(await list('?status=detected,active')), [3, 2, 1])
       assert.deepEqual(idsOf(await list('?manual=true')), [2])
@@ -88,7 +88,7 @@ export function batchContract(): void {
       }
     })
 
-    it('refuses what it does not know', async () => {
+    it('refuses unknown parameters and values', async () => {
       for (const bad of [
         'limit=0',
         'limit=501',
@@ -149,19 +149,19 @@ export function batchContract(): void {
     const advance = (batchId: number, expectedPhase: string, more = {}) =>
       api.call('POST', `/api/batches/${batchId}/advance`, { body: { expectedPhase, ...more } })
 
-    it('is created from a file and waits to be advanced, init first, then by time', async () => {
+    it('is created from a file and advanced by hand: init, then its phases in time order', async () => {
       const { status, body, headers } = await create('ada@x.example', 'bad@x.example')
       assert.deepEqual([status, body.memberCount], [201, 2])
       assert.deepEqual(body.availablePhases, ['prepare', 'cutover'])
       assert.equal(headers.get('location'), `/api/batches/${body.batchId}`)
-      const look = () => api.call<OneBatch>('GET', `/api/batches/${body.batchId}`)
-      assert.equal((await look()).body.nextPhase, 'init')
+      const readBatch = () => api.call<OneBatch>('GET', `/api/batches/${body.batchId}`)
+      assert.equal((await readBatch()).body.nextPhase, 'init')
       await api.refused(409, 'REFUSED', 'POST', `/api/batches/${body.batchId}/advance`, {
         body: { expectedPhase: 'prepare' },
       })
       assert.equal((await advance(body.batchId, 'init')).status, 200)
       await api.world.settle()
-      const begun = await look()
+      const begun = await readBatch()
       assert.deepEqual(
         [begun.body.initSteps[0]!.status, begun.body.nextPhase, begun.body.batch.status],
         ['succeeded', 'prepare', 'active'],
@@ -170,13 +170,13 @@ export function batchContract(): void {
       await api.world.settle()
       assert.equal((await advance(body.batchId, 'cutover')).status, 200)
       await api.world.settle()
-      const ended = await look()
+      const ended = await readBatch()
       assert.equal(ended.body.batch.status, 'completed')
       assert.deepEqual(ended.body.batch.members, { active: 1, failed: 1, removed: 0, total: 2 })
       assert.equal(ended.body.nextPhase, null)
     })
 
-    it('shows its phases, its steps with the names of phase and member, and who failed at what', async () => {
+    it('shows its phases, its steps by phase and member name, and its failures', async () => {
       const phases = await api.call<OneBatch>('GET', '/api/batches/1/phases')
       assert.deepEqual(
         phases.body.phases.map(({ phaseName, status, members }) => [
@@ -243,7 +243,7 @@ export function batchContract(): void {
       assert.deepEqual([keysOf(none), none.body.total, none.body.next], [[], 1, null])
     })
 
-    it('gets more members, takes removed ones back and skips the rest', async () => {
+    it('adds members, re-adds removed ones and skips the others', async () => {
       const { batchId } = (await create('one@x.example', 'two@x.example')).body
       const path = `/api/batches/${batchId}/members`
       const { body } = await api.call<MemberPage>('GET', path)
@@ -277,7 +277,7 @@ export function batchContract(): void {
       await api.refused(404, 'BATCH_NOT_FOUND', 'POST', '/api/batches/999/members', { form })
     })
 
-    it('loses a member once, if it is as it was seen', async () => {
+    it('removes a member once, with a current etag', async () => {
       const batchId = await createMany(2)
       const path = `/api/batches/${batchId}/members`
       const { body } = await api.call<MemberPage>('GET', path)
@@ -303,7 +303,7 @@ export function batchContract(): void {
       await api.refused(404, 'BATCH_NOT_FOUND', 'POST', '/api/batches/999/cancel', { body })
     })
 
-    it('is advanced only as it was seen', async () => {
+    it('is advanced only with a current etag', async () => {
       const batchId = await createMany(1)
       const path = `/api/batches/${batchId}/advance`
       const body = { expectedPhase: 'init' }
@@ -316,7 +316,7 @@ export function batchContract(): void {
       await api.refused(409, 'REFUSED', 'POST', path, { body })
     })
 
-    it('is not there under any other id', async () => {
+    it('is not found under any other id', async () => {
       for (const part of ['', '/phases', '/members', '/steps']) {
         await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/999${part}`)
         for (const bad of [
@@ -344,7 +344,7 @@ export function batchContract(): void {
     after(() => api.close())
     const form = (csv: string, runbookName = 'plain') => formOf(csv, { runbookName })
 
-    it('is tried first with a dry run', async () => {
+    it('supports a dry run', async () => {
       const path = '/api/batches?dryRun=true'
       const { status, body } = await api.call('POST', path, {
         form: form(csvOf('UPN,Shoe', 'dry@x.example,44')),
@@ -357,7 +357,7 @@ export function batchContract(): void {
       assert.equal((await api.call<BatchPage>('GET', '/api/batches')).body.total, 0)
     })
 
-    it('is made once under one key', async () => {
+    it('is created once per key', async () => {
       const headers = { 'idempotency-key': 'create-1' }
       const first = await api.call('POST', '/api/batches', {
         form: form(plainCsv('k@x.example')),
@@ -375,7 +375,7 @@ export function batchContract(): void {
       })
     })
 
-    it('is refused when somebody is in another batch, or the runbook is unknown', async () => {
+    it('is refused when a member is in another batch or the runbook is unknown', async () => {
       await api.refused(409, 'MEMBER_ELSEWHERE', 'POST', '/api/batches', {
         form: form(plainCsv('k@x.example')),
       })
@@ -384,7 +384,7 @@ export function batchContract(): void {
       })
     })
 
-    it('is refused with a form that is not the one asked for', async () => {
+    it('is refused when the form lacks a part or has a wrong one', async () => {
       const refused = (sent: FormData) =>
         api.refused(400, 'REQUEST_INVALID', 'POST', '/api/batches', { form: sent })
       await refused(formOf(null, { runbookName: 'plain' }))
@@ -393,7 +393,7 @@ export function batchContract(): void {
       await api.refused(415, 'MEDIA_TYPE_UNKNOWN', 'POST', '/api/batches', { body: {} })
     })
 
-    it('keeps cells that look like formulas as they are', async () => {
+    it('keeps cells that look like formulas unchanged', async () => {
       await api.call('POST', '/api/batches', { form: form(csvOf('Upn,Note', 'f@x.example,=1+1')) })
       const [row] = await api.world.db.query<{ data: { Note: string } }>(
         `select data_json as data from batch_members where key_folded = 'f@x.example'`,
@@ -401,7 +401,7 @@ export function batchContract(): void {
       assert.equal(row!.data.Note, '=1+1')
     })
 
-    it('adds nobody by file to a batch of the data source', async () => {
+    it('refuses to add members by file to a batch of the data source', async () => {
       const batchId = await api.world.batch('plain', 1, { startsInMin: 5000 })
       await api.refused(409, 'REFUSED', 'POST', `/api/batches/${batchId}/members`, {
         form: formOf(plainCsv('late@x.example')),

@@ -1,4 +1,4 @@
-// The live stream on the wire: its format, resuming, its limit, and that stopping the server ends it.
+// The live stream on the wire: its format, resuming, the limit of listeners, and its end when the server stops.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { people } from '../../scenarios/world.ts'
@@ -35,7 +35,7 @@ export function eventContract(): void {
       return { response, until, leave: () => gone.abort() }
     }
 
-    it('come with their ids, from where the listener was, and only so many may listen', async () => {
+    it('carry ids, resume where the listener stopped, and limit the listeners', async () => {
       const { response, until, leave } = await listen('?entity=batch,runbook', {
         'last-event-id': '0',
       })
@@ -50,7 +50,7 @@ export function eventContract(): void {
       leave()
     })
 
-    it('are refused to whoever names no event', async () => {
+    it("refuse an id that is not an event's", async () => {
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events?after=x')
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events', {
         headers: { 'last-event-id': '1e9' },
@@ -59,7 +59,7 @@ export function eventContract(): void {
     })
   })
 
-  it('two hundred listen at once, and a server that stops ends their streams without waiting', async () => {
+  it('serve 200 listeners, and a stopping server ends their streams without waiting', async () => {
     const api = await openApiUnderTest()
     await api.world.publish(plain())
     const headers = { authorization: `Bearer ${api.token}`, 'last-event-id': '0' }

@@ -1,6 +1,6 @@
-// Runbooks, member files and forms that the contract tests send.
+// Runbooks, member files and forms sent by the contract tests.
 
-/** Two phases, an init step, a removal step and a rollback; columns come from templates in each of them. */
+/** Two phases, an init step, a removal step and a rollback; templates in each use columns. */
 export const wave = (name = 'wave', more = ''): string => `
 name: ${name}
 description: A wave for the tests of the API
@@ -26,7 +26,7 @@ on_member_removed: [{ name: clean, worker_id: w1, function: Remove-Thing, params
 rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing, params: { Office: "{{Office}}" } }] }
 `
 
-/** Without init, so that a batch starts with its first phase. */
+/** Without init, so a batch starts with its first phase. */
 export const plain = (name = 'plain', step = 'create'): string => `
 name: ${name}
 data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }

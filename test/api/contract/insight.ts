@@ -1,4 +1,4 @@
-// What operators look at, over HTTP: how a batch stands, what failed, what is stuck, one member's story, workers, dead letters.
+// Reads for operators over HTTP: summary, failures, blocked work, a member's history, workers, dead letters.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { WORKER_RESULTS } from '../../../src/bus/bus.ts'
@@ -11,7 +11,7 @@ const reason = 'because'
 const members = (count: number) => people(count).map(({ key }) => ({ key, data: { Upn: key } }))
 
 export function insightContract(): void {
-  describe('a batch to look at', () => {
+  describe('reads of a batch', () => {
     let api: ApiUnderTest
     before(async () => {
       api = await openApiUnderTest()
@@ -27,7 +27,7 @@ export function insightContract(): void {
     after(() => api.close())
     const get = <Body>(path: string) => api.call<Body>('GET', `/api/batches/1${path}`)
 
-    it('has a summary with its pace and its end', async () => {
+    it('summarise it with its pace and estimated end', async () => {
       interface Summary {
         steps: object
         throughput: { stepsPerMin: number }
@@ -40,7 +40,7 @@ export function insightContract(): void {
       assert.equal(body.estimate.endsAt, '2026-03-02T09:01:00.000Z')
     })
 
-    it('has its failures grouped', async () => {
+    it('group its failures', async () => {
       interface Failures {
         count: number
         isComplete: boolean
@@ -56,7 +56,7 @@ export function insightContract(): void {
       assert.match(sample.message, /^user\d@contoso.example has 12\d items/)
     })
 
-    it('tells what happened, of all or of one member, in pages', async () => {
+    it('list its events, of all members or one, in pages', async () => {
       interface Events {
         events: { id: number; entity: string; event: string; because: string; memberKey: string }[]
         total: number
@@ -71,7 +71,7 @@ export function insightContract(): void {
       await api.refused(400, 'CURSOR_INVALID', 'GET', '/api/batches/1/events?cursor=x')
     })
 
-    it('tells the whole story of a member', async () => {
+    it('tell the whole history of a member', async () => {
       interface Story {
         member: { data: object; status: string }
         steps: { status: string }[]
@@ -88,7 +88,7 @@ export function insightContract(): void {
       await api.refused(404, 'MEMBER_NOT_FOUND', 'GET', '/api/batches/1/members/99')
     })
 
-    it('tells what is stuck and why', async () => {
+    it('list blocked work with the reason', async () => {
       interface Stuck {
         items: { kind: string; because: string; count: number }[]
         waiting: { what: string; count: number }[]
@@ -107,12 +107,12 @@ export function insightContract(): void {
       )
     })
 
-    it('is not there under another id', async () => {
+    it('answer 404 for an unknown id', async () => {
       for (const part of ['summary', 'failures', 'stuck', 'events', 'members/1'])
         await api.refused(404, 'BATCH_NOT_FOUND', 'GET', `/api/batches/9/${part}`)
     })
 
-    it('is done by workers that are known by their functions and load', async () => {
+    it('list workers with their functions and load', async () => {
       const { body } = await api.call<{ workers: object[] }>('GET', '/api/workers')
       assert.deepEqual(body.workers, [
         {
@@ -158,7 +158,7 @@ export function insightContract(): void {
     const plan = (body: object, name = 'wave') =>
       api.call<Plan>('POST', `/api/runbooks/${name}/plan`, { body })
 
-    it('of a batch says who gets what and when, with what is not known yet in brackets', async () => {
+    it('of a batch lists steps, people and times, with unknown values in brackets', async () => {
       const { body } = await plan({ batchId: 1 })
       assert.deepEqual(
         body.phases.map(({ name, dueAt, isOverdue }) => [name, dueAt, isOverdue]),
@@ -175,7 +175,7 @@ export function insightContract(): void {
       )
     })
 
-    it('of a text that is not published names what nobody provides', async () => {
+    it('of an unpublished runbook names the functions that no worker provides', async () => {
       const yamlContent = wave().replace('{{ThingId}}', '{{Nobody}}')
       const { body } = await plan({ yamlContent, member: { Upn: 'x' } })
       const missing = body.phases.map(({ steps }) => steps[0]!.examples[0]!.missing)
@@ -186,7 +186,7 @@ export function insightContract(): void {
       assert.deepEqual(dated.body.phases[0]!.steps[0]!.examples[0]!.missing, [])
     })
 
-    it('is refused for what is not there or not valid', async () => {
+    it('is refused for an unknown batch or an invalid runbook', async () => {
       const refused = (status: number, code: string, body: object, name = 'wave') =>
         api.refused(status, code, 'POST', `/api/runbooks/${name}/plan`, { body })
       await refused(404, 'RUNBOOK_NOT_FOUND', {}, 'nobody')
@@ -208,7 +208,7 @@ export function insightContract(): void {
     after(() => api.close())
     const PATH = '/api/dead-letters'
 
-    it('are listed by topic, shown whole, replayed or discarded once', async () => {
+    it('are listed by topic, shown in full, and replayed or discarded once', async () => {
       interface Page {
         deadLetters: { id: string; topic: string; reason: string }[]
         next: string | null
@@ -238,13 +238,13 @@ export function insightContract(): void {
       assert.match(event!.because, /^\S+ on worker-results was replayed: because$/)
     })
 
-    it('of jobs are asked for by worker or for all of them; a worker beside another topic is refused', async () => {
+    it('of jobs are listed for one worker or all; a worker with another topic is refused', async () => {
       for (const query of ['topic=worker-jobs&worker=w1', 'worker=w1', 'topic=worker-jobs'])
         assert.equal((await api.call('GET', `${PATH}?${query}`)).status, 200)
       await api.refused(400, 'REQUEST_INVALID', 'GET', `${PATH}?topic=worker-results&worker=w1`)
     })
 
-    it('of all topics come in pages, those of each worker after those of the orchestrator', async () => {
+    it("of all topics are paged: the orchestrator's first, then each worker's", async () => {
       const { bus, result, db, clock } = api.world
       await result({ jobId: 'step-7' }, { ok: true })
       await bus.deadLetter(await bus.receive(WORKER_RESULTS, 10), 'Odd', 'once more')
@@ -268,7 +268,7 @@ export function insightContract(): void {
         subscriptions.push(...body.deadLetters.map(({ subscription }) => subscription))
         cursor = body.next === null ? '' : `&cursor=${body.next}`
       } while (cursor !== '')
-      // The one that was replayed above lies here again.
+      // The replayed one is dead again.
       assert.deepEqual(subscriptions, [
         'orchestrator',
         'orchestrator',

@@ -1,4 +1,4 @@
-// Member files over HTTP: what a good one may look like, and every way in which one can be wrong, with row and column.
+// Member files over HTTP: every accepted variant, and every defect with its row and column.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { RequestFault } from '../../../src/api/http/problem.ts'
@@ -8,7 +8,7 @@ import { csvOf, formOf, plain, wave } from './fixtures.ts'
 const WAVE = 'Upn,Aliases,Action,Site,Office'
 const row = (key: string) => `${key},a;b,Go,s,o`
 
-/** A file, and what is said of it: row, column, and a part of the message. */
+/** A file and its problem: row, column, part of the message. */
 const WRONG: readonly [
   what: string,
   csv: string | Uint8Array<ArrayBuffer>,
@@ -68,7 +68,7 @@ export function memberFileContract(): void {
       ({ form: formOf(csv, { runbookName }) }) as const
     const path = '/api/batches'
 
-    it('may have a byte order mark, quotes with line ends, other case in its header and more columns', async () => {
+    it('may have a byte order mark, quoted line ends, another case in its header and extra columns', async () => {
       const csv = `\uFEFF${csvOf('UPN,aliases,ACTION,site,office,Note', '"a@x.example","x; y;;","Go","a ""b""\r\nc",o,"n,1"')}`
       const { status, body, text } = await api.call('POST', path, send(csv))
       assert.equal(status, 201, text)
@@ -103,13 +103,13 @@ export function memberFileContract(): void {
       })
     }
 
-    it('is refused when it is the template as it came', async () => {
+    it('is refused when it is the unchanged template', async () => {
       const { text } = await api.call('GET', '/api/runbooks/wave/template')
       const { body } = await api.refused(422, 'MEMBER_ROWS_INVALID', 'POST', path, send(text))
       assert.match(body.faults![0]!.message, /the sample row of the template/)
     })
 
-    it('has its first hundred problems listed and all of them counted', async () => {
+    it('lists its first hundred problems and counts all of them', async () => {
       const csv = csvOf('Upn', ...Array.from({ length: 250 }, () => 'same@x.example'))
       const { body } = await api.refused(
         422,

@@ -1,4 +1,4 @@
-// Reviews over HTTP: removals, moves and latecomers are decided once and as they were seen; ticks and issues are listed.
+// Reviews over HTTP: removals, moves and latecomers are decided once, with a current etag; ticks and issues are listed.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
@@ -35,7 +35,7 @@ export function reviewContract(): void {
     const decide = (verb: string, reviewIds: readonly number[], more = {}) =>
       api.call('POST', `/api/reviews/${verb}`, { body: { reviewIds, reason, ...more } })
 
-    it('lists removals in pages; tries, approves and dismisses them', async () => {
+    it('lists removals in pages, and approves or dismisses them after a dry run', async () => {
       await world.tick(wave(40, ...range(6, 10)))
       await world.tick()
       const first = await list('?limit=2&runbook=wave&batchId=1')
@@ -53,7 +53,7 @@ export function reviewContract(): void {
       assert.equal((await list('?withDismissed=true')).body.reviews.length, 3)
     })
 
-    it('decides on the moves of a whole wave by a choice', async () => {
+    it('decides the moves of a whole wave with one choice', async () => {
       await world.tick(wave(64, ...range(1, 10)))
       const moves = await idsOf('move')
       assert.ok(moves.length > 3)
@@ -84,7 +84,7 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
       assert.match((await batchesOf(world)).join(), /user11/)
     })
 
-    it('decides on reviews only as they were seen', async () => {
+    it('decides only with a current etag', async () => {
       const [join] = await idsOf('join')
       for (const verb of ['approve', 'dismiss']) {
         const path = `/api/reviews/${verb}`
@@ -93,9 +93,9 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
         })
         await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: { reason, reviewIds: [] } })
       }
-      for (const meant of [{ kind: 'removal' }, { kind: 'move' }, { choice: 'move' }]) {
+      for (const fields of [{ kind: 'removal' }, { kind: 'move' }, { choice: 'move' }]) {
         await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
-          body: { reviewIds: [join], reason, ...meant },
+          body: { reviewIds: [join], reason, ...fields },
         })
       }
       await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/reviews/approve', {
@@ -103,7 +103,7 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
       })
     })
 
-    it('lists ticks and the rows they could not use in pages', async () => {
+    it('lists ticks and their unusable rows in pages', async () => {
       interface Ticks {
         ticks: { id: number; outcome: string }[]
         issues: { kind: string; memberKey: string | null; reason: string }[]

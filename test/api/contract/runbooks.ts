@@ -1,4 +1,4 @@
-// Runbooks over HTTP: publish, list, look, take out of use, the switch of the automation, preview and template.
+// Runbooks over HTTP: publish, list, show, deactivate, turn automation on and off, preview, member file template.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { ErrorCode } from '../../../src/errors.ts'
@@ -27,7 +27,7 @@ export function runbookContract(): void {
     const publish = (yamlContent: string, more: object = {}, headers = {}) =>
       api.call<Published>('POST', '/api/runbooks', { body: { yamlContent, ...more }, headers })
 
-    it('makes the next version, says so with 201 and notes who did it', async () => {
+    it('creates the next version, answers 201 and records the publisher', async () => {
       const { status, body, headers } = await publish(plain(), { name: 'PLAIN', reason: 'first' })
       assert.equal(status, 201)
       assert.deepEqual([body.name, body.version, body.isNew], ['plain', 1, true])
@@ -65,12 +65,12 @@ export function runbookContract(): void {
       assert.equal(audit.body.entries[0]?.after.force, true)
     })
 
-    it('of the very same text makes no new version', async () => {
+    it('the same text creates no new version', async () => {
       const again = await publish(plain('plain', 'make'), { overdueBehavior: 'rerun' })
       assert.deepEqual([again.status, again.body.isNew, again.body.version], [200, false, 2])
     })
 
-    it('as a dry run tells what it would mean and does nothing', async () => {
+    it('as a dry run shows the impact and changes nothing', async () => {
       await api.world.batch('plain', 3, { startsInMin: 60 })
       const { status, body } = await publish(plain('plain', 'other'), { dryRun: true })
       assert.deepEqual([status, body.isDryRun, body.version, body.runbookId], [200, true, 3, null])
@@ -79,7 +79,7 @@ export function runbookContract(): void {
       assert.equal(now.body.version, 2)
     })
 
-    it('refuses a text with mistakes and lists them all with line and column', async () => {
+    it('refuses a runbook with problems and lists them all with line and column', async () => {
       const { body } = await api.refused(422, 'RUNBOOK_INVALID', 'POST', '/api/runbooks', {
         body: { yamlContent: 'name: x\nphases: nonsense\nnmae: y\n' },
       })
@@ -87,13 +87,13 @@ export function runbookContract(): void {
       assert.ok(body.faults!.every(({ line, message }) => line !== undefined && message !== ''))
     })
 
-    it('refuses another name than the one in the text', async () => {
+    it("refuses a name that differs from the runbook's", async () => {
       await api.refused(422, 'RUNBOOK_NAME_DIFFERS', 'POST', '/api/runbooks', {
         body: { name: 'else', yamlContent: plain() },
       })
     })
 
-    it('refuses what is not as it was seen', async () => {
+    it('refuses an outdated etag', async () => {
       const { headers } = await api.call('GET', '/api/runbooks/plain')
       const seen = { 'if-match': headers.get('etag')! }
       assert.equal((await publish(plain('plain', 'third'), {}, seen)).status, 201)
@@ -103,7 +103,7 @@ export function runbookContract(): void {
       })
     })
 
-    it('answers the same key with the same answer, and another request under it not at all', async () => {
+    it('repeats the answer for the same key, and refuses another request under it', async () => {
       const headers = { 'idempotency-key': 'publish-1' }
       const first = await publish(plain('keyed'), {}, headers)
       const second = await publish(plain('keyed'), {}, headers)
@@ -117,7 +117,7 @@ export function runbookContract(): void {
       })
     })
 
-    it('refuses a body that is not what it asks for, every mistake named', async () => {
+    it('refuses an invalid body and names every problem', async () => {
       const { body } = await api.refused(400, 'REQUEST_INVALID', 'POST', '/api/runbooks', {
         body: { yaml: 'x', overdueBehavior: 'maybe' },
       })
@@ -192,7 +192,7 @@ export function runbookContract(): void {
         await api.refused(400, 'REQUEST_INVALID', 'GET', `/api/runbooks/alpha/versions/${bad}`)
     })
 
-    it('are taken out of use by version, once', async () => {
+    it('are deactivated by version, once', async () => {
       const path = '/api/runbooks/bravo/versions/1'
       const seen = {
         'if-match': (await api.call('GET', '/api/runbooks/bravo')).headers.get('etag')!,
@@ -213,7 +213,7 @@ export function runbookContract(): void {
       assert.equal(all.body.total, 4)
     })
 
-    it('have a switch for their automation, which must be said', async () => {
+    it('have automation turned on and off, explicitly', async () => {
       const path = '/api/runbooks/delta/automation'
       const off = await api.call('GET', path)
       assert.deepEqual([off.status, off.body.automationEnabled], [200, false])
@@ -231,7 +231,7 @@ export function runbookContract(): void {
       await api.refused(404, 'RUNBOOK_UNKNOWN', 'GET', unknown)
     })
 
-    it('give a template with every column that a step names', async () => {
+    it('provide a member file template with every column that a step uses', async () => {
       await api.world.publish(wave())
       const { status, text, headers } = await api.call('GET', '/api/runbooks/wave/template')
       assert.equal(status, 200)
@@ -265,7 +265,7 @@ export function runbookContract(): void {
     }
     const shown = JSON.parse(JSON.stringify(found))
 
-    it('is what the scheduler found, and is noted', async () => {
+    it('shows what the scheduler found, and is audited', async () => {
       const api = await openApiUnderTest({ options: { preview: async () => found } })
       try {
         await api.refused(404, 'RUNBOOK_NOT_FOUND', 'POST', path)
@@ -287,7 +287,7 @@ export function runbookContract(): void {
       }
     })
 
-    it('says why the source could not be asked', async () => {
+    it('says why the source could not be read', async () => {
       let failure: ErrorCode = 'SOURCE_UNREACHABLE'
       const preview = async () => {
         throw new MatoolkitError(failure, {
@@ -310,7 +310,7 @@ export function runbookContract(): void {
       }
     })
 
-    it('needs a scheduler beside the API', async () => {
+    it("needs a scheduler in the API's process", async () => {
       const api = await openApiUnderTest()
       try {
         await api.world.publish(plain())

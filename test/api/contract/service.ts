@@ -1,4 +1,4 @@
-// The service about itself: alive, ready, how to sign in, who am I, its document, its page, its figures.
+// The service's own endpoints: health, readiness, sign-in settings, current user, OpenAPI, documentation page, metrics.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
@@ -25,7 +25,7 @@ export function serviceContract(): void {
       )
     })
 
-    it('tells how to sign in, and who one is', async () => {
+    it('shows how to sign in, and the signed-in user', async () => {
       const { body } = await api.call('GET', '/api/sign-in', { token: null })
       assert.deepEqual(body, { mode: 'local', issuer: null, clientId: null, scope: null })
       const me = await api.call('GET', '/api/me')
@@ -42,7 +42,7 @@ export function serviceContract(): void {
       assert.match(page.text, /POST<\/b> <code>\/api\/runbooks<\/code>/)
     })
 
-    it('counts', async () => {
+    it('exposes metrics', async () => {
       const { text } = await api.call('GET', '/metrics')
       assert.match(
         text,

@@ -1,5 +1,5 @@
-// What operators of the seeded world do over the API, as data: whom they act on is picked from what the API shows them at that
-// moment, sensible more often than not.
+// Operator actions of the seeded world, as data. Each picks its target from what the API shows at that moment, usually a sensible
+// one.
 import type { Chance } from '../../simulation/chance.ts'
 import { csvOf, formOf } from '../contract/fixtures.ts'
 import type { ApiUnderTest } from '../under-test.ts'
@@ -8,11 +8,11 @@ export interface Act {
   readonly method: string
   readonly path: string
   readonly body?: Readonly<Record<string, unknown>>
-  /** Rows of a member file instead of a body. */
+  /** Rows of a member file, sent instead of a body. */
   readonly file?: readonly string[]
-  /** Where the state is shown that the operator decides by. */
+  /** Path that shows the state the operator decides on. */
   readonly seenAt?: string
-  /** It may find everything as it should be; then there is nothing to note. */
+  /** May find nothing to change; then no audit row is expected. */
   readonly mayBeNothing?: true
 }
 
@@ -26,7 +26,7 @@ export const PEOPLE = 8
 export const keyOf = (number: number): string => `p${number}@x.example`
 const reason = 'so it was decided'
 
-/** Phases of one or two steps, polled and retried ones among them; init, a rollback and a removal step. */
+/** Phases of one or two steps, some polled or retried; init, a rollback and a removal step. */
 export const yamlOf = (version: number): string => `
 name: ops
 data_source: { type: csv, path: people.csv, primary_key: Upn, batch_time_column: When, time_zone: UTC }
@@ -55,7 +55,7 @@ const batchAct =
     seenAt: `/api/batches/${scene.batchId}`,
   })
 
-/** On a batch of some kind, where there is one. */
+/** Targets a batch of some kind, if one exists. */
 const onOne =
   (query: string, act: (scene: Scene) => Promise<Act | null>) =>
   async (scene: Scene): Promise<Act | null> => {
@@ -81,7 +81,7 @@ const membersAct =
     return { method: 'POST', path: `${path}/${verb}`, body: { reason, select, ...more(scene) } }
   }
 
-/** On a step in a status for which the verb is meant. */
+/** Targets a step in a status that suits the action. */
 const stepAct =
   (verb: string, status: string, more: object = {}) =>
   async ({ api, chance, batchId }: Scene): Promise<Act | null> => {
@@ -169,7 +169,7 @@ export const ACTS: Readonly<Record<string, (scene: Scene) => Promise<Act | null>
   }),
 }
 
-/** Of the likelihood of the others; one is 1. */
+/** Weight relative to the other actions; default 1. */
 export const WEIGHTS: Readonly<Record<keyof typeof ACTS, number>> = {
   ...Object.fromEntries(Object.keys(ACTS).map((name) => [name, 1])),
   ...{ cancel: 0.4, clone: 0.6, restart: 1.5, advance: 2, retry: 2, publish: 0.6, acceptLate: 1.5 },

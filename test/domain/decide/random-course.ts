@@ -223,7 +223,7 @@ const cancel: Action = (_, draft) => {
     if (step.kind === 'phase' && isOpen(step.status)) cancelStep(draft, step, 'so')
 }
 
-export const resumeNow: Action = (_, draft) => resume(draft, 'go on')
+export const resumeNow: Action = (_, draft) => resume(draft, 'continue')
 
 /** Relative frequency: results and time most, operators sometimes, a cancel very rarely. */
 const ACTIONS: readonly (readonly [number, string, Action])[] = [

@@ -137,7 +137,7 @@ const MOVING: Case[] = [
     ['move b from 1 to T2'],
   ],
   [
-    'moves together with newcomers',
+    'moves together with joiners',
     known({ who: 'a b' }),
     found('a@1 b@2 c@2'),
     ['move b from 1 to T2', 'new T2 c'],
@@ -186,7 +186,7 @@ const MOVING: Case[] = [
     ['hold move a redated', 'hold batch 1'],
   ],
   [
-    'rescheduled, and the new time has newcomers',
+    'rescheduled, and the new time has joiners',
     known({ who: 'a b' }),
     found('a@2 b@2 c@2'),
     ['new T2 c held', 'hold move a redated', 'hold move b redated', 'hold batch 1'],
@@ -383,7 +383,7 @@ describe('detection', () => {
 
   it('a batch that ended while the source was read counts as ended', () => {
     const { members } = known({ who: 'a' })
-    assert.deepEqual(compareWithSource(found('a@1'), [], members).newcomers.length, 1)
+    assert.deepEqual(compareWithSource(found('a@1'), [], members).joiners.length, 1)
   })
 
   it('is independent of the order of rows', () => {

@@ -170,8 +170,8 @@ function describeEnds(started: () => StartedSource, asking: Asking): void {
     const { failed, clock, source } = openEndless(NEVER)
     await started().whenAsked()
     clock.ring()
-    const said = requireError(await failed, source, 'SOURCE_TIMED_OUT', started().secrets)
-    assert.match(said, /took longer than 300 seconds/)
+    const message = requireError(await failed, source, 'SOURCE_TIMED_OUT', started().secrets)
+    assert.match(message, /took longer than 300 seconds/)
     assert.ok(await started().wasCancelled(), 'the server works on')
   })
 
@@ -230,8 +230,8 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
   })
 
   it('reports the server’s error for a wrong query', async () => {
-    const said = await sayOf(started().queries.wrong, 'SOURCE_QUERY_REFUSED')
-    assert.match(said, started().wrongSaid)
+    const message = await sayOf(started().queries.wrong, 'SOURCE_QUERY_REFUSED')
+    assert.match(message, started().wrongSaid)
   })
 
   it('reports a lost connection and the rows read so far', async () => {
@@ -245,9 +245,9 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
         read += chunk.length
       }
     })().catch((failure: unknown) => failure)
-    const said = requireError(error, source, 'SOURCE_DROPPED', started().secrets)
+    const message = requireError(error, source, 'SOURCE_DROPPED', started().secrets)
     assert.ok(read > 0 && read < MANY)
-    assert.match(said, new RegExp(`lost after ${read} rows`))
+    assert.match(message, new RegExp(`lost after ${read} rows`))
   })
 
   it('reports an unreachable server', async () => {
@@ -256,15 +256,15 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
   })
 
   it('names a missing variable and the allowed names', async () => {
-    const said = await sayOf(started().queries.many, 'SOURCE_NOT_CONFIGURED', settings({}))
-    assert.match(said, new RegExp(`the variable ${started().source.connection} is not set`))
-    assert.match(said, /starts with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_;/)
+    const message = await sayOf(started().queries.many, 'SOURCE_NOT_CONFIGURED', settings({}))
+    assert.match(message, new RegExp(`the variable ${started().source.connection} is not set`))
+    assert.match(message, /starts with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_;/)
   })
 
   it('refuses a variable that is not allowed', async () => {
     const source = { ...asking('x'), connection: 'DATABASE_URL' }
     const use = settings({ DATABASE_URL: Object.values(started().variables)[0]! })
-    const said = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED', started().secrets)
-    assert.match(said, /"DATABASE_URL" is not an allowed variable/)
+    const message = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED', started().secrets)
+    assert.match(message, /"DATABASE_URL" is not an allowed variable/)
   })
 }

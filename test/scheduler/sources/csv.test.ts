@@ -82,30 +82,35 @@ describe('a csv file', () => {
     assert.equal(wrong, -1)
   })
 
-  const BAD: readonly (readonly [what: string, contents: string | Uint8Array, said: RegExp])[] = [
-    ['is empty', '', /"file-\d+\.csv" is empty/],
-    ['has a row with too few fields', 'id,name\n1,a\n2\n', /row 2 \(line 3\) has another number/],
-    ['has a row with too many fields', 'id,name\n1,a,b\n', /row 1 \(line 2\) has another number/],
-    ['has an open quote', 'id,name\n1,"a\n2,b\n', /opens a quote that is never closed/],
-    ['has a misplaced quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
-    ['holds a NUL', 'id,name\n1,a\0b\n', /has a NUL at byte 12/],
-    ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /has a NUL at byte 4; save it as/],
-    ['is Latin-1', Buffer.from('id,name\n1,Zo\xeb\n', 'latin1'), /is not UTF-8.*save it as UTF-8/],
-    ['is cut within a character', Buffer.from('id\nZoë').subarray(0, 6), /is not UTF-8/],
-    ['uses semicolons', 'id;name\n1;a\n', /separates columns with ";"; use commas/],
+  const BAD: readonly (readonly [what: string, contents: string | Uint8Array, expected: RegExp])[] =
     [
-      'has a row of more than 1 MiB',
-      `id,name\n1,${'x'.repeat(1_100_000)}\n`,
-      /row 1 \(line 2\) has more than 1048576 bytes/,
-    ],
-  ]
-  for (const [what, contents, said] of BAD) {
+      ['is empty', '', /"file-\d+\.csv" is empty/],
+      ['has a row with too few fields', 'id,name\n1,a\n2\n', /row 2 \(line 3\) has another number/],
+      ['has a row with too many fields', 'id,name\n1,a,b\n', /row 1 \(line 2\) has another number/],
+      ['has an open quote', 'id,name\n1,"a\n2,b\n', /opens a quote that is never closed/],
+      ['has a misplaced quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
+      ['holds a NUL', 'id,name\n1,a\0b\n', /has a NUL at byte 12/],
+      ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /has a NUL at byte 4; save it as/],
+      [
+        'is Latin-1',
+        Buffer.from('id,name\n1,Zo\xeb\n', 'latin1'),
+        /is not UTF-8.*save it as UTF-8/,
+      ],
+      ['is cut within a character', Buffer.from('id\nZoë').subarray(0, 6), /is not UTF-8/],
+      ['uses semicolons', 'id;name\n1;a\n', /separates columns with ";"; use commas/],
+      [
+        'has a row of more than 1 MiB',
+        `id,name\n1,${'x'.repeat(1_100_000)}\n`,
+        /row 1 \(line 2\) has more than 1048576 bytes/,
+      ],
+    ]
+  for (const [what, contents, expected] of BAD) {
     it(`is refused when it ${what}`, async () => {
-      assert.match(await sayOf(file(contents), 'SOURCE_FILE_INVALID'), said)
+      assert.match(await sayOf(file(contents), 'SOURCE_FILE_INVALID'), expected)
     })
   }
 
-  const BAD_HEADERS: readonly (readonly [header: string, said: RegExp])[] = [
+  const BAD_HEADERS: readonly (readonly [header: string, expected: RegExp])[] = [
     ['id,name,Name', /the column "Name" appears twice/],
     ['id,,name', /column 2 has no name/],
     ['id,__proto__', /"__proto__" is a reserved name/],
@@ -114,9 +119,9 @@ describe('a csv file', () => {
     [`id,${'x'.repeat(200)}`, /the name of column 2 has 200 characters/],
     [`id,${Array.from({ length: 1_000 }, (_, at) => `c${at}`)}`, /more than 1000 columns/],
   ]
-  for (const [header, said] of BAD_HEADERS) {
+  for (const [header, expected] of BAD_HEADERS) {
     it(`is refused with the header ${header.slice(0, 20)}`, async () => {
-      assert.match(await sayOf(file(`${header}\n`), 'SOURCE_COLUMNS_INVALID'), said)
+      assert.match(await sayOf(file(`${header}\n`), 'SOURCE_COLUMNS_INVALID'), expected)
     })
   }
 
@@ -143,9 +148,9 @@ describe('a csv file that changes', () => {
       const error = await (async () => {
         for await (const _ of result.rows);
       })().catch((failure: unknown) => failure)
-      const said = requireError(error, source, 'SOURCE_FILE_CHANGING', [])
-      assert.match(said, /had 10003 bytes when reading began/)
-      assert.match(said, /write files under a temporary name and rename them/)
+      const message = requireError(error, source, 'SOURCE_FILE_CHANGING', [])
+      assert.match(message, /had 10003 bytes when reading began/)
+      assert.match(message, /write files under a temporary name and rename them/)
     }
   })
 
@@ -183,8 +188,8 @@ describe('a folder of csv files', () => {
 
   it('requires the same columns in every file and names the wrong file', async () => {
     const other = folderOf({ 'a.csv': 'id,name\n', 'b.csv': 'name,id\n' })
-    const said = await sayOf(other, 'SOURCE_FILE_INVALID')
-    assert.match(said, /"b\.csv" has other columns than "a\.csv"/)
+    const message = await sayOf(other, 'SOURCE_FILE_INVALID')
+    assert.match(message, /"b\.csv" has other columns than "a\.csv"/)
     const ragged = folderOf({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n1,2\n' })
     assert.match(await sayOf(ragged, 'SOURCE_FILE_INVALID'), /"b\.csv" row 1 \(line 2\)/)
   })
@@ -195,8 +200,8 @@ describe('a folder of csv files', () => {
 
   it('has limits for all files together', async () => {
     const half = `id\n${'1\n'.repeat(100_001)}`
-    const said = await sayOf(folderOf({ 'a.csv': half, 'b.csv': half }), 'SOURCE_FILE_INVALID')
-    assert.match(said, /it has more than 200000 rows/)
+    const message = await sayOf(folderOf({ 'a.csv': half, 'b.csv': half }), 'SOURCE_FILE_INVALID')
+    assert.match(message, /it has more than 200000 rows/)
   })
 })
 
@@ -210,7 +215,7 @@ describe('the path of a csv source', () => {
     symlinkSync('real.csv', join(folder, 'alias.csv'))
   })
 
-  const BAD: readonly (readonly [path: string, said: RegExp])[] = [
+  const BAD: readonly (readonly [path: string, expected: RegExp])[] = [
     ['missing.csv', /there is no such file or folder/],
     ['../secret.csv', /its path leaves the folder/],
     ['a/../../secret.csv', /its path leaves the folder/],
@@ -220,10 +225,10 @@ describe('the path of a csv source', () => {
     ['circle.csv', /its links form a loop/],
     ['real.csv/x.csv', /a part of its path is not a folder/],
   ]
-  for (const [path, said] of BAD) {
+  for (const [path, expected] of BAD) {
     it(`${path} is refused`, async () => {
       const sentence = await sayOf(path, 'SOURCE_FILE_INVALID')
-      assert.match(sentence, said)
+      assert.match(sentence, expected)
       assert.ok(!sentence.includes(root), sentence)
     })
   }
@@ -241,7 +246,7 @@ describe('the path of a csv source', () => {
     const unset = await errorOf(asking('a.csv'), settingsOf({}), 'SOURCE_NOT_CONFIGURED')
     assert.match(unset, /MATOOLKIT_SOURCE_FOLDER is not set/)
     const gone = settingsOf({ folder: join(root, 'gone') })
-    const said = await errorOf(asking('a.csv'), gone, 'SOURCE_NOT_CONFIGURED')
-    assert.match(said, /MATOOLKIT_SOURCE_FOLDER: there is no such file or folder/)
+    const message = await errorOf(asking('a.csv'), gone, 'SOURCE_NOT_CONFIGURED')
+    assert.match(message, /MATOOLKIT_SOURCE_FOLDER: there is no such file or folder/)
   })
 })

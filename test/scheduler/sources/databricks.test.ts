@@ -178,8 +178,8 @@ describe('Databricks', () => {
   it('detects a failure with HTTP 200, at once or later', async () => {
     for (const polls of [0, 2]) {
       answer = { errorCode: 'RESOURCE_EXHAUSTED', message: 'The warehouse is full.', polls }
-      const said = await errorOf(source, settings(), 'SOURCE_QUERY_REFUSED')
-      assert.match(said, /refused the query: The warehouse is full\. Run/)
+      const message = await errorOf(source, settings(), 'SOURCE_QUERY_REFUSED')
+      assert.match(message, /refused the query: The warehouse is full\. Run/)
     }
   })
 
@@ -196,8 +196,8 @@ describe('Databricks', () => {
     answer = { ...chunked(3, 2, memberName), truncated: true }
     assert.match(await errorOf(source, settings(), 'SOURCE_TRUNCATED'), /truncated it at a limit/)
     answer = { ...chunked(3, 2, memberName), totalRows: 4 }
-    const said = await errorOf(source, settings(), 'SOURCE_TRUNCATED')
-    assert.match(said, /it has 4 rows, but 3 arrived\. No rows were used/)
+    const message = await errorOf(source, settings(), 'SOURCE_TRUNCATED')
+    assert.match(message, /it has 4 rows, but 3 arrived\. No rows were used/)
   })
 
   it('obeys Retry-After when Databricks is busy', async () => {
@@ -209,15 +209,15 @@ describe('Databricks', () => {
 
   it('gives up when Databricks stays busy', async () => {
     server.busy.push(...Array(10).fill({ status: 429 }))
-    const said = await errorOf(source, settings(), 'SOURCE_UNREACHABLE')
-    assert.match(said, /Databricks returned 429: busy/)
+    const message = await errorOf(source, settings(), 'SOURCE_UNREACHABLE')
+    assert.match(message, /Databricks returned 429: busy/)
     assert.equal(server.busy.length, 6)
   })
 
   it('reports an unknown warehouse', async () => {
     const use = settings(skippingClock(), `Password=${TOKEN}`, 'w2')
-    const said = await errorOf(source, use, 'SOURCE_QUERY_REFUSED')
-    assert.match(said, /Databricks returned 404: no warehouse w2/)
+    const message = await errorOf(source, use, 'SOURCE_QUERY_REFUSED')
+    assert.match(message, /Databricks returned 404: no warehouse w2/)
   })
 
   it('does not cancel a finished statement', async () => {
@@ -256,8 +256,8 @@ describe('Databricks', () => {
   it('refuses a URL with a path or without TLS', async () => {
     for (const host of ['http://adb-1.azuredatabricks.net', 'https://adb-1.net/sql/1', 'ftp://x']) {
       const use = settingsOf({ variables: { [NAME]: `Server=${host}`, [WAREHOUSE]: 'w1' } })
-      const said = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED')
-      assert.match(said, /DATABRICKS_WORKSPACE is not an address such as https:/)
+      const message = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED')
+      assert.match(message, /DATABRICKS_WORKSPACE is not an address such as https:/)
     }
   })
 })

@@ -91,7 +91,8 @@ async function startPostgresSource(): Promise<StartedSource> {
     },
     // The server needs a moment; an hour of pg_sleep would outlast this loop.
     wasCancelled: async () => {
-      for (let look = 0; look < 2_000; look++) if ((await isAsked('%')).length === 0) return true
+      for (let attempt = 0; attempt < 2_000; attempt++)
+        if ((await isAsked('%')).length === 0) return true
       return false
     },
     cut: async () => {
@@ -141,8 +142,8 @@ describe('PostgreSQL', () => {
     await database.db.script(
       `create function wipe() returns int language sql as 'delete from people returning 1'`,
     )
-    const said = await errorOf(asking('select wipe() as id'), settings(), 'SOURCE_QUERY_REFUSED')
-    assert.match(said, /cannot execute DELETE in a read-only transaction/)
+    const message = await errorOf(asking('select wipe() as id'), settings(), 'SOURCE_QUERY_REFUSED')
+    assert.match(message, /cannot execute DELETE in a read-only transaction/)
     assert.equal(await peopleLeft(), 1)
   })
 
@@ -153,15 +154,15 @@ describe('PostgreSQL', () => {
 
   it('reports a query that fails at a late row', async () => {
     const query = 'select 1 / (3000 - g) as id from generate_series(1, 5000) g'
-    const said = await errorOf(asking(query), settings(), 'SOURCE_QUERY_REFUSED')
-    assert.match(said, /division by zero/)
+    const message = await errorOf(asking(query), settings(), 'SOURCE_QUERY_REFUSED')
+    assert.match(message, /division by zero/)
   })
 
   it('refuses a connection that is not a URL, without quoting it', async () => {
     const text = 'Host=db;Password=geheim-1'
     const use = settingsOf({ variables: { [NAME]: text } })
-    const said = await errorOf(asking('select 1'), use, 'SOURCE_NOT_CONFIGURED', ['geheim'])
-    assert.match(said, /MATOOLKIT_SOURCE_HR is not an address such as postgres:/)
+    const message = await errorOf(asking('select 1'), use, 'SOURCE_NOT_CONFIGURED', ['geheim'])
+    assert.match(message, /MATOOLKIT_SOURCE_HR is not an address such as postgres:/)
   })
 
   it('leaves no connection behind', async () => {
@@ -176,7 +177,7 @@ describe('PostgreSQL', () => {
     await readAll(asking('select id from people'), settings())
     await errorOf(asking('selec'), settings(), 'SOURCE_QUERY_REFUSED')
     let left = await open()
-    for (let look = 0; left > 0 && look < 1_000; look++) left = await open()
+    for (let attempt = 0; left > 0 && attempt < 1_000; attempt++) left = await open()
     assert.equal(left, 0)
     await client.end()
   })

@@ -227,9 +227,9 @@ describe('TDS', () => {
     ['much money', 'SOURCE_VALUE_UNREADABLE', /column "n" has a number/],
     ['variant', 'SOURCE_VALUE_UNREADABLE', /column "v" has the type sql_variant/],
   ]
-  for (const [query, code, said] of FAULTS) {
+  for (const [query, code, expected] of FAULTS) {
     it(`a query that ${query}: ${code}`, async () => {
-      assert.match(await errorOf(asking(query), settings(), code), said)
+      assert.match(await errorOf(asking(query), settings(), code), expected)
     })
   }
 
@@ -278,12 +278,12 @@ describe('TDS', () => {
 
   it('does not send a password without encryption', async () => {
     const loginsBefore = server.logins.length
-    const said = await errorOf(
+    const message = await errorOf(
       asking('none'),
       settings('User ID=a;Password=secret-1'),
       'SOURCE_UNREACHABLE',
     )
-    assert.match(said, /offers no encryption/)
+    assert.match(message, /offers no encryption/)
     assert.equal(server.logins.length, loginsBefore)
   })
 
@@ -297,8 +297,8 @@ describe('TDS', () => {
       settingsOf({
         variables: { [name]: `Server=localhost,${stranger.port};UID=a;PWD=secret-1;${rest}` },
       })
-    const said = await errorOf(asking('none'), use(''), 'SOURCE_UNREACHABLE')
-    assert.match(said, /self-signed certificate/)
+    const message = await errorOf(asking('none'), use(''), 'SOURCE_UNREACHABLE')
+    assert.match(message, /self-signed certificate/)
     assert.deepEqual(stranger.logins, [])
     await readAll(asking('none'), use('TrustServerCertificate=yes'))
     const plain = await errorOf(asking('none'), use('Encrypt=no'), 'SOURCE_UNREACHABLE')

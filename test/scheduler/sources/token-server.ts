@@ -66,8 +66,8 @@ async function replyTo(request: IncomingMessage, state: TokenServer): Promise<Re
     state.asked.push(`entra ${tenant} ${form.get('client_id')} ${form.get('scope')}`)
     if (form.get('client_secret') === CLIENT_SECRET)
       return granted({ expires_in: state.expiresInSec })
-    const said = `AADSTS7000215: Invalid client secret provided: '${form.get('client_secret')}'.\r\nTrace ID: 1`
-    return { status: 401, body: { error: 'invalid_client', error_description: said } }
+    const description = `AADSTS7000215: Invalid client secret provided: '${form.get('client_secret')}'.\r\nTrace ID: 1`
+    return { status: 401, body: { error: 'invalid_client', error_description: description } }
   }
   if (url.pathname === '/oidc/v1/token') {
     const [user, secret] = Buffer.from(request.headers.authorization?.slice(6) ?? '', 'base64')
