@@ -4,7 +4,7 @@ import { CsvFault, CsvReader } from '../csv.ts'
 import { rowReader } from '../domain/detection/row-reader.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
 import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
-import { foldKey } from '../domain/member-key.ts'
+import { foldKey, spellingOf } from '../domain/member-key.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
@@ -134,7 +134,7 @@ class Rows {
   #headerOf(record: readonly string[]): string[] | null {
     const { needed, known } = this.columns
     const before = this.#faults.count
-    const spelled = record.map((cell) => spelledAs(cell.trim(), known))
+    const spelled = record.map((cell) => spellingOf(cell, known) ?? cell.trim())
     const seen = new Set<string>()
     if (spelled.length > COLUMNS_MAX) {
       this.#faults.add(1, '', `the header has more than ${COLUMNS_MAX} columns`)
@@ -183,13 +183,6 @@ class Rows {
 }
 
 const isBlank = (cells: readonly string[]): boolean => cells.length === 1 && cells[0]!.trim() === ''
-
-/** Header names ignore case, unless the runbook has two names that differ only in case. */
-function spelledAs(cell: string, known: readonly string[]): string {
-  if (known.includes(cell)) return cell
-  const alike = known.filter((name) => name.toLowerCase() === cell.toLowerCase())
-  return alike.length === 1 ? alike[0]! : cell
-}
 
 const UNUSABLE: readonly string[] = [...RESERVED_NAMES, ...BATCH_VARIABLES]
 const NAME_CHARS_MAX = 128

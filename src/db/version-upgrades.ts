@@ -60,7 +60,7 @@ export async function listPhasesOf(
   )
 }
 
-/** Active members by batch and name who have no value for the name, in data, outputs or init outputs. */
+/** Active members by batch and name who have no value for the name in any case, in data, outputs or init outputs. */
 export async function countLacking(
   db: Queryable,
   batchIds: readonly number[],
@@ -71,6 +71,8 @@ export async function countLacking(
        from batch_members m join batches b on b.id = m.batch_id cross join unnest($2::text[]) as wanted (name)
       where m.batch_id = any($1::bigint[]) and m.status = 'active'
         and not m.data_json ? wanted.name and not m.worker_data_json ? wanted.name and not b.outputs_json ? wanted.name
+        and not exists (select from jsonb_object_keys(m.data_json || m.worker_data_json || b.outputs_json) as has (name)
+                         where lower(btrim(has.name)) = lower(btrim(wanted.name)))
       group by 1, 2 order by 1, 2`,
     [idsParam(batchIds), names],
   )

@@ -1,8 +1,8 @@
 // The columns that a member file needs for a runbook, and a template of such a file. A column is needed when a phase, removal
 // or rollback step uses it and no step sets it.
 
-import type { DataSource, Runbook, RunbookStep } from './runbook/model.ts'
-import { namesIn } from './runbook/needs.ts'
+import type { DataSource, Runbook } from './runbook/model.ts'
+import { namesIn, namesWithout } from './runbook/needs.ts'
 import { BATCH_VARIABLES } from './runbook/variables.ts'
 
 export interface MemberColumns {
@@ -16,12 +16,12 @@ export interface MemberColumns {
 export function memberColumns(runbook: Runbook): MemberColumns {
   const { primaryKey, batchTimeColumn, columns, multiValuedColumns } = runbook.dataSource
   const lists = multiValuedColumns.map(({ name }) => name)
-  const needed = [...new Set([primaryKey, ...variablesOf(runbook), ...lists])]
+  const needed = [...namesWithout([primaryKey, ...variablesOf(runbook), ...lists], [])]
   const time = batchTimeColumn === null ? [] : [batchTimeColumn]
   return {
     primaryKey,
     needed,
-    known: [...new Set([primaryKey, ...time, ...(columns ?? []), ...needed])],
+    known: [...namesWithout([primaryKey, ...time, ...(columns ?? []), ...needed], [])],
   }
 }
 
@@ -29,18 +29,11 @@ export function memberColumns(runbook: Runbook): MemberColumns {
 function variablesOf({ init, phases, onMemberRemoved, rollbacks }: Runbook): Set<string> {
   const phaseSteps = phases.flatMap(({ steps }) => steps)
   const compensationSteps = [...onMemberRemoved, ...[...rollbacks.values()].flat()]
-  const used = new Set([...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step)]))
-  const outputsOf = (steps: readonly RunbookStep[]) =>
-    steps.flatMap((step) => Object.keys(step.outputParams))
-  for (const name of [
-    ...BATCH_VARIABLES,
-    ...outputsOf(init),
-    ...outputsOf(phaseSteps),
-    ...outputsOf(compensationSteps),
-  ]) {
-    used.delete(name)
-  }
-  return used
+  const used = [...phaseSteps, ...compensationSteps].flatMap((step) => [...namesIn(step)])
+  const outputs = [...init, ...phaseSteps, ...compensationSteps].flatMap((step) =>
+    Object.keys(step.outputParams),
+  )
+  return namesWithout(used, [...BATCH_VARIABLES, ...outputs])
 }
 
 /** The key in the template's sample row; an upload that still has it is refused. */

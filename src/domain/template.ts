@@ -1,8 +1,9 @@
 // Templates: `{{ name }}` inside texts, in one linear pass. Values are inserted and never scanned again, so data that contains
 // `{{…}}` stays data. `\{{` is a literal `{{`; backslashes before `{{` pair up, so `C:\\{{Name}}` is a backslash and a name. A
-// text that is exactly one template keeps its value's type. Names are own properties only: `{{constructor}}` is an unknown
-// name. `{{secret:ref}}` becomes a marker for the worker, which alone has a vault; only a runbook's own text can make one.
+// text that is exactly one template keeps its value's type. Names ignore case and are own properties only: `{{constructor}}` is
+// an unknown name. `{{secret:ref}}` becomes a marker for the worker, which alone has a vault; only a runbook's own text can make one.
 import type { Json } from './json.ts'
+import { spellingOf } from './member-key.ts'
 import { nearest } from './spelling.ts'
 
 export interface Scope {
@@ -166,11 +167,15 @@ function textOf(value: Json): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** A scope of layers; the first that has a name gives its value. */
+/** A scope of layers; the first that has a name gives its value. Names ignore case where no layer has the very name. */
 export function scopeOf(layers: readonly Readonly<Record<string, Json>>[]): Scope {
   return {
     lookup(name) {
       for (const layer of layers) if (Object.hasOwn(layer, name)) return layer[name]
+      for (const layer of layers) {
+        const spelling = spellingOf(name, Object.keys(layer))
+        if (spelling !== undefined) return layer[spelling]
+      }
       return undefined
     },
     *names() {

@@ -18,6 +18,9 @@ const SCOPE = scopeOf([
     List: ['a', 1],
     Map: { k: null },
     Tricky: '{{Upn}}',
+    ' Padded ': 'found',
+    Twice: 1,
+    twice: 2,
   },
 ])
 
@@ -41,6 +44,12 @@ const RESOLVED: [value: Json, result: Json][] = [
   ['list {{List}}', 'list ["a",1]'],
   ['map {{Map}}', 'map {"k":null}'],
   ['{{Both}}', 'first'],
+  ['{{ upn }}', 'ada@contoso.example'],
+  ['{{display name}}', 'Ada Berg'],
+  ['{{BOTH}}', 'first'],
+  ['{{padded}}', 'found'],
+  ['{{twice}}', 2],
+  ['{{_BATCH_ID}}', 7],
   ['{{_batch_id}}', 7],
   ['{{Tricky}}', '{{Upn}}'],
   ['x {{Tricky}}', 'x {{Upn}}'],
@@ -59,7 +68,8 @@ const RESOLVED: [value: Json, result: Json][] = [
 ]
 
 const MISSING: [value: Json, names: string[], nearest: (string | null)[]][] = [
-  ['{{upn}}', ['upn'], ['Upn']],
+  ['{{upm}}', ['upm'], ['Upn']],
+  ['{{TWICE}}', ['TWICE'], ['Twice']],
   ['{{Disply Name}} {{Upn}}', ['Disply Name'], ['Display Name']],
   ['{{constructor}}', ['constructor'], [null]],
   ['{{__proto__}}', ['__proto__'], [null]],

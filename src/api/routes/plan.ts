@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { findBatchOutputs } from '../../db/views/batches.ts'
 import { listSampleMembers } from '../../db/views/members.ts'
 import { templateOf } from '../../domain/member-columns.ts'
+import { spellingOf } from '../../domain/member-key.ts'
 import { planRun, type SampleMember } from '../../domain/run-plan.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -129,7 +130,8 @@ async function sampleMembers(
 }
 
 function madeUpMember({ dataSource }: Runbook, data: SampleMember['data']): SampleMember {
-  const key = data[dataSource.primaryKey]
+  const column = spellingOf(dataSource.primaryKey, Object.keys(data))
+  const key = column === undefined ? null : data[column]
   return { key: typeof key === 'string' ? key : 'somebody', data, outputs: {} }
 }
 

@@ -1,6 +1,7 @@
 // Turns a row of a data source into a member: key, cut-over time, data. An unusable row is reported with a reason, never
 // thrown: one bad row must not stop a wave. Wrong columns make the whole result unusable.
 import { type Json, RESERVED_NAMES } from '../json.ts'
+import { foldKey, spellingOf } from '../member-key.ts'
 import type { DataSource } from '../runbook/model.ts'
 import { BATCH_VARIABLES } from '../runbook/variables.ts'
 import { hintFor } from '../spelling.ts'
@@ -35,9 +36,9 @@ export function columnsProblem(
     if (name.trim() === '') return `column ${index + 1} has no name`
     if (name.length > COLUMN_NAME_CHARS_MAX)
       return `the name of column ${index + 1} has ${name.length} characters; the limit is ${COLUMN_NAME_CHARS_MAX}`
-    if (UNUSABLE_NAMES.includes(name.toLowerCase())) return `"${name}" is a reserved name`
-    if (seen.has(name.toLowerCase())) return `the column "${name}" appears twice`
-    seen.add(name.toLowerCase())
+    if (UNUSABLE_NAMES.includes(foldKey(name))) return `"${name}" is a reserved name`
+    if (seen.has(foldKey(name))) return `the column "${name}" appears twice`
+    seen.add(foldKey(name))
   }
   return missingColumn(columns, needed)
 }
@@ -49,7 +50,7 @@ function missingColumn(columns: readonly SourceColumn[], needed: NeededColumns):
     ...(needed.batchTimeColumn === null ? [] : [needed.batchTimeColumn]),
     ...needed.multiValuedColumns.map(({ name }) => name),
     ...(needed.columns ?? []),
-  ].find((name) => !names.includes(name))
+  ].find((name) => spellingOf(name, names) === undefined)
   if (missing === undefined) return null
   return `there is no column "${missing}". ${hintFor(missing, names, 'There are')}`.trimEnd()
 }
@@ -77,16 +78,26 @@ export function rowReader(
   source: DataSource,
   columns: readonly SourceColumn[],
 ): (row: SourceRow) => MemberOrProblem {
-  const readTime = timeReader(source, columns)
+  const names = columns.map(({ name }) => name)
+  const columnOf = (name: string) => spellingOf(name, names) ?? name
+  const keyColumn = columnOf(source.primaryKey)
+  const timeColumn = source.batchTimeColumn === null ? null : columnOf(source.batchTimeColumn)
+  const lists = source.multiValuedColumns.map(({ name, format }) => ({
+    name: columnOf(name),
+    format,
+  }))
+  const readTime = timeReader(source, timeColumn, columns)
   return (row) => {
-    const keyOrReason = keyOf(row[source.primaryKey])
+    const keyOrReason = keyOf(row[keyColumn])
     const key = 'key' in keyOrReason ? keyOrReason.key : null
     const problem = (column: string, reason: string) => ({ problem: { key, column, reason } })
-    if ('reason' in keyOrReason) return problem(source.primaryKey, keyOrReason.reason)
+    if ('reason' in keyOrReason) return problem(keyColumn, keyOrReason.reason)
     const time = readTime(row)
-    if (time && 'reason' in time) return problem(source.batchTimeColumn!, time.reason)
+    if (time && 'reason' in time) return problem(timeColumn!, time.reason)
     const data: Record<string, Json> = { ...row }
-    for (const { name, format } of source.multiValuedColumns) {
+    // A template must give the key as the member has it: blanks around an address make Microsoft 365 refuse it.
+    if (typeof data[keyColumn] === 'string') data[keyColumn] = keyOrReason.key
+    for (const { name, format } of lists) {
       const list = listOf(row[name] ?? null, format)
       if ('reason' in list) return problem(name, list.reason)
       data[name] = list.values
@@ -142,9 +153,9 @@ type TimeOrReason = { readonly at: Date } | { readonly reason: string }
 /** Waves have few distinct times, and time zone lookups are slow: each text is read once. */
 function timeReader(
   source: DataSource,
+  column: string | null,
   columns: readonly SourceColumn[],
 ): (row: SourceRow) => TimeOrReason | null {
-  const column = source.batchTimeColumn
   if (column === null) return () => null
   const isTypedDay = columns.find(({ name }) => name === column)?.type === 'date'
   const zone = source.timeZone ?? (isTypedDay ? 'UTC' : null)

@@ -9,7 +9,15 @@ import type {
   RunbookStep,
   Safeguards,
 } from './model.ts'
-import { DEFAULTS } from './shape.ts'
+import {
+  BACKOFF,
+  type Choice,
+  chosen,
+  DEFAULTS,
+  MULTI_VALUED_FORMAT,
+  REMOVALS,
+  SOURCE_TYPE,
+} from './shape.ts'
 import type { MapNode, Node } from './tree.ts'
 
 export function buildRunbook(root: MapNode): Runbook {
@@ -33,7 +41,7 @@ export function buildRunbook(root: MapNode): Runbook {
 
 function dataSourceOf(map: MapNode): DataSource {
   return {
-    type: text(map, 'type') as DataSource['type'],
+    type: choice(map, 'type', SOURCE_TYPE)!,
     connection: optionalText(map, 'connection'),
     warehouseId: optionalText(map, 'warehouse_id'),
     path: optionalText(map, 'path'),
@@ -44,7 +52,7 @@ function dataSourceOf(map: MapNode): DataSource {
     columns: optionally(map, 'columns', (list) => listOf(list).map(textValue)),
     multiValuedColumns: (optionally(map, 'multi_valued_columns', itemsOf) ?? []).map((column) => ({
       name: text(column, 'name'),
-      format: text(column, 'format') as DataSource['multiValuedColumns'][number]['format'],
+      format: choice(column, 'format', MULTI_VALUED_FORMAT) ?? DEFAULTS.format,
     })),
   }
 }
@@ -55,10 +63,8 @@ function safeguardsOf(root: MapNode): Safeguards {
     ((map && optionally(map, key, scalarValue)) as T | null) ?? defaultValue
   return {
     maxRemovalPercent: value<number>('max_removal_percent', DEFAULTS.maxRemovalPercent),
-    removalsAfterStart: value<Safeguards['removalsAfterStart']>(
-      'removals_after_start',
-      DEFAULTS.removalsAfterStart,
-    ),
+    removalsAfterStart:
+      (map && choice(map, 'removals_after_start', REMOVALS)) ?? DEFAULTS.removalsAfterStart,
     maxFailedPercent: value<number>('max_failed_percent', DEFAULTS.maxFailedPercent),
   }
 }
@@ -95,7 +101,7 @@ function retryOf(parent: MapNode): RetryPolicyDefinition | null {
   return {
     maxRetries: scalarValue(at(map, 'max_retries')) as number,
     intervalSec: durationSec(map, 'interval') ?? 0,
-    backoff: (optionalText(map, 'backoff') ?? DEFAULTS.backoff) as RetryPolicyDefinition['backoff'],
+    backoff: choice(map, 'backoff', BACKOFF) ?? DEFAULTS.backoff,
     maxIntervalSec: durationSec(map, 'max_interval'),
   }
 }
@@ -140,6 +146,9 @@ const optionally = <T>(map: MapNode, key: string, read: (node: Node) => T): T | 
   map.entries.has(key) ? read(at(map, key)) : null
 
 const optionalText = (map: MapNode, key: string): string | null => optionally(map, key, textValue)
+
+const choice = <Word extends string>(map: MapNode, key: string, shape: Choice<Word>): Word | null =>
+  optionally(map, key, (node) => chosen(shape, textValue(node)))
 
 const durationSec = (map: MapNode, key: string): number | null =>
   optionally(map, key, (node) => parseDurationSec(textValue(node)))

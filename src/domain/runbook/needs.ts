@@ -1,6 +1,7 @@
 // What the steps of a runbook need when they are sent: variables and functions. Tells a publisher beforehand; only the database
 // knows whether a member has a variable.
 import type { Json } from '../json.ts'
+import { foldKey } from '../member-key.ts'
 import { scanTemplate } from '../template.ts'
 import type { Runbook, RunbookStep } from './model.ts'
 import { BATCH_VARIABLES } from './variables.ts'
@@ -31,11 +32,24 @@ export function variablesNeeded(
   const steps = phases
     .filter(({ name }) => toRun.phaseNames.has(name.toLowerCase()))
     .flatMap((phase) => phase.steps)
-  const needed = new Set(steps.flatMap((step) => [...namesIn(step)]))
-  for (const name of BATCH_VARIABLES) needed.delete(name)
-  for (const { outputParams } of [...steps, ...(toRun.isInit ? init : [])])
-    for (const name of Object.keys(outputParams)) needed.delete(name)
-  return needed
+  const setBySteps = [...steps, ...(toRun.isInit ? init : [])].flatMap(({ outputParams }) =>
+    Object.keys(outputParams),
+  )
+  return namesWithout(
+    steps.flatMap((step) => [...namesIn(step)]),
+    [...BATCH_VARIABLES, ...setBySteps],
+  )
+}
+
+/** The names that are not among the others, each once, in its first spelling. */
+export function namesWithout(names: readonly string[], others: readonly string[]): Set<string> {
+  const known = new Set(others.map(foldKey))
+  const left = new Map<string, string>()
+  for (const name of names) {
+    const folded = foldKey(name)
+    if (!known.has(folded) && !left.has(folded)) left.set(folded, name)
+  }
+  return new Set(left.values())
 }
 
 /** Sentences about steps whose worker nobody knows. Unknown functions are problems of the text, with line and column: catalogues.ts. */

@@ -56,12 +56,15 @@ export const PROBLEMS = table({
   WRONG_TYPE: error('This is {found}; use {expected}. {hint}'),
   UNKNOWN_VALUE: error('"{value}" is not allowed here. {hint}'),
   CONFLICTING_KEYS: error('"{key}" cannot be used {condition}. Remove it.'),
+  TWO_BATCH_TIMES: error(
+    'Both "batch_time" and "batch_time_column" are set. Keep one: "batch_time: immediate" starts members at once, "batch_time_column" at the time in that column.',
+  ),
   // Single values.
   BAD_NAME: error(
-    '"{value}" is not a valid name. Use at most 63 letters, digits, "-" and "_", starting with a letter or digit.',
+    '"{value}" is not a valid name. Use at most 63 letters, digits, "-" and "_", starting with a letter or digit. {hint}',
   ),
   BAD_WORKER_ID: error(
-    '"{value}" is not a valid worker id. Use at most 63 letters, digits, "-", "_" and "."; templates are not allowed.',
+    '"{value}" is not a valid worker id. Use at most 63 letters, digits, "-", "_" and "."; templates are not allowed. {hint}',
   ),
   BAD_FUNCTION: error(
     '"{value}" is not a valid function. Write a name such as New-EntraUser, or a template such as "{{Action}}".',
@@ -70,15 +73,15 @@ export const PROBLEMS = table({
     '"{value}" is not a valid variable or column. Use up to 128 characters without braces and without blanks at the ends.',
   ),
   BAD_DURATION: error(
-    '"{value}" is not a duration from 1s to {max}. Write a whole number and a unit: 30s, 15m, 4h, 7d.',
+    '"{value}" is not a duration from 1s to {max}. Write a whole number and a unit: 30s, 15m, 4h, 7d. {hint}',
   ),
   BAD_OFFSET: error(
-    '"{value}" is not an offset. Write T-0, or T with a whole number and a unit: T-5d, T-4h, T-30m, T+7d, at most 365d.',
+    '"{value}" is not an offset. Write T-0, or T with a whole number and a unit: T-5d, T-4h, T-30m, T+7d, at most 365d. {hint}',
   ),
   BAD_NUMBER: error('{value} is out of range. Use a whole number from {min} to {max}.'),
   NUMBER_NOT_EXACT: error('{value} is too precise for a number. Put it in quotes.'),
   BAD_CONNECTION: error(
-    '"{value}" is not an allowed environment variable. Name one that starts with {prefixes}; its value never belongs in a runbook.',
+    '"{value}" is not an allowed environment variable. Name one that starts with {prefixes}; its value never belongs in a runbook. {hint}',
   ),
   BAD_PATH: error(
     '"{value}" is not a relative path. Use forward slashes, without ".." and without a drive or leading slash.',

@@ -1,6 +1,7 @@
 // Rules between values: unique names, existing rollbacks, keys that belong to one type of data source, durations that fit
 // together. The same rules apply to every kind of step.
 import { parseDurationSec } from '../duration.ts'
+import { foldKey } from '../member-key.ts'
 import { hintFor } from '../spelling.ts'
 import {
   mapAt,
@@ -13,6 +14,7 @@ import {
   textsAt,
 } from './outline.ts'
 import type { Findings, Span } from './problems.ts'
+import { chosen, SOURCE_TYPE, type SOURCE_TYPES } from './shape.ts'
 import type { MapNode } from './tree.ts'
 
 export function checkRules(
@@ -44,13 +46,16 @@ const allSteps = ({ init, phases, removal, rollbacks }: Outline): StepOutline[] 
 // --- Data source ---------------------------------------------------------------------------------
 
 /** The keys each type of source needs and refuses. */
-const SOURCE_KEYS: Record<string, { needs: string[]; refuses: string[] }> = {
+const SOURCE_KEYS: Record<(typeof SOURCE_TYPES)[number], { needs: string[]; refuses: string[] }> = {
   csv: { needs: ['path'], refuses: ['query', 'connection', 'warehouse_id'] },
   databricks: { needs: ['connection', 'query', 'warehouse_id'], refuses: ['path'] },
   dataverse: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
   postgres: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
   sqlserver: { needs: ['connection', 'query'], refuses: ['warehouse_id', 'path'] },
 }
+
+const sourceTypeIn = (source: MapNode): (typeof SOURCE_TYPES)[number] | null =>
+  chosen(SOURCE_TYPE, textAt(source, 'type') ?? '')
 
 function checkSourceKeys(source: MapNode, findings: Findings): void {
   const missing = (key: string, place: string) =>
@@ -60,15 +65,16 @@ function checkSourceKeys(source: MapNode, findings: Findings): void {
     if (entry)
       findings.add('CONFLICTING_KEYS', entry.keySpan, `data_source.${key}`, { key, condition })
   }
-  const type = textAt(source, 'type') ?? ''
-  const keys = Object.hasOwn(SOURCE_KEYS, type) ? SOURCE_KEYS[type]! : { needs: [], refuses: [] }
+  const type = sourceTypeIn(source)
+  const keys = type === null ? { needs: [], refuses: [] } : SOURCE_KEYS[type]
   for (const key of keys.needs) {
     if (!source.entries.has(key)) missing(key, `A data_source of type ${type}`)
   }
   for (const key of keys.refuses) refuse(key, `in a data_source of type ${type}`)
-  if (source.entries.has('batch_time_column'))
-    refuse('batch_time', 'together with batch_time_column')
-  else if (!source.entries.has('batch_time')) {
+  const immediate = source.entries.get('batch_time')
+  if (source.entries.has('batch_time_column')) {
+    if (immediate) findings.add('TWO_BATCH_TIMES', immediate.keySpan, 'data_source.batch_time')
+  } else if (!source.entries.has('batch_time')) {
     missing('batch_time_column', 'Without "batch_time: immediate", data_source')
   }
 }
@@ -93,9 +99,9 @@ function checkColumns(
 
   const known = fileColumns ?? (declared.length > 0 ? declared.map(({ text }) => text) : null)
   if (!known) return
-  const knownSet = new Set(known)
+  const knownSet = new Set(known.map(foldKey))
   const expectColumn = (name: string, at: Span, path: string) => {
-    if (knownSet.has(name)) return
+    if (knownSet.has(foldKey(name))) return
     const owner = fileColumns ? 'The member file has' : '"columns" has'
     findings.add('UNKNOWN_COLUMN', at, `data_source.${path}`, () => ({
       source: owner,
@@ -106,7 +112,7 @@ function checkColumns(
   if (fileColumns) for (const { node, text, path } of declared) expectColumn(text, node, path)
   for (const [name, node, path] of multiValuedNames) expectColumn(name, node, path)
   // A member file for a manual batch has no cut-over times; a person starts its phases.
-  const timesNeeded = !fileColumns || textAt(source, 'type') === 'csv'
+  const timesNeeded = !fileColumns || sourceTypeIn(source) === 'csv'
   for (const key of timesNeeded ? ['primary_key', 'batch_time_column'] : ['primary_key']) {
     const column = scalarAt(source, key)
     if (column) expectColumn(String(column.value), column, key)

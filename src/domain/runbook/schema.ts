@@ -22,7 +22,7 @@ function schemaOf(shape: Shape): Schema {
     case 'integer':
       return { type: 'integer', minimum: shape.min, maximum: shape.max }
     case 'choice':
-      return { type: 'string', enum: [...shape.of] }
+      return { type: 'string', enum: [...shape.of, ...Object.keys(shape.also)] }
     case 'list':
       return { type: 'array', items: schemaOf(shape.item), minItems: shape.min }
     case 'named':

@@ -11,7 +11,7 @@ import type { ProblemCode, ProblemDetails } from './problems.ts'
 export type Shape =
   | { readonly is: 'text'; readonly format: TextFormat }
   | { readonly is: 'integer'; readonly min: number; readonly max: number }
-  | { readonly is: 'choice'; readonly of: readonly string[] }
+  | Choice
   | { readonly is: 'list'; readonly item: Shape; readonly min: number }
   | {
       readonly is: 'map'
@@ -22,6 +22,19 @@ export type Shape =
   | { readonly is: 'named'; readonly key: TextFormat; readonly item: Shape }
   /** Any JSON value; its texts are templates. */
   | { readonly is: 'json' }
+
+/** One of some words, in any case. `also` maps further words to the one they stand for. */
+export interface Choice<Word extends string = string> {
+  readonly is: 'choice'
+  readonly of: readonly Word[]
+  readonly also: Readonly<Record<string, Word>>
+}
+
+/** The word that a text stands for, or null. */
+export function chosen<Word extends string>({ of, also }: Choice<Word>, text: string): Word | null {
+  const word = text.toLowerCase()
+  return of.find((known) => known === word) ?? (Object.hasOwn(also, word) ? also[word]! : null)
+}
 
 export interface RunbookField {
   readonly shape: Shape
@@ -59,6 +72,7 @@ export const DEFAULTS = {
   timeoutSec: 3_600,
   maxRemovalPercent: 20,
   maxFailedPercent: 30,
+  format: 'semicolon_delimited',
   removalsAfterStart: 'hold',
   backoff: 'fixed',
 } as const
@@ -69,15 +83,37 @@ const MAX_TIMEOUT_SEC = 7 * 86_400
 
 // --- Formats of texts ----------------------------------------------------------------------------
 
-function matching(expected: string, code: ProblemCode, pattern: string): TextFormat {
+/** `mend` guesses what was meant; a guess that fits is offered. */
+function matching(
+  expected: string,
+  code: ProblemCode,
+  pattern: string,
+  mend: (text: string) => string,
+): TextFormat {
   const regexp = new RegExp(pattern)
-  return { expected, pattern, check: (text) => (regexp.test(text) ? null : { code }) }
+  return {
+    expected,
+    pattern,
+    check: (text) => (regexp.test(text) ? null : { code, details: meant(mend(text), regexp) }),
+  }
 }
+
+const meant = (guess: string, pattern: RegExp): { hint: string } => ({
+  hint: pattern.test(guess) ? `Write ${guess}.` : '',
+})
+
+/** "Create user (new)" becomes "Create-user-new". */
+const asName = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replaceAll(/[^a-zA-Z0-9_]+/g, '-')
+    .replaceAll(/^[-_]+|-+$/g, '')
+const unspaced = (text: string): string => text.replaceAll(/\s/g, '')
 
 const FREE: TextFormat = { expected: 'text', check: () => null }
 
-const NAME = matching('a name', 'BAD_NAME', '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$')
-const WORKER = matching('a worker id', 'BAD_WORKER_ID', '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$')
+const NAME = matching('a name', 'BAD_NAME', '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,62}$', asName)
+const WORKER = matching('a worker id', 'BAD_WORKER_ID', '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$', asName)
 
 const FUNCTION: TextFormat = {
   expected: 'the name of a function',
@@ -107,7 +143,7 @@ function duration(max: string): TextFormat {
     check(text) {
       const seconds = parseDurationSec(text)
       return seconds === null || seconds > maxSec
-        ? { code: 'BAD_DURATION', details: { max } }
+        ? { code: 'BAD_DURATION', details: { max, ...meantTime(text, parseDurationSec) } }
         : null
     },
   }
@@ -116,7 +152,17 @@ function duration(max: string): TextFormat {
 const OFFSET: TextFormat = {
   expected: 'an offset such as T-5d, T-0 or T+7d',
   pattern: OFFSET_PATTERN,
-  check: (text) => (parseOffsetMinutes(text) === null ? { code: 'BAD_OFFSET' } : null),
+  check: (text) =>
+    parseOffsetMinutes(text) === null
+      ? { code: 'BAD_OFFSET', details: meantTime(text, parseOffsetMinutes) }
+      : null,
+}
+
+/** Blanks and case are the usual slips: "T- 5D". */
+function meantTime(text: string, parse: (text: string) => number | null): { hint: string } {
+  const tight = unspaced(text).toLowerCase().replace(/^t/, 'T')
+  const guess = /^T[-+]0[smhd]$/.test(tight) ? 'T-0' : tight
+  return { hint: guess !== text && parse(guess) !== null ? `Write ${guess}.` : '' }
 }
 
 const CONNECTION_PATTERN = `^(${CONNECTION_PREFIXES.join('|')})[A-Z0-9_]{1,100}$`
@@ -127,7 +173,13 @@ const CONNECTION: TextFormat = {
   check: (text) =>
     connectionRegexp.test(text)
       ? null
-      : { code: 'BAD_CONNECTION', details: { prefixes: CONNECTION_PREFIXES.join(', ') } },
+      : {
+          code: 'BAD_CONNECTION',
+          details: {
+            prefixes: CONNECTION_PREFIXES.join(', '),
+            ...meant(`MATOOLKIT_SOURCE_${text.toUpperCase()}`, connectionRegexp),
+          },
+        },
 }
 
 // Files are below a configured folder; a runbook cannot leave it.
@@ -160,7 +212,10 @@ const text = (format: TextFormat): Shape => ({ is: 'text', format })
 const list = (item: Shape, min = 0): Shape => ({ is: 'list', item, min })
 const named = (key: TextFormat, item: Shape): Shape => ({ is: 'named', key, item })
 const integer = (min: number, max: number): Shape => ({ is: 'integer', min, max })
-const choice = (of: readonly string[]): Shape => ({ is: 'choice', of })
+const choice = <Word extends string>(
+  of: readonly Word[],
+  also: Record<string, Word> = {},
+): Choice<Word> => ({ is: 'choice', of, also })
 const map = (called: string, keys: Record<string, RunbookField>): Shape => ({
   is: 'map',
   called,
@@ -174,6 +229,12 @@ const optional = (shape: Shape, about: string, value?: string | number): Runbook
   ...(value === undefined ? {} : { default: value }),
 })
 
+/** `sql` is what the earlier system called SQL Server. */
+export const SOURCE_TYPE = choice(SOURCE_TYPES, { sql: 'sqlserver' })
+export const MULTI_VALUED_FORMAT = choice(MULTI_VALUED_FORMATS)
+export const BACKOFF = choice(BACKOFFS)
+export const REMOVALS = choice(REMOVALS_AFTER_START)
+
 const RETRY = map('retry', {
   max_retries: required(
     integer(0, MAX_RETRIES),
@@ -184,7 +245,7 @@ const RETRY = map('retry', {
     'Wait before a retry, ±10 %. Required when max_retries is above 0.',
   ),
   backoff: optional(
-    choice(BACKOFFS),
+    BACKOFF,
     '`fixed` always waits the interval, `exponential` doubles it each time.',
     DEFAULTS.backoff,
   ),
@@ -241,7 +302,7 @@ const PHASE = map('a phase', {
 })
 
 const DATA_SOURCE = map('data_source', {
-  type: required(choice(SOURCE_TYPES), 'Type of the data source.'),
+  type: required(SOURCE_TYPE, 'Type of the data source.'),
   connection: optional(
     text(CONNECTION),
     `Environment variable with the connection; its name starts with ${CONNECTION_PREFIXES.map((prefix) => `\`${prefix}\``).join(', ')}. Required unless the type is csv.`,
@@ -273,7 +334,7 @@ const DATA_SOURCE = map('data_source', {
     list(
       map('a multi-valued column', {
         name: required(text(VARIABLE), 'Name of the column.'),
-        format: required(choice(MULTI_VALUED_FORMATS), 'Format of the values.'),
+        format: optional(MULTI_VALUED_FORMAT, 'Format of the values.', DEFAULTS.format),
       }),
     ),
     'Columns with several values, which become lists.',
@@ -287,7 +348,7 @@ const SAFEGUARDS = map('safeguards', {
     DEFAULTS.maxRemovalPercent,
   ),
   removals_after_start: optional(
-    choice(REMOVALS_AFTER_START),
+    REMOVALS,
     'Removals after the batch has started: `hold` waits for review, `run` runs the removal steps.',
     DEFAULTS.removalsAfterStart,
   ),

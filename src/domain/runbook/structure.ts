@@ -3,7 +3,7 @@
 
 import { hintFor } from '../spelling.ts'
 import type { Findings, Span } from './problems.ts'
-import { RUNBOOK_SHAPE, type Shape, type ShapeFault, type TextFormat } from './shape.ts'
+import { chosen, RUNBOOK_SHAPE, type Shape, type ShapeFault, type TextFormat } from './shape.ts'
 import type { Entry, ListNode, MapNode, Node, ScalarNode } from './tree.ts'
 
 type Of<Is extends Shape['is']> = Extract<Shape, { is: Is }>
@@ -96,12 +96,12 @@ class StructureCheck {
     }
   }
 
-  #choice(node: ScalarNode, { of }: Of<'choice'>, at: Place): void {
+  #choice(node: ScalarNode, shape: Of<'choice'>, at: Place): void {
     const value = String(node.value)
-    if (of.includes(value)) return
+    if (chosen(shape, value) !== null) return
     this.#findings.add('UNKNOWN_VALUE', node, at.path, {
       value,
-      hint: hintFor(value, of, 'Use one of'),
+      hint: hintFor(value, shape.of, 'Use one of'),
     })
   }
 

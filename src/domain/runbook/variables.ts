@@ -2,6 +2,7 @@
 // by time, then by file order) and columns of the data source. If the columns are unknown, a name without another origin counts
 // as a column. Rollbacks are checked for the earliest step that uses them.
 
+import { foldKey } from '../member-key.ts'
 import { hintFor } from '../spelling.ts'
 import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
 import {
@@ -30,15 +31,17 @@ interface Use {
 
 /** The first step in running order that outputs a variable. */
 interface Provider {
+  readonly name: string
   readonly index: number
   readonly place: string
 }
+/** By folded name. */
 type Outputs = ReadonlyMap<string, Provider>
 
 interface VariableCheck {
   readonly findings: Findings
-  /** Null when the columns are unknown. */
-  readonly columns: ReadonlySet<string> | null
+  /** By folded name; null when the columns are unknown. */
+  readonly columns: ReadonlyMap<string, string> | null
   readonly init: Outputs
   readonly phases: Outputs
 }
@@ -53,7 +56,7 @@ export function checkVariables(
   const phaseSteps = inRunningOrder(outline)
   const check: VariableCheck = {
     findings,
-    columns: columns && new Set(columns),
+    columns: columns && new Map(columns.map((name) => [foldKey(name), name])),
     init: outputsOf(outline.init, () => 'init'),
     phases: outputsOf(phaseSteps, ({ phase }) => `phase "${phase}"`),
   }
@@ -85,8 +88,12 @@ function outputsOf<S extends StepOutline>(
   const outputs = new Map<string, Provider>()
   for (const [index, step] of steps.entries()) {
     for (const { key } of entriesAt(step.node, 'output_params')) {
-      if (outputs.has(key)) continue
-      outputs.set(key, { index, place: `step "${step.name}" of ${place(step)}` })
+      if (outputs.has(foldKey(key))) continue
+      outputs.set(foldKey(key), {
+        name: key,
+        index,
+        place: `step "${step.name}" of ${place(step)}`,
+      })
     }
   }
   return outputs
@@ -154,15 +161,15 @@ function hasStrayBraces(parts: ReturnType<typeof scanTemplate>['parts']): boolea
 // --- Who provides what ---------------------------------------------------------------------------
 
 const isBatchVariable = (name: string): boolean =>
-  (BATCH_VARIABLES as readonly string[]).includes(name)
+  (BATCH_VARIABLES as readonly string[]).includes(foldKey(name))
 
 const isBefore = (outputs: Outputs, name: string, index: number): boolean =>
-  (outputs.get(name)?.index ?? Number.POSITIVE_INFINITY) < index
+  (outputs.get(foldKey(name))?.index ?? Number.POSITIVE_INFINITY) < index
 
 const namesBefore = (outputs: Outputs, index: number): string[] =>
-  Array.from(outputs)
-    .filter(([, provider]) => provider.index < index)
-    .map(([name]) => name)
+  Array.from(outputs.values())
+    .filter((provider) => provider.index < index)
+    .map(({ name }) => name)
 
 function checkInitUses(
   uses: readonly Use[],
@@ -188,13 +195,18 @@ function checkPhaseUses(
   const { columns, findings, init, phases } = check
   if (!columns) return
   for (const { name, node, path } of uses) {
-    if (isBatchVariable(name) || columns.has(name) || init.has(name)) continue
+    if (isBatchVariable(name) || columns.has(foldKey(name)) || init.has(foldKey(name))) continue
     if (isBefore(phases, name, index)) continue
     findings.add('UNKNOWN_VARIABLE', node, path, () => {
-      const provider = phases.get(name)
+      const provider = phases.get(foldKey(name))
       if (provider)
         return { name, place, hint: `It comes from ${provider.place}, which runs later.` }
-      const known = [...columns, ...init.keys(), ...namesBefore(phases, index), ...BATCH_VARIABLES]
+      const known = [
+        ...columns.values(),
+        ...namesBefore(init, AFTER_ALL),
+        ...namesBefore(phases, index),
+        ...BATCH_VARIABLES,
+      ]
       return { name, place, hint: hintFor(name, known, 'Known here') }
     })
   }
@@ -208,8 +220,8 @@ function checkRemoval(steps: readonly StepOutline[], check: VariableCheck): void
   for (const uses of usesInSequence(steps, findings)) {
     checkPhaseUses(uses, AFTER_ALL, 'here', check)
     for (const { name, node, path } of uses) {
-      const provider = phases.get(name)
-      if (!provider || columns?.has(name) || init.has(name)) continue
+      const provider = phases.get(foldKey(name))
+      if (!provider || columns?.has(foldKey(name)) || init.has(foldKey(name))) continue
       findings.add('VARIABLE_NOT_ALWAYS_SET', node, path, { name, provider: provider.place })
     }
   }
@@ -249,8 +261,8 @@ function checkRollback(
 function* usesInSequence(steps: readonly StepOutline[], findings: Findings): Generator<Use[]> {
   const provided = new Set<string>()
   for (const step of steps) {
-    yield usesOf(step, findings).filter(({ name }) => !provided.has(name))
-    for (const { key } of entriesAt(step.node, 'output_params')) provided.add(key)
+    yield usesOf(step, findings).filter(({ name }) => !provided.has(foldKey(name)))
+    for (const { key } of entriesAt(step.node, 'output_params')) provided.add(foldKey(key))
   }
 }
 
@@ -260,15 +272,18 @@ function checkOutputs(
   { dataSource, init, phases, removal, rollbacks }: Outline,
   check: VariableCheck,
 ): void {
-  const columns = new Set([...(check.columns ?? []), ...columnsNamedIn(dataSource)])
+  const columns = new Set([
+    ...(check.columns?.keys() ?? []),
+    ...columnsNamedIn(dataSource).map(foldKey),
+  ])
   const memberSteps = [...phases, ...rollbacks].flatMap(({ steps }) => steps)
   for (const { node, path } of [...init, ...memberSteps, ...removal]) {
     const isInit = path.startsWith('init[')
     for (const { key: name, keySpan } of entriesAt(node, 'output_params')) {
       const outputPath = `${path}.output_params.${name}`
-      const other = columns.has(name)
+      const other = columns.has(foldKey(name))
         ? 'column'
-        : !isInit && check.init.has(name)
+        : !isInit && check.init.has(foldKey(name))
           ? 'init output'
           : ''
       if (isBatchVariable(name)) check.findings.add('RESERVED_NAME', keySpan, outputPath, { name })

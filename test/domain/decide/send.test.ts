@@ -201,12 +201,12 @@ table('templates that do not resolve', [
   {
     name: 'fail the step, name the variable and its nearest match, and send nothing',
     facts: {
-      ...SWITCH({ data: { kind: 'Site', Upn: 'x' } }),
-      batch: { outputs: { thingid: 1 } },
+      ...SWITCH({ data: { kinds: 'Site', Upn: 'x' } }),
+      batch: { outputs: { thing_id: 1 } },
     },
     decide: send(),
     records: unresolved(
-      'unresolved: {{Kind}} (did you mean {{kind}}?), {{ThingId}} (did you mean {{thingid}}?)',
+      'unresolved: {{Kind}} (did you mean {{kinds}}?), {{ThingId}} (did you mean {{thing_id}}?)',
     ),
   },
   {

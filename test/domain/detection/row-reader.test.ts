@@ -44,8 +44,20 @@ describe('a row becomes a member', () => {
       key: 'Ann@x.org',
       time: new Date(AT),
       data: {
-        ...{ id: '  Ann@x.org ', at: AT, name: 'Zoë', n: 1, none: null },
+        ...{ id: 'Ann@x.org', at: AT, name: 'Zoë', n: 1, none: null },
         ...{ semicolons: [], commas: [], json: [] },
+      },
+    })
+  })
+
+  it('from columns in any case, with or without blanks around the name', () => {
+    const columns = columnsOf(['ID', ' At ', 'Semicolons', 'COMMAS', 'json'])
+    const row = { ID: ' a ', ' At ': AT, Semicolons: 'x; y', COMMAS: null, json: '[1]' }
+    assert.deepEqual(rowReader(SOURCE, columns)(row), {
+      member: {
+        key: 'a',
+        time: new Date(AT),
+        data: { ID: 'a', ' At ': AT, Semicolons: ['x', 'y'], COMMAS: [], json: [1] },
       },
     })
   })
@@ -149,7 +161,9 @@ describe('the columns of a result', () => {
     [['id', 'ID'], /^the column "ID" appears twice$/],
     [['id', 'constructor'], /^"constructor" is a reserved name$/],
     [['id', '_Batch_Start_Time'], /reserved/],
-    [['Id', 'name'], /^there is no column "id"\. Did you mean "Id"\?$/],
+    [['Id', 'name'], null],
+    [['id', ' ID '], /^the column " ID " appears twice$/],
+    [['idd', 'name'], /^there is no column "id"\. Did you mean "idd"\?$/],
   ]
   for (const [names, said] of CASES) {
     it(`${names}`, () => {

@@ -164,9 +164,9 @@ export const CASES: readonly Case[] = [
     says: /"path" cannot be used in a data_source of type postgres/,
   },
   {
-    code: 'CONFLICTING_KEYS',
+    code: 'TWO_BATCH_TIMES',
     edit: ['batch_time: immediate', 'batch_time_column: Name\n  «batch_time»: immediate'],
-    says: /together with batch_time_column/,
+    says: /Keep one: "batch_time: immediate" starts members at once/,
   },
   {
     code: 'CONFLICTING_KEYS',
@@ -174,7 +174,11 @@ export const CASES: readonly Case[] = [
     says: /rollback and removal steps/,
   },
   // Single values.
-  { code: 'BAD_NAME', edit: ['name: wave', 'name: «my wave»'], says: /letters, digits/ },
+  {
+    code: 'BAD_NAME',
+    edit: ['name: wave', 'name: «my wave»'],
+    says: /letters, digits.*Write my-wave\.$/,
+  },
   { code: 'BAD_NAME', edit: withRoot(`rollbacks: {«-x»: [${step('a')}]}`), says: /"-x"/ },
   { code: 'BAD_NAME', edit: ['name: cutover', `name: «${'x'.repeat(64)}»`], says: /at most 63/ },
   { code: 'BAD_WORKER_ID', edit: ['worker-1', '«"{{Upn}}"»'], says: /templates are not allowed/ },
@@ -274,8 +278,8 @@ export const CASES: readonly Case[] = [
   },
   {
     code: 'UNKNOWN_COLUMN',
-    edit: ['primary_key: Upn', 'primary_key: «upn»'],
-    says: /"columns" has no column "upn"\. Did you mean "Upn"/,
+    edit: ['primary_key: Upn', 'primary_key: «upm»'],
+    says: /"columns" has no column "upm"\. Did you mean "Upn"/,
   },
   {
     code: 'UNKNOWN_COLUMN',
@@ -318,7 +322,7 @@ export const CASES: readonly Case[] = [
     edit: ['- name: first', '- «name: first»\n        timeout: 1h'],
     says: /1000 variables/,
   },
-  { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{upn}}"»'], says: /Did you mean "Upn"/ },
+  { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{upm}}"»'], says: /Did you mean "Upn"/ },
   { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{Zip}}"»'], says: /Known here: Upn, Name/ },
   { code: 'UNKNOWN_VARIABLE', edit: ['Do-It', '«"{{Action}}"»'], says: /Nothing sets/ },
   { code: 'UNKNOWN_VARIABLE', edit: ['"{{Upn}}"', '«"{{constructor}}"»'], says: /constructor/ },
