@@ -1,5 +1,6 @@
 // All endpoints. To add one, write it with `read` or `change` in its noun's file under routes/ and list that file here.
 import type { Route } from './route.ts'
+import { ATTENTION_ROUTES } from './routes/attention.ts'
 import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
@@ -36,6 +37,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...STEP_ACTION_ROUTES,
     ...DEAD_LETTER_ROUTES,
     ...REVIEW_ROUTES,
+    ...ATTENTION_ROUTES,
     ...INSIGHT_ROUTES,
     ...MEMBER_DETAIL_ROUTES,
     ...TICK_ROUTES,

@@ -136,6 +136,8 @@ export interface ReviewFilter {
   readonly runbookName?: string
   readonly batchId?: number
   readonly kind?: ReviewKind
+  /** Moves and latecomers to this time. */
+  readonly toTime?: Date
   /** Includes dismissed ones. */
   readonly withDismissed?: boolean
   readonly after?: number
@@ -147,13 +149,15 @@ export function listReviews(db: Queryable, filter: ReviewFilter): Promise<Review
     `select ${ITEM} from reviews
       where ($1::text is null or runbook_name = lower($1)) and ($2::bigint is null or batch_id = $2)
         and ($3::text is null or kind = $3) and ($4 or dismissed_at is null) and id > $5
-      order by id limit $6`,
+        and ($6::timestamptz is null or to_time = $6)
+      order by id limit $7`,
     [
       filter.runbookName ?? null,
       filter.batchId ?? null,
       filter.kind ?? null,
       filter.withDismissed ?? false,
       filter.after ?? 0,
+      filter.toTime ?? null,
       filter.limit,
     ],
   )

@@ -7,7 +7,7 @@ import type { Draft } from '../domain/decide/draft.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 
 /** The part of the transport that joins the engine's transactions. */
-export type EngineBus = Pick<Bus, 'hintIn' | 'withdrawIn' | 'deadLetters'>
+export type EngineBus = Pick<Bus, 'hintIn' | 'withdrawIn' | 'deadLetters' | 'depth'>
 
 export interface Engine {
   readonly db: Db

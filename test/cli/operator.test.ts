@@ -183,6 +183,77 @@ describe('the former names of reviews', () => {
   })
 })
 
+describe('what waits for a person', () => {
+  let cli: Cli
+  let world: Programme
+  before(async () => {
+    cli = await openCli()
+    world = await startProgramme(cli.api.world)
+    await world.tick([...wave(40, ...range(1, 10)), ...wave(60, ...range(11, 20))])
+  })
+  after(() => cli.close())
+
+  it('shows nothing while nothing waits', async () => {
+    const { out } = await cli.cli('batch', 'list')
+    assert.doesNotMatch(out, /matoolkit/)
+    assert.match((await cli.cli('doctor')).out, /\ndecisions +ok +nothing waits for a person/)
+  })
+
+  it('shows removals, moves, rows left out and dead letters with commands that work', async () => {
+    const moved = [...wave(70, ...range(11, 15)), ...wave(80, ...range(16, 20))]
+    const rows = [...wave(40, ...range(6, 10)), ...moved, row(99, 'no time')]
+    await world.tick(rows)
+    await world.tick(rows)
+    await world.result({ jobId: 'unknown' }, { ok: 1 })
+    await world.bus.deadLetter(await world.bus.receive(WORKER_RESULTS, 10), 'Unreadable', 'odd')
+    const { out } = await cli.cli('batch', 'list')
+    assert.match(out, /^ID .* NEEDS *\n/)
+    assert.match(out, /\n *1 .* 5 removals *\n/)
+    assert.match(out, /\n *2 .* 10 moves *\n/)
+    assert.match(
+      out,
+      /\n5 removals of batch 1 need your decision: matoolkit review list --kind removal --batch 1\n/,
+    )
+    assert.match(
+      out,
+      /\n5 of 10 people of batch 2 now have cut-over .* in the source, not .*: matoolkit review list --kind move --batch 2 --to \S+\n/,
+    )
+    assert.match(out, /\nThe last tick of wave left out 1 row: matoolkit source-issues wave\n/)
+    assert.match(
+      out,
+      /\n1 message on worker-results could not be handled: matoolkit deadletters list\n/,
+    )
+    const { items } = (
+      await cli.api.call<{ items: { command: string; decide: string[] }[] }>(
+        ...(['GET', '/api/attention'] as const),
+      )
+    ).body
+    assert.equal(items.length, 5)
+    const { out: checks } = await cli.cli('doctor')
+    for (const { command, decide } of items) {
+      for (const shown of [command, ...decide]) assert.ok(checks.includes(shown), shown)
+      const listed = await cli.cli(...command.split(' ').slice(1))
+      assert.equal(listed.exit, EXIT.ok, listed.err)
+      for (const line of decide) {
+        const tried = await cli.cli(...line.split(' ').slice(1), ...WHY, '--dry-run')
+        assert.equal(tried.exit, EXIT.ok, tried.err)
+        assert.match(tried.out, /done +5/)
+      }
+    }
+    const scoped = await cli.cli('batch', 'list', '--runbook', 'other')
+    assert.doesNotMatch(scoped.out, /matoolkit/)
+  })
+
+  it('shows a failing source until a good tick', async () => {
+    await world.tick(new Error('the server is away'))
+    const failing =
+      /\nThe source of wave fails: .*the server is away: matoolkit query preview wave\n/
+    assert.match((await cli.cli('batch', 'list')).out, failing)
+    await world.tick(wave(40, ...range(1, 10)))
+    assert.doesNotMatch((await cli.cli('batch', 'list')).out, failing)
+  })
+})
+
 describe('members with numeric keys', () => {
   let cli: Cli
   before(async () => {

@@ -16,6 +16,7 @@ import {
   booleanText,
   dateTime,
   id,
+  instant,
   json,
   nameText,
   nullableDateTime,
@@ -77,6 +78,7 @@ const listRoute = read({
     runbook: nameText.optional(),
     batchId: id.optional(),
     kind: z.enum(KINDS).optional(),
+    toTime: instant.optional().meta({ description: 'Only to this time of the source.' }),
     withDismissed: booleanText.default(false),
   }),
   answers: {
@@ -89,13 +91,14 @@ const listRoute = read({
       .meta({ id: 'Reviews' }),
   },
   handle: async ({ engine: { db }, query }) => {
-    const { limit, cursor, runbook, batchId, kind, withDismissed } = query
+    const { limit, cursor, runbook, batchId, kind, toTime, withDismissed } = query
     const scope = {
       ...(runbook !== undefined && { runbookName: runbook }),
       ...(batchId !== undefined && { batchId }),
     }
     const after = readCursor(SORT, cursor)?.id ?? 0
-    const filter = { ...scope, ...(kind !== undefined && { kind }), withDismissed, after }
+    const narrow = { ...(kind !== undefined && { kind }), ...(toTime !== undefined && { toTime }) }
+    const filter = { ...scope, ...narrow, withDismissed, after }
     const found = await listReviews(db, { ...filter, limit: limit + 1 })
     const { rows, next } = pageFrom(found, limit, SORT, (row) => ({ value: null, id: row.id }))
     const open = await countReviews(db, scope)

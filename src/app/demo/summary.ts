@@ -7,9 +7,9 @@ import {
   type Paint,
   phaseOffsetText,
 } from '../../cli/terminal/progress-text.ts'
-import { countText } from '../../cli/terminal/show.ts'
 import { tableText } from '../../cli/terminal/table.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
+import { countText } from '../../domain/count-text.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 
 export interface FaultReport {

@@ -14,8 +14,8 @@ import {
   stateText,
   timeText,
 } from '../../cli/terminal/progress-text.ts'
-import { countText } from '../../cli/terminal/show.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
+import { countText } from '../../domain/count-text.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 

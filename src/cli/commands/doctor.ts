@@ -6,6 +6,7 @@ import { EXIT, messageOf } from '../../errors.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type Io, printable } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
+import { type AttentionItem, itemText, loadItems } from './attention.ts'
 import { addVerb } from './verb.ts'
 
 export interface Check {
@@ -128,6 +129,7 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
       ok('sign-in', about),
       ...(await workerChecks(context)),
       ...(await sourceChecks(context)),
+      ...(await attentionChecks(context)),
     ]
   } catch (error) {
     return [failed('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
@@ -178,3 +180,18 @@ async function sourceChecks({ client }: CommandContext): Promise<Check[]> {
     failed(`source of ${name}`, lastError!, `Try it: matoolkit query preview ${name}`),
   )
 }
+
+/** What waits for a person. Failing sources have their own check. */
+async function attentionChecks(context: CommandContext): Promise<Check[]> {
+  const items = (await loadItems(context)).filter(({ kind }) => kind !== 'source_failing')
+  if (items.length === 0) return [ok('decisions', 'nothing waits for a person')]
+  return items.map((item) => warning(placeOf(item), itemText(item), adviceOf(item)))
+}
+
+function placeOf({ kind, batchId, runbookName }: AttentionItem): string {
+  if (kind === 'dead_letters') return 'dead letters'
+  return batchId === null ? `source of ${runbookName}` : `batch ${batchId}`
+}
+
+const adviceOf = ({ command, decide }: AttentionItem): string =>
+  [`See ${command}`, ...decide.map((one) => `or decide: ${one}`)].join('\n  ')

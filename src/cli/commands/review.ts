@@ -38,6 +38,7 @@ const REVIEWS: readonly Column[] = [
 const SCOPE = [
   ['--runbook <name>', 'only of this runbook'],
   ['--batch <id>', 'only of this batch'],
+  ['--to <time>', 'only to this time of the source'],
 ] as const
 const KIND = ['--kind <kind>', 'only of this kind', KINDS] as const
 
@@ -51,6 +52,7 @@ const queryOf = (kind: ReviewKindFlag | undefined, flags: Flags) => ({
   kind: kind && API_KINDS[kind],
   runbook: textFlag(flags, 'runbook'),
   batchId: textFlag(flags, 'batch'),
+  toTime: textFlag(flags, 'to'),
 })
 
 const kindIn = (flags: Flags): ReviewKindFlag | undefined =>

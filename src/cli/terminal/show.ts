@@ -97,10 +97,6 @@ export const DRY_RUN_FIELD: Column = [
 /** The rows under a name of an answer. */
 export const rowsIn = (body: Row, name: string): Row[] => (body[name] ?? []) as unknown as Row[]
 
-/** `1 batch`, `2 batches`. */
-export const countText = (count: number, word: string, many = `${word}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? word : many}`
-
 function valueAt(row: Row, value: Column[1]): Json {
   if (typeof value === 'function') return value(row) ?? null
   return value.split('.').reduce<Json>((at, name) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
+  at,
   batchesOf,
   type Programme,
   range,
@@ -18,6 +19,7 @@ interface Page {
 }
 
 const reason = 'because'
+const iso = (hours: number): string => at(hours).replace('.000Z', 'Z')
 
 export function reviewContract(): void {
   describe('reviews', () => {
@@ -56,6 +58,25 @@ export function reviewContract(): void {
     it('decides the moves of a whole wave with one choice', async () => {
       await world.tick(wave(64, ...range(1, 10)))
       const moves = await idsOf('move')
+      const to = await list(`?kind=move&toTime=${at(64)}`)
+      assert.equal(to.body.reviews.length, moves.length)
+      assert.equal((await list(`?toTime=${at(65)}`)).body.reviews.length, 0)
+      const { body } = await api.call<{ items: { text: string; decide: string[] }[] }>(
+        ...(['GET', '/api/attention?batchId=1'] as const),
+      )
+      assert.deepEqual(
+        body.items.map(({ text, decide: commands }) => [text, commands]),
+        [
+          [
+            `All 8 people of batch 1 now have cut-over ${iso(64)} in the source, not ${iso(40)}`,
+            [
+              'matoolkit review approve --all --kind move --batch 1 --choice reschedule',
+              'matoolkit review approve --all --kind move --batch 1 --choice move',
+              'matoolkit review dismiss --all --kind move --batch 1',
+            ],
+          ],
+        ],
+      )
       assert.ok(moves.length > 3)
       const dismissed = await decide('dismiss', moves, { dryRun: true })
       assert.equal(dismissed.body.doneCount, moves.length)

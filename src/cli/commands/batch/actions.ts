@@ -1,20 +1,14 @@
 // `matoolkit batch …`: the commands that change a batch. Irreversible ones read the batch first and ask for confirmation; the
 // request carries the etag that was read, so a batch that changed in between is refused.
 import { basename } from 'node:path'
+import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { MatoolkitError } from '../../../errors.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readBytes } from '../../files.ts'
 import { printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import {
-  type Column,
-  countText,
-  DRY_RUN_FIELD,
-  type Row,
-  rowsIn,
-  timeCell,
-} from '../../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD, type Row, rowsIn, timeCell } from '../../terminal/show.ts'
 import { showBatch } from './lists.ts'
 import { batchPath, memberPath } from './paths.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'

@@ -1,8 +1,11 @@
 // `matoolkit batch …`: the commands that read: batches, one batch, its phases, members, steps and summary.
+
+import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
 import { type Column, type Row, rowsIn, timeCell } from '../../terminal/show.ts'
+import { type AttentionItem, loadItems, sayItems } from '../attention.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
 /** Final statuses of a batch. */
@@ -61,24 +64,39 @@ const openSteps = ({ pending, dispatched, polling }: Row): number =>
 const failedAt = (failure: Row | null): string | null =>
   failure && `${String(failure.phaseName)} / ${String(failure.stepName)}`
 
-export const runListBatches = (
+export async function runListBatches(
   context: CommandContext,
   _: readonly string[],
   flags: Flags,
-): Promise<void> =>
-  showPages(context, {
+): Promise<void> {
+  const runbook = textFlag(flags, 'runbook')
+  const query = {
+    runbook,
+    status: textFlag(flags, 'status'),
+    manual: flags.manual === true ? true : undefined,
+    held: flags.held === true ? true : undefined,
+    sort: textFlag(flags, 'sort'),
+  }
+  const items = await loadItems(context, { runbook })
+  await showPages(context, {
     path: '/api/batches',
-    query: {
-      runbook: textFlag(flags, 'runbook'),
-      status: textFlag(flags, 'status'),
-      manual: flags.manual === true ? true : undefined,
-      held: flags.held === true ? true : undefined,
-      sort: textFlag(flags, 'sort'),
-    },
+    query,
     rows: 'batches',
-    columns: LIST,
+    columns: [...LIST, needsColumn(items)],
     empty: 'No batches.',
   })
+  sayItems(context, items)
+}
+
+/** `15 removals, 1 move`: the reviews of each batch. */
+function needsColumn(items: readonly AttentionItem[]): Column {
+  const byBatch = Map.groupBy(items, ({ batchId }) => batchId)
+  const needs = (id: number) =>
+    [...Map.groupBy(byBatch.get(id) ?? [], ({ kind }) => kind)]
+      .map(([kind, same]) => [same.reduce((sum, { count }) => sum + count, 0), kind] as const)
+      .map(([count, kind]) => countText(count, kind.slice(0, -1)))
+  return ['NEEDS', ({ id }) => needs(Number(id)).join(', ') || null]
+}
 
 const BATCH_FIELDS: readonly Column[] = [
   ['batch', 'batch.id'],

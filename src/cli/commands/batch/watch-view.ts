@@ -1,5 +1,6 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
+import { countText } from '../../../domain/count-text.ts'
 import type { Phase } from '../../../domain/facts.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { printable } from '../../terminal/io.ts'
@@ -16,7 +17,6 @@ import {
   stateText,
   timeText,
 } from '../../terminal/progress-text.ts'
-import { countText } from '../../terminal/show.ts'
 import { cutTo } from '../../terminal/text-width.ts'
 import { BATCH_ENDED } from './lists.ts'
 

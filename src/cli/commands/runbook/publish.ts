@@ -1,10 +1,12 @@
 // `matoolkit runbook publish` and `delete`: both state the impact on running batches and ask before anything changes.
+
+import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
 import { printable } from '../../terminal/io.ts'
 import { confirm } from '../../terminal/prompt.ts'
-import { type Column, countText, type Row } from '../../terminal/show.ts'
+import type { Column, Row } from '../../terminal/show.ts'
 import { versionPath } from './lists.ts'
 
 interface Published {

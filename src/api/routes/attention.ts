@@ -1,0 +1,66 @@
+// What waits for a person, over all batches: one call for an inbox.
+import { z } from 'zod'
+import {
+  ATTENTION_KINDS,
+  type Attention,
+  attentionCommand,
+  attentionText,
+  decidingCommands,
+} from '../../domain/attention.ts'
+import { isoSeconds } from '../../domain/detection/compare.ts'
+import { loadAttention } from '../../engine/attention.ts'
+import { type Route, read } from '../route.ts'
+import { id, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+
+const item = z
+  .strictObject({
+    kind: z.enum(ATTENTION_KINDS),
+    runbookName: nullableText,
+    batchId: z.int().nullable(),
+    count: wholeCount.meta({ description: 'Reviews, rows or messages; 1 for a failing source.' }),
+    membersActive: wholeCount.nullable().meta({ description: 'Active members of the batch.' }),
+    since: nullableDateTime,
+    fromTime: nullableDateTime.meta({ description: 'Moves: the start of the batch.' }),
+    toTime: nullableDateTime.meta({ description: 'Moves: the time the source has now.' }),
+    isWholeWave: z.boolean().meta({ description: 'Moves: the wave as a whole has a new time.' }),
+    hasOtherTimes: z.boolean().meta({ description: 'Moves: others of the batch go elsewhere.' }),
+    topic: nullableText.meta({ description: 'Dead letters: the topic.' }),
+    error: nullableText.meta({ description: 'A failing source: its error.' }),
+    text: z.string().meta({ description: 'The item as a sentence, times in UTC.' }),
+    command: z.string().meta({ description: 'Shows the item in full.' }),
+    decide: z.array(z.string()).meta({ description: 'Commands that decide it as a whole.' }),
+  })
+  .meta({ id: 'AttentionItem' })
+
+/** An item with its sentence and its commands. */
+const shownItem = (one: Attention): z.input<typeof item> => ({
+  ...one,
+  text: attentionText(one, (at) => isoSeconds(+at)),
+  command: attentionCommand(one),
+  decide: decidingCommands(one),
+})
+
+const attentionRoute = read({
+  method: 'GET',
+  path: '/api/attention',
+  operation: 'listAttention',
+  tag: 'service',
+  summary: 'List what waits for a person: reviews, failing sources, rows left out, dead letters',
+  about: 'Dead letters belong to no runbook and show only without a filter.',
+  rule: 'reader',
+  query: z.strictObject({ runbook: nameText.optional(), batchId: id.optional() }),
+  answers: {
+    200: z
+      .strictObject({
+        items: z.array(item),
+        isComplete: z.boolean().meta({ description: 'False when there are more.' }),
+      })
+      .meta({ id: 'Attention' }),
+  },
+  handle: async ({ engine, query: { runbook, batchId } }) => {
+    const { items, isComplete } = await loadAttention(engine, { runbookName: runbook, batchId })
+    return { status: 200, body: { items: items.map(shownItem), isComplete } }
+  },
+})
+
+export const ATTENTION_ROUTES: readonly Route[] = [attentionRoute]

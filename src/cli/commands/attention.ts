@@ -1,0 +1,44 @@
+// What waits for a person, as lines with the command that decides it.
+import { type Attention, attentionText } from '../../domain/attention.ts'
+import type { Query } from '../client.ts'
+import type { CommandContext } from '../command-context.ts'
+import { printable } from '../terminal/io.ts'
+import { timeCell } from '../terminal/show.ts'
+
+const LINES_MAX = 10
+
+/** An item as the API answers it, with its times read. */
+export interface AttentionItem extends Attention {
+  readonly command: string
+  readonly decide: readonly string[]
+}
+
+type Answered = { readonly [K in keyof AttentionItem]: AttentionItem[K] | string }
+
+const timeOf = (text: unknown): Date | null => (typeof text === 'string' ? new Date(text) : null)
+
+export async function loadItems(
+  { client }: Pick<CommandContext, 'client'>,
+  query: Query = {},
+): Promise<AttentionItem[]> {
+  const { body } = await client.get<{ items: Answered[] }>('/api/attention', query)
+  return body.items.map((item) => ({
+    ...(item as AttentionItem),
+    since: timeOf(item.since),
+    fromTime: timeOf(item.fromTime),
+    toTime: timeOf(item.toTime),
+  }))
+}
+
+export const itemText = (item: AttentionItem): string =>
+  printable(attentionText(item, (at) => timeCell(at.toISOString())))
+
+/** A line per item, below a table: the sentence and the command that shows it. */
+export function sayItems({ show }: CommandContext, items: readonly AttentionItem[]): void {
+  if (items.length === 0) return
+  show.say('')
+  for (const item of items.slice(0, LINES_MAX))
+    show.say(`${itemText(item)}: ${item.command}`, 'yellow')
+  const more = items.length - LINES_MAX
+  if (more > 0) show.say(`and ${more} more: matoolkit doctor`)
+}
