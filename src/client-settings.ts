@@ -18,7 +18,7 @@ export const CLIENT_SETTINGS = {
   }),
   apiUrl: setting<string | null>('MATOOLKIT_API_URL', apiAddress, {
     default: null,
-    defaultShown: 'the API that `up` started on this machine',
+    defaultShown: 'a `matoolkit up` that runs on this machine',
     description: 'URL of the API that the command line calls.',
   }),
   issuer: setting<string | null>('MATOOLKIT_ISSUER', httpsUrl('an address with https'), {

@@ -41,7 +41,7 @@ export const API_ERRORS = rows({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The API cannot listen on {host}, port {port}: {reason}. Stop the process that uses the port, or set MATOOLKIT_API_PORT.',
+      'The API cannot listen on {host}, port {port}: {reason}. Stop the process that uses the port, or set MATOOLKIT_API_PORT to another; 0 picks a free one.',
   },
   HOST_REFUSED: {
     http: 421,

@@ -16,6 +16,18 @@ export const CLI_ERRORS = rows({
     sentence:
       '{url} answered with status {status} and no matoolkit answer. Check that the address is a matoolkit API of the same version.',
   },
+  INSTANCE_UNCLEAR: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'Nothing was changed, because it is not clear which matoolkit to change: {doubt}, or run the command in its folder.',
+  },
+  INSTANCE_UNKNOWN: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'No matoolkit runs as "{given}" on this machine. {list}. Start one with "matoolkit up" in its folder.',
+  },
   CLIENT_SETTING_INVALID: {
     http: 400,
     exit: EXIT.usage,

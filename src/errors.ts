@@ -305,6 +305,12 @@ export const ERRORS = table({
     sentence:
       'Cannot decrypt the secret "{reference}": it was stored with another key, or was changed. Restore MATOOLKIT_SECRETS_KEY, or store the secret again.',
   },
+  FOLDER_UNWRITABLE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'Cannot write to the folder "{folder}": {reason}. Change its permissions, start in another folder, or set {setting}.',
+  },
   PORT_UNUSABLE: {
     http: 503,
     exit: EXIT.unavailable,

@@ -3,12 +3,13 @@ import { readTextFile } from '../cli/files.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { tableText } from '../cli/terminal/table.ts'
 import { realClock } from '../clock.ts'
-import { MatoolkitError, messageOf } from '../errors.ts'
+import { MatoolkitError } from '../errors.ts'
 import { type FaultSettings, faultsSchema, ratesOf } from '../sandbox/faults.ts'
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
 import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../sandbox/seed.ts'
 import type { Seed } from '../sandbox/state.ts'
 import { FAST_TIMING, USUAL_TIMING } from '../sandbox/world.ts'
+import { portReason } from './preflight.ts'
 
 export interface SandboxFlags {
   readonly port: number
@@ -43,7 +44,7 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
       throw new MatoolkitError('PORT_UNUSABLE', {
         port,
         purpose: 'the sandbox',
-        reason: messageOf(error),
+        reason: portReason(error, port),
         setting: '--port',
       })
     throw error

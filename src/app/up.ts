@@ -1,11 +1,15 @@
 // `matoolkit up`: every role in one process on the embedded database and the loopback address, optionally with a sandbox and a
-// worker per tenant. Saves the API's address in the user's folder, so that other commands find it.
+// worker per tenant. It is on the list of running instances while it runs, so that other commands find it.
 import { resolve } from 'node:path'
-import { saveLocalApi } from '../cli/local-api.ts'
+import { realFolder } from '../cli/choose-instance.ts'
+import { homeFolder } from '../cli/home.ts'
+import { registerInstance } from '../cli/instances.ts'
 import type { Io } from '../cli/terminal/io.ts'
+import { realClock } from '../clock.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { requireStartable, requireWritable } from './preflight.ts'
 import { startSandbox } from './sandbox.ts'
 import { logTo, openServe, type ServeHandle } from './serve.ts'
 
@@ -23,6 +27,8 @@ export async function openUp(
     oidcIssuers: [],
     oidcAudiences: [],
   }
+  await requireStartable(config, ROLES)
+  requireWritable(homeFolder(), 'MATOOLKIT_HOME')
   io.err('Starting the embedded PostgreSQL …')
   const sandbox = hasSandbox ? await quietSandbox(io) : null
   try {
@@ -36,11 +42,18 @@ export async function openUp(
       onIdle: () => {},
     })
     const url = handle.url!
-    saveLocalApi({ url, tokenFile: resolve(config.apiTokenFile) })
+    const unregister = registerInstance({
+      folder: realFolder(process.cwd()),
+      url,
+      pid: process.pid,
+      tokenFile: resolve(config.apiTokenFile),
+      startedAt: realClock().now().toISOString(),
+    })
     printAccess(url, config, sandbox, io)
     return {
       ...handle,
       stop: async () => {
+        unregister()
         await handle.stop()
         await sandbox?.close()
       },
@@ -93,6 +106,6 @@ function printAccess(url: string, config: Config, sandbox: Sandbox | null, io: I
   io.out(`  database  ${resolve(config.dataDir)}`)
   io.out(`  API       ${url}/api/docs, token in ${resolve(config.apiTokenFile)}`)
   if (sandbox) io.out(`  sandbox   ${sandbox.url}, served by contoso-worker and fabrikam-worker`)
-  io.out('Other commands on this machine connect to it, for example: matoolkit batch list')
+  io.out('Other commands in this folder connect to it, for example: matoolkit batch list')
   io.out('Press Ctrl-C to stop.')
 }

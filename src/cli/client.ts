@@ -12,6 +12,8 @@ export interface ApiClientOptions {
   /** The access token to send, null if there is none. `isRefused`: the last one was refused, get another. */
   token(isRefused: boolean): Promise<string | null>
   readonly clock: Clock
+  /** Why this may be the wrong API; null when it is certain. Changes are then refused with INSTANCE_UNCLEAR. */
+  readonly doubt?: string | null
   /** Receives a line per request and response, without secrets. */
   readonly debug?: (line: string) => void
   /** Receives a text while a request takes longer than a second, and an empty one at its end. */
@@ -28,6 +30,8 @@ export interface RequestBody {
   readonly ifMatch?: string | null
   /** Sends an idempotency key: the server applies the change once, however often it is sent. */
   readonly isKeyed?: boolean
+  /** Changes nothing, although it is no GET. */
+  readonly isRead?: boolean
   /** Statuses other than 2xx that are no refusals. */
   readonly accepts?: readonly number[]
   readonly signal?: AbortSignal
@@ -103,7 +107,10 @@ export class AdminApiClient {
     path: string,
     send: RequestBody,
   ): Promise<ApiResponse<Body>> {
-    const { clock, progress } = this.#options
+    const { clock, progress, doubt = null } = this.#options
+    if (doubt !== null && method !== 'GET' && !send.isRead) {
+      throw new MatoolkitError('INSTANCE_UNCLEAR', { doubt })
+    }
     const done = new AbortController()
     if (progress) {
       void clock.wait(QUIET_MS, done.signal).then(() => {

@@ -4,9 +4,9 @@ import { parseDurationSec } from '../domain/duration.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
 import { AdminApiClient, type Query } from './client.ts'
-import { loadProfile, type Profile } from './profile.ts'
+import { loadProfile, openProfile, type Profile, type ProfileFlags } from './profile.ts'
 import { tokenSource } from './sign-in/token-source.ts'
-import type { Io } from './terminal/io.ts'
+import { type Io, printable } from './terminal/io.ts'
 import { showFor } from './terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from './terminal/show.ts'
 
@@ -21,24 +21,48 @@ export interface CommandContext {
   readonly flags: Flags
 }
 
-/** `answers`: text is the same on a terminal and in a pipe. */
-export function openContext(
+/** What a command does with the API: text is the same on a terminal and in a pipe, a change goes to no guessed instance. */
+export interface CommandKind {
+  readonly isText?: boolean
+  readonly isChange?: boolean
+}
+
+/** Says which instance it is when there are several. Throws INSTANCE_UNCLEAR for a change that may go astray. */
+export async function openContext(
   flags: Flags,
   io: Io,
-  answers: 'data' | 'text' = 'data',
+  { isText = false, isChange = false }: CommandKind = {},
+): Promise<CommandContext> {
+  const { profile, chosen } = await openProfile(flags as ProfileFlags)
+  const doubt = chosen?.doubt ?? null
+  if (isChange && doubt !== null) throw new MatoolkitError('INSTANCE_UNCLEAR', { doubt })
+  if (chosen?.notice) io.err(printable(chosen.notice))
+  return contextOf(flags, io, { isText, profile, doubt })
+}
+
+interface Opened {
+  readonly isText?: boolean
+  readonly profile?: Profile
+  /** Why the API may be the wrong one: changes are refused. */
+  readonly doubt?: string | null
+}
+
+export function contextOf(
+  flags: Flags,
+  io: Io,
+  { isText = false, profile = loadProfile(flags as ProfileFlags), doubt = null }: Opened = {},
 ): CommandContext {
   const clock = realClock()
-  const profile = loadProfile(flags as { apiUrl?: string; profile?: string })
   const apiUrl = profile['api-url'].value!
   const client = new AdminApiClient({
     apiUrl,
     token: tokenSource({ profile, clock }),
     clock,
     progress: io.progress,
+    doubt,
     ...(flags.debug && { debug: (line: string) => io.err(line) }),
   })
-  const given =
-    (flags.output as OutputFormat | undefined) ?? (answers === 'text' ? 'table' : undefined)
+  const given = (flags.output as OutputFormat | undefined) ?? (isText ? 'table' : undefined)
   return { io, clock, profile, client, show: showFor(given, profile, io), flags }
 }
 

@@ -3,6 +3,7 @@
 export const GLOBAL_FLAGS = [
   ['-o, --output <format>', 'output format'],
   ['--api-url <url>', 'address of the API'],
+  ['--instance <which>', 'a running matoolkit up, by folder or port'],
   ['--profile <name>', 'profile to use; see matoolkit config'],
   ['--debug', 'log every request to stderr, without secrets'],
 ] as const

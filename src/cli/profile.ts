@@ -4,8 +4,9 @@ import { CLIENT_SETTINGS } from '../client-settings.ts'
 import { readClientEnv, SETTINGS } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Setting } from '../setting-kinds.ts'
+import { type ChosenInstance, chooseRunning } from './choose-instance.ts'
 import { inHome, readJsonFile, writeJsonFile } from './home.ts'
-import { findLocalApi } from './local-api.ts'
+import type { Instance } from './instances.ts'
 
 /** The settings of a profile, by the names that people type. */
 export const PROFILE_KEYS = {
@@ -28,6 +29,7 @@ export type Profile = Readonly<Record<ProfileKey, ProfileValue>> & { readonly na
 
 export interface ProfileFlags {
   readonly apiUrl?: string
+  readonly instance?: string
   readonly profile?: string
 }
 
@@ -67,7 +69,7 @@ export function loadProfile(flags: ProfileFlags): Profile {
       [stored?.[spelling], `profile ${name}`],
     ]
     const found = candidates.find(([value]) => value !== undefined)
-    return [spelling, found ? checked(spelling, setting, found) : defaultValue(spelling)]
+    return [spelling, found ? checked(spelling, setting, found) : defaultValue(spelling, null)]
   })
   return { name, ...Object.fromEntries(values) } as Profile
 }
@@ -82,10 +84,31 @@ function checked(name: string, setting: Setting<string | null>, found: (string |
   return { value: name === 'api-url' ? value.replace(/\/+$/, '') : value, from }
 }
 
-function defaultValue(name: string): ProfileValue {
+function defaultValue(name: string, local: Instance | null): ProfileValue {
   if (name !== 'api-url') return { value: null, from: 'not set' }
-  const local = findLocalApi()
   return local
-    ? { value: local.url, from: 'matoolkit up on this machine' }
+    ? { value: local.url, from: `matoolkit up in ${local.folder}` }
     : { value: DEFAULT_URL, from: 'default' }
+}
+
+export interface OpenedProfile {
+  readonly profile: Profile
+  /** The running instance that the address belongs to, if nothing else named one. */
+  readonly chosen: ChosenInstance | null
+}
+
+/** The profile with the address of a running instance, unless a flag, the environment or the profile names an API. */
+export async function openProfile(flags: ProfileFlags): Promise<OpenedProfile> {
+  const { instance: given, apiUrl } = flags
+  if (given !== undefined && apiUrl !== undefined) {
+    throw new MatoolkitError('USAGE', { reason: 'Use either --instance or --api-url.' })
+  }
+  const named = loadProfile(flags)
+  if (given === undefined && named['api-url'].from !== 'default') {
+    return { profile: named, chosen: null }
+  }
+  const chosen = await chooseRunning(given)
+  if (!chosen) return { profile: named, chosen }
+  const { value, from } = defaultValue('api-url', chosen.instance)
+  return { profile: { ...named, 'api-url': { value, from } }, chosen }
 }

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { openContext } from '../../src/cli/command-context.ts'
+import { contextOf } from '../../src/cli/command-context.ts'
 import { addAuthCommands } from '../../src/cli/commands/auth/auth.ts'
 import { runLogin } from '../../src/cli/commands/auth/verbs.ts'
 import { loadProfile } from '../../src/cli/profile.ts'
@@ -80,7 +80,7 @@ async function signIn(
   const clock = quickClock(async (waited) => {
     if (waited === 2) await then(CODE.exec(io.errText())![1]!)
   })
-  await runLogin({ ...openContext({ output }, io), clock })
+  await runLogin({ ...contextOf({ output }, io), clock })
   return io
 }
 

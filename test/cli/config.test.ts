@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { localTokenFor, saveLocalApi } from '../../src/cli/local-api.ts'
+import { localTokenFor, registerInstance } from '../../src/cli/instances.ts'
 import { EXIT } from '../../src/errors.ts'
 import { say, setEnv, WIDE } from './against-api.ts'
 
@@ -81,12 +81,16 @@ describe('matoolkit config', () => {
     })
   }
 
-  it('finds the API that runs on this machine, and sends its token nowhere else', async () => {
+  it('sends the token of an instance to its own address only', async () => {
     const tokenFile = join(home, 'api-token')
     writeFileSync(tokenFile, 'secret\n')
-    saveLocalApi({ url: 'http://127.0.0.1:7001', tokenFile })
-    await config('unset', 'api-url')
-    assert.match((await config('show')).out, /127\.0\.0\.1:7001 +matoolkit up on this machine/)
+    registerInstance({
+      folder: home,
+      url: 'http://127.0.0.1:7001',
+      pid: process.pid,
+      tokenFile,
+      startedAt: '2030-03-01T20:00:00.000Z',
+    })
     assert.equal(localTokenFor('http://127.0.0.1:7001'), 'secret')
     for (const other of [
       'http://127.0.0.1:7002',

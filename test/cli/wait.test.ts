@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { AdminApiClient } from '../../src/cli/client.ts'
-import { type CommandContext, openContext } from '../../src/cli/command-context.ts'
+import { type CommandContext, contextOf } from '../../src/cli/command-context.ts'
 import { failOnFailedPhase, waitUntilIdle } from '../../src/cli/commands/batch/wait.ts'
 import type { Row } from '../../src/cli/terminal/show.ts'
 import { type Clock, virtualClock } from '../../src/clock.ts'
@@ -38,7 +38,7 @@ function contextWith(pages: readonly Row[], flags = {}, asked: (times: number) =
   const io = recordingIo()
   const client = { get } as unknown as AdminApiClient
   const context: CommandContext = {
-    ...openContext({ output: 'json', ...flags }, io),
+    ...contextOf({ output: 'json', ...flags }, io),
     clock,
     client,
     io,

@@ -22,6 +22,8 @@ export function addServeCommands(program: Command, io: Io): void {
       ])
       const config = loadConfig()
       const roles = await rolesFrom(flags, config)
+      const { requireStartable } = await import('../preflight.ts')
+      await requireStartable(config, roles)
       const stopping = listenForStop(MACHINE.steadyMs)
       const { openServe, logTo } = await import('../serve.ts')
       const handle = await openServe({

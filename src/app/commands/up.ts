@@ -25,7 +25,7 @@ export function addUpCommands(program: Command, io: Io): void {
 
 const UP_HELP = `
 Runs database, scheduler, orchestrator, worker and API in one process, without any setup. The database is PostgreSQL inside this
-process, stored in .matoolkit/data in the current folder. The API listens on this machine only; your other commands find it and its
+process, stored in .matoolkit/data in the current folder. The API listens on this machine only; commands in this folder find it and its
 token. Ctrl-C stops everything; running work continues at the next start.
 
 With --sandbox, contoso-worker and fabrikam-worker serve two small tenants that exist while it runs; docs/tutorial.md uses them.

@@ -1,13 +1,14 @@
 // `matoolkit config …`: profiles with the API's address and the sign-in, and the source of each value.
 import { type Command, Option } from 'commander'
 import { MatoolkitError } from '../../errors.ts'
-import type { Io } from '../terminal/io.ts'
+import { type Io, printable } from '../terminal/io.ts'
 import type { Column, OutputFormat } from '../terminal/show.ts'
 import { outputOption } from './verb.ts'
 
 interface ConfigFlags {
   readonly profile?: string
   readonly apiUrl?: string
+  readonly instance?: string
   readonly output?: OutputFormat
 }
 
@@ -23,6 +24,7 @@ export function addConfigCommands(program: Command, io: Io): void {
     .description('show every setting and its source')
     .addOption(profile())
     .option('--api-url <url>', 'address of the API')
+    .option('--instance <which>', 'a running matoolkit up, by folder or port')
     .addOption(outputOption())
     .addHelpText('after', helpOf('config show', 'config show --profile contoso --output json'))
     .action(async (flags: ConfigFlags) => show(flags, io))
@@ -77,9 +79,10 @@ const helpOf = (...examples: readonly string[]): string =>
   ].join('\n')
 
 async function show(flags: ConfigFlags, io: Io): Promise<void> {
-  const { loadProfile, readConfigFile, configPath } = await import('../profile.ts')
+  const { openProfile, readConfigFile, configPath } = await import('../profile.ts')
   const { showFor } = await import('../terminal/output.ts')
-  const { name, ...known } = loadProfile(flags)
+  const { profile, chosen } = await openProfile(flags)
+  const { name, ...known } = profile
   const rows = Object.entries(known).map(([key, { value, from }]) => ({ key, value, from }))
   const { profiles } = readConfigFile()
   const out = showFor(flags.output, { name, ...known }, io)
@@ -96,6 +99,7 @@ async function show(flags: ConfigFlags, io: Io): Promise<void> {
     empty: '',
   })
   const others = Object.keys(profiles).filter((profile) => profile !== name)
+  if (chosen?.notice) io.err(printable(chosen.notice))
   if (others.length > 0) out.say(`\nother profiles: ${others.join(', ')}`)
 }
 

@@ -43,7 +43,7 @@ async function runPreview(context: CommandContext, [name]: readonly string[]): P
   const file = textFlag(context.flags, 'file')
   const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
   const path = `/api/runbooks/${pathSegment(name ?? '')}/query/preview`
-  const { body: found } = await client.post<Preview>(path, { body })
+  const { body: found } = await client.post<Preview>(path, { body, isRead: true })
   const columns = found.columns.map((column): Column => [column.name, (row) => row[column.name]])
   const limit = 'a preview has no more'
   if (show.format !== 'table') {

@@ -83,20 +83,23 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   const [, ...others] = GLOBAL_FLAGS
   command.addOption(outputOption(verb.isText))
   for (const [spelling, about] of others) command.option(spelling, about)
-  command.addHelpText('after', helpOf(verb)).action(async (...given: unknown[]) => {
+  command.addHelpText('after', helpOf(verb)).action(async (...passed: unknown[]) => {
     // Commander passes the arguments, then the flags, then the command.
-    const flags = given.at(-2) as Flags
-    const args = given.slice(0, -2).flat() as (string | undefined)[]
+    const flags = passed.at(-2) as Flags
+    const args = passed.slice(0, -2).flat() as (string | undefined)[]
     if (replacedBy !== undefined)
       io.err(`warning: "${noun.name()} ${verb.name}" is now "matoolkit ${replacedBy}".`)
     const { openContext } = await import('../command-context.ts')
-    await verb.run(
-      openContext(flags, io, verb.isText ? 'text' : 'data'),
-      args.filter((arg) => arg !== undefined),
-      flags,
-    )
+    const kind = { isText: verb.isText ?? false, isChange: isChange(verb) }
+    const context = await openContext(flags, io, kind)
+    const given = args.filter((arg) => arg !== undefined)
+    await verb.run(context, given, flags)
   })
 }
+
+/** A change takes a reason or a confirmation. The client refuses any other change when it is sent. */
+const isChange = ({ options = [] }: Verb): boolean =>
+  options.some(([spelling]) => /--(?:reason|yes)\b/.test(spelling))
 
 function helpOf({ more, examples }: Verb): string {
   const [title, lines] = [

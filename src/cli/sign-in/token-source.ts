@@ -2,7 +2,7 @@
 // person.
 import type { Clock } from '../../clock.ts'
 import { readClientEnv } from '../../config.ts'
-import { localTokenFor } from '../local-api.ts'
+import { localTokenFor } from '../instances.ts'
 import type { Profile } from '../profile.ts'
 
 export interface TokenSourceOptions {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { openContext } from '../../../src/cli/command-context.ts'
+import { contextOf } from '../../../src/cli/command-context.ts'
 import { confirm } from '../../../src/cli/terminal/prompt.ts'
 import {
   type Column,
@@ -89,7 +89,7 @@ describe('answers', () => {
 describe('questions', () => {
   const ask = async (members: number, options: RecordingOptions, yes?: true) => {
     const io = recordingIo(options)
-    const context = openContext({ output: 'table', ...(yes && { yes }) }, io)
+    const context = contextOf({ output: 'table', ...(yes && { yes }) }, io)
     try {
       await confirm(context, { what: 'It ends.', members })
       return 'done'

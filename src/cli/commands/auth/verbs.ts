@@ -4,7 +4,7 @@ import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
 import { ApiRefusal } from '../../api-refusal.ts'
 import type { CommandContext } from '../../command-context.ts'
-import { localTokenFor } from '../../local-api.ts'
+import { localTokenFor } from '../../instances.ts'
 import { revoke, signInWithDeviceCode } from '../../sign-in/issuer.ts'
 import { apiUrlOf, findRegistration, requireHttps } from '../../sign-in/registration.ts'
 import {

@@ -58,7 +58,7 @@ export async function runPlan(
     ...(startTime !== undefined && { startTime }),
   }
   const path = `/api/runbooks/${pathSegment(name!)}/plan`
-  const { body: plan } = await client.post<Plan>(path, { body })
+  const { body: plan } = await client.post<Plan>(path, { body, isRead: true })
   const rows = rowsOf(plan)
   await show.list({
     whole: plan as unknown as Json,

@@ -1,0 +1,82 @@
+// What can be known before anything starts: that every folder can be written to and every port is free. Each problem names the folder
+// or port and the setting that chooses another.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+import { listedInstances } from '../cli/instances.ts'
+import type { Config, Role } from '../config.ts'
+import { MatoolkitError, messageOf } from '../errors.ts'
+
+/** Throws FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */
+export async function requireStartable(config: Config, roles: readonly Role[]): Promise<void> {
+  const { apiHost, apiPort, healthPort, dataDir, apiTokenFile } = config
+  const hasApi = roles.includes('api')
+  if (hasApi) await requireApiPort(apiHost, apiPort)
+  else if (roles.includes('worker')) await requireHealthPort(healthPort)
+  if (config.databaseUrl === null) requireWritable(dataDir, 'MATOOLKIT_DATA_DIR')
+  if (hasApi && config.oidcIssuers.length === 0) {
+    requireWritable(dirname(apiTokenFile), 'MATOOLKIT_API_TOKEN_FILE')
+  }
+}
+
+async function requireApiPort(host: string, port: number): Promise<void> {
+  const reason = await whyPortUnusable(port, host)
+  if (reason !== null) throw new MatoolkitError('ADDRESS_UNUSABLE', { host, port, reason })
+}
+
+async function requireHealthPort(port: number): Promise<void> {
+  const reason = await whyPortUnusable(port)
+  if (reason === null) return
+  const [purpose, setting] = ['the health endpoints of the worker', 'MATOOLKIT_HEALTH_PORT']
+  throw new MatoolkitError('PORT_UNUSABLE', { port, purpose, reason, setting })
+}
+
+const FOLDER_REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EPERM: 'access is denied',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file',
+}
+
+/** Writes and removes a file: permissions alone say nothing about read-only and full disks. */
+export function requireWritable(folder: string, setting: string): void {
+  const probe = join(folder, `.probe-${process.pid}`)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    writeFileSync(probe, '')
+    rmSync(probe)
+  } catch (error) {
+    const reason = FOLDER_REASONS[codeOf(error)] ?? messageOf(error)
+    const details = { folder: resolve(folder), reason, setting }
+    throw new MatoolkitError('FOLDER_UNWRITABLE', details, { cause: error })
+  }
+}
+
+/** Null when the port can be used. Port 0 always can. */
+async function whyPortUnusable(port: number, host?: string): Promise<string | null> {
+  if (port === 0) return null
+  const server = createServer()
+  try {
+    await new Promise<void>((done, failed) => {
+      server.once('error', failed)
+      server.listen({ port, ...(host !== undefined && { host }) }, done)
+    })
+    await new Promise((done) => server.close(done))
+    return null
+  } catch (error) {
+    return portReason(error, port)
+  }
+}
+
+/** The reason in words; the instance that has the port is named. */
+export function portReason(error: unknown, port: number): string {
+  if (codeOf(error) === 'EACCES') return 'ports below 1024 need more rights'
+  if (codeOf(error) !== 'EADDRINUSE') return messageOf(error)
+  const user = listedInstances().find(({ url }) => new URL(url).port === String(port))
+  if (!user) return 'another program uses it'
+  return `"matoolkit up" in ${user.folder} uses it (process ${user.pid})`
+}
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? ''
