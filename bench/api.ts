@@ -119,7 +119,7 @@ export async function fillBatch(db: Db, members: number): Promise<void> {
                   then 'mailbox ' || m.member_key || ' is over quota ' || (m.id / 100 % 10) end
         from batch_members m cross join generate_series(0, ${STEPS - 1}) as n
         join phase_executions p on p.phase_name = 'prepare' order by m.id, n;
-    insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since)
+    insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since)
       select id, 1, batch_member_id, 'bench', 'slot', 1, dispatched_at from step_executions where status = 'pending';
     insert into events (at, batch_id, batch_member_id, step_id, entity, event, from_status, to_status, actor, because)
       select dispatched_at, 1, batch_member_id, id, 'step', 'succeed', 'dispatched', status, 'orchestrator', 'its result came'

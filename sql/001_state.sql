@@ -252,24 +252,24 @@ create table waits (
   batch_id        bigint not null,
   batch_member_id bigint,
   worker_id       text not null,
-  what            text not null check (what in ('slot', 'job', 'retry', 'poll')),
+  kind            text not null check (kind in ('slot', 'job', 'retry', 'poll')),
   priority        smallint not null,
   since           timestamptz not null,
   wake_at         timestamptz,
   job_id          text,
-  check ((what = 'job') = (job_id is not null)),
-  check (what = 'slot' or wake_at is not null)
+  check ((kind = 'job') = (job_id is not null)),
+  check (kind = 'slot' or wake_at is not null)
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 -- At most one unsettled job per member, and one per batch without a member: compensation never races the step it compensates.
 -- The first index also finds all waits of a member: its job rows share the last column's value, all others differ.
-create unique index waits_one_job_per_member on waits (batch_id, batch_member_id, (case what when 'job' then 0 else step_id end))
+create unique index waits_one_job_per_member on waits (batch_id, batch_member_id, (case kind when 'job' then 0 else step_id end))
   where batch_member_id is not null;
-create unique index waits_one_job_per_batch on waits (batch_id) where what = 'job' and batch_member_id is null;
+create unique index waits_one_job_per_batch on waits (batch_id) where kind = 'job' and batch_member_id is null;
 -- Only slots are handed out in order. This index also lists the workers and batches that wait for slots; an index on worker_id
 -- alone made that read thousands of dead entries.
-create index waits_for_slots on waits (worker_id, batch_id, priority, since, step_id) where what = 'slot';
+create index waits_for_slots on waits (worker_id, batch_id, priority, since, step_id) where kind = 'slot';
 -- Counts jobs, retries and polls by worker and batch. Rows sent together are equal here and share an entry.
-create index waits_outstanding on waits (worker_id, what, batch_id, since) where what <> 'slot';
+create index waits_outstanding on waits (worker_id, kind, batch_id, since) where kind <> 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;
 
 create table workers (

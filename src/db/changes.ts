@@ -59,7 +59,7 @@ function insertWaits(
   real: (id: number) => number,
 ): Promise<unknown> {
   return tx.query(
-    `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
+    `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, job_id)
      select id, $1, member, ($6::text[])[kind], ($7::text[])[kind], ($8::int[])[kind], ($9::timestamptz[])[kind],
             ($10::timestamptz[])[kind], job_id
        from ${unnestRows({ id: '$2::bigint[]', member: '$3::bigint[]', job_id: '$4::text[]', kind: '$5::int[]' })} as w`,
@@ -69,12 +69,12 @@ function insertWaits(
         waiting,
         (s) => real(s.id),
         (s) => s.memberId,
-        (s) => (s.wait!.what === 'job' ? s.wait!.jobId : null),
+        (s) => (s.wait!.kind === 'job' ? s.wait!.jobId : null),
       ),
       ...kindParams(
         waiting,
         (s) => s.definition.workerId,
-        (s) => s.wait!.what,
+        (s) => s.wait!.kind,
         priorityOf,
         (s) => s.wait!.since,
         (s) => s.wait!.wakeAt,

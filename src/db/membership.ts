@@ -86,7 +86,7 @@ export async function findStarted(
          from step_executions s join phase_executions p on p.id = s.phase_execution_id
          left join waits w on w.step_id = s.id
         where s.kind = 'phase' and s.batch_member_id = any($1::bigint[]) and p.offset_minutes <= 0
-          and (s.may_have_effect or w.what = 'job')`,
+          and (s.may_have_effect or w.kind = 'job')`,
       [idsParam(memberIds)],
     ),
   )
@@ -104,7 +104,7 @@ export async function findCompensating(
           and status in ${OPEN_STEPS}
        union
        select s.batch_member_id from step_executions s join waits w on w.step_id = s.id
-        where s.batch_member_id = any($1::bigint[]) and w.what = 'job'`,
+        where s.batch_member_id = any($1::bigint[]) and w.kind = 'job'`,
       [idsParam(memberIds)],
     ),
   )

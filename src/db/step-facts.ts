@@ -15,7 +15,7 @@ const STATE = `
   case when s.status = 'polling' then s.params_json end as params, s.job_id as "jobId", s.may_have_effect as "mayHaveEffect", s.deadline_at as "deadlineAt",
   s.completed_at as "completedAt", s.error_message as error, s.poll_started_at as "pollStartedAt",
   s.last_polled_at as "lastPolledAt", s.poll_count as "pollCount", s.poll_timeout_at as "pollTimeoutAt",
-  s.late_result_json is not null as "hasLate", s.late_result_json as late, w.what, w.since, w.wake_at as "wakeAt"`
+  s.late_result_json is not null as "hasLate", s.late_result_json as late, w.kind as "waitKind", w.since, w.wake_at as "wakeAt"`
 const OWNERS = `
   s.kind, s.phase_execution_id as "phaseId", s.batch_member_id as "memberId", s.origin_step_id as "originStepId",
   s.origin_attempt as "originAttempt", s.removal_number as "removalNumber"`
@@ -31,7 +31,7 @@ export type StepRow = Omit<Step, 'definition' | 'wait' | 'result' | 'lateResult'
   Partial<StepDefinition> & {
     readonly hasLate: boolean
     readonly late: Json
-    readonly what: Wait['what'] | null
+    readonly waitKind: Wait['kind'] | null
     readonly since: Date
     readonly wakeAt: Date | null
   }
@@ -64,7 +64,7 @@ export function stepOf(row: StepRow, definition: StepDefinition): Step {
     pollCount: row.pollCount,
     pollTimeoutAt: row.pollTimeoutAt,
     lateResult: row.hasLate ? row.late : undefined,
-    wait: row.what === null ? null : waitOf(row),
+    wait: row.waitKind === null ? null : waitOf(row),
   }
 }
 
@@ -92,14 +92,14 @@ export function definitionIn(row: StepRow): StepDefinition | null {
 }
 
 function waitOf({
-  what,
+  waitKind: kind,
   since,
   wakeAt,
   jobId,
-}: Pick<StepRow, 'what' | 'since' | 'wakeAt' | 'jobId'>): Wait {
-  if (what === 'slot') return { what, since, wakeAt }
-  if (what === 'job') return { what, since, wakeAt: wakeAt!, jobId: jobId! }
-  return { what: what!, since, wakeAt: wakeAt! }
+}: Pick<StepRow, 'waitKind' | 'since' | 'wakeAt' | 'jobId'>): Wait {
+  if (kind === 'slot') return { kind, since, wakeAt }
+  if (kind === 'job') return { kind, since, wakeAt: wakeAt!, jobId: jobId! }
+  return { kind: kind!, since, wakeAt: wakeAt! }
 }
 
 /** A phase step fully described by its definition, job and wait. */
@@ -160,7 +160,7 @@ interface StepColumns {
 interface WaitColumns {
   readonly stepIds: number[]
   /** Positions in `WAIT_KINDS`, from 1. */
-  readonly whats: number[]
+  readonly waitKinds: number[]
   readonly sinces: number[]
   /** Milliseconds; 0 for none. */
   readonly wakes: number[]
@@ -224,7 +224,7 @@ const WAIT_KINDS = ['slot', 'job', 'retry', 'poll'] as const
 /** The members' waits, and whether they have any rollback or removal step (nearly always none). */
 async function loadWaits(db: Queryable, batchId: number, members: string): Promise<WaitColumns> {
   const [columns] = await db.query<WaitColumns>(
-    `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], what)`, 'whats')},
+    `select ${integerArray('step_id', 'stepIds')}, ${integerArray(`array_position('{${WAIT_KINDS}}'::text[], kind)`, 'waitKinds')},
             ${integerArray(epochMs('since'), 'sinces')}, ${integerArray(`coalesce(${epochMs('wake_at')}, 0)`, 'wakes')},
             exists (select from step_executions
                      where kind in ('rollback', 'removal') and batch_member_id = any($2::bigint[])) as "hasCompensation"
@@ -253,8 +253,8 @@ function splitShort(
     if (states[i] === SENT || states[i] === SENT_AND_MORE) sent += 1
     const wait = waitFor(id, job?.jobId)
     const isPlain = job
-      ? wait?.what === 'job'
-      : states[i] === FRESH && (wait === null || wait.what === 'slot')
+      ? wait?.kind === 'job'
+      : states[i] === FRESH && (wait === null || wait.kind === 'slot')
     if (!isPlain) others.add(id)
     else if (wait !== null || others.has(id) || !isLater(i)) {
       short.push(placed(columns, i, wait, job))
@@ -291,7 +291,7 @@ function sentJobs(columns: StepColumns): (i: number) => SentJob {
 }
 
 function waitsBy(columns: WaitColumns): (stepId: number, jobId: string | undefined) => Wait | null {
-  const { stepIds, whats } = columns
+  const { stepIds, waitKinds } = columns
   const places = new Map<number, number>()
   for (let i = 0; i < stepIds.length; i += 1) places.set(stepIds[i]!, i)
   const since = timesIn(columns.sinces)
@@ -300,7 +300,12 @@ function waitsBy(columns: WaitColumns): (stepId: number, jobId: string | undefin
     const i = places.get(stepId)
     if (i === undefined) return null
     const wake = columns.wakes[i] === 0 ? null : wakeAt(i)
-    return waitOf({ what: WAIT_KINDS[whats[i]! - 1]!, since: since(i), wakeAt: wake, jobId })
+    return waitOf({
+      waitKind: WAIT_KINDS[waitKinds[i]! - 1]!,
+      since: since(i),
+      wakeAt: wake,
+      jobId,
+    })
   }
 }
 

@@ -112,7 +112,7 @@ export async function cancelSteps(
   )
   await tx.query(
     `delete from waits w using step_executions s
-      where w.batch_id = $1 and w.step_id = s.id and w.what <> 'job' and s.status = 'cancelled'`,
+      where w.batch_id = $1 and w.step_id = s.id and w.kind <> 'job' and s.status = 'cancelled'`,
     [batchId],
   )
 }

@@ -12,8 +12,8 @@ export async function listDueWaits(db: Queryable, now: Date, limit: number): Pro
   return db.query<DueWait>(
     `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
        from waits w join batches b on b.id = w.batch_id
-      where w.wake_at <= $1 and (b.held_at is null or w.what = 'job')
-        and (w.what <> 'slot' or w.wake_at is not null)
+      where w.wake_at <= $1 and (b.held_at is null or w.kind = 'job')
+        and (w.kind <> 'slot' or w.wake_at is not null)
       order by w.wake_at limit $2`,
     [now, limit],
   )
@@ -33,10 +33,10 @@ export async function listOutstandingJobs(
     'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
   return db.query<OutstandingJob>(
     `select ${job} from waits
-      where batch_id = $1 and what = 'job' and batch_member_id is not null
+      where batch_id = $1 and kind = 'job' and batch_member_id is not null
         and ($2::bigint[] is null or batch_member_id = any($2::bigint[]))
      union all
-     select ${job} from waits where batch_id = $1 and what = 'job' and batch_member_id is null and $2::bigint[] is null
+     select ${job} from waits where batch_id = $1 and kind = 'job' and batch_member_id is null and $2::bigint[] is null
      order by "stepId"`,
     [batchId, memberIds ?? null],
   )
@@ -46,9 +46,9 @@ export async function listOutstandingJobs(
 export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `with recursive wanted (id) as (
-       (select worker_id from waits where what = 'slot' order by worker_id limit 1)
+       (select worker_id from waits where kind = 'slot' order by worker_id limit 1)
        union all
-       select (select w.worker_id from waits w where w.what = 'slot' and w.worker_id > wanted.id order by w.worker_id limit 1)
+       select (select w.worker_id from waits w where w.kind = 'slot' and w.worker_id > wanted.id order by w.worker_id limit 1)
          from wanted where wanted.id is not null)
      select id from wanted where id is not null`,
   )
@@ -59,10 +59,10 @@ export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
 export async function listBatchesWaiting(db: Queryable, workerId: string): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
     `with recursive waiting (id) as (
-       (select batch_id from waits where worker_id = $1 and what = 'slot' order by batch_id limit 1)
+       (select batch_id from waits where worker_id = $1 and kind = 'slot' order by batch_id limit 1)
        union all
        select (select w.batch_id from waits w
-                where w.worker_id = $1 and w.what = 'slot' and w.batch_id > waiting.id order by w.batch_id limit 1)
+                where w.worker_id = $1 and w.kind = 'slot' and w.batch_id > waiting.id order by w.batch_id limit 1)
          from waiting where waiting.id is not null)
      select b.id from waiting join batches b on b.id = waiting.id where b.held_at is null order by b.id`,
     [workerId],
@@ -76,7 +76,7 @@ export async function countOutstanding(
   workerId: string,
 ): Promise<Map<number, number>> {
   const rows = await db.query<{ batchId: number; jobs: number }>(
-    `select batch_id as "batchId", count(*) as jobs from waits where worker_id = $1 and what = 'job' group by 1`,
+    `select batch_id as "batchId", count(*) as jobs from waits where worker_id = $1 and kind = 'job' group by 1`,
     [workerId],
   )
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
@@ -92,7 +92,7 @@ export async function listQueued(
 ): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId" from waits
-      where worker_id = $1 and what = 'slot' and batch_id = $2 order by priority, since, step_id limit $3
+      where worker_id = $1 and kind = 'slot' and batch_id = $2 order by priority, since, step_id limit $3
       ${lock === 'take' ? 'for update skip locked' : ''}`,
     [workerId, batchId, limit],
   )
@@ -106,8 +106,8 @@ export async function findContended(
 ): Promise<Set<string>> {
   const rows = await db.query<{ id: string }>(
     `select w.id from unnest($1::text[]) as w (id)
-      where exists (select from waits where worker_id = w.id and what = 'slot' and batch_id < $2)
-         or exists (select from waits where worker_id = w.id and what = 'slot' and batch_id > $2)`,
+      where exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id < $2)
+         or exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id > $2)`,
     [workerIds, batchId],
   )
   return new Set(rows.map(({ id }) => id))
@@ -130,7 +130,7 @@ export async function postponeWaits(
   )
   await tx.query(
     `update waits set wake_at = wake_at + ($3::timestamptz - greatest($2::timestamptz, since))
-      where batch_id = $1 and what <> 'job' and wake_at is not null`,
+      where batch_id = $1 and kind <> 'job' and wake_at is not null`,
     [batchId, heldAt, now],
   )
 }

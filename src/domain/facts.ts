@@ -139,13 +139,13 @@ export interface Step {
 }
 
 export type Wait = { readonly since: Date } & (
-  | { readonly what: 'slot'; readonly wakeAt: Date | null }
-  | { readonly what: 'retry' | 'poll'; readonly wakeAt: Date }
-  | { readonly what: 'job'; readonly wakeAt: Date; readonly jobId: string }
+  | { readonly kind: 'slot'; readonly wakeAt: Date | null }
+  | { readonly kind: 'retry' | 'poll'; readonly wakeAt: Date }
+  | { readonly kind: 'job'; readonly wakeAt: Date; readonly jobId: string }
 )
 
 /** Its job was sent, and no result, deadline or withdrawal is recorded. */
-export const isUnsettled = (step: Step): boolean => step.wait?.what === 'job'
+export const isUnsettled = (step: Step): boolean => step.wait?.kind === 'job'
 
 /** A worker may have begun it. A withdrawn job did nothing. */
 export const mayHaveRun = (step: Step): boolean => step.mayHaveEffect || isUnsettled(step)

@@ -5,6 +5,9 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 
 export type JsonObject = { readonly [key: string]: Json }
 
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Names with a meaning on JavaScript objects; refused as keys wherever they come from. */
 export const RESERVED_NAMES: readonly string[] = ['__proto__', 'constructor', 'prototype']
 

@@ -3,8 +3,15 @@
 // ignored. `parameters` and `result` are never touched. Reading never throws: an invalid body yields a reason, which becomes
 // the dead letter's description and never quotes the body (it may hold personal data).
 import { z } from 'zod'
-import { isDeeperThan, JSON_DEPTH_MAX, type Json, type JsonObject, parseStorable } from './json.ts'
-import { isObject, isOwnJob, isOwnSuccess } from './own-messages.ts'
+import {
+  isDeeperThan,
+  isObject,
+  JSON_DEPTH_MAX,
+  type Json,
+  type JsonObject,
+  parseStorable,
+} from './json.ts'
+import { isOwnJob, isOwnSuccess } from './own-messages.ts'
 
 const id = z.int().positive()
 const count = z.int().nonnegative()

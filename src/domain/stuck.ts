@@ -4,7 +4,7 @@ import type { Batch, Phase } from './facts.ts'
 
 export interface WaitGroup {
   readonly workerId: string
-  readonly what: 'slot' | 'job' | 'retry' | 'poll'
+  readonly kind: 'slot' | 'job' | 'retry' | 'poll'
   readonly count: number
   /** False when only the first of them were counted. */
   readonly isCountExact: boolean
@@ -132,21 +132,21 @@ function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
 }
 
 function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
-  const { workerId, what, since, stepId, isCountExact } = group
+  const { workerId, kind, since, stepId, isCountExact } = group
   const report = (kind: StuckKind, count: number, because: string): Stuck[] => [
     { kind, because, count, isCountExact, since, workerId, stepId },
   ]
   const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
-  if (what === 'slot') return ofSlot(facts, group, worker, report)
-  if (what === 'job' && worker && isSilent(worker, facts.now)) {
+  if (kind === 'slot') return ofSlot(facts, group, worker, report)
+  if (kind === 'job' && worker && isSilent(worker, facts.now)) {
     const because = `${silence(worker)}; ${many(group)} of its jobs are unsettled`
     return report('worker_silent', group.count, because)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
   // Retries and polls of a held batch wait with it, and the hold is reported.
-  const isWaiting = what !== 'job' && facts.batch.heldAt !== null
+  const isWaiting = kind !== 'job' && facts.batch.heldAt !== null
   if (group.overdue === 0 || !isLate || isWaiting) return []
-  const noun = { job: 'result', retry: 'retry', poll: 'poll' }[what]
+  const noun = { job: 'result', retry: 'retry', poll: 'poll' }[kind]
   const because = `${many({ ...group, count: group.overdue })} ${noun}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
   return report(`${noun}_overdue` as StuckKind, group.overdue, because)
 }

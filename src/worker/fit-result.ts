@@ -1,7 +1,6 @@
 // Results that are too large for a message. The function has run, so its result stays a success: the largest fields are cut first,
 // because outputs that later steps use are short. `_cut` names what is gone.
-import type { Json, JsonObject } from '../domain/json.ts'
-import { isObject } from '../domain/own-messages.ts'
+import { isObject, type Json, type JsonObject } from '../domain/json.ts'
 
 /** A message holds 256 KB; the rest is for its envelope. */
 export const RESULT_BYTES_MAX = 200_000

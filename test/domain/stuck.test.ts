@@ -39,9 +39,9 @@ const batch: StuckFacts['batch'] = {
   endedAt: null,
   membersActive: 10,
 }
-const wait = (what: WaitGroup['what'], more: Partial<WaitGroup> = {}): WaitGroup => ({
+const wait = (kind: WaitGroup['kind'], more: Partial<WaitGroup> = {}): WaitGroup => ({
   workerId: 'w1',
-  what,
+  kind,
   count: 4,
   isCountExact: true,
   since: ago(10),

@@ -86,7 +86,7 @@ const memberOf = async (batchId: number, place: number): Promise<number> => {
 
 async function jobsOf(batchId: number): Promise<string[]> {
   const rows = await world.db.query<{ id: string }>(
-    `select job_id as id from waits where batch_id = $1 and what = 'job' order by step_id`,
+    `select job_id as id from waits where batch_id = $1 and kind = 'job' order by step_id`,
     [batchId],
   )
   return rows.map(({ id }) => id)
@@ -241,7 +241,7 @@ it('a timer against cancel: nothing is sent after the cancel', () =>
         )
         assert.equal(open.length, 0)
         const waiting = await world.db.query(
-          `select from waits where batch_id = $1 and what <> 'job'`,
+          `select from waits where batch_id = $1 and kind <> 'job'`,
           [batchId],
         )
         assert.equal(waiting.length, 0)
@@ -428,7 +428,7 @@ async function twoNarrowWaves(members: number): Promise<[number, number]> {
 
 async function narrowJobs(): Promise<number> {
   const [row] = await second.query<{ jobs: number }>(
-    `select count(*) as jobs from waits where worker_id = 'narrow' and what = 'job'`,
+    `select count(*) as jobs from waits where worker_id = 'narrow' and kind = 'job'`,
   )
   return row!.jobs
 }

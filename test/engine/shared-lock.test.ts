@@ -38,7 +38,7 @@ async function wave(members: number, name = 'wave'): Promise<{ batchId: number; 
   const batchId = await world.batch(name, people(members), { startsInMin: 60 })
   await world.settle()
   const rows = await world.db.query<{ id: string }>(
-    `select job_id as id from waits where batch_id = $1 and what = 'job' order by step_id`,
+    `select job_id as id from waits where batch_id = $1 and kind = 'job' order by step_id`,
     [batchId],
   )
   return { batchId, jobs: rows.map(({ id }) => id) }
@@ -159,7 +159,7 @@ it('a hold waits for earlier sharers, and later sharers wait for the hold', asyn
 })
 
 const jobsOut = async (batchId: number): Promise<number> => {
-  const out = `select from waits where batch_id = $1 and what = 'job'`
+  const out = `select from waits where batch_id = $1 and kind = 'job'`
   return (await world.db.query(out, [batchId])).length
 }
 
@@ -193,14 +193,14 @@ async function movingWave(): Promise<{ batchId: number; jobs: string[] }> {
 
 /** The wait of the step after this job. */
 async function nextWait(jobId: string, stepName = 'go'): Promise<string | undefined> {
-  const rows = await world.db.query<{ what: string }>(
-    `select w.what from step_executions done
+  const rows = await world.db.query<{ kind: string }>(
+    `select w.kind from step_executions done
        join step_executions next on next.batch_member_id = done.batch_member_id and next.step_name = $2
        join waits w on w.step_id = next.id
       where done.id = $1`,
     [Number(jobId.slice('step-'.length)), stepName],
   )
-  return rows[0]?.what
+  return rows[0]?.kind
 }
 
 /** The first member passed the second phase before its expansion, as a member moved from another batch may have. */

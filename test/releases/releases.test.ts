@@ -26,7 +26,7 @@ describe('fixtures of releases', () => {
         'removal',
         'rollback',
       ])
-      assert.deepEqual(valuesIn('waits', 'what'), ['job', 'poll', 'retry', 'slot'])
+      assert.deepEqual(valuesIn('waits', 'kind'), ['job', 'poll', 'retry', 'slot'])
       assert.deepEqual(valuesIn('bundles', 'topic'), ['worker-jobs', 'worker-results'])
       assert.deepEqual(valuesIn('batch_members', 'status'), ['active', 'failed', 'removed'])
     })

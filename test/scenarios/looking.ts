@@ -99,7 +99,7 @@ export async function attemptsOf({ db }: World): Promise<string[]> {
 /** What waits, for what, and for how many more seconds: `create retry 30`. */
 export async function waitsOf({ db, clock }: World): Promise<string[]> {
   const rows = await db.query<{ line: string }>(
-    `select s.step_name || ' ' || w.what || coalesce(' ' || extract(epoch from w.wake_at - $1)::int, '') as line
+    `select s.step_name || ' ' || w.kind || coalesce(' ' || extract(epoch from w.wake_at - $1)::int, '') as line
        from waits w join step_executions s on s.id = w.step_id order by s.id`,
     [clock.now()],
   )

@@ -10,7 +10,7 @@ const YAML = runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 10m')] 
 const outstanding = async ({ db }: World): Promise<number[]> =>
   (
     await db.query<{ jobs: number }>(
-      `select count(*) filter (where w.what = 'job') as jobs
+      `select count(*) filter (where w.kind = 'job') as jobs
          from batches b left join waits w on w.batch_id = b.id group by b.id order by b.id`,
     )
   ).map(({ jobs }) => jobs)
@@ -18,14 +18,14 @@ const outstanding = async ({ db }: World): Promise<number[]> =>
 /** Answers the oldest unsettled job. */
 async function answerOne(world: World): Promise<void> {
   const [oldest] = await world.db.query<{ jobId: string }>(
-    `select job_id as "jobId" from waits where what = 'job' order by since, step_id limit 1`,
+    `select job_id as "jobId" from waits where kind = 'job' order by since, step_id limit 1`,
   )
   await world.result(oldest!, { ok: true })
   await world.pass(1)
 }
 
 const queued = async ({ db }: World): Promise<number> =>
-  (await db.query(`select distinct batch_id from waits where what = 'slot'`)).length
+  (await db.query(`select distinct batch_id from waits where kind = 'slot'`)).length
 
 it('is never exceeded, and a deadline counts from the sending, however long the queue', () =>
   story({ maxOutstanding: 2 }, async (world) => {

@@ -129,14 +129,14 @@ async function lookAtFailures(
 /** Checks that need the memory of the world besides the tables. */
 export async function lookOutside({ db, journal, maxOutstanding, found }: World): Promise<void> {
   const crowded = await db.query<{ id: string; jobs: number }>(
-    `select worker_id as id, count(*) as jobs from waits where what = 'job' group by 1 having count(*) > $1`,
+    `select worker_id as id, count(*) as jobs from waits where kind = 'job' group by 1 having count(*) > $1`,
     [maxOutstanding],
   )
   for (const { id, jobs } of crowded)
     found.push(`R39: worker ${id} has ${jobs} jobs out, more than ${maxOutstanding}`)
   const unsent = await db.query<{ id: string }>(
     `select job_id as id from waits
-      where what = 'job' and not exists (select from messages q where q.topic = 'worker-jobs' and q.message_id = job_id)
+      where kind = 'job' and not exists (select from messages q where q.topic = 'worker-jobs' and q.message_id = job_id)
         and not exists (select from dead_letters d where d.topic = 'worker-jobs' and d.message_id = job_id)`,
   )
   for (const { id } of unsent) {
@@ -153,7 +153,7 @@ export async function lookAtEnd(
   const open = await db.query<{ said: string }>(
     `select format('batch %s is %s', id, status) as said from batches where status not in ('completed', 'failed', 'cancelled')
      union all
-     select format('step %s waits for %s', step_id, what) from waits
+     select format('step %s waits for %s', step_id, kind) from waits
      union all
      select format('step %s is %s', id, status) from step_executions where status in ('pending', 'dispatched', 'polling')
      union all

@@ -119,9 +119,9 @@ export async function moodOf(world: World): Promise<Mood> {
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
             exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
             exists (select from waits w join batches b on b.id = w.batch_id
-                     where (w.wake_at <= $1 and (b.held_at is null or w.what = 'job'))
-                        or (w.what = 'slot' and b.held_at is null
-                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.what = 'job') < $2))
+                     where (w.wake_at <= $1 and (b.held_at is null or w.kind = 'job'))
+                        or (w.kind = 'slot' and b.held_at is null
+                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') < $2))
             or exists (select from phase_executions p join batches b on b.id = p.batch_id
                         where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null)
                            or (p.status = 'dispatched' and p.expanded_at is null))
@@ -156,7 +156,7 @@ async function turnClock(world: World): Promise<void> {
 export async function nextDueMs({ db, broker }: World): Promise<number | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select min(at) as at from (
-       select wake_at as at from waits w join batches b on b.id = w.batch_id where b.held_at is null or w.what = 'job'
+       select wake_at as at from waits w join batches b on b.id = w.batch_id where b.held_at is null or w.kind = 'job'
        union all
        select due_at from phase_executions p join batches b on b.id = p.batch_id
         where p.status = 'pending' and b.status = 'active' and b.held_at is null

@@ -44,7 +44,7 @@ export function makeJournal(db: Db, found: string[]): Journal {
       }
       const settled = await db.query<{ id: string }>(
         `select j.id from unnest($1::text[]) as j (id)
-          where not exists (select from waits w where w.what = 'job' and w.job_id = j.id)`,
+          where not exists (select from waits w where w.kind = 'job' and w.job_id = j.id)`,
         [asked],
       )
       for (const { id } of settled)

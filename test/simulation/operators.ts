@@ -379,7 +379,7 @@ async function momentOf({ db, workers }: World): Promise<Moment> {
             exists (select from step_executions
                      where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
             exists (select from waits w join step_executions s on s.id = w.step_id
-                     where w.what = 'job' and s.status = 'polling') as "isAsking",
+                     where w.kind = 'job' and s.status = 'polling') as "isAsking",
             exists (select from batches where held_at is not null) as "isHeld",
             exists (select from batch_members m join batches b on b.id = m.batch_id
                      where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",

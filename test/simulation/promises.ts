@@ -12,7 +12,7 @@ export async function untakenJobs(
   const rows = await db.query<{ id: string }>(
     `select q.message_id as id from messages q join step_executions s on s.job_id = q.message_id
       where q.topic = 'worker-jobs' and q.lease_token is null and s.batch_id = $1 and s.kind = any($2)
-        and exists (select from waits w where w.step_id = s.id and w.what = 'job')`,
+        and exists (select from waits w where w.step_id = s.id and w.kind = 'job')`,
     [batchId, kinds],
   )
   return rows.map(({ id }) => `P7: batch ${batchId} is ${why}, and job ${id} can still be taken`)
@@ -24,7 +24,7 @@ interface Waiting {
   readonly expectedAt: Date
 }
 
-const TIMED = `w.what in ('retry', 'poll') and w.wake_at is not null`
+const TIMED = `w.kind in ('retry', 'poll') and w.wake_at is not null`
 
 /** Records the pending times of a held batch; the returned function compares them after the resume. */
 export async function heldShift(world: World, batchId: number): Promise<() => Promise<void>> {

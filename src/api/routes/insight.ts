@@ -173,7 +173,7 @@ const stuck = z
       .array(
         z.strictObject({
           workerId: z.string(),
-          what: z.enum(['slot', 'job', 'retry', 'poll']),
+          kind: z.enum(['slot', 'job', 'retry', 'poll']),
           count: wholeCount,
           isCountExact,
           since: dateTime,

@@ -16,7 +16,7 @@ const STUCK: readonly Column[] = [
 ]
 const WAITS: readonly Column[] = [
   ['WORKER', 'workerId'],
-  ['WAITS FOR', 'what'],
+  ['WAITS FOR', 'kind'],
   ['STEPS', 'count'],
   ['SINCE', 'since'],
   ['NEXT', 'wakeAt'],

@@ -17,7 +17,7 @@ const JOBS = `
   (select a.batch_id, s.batch_member_id as member_id, a.job_id, a.sent_at, a.settled_at
      from attempts a join step_executions s on s.id = a.step_id and s.batch_id = a.batch_id
    union all
-   select batch_id, batch_member_id, job_id, since, 'infinity' from waits where what = 'job')`
+   select batch_id, batch_member_id, job_id, since, 'infinity' from waits where kind = 'job')`
 
 const WAITS: Invariant[] = [
   {
@@ -25,15 +25,15 @@ const WAITS: Invariant[] = [
     sentence: 'A step is dispatched exactly while its job is unsettled, and no ended step waits',
     sql: `
       select s.batch_id, format('step %s is %s with job %s, and waits for %s (job %s, member %s)', s.id, s.status, s.job_id,
-                                coalesce(w.what, 'nothing'), w.job_id, w.batch_member_id) as found
+                                coalesce(w.kind, 'nothing'), w.job_id, w.batch_member_id) as found
         from step_executions s left join waits w on w.step_id = s.id
-       where (s.status = 'dispatched' and w.what is distinct from 'job')
-          or (w.what = 'job' and (w.job_id is distinct from s.job_id or s.status not in ('dispatched', 'polling', 'cancelled')))
-          or (w.what <> 'job' and s.status not in ('pending', 'polling'))
+       where (s.status = 'dispatched' and w.kind is distinct from 'job')
+          or (w.kind = 'job' and (w.job_id is distinct from s.job_id or s.status not in ('dispatched', 'polling', 'cancelled')))
+          or (w.kind <> 'job' and s.status not in ('pending', 'polling'))
           or (w.step_id is not null and (w.batch_id, w.batch_member_id, w.worker_id)
                                          is distinct from (s.batch_id, s.batch_member_id, s.worker_id))
       union all
-      select w.batch_id, format('there is no step %s to wait for %s', w.step_id, w.what)
+      select w.batch_id, format('there is no step %s to wait for %s', w.step_id, w.kind)
         from waits w where not exists (select from step_executions s where s.id = w.step_id)`,
   },
   {
@@ -41,13 +41,13 @@ const WAITS: Invariant[] = [
     sentence: 'Every next step waits for a time, a slot or a job, and polls end in time',
     sql: `
       select s.batch_id, format('step %s is %s and waits for %s until %s; poll timeout %s, retry after %s', s.id, s.status,
-                                coalesce(w.what, 'nothing'), w.wake_at, s.poll_timeout_at, s.retry_after) as found
+                                coalesce(w.kind, 'nothing'), w.wake_at, s.poll_timeout_at, s.retry_after) as found
         from step_executions s join batches b on b.id = s.batch_id left join waits w on w.step_id = s.id
-       where (s.status = 'polling' and case when w.what not in ('poll', 'slot') then w.what <> 'job'
+       where (s.status = 'polling' and case when w.kind not in ('poll', 'slot') then w.kind <> 'job'
                                             else w.wake_at is null or (w.wake_at > s.poll_timeout_at and b.held_at is null) end)
-          or (w.what = 'poll' and s.status <> 'polling')
-          or (w.what = 'retry' and (s.status <> 'pending' or w.wake_at is distinct from s.retry_after))
-          or (w.what = 'slot' and s.retry_after > $1::timestamptz)
+          or (w.kind = 'poll' and s.status <> 'polling')
+          or (w.kind = 'retry' and (s.status <> 'pending' or w.wake_at is distinct from s.retry_after))
+          or (w.kind = 'slot' and s.retry_after > $1::timestamptz)
       union all
       select n.batch_id, format('step %s is next for member %s and waits for nothing', n.id, n.batch_member_id)
         from (select distinct on (s.batch_id, s.batch_member_id)
@@ -90,7 +90,7 @@ const JOB_IDS: Invariant[] = [
       union all
       select w.batch_id, format('job %s is out for attempt %s, poll %s of step %s', w.job_id, s.attempt, s.poll_count, s.id)
         from waits w join step_executions s on s.id = w.step_id
-       where w.what = 'job' and w.job_id <> ${jobIdFrom('s', 's.attempt', 's.poll_count')}
+       where w.kind = 'job' and w.job_id <> ${jobIdFrom('s', 's.attempt', 's.poll_count')}
       union all
       select w.batch_id, format('job %s is out though it is settled', w.job_id)
         from waits w join attempts a on a.job_id = w.job_id
@@ -146,7 +146,7 @@ const MESSAGES: Invariant[] = [
       select null::bigint as batch_id, format('message %s is for no job that was sent', q.message_id) as found
         from messages q
        where q.topic = 'worker-jobs' and q.message_id not like '%-replay-%'
-         and not exists (select from waits w where w.what = 'job' and w.job_id = q.message_id)
+         and not exists (select from waits w where w.kind = 'job' and w.job_id = q.message_id)
          and not exists (select from attempts a where a.job_id = q.message_id)
       union all
       select null, format('messages %s and %s on %s have the id %s', q.id, r.id, topic, message_id)
@@ -162,7 +162,7 @@ const MESSAGES: Invariant[] = [
         from dead_letters d where trim(d.reason) = '' or trim(d.description) = ''
       union all
       select w.batch_id, format('job %s is out though it is dead letter %s since %s', w.job_id, d.id, d.dead_lettered_at)
-        from dead_letters d join waits w on w.what = 'job' and w.job_id = d.message_id
+        from dead_letters d join waits w on w.kind = 'job' and w.job_id = d.message_id
        where d.topic = 'worker-jobs' and d.replayed_at is null
           and d.dead_lettered_at < $1::timestamptz - ${DEAD_LETTER_NOTICED_WITHIN}`,
   },
@@ -175,7 +175,7 @@ const ONE_AT_A_TIME: Invariant[] = [
     sql: `
       select w.batch_id, format('member %s has %s phase jobs out', w.batch_member_id, count(*)) as found
         from waits w join step_executions s on s.id = w.step_id
-       where w.what = 'job' and s.kind = 'phase'
+       where w.kind = 'job' and s.kind = 'phase'
        group by w.batch_id, w.batch_member_id having count(*) > 1`,
   },
   {

@@ -59,22 +59,22 @@ export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promi
           from (select since, wake_at, step_id from waits w
                  where w.worker_id = a.id and ${kind} and w.batch_id = $1 order by ${order} limit $3) as first`
   return db.query<WaitGroup>(
-    `with recursive ${walk('wanted', `what = 'slot'`)}, ${walk('awaited', `what <> 'slot'`)}, groups as (
-       select a.id, 'slot' as what, g.*
-         from wanted a cross join lateral (${first(`w.what = 'slot'`, 'w.priority, w.since, w.step_id')}) as g
+    `with recursive ${walk('wanted', `kind = 'slot'`)}, ${walk('awaited', `kind <> 'slot'`)}, groups as (
+       select a.id, 'slot' as kind, g.*
+         from wanted a cross join lateral (${first(`w.kind = 'slot'`, 'w.priority, w.since, w.step_id')}) as g
        union all
-       select a.id, k.what, g.*
-         from awaited a cross join (values ('job'), ('retry'), ('poll')) as k (what)
-        cross join lateral (${first(`w.what = k.what and w.what <> 'slot'`, 'w.since, w.step_id')}) as g)
-     select id as "workerId", what, count, count < $3 as "isCountExact", since, overdue, "wakeAt", "stepId"
-       from groups where count > 0 order by id, what`,
+       select a.id, k.kind, g.*
+         from awaited a cross join (values ('job'), ('retry'), ('poll')) as k (kind)
+        cross join lateral (${first(`w.kind = k.kind and w.kind <> 'slot'`, 'w.since, w.step_id')}) as g)
+     select id as "workerId", kind, count, count < $3 as "isCountExact", since, overdue, "wakeAt", "stepId"
+       from groups where count > 0 order by id, kind`,
     [batchId, now, WAITS_LOOKED_AT],
   )
 }
 
 const FACTS = `k.worker_id as "workerId", w.worker_id is not null as "isKnown", coalesce(w.is_configured, false) as "isConfigured",
   w.last_seen_at as "lastSeenAt", w.max_outstanding as "maxOutstanding",
-  (select count(*)::int from waits o where o.worker_id = k.worker_id and o.what = 'job') as outstanding`
+  (select count(*)::int from waits o where o.worker_id = k.worker_id and o.kind = 'job') as outstanding`
 
 /** Includes workers that never announced themselves. */
 export function listWorkerFacts(
@@ -104,7 +104,7 @@ export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
   return db.query<WorkerLine>(
     `select ${FACTS}, w.version, w.slots, w.first_seen_at as "firstSeenAt",
             coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
-            (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.what = 'slot' limit $2) as o)
+            (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
               as waiting
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
        left join workers w on w.worker_id = k.worker_id

@@ -34,10 +34,10 @@ export async function loadWorkFigures(db: Queryable): Promise<WorkFigures> {
     },
     steps_waiting: {
       help: 'Steps by what they wait for: a slot, their job, a retry, a poll.',
-      label: 'what',
+      label: 'kind',
       values: await counted(
         db,
-        'select what as of, count(*)::int as count from waits group by what order by what',
+        'select kind as of, count(*)::int as count from waits group by kind order by kind',
       ),
     },
   }

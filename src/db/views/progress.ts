@@ -45,7 +45,7 @@ export async function listProgressEvents(
 export async function findQuietUntil(db: Queryable): Promise<Date | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select case
-              when exists (select from waits where what in ('slot', 'job'))
+              when exists (select from waits where kind in ('slot', 'job'))
                 or exists (select from phase_executions where status = 'dispatched' and expanded_at is null) then null
               else least(
                 (select min(wake_at) from waits where wake_at is not null),

@@ -64,7 +64,7 @@ function conditionsOf(batchId: number, filter: StepFilter): Conditions {
   if (kind !== undefined) where.and('s.kind = any(?::text[])', [...kind])
   if (status !== undefined) where.and('s.status = any(?::text[])', [...status])
   if (status?.every((one) => SENT.includes(one)))
-    where.and(`s.id in (select step_id from waits where batch_id = $1 and what in ('job', 'poll'))`)
+    where.and(`s.id in (select step_id from waits where batch_id = $1 and kind in ('job', 'poll'))`)
   if (status?.every((one) => FAILED.includes(one))) where.and('s.error_message is not null')
   if (phase !== undefined) {
     const own =
@@ -100,7 +100,7 @@ const LINE = `s.id, s.kind, s.phase_execution_id as "phaseExecutionId", p.phase_
   s.retry_after as "retryAfter", s.job_id as "jobId", s.is_poll_step as "isPollStep", s.poll_count as "pollCount",
   s.dispatched_at as "dispatchedAt", s.deadline_at as "deadlineAt", s.completed_at as "completedAt",
   s.error_message as "errorMessage", s.late_result_json is not null as "hasLateResult",
-  w.what as "waitsFor", w.wake_at as "wakeAt"`
+  w.kind as "waitsFor", w.wake_at as "wakeAt"`
 
 export const STEP_SORTS = ['id', 'id_latest'] as const
 export type StepSort = (typeof STEP_SORTS)[number]

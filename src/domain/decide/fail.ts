@@ -62,7 +62,7 @@ export function cancelOpenSteps(draft: Draft, memberId: number, why: string): vo
 
 export function cancelStep(draft: Draft, step: Step, why: string): void {
   draft.transitionStep(step, 'cancel', why, { completedAt: draft.now, retryAfter: null })
-  if (step.wait?.what !== 'job') draft.setWait(step, null)
+  if (step.wait?.kind !== 'job') draft.setWait(step, null)
 }
 
 function failInit(draft: Draft, step: Step): void {

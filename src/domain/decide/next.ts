@@ -158,7 +158,7 @@ export function queueNextOfMember(draft: Draft, member: Member): void {
 /** A version upgrade may put a phase before the queued step. Left in the queue, both would be sent. */
 function leaveQueue(draft: Draft, next: Step): void {
   for (const step of draft.stepsOfMember.get(next.memberId) ?? []) {
-    const isQueued = step.status === 'pending' && step.wait?.what === 'slot'
+    const isQueued = step.status === 'pending' && step.wait?.kind === 'slot'
     if (isQueued && step !== next) draft.setWait(step, null)
   }
 }
@@ -175,5 +175,5 @@ export function queueNextAfter(draft: Draft, step: Step): void {
 
 function enterQueue(draft: Draft, step: Step | null): void {
   if (step?.status !== 'pending' || step.wait !== null) return
-  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt: null })
+  draft.setWait(step, { kind: 'slot', since: draft.now, wakeAt: null })
 }

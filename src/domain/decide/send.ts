@@ -18,7 +18,7 @@ const MAX_PARAMS_CHARS = 200_000
 /** Sends queued steps while their worker has free slots. Uses up `freeSlots`. */
 export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
   const queued: Step[] = []
-  for (const step of draft.steps.values()) if (step.wait?.what === 'slot') queued.push(step)
+  for (const step of draft.steps.values()) if (step.wait?.kind === 'slot') queued.push(step)
   queued.sort(
     (a, b) => priorityOf(a) - priorityOf(b) || +a.wait!.since - +b.wait!.since || a.id - b.id,
   )
@@ -109,7 +109,7 @@ function repoll(draft: Draft, step: Step): boolean {
 function recordJob(draft: Draft, step: Step, jobId: string): void {
   const notAfter = step.deadlineAt!
   draft.setWait(step, {
-    what: 'job',
+    kind: 'job',
     since: draft.now,
     wakeAt: draft.later(step.definition.timeoutSec + DEADLINE_GRACE_SEC),
     jobId,

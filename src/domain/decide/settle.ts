@@ -1,7 +1,7 @@
 // A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
 // An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
 import type { Step } from '../facts.ts'
-import type { Json } from '../json.ts'
+import { isObject, type Json } from '../json.ts'
 import { onCompensationEnd } from './compensation.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
@@ -37,7 +37,7 @@ export interface WorkerResult {
 
 /** This job is the step's unsettled one. Any other result is late, duplicate or foreign. */
 const isCurrentJob = ({ wait }: Step, jobId: string): boolean =>
-  wait?.what === 'job' && wait.jobId === jobId
+  wait?.kind === 'job' && wait.jobId === jobId
 
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
@@ -82,9 +82,6 @@ function failureOf(step: Step, result: WorkerResult): string | null {
 
 const shortened = (text: string): string =>
   text.length > ERROR_CHARS_MAX ? `${text.slice(0, ERROR_CHARS_MAX - 1).toWellFormed()}…` : text
-
-const isObject = (value: Json | undefined): value is { [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isIncomplete = (result: Json | undefined): boolean =>
   isObject(result) && Object.hasOwn(result, 'complete') && result.complete === false
@@ -179,7 +176,7 @@ function waitForPoll(draft: Draft, step: Step): void {
   if (endsAt <= draft.now) return timeOut(draft, step)
   const nextAt = draft.later(step.definition.pollIntervalSec!)
   draft.setWait(step, {
-    what: 'poll',
+    kind: 'poll',
     since: draft.now,
     wakeAt: nextAt < endsAt ? nextAt : endsAt,
   })
@@ -222,7 +219,7 @@ function retryOrFail(draft: Draft, step: Step, why: string): void {
         error: why,
       },
     )
-    draft.setWait(step, { what: 'retry', since: draft.now, wakeAt: at })
+    draft.setWait(step, { kind: 'retry', since: draft.now, wakeAt: at })
     return
   }
   giveUp(draft, step, why)

@@ -8,14 +8,14 @@ import { onOverdue, timeOut } from './settle.ts'
 export function onWake(draft: Draft, step: Step): void {
   const { wait } = step
   if (!wait?.wakeAt || wait.wakeAt > draft.now) return
-  if (wait.what === 'job') return onOverdue(draft, step)
+  if (wait.kind === 'job') return onOverdue(draft, step)
   // Time on hold does not count: resume postpones these times.
   if (draft.batch.heldAt !== null) return
   if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)
-  if (wait.what === 'slot') return
+  if (wait.kind === 'slot') return
   // Only a polling step can time out while it waits for a slot. A retry with a wake time here would be due forever.
   const wakeAt = step.status === 'polling' ? step.pollTimeoutAt : null
-  draft.setWait(step, { what: 'slot', since: draft.now, wakeAt })
+  draft.setWait(step, { kind: 'slot', since: draft.now, wakeAt })
   if (step.status === 'pending') leaveUnlessNext(draft, step)
 }
 

@@ -51,7 +51,7 @@ export function leavesSlots({ attempts, jobs, changedWaits }: Draft): boolean {
   for (const { workerId } of attempts) add(freed, workerId, 1)
   for (const { step } of jobs) add(freed, step.definition.workerId, -1)
   for (const slots of freed.values()) if (slots > 0) return true
-  for (const { wait } of changedWaits) if (wait?.what === 'slot') return true
+  for (const { wait } of changedWaits) if (wait?.kind === 'slot') return true
   return false
 }
 

@@ -1,5 +1,5 @@
 // The properties of a Microsoft Graph user: which exist, which are returned by default, which are writable, and valid values.
-import type { Json, JsonObject } from '../../domain/json.ts'
+import { isObject, type Json, type JsonObject } from '../../domain/json.ts'
 import { isAddress } from '../addresses.ts'
 import { hashOf } from '../identity.ts'
 import { badRequest, type GraphRefusal, objectConflict } from '../refusal.ts'
@@ -191,5 +191,3 @@ function attributeValue(before: User['attributes'], name: string, value: Json): 
 }
 
 const isTextOrNull = (value: Json): boolean => value === null || typeof value === 'string'
-const isObject = (value: Json): value is { [key: string]: Json } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

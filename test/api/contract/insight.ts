@@ -91,7 +91,7 @@ export function insightContract(): void {
     it('list blocked work with the reason', async () => {
       interface Stuck {
         items: { kind: string; because: string; count: number }[]
-        waiting: { what: string; count: number }[]
+        waiting: { kind: string; count: number }[]
       }
       const kinds = async () => (await get<Stuck>('/stuck')).body.items.map(({ kind }) => kind)
       assert.deepEqual(await kinds(), [])
@@ -102,7 +102,7 @@ export function insightContract(): void {
       const { body } = await get<Stuck>('/stuck')
       assert.equal(body.items[0]!.because, 'batch 1 is held by op: wait')
       assert.deepEqual(
-        body.waiting.map(({ what, count }) => [what, count]),
+        body.waiting.map(({ kind, count }) => [kind, count]),
         [['slot', 2]],
       )
     })

@@ -94,8 +94,8 @@ describe('invariants', () => {
     const { db, clock } = world
     const batches = await db.query('select status from batches order by id')
     assert.deepEqual(batches, [{ status: 'completed' }, { status: 'active' }])
-    const waits = await db.query('select what from waits order by what')
-    assert.deepEqual(waits, [{ what: 'job' }, { what: 'poll' }, { what: 'retry' }])
+    const waits = await db.query('select kind from waits order by kind')
+    assert.deepEqual(waits, [{ kind: 'job' }, { kind: 'poll' }, { kind: 'retry' }])
     assert.deepEqual(await findBroken(db, clock.now()), [])
   })
 

@@ -12,9 +12,9 @@ const eventOf = (entity: string, event: string, actor = 'operator') =>
   `insert into events (at, batch_id, entity, event, actor, because)
    select detected_at, id, '${entity}', '${event}', '${actor}', 'planted' from batches where id = 2`
 const jobWait = (step: string) =>
-  `insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at, job_id)
+  `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, job_id)
    select s.id, s.batch_id, s.batch_member_id, s.worker_id, 'job', 1, w.since, w.wake_at, 'step-' || s.id
-     from step_executions s join waits w on w.batch_member_id = s.batch_member_id and w.what = 'job'
+     from step_executions s join waits w on w.batch_member_id = s.batch_member_id and w.kind = 'job'
     where s.id = ${step}`
 const deadLetter = (messageId: string, reason: string) =>
   `insert into dead_letters (topic, subscription, message_id, original_message_id, message_type, body, enqueued_at, expires_at,
@@ -217,37 +217,37 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I15',
     what: 'a dispatched step without its job',
-    sql: `delete from waits where what = 'job'`,
+    sql: `delete from waits where kind = 'job'`,
   },
   {
     id: 'I15',
     what: 'a wait of an ended step',
-    sql: `update waits set step_id = ${stepOf('ann', 'create')} where what = 'retry'`,
+    sql: `update waits set step_id = ${stepOf('ann', 'create')} where kind = 'retry'`,
   },
   {
     id: 'I15',
     what: 'a wait of no step',
-    sql: `update waits set step_id = 999 where what = 'retry'`,
+    sql: `update waits set step_id = 999 where kind = 'retry'`,
   },
   {
     id: 'I16',
     what: 'a polling step that nothing wakes',
-    sql: `delete from waits where what = 'poll'`,
+    sql: `delete from waits where kind = 'poll'`,
   },
   {
     id: 'I16',
     what: 'a poll past its timeout',
-    sql: `update waits set wake_at = wake_at + interval '1 day' where what = 'poll'`,
+    sql: `update waits set wake_at = wake_at + interval '1 day' where kind = 'poll'`,
   },
   {
     id: 'I16',
     what: 'a retry at another time',
-    sql: `update waits set wake_at = wake_at + interval '1 s' where what = 'retry'`,
+    sql: `update waits set wake_at = wake_at + interval '1 s' where kind = 'retry'`,
   },
   {
     id: 'I16',
     what: 'a next step that waits for nothing',
-    sql: `delete from waits where what = 'retry'; update step_executions set retry_after = null`,
+    sql: `delete from waits where kind = 'retry'; update step_executions set retry_after = null`,
   },
   { id: 'I16', what: 'a rollback step that waits for nothing', sql: pend(stepOf('bob', 'undo-b')) },
   {
@@ -264,7 +264,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I17',
     what: 'an unsettled job under another id',
-    sql: `update waits set job_id = 'step-999' where what = 'job'`,
+    sql: `update waits set job_id = 'step-999' where kind = 'job'`,
   },
   {
     id: 'I18',
@@ -294,7 +294,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I21',
     what: 'a dead-lettered job still awaited',
-    sql: `${deadLetter('x', 'Expired')}; update waits set job_id = 'x' where what = 'job'`,
+    sql: `${deadLetter('x', 'Expired')}; update waits set job_id = 'x' where kind = 'job'`,
   },
   {
     id: 'I23',

@@ -18,14 +18,14 @@ for (const { kind, open } of DATABASES) {
 
     it('counts the heads of the queues up to a limit and reports it', async () => {
       await test.db.script(`
-        insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since)
+        insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since)
           select n, 1, n, 'w1', 'slot', 1, ${at(1)} + n * interval '1 second' from generate_series(1, 1500) as n;
-        insert into waits (step_id, batch_id, worker_id, what, priority, since)
+        insert into waits (step_id, batch_id, worker_id, kind, priority, since)
           select n, 2, 'w1', 'slot', 0, ${at(0)} from generate_series(3001, 3002) as n;
-        insert into waits (step_id, batch_id, batch_member_id, worker_id, what, priority, since, wake_at)
+        insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at)
           select n, 1, n, 'w2', 'poll', 1, ${at(0)}, ${at(50)} + n * interval '1 minute' from generate_series(4001, 4003) as n;
         update waits set wake_at = ${at(55)} where step_id = 4001;
-        insert into waits (step_id, batch_id, worker_id, what, priority, since, wake_at, job_id)
+        insert into waits (step_id, batch_id, worker_id, kind, priority, since, wake_at, job_id)
           values (5001, 1, 'w3', 'job', 0, ${at(3)}, ${at(90)}, 'step-5001')`)
       const found = await listWaitGroups(test.db, 1, NOW)
       const minute = (date: Date | null) => date && (+date - Date.UTC(2026, 2, 2, 7)) / 60_000
@@ -38,7 +38,7 @@ for (const { kind, open } of DATABASES) {
         [
           {
             workerId: 'w1',
-            what: 'slot',
+            kind: 'slot',
             count: 1000,
             isCountExact: false,
             overdue: 0,
@@ -48,7 +48,7 @@ for (const { kind, open } of DATABASES) {
           },
           {
             workerId: 'w2',
-            what: 'poll',
+            kind: 'poll',
             count: 3,
             isCountExact: true,
             overdue: 1,
@@ -58,7 +58,7 @@ for (const { kind, open } of DATABASES) {
           },
           {
             workerId: 'w3',
-            what: 'job',
+            kind: 'job',
             count: 1,
             isCountExact: true,
             overdue: 0,

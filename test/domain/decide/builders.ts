@@ -237,17 +237,17 @@ function wornBy(status: Step['status'], step: Step): Partial<Step> {
 /** `slot`, `job`, `retry+5`, `poll-0`: the number is the wake time, in seconds from now. */
 function withWait(step: Step, text: string | undefined): Step {
   if (text === undefined) return step
-  const [, what, seconds] = /^(\w+?)([+-]\d+)?$/.exec(text)!
+  const [, kind, seconds] = /^(\w+?)([+-]\d+)?$/.exec(text)!
   const since = at(-30)
   const wakeAt = seconds === undefined ? null : at(Number(seconds))
-  if (what === 'slot') return { ...step, wait: { what, since, wakeAt } }
-  if (what === 'job') {
+  if (kind === 'slot') return { ...step, wait: { kind, since, wakeAt } }
+  if (kind === 'job') {
     const jobId =
       step.jobId ?? jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
-    return { ...step, jobId, wait: { what, since, wakeAt: wakeAt ?? at(3690), jobId } }
+    return { ...step, jobId, wait: { kind, since, wakeAt: wakeAt ?? at(3690), jobId } }
   }
-  const retryAfter = what === 'retry' ? wakeAt : null
-  return { ...step, retryAfter, wait: { what: what as 'retry' | 'poll', since, wakeAt: wakeAt! } }
+  const retryAfter = kind === 'retry' ? wakeAt : null
+  return { ...step, retryAfter, wait: { kind: kind as 'retry' | 'poll', since, wakeAt: wakeAt! } }
 }
 
 export interface Counters {
@@ -378,5 +378,5 @@ const sayTime = (time: Date): string => {
 
 function sayWait(wait: Wait | null): string {
   if (wait === null) return 'nothing'
-  return wait.wakeAt === null ? wait.what : `${wait.what} ${sayTime(wait.wakeAt)}`
+  return wait.wakeAt === null ? wait.kind : `${wait.kind} ${sayTime(wait.wakeAt)}`
 }

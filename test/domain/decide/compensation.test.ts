@@ -33,7 +33,7 @@ table('a final failure', [
       waits: ['13 nothing'],
     },
     also: (draft) => {
-      assert.equal(stepOf(draft, 12).wait?.what, 'job')
+      assert.equal(stepOf(draft, 12).wait?.kind, 'job')
       assert.equal(stepOf(draft, 13).retryAfter, null)
       assert.deepEqual(draft.member(1).failedAt, at(0))
     },

@@ -51,7 +51,7 @@ table('removing a member', [
       ],
       made: MADE,
     },
-    also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
+    also: (draft) => assert.equal(stepOf(draft, 11).wait?.kind, 'job'),
   },
   {
     name: 'delays the cleanup until its rollback has ended; a failed member can be removed too',

@@ -42,7 +42,7 @@ function check(course: Course, draft: Draft | null, what: string): void {
   }
 }
 
-const isOutOrQueued = ({ wait }: Step) => wait?.what === 'job' || wait?.what === 'slot'
+const isOutOrQueued = ({ wait }: Step) => wait?.kind === 'job' || wait?.kind === 'slot'
 
 /** Every earlier step has passed, and no earlier phase has steps left to give. */
 function checkOrder(draft: Draft, sent: Step, what: string): void {
@@ -61,11 +61,11 @@ function checkOrder(draft: Draft, sent: Step, what: string): void {
 
 /** Columns that the database ties together, and the waits that a step must have. */
 function checkWait(step: Step, what: string): void {
-  const say = `step ${step.id} is ${step.status} and waits for ${step.wait?.what}, ${what}`
-  if (step.status === 'dispatched') assert.equal(step.wait?.what, 'job', say)
-  if (step.status === 'polling') assert.ok(step.wait && step.wait.what !== 'retry', say)
-  if (!isOpen(step.status)) assert.ok(step.wait === null || step.wait.what === 'job', say)
-  if (step.status === 'pending') assert.notEqual(step.wait?.what, 'job', say)
+  const say = `step ${step.id} is ${step.status} and waits for ${step.wait?.kind}, ${what}`
+  if (step.status === 'dispatched') assert.equal(step.wait?.kind, 'job', say)
+  if (step.status === 'polling') assert.ok(step.wait && step.wait.kind !== 'retry', say)
+  if (!isOpen(step.status)) assert.ok(step.wait === null || step.wait.kind === 'job', say)
+  if (step.status === 'pending') assert.notEqual(step.wait?.kind, 'job', say)
   assert.equal(step.completedAt === null, isOpen(step.status), say)
   if (step.status !== 'pending') assert.equal(step.retryAfter, null, say)
   assert.ok(step.retryCount <= step.definition.maxRetries, say)
@@ -83,7 +83,7 @@ function heal(course: Course, seed: number): void {
     if (isQuiet && isBatchEnded(course.batch.status)) return
   }
   const left = course.steps.filter((step) => isOpen(step.status) || isUnsettled(step))
-  const rows = left.map(({ id, kind, status, wait }) => ({ id, kind, status, wait: wait?.what }))
+  const rows = left.map(({ id, kind, status, wait }) => ({ id, kind, status, wait: wait?.kind }))
   assert.fail(`seed ${seed} does not end: batch ${course.batch.status}, ${JSON.stringify(rows)}`)
 }
 

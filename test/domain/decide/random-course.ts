@@ -135,7 +135,7 @@ const unexpected: Action = (course, draft) => {
   const step = course.one([...draft.steps.values()])
   if (!step) return
   const jobId = course.pick(2) === 0 ? (step.jobId ?? 'step-5') : 'step-999-retry-7'
-  if (step.wait?.what !== 'job' || step.wait.jobId !== jobId)
+  if (step.wait?.kind !== 'job' || step.wait.jobId !== jobId)
     onResult(draft, step, { jobId, ...ANSWERS[course.pick(3)]! })
 }
 

@@ -40,7 +40,7 @@ table('free slots', [
       ...THREE,
       steps: {
         ...THREE.steps,
-        31: ['3 prepare/create pending', { wait: { what: 'slot', since: at(-90), wakeAt: null } }],
+        31: ['3 prepare/create pending', { wait: { kind: 'slot', since: at(-90), wakeAt: null } }],
       },
     },
     decide: send({ w1: 2 }),

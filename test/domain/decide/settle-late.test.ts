@@ -82,7 +82,7 @@ table('an unexpected result is recorded and changes nothing', [
     records: {
       events: ['step 11 unexpected_result: foreign: worker w9 answered a job sent to w1'],
     },
-    also: (draft) => assert.equal(stepOf(draft, 11).wait?.what, 'job'),
+    also: (draft) => assert.equal(stepOf(draft, 11).wait?.kind, 'job'),
   },
   {
     name: 'as a duplicate',
