@@ -35,6 +35,8 @@ export interface FunctionDefinition<Params, Result extends Json> {
    * started: the job fails with `OutcomeUnknown`, and a person decides.
    */
   readonly isIdempotent: boolean
+  /** Changes things only through `tenant`, so the worker sees whether a failed job may have changed anything. */
+  readonly actsOnlyOnTenant?: true
   /** How to reverse it, naming the function to use; null when there is nothing to reverse. */
   readonly undo: string | null
   /** Returns the result that the runbook sees. Throwing fails the job, with the message as the reason people read. */

@@ -11,6 +11,7 @@ import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
+import { watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
@@ -148,7 +149,8 @@ async function attempt(
   stopping.addEventListener('abort', stop)
   if (job.notAfter) void abortAt(job.notAfter, clock, abort, ended.signal)
   const { secrets, hide } = watchedSecrets(tenant.secrets)
-  const inTenant = { ...context, tenant: withSecrets(tenant, secrets) }
+  const watched = watchEffects(withSecrets(tenant, secrets))
+  const inTenant = { ...context, tenant: watched.tenant }
   let isCalled = false
   try {
     const fitted = await fitResolved(definition, job, inTenant, abort.signal)
@@ -164,7 +166,9 @@ async function attempt(
     if (reason instanceof WorkerStops) return null
     const failed =
       reason instanceof DeadlineReached ? fail(reason.name, reason.message) : failureOf(error)
-    return hideIn(isCalled ? failed : withoutEffect(job, failed), hide)
+    const mayHaveActed =
+      isCalled && (definition.actsOnlyOnTenant !== true || watched.mayHaveChanged())
+    return hideIn(mayHaveActed ? failed : withoutEffect(job, failed), hide)
   } finally {
     ended.abort()
     stopping.removeEventListener('abort', stop)

@@ -206,6 +206,18 @@ it('"not complete" on a step without poll: the attempt fails', () =>
     )
   }))
 
+it('a test without poll that finds nobody fails with its reason', () =>
+  story({}, async (world) => {
+    await begin(world)
+    const Reason = 'The tenant has no user "x". Check the id.'
+    world.answer = () => ({ ok: { complete: false, data: { Match: false, Reason } } })
+    await world.settle()
+    assert.equal(
+      (await stepLook(world, 1)).error,
+      'the worker reported "not complete", but the step has no poll: The tenant has no user "x". Check the id',
+    )
+  }))
+
 const FAILURES: { what: string; body: Record<string, Json>; error: string }[] = [
   { what: 'an error as a bare sentence', body: { error: 'no mailbox' }, error: 'no mailbox' },
   {

@@ -52,6 +52,24 @@ it('polls to the second until complete, then continues with the data', () =>
     assert.deepEqual(row, { result: { Moved: 7 }, outputs: { Count: 7 } })
   }))
 
+it('waits for a user who is not there yet, and names the user', () =>
+  story({}, async (world) => {
+    const Reason = 'The tenant has no user "x". Check the id.'
+    const answers: Record<string, Answer> = {
+      'step-1': { ok: { complete: false, data: { Match: false, Reason } } },
+      'step-1-poll-1': complete({ Match: true, Reason: null }),
+    }
+    world.answer = ({ jobId }) => answers[jobId] ?? { ok: true }
+    await begin(world, `${POLL}, retry: { max_retries: 0 }`)
+    await passUntil(world, 60)
+    assert.deepEqual((await historyOf(world, 1)).slice(1), [
+      'incomplete: the worker reported "not complete": The tenant has no user "x". Check the id',
+      'repoll: poll 1: the interval of 60 s is over',
+      'succeed: the worker reported success',
+    ])
+    assert.deepEqual(await because(world, 'fail'), [])
+  }))
+
 it('repeats what was sent, though the data changed meanwhile', () =>
   story({}, async (world) => {
     world.answer = () => incomplete

@@ -110,8 +110,8 @@ export async function startProgramme(world: World, yaml = YAML): Promise<Program
     automate: (name = 'wave') =>
       setAutomation(world.engine, { runbookName: name, isEnabled: true, actor: 'operator' }),
   })
-  await world.publish(yaml)
-  await made.automate()
+  const { name } = await world.publish(yaml)
+  await made.automate(name)
   return made
 }
 

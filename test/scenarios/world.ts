@@ -33,7 +33,7 @@ export type Job = Message<'worker-job'>
 /** A worker's answer: a result, a failure, or nothing; `refuse` dead-letters the job. */
 export type Result = { ok: Json } | { fail: string; effect?: 'none'; isFinal?: true }
 export type Answer = Result | { refuse: string } | 'silent'
-export type Worker = (job: Job) => Answer
+export type Worker = (job: Job) => Answer | Promise<Answer>
 
 export interface World {
   readonly db: Db
@@ -168,7 +168,7 @@ async function workOnce(world: World, limit: number): Promise<number> {
     for (const message of received) {
       const job = jobOf(message)
       world.jobs.push(job)
-      const answer = world.answer(job)
+      const answer = await world.answer(job)
       if (answer === 'silent') continue
       if ('refuse' in answer) await world.bus.deadLetter([message], 'Refused', answer.refuse)
       else await publishResult(world, job.jobId, answer, { workerId })

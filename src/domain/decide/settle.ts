@@ -55,7 +55,7 @@ export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
   }
   if (isIncomplete(result.result)) {
     settle(draft, step, 'incomplete', { result: result.result, durationMs: result.durationMs })
-    return keepPolling(draft, step)
+    return keepPolling(draft, step, result.result)
   }
   settle(draft, step, 'succeeded', { result: payload, durationMs: result.durationMs })
   succeed(draft, step, payload)
@@ -75,9 +75,17 @@ function failureOf(step: Step, result: WorkerResult): string | null {
     return shortened(parts.filter(Boolean).join(' '))
   }
   if (isIncomplete(result.result) && step.definition.pollIntervalSec === null) {
-    return 'the worker reported "not complete", but the step has no poll'
+    return notComplete(result.result, ', but the step has no poll')
   }
   return null
+}
+
+/** With the reason of a test that found nothing to look at: "the tenant has no user …". */
+function notComplete(result: Json | undefined, but = ''): string {
+  const data = payloadOf(result)
+  const reason = isObject(data) && Object.hasOwn(data, 'Reason') ? data.Reason : null
+  const why = typeof reason === 'string' && reason !== '' ? `: ${reason.replace(/\.$/, '')}` : ''
+  return shortened(`the worker reported "not complete"${but}${why}`)
 }
 
 const shortened = (text: string): string =>
@@ -159,10 +167,10 @@ export function takeOutputs(draft: Draft, step: Step, payload: Json | undefined)
   }
 }
 
-function keepPolling(draft: Draft, step: Step): void {
+function keepPolling(draft: Draft, step: Step, result: Json | undefined): void {
   const startedAt = step.pollStartedAt ?? draft.now
   const timeoutAt = step.pollTimeoutAt ?? draft.later(step.definition.pollTimeoutSec!)
-  draft.transitionStep(step, 'incomplete', 'the worker reported "not complete"', {
+  draft.transitionStep(step, 'incomplete', notComplete(result), {
     pollStartedAt: startedAt,
     pollTimeoutAt: timeoutAt,
     lastPolledAt: draft.now,

@@ -2,6 +2,7 @@
 // value; an address matches with or without `smtp:`. Null or empty matches an absent or empty attribute.
 import { z } from 'zod'
 import type { Json } from '../../domain/json.ts'
+import { notThereReason } from './failure.ts'
 import { expected, isSameText, nameParameter, withoutSmtp } from './parameters.ts'
 
 export const matchParameters = {
@@ -25,6 +26,7 @@ export const matchResult = <Id extends string>(id: Id) =>
       CurrentValue: z.json(),
       ExpectedValue: z.union([z.string(), z.number(), z.boolean(), z.null()]),
       IsMultiValue: z.boolean(),
+      Reason: notThereReason,
       ...({ [id]: z.string() } as Record<Id, z.ZodString>),
     }),
   })

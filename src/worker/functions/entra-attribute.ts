@@ -6,10 +6,10 @@ import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { pathOf } from '../m365/api.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
-import { changeUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
+import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { isNotFound, noUser, orNotFound } from './failure.ts'
 import { isSameText, nameParameter, userId } from './parameters.ts'
-import type { ReplicationContext } from './replication.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 /** Holds the 15 extension attributes of every tenant. */
 const EXTENSIONS = 'onPremisesExtensionAttributes'
@@ -88,11 +88,11 @@ export const testEntraAttributeMatch = defineFunction({
     const { UserId, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
     const path = AttributeName.split('.')
     // Graph returns nested attributes only with their parent.
-    const user = await readUser(call, UserId, [path[0]!])
-    const current: Json = valueAt(user, path)
-    const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
+    const user = await retryUntilFound(call, () => findUser(call, UserId, [path[0]!]))
+    const current: Json = user && valueAt(user, path)
+    const isMatching = user !== null && isMatch(current, ExpectedValue, IsMultiValue)
     return {
-      complete: isMatching === Expected,
+      complete: user !== null && isMatching === Expected,
       data: {
         Match: isMatching,
         AttributeName,
@@ -100,6 +100,7 @@ export const testEntraAttributeMatch = defineFunction({
         ExpectedValue,
         UserId,
         IsMultiValue,
+        Reason: user === null ? noUser(UserId).message : null,
       },
     }
   },

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
 import { objectIdOf } from './entra-directory.ts'
-import { isNotFound, NotFound, noGroup, noUser, orNotFound } from './failure.ts'
+import { isNotFound, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
 import { expected, isSameText, objectId, userId } from './parameters.ts'
 import { changeOnce, type ReplicationContext, retryWhileTooEarly } from './replication.ts'
 
@@ -93,7 +93,12 @@ async function requireGroup(
 
 const tested = z.object({
   complete: z.boolean(),
-  data: z.object({ IsMember: z.boolean(), GroupId: z.string(), UserId: z.string() }),
+  data: z.object({
+    IsMember: z.boolean(),
+    GroupId: z.string(),
+    UserId: z.string(),
+    Reason: notThereReason,
+  }),
 })
 
 /** Microsoft's price for this call. */
@@ -109,23 +114,38 @@ export const testEntraGroupMembership = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { GroupId, UserId, Expected } = call.params
-    const check = () =>
-      call.tenant.graph.call({
-        method: 'POST',
-        path: pathOf`/users/${UserId}/checkMemberGroups`,
-        body: { groupIds: [GroupId] },
-        isRead: true,
-        units: CHECK_UNITS,
-        signal: call.signal,
-      })
-    const { body } = await orNotFound(
-      () => retryWhileTooEarly(call, check, isNotFound),
-      noUser(UserId),
-    )
-    const groups = (body as JsonObject).value
-    const isMember = Array.isArray(groups) && groups.some((id) => isSameText(String(id), GroupId))
-    // A missing group has no members; without this check a misspelt id would pass as "not a member".
-    if (!isMember) await requireGroup(call, GroupId)
-    return { complete: isMember === Expected, data: { IsMember: isMember, GroupId, UserId } }
+    try {
+      const isMember = await isGroupMember(call, GroupId, UserId)
+      // A missing group has no members; without this check a misspelt id would pass as "not a member".
+      if (!isMember) await requireGroup(call, GroupId)
+      const data = { IsMember: isMember, GroupId, UserId, Reason: null }
+      return { complete: isMember === Expected, data }
+    } catch (error) {
+      if (!(error instanceof NotFound)) throw error
+      const data = { IsMember: false, GroupId, UserId, Reason: error.message }
+      return { complete: false, data }
+    }
   },
 })
+
+async function isGroupMember(
+  call: ReplicationContext,
+  groupId: string,
+  userId: string,
+): Promise<boolean> {
+  const check = () =>
+    call.tenant.graph.call({
+      method: 'POST',
+      path: pathOf`/users/${userId}/checkMemberGroups`,
+      body: { groupIds: [groupId] },
+      isRead: true,
+      units: CHECK_UNITS,
+      signal: call.signal,
+    })
+  const { body } = await orNotFound(
+    () => retryWhileTooEarly(call, check, isNotFound),
+    noUser(userId),
+  )
+  const groups = (body as JsonObject).value
+  return Array.isArray(groups) && groups.some((id) => isSameText(String(id), groupId))
+}

@@ -5,7 +5,7 @@ import { defineFunction } from '../catalogue.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
-import { FunctionRefused, isNotFound, NotFound, noRecipient } from './failure.ts'
+import { FunctionRefused, isNotFound, NotFound, noRecipient, notThereReason } from './failure.ts'
 import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
@@ -64,7 +64,11 @@ export const testExchangeAttributeMatch = defineFunction({
   run: async (call) => {
     const { Identity, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
     const found = await retryUntilFound(call, () => findAttributes(call, Identity))
-    if (found === null) throw noRecipient(Identity)
+    const data = { AttributeName, ExpectedValue, Identity, IsMultiValue }
+    if (found === null) {
+      const Reason = noRecipient(Identity).message
+      return { complete: false, data: { ...data, Match: false, CurrentValue: null, Reason } }
+    }
     // Exchange silently omits unknown properties; without this check a misspelt name would pass as "no value".
     if (!Object.keys(found).some((key) => isSameText(key, AttributeName)))
       throw new NotFound(
@@ -74,14 +78,7 @@ export const testExchangeAttributeMatch = defineFunction({
     const isMatching = isMatch(current, ExpectedValue, IsMultiValue)
     return {
       complete: isMatching === Expected,
-      data: {
-        Match: isMatching,
-        AttributeName,
-        CurrentValue: current,
-        ExpectedValue,
-        Identity,
-        IsMultiValue,
-      },
+      data: { ...data, Match: isMatching, CurrentValue: current, Reason: null },
     }
   },
 })
@@ -110,6 +107,7 @@ const tested = z.object({
     IsMember: z.boolean(),
     GroupIdentity: z.string(),
     MemberIdentity: z.string(),
+    Reason: notThereReason,
   }),
 })
 
@@ -130,25 +128,34 @@ export const testExchangeGroupMembership = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { GroupIdentity, MemberIdentity, Expected } = call.params
-    const members = await call.tenant.exchange
-      .run(
-        'Get-DistributionGroupMember',
-        { Identity: GroupIdentity, ResultSize: 'Unlimited' },
-        { signal: call.signal, select: MEMBER_NAMES },
-      )
-      .catch((error: unknown) => {
-        throw isNotFound(error)
-          ? new NotFound(
-              `Exchange has no distribution group "${GroupIdentity}". Check its address.`,
-            )
-          : error
-      })
-    const isMember = members.some((member) =>
+    const members = await membersOf(call, GroupIdentity)
+    const isMember = (members ?? []).some((member) =>
       MEMBER_NAMES.some((property) => isSameText(textOf(member[property]), MemberIdentity)),
     )
+    const Reason =
+      members === null
+        ? `Exchange has no distribution group "${GroupIdentity}". Check its address.`
+        : null
     return {
-      complete: isMember === Expected,
-      data: { IsMember: isMember, GroupIdentity, MemberIdentity },
+      complete: members !== null && isMember === Expected,
+      data: { IsMember: isMember, GroupIdentity, MemberIdentity, Reason },
     }
   },
 })
+
+/** Null when there is no such group. */
+async function membersOf(
+  { tenant, signal }: ReplicationContext,
+  group: string,
+): Promise<readonly JsonObject[] | null> {
+  try {
+    return await tenant.exchange.run(
+      'Get-DistributionGroupMember',
+      { Identity: group, ResultSize: 'Unlimited' },
+      { signal, select: MEMBER_NAMES },
+    )
+  } catch (error) {
+    if (isNotFound(error)) return null
+    throw error
+  }
+}

@@ -8,7 +8,7 @@ import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError } from '../m365/api.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
-import { FunctionRefused, NotFound } from './failure.ts'
+import { FunctionRefused, notThereReason } from './failure.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
@@ -153,6 +153,7 @@ const progress = z.object({
     Status: z.string(),
     BatchId: z.string().nullable(),
     ErrorSummary: z.string().nullable(),
+    Reason: notThereReason,
   }),
 })
 
@@ -187,9 +188,9 @@ export const testMigrationUser = defineFunction({
     const { Identity, WaitFor } = call.params
     const user = await retryUntilFound(call, () => findMigrationUser(call, Identity))
     if (user === null) {
-      throw new NotFound(
-        `No migration batch contains "${Identity}". Check the address, and that New-MigrationBatch has run.`,
-      )
+      const Reason = `No migration batch contains "${Identity}". Check the address, and that New-MigrationBatch has run.`
+      const nothing = { Status: 'NotFound', BatchId: null, ErrorSummary: null }
+      return { complete: false, data: { Identity, ...nothing, Reason } }
     }
     const Status = textOf(user.Status)
     const ErrorSummary = textOrNull(user.ErrorSummary)
@@ -199,7 +200,7 @@ export const testMigrationUser = defineFunction({
       throw new MigrationStopped(`The mailbox move of "${Identity}" is ${Status}: ${why}.`)
     }
     const isComplete = is(COMPLETED) || (WaitFor === 'Synced' && is(SYNCED))
-    const data = { Identity, Status, BatchId: textOrNull(user.BatchId), ErrorSummary }
+    const data = { Identity, Status, BatchId: textOrNull(user.BatchId), ErrorSummary, Reason: null }
     return { complete: isComplete, data }
   },
 })

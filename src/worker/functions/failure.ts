@@ -1,5 +1,6 @@
 // The failures that functions raise themselves: something is missing, or the tenant is in the wrong state. Each says what to do
 // next. A refusal by the tenant is an ApiError and passes through unchanged.
+import { z } from 'zod'
 import { ApiError } from '../m365/api.ts'
 
 export class NotFound extends Error {
@@ -10,6 +11,12 @@ export class NotFound extends Error {
 export class FunctionRefused extends Error {
   override readonly name = 'Refused'
 }
+
+/** Why a test found nothing to look at. It is incomplete, not failed: a polled step waits until the thing appears. */
+export const notThereReason = z
+  .string()
+  .nullable()
+  .describe('What is not there yet; null when it was found.')
 
 export const isNotFound = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.status === 404

@@ -35,7 +35,7 @@ import {
 import { newMigrationBatch, removeMigrationBatch, testMigrationUser } from './exchange-migration.ts'
 import { sendNotification } from './notification.ts'
 
-export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = [
+const FUNCTIONS: readonly WorkerFunction[] = [
   newEntraUser,
   setEntraUserUpn,
   setEntraUserAttribute,
@@ -65,3 +65,8 @@ export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = [
   testExchangeGroupMembership,
   sendNotification,
 ]
+
+export const STANDARD_FUNCTIONS: readonly WorkerFunction[] = FUNCTIONS.map((one) => ({
+  ...one,
+  actsOnlyOnTenant: true,
+}))

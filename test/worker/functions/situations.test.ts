@@ -3,6 +3,7 @@
 // shows what really happened.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
 import type { InjectedFault } from '../../../src/sandbox/faults.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { CASES, type Case } from './cases.ts'
@@ -38,6 +39,19 @@ async function atEachCall(
     })
   }
 }
+
+interface Incomplete {
+  readonly complete: boolean
+  readonly data: { readonly Reason: string }
+}
+
+/** By name; their JSON Schemas. */
+const parametersOf = (name: string): object =>
+  (
+    STANDARD_CATALOGUE.find((one) => one.name === name)!.parameters as unknown as {
+      properties: object
+    }
+  ).properties
 
 const twice = <T>(list: readonly T[]): T[] => [...list, ...list]
 
@@ -84,12 +98,31 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
 
     const { missing } = one
     if (missing)
-      it('names what is missing and changes nothing', () =>
+      it('names what is missing and changes nothing; a test is incomplete, not failed', () =>
         within({}, async (setting) => {
-          const { status, error } = await setting.run(name, { ...params, ...missing.params })
-          assert.equal(status, 'Failure')
-          assert.match(error!.message, missing.says)
+          const { status, error, result } = await setting.run(name, {
+            ...params,
+            ...missing.params,
+          })
+          const isTest = name.startsWith('Test-')
+          assert.equal(status, isTest ? 'Success' : 'Failure')
+          if (isTest) {
+            const { complete, data } = schema.parse(result) as unknown as Incomplete
+            assert.equal(complete, false)
+            assert.match(data.Reason, missing.says)
+          } else {
+            assert.match(error!.message, missing.says)
+            assert.equal(error!.effect, 'none', 'there is nothing to roll back')
+          }
           assert.deepEqual(setting.effects(), [])
+        }))
+
+    if (missing && 'Expected' in parametersOf(name))
+      it('is incomplete for something missing even when it expects no match', () =>
+        within({}, async ({ run }) => {
+          const given = { ...params, ...missing.params, Expected: false }
+          const { complete } = requireSuccess(await run(name, given)) as unknown as Incomplete
+          assert.equal(complete, false)
         }))
 
     it('obeys Retry-After when the tenant is busy', () =>
@@ -112,7 +145,10 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
       atEachCall(name, one, 'drop-after', async (setting, call) => {
         const { result, error } = await setting.run(name, params)
         if (isIdempotent) assert.partialDeepStrictEqual(result, gives, `${call}: ${error?.message}`)
-        else assert.match(error!.message, /may have been done/, call)
+        else {
+          assert.match(error!.message, /may have been done/, call)
+          assert.equal(error!.effect, 'possible', call)
+        }
         const left = setting.effects()
         const isAllowed = isIdempotent && isRepeated && left.length === twice(effects).length
         if (!isAllowed) assert.deepEqual(left, effects, call)
@@ -123,6 +159,7 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
         const { status, error } = await setting.run(name, params)
         if (status === 'Failure') {
           assert.match(error!.message, /may have been done/, call)
+          assert.equal(error!.effect, 'possible', call)
           assert.deepEqual(setting.effects(), effects.slice(0, -1), call)
           requireSuccess(await setting.run(name, params))
         }

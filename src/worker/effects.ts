@@ -1,0 +1,53 @@
+// Watches whether a job may have changed the tenant. A failure before the first change has nothing to roll back: a rollback that
+// deletes an account after "this account was created elsewhere" would delete somebody's account.
+import { ApiError, type Exchange, type RestApi, type Tenant, type Webhooks } from './m365/api.ts'
+
+export interface WatchedTenant {
+  readonly tenant: Tenant
+  /** False: nothing was sent that changes anything, or all of it was refused. */
+  mayHaveChanged(): boolean
+}
+
+export function watchEffects(tenant: Tenant): WatchedTenant {
+  let changes = 0
+  const change = async <Done>(act: () => Promise<Done>): Promise<Done> => {
+    changes += 1
+    try {
+      return await act()
+    } catch (error) {
+      if (isPlainRefusal(error)) changes -= 1
+      throw error
+    }
+  }
+  const graph: RestApi = {
+    call: (request) => {
+      const isRead = request.method === 'GET' || request.isRead === true
+      return isRead ? tenant.graph.call(request) : change(() => tenant.graph.call(request))
+    },
+    list: (request) => tenant.graph.list(request),
+    urlOf: (path) => tenant.graph.urlOf(path),
+  }
+  const exchange: Exchange = {
+    run: (cmdlet, parameters, options) => {
+      const run = () => tenant.exchange.run(cmdlet, parameters, options)
+      return /^(get|test)-/i.test(cmdlet) ? run() : change(run)
+    },
+  }
+  const webhooks: Webhooks = {
+    post: (url, body, options) => change(() => tenant.webhooks.post(url, body, options)),
+  }
+  const overridden = Object.create(tenant, {
+    graph: { value: graph, enumerable: true },
+    exchange: { value: exchange, enumerable: true },
+    webhooks: { value: webhooks, enumerable: true },
+  }) as Tenant
+  return { tenant: overridden, mayHaveChanged: () => changes > 0 }
+}
+
+/** Sent once and refused. An earlier sending whose response was lost may have been done. */
+function isPlainRefusal(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.isOutcomeUnknown || error.attempts > 1) return false
+  return error.status !== null && REFUSALS.includes(error.status)
+}
+
+const REFUSALS: readonly number[] = [400, 401, 403, 404, 409]
