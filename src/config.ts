@@ -174,7 +174,8 @@ export const SETTINGS = {
   }),
   oidcClientId: setting<string | null>('MATOOLKIT_OIDC_CLIENT_ID', aText, {
     default: null,
-    description: 'Client id with which the command line and the dashboard sign in.',
+    description:
+      'Public client with which the command line and the dashboard sign in. Outside Entra ID a token is a person’s only if it was issued to it.',
   }),
   oidcApps: setting('MATOOLKIT_OIDC_APPS', listSetting(aText, 'a list of client ids'), {
     default: [] as readonly string[],

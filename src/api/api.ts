@@ -158,6 +158,7 @@ function signInOf(config: ApiConfig, clock: Clock): SignInMethod {
       audiences: oidcAudiences,
       scope: config.oidcScope,
       apps: config.oidcApps,
+      clientId: config.oidcClientId,
       now: () => clock.now(),
     })
   }

@@ -22,13 +22,6 @@ describe('a request budget', () => {
     assert.throws(() => budget.spend('ada', at(1)))
   })
 
-  it('is not used by asking whether it is spent', () => {
-    const budget = createRateLimit(1)
-    for (let n = 0; n < 5; n++) budget.require('ada', at(0))
-    budget.spend('ada', at(0))
-    assert.throws(() => budget.require('ada', at(0)))
-  })
-
   it('drops the least recent callers when there are too many', () => {
     const budget = createRateLimit(1)
     for (let n = 0; n <= 10_000; n++) budget.spend(`caller ${n}`, at(0))

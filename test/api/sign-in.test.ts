@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type CryptoKey, exportSPKI, importJWK, type JWTPayload } from 'jose'
 import { offeredScope } from '../../src/api/api.ts'
-import { localSignIn } from '../../src/api/sign-in/local.ts'
 import { plain } from './contract/fixtures.ts'
 import {
   ADA,
@@ -20,22 +15,11 @@ import {
   TENANT,
   TestIssuer,
 } from './issuer.ts'
+import { rawStatus } from './raw-status.ts'
 import { type ApiUnderTest, openApiUnderTest, ROUTES } from './under-test.ts'
 
 const base64 = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
-
-/** Sends the headers unchanged, repeated ones included. */
-function rawStatus(url: string, headers: readonly string[]): Promise<number> {
-  return new Promise((resolve, reject) => {
-    request(url, { headers: headers as string[] }, (response) => {
-      response.resume()
-      resolve(response.statusCode!)
-    })
-      .on('error', reject)
-      .end()
-  })
-}
 
 describe('tokens of an issuer', () => {
   let issuer: TestIssuer
@@ -104,6 +88,7 @@ describe('tokens of an issuer', () => {
       ...{ tid: undefined, oid: undefined, ver: undefined, nbf: undefined, scp: undefined },
       scope: 'profile access_as_user',
       sub: 'user-7',
+      azp: 'cli-client',
     })
     const { status, body } = await me(await signed(plainClaims, key, { typ: 'at+jwt' }))
     assert.deepEqual([status, body.id], [200, `${issuer.plain}/user-7`])
@@ -232,15 +217,52 @@ describe('tokens of an issuer', () => {
     assert.match(log, /The access token was refused/)
   })
 
-  it('refused too often are not verified for a while', async () => {
+  it('refused too often are limited, and good ones from the same address still sign in', async () => {
     await api.world.clock.advance(60_000)
     const bad = await token({ aud: 'else' })
     for (let n = 0; n < 30; n++) assert.equal((await me(bad)).status, 401)
     const { status, headers, body } = await me(bad)
     assert.deepEqual([status, body.code], [429, 'RATE_LIMITED'])
     assert.ok(Number(headers.get('retry-after')) > 0)
-    await api.world.clock.advance(60_000)
     assert.equal((await me(await token())).status, 200)
+    await api.world.clock.advance(60_000)
+  })
+
+  it('without our scope or of an unlisted application are audited', async () => {
+    const oid = '99999999-0000-4000-8000-000000000001'
+    const lacking = [
+      await token({ oid, scp: 'User.Read' }),
+      await token({ oid, scp: undefined, idtyp: 'app', azp: 'stranger' }),
+    ]
+    for (const sent of lacking) assert.equal((await me(sent)).status, 403)
+    const path = '/api/audit?action=denied%20getMe'
+    const { body } = await api.call<{ entries: { actor: string; clientApp: string }[] }>(
+      'GET',
+      path,
+      { token: await token() },
+    )
+    const denied = body.entries.filter(({ actor }) => actor === `${TENANT}/${oid}`)
+    assert.deepEqual(denied.map(({ clientApp }) => clientApp).includes('stranger'), true)
+    assert.equal(denied.length, 2)
+  })
+
+  it('of an application elsewhere need the list, whatever scope and subject they carry', async () => {
+    const plainToken = (more: object) => {
+      const none = {
+        tid: undefined,
+        oid: undefined,
+        ver: undefined,
+        nbf: undefined,
+        scp: undefined,
+      }
+      const own = { scope: 'access_as_user', sub: 'service-account-7', ...none, ...more }
+      return signed(claimsOf(issuer.plain, api.world.clock.now(), own), key, { typ: 'at+jwt' })
+    }
+    assert.equal((await me(await plainToken({ azp: 'stranger' }))).status, 403)
+    assert.equal((await me(await plainToken({ azp: undefined }))).status, 403)
+    assert.equal((await me(await plainToken({ azp: 'nightly' }))).status, 200)
+    assert.equal((await me(await plainToken({ azp: 'cli-client' }))).status, 200)
+    assert.equal((await me(await plainToken({ azp: 'cli-client', scope: 'else' }))).status, 403)
   })
 
   describe('keys of the issuer', () => {
@@ -401,6 +423,25 @@ describe('the rule of every route', () => {
       }))
   }
 
+  it('limits how often a signed-in caller is refused', async () => {
+    const issuer = await new TestIssuer().open()
+    issuers.push(issuer)
+    const key = await newKey('k')
+    issuer.keys = [key]
+    const config = { oidcIssuers: [issuer.v2], oidcAudiences: [AUDIENCE], apiWritesPerMin: 3 }
+    const api = await openApiUnderTest({ config })
+    try {
+      const made = claimsOf(issuer.v2, api.world.clock.now(), { scp: 'User.Read' })
+      const token = await signed(made, key)
+      const statuses: number[] = []
+      for (let n = 0; n < 5; n++)
+        statuses.push((await api.call('GET', '/api/me', { token })).status)
+      assert.deepEqual(statuses, [403, 403, 403, 429, 429])
+    } finally {
+      await api.close()
+    }
+  })
+
   it('audits the refusal of a signed-in caller', () =>
     withApi('reader', async (api, tokenFor) => {
       await api.world.publish(plain())
@@ -420,61 +461,4 @@ describe('the rule of every route', () => {
         ['denied setAutomation', 'ada@contoso.example'],
       )
     }))
-})
-
-describe('local sign-in', () => {
-  let folder: string
-  before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'matoolkit-token-'))
-  })
-  after(() => rmSync(folder, { recursive: true }))
-
-  it('uses a token in a file that only its owner can read, created once', async () => {
-    const file = join(folder, 'new', 'token')
-    localSignIn(file)
-    assert.equal(statSync(file).mode & 0o777, 0o600)
-    assert.equal(statSync(join(folder, 'new')).mode & 0o777, 0o700)
-    const made = statSync(file).mtimeMs
-    localSignIn(file)
-    assert.equal(statSync(file).mtimeMs, made)
-  })
-
-  it('refuses a token file that others can read, or with other content', () => {
-    const file = join(folder, 'open')
-    localSignIn(file)
-    chmodSync(file, 0o644)
-    assert.throws(() => localSignIn(file), /LOCAL_TOKEN_UNFIT|is unsafe/)
-    const short = join(folder, 'short')
-    writeFileSync(short, 'password', { mode: 0o600 })
-    assert.throws(() => localSignIn(short), /is unsafe/)
-  })
-
-  it('refuses to listen on other addresses', async () => {
-    for (const apiHost of ['0.0.0.0', '::', '192.168.1.5', 'console.contoso.example'])
-      await assert.rejects(openApiUnderTest({ config: { apiHost } }), /must not listen on/)
-    const oidcIssuers = ['https://login.example/v2.0']
-    await assert.rejects(openApiUnderTest({ config: { oidcIssuers } }), /must not listen on/)
-  })
-
-  it('answers only to local host names (DNS rebinding)', async () => {
-    const api = await openApiUnderTest()
-    try {
-      const { port } = new URL(api.url)
-      const ask = (host: string) =>
-        rawStatus(`${api.url}/api/me`, ['host', host, 'authorization', `Bearer ${api.token}`])
-      for (const good of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, 'LOCALHOST'])
-        assert.equal(await ask(good), 200, good)
-      for (const bad of [
-        'evil.example',
-        `evil.example:${port}`,
-        '127.0.0.1.evil.example',
-        '10.0.0.1',
-      ])
-        assert.equal(await ask(bad), 421, bad)
-      assert.equal((await api.call('GET', '/api/me', { token: `${api.token}x` })).status, 401)
-      await api.refused(401, 'NOT_SIGNED_IN', 'GET', '/api/me', { token: null })
-    } finally {
-      await api.close()
-    }
-  })
 })

@@ -7,7 +7,13 @@ import type { KeyedCall } from '../../db/idempotency.ts'
 import type { Json } from '../../domain/json.ts'
 import { MatoolkitError } from '../../errors.ts'
 import type { Route, UncheckedAnswer } from '../route.ts'
-import { type Actor, ANONYMOUS, bearerToken, requireRole } from '../sign-in/sign-in.ts'
+import {
+  type Actor,
+  ANONYMOUS,
+  bearerToken,
+  requireRole,
+  type SignedIn,
+} from '../sign-in/sign-in.ts'
 import { FaultyRequest } from './problem.ts'
 import { type ParsedRequest, readRequest } from './read-request.ts'
 import { type AuditedCaller, checkedAnswer, runChange, type SentAnswer } from './run-change.ts'
@@ -45,15 +51,15 @@ async function authenticateCaller(
   request: FastifyRequest,
 ): Promise<Actor> {
   if (route.rule === 'anonymous') return ANONYMOUS
-  const { signIn, readPolicy, clock, rateLimits, log } = context
-  rateLimits.refusedTokens.require(request.ip, clock.now())
+  const { signIn, clock, rateLimits, log } = context
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
-    const actor = await signIn.authenticate(token)
-    await requireAllowed(context, route, actor, request, readPolicy)
-    return actor
+    const signedIn = await signIn.authenticate(token)
+    await requireAllowed(context, route, signedIn, request)
+    return signedIn.actor
   } catch (error) {
     if (error instanceof MatoolkitError && error.code === 'TOKEN_REFUSED') {
+      // Only failing tokens use this budget: 31 of them once locked out everybody behind the same address.
       rateLimits.refusedTokens.spend(request.ip, clock.now())
       log.warn(
         { requestId: request.id, from: request.ip, reason: error.details.reason },
@@ -64,16 +70,16 @@ async function authenticateCaller(
   }
 }
 
-/** A known caller without the role: denied, and recorded in the audit. */
+/** A known caller without scope, listing or role: denied, recorded in the audit, and limited like a change. */
 async function requireAllowed(
   context: ServerContext,
   route: Route,
-  actor: Actor,
+  { actor, lacks }: SignedIn,
   request: FastifyRequest,
-  readPolicy: ServerContext['readPolicy'],
 ): Promise<void> {
   try {
-    requireRole(route.rule, actor, readPolicy)
+    if (lacks !== null) throw new MatoolkitError('NOT_ALLOWED', { what: lacks })
+    requireRole(route.rule, actor, context.readPolicy)
   } catch (error) {
     const caller = callerOf(context, actor, request)
     const action = `denied ${route.operation}`

@@ -8,26 +8,19 @@ const MINUTE_MS = 60_000
 export interface RateLimit {
   /** Takes one token; throws RATE_LIMITED when none is left. */
   spend(caller: string, now: Date): void
-  /** Throws RATE_LIMITED when no token is left; takes none. */
-  require(caller: string, now: Date): void
 }
 
 /** A burst of `perMinute`, refilled once per minute. */
 export function createRateLimit(perMinute: number): RateLimit {
   const stepMs = MINUTE_MS / perMinute
   const fullAtMs = new Map<string, number>()
-  const nextFull = (caller: string, now: Date) => {
-    const fullAt = Math.max(fullAtMs.get(caller) ?? 0, +now) + stepMs
-    const waitMs = fullAt - MINUTE_MS - +now
-    if (waitMs > 0) {
-      throw new MatoolkitError('RATE_LIMITED', { perMinute, seconds: Math.ceil(waitMs / 1_000) })
-    }
-    return fullAt
-  }
   return {
-    require: (caller, now) => void nextFull(caller, now),
     spend: (caller, now) => {
-      const fullAt = nextFull(caller, now)
+      const fullAt = Math.max(fullAtMs.get(caller) ?? 0, +now) + stepMs
+      const waitMs = fullAt - MINUTE_MS - +now
+      if (waitMs > 0) {
+        throw new MatoolkitError('RATE_LIMITED', { perMinute, seconds: Math.ceil(waitMs / 1_000) })
+      }
       // Deleted first: the map stays ordered by last request.
       fullAtMs.delete(caller)
       fullAtMs.set(caller, fullAt)

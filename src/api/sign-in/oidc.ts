@@ -3,9 +3,14 @@
 // are a list of texts, and the token has our scope or belongs to a listed application. A caller's id is tenant and object (elsewhere
 // issuer and subject), because names and addresses can be reassigned.
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose'
-import { MatoolkitError } from '../../errors.ts'
 import { IssuerKeys } from './oidc-keys.ts'
-import { type Actor, API_ROLES, type ApiRole, refuseToken, type SignInMethod } from './sign-in.ts'
+import {
+  API_ROLES,
+  type ApiRole,
+  refuseToken,
+  type SignedIn,
+  type SignInMethod,
+} from './sign-in.ts'
 
 const CLOCK_TOLERANCE_SEC = 60
 const GUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
@@ -19,6 +24,8 @@ export interface OidcSettings {
   readonly scope: string
   /** Applications that may call without a person. */
   readonly apps: readonly string[]
+  /** The public client through which people sign in. */
+  readonly clientId: string | null
   readonly now: () => Date
 }
 
@@ -49,7 +56,7 @@ export function oidcSignIn(settings: OidcSettings): SignInMethod {
       const issuer = issuers.get(issuerNamed(token))
       if (!issuer) return refuseToken('its issuer is not trusted here')
       const payload = await verified(token, issuer, settings)
-      return actorOf(payload, issuer, settings)
+      return signedIn(payload, issuer, settings)
     },
   }
 }
@@ -95,17 +102,20 @@ function whyRefused(error: errors.JOSEError): string {
   return 'its signature is invalid'
 }
 
-function actorOf(payload: JWTPayload, issuer: Issuer, settings: OidcSettings): Actor {
+function signedIn(payload: JWTPayload, issuer: Issuer, settings: OidcSettings): SignedIn {
   if (issuer.entra) checkEntra(payload, issuer.entra)
   const roles = rolesIn(payload)
   const clientApp =
-    textIn(payload, 'azp') ?? textIn(payload, 'appid') ?? textIn(payload, 'client_id')
-  requirePurpose(payload, roles, clientApp, settings)
+    textIn(payload, 'azp') ?? textIn(payload, 'appid') ?? textIn(payload, 'client_id') ?? null
   const id = issuer.entra
     ? `${payload.tid}/${payload.oid}`.toLowerCase()
     : `${issuer.name}/${payload.sub}`
   const names = ['preferred_username', 'upn', 'name'].map((claim) => textIn(payload, claim))
-  return { id, name: names.find((name) => name) ?? id, roles, clientApp: clientApp ?? null }
+  const actor = { id, name: names.find((name) => name) ?? id, roles, clientApp }
+  const isForApp = issuer.entra
+    ? payload.idtyp === 'app' || scopesIn(payload) === null
+    : clientApp === null || clientApp !== settings.clientId
+  return { actor, lacks: isForApp ? lackOfApp(actor, settings) : lackOfPerson(payload, settings) }
 }
 
 function checkEntra(
@@ -126,22 +136,27 @@ function rolesIn({ roles = [] }: JWTPayload): ApiRole[] {
   return API_ROLES.filter((role) => roles.includes(role))
 }
 
-/** A person's token needs our scope; an application must have a role and be listed. */
-function requirePurpose(
-  payload: JWTPayload,
-  roles: readonly ApiRole[],
-  clientApp: string | undefined,
-  { scope, apps }: OidcSettings,
-): void {
-  const given = payload.scp ?? payload.scope
-  const scopes = Array.isArray(given) ? given : typeof given === 'string' ? given.split(' ') : []
-  // Other issuers give applications scopes too; there the application is its own subject.
-  const isForApp = payload.idtyp === 'app' || given === undefined || payload.sub === clientApp
-  if (!isForApp && scopes.includes(scope)) return
-  if (isForApp && roles.length > 0 && clientApp !== undefined && apps.includes(clientApp)) return
-  const what =
-    isForApp && roles.length > 0 ? 'to be listed in MATOOLKIT_OIDC_APPS' : `the scope ${scope}`
-  throw new MatoolkitError('NOT_ALLOWED', { what })
+/**
+ * Entra marks applications. Elsewhere nothing does so reliably: client credentials may carry scopes and a subject of their own. There a
+ * token is a person's only if it was issued to the public client, which cannot get one without a person.
+ */
+function lackOfApp(
+  { roles, clientApp }: Pick<SignedIn['actor'], 'roles' | 'clientApp'>,
+  { apps, scope }: OidcSettings,
+): string | null {
+  if (roles.length === 0) return `the scope ${scope}`
+  return clientApp !== null && apps.includes(clientApp)
+    ? null
+    : 'to be listed in MATOOLKIT_OIDC_APPS'
+}
+
+const lackOfPerson = (payload: JWTPayload, { scope }: OidcSettings): string | null =>
+  scopesIn(payload)?.includes(scope) ? null : `the scope ${scope}`
+
+function scopesIn({ scp, scope }: JWTPayload): readonly unknown[] | null {
+  const given = scp ?? scope
+  if (given === undefined) return null
+  return Array.isArray(given) ? given : typeof given === 'string' ? given.split(' ') : []
 }
 
 function textIn(payload: JWTPayload, claim: string): string | undefined {

@@ -18,10 +18,16 @@ export interface Actor {
 
 export const ANONYMOUS: Actor = { id: 'anonymous', name: 'anonymous', roles: [], clientApp: null }
 
+/** A verified caller. `lacks` names what the token misses to be used here: such a caller is known, audited and refused. */
+export interface SignedIn {
+  readonly actor: Actor
+  readonly lacks: string | null
+}
+
 export interface SignInMethod {
   readonly mode: 'local' | 'oidc'
-  /** The token's owner. Throws TOKEN_REFUSED, NOT_ALLOWED or SIGN_IN_UNAVAILABLE. */
-  authenticate(token: string): Promise<Actor>
+  /** The token's owner. Throws TOKEN_REFUSED or SIGN_IN_UNAVAILABLE. */
+  authenticate(token: string): Promise<SignedIn>
 }
 
 export type ReadPolicy = 'reader' | 'authenticated'
