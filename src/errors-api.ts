@@ -142,7 +142,7 @@ export const API_ERRORS = rows({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      'With this start, these phases of batch {batchId} start at once: {phases}. Choose another time, or allow it (allowOverdue).',
+      'With this start, phases of batch {batchId} are overdue and start at once: {phases}. Correct the time, or allow it: --allow-overdue (in the API allowOverdue).',
   },
   LISTENERS_FULL: {
     http: 503,

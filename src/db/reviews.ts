@@ -119,6 +119,8 @@ export interface ReviewRow {
   readonly batchId: number | null
   readonly memberId: number | null
   readonly key: string
+  /** When its batch starts. */
+  readonly fromTime: Date | null
   readonly toTime: Date | null
   readonly reason: string
   /** The joiner's data; null for other kinds. */
@@ -130,7 +132,8 @@ export interface ReviewRow {
 
 const ITEM = `
   id, runbook_name as "runbookName", kind, cause, batch_id as "batchId", batch_member_id as "memberId", member_key as key,
-  to_time as "toTime", reason, data_json as data, since, dismissed_at as "dismissedAt", dismissed_by as "dismissedBy"`
+  (select batch_start_time from batches b where b.id = batch_id) as "fromTime", to_time as "toTime", reason,
+  data_json as data, since, dismissed_at as "dismissedAt", dismissed_by as "dismissedBy"`
 
 export interface ReviewFilter {
   readonly runbookName?: string

@@ -7,6 +7,8 @@ import {
   type Advance,
   advanceManual,
   hold,
+  type OverduePhase,
+  overdueAt,
   reschedule,
   restart,
   resume,
@@ -60,13 +62,32 @@ export function restartBatch(
   })
 }
 
+/** Whether phases may start at once because their new time has passed. */
+export interface OverdueConsent {
+  readonly allowOverdue: boolean
+}
+
+/** Returns the phases that start at once. Without consent to them, nothing is changed. */
 export function rescheduleBatch(
   engine: Engine,
-  order: BatchOrder & { startTime: Date },
-): Promise<void> {
-  return changeBatch(engine, order.batchId, order.actor, async ({ draft }) =>
-    requireAccepted(reschedule(draft, order.startTime, order.reason)),
-  )
+  order: BatchOrder & OverdueConsent & { startTime: Date },
+): Promise<OverduePhase[]> {
+  return changeBatch(engine, order.batchId, order.actor, async ({ draft }) => {
+    const overdue = overdueAt(draft.phases, order.startTime, draft.now)
+    requireAccepted(reschedule(draft, order.startTime, order.reason))
+    requireConsent(order.batchId, overdue, order)
+    return overdue
+  })
+}
+
+export function requireConsent(
+  batchId: number,
+  overdue: readonly OverduePhase[],
+  { allowOverdue }: OverdueConsent,
+): void {
+  if (overdue.length === 0 || allowOverdue) return
+  const phases = overdue.map(({ phaseName }) => phaseName).join(', ')
+  throw new MatoolkitError('WOULD_BE_OVERDUE', { batchId, phases })
 }
 
 export function advanceBatch(

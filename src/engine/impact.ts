@@ -20,10 +20,18 @@ import {
 } from '../domain/decide/version-upgrade.ts'
 import { variablesNeeded, variablesUsed, workersMissing } from '../domain/runbook/needs.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
+import {
+  initStart,
+  type PhaseStart,
+  phaseStarts,
+  type StartsAtOnce,
+  stepNamesIn,
+} from '../domain/starts-at-once.ts'
 
 const BATCHES_PER_PAGE = 200
 const BATCHES_LISTED = 100
 const SKIPPED_LISTED = 1_000
+const STARTS_LISTED = 1_000
 /** Counting members without a variable reads every member once per name. */
 const VARIABLES_MAX = 20
 
@@ -56,6 +64,8 @@ export interface Impact {
       readonly dueAt: Date | null
     }[]
   }
+  /** Phases and inits that start immediately, in all unfinished batches. */
+  readonly startsAtOnce: StartsAtOnce & { readonly phaseCount: number }
   readonly warnings: readonly string[]
 }
 
@@ -64,6 +74,7 @@ type Counted = { -readonly [K in keyof Impact]: Impact[K] } & {
   inits: Record<InitOutcome, number>
   listed: BatchImpact[]
   skipped: { total: number; listed: { batchId: number; phase: string; dueAt: Date | null }[] }
+  startsAtOnce: { phases: PhaseStart[]; steps: []; phaseCount: number }
 }
 
 const emptyImpact = (): Counted => ({
@@ -73,6 +84,7 @@ const emptyImpact = (): Counted => ({
   inits: { none: 0, new: 0, carried_over: 0, rerun: 0 },
   listed: [],
   skipped: { total: 0, listed: [] },
+  startsAtOnce: { phases: [], steps: [], phaseCount: 0 },
   warnings: [],
 })
 
@@ -95,7 +107,10 @@ export async function impactOf(
     after = batches.at(-1)!.id
     const upgrades = await upgradesOf(db, batches, runbook, publication)
     const lacking = await lackingIn(db, upgrades, runbook, oldNames)
-    for (const [batch, upgrade] of upgrades) add(impact, batch, upgrade, lacking)
+    for (const [batch, upgrade] of upgrades) {
+      add(impact, batch, upgrade, lacking)
+      addStarts(impact, startsOf(batch, upgrade, runbook))
+    }
   }
   const known = new Set((await listCatalogues(db)).map(({ workerId }) => workerId))
   const missing = workersMissing(runbook, known)
@@ -139,6 +154,24 @@ function add(
   }
   if (impact.listed.length < BATCHES_LISTED)
     impact.listed.push(batchImpact(batch, phases, init, lacking))
+}
+
+/** Phases that would be pending and due, and an init that runs again. */
+function startsOf(
+  batch: UnfinishedBatch,
+  { phases, init, publication }: VersionUpgrade<PhaseOfBatch>,
+  runbook: Runbook,
+): PhaseStart[] {
+  const pending = phases
+    .filter(({ outcome }) => outcome === 'pending' || outcome === 'rerun')
+    .map(({ name, dueAt }) => ({ name, dueAt, status: 'pending' as const }))
+  const due = phaseStarts(batch, pending, stepNamesIn(runbook), publication.publishedAt)
+  return init === 'rerun' ? [initStart(batch, runbook), ...due] : due
+}
+
+function addStarts({ startsAtOnce }: Counted, starts: readonly PhaseStart[]): void {
+  startsAtOnce.phaseCount += starts.length
+  startsAtOnce.phases.push(...starts.slice(0, STARTS_LISTED - startsAtOnce.phases.length))
 }
 
 const batchImpact = (

@@ -21,17 +21,18 @@ import {
   markDismissed,
   type ReviewRow,
 } from '../db/reviews.ts'
-import { reschedule } from '../domain/decide/lifecycle.ts'
+import { overdueAt, reschedule } from '../domain/decide/lifecycle.ts'
 import type { ReviewKind } from '../domain/detection/reviews.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { MatoolkitError } from '../errors.ts'
-import { releaseBatch, requireAccepted } from './batch-actions.ts'
+import { releaseBatch, requireAccepted, requireConsent } from './batch-actions.ts'
 import { addMembers, createBatch, dataHash, type GivenMember } from './create.ts'
 import { type Engine, fencedEngine } from './engine.ts'
 import { changeBatch } from './locking.ts'
 import { type MembersOutcome, readmitMembers, removeMembers } from './member-actions.ts'
 import { moveMembers } from './moves.ts'
+import { overdueAfterMove } from './review-effect.ts'
 
 const REVIEWS_PER_CHUNK = 500
 
@@ -50,6 +51,8 @@ export interface ReviewApproval extends ReviewDecision {
   readonly kind?: ReviewKind
   /** Only for moves; required when the whole wave has a new date. */
   readonly choice?: MoveChoice
+  /** Only for moves: phases may start at once because their new time has passed. */
+  readonly allowOverdue?: boolean
 }
 
 export interface ReviewOutcome {
@@ -215,6 +218,8 @@ async function approveMoves(
       `the whole wave of batch ${first!.batchId} has a new date; choose reschedule (the batch starts then) or move (its members go to another batch)`,
     )
   }
+  const { allowOverdue = false } = approval
+  requireConsent(first!.batchId!, await overdueAfterMove(engine, first!), { allowOverdue })
   const outcome =
     choice === 'reschedule'
       ? await rescheduleWave(engine, items, approval)
@@ -264,7 +269,7 @@ const idsOf = (items: readonly ReviewRow[]): number[] => items.map(({ id }) => i
 async function rescheduleWave(
   engine: Engine,
   items: readonly ReviewRow[],
-  { actor, reason }: ReviewDecision,
+  { actor, reason, allowOverdue = false }: ReviewApproval,
 ): Promise<MembersOutcome> {
   const { batchId, toTime, cause } = items[0]!
   if (cause !== 'redated')
@@ -277,6 +282,7 @@ async function rescheduleWave(
     await deleteMoveReviewsTo(tx, batchId!, toTime!)
   })
   await changeBatch(guarded, batchId!, actor, async ({ tx, draft }) => {
+    requireConsent(batchId!, overdueAt(draft.phases, toTime!, draft.now), { allowOverdue })
     requireAccepted(reschedule(draft, toTime!, reason))
     await addSourceTime(tx, batchId!, toTime!, actor, draft.now)
   })

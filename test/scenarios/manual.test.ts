@@ -127,7 +127,11 @@ it('is refused on hold, when cancelled, and for a scheduled batch', () =>
     await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is held: as agreed/)
     await resumeBatch(world.engine, order(batchId))
     await assert.rejects(
-      rescheduleBatch(world.engine, { ...order(batchId), startTime: world.clock.now() }),
+      rescheduleBatch(world.engine, {
+        ...order(batchId),
+        startTime: world.clock.now(),
+        allowOverdue: true,
+      }),
       /is manual: it has no schedule/,
     )
     await cancelBatch(world.engine, order(batchId))

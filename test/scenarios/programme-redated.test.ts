@@ -16,8 +16,11 @@ import {
 
 const WHO = { actor: 'operator', reason: 'the programme office said so' }
 
-const decide = async (world: Programme, choice: MoveChoice) =>
-  approveReviews(world.engine, { ...WHO, choice, reviewIds: await reviewIds(world, 'move') })
+const decide = async (world: Programme, choice: MoveChoice, more: object = {}) =>
+  approveReviews(world.engine, {
+    ...{ ...WHO, choice, ...more },
+    reviewIds: await reviewIds(world, 'move'),
+  })
 
 /** Six members, prepared and due in 20 hours; the source now says 44. */
 async function redated(world: Programme): Promise<void> {
@@ -54,6 +57,37 @@ it('reschedule: the batch starts at the new time, and the new time maps to it', 
     await world.tick(wave(44, ...range(1, 8)))
     assert.deepEqual(await heldOf(world), ['join user8 late'])
   }))
+
+for (const choice of ['reschedule', 'move'] as const) {
+  it(`${choice}: a date in the past by mistake starts nothing, until it is corrected in the source`, () =>
+    programme(async (world) => {
+      await world.tick(wave(20, ...range(1, 6)))
+      await world.tick(wave(-4, ...range(1, 6)))
+      await assert.rejects(decide(world, choice), {
+        code: 'WOULD_BE_OVERDUE',
+        message: /phases of batch 1 are overdue and start at once: cutover\..*--allow-overdue/,
+      })
+      await world.tickUntil(3)
+      assert.deepEqual(await batchesOf(world), [`20h active held: ${six}`])
+      assert.equal(calls(world).length, 6)
+      assert.equal((await heldOf(world)).length, 6)
+      await world.tick(wave(44, ...range(1, 6)))
+      await decide(world, choice)
+      await world.settle()
+      assert.equal(calls(world).length, 6)
+      assert.doesNotMatch((await batchesOf(world)).join(), /held/)
+    }))
+
+  it(`${choice}: a date in the past that is meant starts at once`, () =>
+    programme(async (world) => {
+      await world.tick(wave(20, ...range(1, 6)))
+      await world.tick(wave(-4, ...range(1, 6)))
+      const { doneCount } = await decide(world, choice, { allowOverdue: true })
+      await world.settle()
+      assert.equal(doneCount, 6)
+      assert.equal(calls(world, 6).filter((call) => call.startsWith('switch')).length, 6)
+    }))
+}
 
 it('move: the members go to a batch of the new time, with their passed steps', () =>
   programme(async (world) => {

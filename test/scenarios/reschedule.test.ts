@@ -13,21 +13,32 @@ const YAML = runbook('wave', {
 
 const inMinutes = (minutes: number) => new Date(+START + minutes * 60_000)
 
-const move = (world: World, batchId: number, minutes: number) =>
-  rescheduleBatch(world.engine, { ...order(batchId), startTime: inMinutes(minutes) })
+const move = (world: World, batchId: number, minutes: number, allowOverdue = false) =>
+  rescheduleBatch(world.engine, { ...order(batchId), startTime: inMinutes(minutes), allowOverdue })
 
 const dueTimes = async ({ db }: World): Promise<number[]> =>
   (await db.query<{ due: Date }>('select due_at as due from phase_executions order by id')).map(
     ({ due }) => (+due - +START) / 60_000,
   )
 
-it('to an earlier time: overdue phases begin at once, in the order of time', () =>
+it('to an earlier time: overdue phases begin at once, in the order of time, if that is allowed', () =>
   story({}, async (world) => {
     await world.publish(YAML)
     const batchId = await world.batch('wave', 1, { startsInMin: 600 })
     await world.settle()
     assert.deepEqual(world.jobs, [])
-    await move(world, batchId, -30)
+    await assert.rejects(move(world, batchId, -30), {
+      code: 'WOULD_BE_OVERDUE',
+      message: /start at once: prepare, cutover\./,
+    })
+    await world.settle()
+    assert.deepEqual(await dueTimes(world), [540, 600, 660])
+    assert.deepEqual(world.jobs, [])
+    const overdue = await move(world, batchId, -30, true)
+    assert.deepEqual(
+      overdue.map(({ phaseName }) => phaseName),
+      ['prepare', 'cutover'],
+    )
     assert.deepEqual(await dueTimes(world), [-90, -30, 30])
     await world.settle()
     assert.deepEqual(calls(world), ['create user1', 'switch user1'])

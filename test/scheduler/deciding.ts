@@ -25,7 +25,7 @@ export async function decideAtRandom(
   if (item.kind === 'move') {
     const choice = CHOICES[Math.floor(fraction() * CHOICES.length)]!
     if (choice === 'keep') await dismissReviews(engine, order)
-    else await approveReviews(engine, { ...order, choice })
+    else await approveReviews(engine, { ...order, choice, allowOverdue: true })
     return `${choice} move`
   }
   if (fraction() < DISMISSED_SHARE) {

@@ -225,13 +225,10 @@ const advance = onBatch(isManual, async (world, { id, status }, engine) => {
   await advanceBatch(engine, { batchId: id, actor: ORDER.actor, expectedPhase, allowStragglers })
 })
 
-const reschedule = onBatch(isUnfinished, ({ chance, clock }, { id }, engine) =>
-  rescheduleBatch(engine, {
-    ...ORDER,
-    batchId: id,
-    startTime: new Date(clock.nowMs() + chance.between(-20, 40) * MINUTE_MS),
-  }),
-)
+const reschedule = onBatch(isUnfinished, async ({ chance, clock }, { id }, engine) => {
+  const startTime = new Date(clock.nowMs() + chance.between(-20, 40) * MINUTE_MS)
+  await rescheduleBatch(engine, { ...ORDER, batchId: id, startTime, allowOverdue: true })
+})
 
 const move: Act = async (world, _desk, engine) => {
   const member = choose(world, await membersOf(world), ({ status }) => status === 'active')

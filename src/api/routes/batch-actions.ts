@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { listMemberData } from '../../db/views/members.ts'
 import type { Json } from '../../domain/json.ts'
+import { NOTHING_STARTS } from '../../domain/starts-at-once.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import {
   advanceBatch,
@@ -15,12 +16,14 @@ import {
 } from '../../engine/batch-actions.ts'
 import { createBatch } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { withStarts } from '../../engine/starts-at-once.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
 import { id, instant, reason, wholeCount } from '../shapes.ts'
+import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
 
 const params = z.strictObject({ batchId: id })
 
@@ -70,6 +73,25 @@ async function decide(
     etag: body.dryRun ? before.etag : after.etag,
     auditNote: body.dryRun ? null : auditNote,
   }
+}
+
+/** For changes that can start something: the answer says what. */
+async function decideStarting(
+  request: BatchRequest,
+  run: (engine: Engine, base: OrderBase) => Promise<void>,
+  fieldsOf: (state: BatchState) => AuditedFields,
+) {
+  let starts = NOTHING_STARTS
+  const decision = await decide(
+    request,
+    async (engine, base) => {
+      const concerned = async () => [base.batchId]
+      const change = () => run(engine, base)
+      starts = (await withStarts(engine, concerned, change)).startsAtOnce
+    },
+    fieldsOf,
+  )
+  return { ...decision, body: { ...decision.body, startsAtOnce: shownStarts(starts) } }
 }
 
 const described = {
@@ -156,8 +178,10 @@ const resumeRoute = change({
   action: 'batch.resume',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,
-  answers: { 200: decidedBatch },
-  handle: (request) => decide(request, withReason(request, resumeBatch), holdOf),
+  answers: {
+    200: z.strictObject({ ...decidedBatch.shape, startsAtOnce }).meta({ id: 'ResumedBatch' }),
+  },
+  handle: (request) => decideStarting(request, withReason(request, resumeBatch), holdOf),
 })
 
 const restartRoute = change({
@@ -171,10 +195,6 @@ const restartRoute = change({
   answers: { 200: decidedBatch },
   handle: (request) => decide(request, withReason(request, restartBatch), statusOf),
 })
-
-const overdue = z
-  .array(z.strictObject({ phaseName: z.string(), dueAt: z.date() }))
-  .meta({ description: 'Phases that start at once because their new time has passed.' })
 
 const rescheduleRoute = change({
   ...described,
@@ -192,34 +212,26 @@ const rescheduleRoute = change({
     dryRun,
   }),
   answers: {
-    200: z.strictObject({ ...decidedBatch.shape, overdue }).meta({ id: 'RescheduledBatch' }),
+    200: z
+      .strictObject({ ...decidedBatch.shape, overdue: overduePhases, startsAtOnce })
+      .meta({ id: 'RescheduledBatch' }),
   },
   handle: async (request) => {
-    const { startTime, allowOverdue, reason: why, dryRun: isDryRun } = request.body
-    let late: z.input<typeof overdue> = []
-    const decision = await decide(
+    const { startTime, reason: why, dryRun: isDryRun } = request.body
+    // A dry run shows what the change would be refused for.
+    const allowOverdue = request.body.allowOverdue || isDryRun
+    let overdue: z.input<typeof overduePhases> = []
+    const decision = await decideStarting(
       request,
       async (engine, base) => {
-        await rescheduleBatch(engine, { ...base, reason: why, startTime })
-        late = overdueIn(await loadBatchState(engine.db, base.batchId), request.now)
-        if (late.length > 0 && !allowOverdue && !isDryRun) throw wouldBeOverdue(base, late)
+        const order = { ...base, reason: why, startTime, allowOverdue }
+        overdue = await rescheduleBatch(engine, order)
       },
       ({ line }) => ({ startTime: line.batchStartTime?.toISOString() ?? null }),
     )
-    return { ...decision, body: { ...decision.body, overdue: late } }
+    return { ...decision, body: { ...decision.body, overdue } }
   },
 })
-
-const overdueIn = ({ phases }: BatchState, now: Date): z.input<typeof overdue> =>
-  phases.flatMap(({ name, dueAt, status }) =>
-    status === 'pending' && dueAt !== null && dueAt <= now ? [{ phaseName: name, dueAt }] : [],
-  )
-
-const wouldBeOverdue = ({ batchId }: OrderBase, late: z.input<typeof overdue>): MatoolkitError =>
-  new MatoolkitError('WOULD_BE_OVERDUE', {
-    batchId,
-    phases: late.map(({ phaseName }) => phaseName).join(', '),
-  })
 
 const cloned = z
   .strictObject({

@@ -2,13 +2,21 @@
 // if one of them is no longer open, nothing is done.
 import { z } from 'zod'
 import { countReviews, listReviews, type ReviewRow } from '../../db/reviews.ts'
+import type { OverduePhase } from '../../domain/decide/lifecycle.ts'
 import type { Engine } from '../../engine/engine.ts'
+import {
+  batchesOfReviews,
+  groupReviews,
+  overdueAfterMove,
+  type ReviewGroup,
+} from '../../engine/review-effect.ts'
 import {
   approveReviews,
   dismissReviews,
   type ReviewDecision,
   type ReviewOutcome,
 } from '../../engine/reviews.ts'
+import { withStarts } from '../../engine/starts-at-once.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type Route, type RouteRequest, read } from '../route.ts'
@@ -25,6 +33,7 @@ import {
   reason,
   wholeCount,
 } from '../shapes.ts'
+import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
 
 const SORT = 'id'
 const IDS_MAX = 5_000
@@ -51,6 +60,7 @@ const review = z
     batchId: z.int().nullable(),
     memberId: z.int().nullable(),
     memberKey: z.string(),
+    fromTime: nullableDateTime.meta({ description: 'When the member’s batch starts.' }),
     toTime: nullableDateTime.meta({ description: 'The time the source has now.' }),
     data: z.record(z.string(), json).nullable().meta({ description: 'Data of a latecomer.' }),
     since: dateTime,
@@ -121,6 +131,21 @@ const decidedReviews = z
     refused: z
       .array(z.strictObject({ memberId: z.int(), reason: z.string() }))
       .meta({ description: `The first ${REFUSED_LISTED_MAX}.` }),
+    groups: z
+      .array(
+        z.strictObject({
+          kind: z.enum(KINDS),
+          runbookName: z.string(),
+          batchId: z.int().nullable(),
+          fromTime: nullableDateTime,
+          toTime: nullableDateTime,
+          people: wholeCount,
+          memberKeys: z.array(z.string()).meta({ description: 'The first five.' }),
+        }),
+      )
+      .meta({ description: 'The reviews by kind, batch and new time.' }),
+    overdue: overduePhases,
+    startsAtOnce,
   })
   .meta({ id: 'DecidedReviews' })
 
@@ -132,17 +157,26 @@ const described = {
   answers: { 200: decidedReviews },
 } as const
 
+type Decided = Pick<ReviewOutcome, 'doneCount' | 'refused'>
+
 async function decide<Body>(
   { engine: outer, body, by }: RouteRequest<unknown, unknown, DecisionBody & Body>,
-  run: (
-    engine: Engine,
-    decision: ReviewDecision,
-  ) => Promise<Pick<ReviewOutcome, 'doneCount' | 'refused'>>,
+  run: (engine: Engine, decision: ReviewDecision) => Promise<Decided>,
+  overdueOf: (engine: Engine, groups: readonly ReviewGroup[]) => Promise<OverduePhase[]>,
 ) {
   const { reviewIds, reason: why, dryRun } = body
-  const { doneCount, refused } = await runOrDryRun(outer, dryRun, (engine) =>
-    run(engine, { reviewIds, actor: by.name, reason: why }),
-  )
+  const done = await runOrDryRun(outer, dryRun, async (engine) => {
+    const groups = await groupReviews(engine.db, reviewIds)
+    const overdue = await overdueOf(engine, groups)
+    const decision = { reviewIds, actor: by.name, reason: why }
+    const concerned = () => batchesOfReviews(engine.db, groups)
+    return {
+      ...(await withStarts(engine, concerned, () => run(engine, decision))),
+      groups,
+      overdue,
+    }
+  })
+  const { doneCount, refused } = done.result
   const counts = { doneCount, refusedCount: refused.length }
   const auditNote = {
     subject: `reviews ${reviewIds.slice(0, 20).join(', ')}`,
@@ -151,9 +185,24 @@ async function decide<Body>(
   }
   return {
     status: 200 as const,
-    body: { isDryRun: dryRun, ...counts, refused: refused.slice(0, REFUSED_LISTED_MAX) },
+    body: {
+      isDryRun: dryRun,
+      ...counts,
+      refused: refused.slice(0, REFUSED_LISTED_MAX),
+      groups: done.groups.map((group) => ({ ...group, memberKeys: [...group.memberKeys] })),
+      overdue: done.overdue,
+      startsAtOnce: shownStarts(done.startsAtOnce),
+    },
     auditNote: dryRun ? null : auditNote,
   }
+}
+
+const overdueInMoves = async (
+  engine: Engine,
+  groups: readonly ReviewGroup[],
+): Promise<OverduePhase[]> => {
+  const moves = groups.filter(({ kind }) => kind === 'move')
+  return (await Promise.all(moves.map((move) => overdueAfterMove(engine, move)))).flat()
 }
 
 const approveRoute = change({
@@ -162,18 +211,28 @@ const approveRoute = change({
   operation: 'approveReviews',
   summary: 'Make the changes that the source asks for',
   about:
-    'All reviews in a call are of one kind. removal: the members leave their batches. join: the latecomers join, and an ended batch opens again. move: all lead from one batch to one time; `choice` says whether the whole batch is rescheduled or its members move, and is required when the whole wave has a new date. Batches on hold for the moves resume.',
+    'All reviews in a call are of one kind. removal: the members leave their batches. join: the latecomers join, and an ended batch opens again. move: all lead from one batch to one time; `choice` says whether the whole batch is rescheduled or its members move, and is required when the whole wave has a new date. Batches on hold for the moves resume. Phases whose new time has passed start at once: a move is refused with their names unless `allowOverdue` is true.',
   action: 'review.approve',
-  errors: ['REVIEW_CHANGED', 'REFUSED', 'MEMBER_ELSEWHERE'],
+  errors: ['REVIEW_CHANGED', 'REFUSED', 'MEMBER_ELSEWHERE', 'WOULD_BE_OVERDUE'],
   body: z.strictObject({
     ...decisionBody,
     kind: z.enum(KINDS).optional().meta({ description: 'Refuse reviews of any other kind.' }),
     choice: z.enum(['reschedule', 'move']).optional().meta({ description: 'Only for moves.' }),
+    allowOverdue: z.boolean().default(false).meta({ description: 'Only for moves.' }),
   }),
   handle: (request) => {
-    const { kind, choice } = request.body
-    const meant = { ...(kind !== undefined && { kind }), ...(choice !== undefined && { choice }) }
-    return decide(request, (engine, decision) => approveReviews(engine, { ...decision, ...meant }))
+    const { kind, choice, dryRun } = request.body
+    const meant = {
+      ...(kind !== undefined && { kind }),
+      ...(choice !== undefined && { choice }),
+      // A dry run shows what the change would be refused for.
+      allowOverdue: request.body.allowOverdue || dryRun,
+    }
+    return decide(
+      request,
+      (engine, decision) => approveReviews(engine, { ...decision, ...meant }),
+      overdueInMoves,
+    )
   },
 })
 
@@ -188,10 +247,14 @@ const dismissRoute = change({
   errors: ['REVIEW_CHANGED'],
   body: z.strictObject(decisionBody),
   handle: (request) =>
-    decide(request, async (engine, decision) => {
-      await dismissReviews(engine, decision)
-      return { doneCount: new Set(decision.reviewIds).size, refused: [] }
-    }),
+    decide(
+      request,
+      async (engine, decision) => {
+        await dismissReviews(engine, decision)
+        return { doneCount: new Set(decision.reviewIds).size, refused: [] }
+      },
+      async () => [],
+    ),
 })
 
 export const REVIEW_ROUTES: readonly Route[] = [listRoute, approveRoute, dismissRoute]

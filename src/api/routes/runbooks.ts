@@ -28,6 +28,7 @@ import {
   version,
   wholeCount,
 } from '../shapes.ts'
+import { startsAtOnce } from '../starts-shape.ts'
 import { requireNamed } from './sources.ts'
 
 const runbookShape = {
@@ -190,6 +191,10 @@ const impact = z
       listed: z.array(
         z.strictObject({ batchId: z.int(), phase: z.string(), dueAt: nullableDateTime }),
       ),
+    }),
+    startsAtOnce: z.strictObject({
+      ...startsAtOnce.shape,
+      phaseCount: wholeCount.meta({ description: 'All of them; `phases` has the first.' }),
     }),
     warnings: z.array(z.string()),
   })

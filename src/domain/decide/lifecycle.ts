@@ -198,5 +198,25 @@ export function reschedule(draft: Draft, startTime: Date, reason: string): Refus
   return null
 }
 
+export interface OverduePhase {
+  readonly phaseName: string
+  readonly dueAt: Date
+}
+
+/** Phases that have not begun and would be overdue with this start: they would start at once. */
+export const overdueAt = (
+  phases: readonly Pick<Phase, 'name' | 'status' | 'offsetMinutes'>[],
+  startTime: Date,
+  now: Date,
+): OverduePhase[] =>
+  phases
+    .filter(({ status }) => status === 'pending')
+    .map(({ name, offsetMinutes }) => ({
+      phaseName: name,
+      dueAt: dueAt(startTime, offsetMinutes),
+    }))
+    .filter((phase) => phase.dueAt <= now)
+    .sort((a, b) => +a.dueAt - +b.dueAt)
+
 export const dueAt = (startTime: Date, offsetMinutes: number): Date =>
   new Date(+startTime - offsetMinutes * 60_000)

@@ -10,6 +10,7 @@ interface Decided {
   batch: { status: string; held: { reason: string } | null; batchStartTime: string }
   phases: { phaseName: string; status: string }[]
   overdue: { phaseName: string }[]
+  startsAtOnce: { phases: { phaseName: string; people: number; waitsFor: string | null }[] }
 }
 interface Outcome {
   isDryRun: boolean
@@ -92,6 +93,12 @@ function batchActions(): void {
       assert.deepEqual(
         dry.body.overdue.map(({ phaseName }) => phaseName),
         ['prepare'],
+      )
+      assert.deepEqual(
+        dry.body.startsAtOnce.phases.map(({ phaseName, people, waitsFor }) => [
+          ...[phaseName, people, waitsFor],
+        ]),
+        [['prepare', 3, null]],
       )
       const done = await act(1, 'reschedule', { startTime: soon, allowOverdue: true })
       assert.equal(done.body.batch.batchStartTime, soon)

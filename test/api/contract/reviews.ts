@@ -12,8 +12,21 @@ import {
 } from '../../scenarios/programme.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
+interface Decided {
+  groups: {
+    kind: string
+    batchId: number
+    fromTime: string
+    toTime: string
+    people: number
+    memberKeys: string[]
+  }[]
+  overdue: { phaseName: string; dueAt: string }[]
+  startsAtOnce: { phases: Record<string, unknown>[]; steps: unknown[] }
+}
+
 interface Page {
-  reviews: { id: number; kind: string; memberKey: string }[]
+  reviews: { id: number; kind: string; memberKey: string; fromTime: string; toTime: string }[]
   open: { removal: number; move: number; join: number }
   next: string | null
 }
@@ -83,6 +96,16 @@ export function reviewContract(): void {
       await api.refused(409, 'REFUSED', 'POST', '/api/reviews/approve', {
         body: { reviewIds: moves, reason },
       })
+      const dry = await decide('approve', moves, { choice: 'reschedule', dryRun: true })
+      const { groups, overdue, startsAtOnce } = dry.body as unknown as Decided
+      assert.deepEqual(
+        groups.map(({ kind, batchId, fromTime, toTime, people }) => [
+          ...[kind, batchId, fromTime, toTime, people],
+        ]),
+        [['move', 1, at(40), at(64), 8]],
+      )
+      assert.equal(groups[0]!.memberKeys.length, 5)
+      assert.deepEqual([overdue, startsAtOnce], [[], { phases: [], steps: [] }])
       const moved = await decide('approve', moves, { choice: 'reschedule' })
       assert.equal(moved.body.doneCount, moves.length, moved.text)
     })
@@ -143,6 +166,41 @@ phases: [{ name: cutover, offset: T-0, steps: [{ name: switch, worker_id: w1, fu
         await api.refused(400, 'CURSOR_INVALID', 'GET', `${path}/${part}?cursor=x`)
       }
     })
+  })
+
+  it('names what a date in the past would start, and refuses it unless allowed', async () => {
+    const api = await openApiUnderTest()
+    try {
+      const world = await startProgramme(api.world)
+      await world.tick(wave(40, 1, 2))
+      await world.tick(wave(-4, 1, 2))
+      const { body } = await api.call<Page>('GET', '/api/reviews')
+      assert.deepEqual(
+        body.reviews.map(({ fromTime, toTime }) => [fromTime, toTime]),
+        [
+          [at(40), at(-4)],
+          [at(40), at(-4)],
+        ],
+      )
+      const order = { reviewIds: body.reviews.map(({ id }) => id), reason, choice: 'reschedule' }
+      const path = '/api/reviews/approve'
+      const refused = await api.refused(409, 'WOULD_BE_OVERDUE', 'POST', path, { body: order })
+      assert.match(refused.body.detail, /start at once: prepare, cutover/)
+      const dry = await api.call<Decided>('POST', path, { body: { ...order, dryRun: true } })
+      const { overdue, startsAtOnce } = dry.body
+      assert.deepEqual(
+        overdue.map(({ phaseName }) => phaseName),
+        ['prepare', 'cutover'],
+      )
+      assert.deepEqual(startsAtOnce.phases[1], {
+        ...{ batchId: 1, phaseName: 'cutover', dueAt: at(-4), isOverdue: true, people: 2 },
+        ...{ stepNames: ['switch'], waitsFor: null },
+      })
+      await world.settle()
+      assert.equal(world.jobs.length, 0)
+    } finally {
+      await api.close()
+    }
   })
 
   it('refuses a latecomer whose batch is cancelled', async () => {

@@ -1,0 +1,39 @@
+// What is ready to go in some batches: their state, and the steps that wait for their resume.
+
+import type { Batch } from '../../domain/facts.ts'
+import type { StepStart } from '../../domain/starts-at-once.ts'
+import { idsParam } from '../arrays.ts'
+import type { Queryable } from '../db.ts'
+
+const STEPS_LISTED_MAX = 50
+
+export type StartingBatch = Pick<
+  Batch,
+  'id' | 'status' | 'heldAt' | 'membersActive' | 'runbookName' | 'runbookVersion'
+>
+
+export function listStartingBatches(
+  db: Queryable,
+  batchIds: readonly number[],
+): Promise<StartingBatch[]> {
+  return db.query<StartingBatch>(
+    `select id, status, held_at as "heldAt", members_active as "membersActive", runbook_name as "runbookName",
+            runbook_version as "runbookVersion"
+       from batches where id = any($1::bigint[]) order by id`,
+    [idsParam(batchIds)],
+  )
+}
+
+/** Steps of held batches that go out at the resume, by name: they wait for a slot, or were due when the hold began. */
+export function listHeldSteps(db: Queryable, batchIds: readonly number[]): Promise<StepStart[]> {
+  return db.query<StepStart>(
+    `select b.id as "batchId", p.phase_name as "phaseName", s.step_name as "stepName",
+            count(distinct w.batch_member_id)::int as people
+       from batches b join waits w on w.batch_id = b.id join step_executions s on s.id = w.step_id
+       left join phase_executions p on p.id = s.phase_execution_id
+      where b.id = any($1::bigint[]) and b.held_at is not null
+        and (w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= b.held_at))
+      group by b.id, p.id, s.step_name order by b.id, p.id nulls first, min(s.step_index) limit $2`,
+    [idsParam(batchIds), STEPS_LISTED_MAX],
+  )
+}
