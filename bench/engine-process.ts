@@ -30,6 +30,7 @@ export const benchDoor = (db: Db): Engine => ({
   runbooks: new RunbookCache(),
   random: Math.random,
   maxOutstanding: MAX_OUTSTANDING,
+  queueLimitSec: 21_600,
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 

@@ -78,6 +78,11 @@ export const SETTINGS = {
     default: 1_000,
     description: 'Maximum unsettled jobs per worker id; the rest wait.',
   }),
+  queueLimitSec: setting('MATOOLKIT_QUEUE_LIMIT_SEC', wholeNumber(60, 604_800), {
+    default: 21_600,
+    description:
+      "How long a job may wait for a worker, besides its step's timeout. A job that none has started by then is sent again.",
+  }),
   foreignWorkers: setting(
     'MATOOLKIT_FOREIGN_WORKERS',
     listSetting(workerId, 'a list of worker ids (letters, digits, "_", ".", "-"; at most 63)'),

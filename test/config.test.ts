@@ -31,6 +31,7 @@ const DEFAULTS: Config = {
   transport: 'postgres',
   chunkSize: 500,
   maxOutstanding: 1_000,
+  queueLimitSec: 21_600,
   foreignWorkers: [],
   sourceFolder: null,
   sourceTimeoutSec: 300,

@@ -43,6 +43,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       runbooks: new RunbookCache(),
       random: Math.random,
       maxOutstanding: config.maxOutstanding,
+      queueLimitSec: config.queueLimitSec,
       bus,
     }
     const close = async () => {

@@ -44,7 +44,7 @@ export const RECEIVE_MAX = 1_000
 
 /** Reasons the bus itself gives; consumers add their own. The words are those of Service Bus. */
 export const EXPIRED = 'TTLExpiredException'
-/** A worker's reason: the job reached it past its deadline, so it was never started. */
+/** A worker's reason: the job reached it past the limit of its queue, so it was never started. */
 export const NOT_STARTED = 'NotStartedInTime'
 export const DELIVERED_TOO_OFTEN = 'MaxDeliveryCountExceeded'
 
@@ -83,6 +83,21 @@ export interface MessageLease {
   readonly token: string
 }
 
+/** Where a message is. */
+export type MessagePlace =
+  /** Nobody has it: it was not received yet, or given back. It may not be visible yet. */
+  | { readonly is: 'queued' }
+  /** A consumer has it, and its lease lasts. */
+  | { readonly is: 'leased' }
+  /** A consumer had it and let its lease lapse. The next receive takes it. */
+  | { readonly is: 'lapsed'; readonly renewedAt: Date }
+  /** Among the dead letters and not marked as noticed. */
+  | { readonly is: 'dead' }
+  /** Acked, withdrawn, noticed as a dead letter, or never sent. */
+  | { readonly is: 'gone' }
+  /** The transport cannot tell. */
+  | { readonly is: 'unknown' }
+
 /** What every transport is opened with. `db` is the state's database: the outbox that transports take from lies in it. */
 export interface TransportOptions {
   readonly db: Db
@@ -113,6 +128,8 @@ export interface Bus {
     description: string,
   ): Promise<void>
   readonly deadLetters: DeadLetters
+  /** Where each of these messages is now, in their order. */
+  locate(topic: Topic, messageIds: readonly string[]): Promise<MessagePlace[]>
   /** Whether the transport answers now. May reject instead of returning false. */
   isReady(): Promise<boolean>
   /** Messages and undecided dead letters per topic. Topics without any may be missing. */
@@ -125,9 +142,15 @@ export interface Bus {
   hintIn?(tx: Tx, subscription: Subscription): Promise<void>
   /**
    * Removes the messages that no consumer has leased, as part of `tx`, and returns their ids. The ids stay spent for
-   * `DUPLICATE_WINDOW_MS`. A transport that cannot leaves it out: jobs then run although their batch is on hold.
+   * `DUPLICATE_WINDOW_MS`. `lapsed` removes instead those whose consumer let its lease lapse. A transport that cannot leaves it
+   * out: jobs then run although their batch is on hold.
    */
-  withdrawIn?(tx: Tx, topic: 'worker-jobs', messageIds: readonly string[]): Promise<string[]>
+  withdrawIn?(
+    tx: Tx,
+    topic: 'worker-jobs',
+    messageIds: readonly string[],
+    which?: 'unleased' | 'lapsed',
+  ): Promise<string[]>
   close(): Promise<void>
 }
 

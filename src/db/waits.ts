@@ -1,4 +1,6 @@
 // Reads waits by time (what is due) and by worker (what may be sent, which jobs are unsettled).
+import type { AwaitedJob } from '../domain/decide/lost-job.ts'
+import { arrayParams, timeParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 
 export interface DueWait {
@@ -7,16 +9,50 @@ export interface DueWait {
   readonly memberId: number | null
 }
 
-/** Due waits. Retries and polls of a held batch stay; deadlines of its jobs run on. */
+/** Due retries and polls. Those of a held batch stay. */
 export async function listDueWaits(db: Queryable, now: Date, limit: number): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
        from waits w join batches b on b.id = w.batch_id
-      where w.wake_at <= $1 and (b.held_at is null or w.kind = 'job')
-        and (w.kind <> 'slot' or w.wake_at is not null)
+      where w.wake_at <= $1 and w.kind <> 'job' and b.held_at is null
       order by w.wake_at limit $2`,
     [now, limit],
   )
+}
+
+export interface DueJob extends OutstandingJob, AwaitedJob {}
+
+/** Jobs without a result for so long that the bus must be asked. Those of a held batch too. */
+export async function listDueJobs(db: Queryable, now: Date, limit: number): Promise<DueJob[]> {
+  return db.query<DueJob>(
+    `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId", w.job_id as "jobId",
+            s.timeout_sec as "timeoutSec", s.deadline_at as "deadlineAt", k.last_seen_at as "workerSeenAt"
+       from waits w join step_executions s on s.id = w.step_id left join workers k on k.worker_id = w.worker_id
+      where w.wake_at <= $1 and w.kind = 'job'
+      order by w.wake_at limit $2`,
+    [now, limit],
+  )
+}
+
+/** Waits on for these jobs and returns how many. A job that another transaction settles just now is left to it. */
+export async function extendJobWaits(
+  db: Queryable,
+  jobs: readonly { readonly stepId: number; readonly jobId: string; readonly until: Date }[],
+): Promise<number> {
+  const rows = await db.query(
+    `with free as (
+       select w.step_id, c.until from unnest($1::bigint[], $2::text[], $3::timestamptz[]) as c (step_id, job_id, until)
+         join waits w on w.step_id = c.step_id and w.kind = 'job' and w.job_id = c.job_id
+          for update of w skip locked)
+     update waits w set wake_at = free.until from free where w.step_id = free.step_id returning 1`,
+    arrayParams(
+      jobs,
+      ({ stepId }) => stepId,
+      ({ jobId }) => jobId,
+      ({ until }) => timeParam(until),
+    ),
+  )
+  return rows.length
 }
 
 export interface OutstandingJob extends DueWait {

@@ -32,3 +32,18 @@ export function parseOffsetMinutes(text: string): number | null {
   const minutes = Math.ceil(seconds / 60)
   return text[1] === '+' ? -minutes : minutes
 }
+
+/** The two largest units: `4d 23h`, `14m`, `30s`. */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.round(seconds / 60)
+  const parts: [number, string][] = [
+    [Math.floor(minutes / 1_440), 'd'],
+    [Math.floor(minutes / 60) % 24, 'h'],
+    [minutes % 60, 'm'],
+  ]
+  const first = parts.findIndex(([n]) => n > 0)
+  const units = parts.slice(first, first + 2).filter(([n]) => n > 0)
+  return units.map(([n, unit]) => `${n}${unit}`).join(' ')
+}

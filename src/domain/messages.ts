@@ -76,6 +76,8 @@ const jobNeeds = {
   functionName: text,
   parameters: jsonObject,
 }
+/** The job may run for `timeoutSec` from its start, which is not after `notAfter`. */
+const jobTimes = { timeoutSec: z.number().positive(), notAfter: instant }
 const jobCorrelation = z.strictObject({
   ...correlation,
   ...ofRunbook,
@@ -119,8 +121,8 @@ export const MESSAGE_FORMATS = {
     { ...ofRunbook, batchId: id, isInitStep: z.boolean() },
   ),
   'worker-job': {
-    write: z.strictObject({ ...jobNeeds, correlationData: jobCorrelation, notAfter: instant }),
-    read: z.object({ ...jobNeeds, correlationData: readCorrelation, notAfter: instant.nullish() }),
+    write: z.strictObject({ ...jobNeeds, ...jobTimes, correlationData: jobCorrelation }),
+    read: z.object({ ...jobNeeds, ...optional(jobTimes), correlationData: readCorrelation }),
   },
   'worker-result': {
     write: z.strictObject({

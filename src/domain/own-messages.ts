@@ -14,6 +14,7 @@ export function isOwnJob(body: Fields): boolean {
     isText(body.workerId) &&
     isText(body.functionName) &&
     isObject(body.parameters) &&
+    isId(body.timeoutSec) &&
     isInstant(body.notAfter) &&
     isOwnCorrelation(body.correlationData)
   )
@@ -37,7 +38,7 @@ export function isOwnSuccess(body: Fields): boolean {
 }
 
 /** Field counts: with the fields checked above, no others fit. */
-const JOB_FIELDS = 7
+const JOB_FIELDS = 8
 const RESULT_FIELDS = 11
 const CORRELATION_FIELDS = 4
 

@@ -78,7 +78,7 @@ const jobMessages = ({ batch, jobs }: Draft): OutgoingMessage[] =>
 
 function jobMessage(
   batch: Batch,
-  { jobId, step, functionName, params, notAfter }: JobRecord,
+  { jobId, step, functionName, params, timeoutSec, notAfter }: JobRecord,
 ): OutgoingMessage {
   const owner = step.kind === 'init' ? { initExecutionId: step.id } : { stepExecutionId: step.id }
   return {
@@ -93,6 +93,7 @@ function jobMessage(
       workerId: step.definition.workerId,
       functionName,
       parameters: params as { [key: string]: Json },
+      timeoutSec,
       notAfter: timeParam(notAfter)!,
       correlationData: {
         ...owner,

@@ -7,7 +7,7 @@ import type { Draft } from '../domain/decide/draft.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 
 /** The part of the transport that joins the engine's transactions. */
-export type EngineBus = Pick<Bus, 'hintIn' | 'withdrawIn' | 'deadLetters' | 'depth'>
+export type EngineBus = Pick<Bus, 'hintIn' | 'locate' | 'withdrawIn' | 'deadLetters' | 'depth'>
 
 export interface Engine {
   readonly db: Db
@@ -17,6 +17,8 @@ export interface Engine {
   readonly random: () => number
   /** Unsettled jobs per worker, unless the worker's row sets another limit. */
   readonly maxOutstanding: number
+  /** How long a job may wait for a worker, besides its step's timeout. */
+  readonly queueLimitSec: number
   readonly bus: EngineBus
 }
 

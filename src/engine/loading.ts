@@ -41,8 +41,9 @@ export async function loadBatch(
   for (const version of versions) {
     runbooks.set(version, await engine.runbooks.get(tx, batch.runbookName, version))
   }
-  const { random } = engine
-  const draft = new Draft({ now: engine.clock.now(), actor, batch, phases, runbooks, random })
+  const { random, queueLimitSec } = engine
+  const now = engine.clock.now()
+  const draft = new Draft({ now, actor, batch, phases, runbooks, random, queueLimitSec })
   const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounters(phase)]))
   return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }
 }

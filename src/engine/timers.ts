@@ -1,13 +1,19 @@
-// Timers: upgrade batches, start due phases, expand them, settle dead jobs, wake retries, polls and deadlines, fill workers. Times are
+// Timers: upgrade batches, start due phases, expand them, settle dead and lost jobs, wake retries and polls, fill workers. Times are
 // columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch whose change
 // fails is held, and the others continue.
 import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { listOutdatedBatches } from '../db/version-upgrades.ts'
-import { type DueWait, listDueWaits, listWorkersWithQueue } from '../db/waits.ts'
+import {
+  type DueWait,
+  extendJobWaits,
+  listDueJobs,
+  listDueWaits,
+  listWorkersWithQueue,
+} from '../db/waits.ts'
 import { onPhaseDue } from '../domain/decide/lifecycle.ts'
-import { onDeadLetter } from '../domain/decide/settle.ts'
+import { onDeadLetter, onLost } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { parseJobId } from '../domain/messages.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
@@ -16,6 +22,7 @@ import { fillWorker } from './fill-worker.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 import { changeBatch } from './locking.ts'
+import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
 
 const BATCHES_PER_LOOK = 100
 const PHASES_PER_LOOK = 100
@@ -31,6 +38,7 @@ export async function runTimers(engine: Engine): Promise<number> {
     (await startDuePhases(engine)) +
     (await expandPhases(engine)) +
     (await settleDeadJobs(engine)) +
+    (await settleLostJobs(engine)) +
     (await wakeWaits(engine)) +
     (await fillWorkers(engine))
   )
@@ -87,7 +95,21 @@ export async function wakeWaits(engine: Engine): Promise<number> {
   })
 }
 
-/** Jobs in the dead letters: their steps retry or fail, with the letter's reason. */
+/** Jobs without a result. The bus tells which are still queued or running; the others are lost, and their steps retry or fail. */
+export async function settleLostJobs(engine: Engine): Promise<number> {
+  const due = await listDueJobs(engine.db, engine.clock.now(), WAITS_PER_LOOK)
+  if (due.length === 0) return 0
+  const { awaited, lost } = await judgeJobs(engine, due)
+  const extended = awaited.length > 0 ? await extendJobWaits(engine.db, awaited) : 0
+  const settled = await inChunks(engine, lost, async (batchTx, chunk) => {
+    const taken = await withdrawLapsed(batchTx, chunk)
+    for (const { stepId, jobId } of taken)
+      onLost(batchTx.draft, batchTx.draft.steps.get(stepId)!, jobId)
+  })
+  return extended + settled
+}
+
+/** Jobs in the dead letters: their steps retry, fail or wait again, with the letter's reason. */
 export async function settleDeadJobs(engine: Engine): Promise<number> {
   const { deadLetters } = engine.bus
   const letters = await deadLetters.listUnnoticedJobs(DEAD_JOBS_PER_LOOK)

@@ -1,10 +1,11 @@
 // One job, from message to result. Whatever a function does, the job ends with a success or a failure and its reason, except in
-// two cases: a job whose deadline passed before it began is dead-lettered, and a job aborted by a stopping worker is abandoned,
-// because nobody knows how far it came. On redelivery a function that is not idempotent fails with `OutcomeUnknown` instead of
+// two cases: a job that waited in the queue past its limit is dead-lettered, and a job aborted by a stopping worker is abandoned,
+// because nobody knows how far it came. A job's timeout counts from its start. On redelivery a function that is not idempotent fails with `OutcomeUnknown` instead of
 // running again.
 import type { ReceivedMessage } from '../bus/bus.ts'
 import { EXPIRED, NOT_STARTED } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
+import { durationText } from '../domain/duration.ts'
 import type { Json } from '../domain/json.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
@@ -20,6 +21,9 @@ import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
   readonly parameters: { readonly [key: string]: Json }
+  /** Counts from the start; null when the sender gave none. */
+  readonly timeoutSec: number | null
+  /** The job is not started later. */
   readonly notAfter: Date | null
   /** Delivered before: another worker may have run it. */
   readonly isRepeated: boolean
@@ -52,16 +56,17 @@ export function readJob(received: ReceivedMessage, workerId: string): Job | Refu
   const notAfter = message.notAfter ? new Date(message.notAfter) : null
   const correlation = correlationIn(received.body)
   const isRepeated = received.deliveryCount > 1
-  return { jobId, batchId, functionName, parameters, notAfter, isRepeated, correlation }
+  const timeoutSec = message.timeoutSec ?? null
+  return { jobId, batchId, functionName, parameters, timeoutSec, notAfter, isRepeated, correlation }
 }
 
 /**
- * A job past its deadline is not started; it is dead-lettered like one that expired on the bus. A Failure would cost a poll
- * one of its retries although it never ran.
+ * A job that waited past its limit is not started; it is dead-lettered like one that expired on the bus. A Failure would cost its
+ * step a retry although it never ran.
  */
 export function refuseExpired({ notAfter, isRepeated }: Job, now: Date): RefusedJob | null {
   if (notAfter === null || notAfter > now) return null
-  const description = `Deadline ${notAfter.toISOString()} passed before the job started.`
+  const description = `The job waited until ${notAfter.toISOString()}, its limit, and was not started.`
   // An earlier delivery may have run: then it counts as expired, not as never started.
   return { reason: isRepeated ? EXPIRED : NOT_STARTED, description }
 }
@@ -128,9 +133,11 @@ async function outcomeOf(job: Job, context: JobContext): Promise<Outcome | null>
 const OUTCOME_UNKNOWN =
   'An earlier delivery of this job ended without a result, and the function must not run twice. Check in the tenant what was done, then retry the step or mark it as done.'
 
-class DeadlineReached extends Error {
-  override readonly name = 'DeadlineReached'
+class TimedOut extends Error {
+  override readonly name = 'TimedOut'
 }
+
+class StillRuns extends TimedOut {}
 
 class WorkerStops extends Error {
   override readonly name = 'WorkerStops'
@@ -147,7 +154,10 @@ async function attempt(
   const stop = () => abort.abort(new WorkerStops('the worker is stopping'))
   if (stopping.aborted) stop()
   stopping.addEventListener('abort', stop)
-  if (job.notAfter) void abortAt(job.notAfter, clock, abort, ended.signal)
+  const overrun = Promise.withResolvers<never>()
+  // It may overrun before anything waits for it.
+  overrun.promise.catch(() => {})
+  void abortInTime(job, clock, abort, ended.signal, overrun.reject)
   const { secrets, hide } = watchedSecrets(tenant.secrets)
   const watched = watchEffects(withSecrets(tenant, secrets))
   const inTenant = { ...context, tenant: watched.tenant }
@@ -159,15 +169,17 @@ async function attempt(
       return hideIn(refuse(job, 'UnfitParameters', message), hide)
     }
     isCalled = true
-    const outcome = await runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal)
-    return hideIn(outcome, hide)
+    const running = runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal)
+    return hideIn(await Promise.race([running, overrun.promise]), hide)
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
+    const timedOut = error instanceof TimedOut ? error : reason
     const failed =
-      reason instanceof DeadlineReached ? fail(reason.name, reason.message) : failureOf(error)
-    const mayHaveActed =
-      isCalled && (definition.actsOnlyOnTenant !== true || watched.mayHaveChanged())
+      timedOut instanceof TimedOut ? fail(timedOut.name, timedOut.message) : failureOf(error)
+    const hasNoEffect = definition.actsOnlyOnTenant === true && !watched.mayHaveChanged()
+    // A function that is given up still runs.
+    const mayHaveActed = isCalled && (!hasNoEffect || error instanceof StillRuns)
     return hideIn(mayHaveActed ? failed : withoutEffect(job, failed), hide)
   } finally {
     ended.abort()
@@ -244,15 +256,28 @@ function failureOf(error: unknown): Failed {
   return { failure: { ...POSSIBLE, message, type: code, isThrottled, attempts } }
 }
 
-async function abortAt(
-  notAfter: Date,
+/** A function that ignores the abort may continue for so long: if it succeeds, its success counts. */
+const STOPS_WITHIN_MS = 60_000
+
+/** Aborts the job when its timeout is over, and gives it up when it does not stop: its slot and its step must not wait forever. */
+async function abortInTime(
+  { timeoutSec, notAfter }: Job,
   clock: Clock,
   abort: AbortController,
   ended: AbortSignal,
+  giveUp: (error: TimedOut) => void,
 ): Promise<void> {
-  await clock.wait(+notAfter - +clock.now(), ended)
+  // A sender that gives no timeout means its limit as the job's deadline.
+  const limitMs = timeoutSec === null ? notAfter && +notAfter - +clock.now() : timeoutSec * 1_000
+  if (limitMs === null) return
+  await clock.wait(limitMs, ended)
   if (ended.aborted) return
-  abort.abort(new DeadlineReached(`stopped at its deadline ${notAfter.toISOString()}`))
+  const why = `stopped after its timeout of ${durationText(limitMs)}`
+  abort.abort(new TimedOut(why))
+  await clock.wait(STOPS_WITHIN_MS, ended)
+  // A stopping worker keeps the job until it ends: abandoned while it runs, it would run twice at once.
+  if (ended.aborted || !(abort.signal.reason instanceof TimedOut)) return
+  giveUp(new StillRuns(`${why}, but it did not stop and may still run`))
 }
 
 const MESSAGE_CHARS_MAX = 2_000

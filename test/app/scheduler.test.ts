@@ -66,7 +66,11 @@ async function publish({ db }: TestDatabase): Promise<void> {
   const clock = realClock()
   const engine: Engine = {
     ...{ db, clock, runbooks: new RunbookCache(), random: () => 0.5 },
-    ...{ maxOutstanding: 1000, bus: openPostgresBus({ db, clock, newToken: randomUUID }) },
+    ...{
+      maxOutstanding: 1000,
+      queueLimitSec: 21_600,
+      bus: openPostgresBus({ db, clock, newToken: randomUUID }),
+    },
   }
   await publishRunbook(engine, { yaml: YAML, publishedBy: 'author' })
   await setAutomation(engine, { runbookName: 'wave', isEnabled: true, actor: 'operator' })

@@ -154,6 +154,7 @@ const JOB: OutgoingMessage = {
       runbookName: 'contoso',
       runbookVersion: 2,
     },
+    timeoutSec: 3_600,
     notAfter: '2100-01-01T00:00:00Z',
   },
 }

@@ -2,7 +2,13 @@
 // tested where the transport has it. Run by contract.ts.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { type BusDepth, ORCHESTRATOR_EVENTS, type Topic, workerJobs } from '../../src/bus/bus.ts'
+import {
+  type BusDepth,
+  ORCHESTRATOR_EVENTS,
+  type OutgoingMessage,
+  type Topic,
+  workerJobs,
+} from '../../src/bus/bus.ts'
 import {
   type BusUnderTest,
   drain,
@@ -58,6 +64,76 @@ export function operation(suite: Suite): void {
   })
 }
 
+/** A transport that cannot tell where a message is answers `unknown`, and for no message anything else. */
+export function places(suite: Suite): void {
+  it('tells where each message is, in the order asked', async () => {
+    const { bus, now, advance } = suite()
+    const [waiting, leased, lapsed, back, done, dead] = [1, 2, 3, 4, 5, 6].map(() => job('w1'))
+    const take = async (sent: OutgoingMessage) => {
+      await bus.publish([sent])
+      const taken = await drain(bus, workerJobs('w1'))
+      return taken.find(({ messageId }) => messageId === sent.messageId)!
+    }
+    await take(lapsed!)
+    const lapsedSince = now()
+    await advance(30 * SECOND)
+    const kept = await take(leased!)
+    await bus.abandon([await take(back!)], 20 * 60 * SECOND)
+    await bus.ack([await take(done!)])
+    await bus.deadLetter([await take(dead!)], 'Odd', 'for the test')
+    await advance(30 * SECOND)
+    await bus.publish([waiting!])
+    const asked = [waiting, leased, lapsed, back, done, dead].map((sent) => sent!.messageId)
+    const got = await bus.locate('worker-jobs', [...asked, 'never-sent'])
+    if (got.some(({ is }) => is === 'unknown')) {
+      assert.deepEqual(
+        got,
+        [...asked, 'never-sent'].map(() => ({ is: 'unknown' })),
+      )
+    } else {
+      assert.deepEqual(got, [
+        ...[{ is: 'queued' }, { is: 'leased' }, { is: 'lapsed', renewedAt: lapsedSince }],
+        ...[{ is: 'queued' }, { is: 'gone' }, { is: 'dead' }, { is: 'gone' }],
+      ])
+      const others = await bus.locate('worker-results', asked)
+      assert.deepEqual([...new Set(others.map(({ is }) => is))], ['gone'], 'of another topic')
+    }
+    await bus.ack([kept])
+    assert.deepEqual(await bus.locate('worker-jobs', []), [])
+  })
+
+  it('tells where messages are that were sent together, before and after they part', async () => {
+    const { bus } = suite()
+    const sent = Array.from({ length: 120 }, () => job('w1'))
+    await bus.publish(sent)
+    const ids = sent.map(({ messageId }) => messageId)
+    const count = async () => Object.groupBy(await bus.locate('worker-jobs', ids), ({ is }) => is)
+    if ((await count()).unknown) return
+    assert.equal((await count()).queued?.length, 120)
+    const first = await bus.receive(workerJobs('w1'), 50)
+    assert.equal((await count()).leased?.length, first.length)
+    await bus.ack(first.slice(0, 20))
+    assert.equal((await count()).gone?.length, 20)
+    const rest = [...first.slice(20), ...(await drain(bus, workerJobs('w1')))]
+    assert.equal((await count()).leased?.length, 100)
+    await bus.ack(rest)
+    assert.equal((await count()).gone?.length, 120)
+  })
+
+  it('counts a dead job that is noticed as gone', async () => {
+    const { bus } = suite()
+    const sent = job('w1')
+    await bus.publish([sent])
+    await bus.deadLetter([await takeOne(bus, workerJobs('w1'))], 'Odd', 'for the test')
+    const place = async () => (await bus.locate('worker-jobs', [sent.messageId]))[0]!.is
+    if ((await place()) === 'unknown') return
+    assert.equal(await place(), 'dead')
+    const letters = await bus.deadLetters.listUnnoticedJobs(1_000)
+    await bus.deadLetters.markNoticed(letters.map(({ id }) => id))
+    assert.equal(await place(), 'gone')
+  })
+}
+
 /** Withdraws in a transaction of its own; null where the transport cannot. */
 function withdrawerOf({ bus, inTransaction }: BusUnderTest) {
   const { withdrawIn } = bus
@@ -89,6 +165,31 @@ export function capabilities(suite: Suite): void {
     await bus.ack(left)
     await bus.publish([waiting])
     assert.deepEqual(await drain(bus, workerJobs('w1')), [], 'its id is spent for ten minutes')
+  })
+
+  it('withdraws messages whose lease has lapsed, and only those', async () => {
+    const { bus, advance, inTransaction } = suite()
+    if (!bus.withdrawIn) return
+    const [waiting, leased, lapsed] = [job('w1'), job('w1'), job('w1')]
+    await bus.publish([lapsed])
+    await takeOne(bus, workerJobs('w1'))
+    await advance(60 * SECOND)
+    await bus.publish([leased])
+    const taken = await drain(bus, workerJobs('w1'))
+    const [again, kept] = [lapsed, leased].map(
+      ({ messageId }) => taken.find((message) => message.messageId === messageId)!,
+    )
+    await advance(59 * SECOND)
+    await bus.renew([kept!])
+    await advance(SECOND)
+    await bus.publish([waiting])
+    const all = [waiting, leased, lapsed].map(({ messageId }) => messageId)
+    const withdraw = () => inTransaction!((tx) => bus.withdrawIn!(tx, 'worker-jobs', all, 'lapsed'))
+    assert.deepEqual(await withdraw(), [lapsed.messageId])
+    assert.deepEqual(await withdraw(), [])
+    assert.deepEqual(await bus.ack([again!]), [again], 'its slow consumer has lost it')
+    assert.equal((await takeOne(bus, workerJobs('w1'))).messageId, waiting.messageId)
+    assert.deepEqual(await bus.ack([kept!]), [])
   })
 
   it('gives a message either to the withdrawal or to a consumer', async () => {

@@ -16,8 +16,9 @@ export interface BusUnderTest {
 }
 
 /** The methods that a test's stand-in for a bus does not need. */
-export const UNUSED: Pick<Bus, 'deadLetters' | 'isReady' | 'depth' | 'sweep'> = {
+export const UNUSED: Pick<Bus, 'deadLetters' | 'locate' | 'isReady' | 'depth' | 'sweep'> = {
   deadLetters: {} as Bus['deadLetters'],
+  locate: async (_topic, ids) => ids.map(() => ({ is: 'unknown' })),
   isReady: async () => true,
   depth: async () => ({ messages: [], deadLetters: [] }),
   sweep: async () => {},
@@ -63,6 +64,7 @@ export function job(workerId: string, messageId = fresh('step'), note = ''): Out
         runbookName: 'contoso',
         runbookVersion: 1,
       },
+      timeoutSec: 3_600,
       notAfter: '2026-03-01T11:00:00.000Z',
     },
   }

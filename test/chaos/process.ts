@@ -48,6 +48,7 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   runbooks: new RunbookCache(),
   random: Math.random,
   maxOutstanding: 200,
+  queueLimitSec: 21_600,
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })
 

@@ -80,6 +80,7 @@ const BODIES: { [T in MessageType]: Body<T> } = {
     functionName: 'Get-Mailbox',
     parameters: { Count: 1, Nested: { jobId: 'kept', JobId: 'as it is' } },
     correlationData: { ...ofRunbook, stepExecutionId: 7, isInitStep: false },
+    timeoutSec: 3_600,
     notAfter: '2026-03-01T11:00:00.000Z',
   },
   'worker-result': RESULT,

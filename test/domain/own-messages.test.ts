@@ -18,6 +18,7 @@ const JOB = {
   workerId: 'w1',
   functionName: 'Get-Mailbox',
   parameters: { Upn: 'ada@contoso.example', Count: 1 },
+  timeoutSec: 3_600,
   notAfter: '2026-03-01T11:00:00.000Z',
   correlationData,
 }

@@ -66,7 +66,8 @@ it('works on a transport without optional methods', () =>
   story({}, async (world) => {
     const { listen: _listen, hintIn: _hintIn, withdrawIn: _withdrawIn, ...plain } = world.bus
     const { bus: _bus, ...rest } = world.engine
-    const engine = { ...rest, bus: { deadLetters: plain.deadLetters, depth: plain.depth } }
+    const { deadLetters, depth, locate } = plain
+    const engine = { ...rest, bus: { deadLetters, depth, locate } }
     const bare: World = { ...world, engine, bus: plain as World['bus'] }
     await world.publish(YAML)
     const batchId = await world.batch('wave', 3)

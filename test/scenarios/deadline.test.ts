@@ -1,6 +1,8 @@
-// Deadlines: no job is awaited longer than its timeout and two minutes; a dead-lettered job not even that long.
+// Jobs that end without a result: lost, dead-lettered, or never started. The clock of a timeout starts with the job, so a job that
+// waits for its worker is never given up; one that nobody sees any more is, after its timeout and two minutes.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { runTimers, settleLostJobs } from '../../src/engine/timers.ts'
 import {
   attemptsOf,
   batchOf,
@@ -12,24 +14,33 @@ import {
   stepsOf,
   waitsOf,
 } from './looking.ts'
-import { START, story, type World } from './world.ts'
+import { stepLook } from './timeline.ts'
+import { publishResult, START, story, type World } from './world.ts'
 
 const at = (seconds: number) => new Date(+START + seconds * 1000).toISOString()
 
-async function begin(world: World, more: string, members = 1): Promise<number> {
-  await world.publish(runbook('wave', { 'prepare T-1h': [step('create', more)] }))
+const UNDO = `rollbacks: { undo: [${step('delete')}] }`
+
+async function begin(
+  world: World,
+  more: string,
+  members = 1,
+  rest = '',
+  how: 'settled' | 'unstarted' = 'settled',
+): Promise<number> {
+  await world.publish(runbook('wave', { 'prepare T-1h': [step('create', more)] }, rest))
   const batchId = await world.batch('wave', members, { startsInMin: 60 })
-  await world.settle()
+  if (how === 'settled') await world.settle()
   return batchId
 }
 
 const RETRY = 'timeout: 10m, retry: { max_retries: 1, interval: 60s }'
 
-it('loses a silent job two minutes after its deadline, and retries', () =>
+it('loses a job without a result two minutes after its timeout, and retries', () =>
   story({}, async (world) => {
     world.answer = () => 'silent'
     const batchId = await begin(world, RETRY)
-    assert.equal(world.jobs[0]?.notAfter, at(600))
+    assert.equal(world.jobs[0]?.notAfter, at(6 * 3_600 + 600))
     await world.pass(719)
     assert.deepEqual(await attemptsOf(world), [])
     await world.pass(1)
@@ -37,7 +48,7 @@ it('loses a silent job two minutes after its deadline, and retries', () =>
     assert.deepEqual(await because(world, 'retry'), ['retry 1 of 1 in 60 s: no result in time'])
     await world.pass(60)
     assert.deepEqual(jobIds(world, 1), ['step-1-retry-1'])
-    assert.equal(world.jobs[1]?.notAfter, at(780 + 600))
+    assert.equal(world.jobs[1]?.notAfter, at(780 + 6 * 3_600 + 600))
     await world.result(world.jobs[0]!, { ok: 'too late' })
     await world.settle()
     assert.equal((await stepsOf(world, await memberId(world, batchId, 1)))[0], 'create dispatched')
@@ -64,20 +75,84 @@ it('counts a result within the two minutes', () =>
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('dead-letters a job that nobody took by its deadline, and retries its step with that reason', () =>
+const LIMIT = 6 * 3_600 + 600
+
+it('sends a job that nobody started within the queue limit again, and uses no retry', () =>
   story({}, async (world) => {
     world.workers = []
-    await begin(world, RETRY)
-    await world.pass(599)
-    assert.deepEqual(await waitsOf(world), ['create job 121'])
-    await world.pass(1)
+    const batchId = await begin(world, 'timeout: 10m, on_failure: undo', 1, UNDO)
+    for (let passed = 0; passed < LIMIT - 599; passed += 600) await world.pass(600)
     assert.deepEqual(await attemptsOf(world), ['step-1 undelivered'])
-    assert.deepEqual(await because(world, 'retry'), [
-      'retry 1 of 1 in 60 s: the job could not be delivered: TTLExpiredException: Nobody took the message before its time to live ended.',
-    ])
+    const why = 'worker w1 did not start the job within 6h 10m; nothing ran and no retry is used'
+    assert.deepEqual(await because(world, 'withdraw'), [why])
+    assert.deepEqual(await waitsOf(world), ['create job 720'])
+    assert.deepEqual(await stepLook(world, 1), {
+      ...{ status: 'dispatched', attempt: 1, retries: 0, polls: 0, error: null },
+    })
     world.workers = ['w1']
-    await world.pass(60)
+    await world.settle()
     assert.deepEqual(jobIds(world), ['step-1-retry-1'])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+    for (const event of ['retry', 'fail', 'rollback_skipped'])
+      assert.deepEqual(await because(world, event), [])
+  }))
+
+it('keeps the reason of a job that was not started while its batch is held', () =>
+  story({}, async (world) => {
+    world.workers = []
+    const batchId = await begin(world, 'timeout: 10m')
+    // A transport that cannot withdraw leaves the job in the queue.
+    await world.db.query(
+      `update batches set held_at = $1, held_by = 'olga', held_reason = 'wait' where id = $2`,
+      [START, batchId],
+    )
+    await world.pass(LIMIT)
+    assert.deepEqual(await stepLook(world, 1), {
+      ...{ status: 'pending', attempt: 1, retries: 0, polls: 0 },
+      error: 'worker w1 did not start the job within 6h 10m; nothing ran and no retry is used',
+    })
+    assert.deepEqual(await waitsOf(world), ['create slot'])
+    assert.deepEqual(world.jobs, [])
+  }))
+
+it('waits for a result that nobody has handled yet, however late the orchestrator looks', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, RETRY, 1, '', 'unstarted')
+    await world.orchestrate()
+    world.answer = () => 'silent'
+    await world.work()
+    await publishResult(world, 'step-1', { ok: true }, {}, 'result-step-1')
+    await world.clock.advance(3 * 3_600_000)
+    assert.equal(await runTimers(world.engine), 1)
+    assert.deepEqual(await attemptsOf(world), [])
+    await world.settle()
+    assert.deepEqual(await attemptsOf(world), ['step-1 succeeded'])
+    assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+it('leaves the dead letters of an outage to their own reason: none of them is lost', () =>
+  story({}, async (world) => {
+    world.workers = []
+    await begin(world, 'timeout: 10m')
+    await world.clock.advance((LIMIT + 3_600) * 1_000)
+    await world.bus.sweep()
+    await settleLostJobs(world.engine)
+    assert.deepEqual(await attemptsOf(world), [])
+    await world.orchestrate()
+    assert.deepEqual(await attemptsOf(world), ['step-1 undelivered'])
+  }))
+
+it('asks a transport that cannot tell only when nobody can start the job any more', () =>
+  story({}, async (world) => {
+    const unknown = async (_topic: string, ids: readonly string[]) =>
+      ids.map(() => ({ is: 'unknown' as const }))
+    Object.assign(world.bus, { locate: unknown })
+    world.answer = () => 'silent'
+    await begin(world, RETRY)
+    await world.pass(LIMIT + 719)
+    assert.deepEqual(await attemptsOf(world), [])
+    await world.pass(1)
+    assert.deepEqual(await attemptsOf(world), ['step-1 lost'])
   }))
 
 it("retries a job that a worker dead-letters, with the worker's reason", () =>
@@ -130,6 +205,7 @@ it('notices dead letters of unknown jobs and leaves them to people', () =>
             workerId: 'w1',
             functionName: 'F',
             parameters: {},
+            timeoutSec: 3_600,
             notAfter: at(9),
             correlationData: { isInitStep: false, runbookName: 'wave', runbookVersion: 1 },
           },

@@ -72,17 +72,18 @@ it('a worker that does not say what it did may have done something', () =>
     ])
   }))
 
-it('a job that expires before a worker takes it is retried, and never rolled back', () =>
+it('a job that no worker starts for days uses no retry, and is never rolled back', () =>
   story({}, async (world) => {
     world.workers = []
-    world.answer = () => assert.fail('a worker got a job')
     const { member } = await begin(world)
-    for (let hour = 1; hour <= 12; hour++) await passUntil(world, hour * 3_700)
-    world.workers = ['w1']
-    await world.settle()
-    assert.deepEqual(calls(world), [])
-    assert.deepEqual(await stepsOf(world, member), ['create failed'])
+    for (let hour = 1; hour <= 22; hour++) await passUntil(world, hour * 3_600)
     assert.deepEqual(await attemptsOf(world), [
       ...['step-1 undelivered', 'step-1-retry-1 undelivered', 'step-1-retry-2 undelivered'],
     ])
+    assert.deepEqual(await stepsOf(world, member), ['create dispatched'])
+    world.answer = ({ functionName }) => (functionName === 'delete' ? { ok: true } : { fail: 'no' })
+    world.workers = ['w1']
+    for (let minute = 0; minute < 3; minute++) await world.pass(60)
+    const tried = ['create user1', 'create user1', 'create user1']
+    assert.deepEqual(calls(world), [...tried, 'delete user1'])
   }))

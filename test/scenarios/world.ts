@@ -79,6 +79,7 @@ export async function openWorld(
     // In the middle: no jitter, so that stories know the second.
     random: options.random ?? (() => 0.5),
     maxOutstanding: options.maxOutstanding ?? 1000,
+    queueLimitSec: 21_600,
     bus,
   }
   const world = makeWorld(test, clock, bus, engine)
@@ -190,13 +191,14 @@ export async function publishResult(
   jobId: string,
   answer: Result,
   extra: Record<string, Json>,
+  // A repeat of the same result is meant: each has an id of its own, as after the duplicate window.
+  messageId = `${messageIdOf.workerResult(jobId)}-${randomUUID()}`,
 ): Promise<void> {
   const isOk = 'ok' in answer
   await bus.publish([
     {
       topic: 'worker-results',
-      // A repeat of the same result is meant: each has an id of its own, as after the duplicate window.
-      messageId: `${messageIdOf.workerResult(jobId)}-${randomUUID()}`,
+      messageId,
       type: 'worker-result',
       body: {
         jobId,

@@ -66,6 +66,7 @@ export function makeWorld({ db, seed, only }: WorldOptions): World {
     workers: [],
     office: undefined as never,
     maxOutstanding: root.stream('window').pick([2, 6, 1_000, 1_000]),
+    queueLimitSec: root.stream('queue limit').pick([120, 600, 21_600]),
     log: [],
     found,
     frozen: 0,

@@ -9,7 +9,6 @@ import {
 } from '../../src/bus/bus.ts'
 import { enqueueRows } from '../../src/bus/outbox.ts'
 import type { PostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
-import { DEADLINE_GRACE_SEC } from '../../src/domain/decide/send.ts'
 import type { Json } from '../../src/domain/json.ts'
 import {
   jobIdOf,
@@ -19,6 +18,7 @@ import {
   readMessage,
 } from '../../src/domain/messages.ts'
 import { type Answer, type Behaviour, drawBehaviour } from './behaviour.ts'
+import { GRACE_SEC } from './checks.ts'
 import { makeProcess, type Process } from './process.ts'
 import { WORKERS } from './runbooks.ts'
 import { attempt, connect, type World } from './world.ts'
@@ -230,15 +230,15 @@ function wrongId({ chance }: World, jobId: string): string {
   ])
 }
 
-/** Sent in time, but delivered long after the engine gave the job up. */
+/** Sent in time, but hidden by the broker until long after the engine gave the job up. */
 async function sendLate(
-  { chance }: World,
+  { chance, clock }: World,
   worker: SimulatedWorker,
   { job, answer }: InHand,
 ): Promise<void> {
-  const givenUpMs = Date.parse(job.notAfter!) + DEADLINE_GRACE_SEC * 1_000
+  const givenUpMs = clock.nowMs() + (job.timeoutSec! + GRACE_SEC) * 1_000
   const visibleAt = new Date(givenUpMs + chance.between(1, 300) * 1_000)
-  await send(worker, job, answer!, undefined, visibleAt)
+  await send(worker, job, answer!, chance.uuid(), visibleAt)
 }
 
 async function send(

@@ -44,6 +44,7 @@ export interface World {
   /** Hook for operators and the scheduler. */
   office: { readonly process: Process; readonly engine: Engine }
   readonly maxOutstanding: number
+  readonly queueLimitSec: number
   /** The log, line by line. */
   readonly log: string[]
   /** Broken promises. The run ends after the event that found one. */
@@ -67,6 +68,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       runbooks: new RunbookCache(),
       random: chance.fraction,
       maxOutstanding,
+      queueLimitSec: world.queueLimitSec,
       bus: plain,
     },
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { virtualClock } from '../../src/clock.ts'
+import { type Clock, virtualClock } from '../../src/clock.ts'
 import type { Json } from '../../src/domain/json.ts'
 import { SECRET_MARK } from '../../src/domain/template.ts'
 import { catalogueOf, defineFunction, TOUCHES_NOTHING } from '../../src/worker/catalogue.ts'
@@ -46,6 +46,7 @@ async function answerOf(
     batchId: 7,
     functionName: 'do-it',
     parameters,
+    timeoutSec: null,
     notAfter: null,
     isRepeated,
     correlation: { stepExecutionId: 1 },
@@ -114,31 +115,60 @@ describe('the result of a job', () => {
     assert.equal(error?.effect, 'possible')
   })
 
-  it('fails at its deadline while its function waits on the clock and ignores the signal', async () => {
+  /** The answer after `afterMs` to a job that waits for a minute of its clock, or forever. */
+  async function answerAfter(
+    afterMs: number,
+    job: Partial<Job>,
+    run: (call: { clock: Clock }) => Promise<Json>,
+  ) {
     const clock = virtualClock(START)
-    const patient = defineFunction({
-      ...TOUCHES_NOTHING,
-      name: 'Do-It',
-      description: 'Wait for a minute.',
-      parameters: z.looseObject({}),
-      run: async (call) => {
-        await call.clock.wait(60_000)
-        return 'waited'
-      },
-    })
+    const one = { name: 'Do-It', description: 'Wait.', parameters: z.looseObject({}) }
+    const catalogue = catalogueOf([defineFunction({ ...TOUCHES_NOTHING, ...one, run })])
     const running = runJob(
       {
         ...{ jobId: 'step-1', batchId: 7, functionName: 'Do-It', parameters: {} },
-        ...{ notAfter: new Date(+START + 30_000), isRepeated: false, correlation: null },
+        ...{ timeoutSec: 30, notAfter: new Date(+START + 3_600_000), correlation: null },
+        ...{ isRepeated: false, ...job },
       },
       {
-        ...{ workerId: 'w1', catalogue: catalogueOf([patient]), clock, tenant: TENANT },
+        ...{ workerId: 'w1', catalogue, clock, tenant: TENANT },
         stopping: new AbortController().signal,
       },
     )
-    await clock.advance(30_000)
-    const answer = await running
-    assert.deepEqual([answer?.status, answer?.error?.type], ['Failure', 'DeadlineReached'])
+    await clock.advance(afterMs)
+    return Promise.race([running, Promise.resolve('still running' as const)])
+  }
+  const waitsOnTheClock = async ({ clock }: { clock: Clock }) => {
+    await clock.wait(60_000)
+    return 'waited'
+  }
+  const never = () => new Promise<Json>(() => {})
+  const timeoutIn = (answer: Awaited<ReturnType<typeof answerAfter>>) => {
+    assert.ok(typeof answer === 'object' && answer !== null, String(answer))
+    assert.deepEqual([answer.status, answer.error?.type], ['Failure', 'TimedOut'])
+    assert.deepEqual([answer.error?.effect, answer.error?.isFinal], ['possible', false])
+    return answer.error!.message
+  }
+
+  it('is TimedOut while its function waits on the clock and ignores the signal', async () => {
+    assert.equal(await answerAfter(29_000, {}, waitsOnTheClock), 'still running')
+    assert.equal(
+      timeoutIn(await answerAfter(30_000, {}, waitsOnTheClock)),
+      'stopped after its timeout of 30s',
+    )
+  })
+
+  it('is TimedOut a minute later when the function never stops: it keeps neither slot nor step', async () => {
+    assert.equal(await answerAfter(89_000, {}, never), 'still running')
+    assert.equal(
+      timeoutIn(await answerAfter(90_000, {}, never)),
+      'stopped after its timeout of 30s, but it did not stop and may still run',
+    )
+  })
+
+  it('is TimedOut at the limit of a sender that gives no timeout', async () => {
+    const foreign = { timeoutSec: null, notAfter: new Date(+START + 20_000) }
+    assert.match(timeoutIn(await answerAfter(20_000, foreign, waitsOnTheClock)), /timeout of 20s/)
   })
 
   it('is OutcomeUnknown for a redelivered job that must not run twice', async () => {

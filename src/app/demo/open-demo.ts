@@ -105,6 +105,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     // No jitter: two runs are alike.
     random: () => 0.5,
     maxOutstanding: 1_000,
+    queueLimitSec: 21_600,
   }
   const batchId = await createSampleBatch(engine, sample, io)
   io.out('Starting two sandbox tenants, an orchestrator and a worker for each tenant.')

@@ -11,6 +11,7 @@ import { enqueue } from '../outbox.ts'
 import { postgresDeadLetters } from './dead-letters.ts'
 import { isReady, loadDepth } from './depth.ts'
 import { hint, openHints } from './hints.ts'
+import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { abandon, ack, type Claim, claim, deadLetter, renewLeases } from './queue.ts'
 import { sweepBus } from './sweep.ts'
@@ -53,12 +54,14 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     deadLetter: (messages, reason, description) =>
       deadLetter(db, messages, reason, description, now()),
     deadLetters: postgresDeadLetters(db, clock),
+    locate: (topic, messageIds) => locate(db, topic, messageIds, leaseMs, now()),
     isReady: () => isReady(db),
     depth: () => loadDepth(db),
     sweep: async () => void (await sweepBus(db, now())),
     listen: hints.listen,
     hintIn: hint,
-    withdrawIn: withdraw,
+    withdrawIn: (tx, topic, messageIds, which) =>
+      withdraw(tx, topic, messageIds, which === 'lapsed' ? now() : null),
     close: hints.close,
   }
 }

@@ -5,26 +5,30 @@ import { bundleOf, splitBundles } from './bundle-rows.ts'
 
 /** A lapsed lease counts as leased: its consumer may be slow rather than dead, and would still run the job. */
 const NEVER_LEASED = 'lease_token is null'
+/** With a time: leased, but no longer at that time. */
+const isWanted = (lapsedBy: string) =>
+  `case when ${lapsedBy}::timestamptz is null then ${NEVER_LEASED} else leased_until <= ${lapsedBy} end`
 
-/** Removes the messages that no consumer has leased and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
+/** Removes the messages that no consumer has leased, or whose lease has lapsed, and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
 export async function withdraw(
   tx: Tx,
   topic: 'worker-jobs',
   messageIds: readonly string[],
+  lapsedBy: Date | null = null,
 ): Promise<string[]> {
   const withdrawn: string[] = []
   for (;;) {
     const found = await tx.query<{ id: number }>(
-      `select id from bundles where topic = $1 and ${NEVER_LEASED}
+      `select id from bundles where topic = $1 and ${isWanted('$3')}
           and exists (select from unnest(string_to_array(message_ids, E'\\n')) as m (id) where m.id = any ($2::text[]))`,
-      [topic, messageIds],
+      [topic, messageIds, lapsedBy],
     )
     const rows = found.map(({ id }) => id)
-    const split = await splitBundles(tx, rows, NEVER_LEASED)
+    const split = await splitBundles(tx, rows, isWanted('$2'), lapsedBy)
     const gone = await tx.query<{ id: number; message_id: string }>(
-      `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${NEVER_LEASED}
+      `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${isWanted('$3')}
        returning id, message_ids as message_id`,
-      [idsParam([...rows, ...split]), messageIds],
+      [idsParam([...rows, ...split]), messageIds, lapsedBy],
     )
     withdrawn.push(...gone.map(({ message_id }) => message_id))
     // Another transaction may have split a bundle at the same moment: look again for what was in it.

@@ -1,5 +1,6 @@
 // Progress as text, for `batch watch` and the demonstration: pure functions from counters and events to lines. Lines are cut before
 // they are coloured. Names and reasons come from files and are made printable.
+import { durationText } from '../../domain/duration.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
 import { type Io, printable, type Style } from './io.ts'
@@ -136,21 +137,6 @@ export function offsetText(startTime: Date | null, now: Date): string {
   const ms = +now - +startTime
   if (Math.abs(ms) < 60_000) return 'T-0'
   return `T${ms < 0 ? '-' : '+'}${durationText(Math.abs(ms))}`
-}
-
-/** The two largest units: `4d 23h`, `14m`, `30s`. */
-export function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000))
-  if (seconds < 60) return `${seconds}s`
-  const minutes = Math.round(seconds / 60)
-  const parts: [number, string][] = [
-    [Math.floor(minutes / 1_440), 'd'],
-    [Math.floor(minutes / 60) % 24, 'h'],
-    [minutes % 60, 'm'],
-  ]
-  const first = parts.findIndex(([n]) => n > 0)
-  const units = parts.slice(first, first + 2).filter(([n]) => n > 0)
-  return units.map(([n, unit]) => `${n}${unit}`).join(' ')
 }
 
 /** `T-5d`, `T-0`, `T+1d`, as the runbook writes it. */

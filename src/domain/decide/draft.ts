@@ -44,6 +44,9 @@ export interface JobRecord {
   readonly step: Step
   readonly functionName: string
   readonly params: Json
+  /** From the job's start; then the worker aborts it. */
+  readonly timeoutSec: number
+  /** No worker starts it later. */
   readonly notAfter: Date
 }
 
@@ -56,6 +59,8 @@ export interface DraftFacts {
   readonly runbooks: Map<number, Runbook>
   /** 0 ≤ random() < 1, from the seed in simulations; only for the jitter of retries. */
   readonly random: () => number
+  /** How long a job may wait in the queue, besides its timeout. */
+  readonly queueLimitSec: number
 }
 
 /** A step before this transaction changed it. */
@@ -78,6 +83,7 @@ export class Draft {
   phases: readonly Phase[]
   readonly runbooks: Map<number, Runbook>
   readonly random: () => number
+  readonly queueLimitSec: number
   readonly members = new Map<number, Member>()
   readonly steps = new Map<number, Step>()
   readonly stepsOfMember = new Map<number | null, Step[]>()
@@ -116,6 +122,7 @@ export class Draft {
     this.phases = facts.phases
     this.runbooks = facts.runbooks
     this.random = facts.random
+    this.queueLimitSec = facts.queueLimitSec
     this.batchStatusLoaded = facts.batch.status
     this.#phaseById = new Map(facts.phases.map((phase) => [phase.id, phase]))
     this.#phaseStatusLoaded = new Map(facts.phases.map((phase) => [phase.id, phase.status]))

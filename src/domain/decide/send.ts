@@ -7,11 +7,10 @@ import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
+import { waitAfterSign } from './lost-job.ts'
 import { queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
-/** A job counts as lost this long after its deadline: its result may still be on the way. */
-export const DEADLINE_GRACE_SEC = 120
 /** A message holds 256 KB, envelope included. */
 const MAX_PARAMS_CHARS = 200_000
 
@@ -57,7 +56,7 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
     functionName: call.functionName,
     params: call.params,
     dispatchedAt: draft.now,
-    deadlineAt: draft.later(step.definition.timeoutSec),
+    deadlineAt: latestStart(draft, step),
     retryAfter: null,
     error: null,
     pollCount: 0,
@@ -99,22 +98,27 @@ function repoll(draft: Draft, step: Step): boolean {
       jobId,
       pollCount: poll,
       lastPolledAt: draft.now,
-      deadlineAt: draft.later(step.definition.timeoutSec),
+      deadlineAt: latestStart(draft, step),
     },
   )
   recordJob(draft, step, jobId)
   return true
 }
 
+/** A worker starts the job by then or not at all. Its timeout counts from its start. */
+const latestStart = (draft: Draft, { definition }: Step): Date =>
+  draft.later(draft.queueLimitSec + definition.timeoutSec)
+
 function recordJob(draft: Draft, step: Step, jobId: string): void {
-  const notAfter = step.deadlineAt!
-  draft.setWait(step, {
-    kind: 'job',
-    since: draft.now,
-    wakeAt: draft.later(step.definition.timeoutSec + DEADLINE_GRACE_SEC),
-    jobId,
+  const { timeoutSec } = step.definition
+  const wakeAt = draft.later(waitAfterSign(timeoutSec))
+  draft.setWait(step, { kind: 'job', since: draft.now, wakeAt, jobId })
+  const { functionName, params, deadlineAt } = step
+  draft.jobs.push({
+    ...{ jobId, step, params, timeoutSec },
+    functionName: functionName!,
+    notAfter: deadlineAt!,
   })
-  draft.jobs.push({ jobId, step, functionName: step.functionName!, params: step.params, notAfter })
 }
 
 function resolve(

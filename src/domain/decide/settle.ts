@@ -1,5 +1,6 @@
 // A job's end settles its step: by a result, a passed deadline, a dead letter or a withdrawal.
 // An unexpected result (late, duplicate or foreign) is recorded and changes nothing.
+import { durationText } from '../duration.ts'
 import type { Step } from '../facts.ts'
 import { isObject, type Json } from '../json.ts'
 import { onCompensationEnd } from './compensation.ts'
@@ -248,12 +249,12 @@ function retryDelaySec(draft: Draft, { definition, retryCount }: Step): number {
   return capped * (1 + RETRY_JITTER * (2 * draft.random() - 1))
 }
 
-/** No result came by the deadline and its grace. */
-export function onOverdue(draft: Draft, step: Step): void {
-  loseJob(draft, step, 'lost', 'no result in time')
+/** Nothing was seen of the job for its timeout and the grace. Ignored if it was settled meanwhile. */
+export function onLost(draft: Draft, step: Step, jobId: string): void {
+  if (isCurrentJob(step, jobId)) loseJob(draft, step, 'lost', 'no result in time')
 }
 
-/** No worker could take the job. Ignored if it was settled meanwhile. */
+/** No worker could run the job, or none started it in time. Ignored if it was settled meanwhile. */
 export function onDeadLetter(
   draft: Draft,
   step: Step,
@@ -262,17 +263,17 @@ export function onDeadLetter(
   hasRun: 'possibly' | 'never',
 ): void {
   if (!isCurrentJob(step, jobId)) return
-  // A job that expired in the queue was retried in vain, and then its rollback was the only job that reached a worker.
-  const outcome = hasRun === 'never' ? 'undelivered' : 'dead_lettered'
-  loseJob(draft, step, outcome, `the job could not be delivered: ${reason}`)
+  if (hasRun === 'possibly') {
+    return loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
+  }
+  // A job that expired in the queue once used up its retries, and its rollback was the only job that reached a worker.
+  const waited = durationText(+draft.now - +step.wait!.since)
+  const why = `worker ${step.definition.workerId} did not start the job within ${waited}; nothing ran and no retry is used`
+  giveBack(draft, step, 'undelivered', why, why)
+  if (step.status === 'pending') draft.changeStep(step, { error: why })
 }
 
-function loseJob(
-  draft: Draft,
-  step: Step,
-  outcome: 'lost' | 'dead_lettered' | 'undelivered',
-  why: string,
-): void {
+function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', why: string): void {
   const wasRepoll = step.pollCount > 0
   settle(draft, step, outcome, { error: why })
   if (step.status === 'cancelled') {
@@ -287,18 +288,28 @@ function loseJob(
   retryOrFail(draft, step, why)
 }
 
-/** The job was withdrawn before a worker took it: no retry is used, and the next job gets a new id. */
+/** The job was withdrawn before a worker took it. */
 export function onWithdrawn(draft: Draft, step: Step, why: string): void {
-  settle(draft, step, 'withdrawn', { error: why })
+  const what = step.status === 'polling' ? 'poll' : 'job'
+  giveBack(draft, step, 'withdrawn', why, `the ${what} was withdrawn: ${why}`)
+}
+
+/** No worker has run the job: no retry is used, and the next job gets a new id. */
+function giveBack(
+  draft: Draft,
+  step: Step,
+  outcome: 'withdrawn' | 'undelivered',
+  error: string,
+  because: string,
+): void {
+  settle(draft, step, outcome, { error })
   if (step.status === 'cancelled') {
-    draft.note('settled', `the job was withdrawn: ${why}`, { step })
+    draft.note('settled', because, { step })
   } else if (step.status === 'polling') {
-    draft.transitionStep(step, 'lost', `the poll was withdrawn: ${why}`)
+    draft.transitionStep(step, 'lost', because)
     waitForPoll(draft, step)
   } else {
-    draft.transitionStep(step, 'withdraw', `the job was withdrawn: ${why}`, {
-      attempt: step.attempt + 1,
-    })
+    draft.transitionStep(step, 'withdraw', because, { attempt: step.attempt + 1 })
   }
   queueNextAfter(draft, step)
 }

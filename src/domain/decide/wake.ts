@@ -1,14 +1,15 @@
-// A wait ends by the clock: a retry or a poll is due, polling took too long, or a job's deadline passed.
+// A wait ends by the clock: a retry or a poll is due, or polling took too long. Whether a job is lost, the bus must be asked first
+// (engine/lost-jobs.ts).
 import type { Step } from '../facts.ts'
 import type { Draft } from './draft.ts'
 import { nextOfBatch, nextOfMember, queueNextAfter } from './next.ts'
-import { onOverdue, timeOut } from './settle.ts'
+import { timeOut } from './settle.ts'
 
 /** Decides by the current state: a wake that comes early, late or twice does no harm. */
 export function onWake(draft: Draft, step: Step): void {
   const { wait } = step
   if (!wait?.wakeAt || wait.wakeAt > draft.now) return
-  if (wait.kind === 'job') return onOverdue(draft, step)
+  if (wait.kind === 'job') return
   // Time on hold does not count: resume postpones these times.
   if (draft.batch.heldAt !== null) return
   if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)

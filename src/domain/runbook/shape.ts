@@ -283,7 +283,7 @@ const STEP_KEYS = {
   retry: optional(RETRY, 'Replaces the global retry for this step.'),
   timeout: optional(
     text(duration(`${MAX_TIMEOUT_SEC / 86_400}d`)),
-    'Time limit of one job, from sending to result.',
+    'Time limit of one job, counted from its start. The worker then stops the job, and the retry rule applies. Time in the queue does not count.',
     '1h',
   ),
 }

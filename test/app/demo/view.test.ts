@@ -3,7 +3,6 @@ import { describe, it } from 'node:test'
 import { type DemoFrame, frameLines, statusLine } from '../../../src/app/demo/view.ts'
 import {
   countsText,
-  durationText,
   newsLine,
   newsOf,
   offsetText,
@@ -12,6 +11,7 @@ import {
   stateText,
   timeText,
 } from '../../../src/cli/terminal/progress-text.ts'
+import { durationText } from '../../../src/domain/duration.ts'
 import {
   EMPTY_TALLY,
   type ProgressEvent,

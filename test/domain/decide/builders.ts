@@ -99,6 +99,7 @@ export function draftOf(facts: Facts): Draft {
     phases,
     runbooks,
     random: facts.random ?? (() => 0.5),
+    queueLimitSec: 3_600,
   })
   draft.addMembers(members)
   draft.addSteps(steps)
@@ -341,8 +342,8 @@ export function recorded(draft: Draft): Recorded {
       [jobId, outcome, error].filter(Boolean).join(' '),
     ),
     jobs: draft.jobs.map(
-      ({ jobId, functionName, params, notAfter }) =>
-        `${jobId} ${functionName} ${JSON.stringify(params)} until ${sayTime(notAfter)}`,
+      ({ jobId, functionName, params, timeoutSec, notAfter }) =>
+        `${jobId} ${functionName} ${JSON.stringify(params)} for ${timeoutSec} s, begun by ${sayTime(notAfter)}`,
     ),
     made: draft.newSteps.map(
       ({ id, kind, definition, originStepId, originAttempt, removalNumber }) => {

@@ -20,7 +20,7 @@ import {
   skipStep,
 } from '../../../src/domain/decide/repair.ts'
 import { sendQueued } from '../../../src/domain/decide/send.ts'
-import { onDeadLetter, onResult, onWithdrawn } from '../../../src/domain/decide/settle.ts'
+import { onDeadLetter, onLost, onResult, onWithdrawn } from '../../../src/domain/decide/settle.ts'
 import { onWake } from '../../../src/domain/decide/wake.ts'
 import type { Batch, Member, Phase, Step } from '../../../src/domain/facts.ts'
 import { isUnsettled } from '../../../src/domain/facts.ts'
@@ -60,6 +60,7 @@ export class Course {
       phases: this.phases,
       runbooks: new Map([[1, DEMO]]),
       random: () => this.pick(1000) / 1000,
+      queueLimitSec: 3_600,
     })
     draft.addMembers(this.members)
     draft.addSteps(this.steps)
@@ -140,7 +141,11 @@ const unexpected: Action = (course, draft) => {
 }
 
 export const wakeAll: Action = (_, draft) => {
-  for (const step of [...draft.steps.values()]) onWake(draft, step)
+  for (const step of [...draft.steps.values()]) {
+    if (step.wait?.kind === 'job' && step.wait.wakeAt <= draft.now)
+      onLost(draft, step, step.wait.jobId)
+    onWake(draft, step)
+  }
 }
 
 /** The clock jumps by up to a minute, sometimes by hours: then everything due wakes. */
@@ -148,7 +153,8 @@ const passTime: Action = (course, draft) => wakeAll(course, draft)
 
 const deadLetter: Action = (course, draft) => {
   const step = course.one(jobsOut(draft))
-  if (step) onDeadLetter(draft, step, step.jobId!, 'lost on the way', 'possibly')
+  const hasRun = course.pick(2) === 0 ? 'possibly' : 'never'
+  if (step) onDeadLetter(draft, step, step.jobId!, 'lost on the way', hasRun)
 }
 
 /** In any order, as with two processes: a later phase may start before an earlier one. */

@@ -21,7 +21,7 @@ const THREE: Facts = {
 }
 const sent = (member: number, id: number) => ({
   event: `step ${id} dispatch pending→dispatched: the member's next step in phase prepare, sent to w1`,
-  job: `step-${id} New-Thing {"Upn":"user${member}@contoso.example"} until +3600`,
+  job: `step-${id} New-Thing {"Upn":"user${member}@contoso.example"} for 3600 s, begun by +7200`,
   wait: `${id} job +3720`,
 })
 const recordedFor = (...pairs: (readonly [number, number])[]) => {
@@ -68,7 +68,7 @@ table('free slots', [
     decide: send({ w1: 1 }),
     records: {
       events: ['step 51 dispatch pending→dispatched: the next cleanup step, sent to w1'],
-      jobs: ['removal-51 Remove-Thing {"Upn":"user2@contoso.example"} until +3600'],
+      jobs: ['removal-51 Remove-Thing {"Upn":"user2@contoso.example"} for 3600 s, begun by +7200'],
       waits: ['51 job +3720'],
     },
   },
@@ -103,7 +103,7 @@ table('what may be sent', [
     decide: send(),
     records: {
       events: ['step 1 dispatch pending→dispatched: the next init step, sent to w1'],
-      jobs: ['init-1 New-Setup {} until +3600'],
+      jobs: ['init-1 New-Setup {} for 3600 s, begun by +7200'],
       waits: ['1 job +3720'],
     },
   },
@@ -113,7 +113,7 @@ table('what may be sent', [
     decide: send(),
     records: {
       events: ['step 31 dispatch pending→dispatched: the next step of the rollback, sent to w1'],
-      jobs: ['rollback-31 Undo-A {"Upn":"user1@contoso.example"} until +3600'],
+      jobs: ['rollback-31 Undo-A {"Upn":"user1@contoso.example"} for 3600 s, begun by +7200'],
       waits: ['31 job +3720'],
     },
   },
@@ -129,7 +129,7 @@ const switched = (job: string, attempt = '') => ({
   events: [
     `step 13 dispatch pending→dispatched: the member's next step in phase cutover${attempt}, sent to w2`,
   ],
-  jobs: [`${job} until +600`],
+  jobs: [`${job} for 600 s, begun by +4200`],
   waits: ['13 job +720'],
 })
 
@@ -146,7 +146,7 @@ table('a job', [
         {
           functionName: 'Switch-Mailbox',
           params: { Id: 5 },
-          deadlineAt: at(600),
+          deadlineAt: at(4200),
           dispatchedAt: at(0),
         },
       )
@@ -183,7 +183,7 @@ table('a job', [
     decide: send(),
     records: {
       events: ['step 31 dispatch pending→dispatched: the next step of the rollback, sent to w1'],
-      jobs: ['rollback-31 Remove-Setup {"Batch":7} until +3600'],
+      jobs: ['rollback-31 Remove-Setup {"Batch":7} for 3600 s, begun by +7200'],
       waits: ['31 job +3720'],
     },
   },
@@ -340,7 +340,7 @@ table('a re-poll', [
     decide: send(),
     records: {
       events: ['step 12 repoll polling→polling: poll 3: the interval of 60 s is over'],
-      jobs: ['step-12-retry-1-poll-3 Test-Thing {"sent":true} until +3600'],
+      jobs: ['step-12-retry-1-poll-3 Test-Thing {"sent":true} for 3600 s, begun by +7200'],
       waits: ['12 job +3720'],
     },
   },

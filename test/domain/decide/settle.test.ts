@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { definitionOf } from '../../../src/domain/decide/definitions.ts'
 import type { Draft } from '../../../src/domain/decide/draft.ts'
-import { onDeadLetter, onOverdue, onWithdrawn } from '../../../src/domain/decide/settle.ts'
+import { onDeadLetter, onLost, onWithdrawn } from '../../../src/domain/decide/settle.ts'
 import type { Json } from '../../../src/domain/json.ts'
 import { at, DEMO, type Facts } from './builders.ts'
 import { CANCELLED, CREATE, createTried, fails, PHASES, result, says } from './results.ts'
@@ -288,7 +288,15 @@ table('polling', [
   },
 ])
 
-const overdue = (stepId: number) => (draft: Draft) => onOverdue(draft, stepOf(draft, stepId))
+const overdue = (stepId: number) => (draft: Draft) => {
+  const step = stepOf(draft, stepId)
+  onLost(draft, step, step.jobId!)
+}
+const untaken = (stepId: number) => (draft: Draft) => {
+  const step = stepOf(draft, stepId)
+  onDeadLetter(draft, step, step.jobId!, 'too old', 'never')
+}
+const NOT_STARTED = 'worker w1 did not start the job within 30s; nothing ran and no retry is used'
 
 table('a lost job', [
   {
@@ -339,6 +347,12 @@ table('a lost job', [
     },
   },
   {
+    name: 'that is settled meanwhile is not lost',
+    facts: createTried(1),
+    decide: (draft) => onLost(draft, stepOf(draft, 11), 'step-11'),
+    records: {},
+  },
+  {
     name: 'in the dead letters is retried with its reason',
     facts: CREATE,
     decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old', 'possibly'),
@@ -355,6 +369,43 @@ table('a lost job', [
     facts: createTried(1),
     decide: (draft) => onDeadLetter(draft, stepOf(draft, 11), 'step-11', 'too old', 'possibly'),
     records: {},
+  },
+])
+
+table('a job that no worker started in time', [
+  {
+    name: 'returns to the queue with its reason, a new attempt and no retry used, however few are left',
+    facts: createTried(2),
+    decide: untaken(11),
+    records: {
+      events: [`step 11 withdraw dispatched→pending: ${NOT_STARTED}`],
+      attempts: [`step-11-retry-2 undelivered ${NOT_STARTED}`],
+      waits: ['11 slot'],
+    },
+    also: (draft) => {
+      const { attempt, retryCount, error } = stepOf(draft, 11)
+      assert.deepEqual([attempt, retryCount, error], [3, 2, NOT_STARTED])
+    },
+  },
+  {
+    name: 'of a poll is polled again at the next interval',
+    facts: polled(),
+    decide: untaken(12),
+    records: {
+      events: [`step 12 lost polling→polling: ${NOT_STARTED}`],
+      attempts: [`step-12-poll-2 undelivered ${NOT_STARTED}`],
+      waits: ['12 poll +60'],
+    },
+  },
+  {
+    name: 'of a cancelled step only settles, and the cleanup continues',
+    facts: CANCELLED,
+    decide: untaken(11),
+    records: {
+      events: [`step 11 settled: ${NOT_STARTED}`],
+      attempts: [`step-11 undelivered ${NOT_STARTED}`],
+      waits: ['11 nothing', '51 slot'],
+    },
   },
 ])
 

@@ -70,24 +70,9 @@ table('waking', [
     },
   },
   {
-    name: 'loses a job past its deadline and grace',
+    name: 'gives up no job: the bus must be asked first',
     facts: one('1 prepare/check dispatched job+0'),
     decide: wake(12),
-    records: {
-      events: ['step 12 retry dispatched→pending: retry 1 of 1 in 60 s: no result in time'],
-      attempts: ['step-12 lost no result in time'],
-      waits: ['12 retry +60'],
-    },
-  },
-  {
-    name: 'loses a job past its deadline in a held batch too',
-    facts: one('1 prepare/check dispatched job+0', {}, HELD),
-    decide: wake(12),
-    records: {
-      events: ['step 12 retry dispatched→pending: retry 1 of 1 in 60 s: no result in time'],
-      attempts: ['step-12 lost no result in time'],
-      waits: ['12 retry +60'],
-    },
   },
   {
     name: 'leaves a retry of a held batch',

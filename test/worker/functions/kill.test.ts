@@ -97,7 +97,13 @@ const messageOf = (job: (typeof JOBS)[number]): OutgoingMessage => ({
   type: 'worker-job',
   workerId: WORKER_ID,
   body: {
-    ...{ ...job, batchId: 1, workerId: WORKER_ID, notAfter: '2100-01-01T00:00:00.000Z' },
+    ...{
+      ...job,
+      batchId: 1,
+      workerId: WORKER_ID,
+      timeoutSec: 3_600,
+      notAfter: '2100-01-01T00:00:00.000Z',
+    },
     correlationData: {
       ...{ stepExecutionId: 1, isInitStep: false, runbookName: 'r', runbookVersion: 1 },
     },

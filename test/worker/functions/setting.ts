@@ -137,7 +137,7 @@ export async function withinOn<Told, OfClock extends Clock>(
     run: async (functionName, parameters) => {
       const job = {
         ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
-        ...{ notAfter: null, correlation: null, isRepeated: false },
+        ...{ timeoutSec: null, notAfter: null, correlation: null, isRepeated: false },
       }
       return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, stopping }))!
     },

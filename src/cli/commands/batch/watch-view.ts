@@ -1,12 +1,13 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
 import { countText } from '../../../domain/count-text.ts'
+import { durationText } from '../../../domain/duration.ts'
+
 import type { Phase } from '../../../domain/facts.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { printable } from '../../terminal/io.ts'
 import {
   countsText,
-  durationText,
   type NewsItem,
   newsLine,
   newsOf,

@@ -1,0 +1,39 @@
+// Where messages are: in the queue, under a lease, among the dead letters, or gone. One statement, so a message that moves from one
+// to the other is seen in one of them.
+import type { Queryable } from '../../db/db.ts'
+import type { MessagePlace, Topic } from '../bus.ts'
+
+interface FoundRow {
+  readonly id: string
+  readonly isDead: boolean
+  readonly leasedUntil: Date | null
+}
+
+// Scans the topic's rows, which the workers' windows keep few. A decided dead letter counts too: until it is noticed, its step waits.
+const LOCATE = `
+  select m.id, false as "isDead", p.leased_until as "leasedUntil"
+    from bundles p cross join lateral unnest(string_to_array(p.message_ids, E'\\n')) as m (id)
+   where p.topic = $1 and m.id = any ($2::text[])
+  union all
+  select d.original_message_id, true, null from dead_letters d
+   where d.topic = $1 and d.original_message_id = any ($2::text[]) and d.noticed_at is null`
+
+export async function locate(
+  db: Queryable,
+  topic: Topic,
+  messageIds: readonly string[],
+  leaseMs: number,
+  now: Date,
+): Promise<MessagePlace[]> {
+  if (messageIds.length === 0) return []
+  const rows = await db.query<FoundRow>(LOCATE, [topic, messageIds])
+  const places = new Map(rows.map((row) => [row.id, placeOf(row, leaseMs, now)]))
+  return messageIds.map((id) => places.get(id) ?? { is: 'gone' })
+}
+
+function placeOf({ isDead, leasedUntil }: FoundRow, leaseMs: number, now: Date): MessagePlace {
+  if (isDead) return { is: 'dead' }
+  if (leasedUntil === null) return { is: 'queued' }
+  if (leasedUntil > now) return { is: 'leased' }
+  return { is: 'lapsed', renewedAt: new Date(+leasedUntil - leaseMs) }
+}
