@@ -43,6 +43,23 @@ const PROMISES: readonly Check[] = [
        where a.outcome = 'lost' and a.settled_at < a.sent_at + make_interval(secs => s.timeout_sec + ${GRACE_SEC})`,
   },
   {
+    id: 'R24',
+    sentence: 'A job that was given up can be taken by nobody: it is in no queue and in no hand',
+    sql: `
+      select a.batch_id, format('job %s is %s, and its message is still there, leased until %s', a.job_id, a.outcome, q.leased_until)
+             as found
+        from attempts a join messages q on q.topic = 'worker-jobs' and q.message_id = a.job_id
+       where a.outcome in ('lost', 'undelivered')`,
+  },
+  {
+    id: 'R24',
+    sentence: 'A job that no worker started costs its step no retry and no failure',
+    sql: `
+      select a.batch_id, format('job %s was never started, and its step went by %s to %s', a.job_id, e.event, e.to_status) as found
+        from attempts a join events e on e.step_id = a.step_id and e.job_id = a.job_id
+       where a.outcome = 'undelivered' and e.entity = 'step' and e.event in ('retry', 'fail')`,
+  },
+  {
     id: 'R42',
     sentence: 'The fuse blows above its limit and not below',
     sql: `

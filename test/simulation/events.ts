@@ -17,6 +17,7 @@ import {
   fillWorkers,
   runTimers,
   settleDeadJobs,
+  settleLostJobs,
   startDuePhases,
   wakeWaits,
 } from '../../src/engine/timers.ts'
@@ -36,6 +37,7 @@ const TIMERS: readonly ((engine: Engine, world: World) => Promise<unknown>)[] = 
   raceAhead,
   expandPhases,
   settleDeadJobs,
+  settleLostJobs,
   wakeWaits,
   fillWorkers,
 ]

@@ -5,7 +5,12 @@ import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { expandPhases, fillWorkers, startDuePhases, wakeWaits } from '../../src/engine/timers.ts'
+import {
+  expandPhases,
+  fillWorkers,
+  settleLostJobs,
+  startDuePhases,
+} from '../../src/engine/timers.ts'
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, story, type World } from '../scenarios/world.ts'
@@ -76,14 +81,16 @@ it('a joiner whose message comes late gets no step of a newer version (seed 520)
     assert.equal((await batchOf(world, batchId)).status, 'completed')
   }))
 
-it('deadlines that pass together blow the fuse and nothing else (seed 276)', () =>
+it('jobs that are lost together blow the fuse and nothing else (seed 276)', () =>
   story({}, async (world) => {
     await world.publish(runbook('wave', { 'prepare T-1h': [step('create', 'timeout: 5m')] }))
     const batchId = await world.batch('wave', 12, { startsInMin: 60 })
     await world.orchestrate()
-    // Nobody takes a job. One transaction gives all of them up, finds too many failures and withdraws the unsettled jobs.
+    world.answer = () => 'silent'
+    await world.work()
+    // No job has a result. One transaction gives all of them up, finds too many failures and withdraws the unsettled jobs.
     await world.clock.advance(7 * 60_000)
-    await wakeWaits(world.engine)
+    await settleLostJobs(world.engine)
     const { held, failed } = await batchOf(world, batchId)
     assert.equal(held, '12 of 12 members failed in phase prepare: more than 30 %')
     assert.equal(failed, 12)

@@ -31,7 +31,7 @@ export const FACTS: readonly string[] = [
     'unexpected_result',
   ].map((event) => `step ${event}`),
   ...['succeed', 'time_out', 'roll_back', 'unresolved', 'withdraw'].map((event) => `step ${event}`),
-  ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'withdrawn'].map(
+  ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'undelivered', 'withdrawn'].map(
     (outcome) => `job ${outcome}`,
   ),
   ...['publish', 'create a batch', 'add members', 'remove', 'move', 'rejoin', 'readd', 'hold'].map(
