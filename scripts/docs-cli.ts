@@ -17,6 +17,8 @@ const SILENT: Io = {
   progress: () => {},
   canAsk: false,
   ask: async () => '',
+  zone: 'UTC',
+  now: () => new Date(0),
   exitCode: 0,
 }
 

@@ -1,7 +1,7 @@
 // The settings of the command line as a client of the API: its URL and sign-in. Part of the table in src/config.ts. Flags win
 // over these, and these win over the client's file ~/.matoolkit/config.json. The tenant is MATOOLKIT_TENANT_ID, which the
 // worker reads too.
-import { aPath, aText, httpsUrl, httpUrl, oneOf, setting } from './setting-kinds.ts'
+import { aPath, aText, aZone, httpsUrl, httpUrl, oneOf, setting } from './setting-kinds.ts'
 
 const apiAddress = { ...httpUrl, mustBe: 'an address such as https://matoolkit.contoso.com' }
 
@@ -40,6 +40,11 @@ export const CLIENT_SETTINGS = {
     default: null,
     defaultShown: 'a table on a terminal, JSON elsewhere',
     description: 'Output format of the command line without `--output`.',
+  }),
+  zone: setting<string | null>('MATOOLKIT_ZONE', aZone, {
+    default: null,
+    defaultShown: 'the zone of the machine, or `TZ`',
+    description: 'Zone in which the command line shows times without `--zone`.',
   }),
   clientSecret: setting<string | null>('MATOOLKIT_CLIENT_SECRET', aText, {
     default: null,

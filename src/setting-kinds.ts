@@ -1,6 +1,7 @@
 // Kinds of setting values for src/config.ts and its parts. A kind parses a text, says what it must be, and may suggest what was
 // meant.
 import { nearest } from './domain/spelling.ts'
+import { knownZone } from './domain/zoned-time.ts'
 
 /** `read` returns undefined for an invalid text; `meant` suggests a correction. */
 export interface SettingKind<T> {
@@ -62,6 +63,12 @@ export function listSetting<T extends string>(
 }
 
 export const aPath: SettingKind<string> = { mustBe: 'a path', read: (text) => text }
+
+export const aZone: SettingKind<string> = {
+  mustBe: 'local, utc, runbook or a name such as Europe/Berlin',
+  read: (text) =>
+    text === 'local' || text === 'runbook' || knownZone(text) !== null ? text : undefined,
+}
 
 export const aText: SettingKind<string> = { mustBe: 'a text', read: (text) => text }
 

@@ -92,6 +92,7 @@ const DEFAULTS: Config = {
   clientId: null,
   apiScope: null,
   output: null,
+  zone: null,
   clientSecret: null,
   token: null,
   logLevel: 'info',

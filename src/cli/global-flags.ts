@@ -5,6 +5,7 @@ export const GLOBAL_FLAGS = [
   ['--api-url <url>', 'address of the API'],
   ['--instance <which>', 'a running matoolkit up, by folder or port'],
   ['--profile <name>', 'profile to use; see matoolkit config'],
+  ['--zone <zone>', 'zone of times: local, utc, runbook, Europe/Berlin'],
   ['--debug', 'log every request to stderr, without secrets'],
 ] as const
 

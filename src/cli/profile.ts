@@ -16,6 +16,7 @@ export const PROFILE_KEYS = {
   'client-id': { key: 'clientId', setting: CLIENT_SETTINGS.clientId },
   'api-scope': { key: 'apiScope', setting: CLIENT_SETTINGS.apiScope },
   output: { key: 'output', setting: CLIENT_SETTINGS.output },
+  zone: { key: 'zone', setting: CLIENT_SETTINGS.zone },
 } as const
 export type ProfileKey = keyof typeof PROFILE_KEYS
 

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
 import { GLOBAL_FLAGS, globalFlagsLast } from './global-flags.ts'
-import { type Io, printable } from './terminal/io.ts'
+import { type Io, inViewersZone, printable } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
 
@@ -30,7 +30,7 @@ export async function run(
       `matoolkit: ${message} (${code})`,
       ...more.map((detail) => `  ${detail}`),
     ]) {
-      io.err(printable(line))
+      io.err(inViewersZone(io, printable(line)))
     }
     return exitCode
   }

@@ -74,6 +74,8 @@ describe('the table of nouns', () => {
       'src/cli/global-flags.ts',
       'src/cli/program.ts',
       'src/cli/terminal/io.ts',
+      'src/clock.ts',
+      'src/domain/zoned-time.ts',
       'src/errors-api.ts',
       'src/errors-cli.ts',
       'src/errors.ts',

@@ -43,6 +43,7 @@ describe('matoolkit config', () => {
         { key: 'client-id', value: 'cli', from: 'profile two' },
         { key: 'api-scope', value: null, from: 'not set' },
         { key: 'output', value: null, from: 'not set' },
+        { key: 'zone', value: null, from: 'not set' },
       ],
     })
     await config('use', 'two')

@@ -6,7 +6,8 @@ import { EXIT } from '../../src/errors.ts'
 import { plain, plainCsv } from '../api/contract/fixtures.ts'
 import { type Programme, range, row, startProgramme, wave } from '../scenarios/programme.ts'
 import { people } from '../scenarios/world.ts'
-import { type Cli, nowhere, openCli } from './against-api.ts'
+import { type Cli, nowhere, openCli, setEnv } from './against-api.ts'
+import type { RecordingOptions } from './recording-io.ts'
 
 const WHY = ['--reason', 'because']
 
@@ -300,7 +301,7 @@ describe('batch reschedule', () => {
     assert.doesNotMatch((await cli.cli('batch', 'get', '1')).out, /2026-03-20/)
     assert.match(
       (await reschedule(later)).out,
-      /start +2026-03-20 08:00:00Z\n[\s\S]*prepare +2026-03-19 08:00:00Z/,
+      /start +Fri 20 Mar 2026 08:00 UTC\n[\s\S]*prepare +Thu 19 Mar 2026 08:00 UTC/,
     )
     const soon = '2026-03-02T09:00:00Z'
     const refused = await reschedule(soon)
@@ -311,9 +312,33 @@ describe('batch reschedule', () => {
     const meant = await reschedule(soon, '--allow-overdue')
     assert.match(
       meant.err,
-      /^warning: phase prepare, due at 2026-03-01 09:00:00Z, starts at once\n$/,
+      /^warning: phase prepare, due at Sun 01 Mar 2026 09:00 UTC, starts at once\n$/,
     )
     assert.equal((await reschedule('tomorrow')).exit, EXIT.usage)
+  })
+
+  it('shows times in the zone of the viewer, of the runbook or a named one, and UTC in JSON', async () => {
+    const get = (zone: string | null, more: RecordingOptions = {}) =>
+      cli.person(more, 'batch', 'get', '1', ...(zone ? ['--zone', zone] : []))
+    const start = async (zone: string | null, more: RecordingOptions = {}) =>
+      /start +(.*)/.exec((await get(zone, more)).out)?.[1]
+    const here = { zone: 'Europe/Berlin', now: new Date('2026-03-02T01:00:00Z') }
+    assert.equal(await start(null, here), '10:00 CET')
+    assert.equal(await start('local', here), '10:00 CET')
+    assert.equal(await start('utc', here), '09:00 UTC')
+    assert.equal(await start('America/New_York', here), 'Mon 02 Mar 04:00 EST')
+    assert.equal(await start('runbook', here), '09:00 UTC')
+    setEnv({ MATOOLKIT_ZONE: 'runbook' })
+    assert.equal(await start(null, here), '09:00 UTC')
+    assert.equal((await cli.cli('batch', 'list')).exit, EXIT.ok)
+    setEnv({ MATOOLKIT_ZONE: undefined })
+    const { batch } = await cli.json<{ batch: { batchStartTime: string } }>('batch', 'get', '1')
+    assert.equal(batch.batchStartTime, '2026-03-02T09:00:00.000Z')
+    const unknown = await get('Mars/Olympus')
+    assert.deepEqual([unknown.exit, unknown.out], [EXIT.usage, ''])
+    assert.match(unknown.err, /"Mars\/Olympus" is not a time zone\. Use local, utc, runbook or/)
+    const without = await cli.cli('batch', 'list', '--zone', 'runbook')
+    assert.deepEqual([without.exit, without.out], [EXIT.usage, ''])
   })
 })
 

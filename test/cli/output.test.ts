@@ -303,7 +303,7 @@ describe('on a terminal', () => {
       const { out } = await cli.person({ width }, 'batch', 'members', '2')
       for (const key of KEYS.slice(0, 3)) assert.ok(out.includes(key), `${key} in ${width}`)
     }
-    const narrow = await cli.person({ width: 80 }, 'batch', 'list')
+    const narrow = await cli.person({ width: 90 }, 'batch', 'list')
     assert.match(
       narrow.err,
       /^Omitted columns: .*MANUAL.*\. Use a wider window or --output json\.\n$/,

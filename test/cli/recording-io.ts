@@ -13,12 +13,17 @@ export interface RecordingOptions {
   readonly width?: number | null
   /** One answer per question; without it there is no person. */
   readonly answers?: readonly string[]
+  /** The viewer's zone and time; UTC on a day of its own, so that every time shows its date. */
+  readonly zone?: string
+  readonly now?: Date
 }
 
 export function recordingIo({
   colour = false,
   width = null,
   answers,
+  zone = 'UTC',
+  now = new Date('2025-01-01T00:00:00Z'),
 }: RecordingOptions = {}): RecordingIo {
   let out = ''
   let err = ''
@@ -39,6 +44,8 @@ export function recordingIo({
       asked.push(question)
       return left.shift() ?? ''
     },
+    zone,
+    now: () => now,
     exitCode: 0,
     asked,
     outText: () => out,

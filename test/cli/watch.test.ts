@@ -63,6 +63,7 @@ const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
   news: [failure],
   now: new Date('2030-02-28T20:02:00Z'),
   trouble: null,
+  zone: 'UTC',
   ...more,
 })
 
@@ -71,7 +72,7 @@ describe('the screen of batch watch', () => {
     const text = watchLines(sight(), { width: 101, height: 30 }, noPaint).join('\n')
     assert.match(
       text,
-      /^Batch 7 of wave · 10 members +Thu 28 Feb 2030 20:02 {2}T-23h 58m\nactive\n/,
+      /^Batch 7 of wave · 10 members +Thu 28 Feb 2030 20:02 UTC {2}T-23h 58m\nactive\n/,
     )
     assert.match(text, /\nprepare +█+▓+[▒░]+ {2}\S+/)
     assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
@@ -80,7 +81,7 @@ describe('the screen of batch watch', () => {
       text,
       /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 review open/,
     )
-    assert.match(text, /\n20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
+    assert.match(text, /\nThu 20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })
 
   it('fits every size that a window may have', () => {

@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
-import type { Engine } from '../../engine/engine.ts'
 import { batch, phase, shownBatch, shownPhase, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
@@ -71,6 +70,7 @@ const batchPage = z
     availablePhases: z.array(z.string()).meta({ description: 'Phases that have not started.' }),
     phases: z.array(phase),
     initSteps: z.array(step),
+    timeZone: nullableText.meta({ description: 'The `time_zone` of the runbook.' }),
   })
   .meta({ id: 'BatchPage' })
 
@@ -86,7 +86,9 @@ const getRoute = read({
   answers: { 200: batchPage },
   handle: async ({ engine, params: { batchId } }) => {
     const state = await loadBatchState(engine.db, batchId)
-    const hasInit = await hasInitToRun(engine, state)
+    const { runbookName, runbookVersion, status } = state.line
+    const runbook = await engine.runbooks.get(engine.db, runbookName, runbookVersion)
+    const hasInit = status === 'detected' && runbook.init.length > 0
     const available = state.phases
       .filter(({ status }) => status === 'pending')
       .map(({ name }) => name)
@@ -96,16 +98,11 @@ const getRoute = read({
       availablePhases: available,
       phases: state.phases.map(shownPhase),
       initSteps: await listInitSteps(engine.db, batchId, INIT_STEPS_MAX),
+      timeZone: runbook.dataSource.timeZone,
     }
     return { status: 200, body, etag: state.etag }
   },
 })
-
-async function hasInitToRun(engine: Engine, { line }: BatchState): Promise<boolean> {
-  if (line.status !== 'detected') return false
-  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
-  return runbook.init.length > 0
-}
 
 function nextPhaseOf({ line }: BatchState, hasInit: boolean, available: readonly string[]) {
   if (!line.isManual || line.endedAt !== null) return null

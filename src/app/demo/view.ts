@@ -12,12 +12,12 @@ import {
   progressBar,
   type Size,
   stateText,
-  timeText,
 } from '../../cli/terminal/progress-text.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { countText } from '../../domain/count-text.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
+import { fullTimeText } from '../../domain/zoned-time.ts'
 
 /** Everything one frame shows. */
 export interface DemoFrame {
@@ -30,6 +30,8 @@ export interface DemoFrame {
   readonly clockFactor: number
   /** Nothing is due, and the clock skips ahead. */
   readonly isSkipping: boolean
+  /** The viewer's. */
+  readonly zone: string
 }
 
 const WIDTH_MIN = 40
@@ -38,8 +40,8 @@ const WIDTH_MAX = 120
 /** Head, a bar and counts per phase, totals, and as much news as fits. */
 export function frameLines(frame: DemoFrame, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
-  const { progress, tally, now } = frame
-  const time = `${timeText(now)}  ${offsetText(progress.batch.startTime, now)}`
+  const { progress, tally, now, zone } = frame
+  const time = `${fullTimeText(now, zone)}  ${offsetText(progress.batch.startTime, now)}`
   const title = cutTo(titleOf(progress), width - time.length - 2)
   const pace = frame.isSkipping ? 'nothing is due: skipping ahead' : `${frame.clockFactor}× speed`
   const above = [
@@ -53,7 +55,7 @@ export function frameLines(frame: DemoFrame, size: Size, paint: Paint): string[]
   ]
   const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
   const shown = newsMax === 0 ? [] : frame.news.slice(-newsMax)
-  return [...above, ...shown.map((item) => newsLine(item, width, paint))]
+  return [...above, ...shown.map((item) => newsLine(item, width, paint, zone))]
 }
 
 const NEWS_SHOWN_MAX = 8
@@ -86,7 +88,7 @@ function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: 
 }
 
 /** One line for a log or a pipe. */
-export function statusLine({ progress, tally, now }: DemoFrame): string {
+export function statusLine({ progress, tally, now, zone }: DemoFrame): string {
   const running = progress.phases.filter(({ status }) => status === 'dispatched')
   const next = progress.phases.find(({ status }) => status === 'pending')
   const phases = running.map(
@@ -94,8 +96,8 @@ export function statusLine({ progress, tally, now }: DemoFrame): string {
   )
   const waiting = next ? `${next.name} ${stateText(next, now)}` : 'closing'
   const what = phases.length > 0 ? phases.join('; ') : waiting
-  return `${clockText(progress, now)}  ${printable(what)} | ${tallyText(tally)}`
+  return `${clockText(progress, now, zone)}  ${printable(what)} | ${tallyText(tally)}`
 }
 
-const clockText = ({ batch }: Progress, now: Date): string =>
-  `${timeText(now)} ${offsetText(batch.startTime, now)}`
+const clockText = ({ batch }: Progress, now: Date, zone: string): string =>
+  `${fullTimeText(now, zone)} ${offsetText(batch.startTime, now)}`

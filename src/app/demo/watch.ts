@@ -74,14 +74,16 @@ export class DemoWatcher {
   /** Draws what was read. `realMs` is the viewer's time: a log gets a line each second of it. */
   show(now: Date, realMs: number, clockFactor: number, isSkipping: boolean): void {
     const { progress, tally } = this
+    const { zone } = this.#io
     if (progress === null) return
     this.#news = [...this.#news, ...this.#fresh].slice(-NEWS_KEPT_MAX)
-    const frame = { progress, tally, now, news: this.#news, clockFactor, isSkipping }
+    const frame = { progress, tally, now, news: this.#news, clockFactor, isSkipping, zone }
     if (this.#screen) {
       const { width, height } = this.#screen
       this.#screen.draw(frameLines(frame, { width, height }, this.#io.paint))
     } else {
-      for (const item of this.#fresh) this.#io.out(newsLine(item, PLAIN_WIDTH, this.#io.paint))
+      for (const item of this.#fresh)
+        this.#io.out(newsLine(item, PLAIN_WIDTH, this.#io.paint, zone))
       this.#printStatus(statusLine(frame), realMs)
     }
     this.#fresh = []

@@ -3,7 +3,6 @@ import { type Attention, attentionText } from '../../domain/attention.ts'
 import type { Query } from '../client.ts'
 import type { CommandContext } from '../command-context.ts'
 import { printable } from '../terminal/io.ts'
-import { timeCell } from '../terminal/show.ts'
 
 const LINES_MAX = 10
 
@@ -30,8 +29,9 @@ export async function loadItems(
   }))
 }
 
+/** Times stay instants; what shows the text puts them into the viewer's zone. */
 export const itemText = (item: AttentionItem): string =>
-  printable(attentionText(item, (at) => timeCell(at.toISOString())))
+  printable(attentionText(item, (at) => at.toISOString()))
 
 /** A line per item, below a table: the sentence and the command that shows it. */
 export function sayItems({ show }: CommandContext, items: readonly AttentionItem[]): void {

@@ -12,7 +12,7 @@ interface ConfigFlags {
   readonly output?: OutputFormat
 }
 
-const KEYS = 'api-url, issuer, tenant-id, client-id, api-scope, output'
+const KEYS = 'api-url, issuer, tenant-id, client-id, api-scope, output, zone'
 const KEY = ['<key>', `one of ${KEYS}`] as const
 
 /** These commands open no CommandContext: they must work when the API's address is wrong. */

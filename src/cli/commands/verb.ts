@@ -92,6 +92,8 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     const { openContext } = await import('../command-context.ts')
     const kind = { isText: verb.isText ?? false, isChange: isChange(verb) }
     const context = await openContext(flags, io, kind)
+    const { chooseZone } = await import('../viewer-zone.ts')
+    await chooseZone(context, args[batchArgOf(verb)])
     const given = args.filter((arg) => arg !== undefined)
     await verb.run(context, given, flags)
   })
@@ -100,6 +102,10 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
 /** A change takes a reason or a confirmation. The client refuses any other change when it is sent. */
 const isChange = ({ options = [] }: Verb): boolean =>
   options.some(([spelling]) => /--(?:reason|yes)\b/.test(spelling))
+
+/** Where the batch's id stands among the arguments; -1 if it does not. */
+const batchArgOf = ({ args = [] }: Verb): number =>
+  args.findIndex(([, about]) => about === BATCH_ARG[1])
 
 function helpOf({ more, examples }: Verb): string {
   const [title, lines] = [

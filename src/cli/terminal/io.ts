@@ -1,6 +1,8 @@
 // Input and output of commands: text to a terminal or a pipe, coloured on a terminal only. Commands get an `Io` and never touch
 // `process`, so that tests can run them and read the output.
 import { styleText } from 'node:util'
+import { type Clock, realClock } from '../../clock.ts'
+import { withZonedTimes } from '../../domain/zoned-time.ts'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 
@@ -19,6 +21,10 @@ export interface Io {
   readonly canAsk: boolean
   /** Asks on stderr and returns the typed line; empty if the input ends. */
   ask(question: string): Promise<string>
+  /** The zone in which people read times; `--zone` changes it. */
+  zone: string
+  /** Today's times are shown without their date. */
+  now(): Date
   /** The exit code, unless an error sets another. */
   exitCode: number
 }
@@ -26,7 +32,7 @@ export interface Io {
 const CLEAR_LINE = '\r\u001b[2K'
 const WIDTH_UNKNOWN = 80
 
-export function processIo(): Io {
+export function processIo(clock: Clock = realClock()): Io {
   const { stdin, stdout, stderr } = process
   // `matoolkit … | head` closes the pipe early; that is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -62,6 +68,9 @@ export function processIo(): Io {
       clear()
       return askOn(stdin, stderr, question)
     },
+    // By TZ, or by the system's setting.
+    zone: new Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC',
+    now: () => clock.now(),
     exitCode: 0,
   }
 }
@@ -96,6 +105,10 @@ export const printable = (text: string): string =>
     CONTROL,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
+
+/** Every instant in the text as the viewer reads it. */
+export const inViewersZone = ({ now, zone }: Pick<Io, 'now' | 'zone'>, text: string): string =>
+  withZonedTimes(text, now(), zone)
 
 /** Unchanged for a file or a pipe, printable for a terminal. */
 export const safeFor = ({ width }: Pick<Io, 'width'>, text: string): string =>

@@ -3,6 +3,7 @@
 import { durationText } from '../../domain/duration.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
+import { dayTimeText } from '../../domain/zoned-time.ts'
 import { type Io, printable, type Style } from './io.ts'
 import { cutTo } from './text-width.ts'
 
@@ -71,12 +72,16 @@ export function countsText(phase: Phase): string {
   return [...counts, ...(ended < steps ? [`${ended} of ${steps} steps`] : [])].join(' · ')
 }
 
-export const newsLine = (
+/** Begins with the day: a migration lasts longer than one. */
+export function newsLine(
   { at, mark, style, text }: NewsItem,
   width: number,
   paint: Paint,
-): string =>
-  `${paint('dim', at.toISOString().slice(11, 16))} ${paint(style, mark)} ${cutTo(text, width - 8)}`
+  zone: string,
+): string {
+  const time = dayTimeText(at, zone)
+  return `${paint('dim', time)} ${paint(style, mark)} ${cutTo(text, width - time.length - 3)}`
+}
 
 const firstPart = (memberKey: string): string => memberKey.split('@')[0]!
 
@@ -127,9 +132,6 @@ const LINES: Readonly<Record<string, Line>> = {
   'phase fail': { mark: '■', style: 'red', word: 'failed' },
   'phase empty': { mark: '■', style: 'yellow', word: 'skipped' },
 }
-
-/** `Fri 01 Mar 2030 20:14`, UTC. */
-export const timeText = (at: Date): string => at.toUTCString().replace(',', '').slice(0, 21).trim()
 
 /** `T-4d 23h`, `T+14m`, `T-0`. */
 export function offsetText(startTime: Date | null, now: Date): string {

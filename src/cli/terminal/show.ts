@@ -1,7 +1,7 @@
 // Shows answers as a table that fits the terminal, as the API's JSON, as YAML, or as CSV with the table's columns. Foreign text is
 // made printable. Only tables on a terminal are cut, and a note on stderr says so.
 import type { Json } from '../../domain/json.ts'
-import { type Io, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
+import { type Io, inViewersZone, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
 import { fieldsText, type TableColumn, tableOf } from './table.ts'
 import { wrapped } from './text-width.ts'
 
@@ -70,7 +70,9 @@ export function makeShow(format: OutputFormat, io: Io): Show {
     say: (text, style) => {
       if (format !== 'table') return
       const { width } = io
-      const lines = text.split('\n').flatMap((line) => (width ? wrapped(line, width) : [line]))
+      const lines = inViewersZone(io, text)
+        .split('\n')
+        .flatMap((line) => (width ? wrapped(line, width) : [line]))
       io.out(style ? io.paint(style, lines.join('\n')) : lines.join('\n'))
     },
   }
@@ -105,10 +107,7 @@ function valueAt(row: Row, value: Column[1]): Json {
   }, row as Json)
 }
 
-const TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)\.\d{3}Z$/
-
-/** A time for people, without milliseconds. */
-export const timeCell = (text: string): string => text.replace(TIME, '$1 $2Z')
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 function textOf(value: Json): string {
   if (value === null) return ''
@@ -117,7 +116,8 @@ function textOf(value: Json): string {
   return String(value)
 }
 
-const shown = (value: Json): string => printable(timeCell(textOf(value))).replaceAll(/\s+/g, ' ')
+const shown = (value: Json, io: Io): string =>
+  printable(inViewersZone(io, textOf(value))).replaceAll(/\s+/g, ' ')
 
 async function yamlText(whole: Json): Promise<string> {
   const { stringify } = await import('yaml')
@@ -137,7 +137,7 @@ async function csvText(
 
 function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): void {
   const { text, omitted } = tableOf(
-    columns.map((column) => tableColumn(rows, column)),
+    columns.map((column) => tableColumn(rows, column, io)),
     io,
   )
   io.out(text)
@@ -145,18 +145,19 @@ function showTable(rows: readonly Row[], columns: readonly Column[], io: Io): vo
   io.err(`Omitted columns: ${omitted.join(', ')}. Use a wider window or --output json.`)
 }
 
-function tableColumn(rows: readonly Row[], [title, value, room]: Column): TableColumn {
+function tableColumn(rows: readonly Row[], [title, value, room]: Column, io: Io): TableColumn {
   const values = rows.map((row) => valueAt(row, value))
   const isAll = (test: (value: Json) => boolean) =>
     values.every((each) => each === null || test(each))
   const isNumber = isAll((each) => typeof each === 'number')
   const isTime = isAll((each) => typeof each === 'string' && TIME.test(each))
   const isWhole = isNumber || isTime || room === 'whole'
-  return { title, cells: values.map(shown), isNumber, isWhole, isSpare: room === 'spare' }
+  const cells = values.map((each) => shown(each, io))
+  return { title, cells, isNumber, isWhole, isSpare: room === 'spare' }
 }
 
 const recordText = (whole: Row, fields: readonly Column[], io: Io): string =>
   fieldsText(
-    fields.map(([title, value]) => [title, shown(valueAt(whole, value))] as const),
+    fields.map(([title, value]) => [title, shown(valueAt(whole, value), io)] as const),
     io,
   )

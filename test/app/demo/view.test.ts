@@ -9,7 +9,6 @@ import {
   phaseOffsetText,
   progressBar,
   stateText,
-  timeText,
 } from '../../../src/cli/terminal/progress-text.ts'
 import { durationText } from '../../../src/domain/duration.ts'
 import {
@@ -18,6 +17,7 @@ import {
   secondsLeft,
   tallyEvents,
 } from '../../../src/domain/progress.ts'
+import { fullTimeText } from '../../../src/domain/zoned-time.ts'
 import { at, phase, progress, T0 } from './phases.ts'
 
 const plain = (_style: string, text: string) => text
@@ -56,7 +56,7 @@ describe('words of the demonstration', () => {
   }
 
   it('says the time, and how far from the cut-over it is', () => {
-    assert.equal(timeText(T0), 'Fri 01 Mar 2030 20:00')
+    assert.equal(fullTimeText(T0, 'UTC'), 'Fri 01 Mar 2030 20:00 UTC')
     assert.equal(offsetText(T0, at(0)), 'T-0')
     assert.equal(offsetText(T0, at(-119)), 'T-1h 59m')
     assert.equal(offsetText(T0, at(14)), 'T+14m')
@@ -155,13 +155,14 @@ const sight = (news = 20): DemoFrame => ({
   })),
   clockFactor: 60,
   isSkipping: false,
+  zone: 'UTC',
 })
 
 describe('the screen of the demonstration', () => {
   it('shows head, phases, totals and the newest news', () => {
     const lines = frameLines(sight(2), { width: 81, height: 24 }, plain)
     assert.deepEqual(lines.slice(0, 8), [
-      'full-migration · 200 members                        Fri 01 Mar 2030 20:14  T+14m',
+      'full-migration · 200 members                    Fri 01 Mar 2030 20:14 UTC  T+14m',
       '60× speed',
       '',
       'prepare     T-5d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  completed',
@@ -171,7 +172,7 @@ describe('the screen of the demonstration', () => {
       'a-very-lon… T+1d   ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  in 23h 46m',
     ])
     assert.equal(lines[10], '1,234 jobs · 1 retry · 7 polls · 4 rollbacks (3 done)')
-    assert.match(lines[12]!, /^20:00 ✗ user0: switch-address failed: a long reason .*…$/)
+    assert.match(lines[12]!, /^Fri 20:00 ✗ user0: switch-address failed: a long reason .*…$/)
   })
 
   it('says when the clock skips ahead', () => {
@@ -197,7 +198,7 @@ describe('the screen of the demonstration', () => {
   it('is one line without a terminal', () => {
     assert.equal(
       statusLine(sight()),
-      'Fri 01 Mar 2030 20:14 T+14m  cutover: 100 passed · 4 failed · 96 open · 304 of 400 steps, ~4m left | 1,234 jobs · 1 retry · 7 polls · 4 rollbacks (3 done)',
+      'Fri 01 Mar 2030 20:14 UTC T+14m  cutover: 100 passed · 4 failed · 96 open · 304 of 400 steps, ~4m left | 1,234 jobs · 1 retry · 7 polls · 4 rollbacks (3 done)',
     )
   })
 })
@@ -218,39 +219,39 @@ const happening = (of: Partial<ProgressEvent>): ProgressEvent => ({
 describe('news', () => {
   const nobody = { memberKey: null, stepName: null, stepKind: null }
   const NEWS: [of: Partial<ProgressEvent>, line: string | null][] = [
-    [{}, '20:00 ✗ ada.adler: switch-address failed: no licence left (Obstacle)'],
+    [{}, 'Fri 20:00 ✗ ada.adler: switch-address failed: no licence left (Obstacle)'],
     [
       { event: 'retry', because: 'retry 1 of 2 in 30 s: busy' },
-      '20:00 ↻ ada.adler: switch-address: retry 1 of 2 in 30 s: busy',
+      'Fri 20:00 ↻ ada.adler: switch-address: retry 1 of 2 in 30 s: busy',
     ],
     [
       { event: 'roll_back', because: 'every step of its rollback succeeded' },
-      '20:00 ↩ ada.adler: switch-address rolled back: every step of its rollback succeeded',
+      'Fri 20:00 ↩ ada.adler: switch-address rolled back: every step of its rollback succeeded',
     ],
     [
       { ...nobody, entity: 'phase', event: 'start', phaseName: 'cutover', because: 'due' },
-      '20:00 ▶ phase cutover started: due',
+      'Fri 20:00 ▶ phase cutover started: due',
     ],
     [
       { ...nobody, entity: 'batch', event: 'members_added', because: '1 member was added' },
-      '20:00 + 1 member was added',
+      'Fri 20:00 + 1 member was added',
     ],
     [
       { entity: 'member', event: 'remove', stepName: null, because: 'not in the list' },
-      '20:00 − ada.adler: left: not in the list',
+      'Fri 20:00 − ada.adler: left: not in the list',
     ],
     [
       { event: 'succeed', stepKind: 'removal', stepName: 'clean-up', because: 'it worked' },
-      '20:00 − ada.adler: clean-up done: it worked',
+      'Fri 20:00 − ada.adler: clean-up done: it worked',
     ],
     [{ event: 'succeed' }, null],
     [{ event: 'dispatch' }, null],
-    [{ because: 'bad\u001b[2J' }, '20:00 ✗ ada.adler: switch-address failed: bad\\u001b[2J'],
+    [{ because: 'bad\u001b[2J' }, 'Fri 20:00 ✗ ada.adler: switch-address failed: bad\\u001b[2J'],
   ]
   for (const [of, line] of NEWS) {
     it(line ?? `nothing of ${of.event}`, () => {
       const item = newsOf(happening(of))
-      assert.equal(item && newsLine(item, 100, plain), line)
+      assert.equal(item && newsLine(item, 100, plain, 'UTC'), line)
     })
   }
 

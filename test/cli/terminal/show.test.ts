@@ -44,9 +44,9 @@ describe('answers', () => {
     assert.equal(
       await shown('table'),
       [
-        'ID  NAME          STATUS     AT                    BAD  MADE',
-        ' 7  ada\\u001b[2J  failed     2030-03-01 20:00:00Z    1  no. 7',
-        '12  =1+1          completed                         30  no. 12',
+        'ID  NAME          STATUS     AT                         BAD  MADE',
+        ' 7  ada\\u001b[2J  failed     Fri 01 Mar 2030 20:00 UTC    1  no. 7',
+        '12  =1+1          completed                              30  no. 12',
         '',
       ].join('\n'),
     )

@@ -6,9 +6,9 @@ import type { Json } from '../../../domain/json.ts'
 import { MatoolkitError } from '../../../errors.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readBytes } from '../../files.ts'
-import { printable } from '../../terminal/io.ts'
+import { inViewersZone, printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row, rowsIn, timeCell } from '../../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { showBatch } from './lists.ts'
 import { batchPath, memberPath } from './paths.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
@@ -166,9 +166,8 @@ const batchAction =
     const body: Json = { reason, dryRun: flags.dryRun === true, ...fields?.(flags) }
     const done = await context.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
     for (const { phaseName, dueAt } of rowsIn(done.body, 'overdue')) {
-      context.io.err(
-        `warning: phase ${String(phaseName)}, due at ${timeCell(String(dueAt))}, starts at once`,
-      )
+      const warning = `warning: phase ${String(phaseName)}, due at ${String(dueAt)}, starts at once`
+      context.io.err(inViewersZone(context.io, warning))
     }
     if (!flags.wait || flags.dryRun) return showResult(context, done.body)
     await waitAndShow(context, id!)

@@ -4,7 +4,7 @@ import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
-import { type Column, type Row, rowsIn, timeCell } from '../../terminal/show.ts'
+import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { type AttentionItem, loadItems, sayItems } from '../attention.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
@@ -130,7 +130,7 @@ function initFailure(steps: readonly Row[] = []): string | null {
 function heldText({ held }: Row): string | null {
   if (!held) return null
   const { at, by, reason } = held as Row
-  return `since ${timeCell(String(at))} by ${String(by)}: ${String(reason)}`
+  return `since ${String(at)} by ${String(by)}: ${String(reason)}`
 }
 
 export function membersText({ members }: Row): string {

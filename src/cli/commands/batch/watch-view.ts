@@ -5,6 +5,7 @@ import { durationText } from '../../../domain/duration.ts'
 
 import type { Phase } from '../../../domain/facts.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
+import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { printable } from '../../terminal/io.ts'
 import {
   countsText,
@@ -16,7 +17,6 @@ import {
   progressBar,
   type Size,
   stateText,
-  timeText,
 } from '../../terminal/progress-text.ts'
 import { cutTo } from '../../terminal/text-width.ts'
 import { BATCH_ENDED } from './lists.ts'
@@ -61,6 +61,8 @@ export interface WatchFrame {
   readonly now: Date
   /** Why the frame is outdated; null if it is current. */
   readonly trouble: string | null
+  /** The viewer's. */
+  readonly zone: string
 }
 
 /** Whole keys, unlike in the demonstration: names repeat across domains, and other commands take keys. */
@@ -95,9 +97,10 @@ const NEWS_SHOWN_MAX = 12
 /** Head, a bar and counts per phase, pace and end, and as much news as fits. */
 export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[] {
   const width = Math.max(WIDTH_MIN, Math.min(size.width - 1, WIDTH_MAX))
-  const { summary, now, trouble } = frame
+  const { summary, now, trouble, zone } = frame
   const { batch } = summary
-  const time = `${timeText(now)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
+  const time =
+    `${fullTimeText(now, zone)}  ${offsetText(dateOf(batch.batchStartTime), now)}`.trimEnd()
   const title = cutTo(titleOf(summary), width - time.length - 2)
   const state = batch.held ? paint('yellow', cutTo(heldText(summary), width)) : batch.status
   const above = [
@@ -113,7 +116,7 @@ export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[
   ]
   const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
   const shown = newsMax === 0 ? [] : frame.news.slice(-newsMax)
-  return [...above, ...shown.map((item) => newsLine(item, width, paint))]
+  return [...above, ...shown.map((item) => newsLine(item, width, paint, zone))]
 }
 
 const titleOf = ({ batch }: Summary): string =>

@@ -131,12 +131,13 @@ class BatchWatcher {
 
   /** Reads the summary and returns the status of the batch; empty while the server is unreachable. */
   async refresh(signal: AbortSignal): Promise<string> {
-    const { client, clock } = this.#context
+    const { client, clock, io } = this.#context
     try {
       const { body } = await client.get<Summary>(`${this.#path}/summary`, {}, { signal })
       if (BATCH_ENDED.includes(body.batch.status)) await this.#catchUp()
       this.#failedPolls = 0
-      this.#frame = { summary: body, news: this.#news, now: clock.now(), trouble: null }
+      const shown = { summary: body, news: this.#news, now: clock.now() }
+      this.#frame = { ...shown, trouble: null, zone: io.zone }
       return body.batch.status
     } catch (error) {
       this.#failedPolls += 1
@@ -199,7 +200,7 @@ class BatchWatcher {
     this.#lastLine = line
     if (show.format === 'table') {
       const news = fresh.map(newsFrom).filter((item) => item !== null)
-      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint))
+      for (const item of news) io.out(newsLine(item, PLAIN_WIDTH, io.paint, io.zone))
       if (isNew) io.out(line)
       return
     }
