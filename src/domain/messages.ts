@@ -194,24 +194,35 @@ function isOwn(type: MessageType, body: object): boolean {
   return type === 'worker-job' && isOwnJob(body as JsonObject)
 }
 
-/** Reads a body. `type` is the MessageType property; if null, the body's own `messageType` counts. */
+/**
+ * Reads a body. `type` is the MessageType property; if null, the body's own `messageType` counts, and without one the type that the
+ * topic implies: peers that know one type per topic name none.
+ */
 export function readMessage<T extends MessageType>(type: T, text: string): ReadMessage<T>
-export function readMessage(type: string | null, text: string): ReadMessage
-export function readMessage(type: string | null, text: string): ReadMessage {
+export function readMessage(
+  type: string | null,
+  text: string,
+  implied?: MessageType | null,
+): ReadMessage
+export function readMessage(
+  type: string | null,
+  text: string,
+  implied: MessageType | null = null,
+): ReadMessage {
   try {
-    return readBody(type, parseStorable(text))
+    return readBody(type, parseStorable(text), implied)
   } catch {
     return { ok: false, reason: `The body (${text.length} characters) is not JSON.` }
   }
 }
 
-function readBody(type: string | null, value: unknown): ReadMessage {
+function readBody(type: string | null, value: unknown, implied: MessageType | null): ReadMessage {
   if (!isObject(value)) return { ok: false, reason: `The body is ${kindOf(value)}, not an object.` }
   if (isDeeperThan(value, JSON_DEPTH_MAX)) {
     return { ok: false, reason: `The body is nested deeper than ${JSON_DEPTH_MAX} levels.` }
   }
   const named = value.messageType ?? value.MessageType ?? null
-  const known = MESSAGE_TYPES.find((known) => known === (type ?? named))
+  const known = MESSAGE_TYPES.find((known) => known === (type ?? named ?? implied))
   if (!known) {
     const given = type === null ? 'missing' : `"${type.slice(0, TYPE_SHOWN_MAX)}"`
     return {

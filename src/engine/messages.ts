@@ -16,6 +16,7 @@ import { holdAfterFailure } from './hold-on-failure.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 import { changeBatch, changeMembers } from './locking.ts'
 import { type MessageVerdict, type RoutedMessage, routeMessages } from './message-routing.ts'
+import { admitLeavers } from './outside-leavers.ts'
 import { withdrawJobs } from './withdraw.ts'
 
 const ACTOR = 'orchestrator'
@@ -67,8 +68,8 @@ async function handleGroup(
   try {
     const change = group.every(changesOnlyItsMember) ? changeMembers : changeBatch
     const draft = await change(engine, batchId, ACTOR, async (batchTx) => {
-      await loadFor(batchTx, group)
-      for (const routed of group) decide(batchTx, routed)
+      const leaving = await loadFor(batchTx, group)
+      for (const routed of group) decide(batchTx, routed, leaving)
       return batchTx.draft
     })
     if (leavesSlots(draft)) onSlots()
@@ -93,7 +94,11 @@ function changesOnlyItsMember({ message, step, job }: RoutedMessage): boolean {
   return step !== null && step.memberId !== null && job?.kind === 'phase'
 }
 
-async function loadFor(batchTx: BatchTransaction, group: readonly RoutedMessage[]): Promise<void> {
+/** Loads what the group is about. Returns the members who may leave. */
+async function loadFor(
+  batchTx: BatchTransaction,
+  group: readonly RoutedMessage[],
+): Promise<ReadonlySet<number>> {
   const steps = group.flatMap(({ step }) => step ?? [])
   const memberIds = [...new Set(steps.flatMap(({ memberId }) => memberId ?? []))]
   await loadMembersWithSteps(batchTx, memberIds, { stepIds: steps.map(({ id }) => id) })
@@ -106,8 +111,11 @@ async function loadFor(batchTx: BatchTransaction, group: readonly RoutedMessage[
   const joining = added.filter((id) => !isCancelled && batchTx.draft.member(id).status === 'active')
   if (joining.length > 0) await ensureStepsOfJoiners(batchTx, joining)
   const removed = membersIn(group, 'member-removed')
+  if (removed.length === 0) return new Set()
   await loadMembersWithSteps(batchTx, removed)
-  if (removed.length > 0) await withdrawJobs(batchTx, 'the member left', removed)
+  const leaving = await admitLeavers(batchTx, removed)
+  if (leaving.size > 0) await withdrawJobs(batchTx, 'the member left', [...leaving])
+  return leaving
 }
 
 const membersIn = (
@@ -116,7 +124,11 @@ const membersIn = (
 ): number[] =>
   group.flatMap(({ message }) => (message.messageType === type ? [message.batchMemberId] : []))
 
-function decide({ draft }: BatchTransaction, { message, step }: RoutedMessage): void {
+function decide(
+  { draft }: BatchTransaction,
+  { message, step }: RoutedMessage,
+  leaving: ReadonlySet<number>,
+): void {
   switch (message.messageType) {
     case 'worker-result':
       return onResult(draft, draft.steps.get(step!.id)!, message)
@@ -134,7 +146,7 @@ function decide({ draft }: BatchTransaction, { message, step }: RoutedMessage): 
       return queueNextOfMember(draft, draft.member(message.batchMemberId))
     case 'member-removed': {
       const member = draft.member(message.batchMemberId)
-      if (member.status !== 'removed')
+      if (leaving.has(member.id) && member.status !== 'removed')
         removeMember(draft, member, 'source', 'no longer in the source')
     }
   }

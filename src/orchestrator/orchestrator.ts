@@ -32,8 +32,7 @@ export async function handleChunk(
   const outcomes: MessageOutcome[] = received.map(() => 'ack')
   const readable: { index: number; message: Message }[] = []
   for (const [index, { type, topic, body }] of received.entries()) {
-    // Foreign workers may leave the type out of their results.
-    const read = readMessage(type ?? (topic === 'worker-results' ? 'worker-result' : null), body)
+    const read = readMessage(type, body, topic === 'worker-results' ? 'worker-result' : null)
     if (read.ok) readable.push({ index, message: read.message })
     else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
   }

@@ -38,7 +38,7 @@ export interface RefusedJob {
 }
 
 export function readJob(received: ReceivedMessage, workerId: string): Job | RefusedJob {
-  const read = readMessage(received.type ?? 'worker-job', received.body)
+  const read = readMessage(received.type, received.body, 'worker-job')
   if (!read.ok) return { reason: 'Unreadable', description: read.reason }
   const { message } = read
   if (message.messageType !== 'worker-job') {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import type { Bus, Subscription } from '../../src/bus/bus.ts'
-import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
+import type { Bus, ReceivedMessage, Subscription, Topic } from '../../src/bus/bus.ts'
+import { handleChunk, makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import { START, story, type World } from '../scenarios/world.ts'
 
 const YAML = `
@@ -94,4 +94,27 @@ it('reports a failure to listen and continues by polling', () =>
     )
     assert.equal(errors.length, refused.length)
     assert.match(String(errors[0]), /no connection/)
+  }))
+
+it('takes messages without a MessageType property: the body or the topic names the type', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    await world.batch('wave', 1)
+    await world.orchestrate()
+    world.answer = () => 'silent'
+    await world.work()
+    const received = (topic: Topic, body: object) =>
+      ({ topic, type: null, body: JSON.stringify(body) }) as ReceivedMessage
+    const outcomes = await handleChunk(world.engine, [
+      received('worker-results', { jobId: 'step-1', status: 'Success', result: true }),
+      received('worker-results', { messageType: 'worker-hello', workerId: 'w9', functions: [] }),
+      received('orchestrator-events', { MessageType: 'batch-init', BatchId: 1 }),
+      received('orchestrator-events', { BatchId: 1 }),
+    ])
+    assert.deepEqual(outcomes.slice(0, 3), ['ack', 'ack', 'ack'])
+    assert.match(JSON.stringify(outcomes[3]), /The message type is missing; known: /)
+    const rows = await world.db.query<{ status: string }>('select status from step_executions')
+    assert.deepEqual(rows, [{ status: 'succeeded' }])
+    const seen = await world.db.query(`select worker_id from workers where worker_id = 'w9'`)
+    assert.equal(seen.length, 1)
   }))

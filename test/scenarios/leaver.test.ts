@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { removeMembers } from '../../src/engine/member-actions.ts'
+import { deliver } from './foreign-mail.ts'
 import {
   attemptsOf,
   batchOf,
@@ -15,6 +16,7 @@ import {
   step,
   stepsOf,
 } from './looking.ts'
+import { heldOf } from './programme.ts'
 import { story, type World } from './world.ts'
 
 const REMOVAL = `on_member_removed: [${step('revoke')}, ${step('farewell')}]`
@@ -205,4 +207,73 @@ it('refuses a second removal, and changes nothing', () =>
       'cutover skipped 0',
     ])
     assert.equal((await batchOf(world, batchId)).status, 'completed')
+  }))
+
+// --- Leavers that a scheduler outside reports -----------------------------------------------------
+
+const tell = async (world: World, batchId: number, numbers: readonly number[]): Promise<void> => {
+  for (const number of numbers) {
+    const batchMemberId = await memberId(world, batchId, number)
+    const body = { BatchId: batchId, BatchMemberId: batchMemberId, MemberKey: `user${number}` }
+    await deliver(world, body, { topic: 'orchestrator-events', type: 'member-removed' })
+  }
+  await world.settle()
+}
+
+it('a leaver reported from outside leaves before the start, with cleanup', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 3)
+    await world.settle()
+    const before = world.jobs.length
+    await tell(world, batchId, [1])
+    assert.equal((await batchOf(world, batchId)).removed, 1)
+    assert.deepEqual(calls(world, before), ['revoke user1', 'farewell user1'])
+    assert.deepEqual(await heldOf(world), [])
+  }))
+
+it('a leaver reported from outside after the end changes nothing', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 3)
+    await world.settle()
+    await world.pass(3_600)
+    const before = world.jobs.length
+    await tell(world, batchId, [1])
+    await tell(world, batchId, [1])
+    assert.deepEqual(await heldOf(world), [])
+    assert.deepEqual(await because(world, 'removal_ignored'), [
+      'batch 1 has ended',
+      'batch 1 has ended',
+    ])
+    assert.equal(world.jobs.length, before, 'no cleanup')
+  }))
+
+it('a leaver reported from outside whose cut-over has begun needs a person, and carries on', () =>
+  story({}, async (world) => {
+    world.answer = ({ functionName }) => (functionName === 'switch' ? 'silent' : { ok: true })
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 3)
+    await world.settle()
+    await world.pass(3_600)
+    await tell(world, batchId, [1])
+    await tell(world, batchId, [1])
+    assert.deepEqual(await heldOf(world), ['removal user1 begun'])
+    for (const job of world.jobs.filter(({ functionName }) => functionName === 'switch'))
+      await world.result(job, { ok: true })
+    await world.settle()
+    assert.deepEqual(await batchOf(world, batchId), {
+      ...{ status: 'completed', active: 3, failed: 0, removed: 0, held: null },
+    })
+    assert.ok(!calls(world).some((call) => call.startsWith('revoke')), 'no cleanup')
+    const said = 'waits for a person: it left the source, but its cut-over has begun'
+    assert.deepEqual(await because(world, 'removal_review'), [said, said])
+  }))
+
+it('many leavers reported from outside at once need a person', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world, runbook('wave', phases, REMOVAL), 10)
+    await world.settle()
+    await tell(world, batchId, [1, 2, 3])
+    assert.equal((await batchOf(world, batchId)).removed, 3, 'three are few')
+    await tell(world, batchId, [4, 5])
+    assert.deepEqual(await heldOf(world), ['removal user4 many', 'removal user5 many'])
+    assert.equal((await batchOf(world, batchId)).removed, 3)
   }))

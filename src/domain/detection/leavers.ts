@@ -4,7 +4,7 @@
 
 import type { Safeguards } from '../runbook/model.ts'
 import type { Comparison, KnownBatch, KnownMember } from './compare.ts'
-import { type NewReview, type Review, removalReview } from './reviews.ts'
+import { type NewReview, type Review, type ReviewedMember, removalReview } from './reviews.ts'
 
 /** Up to this many are never too many: one person of a wave of four is 25 %. */
 const FEW = 3
@@ -54,20 +54,26 @@ export function leaverChanges(
       absences.set(member.id, missed)
       if (missed === 2 && !dismissedIds.has(member.id)) due.push(member)
     }
-    const decided = decide(facts.byId.get(batchId)!, due, facts)
+    const decided = judgeLeavers(facts.byId.get(batchId)!, due, facts)
     leavers.push(...decided.leavers)
     newReviews.push(...decided.newReviews)
   }
   return { leavers, absences, newReviews }
 }
 
-function decide(
-  batch: KnownBatch,
-  due: readonly KnownMember[],
-  { cutOverBegun, removedLastDay, safeguards, nowMs }: LeaverFacts,
-): { leavers: KnownMember[]; newReviews: NewReview<never>[] } {
+/** Who may leave at once, and who needs review. */
+export function judgeLeavers<Leaver extends ReviewedMember>(
+  batch: Pick<KnownBatch, 'id' | 'startMs' | 'members'>,
+  due: readonly Leaver[],
+  {
+    cutOverBegun,
+    removedLastDay,
+    safeguards,
+    nowMs,
+  }: Pick<LeaverFacts, 'cutOverBegun' | 'removedLastDay' | 'safeguards' | 'nowMs'>,
+): { leavers: Leaver[]; newReviews: NewReview<never>[] } {
   const newReviews: NewReview<never>[] = []
-  const leaving: KnownMember[] = []
+  const leaving: Leaver[] = []
   const mayRun = safeguards.removalsAfterStart === 'run'
   const hasStarted = batch.startMs !== null && batch.startMs <= nowMs
   for (const member of due) {

@@ -79,8 +79,10 @@ export function dismissals(stored: readonly Review[]): (newReview: ReviewFacts) 
   return (newReview) => dismissed.has(subjectOf(newReview))
 }
 
+export type ReviewedMember = Pick<KnownMember, 'id' | 'batchId' | 'key' | 'folded'>
+
 export const removalReview = (
-  member: KnownMember,
+  member: ReviewedMember,
   cause: ReviewCause,
   reason: string,
 ): NewReview<never> => ({
