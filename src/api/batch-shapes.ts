@@ -1,6 +1,7 @@
 // Shapes of batches, phases and steps in answers, and the ETag of a batch.
 import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
+import { ACTION_NAMES, type Candidate } from '../domain/decide/actions.ts'
 import type { Phase } from '../domain/facts.ts'
 import {
   BATCH_STATUSES,
@@ -149,3 +150,17 @@ export const batchEtag = (line: BatchLine, phases: readonly Phase[]): string =>
     line.runbookVersion,
     ...phases.map(({ id, status }) => `${id} ${status}`),
   )
+
+/** What an operator may do, with the exact command. */
+export const action = z
+  .strictObject({
+    action: z.enum(ACTION_NAMES),
+    about: z.string().meta({ description: 'What it does, as a verb phrase.' }),
+    command: z
+      .string()
+      .meta({ description: 'The command, without the program’s name; it asks for a reason.' }),
+  })
+  .meta({ id: 'Action' })
+
+export const shownActions = (candidates: readonly Candidate[]): z.input<typeof action>[] =>
+  candidates.flatMap(({ refusal, ...shown }) => (refusal === null ? [shown] : []))

@@ -262,3 +262,15 @@ export async function holdRow(
   )
   return rows.length > 0
 }
+
+/** The unfinished batch of the runbook that starts next after this one, manual ones last; null when there is none. */
+export async function findNextBatch(db: Queryable, batchId: number): Promise<number | null> {
+  const rows = await db.query<{ id: number }>(
+    `select b.id from batches own join batches b on b.runbook_name = own.runbook_name and b.id <> own.id
+      where own.id = $1 and b.status in ${UNFINISHED_BATCHES}
+        and (b.batch_start_time is null or own.batch_start_time is null or b.batch_start_time > own.batch_start_time)
+      order by b.is_manual, b.batch_start_time, b.id limit 1`,
+    [batchId],
+  )
+  return rows[0]?.id ?? null
+}

@@ -233,3 +233,24 @@ export async function hasUndecidedMoves(tx: Tx, batchId: number): Promise<boolea
   )
   return rows.length > 0
 }
+
+/** A person wants these members in their batch: they do not count as leavers before the source has had their keys again. */
+export async function keepInBatch(
+  tx: Tx,
+  batchId: number,
+  memberIds: readonly number[],
+  by: string,
+  now: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into reviews (runbook_name, kind, cause, batch_id, batch_member_id, member_key, key_folded, reason, since,
+                          dismissed_at, dismissed_by)
+     select b.runbook_name, 'removal', 'removed', b.id, m.id, m.member_key, m.key_folded, $4 || ' added it again', $3, $3, $4
+       from batch_members m join batches b on b.id = m.batch_id
+      where m.id = any($1::bigint[]) and b.id = $2 and b.source_time is not null
+     on conflict (batch_member_id, kind) where batch_member_id is not null
+     do update set cause = excluded.cause, reason = excluded.reason, since = excluded.since,
+                   dismissed_at = excluded.dismissed_at, dismissed_by = excluded.dismissed_by`,
+    [idsParam(memberIds), batchId, now, by],
+  )
+}

@@ -1,9 +1,11 @@
-// Actions of operators and the scheduler on members: remove, readmit, retry, redo, set a variable, pass a step.
+// Actions of operators and the scheduler on members: remove, readmit, retry, redo, set a variable, pass a step, retry a step.
 // Large selections run in chunks, a transaction each. Refused members are returned with the reason; the others are done.
 import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
 import { loadOwners } from '../db/facts.ts'
+import { keepInBatch } from '../db/reviews.ts'
+import type { Draft } from '../domain/decide/draft.ts'
 import { type Refusal, readmitMember, removeMember } from '../domain/decide/membership.ts'
-import { effectiveSteps } from '../domain/decide/next.ts'
+import { effectiveSteps, firstNotPassed } from '../domain/decide/next.ts'
 import {
   acceptLateResult,
   markDone,
@@ -12,8 +14,10 @@ import {
   setVariable,
   skipStep,
 } from '../domain/decide/repair.ts'
+import { retryCompensation } from '../domain/decide/repair-compensation.ts'
 import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
+import { isFailed } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
@@ -146,7 +150,12 @@ export function readmitMembers(
   engine: Engine,
   order: MembersOrder & { event: 'rejoin' | 'readd' },
 ): Promise<MembersOutcome> {
-  return eachMember(engine, order, withAllSteps, ({ draft }, member) =>
+  const prepare: Prepare = async (batchTx, ids) => {
+    const { tx, draft } = batchTx
+    if (order.event === 'readd') await keepInBatch(tx, draft.batch.id, ids, order.actor, draft.now)
+    return withAllSteps(batchTx, ids)
+  }
+  return eachMember(engine, order, prepare, ({ draft }, member) =>
     readmitMember(draft, member, order.event, order.reason),
   )
 }
@@ -157,9 +166,8 @@ export function retryMembers(
 ): Promise<MembersOutcome> {
   return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
     if (order.fromStepName === undefined) return retryMember(draft, member, order.reason)
-    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
-    if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
-    return retryMember(draft, member, order.reason, from.id)
+    const from = stepNamed(draft, member, order.fromStepName)
+    return typeof from === 'string' ? from : retryMember(draft, member, order.reason, from.id)
   })
 }
 
@@ -168,14 +176,49 @@ export function redoMembers(
   order: MembersOrder & { fromStepName: string },
 ): Promise<MembersOutcome> {
   return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
-    const from = stepNamed(effectiveSteps(draft, member.id), order.fromStepName)
-    if (!from) return `member ${member.id} has no step named ${order.fromStepName}`
-    return redoMember(draft, member, from.id, order.reason)
+    const from = stepNamed(draft, member, order.fromStepName)
+    return typeof from === 'string' ? from : redoMember(draft, member, from.id, order.reason)
   })
 }
 
-const stepNamed = (steps: readonly Step[], name: string): Step | undefined =>
-  steps.find((step) => step.definition.stepName.toLowerCase() === name.toLowerCase())
+export interface PassOrder extends MembersOrder {
+  readonly as: 'skipped' | 'done'
+  /** The step that failed, when there is no name. */
+  readonly stepName?: string
+  readonly outputs?: Readonly<Record<string, Json>>
+}
+
+/** Skips a step of each member, or marks it done. */
+export function passMembers(engine: Engine, order: PassOrder): Promise<MembersOutcome> {
+  return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
+    const step = stepToPass(draft, member, order.stepName)
+    if (typeof step === 'string') return step
+    return order.as === 'skipped'
+      ? skipStep(draft, step, order.reason)
+      : markDone(draft, step, order.reason, order.outputs)
+  })
+}
+
+/** Without a name only what failed: nobody loses a step that is still to come by mistake. */
+function stepToPass(draft: Draft, member: Member, name: string | undefined): Step | string {
+  if (name !== undefined) return stepNamed(draft, member, name)
+  if (member.status !== 'failed')
+    return `member ${member.id} is ${member.status}, not failed: name the step`
+  return firstNotPassed(draft, member.id) ?? `member ${member.id} has no step left to pass`
+}
+
+/** The member's step of that name, `phase/step` where several phases have one. */
+function stepNamed(draft: Draft, member: Member, name: string): Step | string {
+  const wanted = name.toLowerCase()
+  const found = effectiveSteps(draft, member.id).filter((step) => {
+    const plain = step.definition.stepName.toLowerCase()
+    return plain === wanted || `${draft.phaseOf(step)!.name.toLowerCase()}/${plain}` === wanted
+  })
+  if (found.length === 1) return found[0]!
+  if (found.length === 0) return `member ${member.id} has no step named ${name}`
+  const places = found.map((step) => `${draft.phaseOf(step)!.name}/${step.definition.stepName}`)
+  return `member ${member.id} has several steps named ${name}: name one of ${places.join(', ')}`
+}
 
 export function setMemberVariable(
   engine: Engine,
@@ -218,6 +261,15 @@ async function onStep(
     requireAccepted(decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
   })
 }
+
+/** Retries one step: a failed rollback or cleanup step alone, a failed phase step with its member. */
+export const retryStep = (engine: Engine, order: StepOrder): Promise<void> =>
+  onStep(engine, order, ({ draft }, step) => {
+    if (step.kind !== 'phase') return retryCompensation(draft, step, order.reason)
+    if (!isFailed(step.status))
+      return `step ${step.definition.stepName} of member ${step.memberId} is ${step.status}, not failed`
+    return retryMember(draft, draft.member(step.memberId!), order.reason, step.id)
+  })
 
 export const skip = (engine: Engine, order: StepOrder): Promise<void> =>
   onStep(engine, order, ({ draft }, step) => skipStep(draft, step, order.reason))

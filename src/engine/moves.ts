@@ -16,10 +16,11 @@ import {
   isCompensationOpen,
   moveMemberOut,
   type Refusal,
+  refuseMoveOut,
 } from '../domain/decide/membership.ts'
 import { effectiveSteps, queueNextOfMember } from '../domain/decide/next.ts'
 import { reopenStep } from '../domain/decide/reopen-step.ts'
-import { isUnsettled, type Member, mayHaveRun, type Step } from '../domain/facts.ts'
+import { isUnsettled, type Member, type Step } from '../domain/facts.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { isPassed } from '../domain/transitions.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
@@ -98,7 +99,7 @@ async function moveChunk(
     else outcome.refused.push({ memberId, reason })
   }
   await commit(from)
-  await moveIn(from, to, outcome.done, rows)
+  await moveIn(from, to, outcome.done, rows, isByHand(order))
   await commit(to)
   return outcome
 }
@@ -177,13 +178,8 @@ function refuseMember(
   memberId: number,
   there?: RowThere,
 ): Refusal {
-  const sent = from.draft
-    .siblings(memberId, 'phase')
-    .find((step) => mayHaveRun(step) && from.draft.phase(step.phaseId!).offsetMinutes <= 0)
-  if (sent)
-    return `step ${sent.definition.stepName} was sent for member ${memberId}: its cut-over has begun`
-  // moveMemberOut checks whether it is active.
-  if (!there || from.draft.member(memberId).status !== 'active') return null
+  const no = refuseMoveOut(from.draft, from.draft.member(memberId))
+  if (no || !there) return no
   const { id, status } = there
   if (status !== 'removed')
     return `batch ${to.draft.batch.id} has an ${status} member with the same key`
@@ -199,13 +195,23 @@ const leaveFrom = (
   memberId: number,
   order: MoveOrder,
 ): Refusal =>
-  moveMemberOut(from.draft, from.draft.member(memberId), to.draft.batch.id, order.by ?? order.actor)
+  moveMemberOut(
+    from.draft,
+    from.draft.member(memberId),
+    to.draft.batch.id,
+    order.by ?? order.actor,
+    isByHand(order) ? order.reason : undefined,
+  )
+
+/** A person moves the member against its row in the source, which does not move it back. */
+const isByHand = ({ by = '' }: MoveOrder): boolean => by !== 'source'
 
 async function moveIn(
   from: BatchTransaction,
   to: BatchTransaction,
   memberIds: readonly number[],
   rows: ReadonlyMap<string, RowThere>,
+  byHand: boolean,
 ): Promise<void> {
   const members = memberIds.map((id) => from.draft.member(id))
   const isNew = (member: Member) => !rows.has(foldKey(member.key))
@@ -232,7 +238,7 @@ async function moveIn(
     const here = group.map(({ key }) => ids.get(foldKey(key))!)
     await ensureSteps(to, here, ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
     for (const member of group)
-      arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed)
+      arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed, byHand)
   }
 }
 
@@ -243,11 +249,14 @@ function arrive(
   id: number,
   isNew: boolean,
   passed: ReadonlySet<string>,
+  byHand: boolean,
 ): void {
   const here = draft.member(id)
   const fromBatchId = from.draft.batch.id
   const startsOver = isCleanedUp(draft, here)
-  activateArrival(draft, here, member, fromBatchId, isNew)
+  const stays = byHand && !from.draft.batch.isManual && !draft.batch.isManual
+  const why = `moved in from batch ${fromBatchId}${stays ? '; stays until the source puts it into a third group' : ''}`
+  activateArrival(draft, here, member, why, isNew)
   for (const step of effectiveSteps(draft, id)) {
     const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.definition.stepName))
     if (startsOver || !isPassed(step.status)) reopenStep(draft, step, 'the member moved in')
@@ -273,10 +282,9 @@ function activateArrival(
   draft: BatchTransaction['draft'],
   here: Member,
   there: Member,
-  fromBatchId: number,
+  why: string,
   isNew: boolean,
 ): void {
-  const why = `moved in from batch ${fromBatchId}`
   if (isNew) {
     draft.changeBatch({ membersActive: draft.batch.membersActive + 1 })
     return draft.note('move_in', why, { memberId: here.id })

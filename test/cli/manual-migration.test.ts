@@ -160,7 +160,8 @@ describe('a manual migration from the command line', () => {
     assert.deepEqual([dry.selectedCount, dry.isDryRun], [2, true])
     const retried = await cli.person({ answers: ['bought', 'y'] }, 'batch', 'retry', '1', '--all')
     assert.deepEqual(retried.asked, ['Reason: ', 'Continue? [y/N] '])
-    assert.match(retried.out, /done +2/)
+    assert.match(retried.err, /^2 people will be retried: ada@x.example, bob@x.example\.\n/m)
+    assert.match(retried.out, /^2 people were retried: ada@x.example, bob@x.example\.\n$/)
     await cli.api.world.settle()
     const { steps } = await cli.json<{ steps: { id: number }[] }>(
       'batch',
@@ -193,8 +194,8 @@ describe('a manual migration from the command line', () => {
     )
     assert.equal(redone.doneCount, 1)
     await cli.api.world.settle()
-    const removed = await cli.cli('batch', 'remove-member', '1', KEYS[2]!, '--yes')
-    assert.match(removed.out, /status +removed/, removed.err)
+    const removed = await cli.cli('batch', 'remove-member', '1', KEYS[2]!, ...WHY, '--yes')
+    assert.match(removed.out, /^1 person was removed: /, removed.err)
   })
 
   it('holds, resumes, adds, reschedules, cancels and clones', async () => {

@@ -114,6 +114,10 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch retry': () => ['2', '--all', ...TRIED],
   'batch redo': () => ['2', '--member', KEYS[3]!, '--from-step', 'switch', ...TRIED],
   'batch set-variable': () => ['2', '--member', KEYS[0]!, '--set', 'A=1', ...TRIED],
+  'batch move-member': () => ['2', KEYS[3]!, '--to', advanced, ...TRIED],
+  'batch remove-member': () => ['2', KEYS[0]!, ...TRIED],
+  'batch readd-member': () => ['2', KEYS[0]!, ...TRIED],
+  'batch retry-step': () => [stepId, ...TRIED],
   'batch skip': () => [stepId, ...TRIED],
   'batch mark-done': () => [stepId, ...TRIED],
   'member show': () => ['2', KEYS[0]!],
@@ -147,7 +151,6 @@ const ASKED: Readonly<Record<string, Args>> = {
 const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch advance': () => [advanced, '--yes'],
   'batch resume': () => ['1', ...WHY],
-  'batch remove-member': () => ['2', KEYS[3]!, '--yes'],
   'deadletters replay': () => [letters[0]!, ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
 }

@@ -35,7 +35,7 @@ describe('matoolkit batch report', () => {
       await run.json('batch', 'advance', '1', '--yes')
       await world.settle()
     }
-    await run.json('batch', 'remove-member', '1', '3', '--yes')
+    await run.json('batch', 'remove-member', '1', '3', '--reason', 'left', '--yes')
     await world.settle()
   })
   after(() => run.close())

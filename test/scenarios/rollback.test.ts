@@ -103,7 +103,7 @@ it('runs again, in new rows, when the step fails again after a retry', () =>
       refused: [
         {
           memberId: member,
-          reason: 'step switch of member 1 was rolled back: name the step to start from',
+          reason: 'step switch of member 1 was rolled back: retry it with --from-step switch',
         },
       ],
     })

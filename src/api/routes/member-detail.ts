@@ -1,11 +1,12 @@
-// One member in full: data, outputs, steps, attempts, events.
+// One member in full: data, outputs, steps, attempts, events, and what an operator may do about it.
 import { z } from 'zod'
 import { listEvents } from '../../db/views/events.ts'
 import { findMemberDetail } from '../../db/views/members.ts'
 import { listAttempts, listStepsOfMember } from '../../db/views/steps.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
+import { listCandidates } from '../../engine/actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { step } from '../batch-shapes.ts'
+import { action, shownActions, step } from '../batch-shapes.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { event } from '../events/event-shape.ts'
 import { type Route, read } from '../route.ts'
@@ -33,6 +34,12 @@ const memberDetail = z
       removedBy: nullableText,
       movedToBatchId: z.int().nullable(),
     }),
+    actions: z
+      .array(action)
+      .meta({ description: 'What an operator may do about the member now, most useful first.' }),
+    blockedBecause: nullableText.meta({
+      description: 'Why a repair has to wait, such as a job that is under way.',
+    }),
     steps: z.array(step),
     attempts: z.array(attempt).meta({ description: `The newest ${ATTEMPTS_MAX}, newest first.` }),
     events: z.array(event).meta({ description: `The newest ${EVENTS_MAX}, newest first.` }),
@@ -50,7 +57,8 @@ const detailRoute = read({
   errors: ['BATCH_NOT_FOUND', 'MEMBER_NOT_FOUND'],
   params: z.strictObject({ batchId: id, memberId: id }),
   answers: { 200: memberDetail },
-  handle: async ({ engine: { db }, params: { batchId, memberId } }) => {
+  handle: async ({ engine, params: { batchId, memberId } }) => {
+    const { db } = engine
     await loadBatchLine(db, batchId)
     const member = await findMemberDetail(db, batchId, memberId)
     if (!member) throw new MatoolkitError('MEMBER_NOT_FOUND', { batchId, memberId })
@@ -58,7 +66,19 @@ const detailRoute = read({
     const stepIds = steps.map((line) => line.id)
     const attempts = await listAttempts(db, stepIds, ATTEMPTS_MAX)
     const events = await listEvents(db, { memberId }, 'newest', EVENTS_MAX)
-    return { status: 200, body: { member, steps, attempts, events } }
+    const candidates = (await listCandidates(engine, batchId, [memberId])).get(memberId) ?? []
+    const refused = candidates.find(
+      ({ action: name, refusal }) => refusal !== null && name !== 'move',
+    )
+    const body = {
+      member,
+      actions: shownActions(candidates),
+      blockedBecause: refused?.refusal ?? null,
+      steps,
+      attempts,
+      events,
+    }
+    return { status: 200, body }
   },
 })
 

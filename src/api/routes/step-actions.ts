@@ -1,10 +1,16 @@
-// One step with parameters, results and attempts, and the operator actions on it: skip, mark done, accept a late success. Each takes
-// a reason, compares `If-Match` and has a dry run.
+// One step with parameters, results and attempts, and the operator actions on it: retry, skip, mark done, accept a late success. Each
+// takes a reason, compares `If-Match` and has a dry run.
 import { z } from 'zod'
 import { lockBatch } from '../../db/facts.ts'
 import { findStep, listAttempts, type StepDetail } from '../../db/views/steps.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { acceptLate, markStepDone, type StepOrder, skip } from '../../engine/member-actions.ts'
+import {
+  acceptLate,
+  markStepDone,
+  retryStep,
+  type StepOrder,
+  skip,
+} from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { step } from '../batch-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
@@ -81,6 +87,15 @@ const getRoute = read({
   },
 })
 
+/** Outputs of a step that was done by hand. */
+export const stepOutputs = z
+  .record(z.string().min(1).max(128), json)
+  .refine(
+    (outputs) => Object.keys(outputs).length <= OUTPUTS_MAX,
+    `must have at most ${OUTPUTS_MAX} entries`,
+  )
+  .default({})
+
 const common = { reason, dryRun: z.boolean().default(false) }
 type Common = z.output<z.ZodObject<typeof common>>
 
@@ -131,6 +146,18 @@ async function decide<Body>(
   }
 }
 
+const retryRoute = change({
+  ...described,
+  path: '/api/steps/{stepId}/retry',
+  operation: 'retryStep',
+  summary: 'Retry a failed step',
+  about:
+    'A rollback or removal step is sent again alone; after a phase step its member continues with all later steps.',
+  action: 'step.retry',
+  body: z.strictObject(common),
+  handle: (request) => decide(request, retryStep),
+})
+
 const skipRoute = change({
   ...described,
   path: '/api/steps/{stepId}/skip',
@@ -147,16 +174,7 @@ const doneRoute = change({
   operation: 'markStepDone',
   summary: 'Mark a step as done by hand, with outputs; its member continues after it',
   action: 'step.done',
-  body: z.strictObject({
-    ...common,
-    outputs: z
-      .record(z.string().min(1).max(128), json)
-      .refine(
-        (outputs) => Object.keys(outputs).length <= OUTPUTS_MAX,
-        `must have at most ${OUTPUTS_MAX} entries`,
-      )
-      .default({}),
-  }),
+  body: z.strictObject({ ...common, outputs: stepOutputs }),
   handle: (request) =>
     decide(request, (engine, order) =>
       markStepDone(engine, { ...order, outputs: request.body.outputs }),
@@ -173,4 +191,10 @@ const acceptRoute = change({
   handle: (request) => decide(request, acceptLate),
 })
 
-export const STEP_ACTION_ROUTES: readonly Route[] = [getRoute, skipRoute, doneRoute, acceptRoute]
+export const STEP_ACTION_ROUTES: readonly Route[] = [
+  getRoute,
+  retryRoute,
+  skipRoute,
+  doneRoute,
+  acceptRoute,
+]

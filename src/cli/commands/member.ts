@@ -35,6 +35,11 @@ const VALUES: readonly Column[] = [
   ['VALUE', 'value'],
 ]
 
+const ACTIONS: readonly Column[] = [
+  ['TO', 'about'],
+  ['RUN', ({ command }) => `matoolkit ${String(command)}`, 'whole'],
+]
+
 /** The API returns no more events with a member. */
 const EVENTS_MAX = 500
 
@@ -64,6 +69,8 @@ async function runShowMember(
     )
   }
   if (show.format !== 'table') return
+  await showSection(show, 'What you can do', rowsIn(body, 'actions'), ACTIONS)
+  if (body.blockedBecause) show.say(`Not possible now: ${String(body.blockedBecause)}.`)
   const { data, outputs } = body.member as Row
   await showSection(show, 'Data', valuesOf(data as Row), VALUES)
   await showSection(show, 'Outputs of steps', valuesOf(outputs as Row), VALUES)

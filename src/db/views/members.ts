@@ -1,6 +1,6 @@
 // Members of a batch for lists, page by page along an index. Failed members come with the step that failed; lists carry no data.
 import type { Json } from '../../domain/json.ts'
-import { foldKeyPart } from '../../domain/member-key.ts'
+import { foldKey, foldKeyPart } from '../../domain/member-key.ts'
 import type { SampleMember } from '../../domain/run-plan.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
 import { idsParam } from '../arrays.ts'
@@ -37,6 +37,8 @@ export interface MemberFilter {
   readonly failedStep?: string | undefined
   readonly error?: string | undefined
   readonly ids?: readonly number[] | undefined
+  /** People named by key; together with `ids` either fits. */
+  readonly keys?: readonly string[] | undefined
 }
 
 export const MEMBER_SORTS = ['id', 'key'] as const
@@ -55,8 +57,12 @@ const IN_PHASE =
 
 function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
-  const { status, key, search, failedPhase, failedStep, error, ids } = filter
-  if (ids !== undefined) where.and('m.id = any(?::bigint[])', idsParam(ids))
+  const { status, key, search, failedPhase, failedStep, error, ids, keys } = filter
+  const named = [
+    ids !== undefined && `m.id = any(${where.add(idsParam(ids))}::bigint[])`,
+    keys !== undefined && `m.key_folded = any(${where.add(keys.map(foldKey))}::text[])`,
+  ].filter((text) => text !== false)
+  if (named.length > 0) where.and(`(${named.join(' or ')})`)
   // A single status follows its index in id order; as a list it would be read whole and sorted for each page.
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])

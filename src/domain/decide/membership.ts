@@ -30,12 +30,11 @@ export function moveMemberOut(
   member: Member,
   toBatchId: number,
   by: string,
+  reason?: string,
 ): Refusal {
-  if (member.status !== 'active') return `member ${member.id} is ${member.status}, not active`
-  if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
-    return `member ${member.id} has an unsettled job; move it when the job has settled`
-  }
-  const why = `the member moved to batch ${toBatchId}`
+  const no = refuseMoveOut(draft, member)
+  if (no) return no
+  const why = `the member moved to batch ${toBatchId}${reason ? `: ${reason}` : ''}`
   cancelOpenSteps(draft, member.id, why)
   draft.transitionMember(member, 'move_out', why, {
     removedAt: draft.now,
@@ -43,6 +42,20 @@ export function moveMemberOut(
     movedToBatchId: toBatchId,
   })
   return null
+}
+
+/** Why the member cannot leave for another batch. A member whose cut-over has begun stays: half of it is in the other tenant. */
+export function refuseMoveOut(draft: Draft, member: Member): Refusal {
+  const { id, status } = member
+  const sent = draft
+    .siblings(id, 'phase')
+    .find((step) => mayHaveRun(step) && draft.phase(step.phaseId!).offsetMinutes <= 0)
+  if (sent)
+    return `step ${sent.definition.stepName} was sent for member ${id}: its cut-over has begun; remove it or roll it back instead`
+  if (status !== 'active') return `member ${id} is ${status}, not active`
+  return (draft.stepsOfMember.get(id) ?? []).some(isUnsettled)
+    ? `member ${id} has an unsettled job; move it when the job has settled`
+    : null
 }
 
 /** True while a rollback or cleanup of the member is open. */
@@ -67,16 +80,8 @@ export function readmitMember(
   event: 'rejoin' | 'readd',
   why: string,
 ): Refusal {
-  if (draft.batch.status === 'cancelled')
-    return `batch ${draft.batch.id} is cancelled; clone it instead`
-  if (member.status !== 'removed') return `member ${member.id} is ${member.status}, not removed`
-  if (event === 'rejoin' && member.removedBy !== 'source') {
-    return `member ${member.id} was removed by ${member.removedBy}; only a person can re-add it`
-  }
-  if (isCompensationOpen(draft, member)) return `the cleanup of member ${member.id} has not ended`
-  if ((draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)) {
-    return `member ${member.id} has an unsettled job`
-  }
+  const no = refuseReadmission(draft, member, event)
+  if (no) return no
   const wasCleanedUp = isCleanedUp(draft, member)
   draft.transitionMember(
     member,
@@ -95,4 +100,21 @@ export function readmitMember(
   }
   queueNextOfMember(draft, member)
   return null
+}
+
+export function refuseReadmission(
+  draft: Draft,
+  member: Member,
+  event: 'rejoin' | 'readd',
+): Refusal {
+  if (draft.batch.status === 'cancelled')
+    return `batch ${draft.batch.id} is cancelled; clone it instead`
+  if (member.status !== 'removed') return `member ${member.id} is ${member.status}, not removed`
+  if (event === 'rejoin' && member.removedBy !== 'source') {
+    return `member ${member.id} was removed by ${member.removedBy}; only a person can re-add it`
+  }
+  if (isCompensationOpen(draft, member)) return `the cleanup of member ${member.id} has not ended`
+  return (draft.stepsOfMember.get(member.id) ?? []).some(isUnsettled)
+    ? `member ${member.id} has an unsettled job`
+    : null
 }

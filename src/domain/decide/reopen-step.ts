@@ -32,6 +32,8 @@ export function reopenStep(draft: Draft, step: Step, why: string): void {
 
 /** The active version's definition of the step, by name; the step's own if that version dropped it. */
 function currentDefinition(draft: Draft, step: Step): Step['definition'] {
+  // A rollback or cleanup belongs to the version that it reverses.
+  if (step.kind === 'rollback' || step.kind === 'removal') return step.definition
   const version = draft.batch.activeVersion
   if (step.definition.runbookVersion === version) return step.definition
   const runbook = draft.runbooks.get(version)

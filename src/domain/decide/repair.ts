@@ -1,6 +1,7 @@
 // An operator's repairs of one member: retry, redo, skip, mark done, set a variable, accept a late result.
 // Each refuses, with a reason, while a compensation or a job of the member is open. Phases and batch reopen as needed (finish.ts).
-import { isUnsettled, type Member, type Step } from '../facts.ts'
+// Every refusal is a function of its own: the actions shown to people (actions.ts) are those that it lets through.
+import { isUnsettled, type Member, mayHaveRun, type Step } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
@@ -13,9 +14,10 @@ import {
   queueNextOfMember,
 } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
+import { passCompensation, refuseCompensation } from './repair-compensation.ts'
 import { takeOutputs } from './settle.ts'
 
-function refusal(draft: Draft, member: Member): Refusal {
+function refuseRepair(draft: Draft, member: Member): Refusal {
   if (draft.batch.status === 'cancelled')
     return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
@@ -45,32 +47,67 @@ export function retryMember(
   why: string,
   fromStepId?: number,
 ): Refusal {
-  const no = refusal(draft, member)
+  const no = refuseRetry(draft, member, fromStepId)
+  if (no) return no
+  const from = fromStepId === undefined ? firstNotPassed(draft, member.id) : fromStepId
+  if (from === null) reactivate(draft, member, why)
+  else startFrom(draft, member, typeof from === 'number' ? draft.steps.get(from)! : from, why)
+  return null
+}
+
+export function refuseRetry(draft: Draft, member: Member, fromStepId?: number): Refusal {
+  const no = refuseRepair(draft, member)
   if (no) return no
   if (member.status !== 'failed') return `member ${member.id} is ${member.status}, not failed`
   const failed = firstNotPassed(draft, member.id)
-  if (!failed && fromStepId === undefined && hasPhaseToCome(draft)) {
-    reactivate(draft, member, why)
-    return null
-  }
+  if (!failed && fromStepId === undefined && hasPhaseToCome(draft)) return null
   if (!failed) return `member ${member.id} has no step left to retry`
-  if (fromStepId === undefined && failed.status === 'rolled_back') {
-    return `step ${failed.definition.stepName} of member ${member.id} was rolled back: name the step to start from`
+  if (fromStepId === undefined && rolledBackNames(draft, member).size > 0) {
+    const { stepName } = firstRolledBack(draft, member)!.definition
+    return `step ${failed.definition.stepName} of member ${member.id} was rolled back: retry it with --from-step ${stepName}`
   }
-  const from = fromStepId === undefined ? failed : draft.steps.get(fromStepId)
-  return startFrom(draft, member, from, why)
+  return refuseStart(draft, member, fromStepId === undefined ? failed : draft.steps.get(fromStepId))
 }
 
 /** A phase is still pending. When a version reruns what failed, a member retried in time runs it with the others. */
 const hasPhaseToCome = (draft: Draft): boolean =>
   draft.phases.some((phase) => phase.status === 'pending' && isEffective(draft, phase))
 
-/** Runs a step and all later ones again for a member that has passed them or is under way. */
-export function redoMember(draft: Draft, member: Member, fromStepId: number, why: string): Refusal {
-  return refusal(draft, member) ?? startFrom(draft, member, draft.steps.get(fromStepId), why)
+/** The rollbacks that have undone something of the member's present steps, in lower case. */
+export function rolledBackNames(draft: Draft, member: Member): ReadonlySet<string> {
+  const sent = new Set(
+    draft
+      .siblings(member.id, 'rollback')
+      .filter(mayHaveRun)
+      .map(({ originStepId, originAttempt }) => `${originStepId} ${originAttempt}`),
+  )
+  const names = effectiveSteps(draft, member.id)
+    .filter(
+      ({ id, attempt, status }) =>
+        status === 'rolled_back' || (isFailed(status) && sent.has(`${id} ${attempt}`)),
+    )
+    .map(({ definition }) => definition.onFailure!.toLowerCase())
+  return new Set(names)
 }
 
-function startFrom(draft: Draft, member: Member, from: Step | undefined, why: string): Refusal {
+/** Where a retry after a rollback must start: several steps may share a rollback, and it undid the first of them too. */
+export function firstRolledBack(draft: Draft, member: Member): Step | null {
+  const names = rolledBackNames(draft, member)
+  const failed = firstNotPassed(draft, member.id)
+  const isUndone = ({ definition: { onFailure } }: Step) =>
+    onFailure !== null && names.has(onFailure.toLowerCase())
+  return stepsInOrder(draft, member).find((step) => step === failed || isUndone(step)) ?? null
+}
+
+/** Runs a step and all later ones again for a member that has passed them or is under way. */
+export function redoMember(draft: Draft, member: Member, fromStepId: number, why: string): Refusal {
+  const from = draft.steps.get(fromStepId)
+  const no = refuseRepair(draft, member) ?? refuseStart(draft, member, from)
+  if (!no) startFrom(draft, member, from!, why)
+  return no
+}
+
+function refuseStart(draft: Draft, member: Member, from: Step | undefined): Refusal {
   const ordered = stepsInOrder(draft, member)
   const start = from ? ordered.indexOf(from) : -1
   if (start < 0) return `member ${member.id} has no such step to start from`
@@ -79,16 +116,19 @@ function startFrom(draft: Draft, member: Member, from: Step | undefined, why: st
     return `step ${from!.definition.stepName} comes after ${ordered[notPassed]!.definition.stepName}, which has not passed`
   }
   const polled = ordered.slice(start).find((step) => step.status === 'polling')
-  if (polled) {
-    return `step ${polled.definition.stepName} of member ${member.id} is polling; redo it when polling has ended`
-  }
+  return polled
+    ? `step ${polled.definition.stepName} of member ${member.id} is polling; redo it when polling has ended`
+    : null
+}
+
+function startFrom(draft: Draft, member: Member, from: Step, why: string): void {
+  const ordered = stepsInOrder(draft, member)
   reactivate(draft, member, why)
-  for (const step of ordered.slice(start)) {
+  for (const step of ordered.slice(ordered.indexOf(from))) {
     draft.setWait(step, null)
     reopenStep(draft, step, why)
   }
   queueNextOfMember(draft, member)
-  return null
 }
 
 function reactivate(draft: Draft, member: Member, why: string): void {
@@ -121,11 +161,9 @@ export function markDone(
 
 /** Accepts a late success as the step's result. */
 export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal {
-  const late = step.lateResult
-  if (late === undefined) return `step ${step.id} has no late result to accept`
-  if (step.status === 'rolled_back') {
-    return `step ${step.id} was rolled back, so its late result no longer holds`
-  }
+  const no = refuseLateResult(draft, step)
+  if (no) return no
+  const late = step.lateResult!
   return pass(draft, step, why, () => {
     draft.transitionStep(step, 'mark_done', `the late result was accepted: ${why}`, {
       completedAt: draft.now,
@@ -138,21 +176,41 @@ export function acceptLateResult(draft: Draft, step: Step, why: string): Refusal
   })
 }
 
-/** Passes the member's first step that is not passed, and queues the next one. */
-function pass(draft: Draft, step: Step, why: string, transition: () => void): Refusal {
+export function refuseLateResult(draft: Draft, step: Step): Refusal {
+  if (step.lateResult === undefined) return `step ${step.id} has no late result to accept`
+  if (step.status === 'rolled_back') {
+    return `step ${step.id} was rolled back, so its late result no longer holds`
+  }
+  return refusePass(draft, step)
+}
+
+/** Why the step cannot be skipped or marked done. */
+export function refusePass(draft: Draft, step: Step): Refusal {
+  if (step.kind === 'rollback' || step.kind === 'removal') return refuseCompensation(draft, step)
   if (step.kind !== 'phase')
-    return `step ${step.id} is a ${step.kind} step; only phase steps can be passed by hand`
+    return `step ${step.id} is an ${step.kind} step; only steps of members can be passed by hand`
   const member = draft.member(step.memberId!)
-  const no = refusal(draft, member)
+  const no = refuseRepair(draft, member)
   if (no) return no
   const isPending =
     step.status === 'pending' || step.status === 'cancelled' || isFailed(step.status)
   if (!isPending) return `step ${step.definition.stepName} of member ${member.id} is ${step.status}`
-  if (firstNotPassed(draft, member.id) !== step) {
-    return `step ${step.definition.stepName} is not the next step of member ${member.id}`
-  }
+  return firstNotPassed(draft, member.id) === step
+    ? null
+    : `step ${step.definition.stepName} is not the next step of member ${member.id}`
+}
+
+/** Passes the member's first step that is not passed, or a failed compensation step, and queues the next one. */
+function pass(draft: Draft, step: Step, why: string, transition: () => void): Refusal {
+  const no = refusePass(draft, step)
+  if (no) return no
   draft.setWait(step, null)
   transition()
+  if (step.kind !== 'phase') {
+    passCompensation(draft, step)
+    return null
+  }
+  const member = draft.member(step.memberId!)
   if (member.status === 'failed') {
     reactivate(draft, member, why)
     for (const later of stepsInOrder(draft, member)) {

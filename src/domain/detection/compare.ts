@@ -72,6 +72,10 @@ export interface KnownMember {
   readonly isMovedOut: boolean
 }
 
+/** A person took the member out of this batch and put it into another. */
+const isTakenOut = ({ isMovedOut, removedBy }: KnownMember): boolean =>
+  isMovedOut && removedBy !== null && removedBy !== 'source'
+
 export interface MemberWithRow<Row extends FoundRow = FoundRow> {
   readonly member: KnownMember
   readonly row: Row
@@ -126,6 +130,7 @@ export function compareWithSource<Row extends FoundRow>(
   const byTime = batchesByTime(batches)
   const issues: Issue[] = []
   const changed: MemberWithRow<Row>[] = []
+  const wandering: MemberWithRow<Row>[] = []
   const movers: MemberWithRow<Row>[] = []
   const missing: KnownMember[] = []
   const vanished = findVanished(found, batches)
@@ -158,8 +163,13 @@ export function compareWithSource<Row extends FoundRow>(
     if (row.key !== member.key) issues.push(caseChanged(member, row))
     if (row.hash !== member.hash || row.key !== member.key) changed.push({ member, row })
     if (batch.timesMs.includes(row.timeMs)) continue
-    if (member.status === 'active') movers.push({ member, row })
+    if (member.status === 'active') wandering.push({ member, row })
     else failed.push({ member, row })
+  }
+  for (const pair of wandering) {
+    const takenOut = takenOutOf(pair, removed, byTime)
+    if (takenOut) issues.push(movedByHand(pair, takenOut))
+    else movers.push(pair)
   }
   issues.push(...failedElsewhere(failed, members))
   const joining = findJoiners(found, currentKeys, removed, byTime, issues)
@@ -169,6 +179,21 @@ export function compareWithSource<Row extends FoundRow>(
   const isPresent = (folded: string) => found.rows.has(folded) || found.unusable.has(folded)
   const hasFailedIn = (id: number, folded: string) => failedIn.has(`${id} ${folded}`)
   return { changed, movers, ...joining, hasFailedIn, missing, isPresent, vanished, issues }
+}
+
+/**
+ * The member's former place in the group of its row, if a person took it out of there. The source says nothing new, so it does not
+ * put the member back; a row in any other group still moves it.
+ */
+function takenOutOf(
+  { member, row }: MemberWithRow,
+  removed: ReadonlyMap<string, readonly KnownMember[]>,
+  byTime: (timeMs: number) => KnownBatch[],
+): KnownMember | undefined {
+  const batchIds = new Set(byTime(row.timeMs).map(({ id }) => id))
+  return removed
+    .get(member.folded)
+    ?.find((former) => batchIds.has(former.batchId) && isTakenOut(former))
 }
 
 /** A batch without members has no group that could vanish. */
@@ -225,6 +250,13 @@ export const isoSeconds = (timeMs: number): string =>
 
 const inManualBatch = (member: KnownMember): Issue =>
   issueOf('in_manual_batch', member, `it stays in manual batch ${member.batchId}`)
+
+const movedByHand = ({ member, row }: MemberWithRow, former: KnownMember): Issue =>
+  issueOf(
+    'move_refused',
+    member,
+    `it is in the group of ${isoSeconds(row.timeMs)} but stays in batch ${member.batchId}: ${former.removedBy} moved it there from batch ${former.batchId}`,
+  )
 
 const caseChanged = (member: KnownMember, row: FoundRow): Issue =>
   issueOf(

@@ -18,6 +18,7 @@ interface Outcome {
   selected: { memberKey: string }[]
   triedCount: number
   doneCount: number
+  done: { memberKey: string }[]
   refusedCount: number
   refused: { memberId: number; reason: string }[]
 }
@@ -187,17 +188,23 @@ function memberActions(): void {
     it('refuse a selection that is empty, contradictory or outdated', async () => {
       for (const select of [{}, { all: true, ids: [1] }, { all: false }, { ids: [] }])
         await refused(400, 'REQUEST_INVALID', 'retry', { select })
-      for (const verb of ['retry', 'redo', 'variable']) {
-        const more = { fromStep: 'create', ...(verb === 'variable' && { name: 'V', value: 1 }) }
-        const body = (select: object) => {
-          const { fromStep, ...rest } = more
-          return verb === 'variable' ? { select, ...rest } : { select, fromStep }
-        }
+      const verbs = {
+        ...{
+          retry: { fromStep: 'create' },
+          redo: { fromStep: 'create' },
+          skip: { step: 'create' },
+        },
+        ...{ done: { step: 'create' }, remove: {}, readd: {}, move: { toBatchId: 1 } },
+        variable: { name: 'V', value: 1 },
+      }
+      for (const [verb, more] of Object.entries(verbs)) {
+        const body = (select: object) => ({ select, ...more })
         await refused(409, 'SELECTION_CHANGED', verb, {
           ...body({ all: true }),
           expectedCount: 99,
         })
         await refused(404, 'MEMBER_NOT_FOUND', verb, body({ ids: [99] }))
+        await refused(404, 'MEMBER_NOT_FOUND', verb, body({ keys: ['nobody@x.example'] }))
         await refused(412, 'STATE_CHANGED', verb, body({ all: true }), WRONG)
         await api.refused(404, 'BATCH_NOT_FOUND', 'POST', `/api/batches/9/members/${verb}`, {
           body: { reason, ...body({ all: true }) },
@@ -219,6 +226,56 @@ function memberActions(): void {
       assert.equal(redone.body.doneCount, 1)
       const unknown = await act('redo', { select: { ids: [2] }, fromStep: 'nowhere' })
       assert.match(unknown.body.refused[0]!.reason, /no step named nowhere/)
+    })
+
+    it('skip and mark done what failed, or the named step, for all named people or nobody', async () => {
+      api.world.answer = failing(11, 12, 13)
+      const who = members(15).slice(10)
+      const batchId = await api.world.batch('plain', who, { startsInMin: 1600 })
+      await api.world.pass(160 * 60)
+      const on = (verb: string, body: object) =>
+        api.call<Outcome>('POST', `/api/batches/${batchId}/members/${verb}`, {
+          body: { reason, ...body },
+        })
+      const keys = ['USER11@contoso.example', 'user14@contoso.example']
+      const none = await on('skip', { select: { keys }, allOrNothing: true })
+      assert.deepEqual([none.body.doneCount, none.body.refusedCount], [0, 1])
+      assert.match(none.body.refused[0]!.reason, /is active, not failed: name the step/)
+      const some = await on('skip', { select: { keys } })
+      assert.deepEqual(
+        some.body.done.map(({ memberKey }) => memberKey),
+        ['user11@contoso.example'],
+      )
+      const done = await on('done', { select: { failedStep: 'create' }, outputs: { ThingId: 1 } })
+      assert.deepEqual([done.body.doneCount, done.body.refusedCount], [2, 0])
+      const ahead = await on('skip', { select: { keys: keys.slice(1) }, step: 'prepare/create' })
+      assert.match(ahead.body.refused[0]!.reason, /is succeeded/)
+    })
+
+    it('remove, add again and move people, each with the reason of a refusal', async () => {
+      const who = members(25).slice(20)
+      api.world.answer = () => ({ ok: true })
+      const batchId = await api.world.batch('plain', who, { startsInMin: 3000 })
+      const other = await api.world.batch('plain', members(26).slice(25), { startsInMin: 6000 })
+      const on = (verb: string, body: object) =>
+        api.call<Outcome>('POST', `/api/batches/${batchId}/members/${verb}`, {
+          body: { reason, ...body },
+        })
+      const keys = ['user21@contoso.example', 'user22@contoso.example']
+      assert.equal((await on('remove', { select: { keys } })).body.doneCount, 2)
+      const twice = await on('remove', { select: { keys: keys.slice(1) } })
+      assert.match(twice.body.refused[0]!.reason, /is already removed/)
+      const back = await on('readd', { select: { all: true }, expectedCount: 2 })
+      assert.equal(back.body.doneCount, 2)
+      const moved = await on('move', { select: { keys }, toBatchId: other })
+      assert.deepEqual([moved.body.doneCount, moved.body.refusedCount], [2, 0])
+      const gone = await on('move', { select: { keys: keys.slice(1) }, toBatchId: other })
+      assert.match(gone.body.refused[0]!.reason, /is removed, not active/)
+      const path = `/api/batches/${batchId}/members/move`
+      const body = { reason, select: { all: true }, toBatchId: 99 }
+      await api.refused(404, 'BATCH_NOT_FOUND', 'POST', path, { body })
+      const { body: there } = await api.call('GET', `/api/batches/${other}/members`)
+      assert.equal(there.total, 3)
     })
 
     it('write two audit rows for a change made in chunks', async () => {
@@ -277,6 +334,14 @@ function stepActions(): void {
       await api.refused(404, 'STEP_NOT_FOUND', 'GET', '/api/steps/999')
     })
 
+    it('retry it alone', async () => {
+      const path = await stepOf(1)
+      const dry = await act(`${path}/retry`, { dryRun: true })
+      assert.deepEqual([dry.body.isDryRun, dry.body.step.status], [true, 'pending'])
+      assert.equal((await act(`${path}/retry`)).body.step.status, 'pending')
+      await api.world.settle()
+    })
+
     it('skip it or mark it done, after a dry run and with a current etag only', async () => {
       const one = await stepOf(1)
       const dry = await act(`${one}/skip`, { dryRun: true })
@@ -306,7 +371,7 @@ function stepActions(): void {
 
     it('refuse impossible changes, outdated etags and unknown steps', async () => {
       const path = await stepOf(1)
-      for (const verb of ['skip', 'done', 'accept-late']) {
+      for (const verb of ['retry', 'skip', 'done', 'accept-late']) {
         const body = { reason }
         await api.refused(409, 'REFUSED', 'POST', `${path}/${verb}`, { body })
         await api.refused(412, 'STATE_CHANGED', 'POST', `${path}/${verb}`, { body, headers: WRONG })

@@ -74,7 +74,7 @@ table('retrying a failed member', [
     name: 'is refused from a rolled-back step that is not named',
     facts: withSteps({ 11: '1 prepare/create rolled_back', 12: '1 prepare/check cancelled' }),
     decide: retry(),
-    refuses: 'step create of member 1 was rolled back: name the step to start from',
+    refuses: 'step create of member 1 was rolled back: retry it with --from-step create',
   },
   {
     name: 'restarts a rolled-back step that is named',
@@ -303,10 +303,46 @@ table('passing a step by hand', [
     refuses: 'step create of member 1 is succeeded',
   },
   {
-    name: 'is refused for a rollback step',
-    facts: withSteps({ 11: '1 prepare/create failed', 31: '1 rollback/undo-a failed' }),
+    name: 'passes a failed rollback step, so that the origin counts as rolled back',
+    facts: withSteps({
+      11: '1 prepare/create failed',
+      31: '1 rollback/undo-a failed',
+      32: '1 rollback/undo-b succeeded',
+    }),
     decide: skip(31),
-    refuses: 'step 31 is a rollback step; only phase steps can be passed by hand',
+    records: {
+      events: [
+        'step 31 skip failed→skipped: not needed',
+        'step 11 roll_back failed→rolled_back: every step of its rollback succeeded',
+      ],
+    },
+  },
+  {
+    name: 'is refused for the rollback of a step that has started again',
+    facts: withSteps({
+      11: ['1 prepare/create failed', { attempt: 1 }],
+      31: '1 rollback/undo-a failed',
+    }),
+    decide: skip(31),
+    refuses: 'step create has started again, so its rollback no longer counts',
+  },
+  {
+    name: 'is refused for a rollback step that has not failed',
+    facts: withSteps({
+      11: '1 prepare/create failed',
+      31: '1 rollback/undo-a pending',
+    }),
+    decide: skip(31),
+    refuses: 'step undo-a of member 1 is pending, not failed',
+  },
+  {
+    name: 'is refused for a cleanup step of a member who is back',
+    facts: withSteps(
+      { 11: '1 prepare/create pending', 31: ['1 removal/clean failed', { removalNumber: 1 }] },
+      { members: { 1: { status: 'active', removalNumber: 1 } } },
+    ),
+    decide: skip(31),
+    refuses: 'member 1 is back, so step clean is no longer needed',
   },
   {
     name: 'is refused with an unsettled job',

@@ -10,7 +10,7 @@ import { inViewersZone, printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { showBatch } from './lists.ts'
-import { batchPath, memberPath } from './paths.ts'
+import { batchPath } from './paths.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
 
 const CREATED: readonly Column[] = [
@@ -80,25 +80,6 @@ export async function runAddMembers(
 const activeMembersOf = (batch: Row): number => Number((batch.members as Row).active)
 
 const nameOf = (batch: Row): string => `batch ${Number(batch.id)} of "${String(batch.runbookName)}"`
-
-export async function runRemoveMember(
-  context: CommandContext,
-  [id, member]: readonly string[],
-  flags: Flags,
-): Promise<void> {
-  const path = await memberPath(context, id, member)
-  const { body: story } = await context.client.get<{ member: Row }>(path)
-  const name = `${String(story.member.memberKey)} (member ${Number(story.member.id)})`
-  const what = `${name} is removed from batch ${id}: open steps are cancelled and removal steps run.`
-  await confirm(context, { what, members: 1 })
-  const query = { reason: textFlag(flags, 'reason') }
-  const { body } = await context.client.delete(path, { query })
-  await context.show.one(body, [
-    ['batch', 'batchId'],
-    ['member', 'memberId'],
-    ['status', 'status'],
-  ])
-}
 
 async function showResult(context: CommandContext, body: Row): Promise<void> {
   await showBatch(context, body)

@@ -6,7 +6,6 @@ import {
   BATCH_ARG,
   CHANGE,
   DRY_RUN,
-  MEMBER_ARG,
   PAGED,
   REASON,
   RUNBOOK_ARG,
@@ -21,7 +20,6 @@ import {
   runClone,
   runCreate,
   runHold,
-  runRemoveMember,
   runReschedule,
   runRestart,
   runResume,
@@ -34,8 +32,17 @@ import {
   runListSteps,
   runSummary,
 } from './lists.ts'
-import { runRedo, runRetry, runSetVariable } from './member-actions.ts'
-import { stepAction } from './step-actions.ts'
+import {
+  runMarkMembersDone,
+  runMove,
+  runReadd,
+  runRedo,
+  runRemove,
+  runRetry,
+  runSetVariable,
+  runSkipMembers,
+} from './member-actions.ts'
+import { stepAction, stepOrMembers } from './step-actions.ts'
 
 const ID = ['<id>', 'id of the batch'] as const
 const STEP = ['<step-id>', 'id of the step, from batch steps or failures'] as const
@@ -196,15 +203,6 @@ The batch starts when you advance it.`,
     run: runAddMembers,
   },
   {
-    name: 'remove-member',
-    about: 'remove a member and run removal steps',
-    args: [BATCH_ARG, MEMBER_ARG],
-    options: CHANGE,
-    more: 'Open steps of the member are cancelled.',
-    examples: ['batch remove-member 7 ada@contoso.com --reason "leaves the company"'],
-    run: runRemoveMember,
-  },
-  {
     name: 'hold',
     about: 'hold a batch',
     args: [ID],
@@ -251,11 +249,17 @@ The batch starts when you advance it.`,
 /** Flags that select members. */
 const SELECTION = [
   ['--all', 'select all members'],
+  ['--members <list>', 'select these members: ids or keys, comma-separated'],
+  ['--members-file <path>', 'select the members in this file, one a line'],
   ['--member <member...>', 'select these members, by id or key'],
   ['--failed-phase <name>', 'select members that failed in this phase'],
   ['--failed-step <name>', 'select members that failed in this step'],
   ['--error <text>', 'select members with this text in the error'],
+  ['--partial', 'leave out named members who are refused'],
 ] as const
+/** Of commands that take their members as arguments. */
+const NAMED_SELECTION = SELECTION.filter(([flag]) => !flag.startsWith('--member <'))
+const MEMBERS_ARG = ['[member...]', 'ids or keys of members'] as const
 
 const MEMBER_VERBS: readonly Verb[] = [
   {
@@ -290,6 +294,42 @@ const MEMBER_VERBS: readonly Verb[] = [
     run: runRedo,
   },
   {
+    name: 'remove-member',
+    about: 'remove members and run removal steps',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN, ...WAITING],
+    more: 'Open steps of the members are cancelled.',
+    examples: [
+      'batch remove-member 7 ada@contoso.com --reason "leaves the company"',
+      'batch remove-member 7 --members-file pilot.csv --reason "wrong list" --dry-run',
+    ],
+    run: runRemove,
+  },
+  {
+    name: 'move-member',
+    about: 'move members to another batch',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [['--to <batch-id>', 'batch to move to'], ...NAMED_SELECTION, ...CHANGE, DRY_RUN],
+    more: `They keep data, outputs and passed steps; no removal steps run.
+Refused once a step of T-0 or later was sent for a member.
+The data source does not move them back; a row in a third group still moves them.`,
+    examples: ['batch move-member 7 ada@contoso.com --to 9 --reason "on leave tonight"'],
+    run: runMove,
+  },
+  {
+    name: 'readd-member',
+    about: 'add removed members again',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [...NAMED_SELECTION, ...CHANGE, DRY_RUN, ...WAITING],
+    more: `They continue after the steps they had passed. If removal steps were sent, they start over.
+The data source does not remove them again before their keys have reappeared there.`,
+    examples: [
+      'batch readd-member 7 ada@contoso.com --reason "stays after all"',
+      'batch readd-member 7 --members ada@contoso.com,ben@contoso.com --dry-run',
+    ],
+    run: runReadd,
+  },
+  {
     name: 'set-variable',
     about: 'set a variable for members',
     args: [ID],
@@ -300,22 +340,51 @@ const MEMBER_VERBS: readonly Verb[] = [
   },
 ]
 
+const STEP_OR_BATCH = ['<id>', 'id of the step, or of the batch with members'] as const
+const STEP_NAME = ['--step <name>', 'step of the members (default: the one that failed)'] as const
+const STEP_OR_BATCH_HELP = `The id is a step's. With flags that select members it is a batch's, and each member passes its failed
+step, or the one that --step names.`
+
 const STEP_VERBS: readonly Verb[] = [
   {
-    name: 'skip',
-    about: 'skip a step',
+    name: 'retry-step',
+    about: 'retry a failed step',
     args: [STEP],
     options: [...CHANGE, DRY_RUN],
-    examples: ['batch skip 90210 --reason "has no archive"'],
-    run: stepAction('skip'),
+    more: 'The way out of a failed rollback or removal step.',
+    examples: ['batch retry-step 90210 --reason "mailbox is unlocked"'],
+    run: stepAction('retry'),
+  },
+  {
+    name: 'skip',
+    about: 'skip a step, for one or many members',
+    args: [STEP_OR_BATCH],
+    options: [STEP_NAME, ...SELECTION, ...CHANGE, DRY_RUN],
+    more: STEP_OR_BATCH_HELP,
+    examples: [
+      'batch skip 90210 --reason "has no archive"',
+      'batch skip 7 --members ada@contoso.com,ben@contoso.com --reason "have no archive"',
+      'batch skip 7 --failed-step copy-archive --error "no archive" --reason "have none" --dry-run',
+    ],
+    run: stepOrMembers('skip', runSkipMembers),
   },
   {
     name: 'mark-done',
     about: 'mark a step as done by hand',
-    args: [STEP],
-    options: [['--outputs <list>', 'outputs of the step: Name=value,…'], ...CHANGE, DRY_RUN],
-    examples: ['batch mark-done 90210 --outputs UserId=4711 --reason "made in the portal"'],
-    run: stepAction('done'),
+    args: [STEP_OR_BATCH],
+    options: [
+      ['--outputs <list>', 'outputs of the step: Name=value,…'],
+      STEP_NAME,
+      ...SELECTION,
+      ...CHANGE,
+      DRY_RUN,
+    ],
+    more: STEP_OR_BATCH_HELP,
+    examples: [
+      'batch mark-done 90210 --outputs UserId=4711 --reason "made in the portal"',
+      'batch mark-done 7 --failed-step create-user --reason "made in the portal"',
+    ],
+    run: stepOrMembers('done', runMarkMembersDone),
   },
   {
     name: 'accept-late',

@@ -1,10 +1,12 @@
-// `matoolkit batch retry`, `redo` and `set-variable`: actions on many members. A dry run counts the selection, a person confirms
-// the number, and the request carries it: a selection that changed in between is refused.
+// `matoolkit batch retry`, `redo`, `readd-member`, `set-variable` …: actions on one or many members. A dry run names the people, a
+// person confirms, and the request carries their number: a selection that changed in between is refused.
+import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
 import {
   type CommandContext,
   type Flags,
+  idOf,
   sayRest,
   textFlag,
   usageError,
@@ -12,22 +14,35 @@ import {
 import { printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row } from '../../terminal/show.ts'
-import { batchPath, findMemberId } from './paths.ts'
+import { outputsFrom } from './outputs.ts'
+import { batchPath } from './paths.ts'
+import { selectPeople } from './select-people.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
 
 /** Members that were refused, and why. The API lists the first ones. */
 export interface RefusedMembers {
   readonly refusedCount: number
-  readonly refused: readonly { readonly memberId: number; readonly reason: string }[]
+  readonly refused: readonly {
+    readonly memberId: number
+    readonly memberKey?: string
+    readonly reason: string
+  }[]
+}
+
+interface Named {
+  readonly memberKey: string
 }
 
 interface MemberActionResult extends RefusedMembers {
   readonly selectedCount: number
-  readonly selected: readonly { readonly memberKey: string }[]
+  readonly selected: readonly Named[]
   readonly triedCount: number
   readonly doneCount: number
+  readonly done: readonly Named[]
+  readonly isDryRun: boolean
 }
 
+/** For CSV; people read sentences. */
 const RESULT: readonly Column[] = [
   ['batch', 'batchId'],
   ['selected', 'selectedCount'],
@@ -38,104 +53,185 @@ const RESULT: readonly Column[] = [
   DRY_RUN_FIELD,
 ]
 
-/** The selected members. No selection is an error; it never means all. */
-async function selectionFrom(
-  context: CommandContext,
-  id: string,
-  flags: Flags,
-): Promise<Record<string, Json>> {
-  const members = flags.member as readonly string[] | undefined
-  const ids =
-    members && (await Promise.all(members.map((member) => findMemberId(context, id, member))))
-  const filters = {
-    ids,
-    failedPhase: textFlag(flags, 'failedPhase'),
-    failedStep: textFlag(flags, 'failedStep'),
-    error: textFlag(flags, 'error'),
-  }
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
-  if (flags.all && given.length === 0) return { all: true }
-  if (!flags.all && given.length > 0) return Object.fromEntries(given) as Record<string, Json>
-  throw usageError(
-    'Select members with --all, or with one or more of --member, --failed-phase, --failed-step, --error.',
-  )
+interface MemberAction {
+  /** The last part of the path. */
+  readonly verb: string
+  /** What happens to the people: after `will` and `would`, and as it has happened to one or many. */
+  readonly words: { readonly will: string; readonly one: string; readonly many: string }
+  /** More about it, a sentence. */
+  readonly more?: string
+  readonly fields?: (flags: Flags) => Record<string, Json>
 }
 
-interface MemberAction {
-  readonly verb: 'retry' | 'redo' | 'variable'
-  /** The effect, as the end of a sentence about the members. */
-  readonly words: string
-  readonly fields: (flags: Flags) => Record<string, Json>
+const are = (participle: string): MemberAction['words'] => ({
+  will: `be ${participle}`,
+  one: `was ${participle}`,
+  many: `were ${participle}`,
+})
+const pass = (verb: string, past: string): MemberAction['words'] => ({
+  will: verb,
+  one: past,
+  many: past,
+})
+
+/** `1 person will be retried: ada`, `12 people were skipped: ada, ben … and 2 more`. */
+function peopleText(count: number, named: readonly Named[], what: string): string {
+  const names = named.slice(0, NAMED_MAX).map(({ memberKey }) => memberKey)
+  const more = count > names.length ? ` and ${count - names.length} more` : ''
+  const list = names.length > 0 ? `: ${names.join(', ')}${more}` : ''
+  return `${countText(count, 'person', 'people')} ${what}${list}`
 }
+
+const NAMED_MAX = 10
 
 const memberAction =
-  ({ verb, words, fields }: MemberAction) =>
-  async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
-    const path = `${batchPath(id)}/members/${verb}`
-    const select = await selectionFrom(context, id!, flags)
+  (action: MemberAction) =>
+  async (
+    context: CommandContext,
+    [id, ...people]: readonly string[],
+    flags: Flags,
+  ): Promise<void> => {
+    const path = `${batchPath(id)}/members/${action.verb}`
+    const { select, isNamed } = await selectPeople(context, id!, people, flags)
+    const fields = action.fields?.(flags) ?? {}
     const reason =
       textFlag(flags, 'reason') ?? (flags.dryRun ? 'dry run' : await askReason(context))
-    const request = { select, reason, ...fields(flags) }
-    const { client, show, io } = context
+    const request = { select, reason, ...fields }
+    const { client, io } = context
     const tried = await client.post<MemberActionResult>(path, {
       body: { ...request, dryRun: true },
     })
-    const { selectedCount: members, selected } = tried.body
-    if (flags.dryRun) return showResult(context, tried.body)
-    if (members === 0) {
-      throw new MatoolkitError('REFUSED', { reason: `No member of batch ${id} matches.` })
-    }
-    const names = selected.slice(0, 3).map(({ memberKey }) => memberKey)
-    const more = members > names.length ? ` and ${members - names.length} more` : ''
-    await confirm(context, { what: `${names.join(', ')}${more} ${words}.`, members })
-    const body = { ...request, expectedCount: members }
+    const { selectedCount: members } = tried.body
+    if (flags.dryRun) return showResult(context, tried.body, action)
+    const allOrNothing = isNamed && !flags.partial
+    requireSomebody(tried.body, id!, allOrNothing)
+    await confirm(context, { what: questionOf(tried.body, action), members })
+    const body = { ...request, allOrNothing, expectedCount: members }
     const done = await client.post<MemberActionResult>(path, { body })
-    await showResult(context, done.body)
+    await showResult(context, done.body, action)
     const { refusedCount, triedCount } = done.body
     if (refusedCount > 0 || triedCount < members) io.exitCode = EXIT.failed
-    if (!flags.wait) return
-    const page = await waitUntilIdle(context, id!)
-    show.say(`Batch ${id} is ${String((page.batch as Row).status)}.`)
-    failOnFailedPhase(context, page)
+    if (flags.wait) await waitForEnd(context, id!)
   }
 
-async function showResult(context: CommandContext, result: MemberActionResult): Promise<void> {
-  await context.show.one(result as unknown as Json, RESULT)
+function questionOf(
+  { selectedCount, selected, refusedCount, refused }: MemberActionResult,
+  { words, more }: MemberAction,
+): string {
+  const out = new Set(refused.map(({ memberKey }) => memberKey))
+  const willBe = selected.filter(({ memberKey }) => !out.has(memberKey))
+  const lines = [`${peopleText(selectedCount - refusedCount, willBe, `will ${words.will}`)}.`]
+  if (more) lines.push(more)
+  return [...lines, ...refused.slice(0, NAMED_MAX).map(refusalLine)].join('\n')
+}
+
+const refusalLine = ({ memberId, memberKey, reason }: RefusedMembers['refused'][number]): string =>
+  `  ${memberKey ?? `member ${memberId}`} is refused: ${reason}`
+
+/** Names people who cannot be changed: all or nobody. A filter may leave some out, but never everybody. */
+function requireSomebody(
+  { selectedCount, refusedCount, refused, triedCount }: MemberActionResult,
+  id: string,
+  allOrNothing: boolean,
+): void {
+  if (selectedCount === 0)
+    throw new MatoolkitError('REFUSED', { reason: `No member of batch ${id} matches.` })
+  const isEverybody = refusedCount === triedCount && triedCount === selectedCount
+  if (refusedCount === 0 || !(allOrNothing || isEverybody)) return
+  const lines = refused.slice(0, NAMED_MAX).map((one) => `\n${refusalLine(one)}`)
+  const rest = isEverybody ? '' : '\nLeave them out, or use --partial for the others.'
+  const reason = `Nobody was changed: ${refusedCount} of ${countText(selectedCount, 'person', 'people')} refused.${lines.join('')}${rest}`
+  throw new MatoolkitError('REFUSED', { reason: printable(reason) })
+}
+
+async function waitForEnd(context: CommandContext, id: string): Promise<void> {
+  const page = await waitUntilIdle(context, id)
+  context.show.say(`Batch ${id} is ${String((page.batch as Row).status)}.`)
+  failOnFailedPhase(context, page)
+}
+
+async function showResult(
+  context: CommandContext,
+  result: MemberActionResult,
+  { words }: MemberAction,
+): Promise<void> {
+  const { show } = context
+  if (show.format !== 'table') await show.one(result as unknown as Json, RESULT)
+  const { isDryRun, doneCount } = result
+  const past = doneCount === 1 ? words.one : words.many
+  const text = peopleText(doneCount, result.done, isDryRun ? `would ${words.will}` : past)
+  show.say(printable(`${text}.`))
   sayRefused(context, result)
+  const { triedCount, selectedCount } = result
+  if (triedCount < selectedCount) show.say(`Tried ${triedCount} of ${selectedCount}.`)
+  if (isDryRun) show.say('Dry run: nothing was changed.')
 }
 
 export function sayRefused(
   context: CommandContext,
   { refused, refusedCount }: RefusedMembers,
 ): void {
-  for (const { memberId, reason } of refused) {
-    context.show.say(printable(`  refused member ${memberId}: ${reason}`))
-  }
+  for (const one of refused) context.show.say(printable(refusalLine(one)))
   sayRest(context, refused.length, refusedCount, 'fix these, then repeat the command for the rest')
 }
 
 export const runRetry = memberAction({
   verb: 'retry',
-  words: 'are retried',
+  words: are('retried'),
   fields: (flags) => fromStep(flags),
 })
 export const runRedo = memberAction({
   verb: 'redo',
-  words: 'repeat that step and all later steps',
+  words: are('redone'),
+  more: 'They repeat that step and all later ones.',
   fields: (flags) => {
     if (flags.fromStep) return fromStep(flags)
     throw usageError('Name the first step to repeat: --from-step <name>.')
   },
 })
+export const runReadd = memberAction({
+  verb: 'readd',
+  words: are('added again'),
+  more: 'They continue after the steps they had passed; those whose removal steps were sent start over.',
+})
+export const runMove = memberAction({
+  verb: 'move',
+  words: are('moved'),
+  more: 'They keep data, outputs and passed steps; no removal steps run.',
+  fields: (flags) => {
+    if (flags.to) return { toBatchId: idOf('batch', textFlag(flags, 'to')) }
+    throw usageError('Name the batch to move to: --to <batch id>.')
+  },
+})
+export const runRemove = memberAction({
+  verb: 'remove',
+  words: are('removed'),
+  more: 'Their open steps are cancelled and removal steps run.',
+})
+export const runSkipMembers = memberAction({
+  verb: 'skip',
+  words: pass('skip the step', 'skipped the step'),
+  fields: (flags) => stepFlag(flags),
+})
+export const runMarkMembersDone = memberAction({
+  verb: 'done',
+  words: pass('get the step marked as done', 'got the step marked as done'),
+  fields: (flags) => ({ ...stepFlag(flags), outputs: outputsFrom(flags) }),
+})
 export const runSetVariable = memberAction({
   verb: 'variable',
-  words: 'get that variable',
+  words: pass('get that variable', 'got that variable'),
   fields: (flags) => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(textFlag(flags, 'set') ?? '') ?? []
     if (name !== undefined && value !== undefined) return { name, value }
     throw usageError('Name the variable: --set Name=value.')
   },
 })
+
+const stepFlag = (flags: Flags): Record<string, Json> => {
+  const step = textFlag(flags, 'step')
+  return step === undefined ? {} : { step }
+}
 
 const fromStep = (flags: Flags): Record<string, Json> => {
   const step = textFlag(flags, 'fromStep')

@@ -1,15 +1,12 @@
-// `matoolkit batch skip`, `mark-done` and `accept-late`: decisions about one step. The person confirms the step as it was read,
+// `matoolkit batch retry-step`, `skip`, `mark-done` and `accept-late`: decisions about one step. The person confirms the step as it was read,
 // and the request carries its etag.
 import type { Json } from '../../../domain/json.ts'
-import {
-  type CommandContext,
-  type Flags,
-  idOf,
-  textFlag,
-  usageError,
-} from '../../command-context.ts'
+import { type CommandContext, type Flags, idOf } from '../../command-context.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row } from '../../terminal/show.ts'
+import type { RunCommand } from '../verb.ts'
+import { outputsFrom } from './outputs.ts'
+import { isSelecting } from './select-people.ts'
 
 const STEP_FIELDS: readonly Column[] = [
   ['step', 'step.id'],
@@ -22,8 +19,9 @@ const STEP_FIELDS: readonly Column[] = [
 ]
 
 const CONSEQUENCES = {
-  skip: 'it is skipped, and its member continues with the next step',
-  done: 'it counts as done by hand, and its member continues with the next step',
+  retry: 'it runs again',
+  skip: 'it is skipped, and its member continues',
+  done: 'it counts as done by hand, and its member continues',
   'accept-late': 'its late success becomes its result',
 } as const
 
@@ -45,15 +43,8 @@ export const stepAction =
     await context.show.one(done.body, STEP_FIELDS)
   }
 
-/** `--outputs name=value,…`: the outputs of a step that was done by hand. */
-function outputsFrom(flags: Flags): Record<string, Json> {
-  const text = textFlag(flags, 'outputs')
-  if (text === undefined) return {}
-  const pairs = text.split(',').map((pair) => /^([^=]+)=(.*)$/s.exec(pair))
-  if (pairs.includes(null)) {
-    throw usageError(
-      `--outputs is "${text}", but must be a list such as UserId=4711,Mail=ada@contoso.com.`,
-    )
-  }
-  return Object.fromEntries(pairs.map((pair) => [pair![1]!, pair![2]!]))
-}
+/** A step by its id, or with flags that select members a step of each of them in a batch. */
+export const stepOrMembers =
+  (verb: keyof typeof CONSEQUENCES, ofMembers: RunCommand): RunCommand =>
+  (context, args, flags) =>
+    (isSelecting(flags) ? ofMembers : stepAction(verb))(context, args, flags)

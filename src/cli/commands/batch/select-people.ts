@@ -1,0 +1,89 @@
+// Which people a command is about: named one by one, in a list, in a file, or by what failed. No selection is an error; it never
+// means all.
+import type { Json } from '../../../domain/json.ts'
+import { type CommandContext, type Flags, textFlag, usageError } from '../../command-context.ts'
+import { readBytes } from '../../files.ts'
+import { findMemberId } from './paths.ts'
+
+export interface Selected {
+  /** The API's selection. */
+  readonly select: Record<string, Json>
+  /** Named one by one: the command is for all of them, or for nobody. */
+  readonly isNamed: boolean
+}
+
+const FLAGS = ['all', 'member', 'members', 'membersFile', 'failedPhase', 'failedStep', 'error']
+
+/** Whether the command names members by flags. */
+export const isSelecting = (flags: Flags): boolean =>
+  FLAGS.some((name) => flags[name] !== undefined)
+
+export async function selectPeople(
+  context: CommandContext,
+  id: string,
+  people: readonly string[],
+  flags: Flags,
+): Promise<Selected> {
+  const names = [...people, ...((flags.member as readonly string[] | undefined) ?? [])]
+  names.push(...listOf(textFlag(flags, 'members'), '--members'))
+  names.push(...(await namesIn(textFlag(flags, 'membersFile'))))
+  const filters = {
+    ...(names.length > 0 && (await idsAndKeys(context, id, [...new Set(names)]))),
+    failedPhase: textFlag(flags, 'failedPhase'),
+    failedStep: textFlag(flags, 'failedStep'),
+    error: textFlag(flags, 'error'),
+  }
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const isNamed = names.length > 0
+  if (flags.all && given.length === 0) return { select: { all: true }, isNamed }
+  if (!flags.all && given.length > 0)
+    return { select: Object.fromEntries(given) as Record<string, Json>, isNamed }
+  throw usageError(
+    'Select members with --all, or with one or more of --members, --members-file, --failed-phase, --failed-step, --error.',
+  )
+}
+
+function listOf(text: string | undefined, flag: string): string[] {
+  if (text === undefined) return []
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+  if (names.length > 0) return names
+  throw usageError(
+    `${flag} is "${text}", but must be a list such as ada@contoso.com,ben@contoso.com.`,
+  )
+}
+
+/** One person a line; of a CSV the first column. Empty lines and lines that start with # do not count. */
+async function namesIn(file: string | undefined): Promise<string[]> {
+  if (file === undefined) return []
+  const text = (await readBytes(file)).toString('utf8').replace(/^\uFEFF/, '')
+  const names = text
+    .split(/\r?\n/)
+    .map((line) =>
+      line
+        .split(/[,;\t]/)[0]!
+        .trim()
+        .replace(/^"(.*)"$/, '$1'),
+    )
+    .filter((name) => name !== '' && !name.startsWith('#'))
+  if (names.length > 0) return names
+  throw usageError(`${file} names nobody: write one id or key a line.`)
+}
+
+/** Keys go to the API as they are; a number may be an id or a key and is looked up. */
+async function idsAndKeys(
+  context: CommandContext,
+  id: string,
+  names: readonly string[],
+): Promise<{ ids?: number[]; keys?: string[] }> {
+  const ids: number[] = []
+  const keys: string[] = []
+  for (const name of names) {
+    const [, kind, text = ''] = /^(?:(id|key):)?(.*)$/s.exec(name)!
+    if (kind === 'key' || (kind === undefined && !/^[1-9]\d*$/.test(text))) keys.push(text)
+    else ids.push(await findMemberId(context, id, name))
+  }
+  return { ...(ids.length > 0 && { ids }), ...(keys.length > 0 && { keys }) }
+}
