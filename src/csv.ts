@@ -1,23 +1,12 @@
 // Reads CSV (RFC 4180, UTF-8 with or without a byte order mark) as a stream of records, with only a few in memory. Refuses
-// invalid UTF-8 and NUL. Also writes CSV that is safe for spreadsheets: a cell that looks like a formula gets a leading
+// other encodings and other separators. Also writes CSV that is safe for spreadsheets: a cell that looks like a formula gets a leading
 // apostrophe.
-import { pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
 import { CsvError, type Parser, parse } from 'csv-parse'
+import { CheckedBytes, CsvFault, delimiterProblem } from './csv-text.ts'
 import { messageOf } from './errors.ts'
 
 const RECORD_BYTES_MAX = 1024 * 1024
-
-/** A problem with a file's bytes or quotes. Its message continues a sentence that begins with the file's name. */
-export class CsvFault extends Error {
-  override readonly name = 'CsvFault'
-  /** As a spreadsheet counts, with the header as row 1; null when the bytes are unreadable. */
-  readonly row: number | null
-
-  constructor(message: string, row: number | null = null) {
-    super(message)
-    this.row = row
-  }
-}
 
 export interface CsvOptions {
   /** Returns blank lines as records of one empty cell, so that rows count as in an editor. */
@@ -31,6 +20,7 @@ export class CsvReader {
   readonly #parser: Parser
   #wake: () => void = () => {}
   #ended: { readonly error: unknown } | undefined
+  #isHeaderRead = false
 
   constructor(bytes: Readable, options: CsvOptions = {}) {
     this.#parser = parse({
@@ -61,12 +51,19 @@ export class CsvReader {
         if (record === null) break
         records.push(record)
       }
-      if (records.length > 0) return records
+      if (records.length > 0) return this.#withHeaderChecked(records)
       if (this.#ended) return this.#end(this.#ended.error)
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
     }
+  }
+
+  #withHeaderChecked(records: string[][]): string[][] {
+    const problem = this.#isHeaderRead ? null : delimiterProblem(records[0]!)
+    this.#isHeaderRead = true
+    if (problem !== null) throw new CsvFault(problem, 1)
+    return records
   }
 
   #end(error: unknown): never[] {
@@ -92,38 +89,6 @@ function describeError(error: CsvError): string {
       return ` has more than ${RECORD_BYTES_MAX} bytes`
     default:
       return `: ${messageOf(error)}`
-  }
-}
-
-class CheckedBytes extends Transform {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
-  bytes = 0
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    const nulAt = chunk.indexOf(0)
-    // UTF-16, Excel's "Unicode text", is mostly NUL bytes.
-    if (nulAt >= 0) {
-      done(new CsvFault(`has a NUL at byte ${this.bytes + nulAt + 1}; save it as UTF-8`))
-      return
-    }
-    this.bytes += chunk.length
-    done(
-      this.#unreadable(() => this.#decoder.decode(chunk, { stream: true })),
-      chunk,
-    )
-  }
-
-  override _flush(done: TransformCallback): void {
-    done(this.#unreadable(() => this.#decoder.decode()))
-  }
-
-  #unreadable(decode: () => string): CsvFault | null {
-    try {
-      decode()
-      return null
-    } catch {
-      return new CsvFault(`is not UTF-8 before byte ${this.bytes + 1}; save it as UTF-8`)
-    }
   }
 }
 

@@ -207,19 +207,17 @@ export const ERRORS = table({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The {source} is not configured: {reason}. Set an environment variable whose name starts with {prefixes}; docs/sources.md describes its value.',
+      'The {source} is not configured: {reason}. Set {wanted}. See docs/sources.md for its value.',
   },
   SOURCE_UNREACHABLE: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence:
-      'The {source} is unreachable: {reason}. Check its address and the network from this machine.',
+    sentence: 'The {source} is unreachable: {reason}. Check {reach}.',
   },
   SOURCE_SIGN_IN_REFUSED: {
     http: 503,
     exit: EXIT.unavailable,
-    sentence:
-      'The {source} refused the sign-in: {reason}. Check the identity in its connection and the permissions of that identity.',
+    sentence: 'The {source} refused the sign-in: {reason}. Check {signIn}.',
   },
   SOURCE_QUERY_REFUSED: {
     http: 422,
@@ -268,6 +266,12 @@ export const ERRORS = table({
     exit: EXIT.failed,
     sentence:
       'The {source} is not a valid CSV file: {reason}. Use UTF-8 and commas, with a first line that names each column once.',
+  },
+  SOURCE_FILE_MISSING: {
+    http: 422,
+    exit: EXIT.failed,
+    sentence:
+      'The {source} is missing: {reason}. Create it there, or correct "path" in the runbook: it starts at MATOOLKIT_SOURCE_FOLDER, or at the folder in which "matoolkit up" was started.',
   },
   SOURCE_FILE_CHANGING: {
     http: 503,

@@ -8,6 +8,7 @@ import { pruneAudit } from '../db/audit-pruning.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
+import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -54,6 +55,7 @@ export interface ApiOptions {
   readonly clock: Clock
   readonly log: Log
   readonly preview?: PreviewQuery
+  readonly tickNow?: TickNow
   readonly clockReport?: () => ClockReport | null
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
@@ -78,6 +80,7 @@ export function openApi(options: ApiOptions): Api {
     services: {
       bus,
       preview: options.preview ?? null,
+      tickNow: options.tickNow ?? null,
       events: openEventFeed({
         db: engine.db,
         clock,

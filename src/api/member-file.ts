@@ -1,6 +1,7 @@
 // Checks a whole member file before using it: every fault with row and column, all counted and the first hundred listed. The file is
 // read twice, to check and to use, so that 200,000 rows are never in memory together. Cells that look like formulas are plain text.
-import { CsvFault, CsvReader } from '../csv.ts'
+import { CsvReader } from '../csv.ts'
+import { CsvFault } from '../csv-text.ts'
 import { rowReader } from '../domain/detection/row-reader.ts'
 import { type Json, RESERVED_NAMES } from '../domain/json.ts'
 import { type MemberColumns, memberColumns, SAMPLE_KEY } from '../domain/member-columns.ts'
@@ -166,7 +167,7 @@ class Rows {
     return (cells, row) => {
       if (cells.length !== header.length) {
         const column = header[cells.length] ?? String(header.length + 1)
-        const message = `the row has ${cells.length} cells, the header ${header.length}`
+        const message = `the row has ${cells.length === 1 ? '1 cell' : `${cells.length} cells`}, the header ${header.length}`
         this.#faults.add(row, column, message)
         return null
       }

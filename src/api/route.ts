@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Bus } from '../bus/bus.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
+import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Json } from '../domain/json.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { ErrorCode } from '../errors.ts'
@@ -26,6 +27,8 @@ export interface Services {
   readonly bus: ApiBus
   /** The scheduler's preview; null in a process without a scheduler. */
   readonly preview: PreviewQuery | null
+  /** The scheduler's tick; null in a process without a scheduler. */
+  readonly tickNow: TickNow | null
   readonly events: EventFeed
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache

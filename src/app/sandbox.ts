@@ -1,5 +1,5 @@
 // Starts the sandbox: reads its seed and faults, and prints how to reach it.
-import { readTextFile } from '../cli/files.ts'
+import { readBytes, readTextFile } from '../cli/files.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { tableText } from '../cli/terminal/table.ts'
 import { realClock } from '../clock.ts'
@@ -52,8 +52,8 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
 }
 
 async function seedOf(file: string): Promise<Seed> {
-  const text = await readTextFile(file)
-  return /\.csv$/i.test(file) ? csvSeed(text) : jsonSeed(text)
+  const bytes = await readBytes(file)
+  return /\.csv$/i.test(file) ? csvSeed(bytes) : jsonSeed(bytes.toString('utf8'))
 }
 
 /** Faults from a JSON file, or from rates such as throttle=0.02. */

@@ -9,11 +9,13 @@ import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
+import type { TickNow } from '../domain/detection/tick-report.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { previewSource } from '../scheduler/preview.ts'
 import { makeScheduler } from '../scheduler/scheduler.ts'
 import { sourceAccessFrom } from '../scheduler/sources/source.ts'
+import { tick } from '../scheduler/tick.ts'
 import type { Service } from '../service.ts'
 import { openWorker } from '../worker/open-worker.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
@@ -182,12 +184,24 @@ const apiOf = (shared: RoleContext): Api =>
     clock: shared.clock,
     log: shared.log,
     preview: previewOf(shared),
+    tickNow: tickNowOf(shared),
     clockReport: () => shared.clockReport,
   })
 
 function previewOf({ db, clock, config }: RoleContext): PreviewQuery {
   const sources = sourceAccessFrom(config, clock)
   return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
+}
+
+function tickNowOf({ engine, clock, config }: RoleContext): TickNow {
+  const options = {
+    engine,
+    sources: sourceAccessFrom(config, clock),
+    intervalMs: config.tickIntervalSec * 1_000,
+    newToken: randomUUID,
+    evenIfNotDue: true,
+  }
+  return (name, startedBy, stopping) => tick({ ...options, startedBy }, name, stopping)
 }
 
 /** Stops in the reverse order of starting; the database is always closed. */

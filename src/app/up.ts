@@ -10,15 +10,17 @@ import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { requireStartable, requireWritable } from './preflight.ts'
-import { startSandbox } from './sandbox.ts'
+import { type SandboxFlags, startSandbox } from './sandbox.ts'
 import { logTo, openServe, type ServeHandle } from './serve.ts'
 
 const WORKER_ID = 'local-worker'
 
-export async function openUp(
-  { hasSandbox }: { readonly hasSandbox: boolean },
-  io: Io,
-): Promise<ServeHandle> {
+export interface UpFlags {
+  readonly sandbox?: true
+  readonly seed?: string
+}
+
+export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
   const loaded = loadConfig()
   const config: Config = {
     ...loaded,
@@ -26,11 +28,13 @@ export async function openUp(
     apiHost: '127.0.0.1',
     oidcIssuers: [],
     oidcAudiences: [],
+    // Files of csv sources are found where the person is.
+    sourceFolder: loaded.sourceFolder ?? process.cwd(),
   }
   await requireStartable(config, ROLES)
   requireWritable(homeFolder(), 'MATOOLKIT_HOME')
+  const sandbox = await sandboxOf(flags, io)
   io.err('Starting the embedded PostgreSQL …')
-  const sandbox = hasSandbox ? await quietSandbox(io) : null
   try {
     const handle = await openServe({
       config,
@@ -65,8 +69,24 @@ export async function openUp(
 }
 
 /** `up` prints its own instructions instead of the sandbox's. */
-const quietSandbox = (io: Io): Promise<Sandbox> =>
-  startSandbox({ port: 0, host: '127.0.0.1', fast: true }, { ...io, out: () => {} })
+async function sandboxOf({ sandbox, seed }: UpFlags, io: Io): Promise<Sandbox | null> {
+  if (!sandbox && seed !== undefined) {
+    const reason = '--seed names the people of the sandbox. Add --sandbox.'
+    throw new MatoolkitError('USAGE', { reason })
+  }
+  if (!sandbox) return null
+  const settings: SandboxFlags = {
+    ...{ port: 0, host: '127.0.0.1', fast: true },
+    ...(seed !== undefined && { seed }),
+  }
+  const opened = await startSandbox(settings, { ...io, out: () => {} })
+  const names = opened.state().tenants.map(workerOf)
+  const twice = names.find((name, at) => names.indexOf(name) !== at)
+  if (twice === undefined) return opened
+  await opened.close()
+  const reason = `"${twice}" would serve two tenants; give them domains that begin differently`
+  throw new MatoolkitError('SANDBOX_SEED_INVALID', { file: seed ?? '', reason })
+}
 
 /** One worker per tenant, named after it as in the examples: contoso.example gets contoso-worker. */
 function workersOf(sandbox: Sandbox, config: Config): Config[] {
@@ -79,10 +99,12 @@ function workersOf(sandbox: Sandbox, config: Config): Config[] {
     return {
       ...config,
       ...{ tenantId, organization, appId, signIn, appSecret, loginUrl, graphUrl, exchangeUrl },
-      workerId: `${tenant.domains[0]!.split('.')[0]}-worker`,
+      workerId: workerOf(tenant),
     }
   })
 }
+
+const workerOf = ({ domains }: SandboxTenant): string => `${domains[0]!.split('.')[0]}-worker`
 
 type SandboxTenant = ReturnType<Sandbox['state']>['tenants'][number]
 
@@ -105,7 +127,12 @@ function printAccess(url: string, config: Config, sandbox: Sandbox | null, io: I
   io.out(`matoolkit is up: ${url}`)
   io.out(`  database  ${resolve(config.dataDir)}`)
   io.out(`  API       ${url}/api/docs, token in ${resolve(config.apiTokenFile)}`)
-  if (sandbox) io.out(`  sandbox   ${sandbox.url}, served by contoso-worker and fabrikam-worker`)
+  io.out(`  sources   CSV files in ${resolve(config.sourceFolder!)}`)
+  for (const tenant of sandbox?.state().tenants ?? []) {
+    const count = tenant.users.length
+    const people = count === 1 ? '1 person' : `${count} people`
+    io.out(`  sandbox   ${tenant.domains[0]} with ${people}, served by ${workerOf(tenant)}`)
+  }
   io.out('Other commands in this folder connect to it, for example: matoolkit batch list')
   io.out('Press Ctrl-C to stop.')
 }

@@ -20,16 +20,6 @@ export function listDueRunbooks(db: Queryable, now: Date, limit: number): Promis
   )
 }
 
-/** Names of all active runbooks with automation on. */
-export async function listAutomatedRunbooks(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ name: string }>(
-    `select r.name from runbooks r
-       join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
-      where r.is_active order by lower(r.name)`,
-  )
-  return rows.map(({ name }) => name)
-}
-
 export interface TickLease {
   readonly runbookName: string
   readonly token: string

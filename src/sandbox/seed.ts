@@ -2,6 +2,7 @@
 // or a default. An invalid seed is refused with place and reason.
 import { parse } from 'csv-parse/sync'
 import type { z } from 'zod'
+import { CsvFault, decodeCsv, delimiterProblem } from '../csv-text.ts'
 import { messageOf } from '../errors.ts'
 import { domainOf } from './addresses.ts'
 import { DEFAULT_SKUS } from './skus.ts'
@@ -37,8 +38,13 @@ export function jsonSeed(text: string): Seed {
   }
 }
 
-const SOURCE_DOMAIN = 'contoso.example'
-const TARGET_DOMAIN = 'fabrikam.example'
+const TARGET_DOMAINS = [
+  'fabrikam.example',
+  'contoso.example',
+  'northwind.example',
+  'matoolkit.example',
+]
+const labelOf = (domain: string): string => domain.split('.')[0]!.toLowerCase()
 /** Includes Exchange. */
 const MAILBOX_SKU = DEFAULT_SKUS[0]!.skuId
 
@@ -54,8 +60,12 @@ interface Person {
 function migrationSeed(people: readonly Person[]): Seed {
   const domains = [...new Set(people.map(({ user }) => domainOf(user.userPrincipalName)))]
   const names = [...new Set(people.flatMap(({ groups }) => groups))]
-  const initial = (domain: string) => `${domain.split('.')[0]}.onmicrosoft.com`
-  const target = domains.includes(TARGET_DOMAIN) ? SOURCE_DOMAIN : TARGET_DOMAIN
+  const initial = (domain: string) => `${labelOf(domain)}.onmicrosoft.com`
+  // The first label names the worker and the initial domain of a tenant.
+  const target = TARGET_DOMAINS.find((one) =>
+    domains.every((other) => labelOf(other) !== labelOf(one)),
+  )
+  if (target === undefined) throw new SeedFault('its domains leave no name for the target tenant')
   const from = initial(domains[0]!)
   const membersOf = (group: string) =>
     people.filter(({ groups }) => groups.includes(group)).map(({ user }) => user.userPrincipalName)
@@ -100,21 +110,58 @@ const ATTRIBUTES = [
 ]
 
 /** Each row is a person of the source tenant. Column names match without case. */
-export function csvSeed(text: string): Seed {
-  let rows: Record<string, string>[]
+export function csvSeed(bytes: Buffer | string): Seed {
+  const rows = seedRows(bytes)
+  if (rows.length === 0 || !Object.hasOwn(rows[0]!.record, KEY.toLowerCase()))
+    throw new SeedFault(`it needs the column ${KEY} and at least one row`)
+  requireAddresses(rows)
+  return migrationSeed(rows.map(({ record }) => personOf(record)))
+}
+
+const KEY = 'UserPrincipalName'
+
+interface SeedRow {
+  /** `lines`: where the row ends, with the header as line 1. */
+  readonly info: { readonly lines: number }
+  readonly record: Record<string, string>
+}
+
+function seedRows(bytes: Buffer | string): SeedRow[] {
   try {
-    rows = parse(text, { bom: true, columns: namesOf, skip_empty_lines: true, trim: true })
+    const text = decodeCsv(Buffer.from(bytes))
+    const how = { bom: true, columns: namesOf, skip_empty_lines: true, trim: true, info: true }
+    return parse(text, how as object) as unknown as SeedRow[]
   } catch (error) {
     if (error instanceof SeedFault) throw error
+    if (error instanceof CsvFault) throw new SeedFault(`it ${error.message}`)
     throw new SeedFault(`it is not CSV: ${messageOf(error)}`)
   }
-  if (rows.length === 0 || !Object.hasOwn(rows[0]!, 'userprincipalname'))
-    throw new SeedFault('it needs the column UserPrincipalName and at least one row')
-  return migrationSeed(rows.map(personOf))
+}
+
+const ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+
+/** Every person needs an address of their own; the first few faults are told with their row. */
+function requireAddresses(rows: readonly SeedRow[]): void {
+  const seen = new Map<string, number>()
+  const faults = rows.flatMap(({ info: { lines: row }, record }) => {
+    const upn = record[KEY.toLowerCase()] ?? ''
+    const earlier = seen.get(upn.toLowerCase())
+    seen.set(upn.toLowerCase(), earlier ?? row)
+    const place = `row ${row}, column ${KEY}`
+    if (upn === '') return [`${place}: it is empty`]
+    if (!ADDRESS.test(upn)) return [`${place}: "${upn}" is not an address such as ada@contoso.com`]
+    return earlier === undefined ? [] : [`${place}: "${upn}" is already in row ${earlier}`]
+  })
+  if (faults.length === 0) return
+  const more = faults.length - PROBLEMS_SHOWN
+  const shown = faults.slice(0, PROBLEMS_SHOWN).join('; ')
+  throw new SeedFault(`${shown}${more > 0 ? `; and ${more} more` : ''}`)
 }
 
 /** The parser would silently use the last of two equal columns. */
 function namesOf(header: readonly string[]): string[] {
+  const problem = delimiterProblem(header)
+  if (problem !== null) throw new SeedFault(`it ${problem}`)
   const names = header.map((name) => name.trim().toLowerCase())
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new SeedFault(`the column "${twice}" appears twice`)

@@ -3,8 +3,9 @@
 // decides who ticks.
 import type { Clock } from '../clock.ts'
 import { listDueRunbooks } from '../db/ticks.ts'
+import type { TickReport } from '../domain/detection/tick-report.ts'
 import { everyLoop, type Service } from '../service.ts'
-import { type TickOptions, type TickReport, tick } from './tick.ts'
+import { type TickOptions, tick } from './tick.ts'
 
 /** How often a lane polls for due runbooks; much shorter than any tick interval. */
 const POLL_INTERVAL_MS = 5_000

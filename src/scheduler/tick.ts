@@ -14,6 +14,7 @@ import {
   takeLease,
 } from '../db/ticks.ts'
 import type { IssueList } from '../domain/detection/row-collector.ts'
+import type { TickReport } from '../domain/detection/tick-report.ts'
 import type { Engine } from '../engine/engine.ts'
 import { fencedEngine } from '../engine/engine.ts'
 import {
@@ -39,13 +40,6 @@ export interface TickOptions {
   readonly startedBy: string
   /** True for a person, who need not wait until it is due. */
   readonly evenIfNotDue: boolean
-}
-
-export interface TickReport {
-  readonly runbookName: string
-  readonly outcome: 'good' | 'failed' | 'abandoned'
-  readonly counts: Readonly<Record<string, number>>
-  readonly error: string | null
 }
 
 interface StartedTick {

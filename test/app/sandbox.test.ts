@@ -76,6 +76,11 @@ describe('matoolkit sandbox', () => {
       'SANDBOX_SEED_INVALID',
     ],
     ['a seed that is no JSON', () => ({ seed: file('no.json', '{') }), 'SANDBOX_SEED_INVALID'],
+    [
+      'a seed with semicolons',
+      () => ({ seed: file('semi.csv', 'UserPrincipalName;Mail\na@x.example;a\n') }),
+      'SANDBOX_SEED_INVALID',
+    ],
     ['rates that do not fit', () => ({ faults: 'hail=1' }), 'SANDBOX_FAULTS_INVALID'],
     [
       'faults that do not fit',
@@ -93,6 +98,17 @@ describe('matoolkit sandbox', () => {
       await assert.rejects(start(flags()), { code })
     })
   }
+
+  it('names row and column of every wrong person', async () => {
+    const rows = ['a@x.example,1', 'b,2', '', ',4', 'A@x.example,5']
+    const seed = file('people-wrong.csv', `UserPrincipalName,Id\n${rows.join('\n')}\n`)
+    await assert.rejects(start({ seed }), (error: Error) => {
+      assert.match(error.message, /row 3, column UserPrincipalName: "b" is not an address/)
+      assert.match(error.message, /row 5, column UserPrincipalName: it is empty/)
+      assert.match(error.message, /row 6, .*: "A@x\.example" is already in row 2/)
+      return true
+    })
+  })
 
   it('refuses a port that is taken', async () => {
     const { sandbox } = await start()

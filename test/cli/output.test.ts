@@ -17,7 +17,8 @@ const NO_ANSWER = ['demo', 'up', 'serve', 'sandbox', 'runbook schema', 'completi
 /** Commands whose formats are tested where their setup is. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'auth login': 'auth.test.ts: it needs an issuer',
-  'scheduler tick': 'scheduler.test.ts: it needs a database of its own',
+  'scheduler tick': 'tick.test.ts: it needs a data source',
+  'automation tick': 'tick.test.ts: it needs a data source',
   'query preview': 'serve.test.ts: it needs a scheduler in the same process',
 }
 /** Text answers: the same in a pipe and on a terminal. */

@@ -158,7 +158,17 @@ describe('runbook validate', () => {
     [
       'UTF-16',
       () => [sample, '--members', file('u.csv', Buffer.from('\uFEFFA', 'utf16le'))],
-      /MEMBER_FILE/,
+      /it is in UTF-16, .*save it as UTF-8/,
+    ],
+    [
+      'Windows-1252',
+      () => [sample, '--members', file('w.csv', Buffer.from('A,Größe\n', 'latin1'))],
+      /it is not UTF-8: row 1, column 2 reads "Größe" in Windows-1252/,
+    ],
+    [
+      'semicolons',
+      () => [sample, '--members', file('s.csv', 'A;B\n')],
+      /it separates columns with semicolons; use commas/,
     ],
   ]
   for (const [title, args, says] of UNREADABLE) {

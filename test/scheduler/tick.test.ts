@@ -8,9 +8,9 @@ import { describe, it } from 'node:test'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { listIssues } from '../../src/db/source-issues.ts'
 import { listTicks } from '../../src/db/ticks.ts'
+import type { TickReport } from '../../src/domain/detection/tick-report.ts'
 import { makeScheduler, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import { openSource } from '../../src/scheduler/sources/source.ts'
-import type { TickReport } from '../../src/scheduler/tick.ts'
 import { DATABASES, openTestPostgres } from '../databases.ts'
 import {
   at,

@@ -3,11 +3,12 @@
 // pauses past its lease without noticing.
 import type { Db } from '../../src/db/db.ts'
 import type { SourceRow } from '../../src/domain/detection/source-values.ts'
+import type { TickReport } from '../../src/domain/detection/tick-report.ts'
 import { setAutomation } from '../../src/engine/automation.ts'
 import { type ErrorCode, MatoolkitError, messageOf } from '../../src/errors.ts'
 import { type SchedulerOptions, tickDueRunbooks } from '../../src/scheduler/scheduler.ts'
 import type { OpenSource } from '../../src/scheduler/sources/source.ts'
-import { type TickReport, tick } from '../../src/scheduler/tick.ts'
+import { tick } from '../../src/scheduler/tick.ts'
 import { startOffice } from './office.ts'
 import { ask, askAnything, type OperatorState } from './operators.ts'
 import { makeProcess, type Process } from './process.ts'

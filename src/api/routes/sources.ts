@@ -101,6 +101,7 @@ const previewRoute = read({
     'SOURCE_COLUMNS_INVALID',
     'SOURCE_VALUE_UNREADABLE',
     'SOURCE_FILE_INVALID',
+    'SOURCE_FILE_MISSING',
     'SOURCE_FILE_CHANGING',
   ],
   params: z.strictObject({ name: nameText }),

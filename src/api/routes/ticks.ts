@@ -1,15 +1,17 @@
-// Ticks of a runbook's data source, and the rows that the last good tick could not use.
+// Ticks of a runbook's data source, a tick now, and the rows that the last good tick could not use.
 import { z } from 'zod'
 import { listIssues } from '../../db/source-issues.ts'
 import { listTicks } from '../../db/ticks.ts'
+import { MatoolkitError } from '../../errors.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
-import { type Route, read } from '../route.ts'
+import { change, type Route, read } from '../route.ts'
 import {
   dateTime,
   nameText,
   nullableDateTime,
   nullableText,
   pagingQuery,
+  reason,
   wholeCount,
 } from '../shapes.ts'
 import { requireRunbook } from './sources.ts'
@@ -96,4 +98,52 @@ const issuesRoute = read({
   },
 })
 
-export const TICK_ROUTES: readonly Route[] = [ticksRoute, issuesRoute]
+const tickReport = z
+  .strictObject({
+    runbookName: z.string(),
+    outcome: z.enum(['good', 'failed', 'abandoned']),
+    counts: z.record(z.string(), wholeCount).meta({ description: 'Changes made, by kind.' }),
+    error: nullableText,
+  })
+  .meta({ id: 'TickReport' })
+
+const tickRoute = change({
+  method: 'POST',
+  path: '/api/runbooks/{name}/ticks',
+  operation: 'tickNow',
+  tag: 'runbooks',
+  summary: 'Query the runbook’s data source now and apply what changed',
+  about:
+    'Waits for the end of the tick. A failed tick is an answer, not an error: `outcome` and `error` say so.',
+  rule: 'admin',
+  action: 'source.tick',
+  inChunks: true,
+  takes: 'json',
+  errors: [
+    'RUNBOOK_NOT_FOUND',
+    'AUTOMATION_OFF',
+    'TICK_RUNNING',
+    'TICK_TAKEN_OVER',
+    'PREVIEW_UNAVAILABLE',
+  ],
+  params,
+  body: z.strictObject({ reason: reason.optional() }),
+  answers: { 200: tickReport },
+  handle: async ({ params: { name }, body, services: { tickNow }, by, signal }) => {
+    if (!tickNow) throw new MatoolkitError('PREVIEW_UNAVAILABLE')
+    const report = await tickNow(name, by.name, signal)
+    if (!report) throw new MatoolkitError('TICK_RUNNING', { name })
+    const { runbookName, outcome, counts, error } = report
+    return {
+      status: 200,
+      body: { runbookName, outcome, counts, error },
+      auditNote: {
+        subject: `runbook ${runbookName}`,
+        reason: body.reason ?? null,
+        after: { outcome, counts },
+      },
+    }
+  },
+})
+
+export const TICK_ROUTES: readonly Route[] = [ticksRoute, tickRoute, issuesRoute]

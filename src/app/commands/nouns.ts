@@ -153,7 +153,7 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
   scheduler: {
     about: 'run the scheduler by hand',
     group: 'runbooks',
-    load: async () => (await import('./scheduler.ts')).addSchedulerCommands,
+    load: async () => (await import('../../cli/commands/tick.ts')).addSchedulerCommands,
   },
   sandbox: {
     about: 'run a simulated Microsoft 365 for rehearsals',

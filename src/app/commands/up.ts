@@ -1,25 +1,23 @@
 // `matoolkit up`: name and flags. The code is loaded when it runs.
 import type { Command } from 'commander'
 import type { Io } from '../../cli/terminal/io.ts'
-
-interface UpFlags {
-  readonly sandbox?: true
-}
+import type { UpFlags } from '../up.ts'
 
 export function addUpCommands(program: Command, io: Io): void {
   program
     .command('up')
     .description('start everything on this machine')
     .option('--sandbox', 'add two sandbox tenants with a worker each')
+    .option('--seed <file>', 'people of the sandbox: a CSV or JSON file')
     .addHelpText('after', UP_HELP)
-    .action(async ({ sandbox }: UpFlags) => {
+    .action(async (flags: UpFlags) => {
       const [{ MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([
         import('../../clock.ts'),
         import('../shutdown.ts'),
       ])
       const stopping = listenForStop(MACHINE.steadyMs)
       const { openUp } = await import('../up.ts')
-      await runUntilStopped(await openUp({ hasSandbox: sandbox === true }, io), stopping, io)
+      await runUntilStopped(await openUp(flags, io), stopping, io)
     })
 }
 
@@ -28,9 +26,13 @@ Runs database, scheduler, orchestrator, worker and API in one process, without a
 process, stored in .matoolkit/data in the current folder. The API listens on this machine only; commands in this folder find it and its
 token. Ctrl-C stops everything; running work continues at the next start.
 
+The path of a csv data source starts at this folder, unless MATOOLKIT_SOURCE_FOLDER names another.
+
 With --sandbox, contoso-worker and fabrikam-worker serve two small tenants that exist while it runs; docs/tutorial.md uses them.
+With --seed, the source tenant has your own people; docs/sandbox.md describes the file.
 
 Examples:
   $ matoolkit up
   $ matoolkit up --sandbox
+  $ matoolkit up --sandbox --seed people.csv
   $ MATOOLKIT_API_PORT=8420 MATOOLKIT_DATA_DIR=rehearsal matoolkit up`

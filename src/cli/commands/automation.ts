@@ -4,6 +4,7 @@ import type { Json } from '../../domain/json.ts'
 import { type CommandContext, pathSegment, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
+import { AUTOMATION_TICK } from './tick.ts'
 import { addVerb, REASON, RUNBOOK_ARG } from './verb.ts'
 
 const FIELDS: readonly Column[] = [
@@ -28,6 +29,7 @@ export function addAutomationCommands(program: Command, io: Io): void {
     run: async ({ client, show }, [name]) =>
       show.one((await client.get(pathOf(name))).body, FIELDS),
   })
+  addVerb(noun, io, AUTOMATION_TICK)
   for (const enabled of [true, false]) {
     const verb = enabled ? 'enable' : 'disable'
     addVerb(noun, io, {

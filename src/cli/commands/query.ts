@@ -53,7 +53,8 @@ async function runPreview(context: CommandContext, [name]: readonly string[]): P
     return
   }
   const seconds = (found.durationMs / 1_000).toFixed(1)
-  show.say(`${found.rowCount} rows in ${seconds} s, ${found.problemCount} with problems.`)
+  const rows = found.rowCount === 1 ? '1 row' : `${found.rowCount} rows`
+  show.say(`${rows} in ${seconds} s, ${found.problemCount} with problems.`)
   await showSection(show, 'First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
   await showSection(show, 'Batches', found.batchGroups, GROUPS)
   sayRest(context, found.batchGroups.length, found.groupCount, limit)

@@ -38,7 +38,12 @@ async function pathInside(folder: string, path: string): Promise<string> {
   const home = await realpath(folder).catch((error: unknown) => {
     throw new SourceFault('not_configured', `MATOOLKIT_SOURCE_FOLDER: ${whyUnreadable(error)}`)
   })
-  const target = await realpath(join(home, path)).catch((error: unknown) => {
+  const wanted = join(home, path)
+  const target = await realpath(wanted).catch((error: unknown) => {
+    // Here the whole path helps: the runbook may have been published from another folder.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new SourceFault('missing', `there is no file or folder "${wanted}"`)
+    }
     throw new SourceFault('file', whyUnreadable(error))
   })
   if (target === home || target.startsWith(home.endsWith(sep) ? home : home + sep)) return target

@@ -1,6 +1,7 @@
 // The records of one CSV file, streamed from disk: exactly the bytes that the file had when it was found.
 import { createReadStream } from 'node:fs'
-import { CsvFault, CsvReader } from '../../csv.ts'
+import { CsvReader } from '../../csv.ts'
+import { CsvFault } from '../../csv-text.ts'
 import { type CsvFile, requireUnchanged, whyUnreadable } from './csv-files.ts'
 import { SourceFault } from './fault.ts'
 
@@ -62,8 +63,5 @@ export class CsvLines {
 
 function headerOf(record: readonly string[] | undefined, file: CsvFile): string[] {
   if (!record) throw new SourceFault('file', `"${file.name}" is empty`)
-  const names = record.map((name) => name.trim())
-  if (names.length === 1 && names[0]!.includes(';'))
-    throw new SourceFault('file', `"${file.name}" separates columns with ";"; use commas`)
-  return names
+  return record.map((name) => name.trim())
 }

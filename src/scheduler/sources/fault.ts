@@ -11,6 +11,7 @@ export type FaultKind =
   | 'columns'
   | 'value'
   | 'file'
+  | 'missing'
   | 'changing'
 
 export class SourceFault extends Error {

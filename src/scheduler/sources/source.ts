@@ -17,6 +17,7 @@ import {
   type TokenRequest,
   type Tokens,
 } from '../../sign-in/token.ts'
+import { SOURCE_ADVICE } from './advice.ts'
 import { openCsv } from './csv.ts'
 import { openDatabricks } from './databricks.ts'
 import { type FaultKind, SourceFault } from './fault.ts'
@@ -246,7 +247,7 @@ class RunningQuery {
       source,
       reason,
       rows: this.#rowsRead,
-      prefixes: CONNECTION_PREFIXES.join(', '),
+      ...SOURCE_ADVICE[this.#source.type],
     }
     return new MatoolkitError(CODES[error.kind], details)
   }
@@ -285,6 +286,7 @@ const CODES: Readonly<Record<FaultKind, ErrorCode>> = {
   columns: 'SOURCE_COLUMNS_INVALID',
   value: 'SOURCE_VALUE_UNREADABLE',
   file: 'SOURCE_FILE_INVALID',
+  missing: 'SOURCE_FILE_MISSING',
   changing: 'SOURCE_FILE_CHANGING',
 }
 

@@ -45,13 +45,18 @@ const WRONG: readonly [
   ['too many cells', csvOf(WAVE, `${row('a')},x`), [[2, '6', /has 6 cells, the header 5/]]],
   ['an open quote', csvOf(WAVE, row('a'), '"b,c'), [[3, '', /opens a quote that is never closed/]]],
   ['a NUL', csvOf(WAVE, row('a\0b')), [[1, '', /has a NUL/]]],
-  ['UTF-16', new Uint8Array(Buffer.from(csvOf(WAVE, row('a')), 'utf16le')), [[1, '', /NUL/]]],
+  ['UTF-16', new Uint8Array(Buffer.from(csvOf(WAVE, row('a')), 'utf16le')), [[1, '', /in UTF-16/]]],
   [
     'Latin-1',
     new Uint8Array(Buffer.from(csvOf(WAVE, row('jürgen')), 'latin1')),
-    [[1, '', /is not UTF-8/]],
+    [[2, '', /column 1 reads "jürgen/]],
   ],
-  ['semicolons', csvOf(WAVE.replaceAll(',', ';'), 'a;b;c;d;e'), [[1, 'Upn', /is missing/]]],
+  [
+    'semicolons',
+    csvOf(WAVE.replaceAll(',', ';'), 'a;b;c;d;e'),
+    [[1, '', /with semicolons; use commas/]],
+  ],
+  ['tabs', csvOf(WAVE.replaceAll(',', '\t'), 'a\tb\tc\td\te'), [[1, '', /with tabs; use commas/]]],
   ['a key of 600 characters', csvOf(WAVE, row('k'.repeat(600))), [[2, 'Upn', /longer than 512/]]],
 ]
 

@@ -244,6 +244,82 @@ export function runbookContract(): void {
     })
   })
 
+  describe('a tick now', () => {
+    const path = '/api/runbooks/plain/ticks'
+    const report = {
+      runbookName: 'plain',
+      outcome: 'failed' as const,
+      counts: { joined: 2 },
+      error: '1 change failed',
+    }
+
+    it('answers with what the tick did, and is audited', async () => {
+      const asked: string[] = []
+      const api = await openApiUnderTest({
+        options: {
+          tickNow: async (name, by) => {
+            asked.push(name, by)
+            return report
+          },
+        },
+      })
+      try {
+        const { status, body } = await api.call('POST', path, { body: { reason: 'new rows' } })
+        assert.deepEqual([status, body], [200, report])
+        assert.equal(asked[0], 'plain')
+        const { entries: rows } = (
+          await api.call<{ entries: { reason: string; subject: string; after: unknown }[] }>(
+            'GET',
+            '/api/audit?action=source.tick',
+          )
+        ).body
+        assert.deepEqual(
+          rows.map(({ subject, reason, after }) => ({ subject, reason, after })),
+          [
+            {
+              subject: 'runbook plain',
+              reason: 'new rows',
+              after: { outcome: 'failed', counts: { joined: 2 } },
+            },
+          ],
+        )
+      } finally {
+        await api.close()
+      }
+    })
+
+    it('is refused when there is nothing to tick, and while another one runs', async () => {
+      let fails: ErrorCode | null = null
+      const api = await openApiUnderTest({
+        options: {
+          tickNow: async (name) => {
+            if (fails) throw new MatoolkitError(fails, { name })
+            return null
+          },
+        },
+      })
+      try {
+        await api.refused(409, 'TICK_RUNNING', 'POST', path)
+        const codes = ['RUNBOOK_NOT_FOUND', 'AUTOMATION_OFF', 'TICK_TAKEN_OVER'] as const
+        for (const code of codes) {
+          fails = code
+          assert.equal((await api.call('POST', path)).body.code, code)
+        }
+      } finally {
+        await api.close()
+      }
+    })
+
+    it("needs a scheduler in the API's process", async () => {
+      const api = await openApiUnderTest()
+      try {
+        await api.refused(503, 'PREVIEW_UNAVAILABLE', 'POST', path)
+      } finally {
+        await api.close()
+      }
+    })
+  })
+
   describe('the preview of a query', () => {
     const path = '/api/runbooks/plain/query/preview'
     const none = { total: 0, first: [] }

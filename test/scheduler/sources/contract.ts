@@ -258,7 +258,10 @@ function describeFaults(started: () => StartedSource, asking: Asking, settings: 
   it('names a missing variable and the allowed names', async () => {
     const message = await sayOf(started().queries.many, 'SOURCE_NOT_CONFIGURED', settings({}))
     assert.match(message, new RegExp(`the variable ${started().source.connection} is not set`))
-    assert.match(message, /starts with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_;/)
+    assert.match(
+      message,
+      /starts with DATAVERSE_, DATABRICKS_, MATOOLKIT_SOURCE_ where the scheduler runs/,
+    )
   })
 
   it('refuses a variable that is not allowed', async () => {

@@ -90,14 +90,14 @@ describe('a csv file', () => {
       ['has an open quote', 'id,name\n1,"a\n2,b\n', /opens a quote that is never closed/],
       ['has a misplaced quote', 'id,name\n1,a"b\n', /row 1 \(line 2\): Invalid Opening Quote/],
       ['holds a NUL', 'id,name\n1,a\0b\n', /has a NUL at byte 12/],
-      ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /has a NUL at byte 4; save it as/],
+      ['is UTF-16', Buffer.from('\uFEFFid,name\n', 'utf16le'), /is in UTF-16, .*save it as UTF-8/],
       [
         'is Latin-1',
         Buffer.from('id,name\n1,Zo\xeb\n', 'latin1'),
-        /is not UTF-8.*save it as UTF-8/,
+        /is not UTF-8: row 2, column 2 reads "Zoë" in Windows-1252; save it as UTF-8/,
       ],
       ['is cut within a character', Buffer.from('id\nZoë').subarray(0, 6), /is not UTF-8/],
-      ['uses semicolons', 'id;name\n1;a\n', /separates columns with ";"; use commas/],
+      ['uses semicolons', 'id;name\n1;a\n', /separates columns with semicolons; use commas/],
       [
         'has a row of more than 1 MiB',
         `id,name\n1,${'x'.repeat(1_100_000)}\n`,
@@ -216,7 +216,6 @@ describe('the path of a csv source', () => {
   })
 
   const BAD: readonly (readonly [path: string, expected: RegExp])[] = [
-    ['missing.csv', /there is no such file or folder/],
     ['../secret.csv', /its path leaves the folder/],
     ['a/../../secret.csv', /its path leaves the folder/],
     ['/etc/passwd', /its path leaves the folder/],
@@ -233,6 +232,13 @@ describe('the path of a csv source', () => {
     })
   }
 
+  it('is named in full when nothing is there', async () => {
+    const sentence = await sayOf('missing.csv', 'SOURCE_FILE_MISSING')
+    assert.ok(sentence.includes(`there is no file or folder "${join(folder, 'missing.csv')}"`))
+    assert.match(sentence, /Create it there, or correct "path" in the runbook/)
+    assert.doesNotMatch(sentence, /environment variable|UTF-8/)
+  })
+
   it('may be a link within the folder, or the folder itself', async () => {
     assert.deepEqual(await rowsOf('alias.csv'), [{ id: '1' }])
     const home = join(root, 'only')
@@ -244,7 +250,7 @@ describe('the path of a csv source', () => {
 
   it('requires a configured folder that exists', async () => {
     const unset = await errorOf(asking('a.csv'), settingsOf({}), 'SOURCE_NOT_CONFIGURED')
-    assert.match(unset, /MATOOLKIT_SOURCE_FOLDER is not set/)
+    assert.match(unset, /is not set\. Set MATOOLKIT_SOURCE_FOLDER to the folder of the files/)
     const gone = settingsOf({ folder: join(root, 'gone') })
     const message = await errorOf(asking('a.csv'), gone, 'SOURCE_NOT_CONFIGURED')
     assert.match(message, /MATOOLKIT_SOURCE_FOLDER: there is no such file or folder/)

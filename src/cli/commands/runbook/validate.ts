@@ -1,5 +1,6 @@
 // `matoolkit runbook validate`: reports every problem of every file at once.
 import { parse } from 'csv-parse/sync'
+import { CsvFault, decodeCsv, delimiterProblem } from '../../../csv-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { RUNBOOK_BYTES_MAX } from '../../../domain/runbook/document.ts'
 import { type RunbookProblem, readRunbook } from '../../../domain/runbook/read.ts'
@@ -25,6 +26,7 @@ interface Report {
 
 /** More than any header; the rest of the member file is not read. */
 const HEADER_BYTES_MAX = 262_144
+const LF = 10
 
 export async function validateRunbooks(options: ValidateOptions, io: Io): Promise<void> {
   const columns = options.members === undefined ? undefined : await readHeader(options.members)
@@ -104,13 +106,17 @@ async function readHeader(file: string): Promise<string[]> {
     new MatoolkitError('MEMBER_FILE_INVALID', { file, reason }, { cause })
   let header: string[] | undefined
   try {
-    // `stream` accepts a last character that the limit cuts in two.
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
-    ;[header] = parse(text, { to: 1, trim: true, relax_column_count: true })
+    // The limit may cut the last character in two.
+    const isCut = bytes.length === HEADER_BYTES_MAX
+    const lines = isCut ? bytes.subarray(0, bytes.lastIndexOf(LF) + 1) : bytes
+    const text = decodeCsv(Buffer.from(lines))
+    ;[header] = parse(text, { to: 1, bom: true, trim: true, relax_column_count: true })
   } catch (error) {
-    throw refuse(messageOf(error), error)
+    throw refuse(error instanceof CsvFault ? `it ${error.message}` : messageOf(error), error)
   }
   if (!header) throw refuse('it is empty')
+  const problem = delimiterProblem(header)
+  if (problem !== null) throw refuse(`it ${problem}`)
   const seen = new Set<string>()
   for (const [index, name] of header.entries()) {
     if (name === '') throw refuse(`column ${index + 1} has no name`)

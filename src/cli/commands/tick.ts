@@ -1,0 +1,99 @@
+// `matoolkit scheduler tick` and `matoolkit automation tick`: a tick now, over the API, with what it did.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import { EXIT } from '../../errors.ts'
+import { ApiRefusal } from '../api-refusal.ts'
+import { type CommandContext, type Flags, pathSegment, textFlag } from '../command-context.ts'
+import type { Io } from '../terminal/io.ts'
+import type { Column, Row } from '../terminal/show.ts'
+import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
+
+const REPORTS: readonly Column[] = [
+  ['RUNBOOK', 'runbookName', 'whole'],
+  ['TICK', 'outcome'],
+  ['WHAT IT DID', ({ error, counts }) => error ?? changesText(counts as Row)],
+]
+
+const changesText = (counts: Row): string =>
+  Object.entries(counts)
+    .map(([what, count]) => `${Number(count)} ${what}`)
+    .join(', ') || 'nothing changed'
+
+const MORE = `A tick queries the data source and applies what changed, as the scheduler does every few minutes. It waits for the result.
+
+Exit code: 0 every tick succeeded, 1 a tick failed, 6 automation is off or another tick is running.`
+
+const ABOUT = 'query data sources now'
+
+export function addSchedulerCommands(program: Command, io: Io): void {
+  const noun = program.command('scheduler').description('run the scheduler by hand')
+  addVerb(noun, io, {
+    name: 'tick',
+    about: ABOUT,
+    options: [['--runbook <name>', 'only of this runbook'], REASON],
+    more: `Without --runbook, every runbook whose automation is on gets one. ${MORE}`,
+    examples: ['scheduler tick', 'scheduler tick --runbook user-migration'],
+    run: async (context, _, flags) => {
+      const only = textFlag(flags, 'runbook')
+      await runTicks(context, only === undefined ? await automated(context) : [only], flags)
+    },
+  })
+}
+
+export const AUTOMATION_TICK: Verb = {
+  name: 'tick',
+  about: 'query the data source of a runbook now',
+  args: [RUNBOOK_ARG],
+  options: [REASON],
+  more: MORE,
+  examples: ['automation tick user-migration'],
+  run: (context, [name], flags) => runTicks(context, [name!], flags),
+}
+
+interface Runbooks {
+  readonly runbooks: readonly { readonly name: string; readonly isAutomationEnabled: boolean }[]
+  readonly next: string | null
+}
+
+const PAGE = 500
+
+async function automated({ client }: CommandContext): Promise<string[]> {
+  const names: string[] = []
+  let cursor: string | null = null
+  do {
+    const { body }: { body: Runbooks } = await client.get<Runbooks>('/api/runbooks', {
+      limit: PAGE,
+      cursor,
+    })
+    const on = body.runbooks.filter(({ isAutomationEnabled }) => isAutomationEnabled)
+    names.push(...on.map(({ name }) => name))
+    cursor = body.next
+  } while (cursor !== null)
+  return names
+}
+
+/** One after the other. The first refusal is thrown last, so that the results of the other ticks are printed. */
+async function runTicks(
+  { client, show, io }: CommandContext,
+  names: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const reason = textFlag(flags, 'reason')
+  const body = reason === undefined ? {} : { reason }
+  const rows: Row[] = []
+  const refusals: ApiRefusal[] = []
+  for (const name of names) {
+    try {
+      rows.push((await client.post<Row>(`/api/runbooks/${pathSegment(name)}/ticks`, { body })).body)
+    } catch (error) {
+      if (!(error instanceof ApiRefusal)) throw error
+      refusals.push(error)
+    }
+  }
+  if (rows.some(({ outcome }) => outcome !== 'good')) io.exitCode = EXIT.failed
+  if (rows.length > 0 || refusals.length === 0) {
+    const empty = 'No runbook has automation on. Turn it on: matoolkit automation enable <runbook>'
+    await show.list({ whole: rows as unknown as Json, rows, columns: REPORTS, empty })
+  }
+  if (refusals[0]) throw refusals[0]
+}
