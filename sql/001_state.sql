@@ -243,7 +243,7 @@ create index step_executions_with_error on step_executions (batch_id, id) where 
 create view init_executions as select * from step_executions where kind = 'init';
 
 -- What a step waits for while it is unfinished or its job unsettled. At most one row per step:
---   slot   ready to send once its worker's window has a free slot and the batch is not held
+--   slot   ready to send once its worker's window has a free slot and no hold covers it
 --   job    a job was sent; wake_at is its deadline plus the grace. A job is unsettled exactly while this row exists
 --   retry  failed, tries again at wake_at
 --   poll   polls again, or times out, at wake_at
@@ -292,3 +292,24 @@ create table settings (
   updated_at timestamptz not null,
   updated_by text not null
 );
+
+-- Holds in force on the whole system, a runbook, a worker or a member; a batch's own hold is in its row. target is empty, the
+-- runbook's name, the worker's id or the member's id. withdrawn_at is set once the jobs that no worker had taken are withdrawn.
+-- No foreign keys: their checks would wait for a locked batch, and a hold waits for nobody.
+create table holds (
+  scope        text not null check (scope in ('system', 'runbook', 'worker', 'member')),
+  target       text not null,
+  batch_id     bigint,
+  member_id    bigint,
+  held_at      timestamptz not null,
+  held_by      text not null,
+  held_reason  text not null,
+  withdrawn_at timestamptz,
+  primary key (scope, target),
+  check ((scope = 'member') = (member_id is not null) and (scope = 'member') = (batch_id is not null)),
+  check ((scope = 'system') = (target = '')),
+  check (scope <> 'runbook' or target = lower(target)),
+  check (scope <> 'member' or target = member_id::text)
+);
+create index holds_of_members on holds (member_id) where scope = 'member';
+create index holds_of_batch on holds (batch_id) where scope = 'member';

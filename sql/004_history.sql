@@ -28,7 +28,7 @@ create table events (
   batch_member_id bigint,
   phase_id        bigint,
   step_id         bigint,
-  entity          text not null check (entity in ('runbook', 'batch', 'phase', 'member', 'step', 'worker')),
+  entity          text not null check (entity in ('system', 'runbook', 'batch', 'phase', 'member', 'step', 'worker')),
   event           text not null,
   from_status     text,
   to_status       text,

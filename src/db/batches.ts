@@ -3,6 +3,7 @@ import type { Json } from '../domain/json.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { arrayParams } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
+import { BATCH_IS_FREE } from './holds.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 export interface NewBatch {
@@ -226,23 +227,23 @@ export async function findPhaseBatch(db: Queryable, phaseIds: readonly number[])
   )
 }
 
-/** Due phases of active batches that are not held, oldest first. */
+/** Due phases of active batches that no hold stops, oldest first. */
 export async function listDuePhases(db: Queryable, now: Date, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select p.id, p.batch_id as "batchId"
        from phase_executions p join batches b on b.id = p.batch_id
-      where p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null
+      where p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE}
       order by p.due_at, p.id limit $2`,
     [now, limit],
   )
 }
 
-/** Started phases without all members' steps, in batches that are not held. */
+/** Started phases without all members' steps, in batches that no hold stops. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
   return db.query<{ id: number; batchId: number }>(
     `select id, batch_id as "batchId" from phase_executions
       where status = 'dispatched' and expanded_at is null
-        and exists (select from batches b where b.id = batch_id and b.held_at is null)
+        and exists (select from batches b where b.id = batch_id and ${BATCH_IS_FREE})
       order by id limit $1`,
     [limit],
   )

@@ -38,6 +38,14 @@ export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null>
   return rows[0] ?? null
 }
 
+/** Locks these batches exclusively, in the order of their ids. For changes that touch only their waits. */
+export async function lockBatches(tx: Tx, batchIds: readonly number[]): Promise<void> {
+  await tx.query(
+    'select pg_advisory_xact_lock(-id) from (select id from unnest($1::bigint[]) as b (id) order by id) as b',
+    [batchIds],
+  )
+}
+
 /** Batches have small negative keys. Other locks have positive keys (migrate.ts) or 64-bit hashes, which do not come near. */
 const lockKey = (batchId: number): number => -batchId
 

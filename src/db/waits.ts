@@ -1,7 +1,8 @@
 // Reads waits by time (what is due) and by worker (what may be sent, which jobs are unsettled).
 import type { AwaitedJob } from '../domain/decide/lost-job.ts'
-import { arrayParams, timeParam } from './arrays.ts'
-import type { Queryable, Tx } from './db.ts'
+import { arrayParams, idsParam, timeParam } from './arrays.ts'
+import type { Queryable } from './db.ts'
+import { BATCH_IS_FREE, MEMBER_IS_FREE, WAIT_IS_FREE } from './holds.ts'
 
 export interface DueWait {
   readonly stepId: number
@@ -9,12 +10,12 @@ export interface DueWait {
   readonly memberId: number | null
 }
 
-/** Due retries and polls. Those of a held batch stay. */
+/** Due retries and polls. Held ones stay. */
 export async function listDueWaits(db: Queryable, now: Date, limit: number): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select w.step_id as "stepId", w.batch_id as "batchId", w.batch_member_id as "memberId"
        from waits w join batches b on b.id = w.batch_id
-      where w.wake_at <= $1 and w.kind <> 'job' and b.held_at is null
+      where w.wake_at <= $1 and w.kind <> 'job' and ${WAIT_IS_FREE}
       order by w.wake_at limit $2`,
     [now, limit],
   )
@@ -59,26 +60,33 @@ export interface OutstandingJob extends DueWait {
   readonly jobId: string
 }
 
-/** Unsettled jobs of the batch, or of some members. Each half uses one of the unique indexes on jobs. */
+export interface JobFilter {
+  readonly memberIds?: readonly number[]
+  readonly workerId?: string
+}
+
+/** Unsettled jobs of the batch, or of some members, or for one worker. Each half uses one of the unique indexes on jobs. */
 export async function listOutstandingJobs(
   db: Queryable,
   batchId: number,
-  memberIds?: readonly number[],
+  { memberIds, workerId }: JobFilter = {},
 ): Promise<OutstandingJob[]> {
   const job =
     'step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId", job_id as "jobId"'
   return db.query<OutstandingJob>(
     `select ${job} from waits
       where batch_id = $1 and kind = 'job' and batch_member_id is not null
-        and ($2::bigint[] is null or batch_member_id = any($2::bigint[]))
+        and ($2::bigint[] is null or batch_member_id = any($2::bigint[])) and ($3::text is null or worker_id = $3)
      union all
-     select ${job} from waits where batch_id = $1 and kind = 'job' and batch_member_id is null and $2::bigint[] is null
+     select ${job} from waits
+      where batch_id = $1 and kind = 'job' and batch_member_id is null and $2::bigint[] is null
+        and ($3::text is null or worker_id = $3)
      order by "stepId"`,
-    [batchId, memberIds ?? null],
+    [batchId, memberIds ?? null, workerId ?? null],
   )
 }
 
-/** Workers with steps that wait for a slot. Skips through the index from worker to worker. */
+/** Workers with steps that wait for a slot, held or not. Skips through the index from worker to worker. */
 export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `with recursive wanted (id) as (
@@ -91,7 +99,7 @@ export async function listWorkersWithQueue(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Batches, not held, with steps that wait for a slot of this worker. */
+/** Batches with steps that may be sent once the worker has a free slot. None for a held worker. */
 export async function listBatchesWaiting(db: Queryable, workerId: string): Promise<number[]> {
   const rows = await db.query<{ id: number }>(
     `with recursive waiting (id) as (
@@ -100,7 +108,12 @@ export async function listBatchesWaiting(db: Queryable, workerId: string): Promi
        select (select w.batch_id from waits w
                 where w.worker_id = $1 and w.kind = 'slot' and w.batch_id > waiting.id order by w.batch_id limit 1)
          from waiting where waiting.id is not null)
-     select b.id from waiting join batches b on b.id = waiting.id where b.held_at is null order by b.id`,
+     select b.id from waiting join batches b on b.id = waiting.id
+      where ${BATCH_IS_FREE} and not exists (select from holds h where h.scope = 'worker' and h.target = $1)
+        and (not exists (select from holds h where h.scope = 'member' and h.batch_id = b.id)
+             or exists (select from waits w
+                         where w.worker_id = $1 and w.kind = 'slot' and w.batch_id = b.id and ${MEMBER_IS_FREE}))
+      order by b.id`,
     [workerId],
   )
   return rows.map(({ id }) => id)
@@ -118,19 +131,22 @@ export async function countOutstanding(
   return new Map(rows.map(({ batchId, jobs }) => [batchId, jobs]))
 }
 
-/** The batch's next steps for this worker: compensation first, then by waiting time. `take` locks them; concurrent callers skip them. */
+/** The batch's next steps for this worker, without those of held members: compensation first, then by waiting time. `take` locks them; concurrent callers skip them. */
 export async function listQueued(
   db: Queryable,
   workerId: string,
   batchId: number,
   limit: number,
   lock: 'none' | 'take' = 'none',
+  heldMembers: Iterable<number> = [],
 ): Promise<DueWait[]> {
   return db.query<DueWait>(
     `select step_id as "stepId", batch_id as "batchId", batch_member_id as "memberId" from waits
-      where worker_id = $1 and kind = 'slot' and batch_id = $2 order by priority, since, step_id limit $3
+      where worker_id = $1 and kind = 'slot' and batch_id = $2
+        and (batch_member_id is null or batch_member_id <> all($4::bigint[]))
+      order by priority, since, step_id limit $3
       ${lock === 'take' ? 'for update skip locked' : ''}`,
-    [workerId, batchId, limit],
+    [workerId, batchId, limit, idsParam([...heldMembers])],
   )
 }
 
@@ -147,26 +163,4 @@ export async function findContended(
     [workerIds, batchId],
   )
   return new Set(rows.map(({ id }) => id))
-}
-
-/** Postpones retries and polls by the time the batch was held. */
-export async function postponeWaits(
-  tx: Tx,
-  batchId: number,
-  heldAt: Date,
-  now: Date,
-): Promise<void> {
-  await tx.query(
-    `update step_executions s
-        set retry_after = s.retry_after + ($3::timestamptz - greatest($2::timestamptz, w.since)),
-            poll_timeout_at = s.poll_timeout_at + ($3::timestamptz - greatest($2::timestamptz, s.poll_started_at))
-       from waits w
-      where w.batch_id = $1 and s.id = w.step_id and (s.retry_after is not null or s.poll_timeout_at is not null)`,
-    [batchId, heldAt, now],
-  )
-  await tx.query(
-    `update waits set wake_at = wake_at + ($3::timestamptz - greatest($2::timestamptz, since))
-      where batch_id = $1 and kind <> 'job' and wake_at is not null`,
-    [batchId, heldAt, now],
-  )
 }

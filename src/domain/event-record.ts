@@ -4,7 +4,7 @@ import type { Json } from './json.ts'
 import type { Entity } from './transitions.ts'
 
 export interface EventRecord {
-  readonly entity: Entity | 'worker' | 'runbook'
+  readonly entity: Entity | 'worker' | 'runbook' | 'system'
   readonly event: string
   readonly from: string | null
   readonly to: string | null

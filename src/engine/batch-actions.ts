@@ -1,7 +1,9 @@
 // Operators' actions on a batch. A refusal is an error with its reason, and changes nothing.
+import type { Tx } from '../db/db.ts'
+import { postponeWaits } from '../db/holds.ts'
 import { hasUndecidedMoves } from '../db/reviews.ts'
 import { cancelSteps, recountBatch } from '../db/steps.ts'
-import { postponeWaits } from '../db/waits.ts'
+import type { Draft } from '../domain/decide/draft.ts'
 import { cancelStep } from '../domain/decide/fail.ts'
 import {
   type Advance,
@@ -45,9 +47,12 @@ export function resumeBatch(engine: Engine, { batchId, actor, reason }: BatchOrd
   return changeBatch(engine, batchId, actor, async ({ tx, draft }) => {
     const { heldAt } = draft.batch
     requireAccepted(resume(draft, reason))
-    await postponeWaits(tx, batchId, heldAt!, draft.now)
+    await postpone(tx, draft, heldAt!)
   })
 }
+
+const postpone = (tx: Tx, { batch, now }: Draft, heldAt: Date): Promise<void> =>
+  postponeWaits(tx, { scope: 'batch', target: `${batch.id}` }, [batch.id], heldAt, now)
 
 export function restartBatch(
   engine: Engine,
@@ -115,7 +120,7 @@ export async function cancelBatch(
       requireAccepted(`batch ${batchId} is already ${draft.batch.status}`)
     // Held compensation continues with the time it had left. Before its steps are loaded.
     if (draft.batch.heldAt !== null) {
-      await postponeWaits(tx, batchId, draft.batch.heldAt, draft.now)
+      await postpone(tx, draft, draft.batch.heldAt)
       draft.changeBatch({ heldAt: null, heldBy: null, heldReason: null })
     }
     await withdrawJobs(batchTx, `the batch was cancelled: ${reason}`)
@@ -149,6 +154,6 @@ export function releaseBatch(
     if (heldAt === null || heldBy !== HELD_BY_SOURCE) return
     if (await hasUndecidedMoves(tx, batchId)) return
     resume(draft, reason)
-    await postponeWaits(tx, batchId, heldAt, draft.now)
+    await postpone(tx, draft, heldAt)
   })
 }

@@ -54,7 +54,8 @@ async function fillFromBatch(
     const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)
     const lock = isExclusive ? 'none' : 'take'
     const most = Math.min(share, STEPS_PER_CHUNK)
-    const queued = await listQueued(tx, workerId, batchId, most, lock)
+    const held = batchTx.draft.holds.members.keys()
+    const queued = await listQueued(tx, workerId, batchId, most, lock, held)
     const members = queued.flatMap(({ memberId }) => memberId ?? [])
     if (members.length < queued.length) {
       requireExclusive(batchTx)

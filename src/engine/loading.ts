@@ -3,6 +3,7 @@
 import { copyCounters } from '../db/counters.ts'
 import type { Tx } from '../db/db.ts'
 import { loadMembers, loadPhases } from '../db/facts.ts'
+import { loadHolds } from '../db/holds.ts'
 import { loadMarks } from '../db/phases.ts'
 import {
   definitionIn,
@@ -17,6 +18,7 @@ import {
 import { definitionNamed, pendingStep, runbookStepsFor } from '../domain/decide/definitions.ts'
 import { Draft } from '../domain/decide/draft.ts'
 import { type Batch, isBeingExpanded, type Step, type StepDefinition } from '../domain/facts.ts'
+import { holdsOnBatch } from '../domain/holds.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
@@ -30,7 +32,11 @@ export async function loadBatch(
   actor: string,
   isExclusive: boolean,
 ): Promise<BatchTransaction> {
-  const [batch, phases] = await Promise.all([locking, loadPhases(tx, batchId)])
+  const [batch, phases, holds] = await Promise.all([
+    locking,
+    loadPhases(tx, batchId),
+    loadHolds(tx, batchId),
+  ])
   if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
   const versions = new Set([
     batch.runbookVersion,
@@ -44,6 +50,7 @@ export async function loadBatch(
   const { random, queueLimitSec } = engine
   const now = engine.clock.now()
   const draft = new Draft({ now, actor, batch, phases, runbooks, random, queueLimitSec })
+  draft.holds = holdsOnBatch(holds)
   const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounters(phase)]))
   return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }
 }

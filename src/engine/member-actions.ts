@@ -126,7 +126,7 @@ export function removeMembers(
     order,
     async (batchTx, ids) => {
       await loadMembersWithSteps(batchTx, ids)
-      await withdrawJobs(batchTx, 'the member left', ids)
+      await withdrawJobs(batchTx, 'the member left', { memberIds: ids })
       return []
     },
     ({ draft }, member) => removeMember(draft, member, by, order.reason),

@@ -114,7 +114,7 @@ async function loadFor(
   if (removed.length === 0) return new Set()
   await loadMembersWithSteps(batchTx, removed)
   const leaving = await admitLeavers(batchTx, removed)
-  if (leaving.size > 0) await withdrawJobs(batchTx, 'the member left', [...leaving])
+  if (leaving.size > 0) await withdrawJobs(batchTx, 'the member left', { memberIds: [...leaving] })
   return leaving
 }
 

@@ -9,7 +9,9 @@ import {
   findMembersElsewhere,
   lockMembership,
 } from '../db/batches.ts'
+import { insertEvents } from '../db/changes.ts'
 import type { Tx } from '../db/db.ts'
+import { moveHolds } from '../db/holds.ts'
 import { findBatchByTime } from '../db/membership.ts'
 import {
   isCleanedUp,
@@ -20,6 +22,7 @@ import {
 } from '../domain/decide/membership.ts'
 import { effectiveSteps, queueNextOfMember } from '../domain/decide/next.ts'
 import { reopenStep } from '../domain/decide/reopen-step.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import { isUnsettled, type Member, type Step } from '../domain/facts.ts'
 import { foldKey } from '../domain/member-key.ts'
 import { isPassed } from '../domain/transitions.ts'
@@ -231,6 +234,7 @@ async function moveIn(
     back.map(({ id, key }) => ({ from: id, to: rows.get(foldKey(key))!.id })),
   )
   for (const { key } of back) ids.set(foldKey(key), rows.get(foldKey(key))!.id)
+  await carryHolds(from, to, members, ids)
   // Most members of a wave have passed the same steps, so they get theirs together.
   const groups = Map.groupBy(members, (member) => [...passedNames(from, member)].sort().join('\n'))
   for (const group of groups.values()) {
@@ -240,6 +244,37 @@ async function moveIn(
     for (const member of group)
       arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed, byHand)
   }
+}
+
+/** A held member stays held in its new batch. */
+async function carryHolds(
+  from: BatchTransaction,
+  to: BatchTransaction,
+  members: readonly Member[],
+  ids: ReadonlyMap<string, number>,
+): Promise<void> {
+  const held = members.filter(({ id }) => from.draft.holds.members.has(id))
+  const pairs = held.map(({ id, key }) => ({ from: id, to: ids.get(foldKey(key))! }))
+  await moveHolds(to.tx, to.draft.batch.id, pairs)
+  // As rows and not as notes of the draft: the other batch's transaction has been written.
+  const { actor, now } = to.draft
+  const gone = pairs.map((pair) =>
+    eventRecord(
+      'member',
+      'resumed',
+      `the hold goes with the member to batch ${to.draft.batch.id}`,
+      {
+        memberId: pair.from,
+      },
+    ),
+  )
+  const here = pairs.map((pair) =>
+    eventRecord('member', 'held', from.draft.holds.members.get(pair.from)!.reason, {
+      memberId: pair.to,
+    }),
+  )
+  await insertEvents(to.tx, from.draft.batch.id, now, actor, gone)
+  await insertEvents(to.tx, to.draft.batch.id, now, actor, here)
 }
 
 function arrive(

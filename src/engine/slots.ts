@@ -1,17 +1,27 @@
 // Slots that a transaction may use: those its jobs have just freed, and those it was given. A batch reuses its freed slots at once,
 // within its fair share while other batches wait for the same worker.
+import { shareHolds } from '../db/holds.ts'
 import { countOutstanding, findContended, listBatchesWaiting, listQueued } from '../db/waits.ts'
 import { findWorkerLimit } from '../db/workers.ts'
+import { holdOnAll } from '../domain/decide/held.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { slotsToReuse } from '../domain/decide/window.ts'
+import { holdsOnBatch } from '../domain/holds.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 
 /** Sends queued steps while their workers have free slots: first the loaded members' steps, then others of the batch. */
 export async function sendIntoFreeSlots(batchTx: BatchTransaction): Promise<void> {
-  await addFreedSlots(batchTx)
+  if (batchTx.draft.attempts.length + batchTx.freeSlots.size === 0) return
+  // Together: the statements go to the server at once.
+  await Promise.all([readHolds(batchTx), addFreedSlots(batchTx)])
   sendQueued(batchTx.draft, batchTx.freeSlots)
   await useRemainingSlots(batchTx)
+}
+
+/** Under their lock: from here to the commit no hold begins or ends, so nothing leaves after a hold was set. */
+async function readHolds({ tx, draft }: BatchTransaction): Promise<void> {
+  draft.holds = holdsOnBatch(await shareHolds(tx, draft.batch.id))
 }
 
 async function addFreedSlots(batchTx: BatchTransaction): Promise<void> {
@@ -45,11 +55,12 @@ async function fairShare(
  */
 async function useRemainingSlots(batchTx: BatchTransaction): Promise<void> {
   const { tx, draft, freeSlots, isExclusive } = batchTx
-  if (draft.batch.heldAt !== null) return
+  if (holdOnAll(draft.batch, draft.holds)) return
   for (const [workerId, left] of freeSlots) {
-    if (left <= 0) continue
+    if (left <= 0 || draft.holds.workers.has(workerId)) continue
     const lock = isExclusive ? 'none' : 'take'
-    const queued = await listQueued(tx, workerId, draft.batch.id, left, lock)
+    const held = draft.holds.members.keys()
+    const queued = await listQueued(tx, workerId, draft.batch.id, left, lock, held)
     const fresh = queued.filter(({ stepId }) => !draft.steps.has(stepId))
     if (fresh.length === 0) continue
     const memberIds = fresh.flatMap(({ memberId }) => memberId ?? [])

@@ -1,6 +1,6 @@
-// Timers: upgrade batches, start due phases, expand them, settle dead and lost jobs, wake retries and polls, fill workers. Times are
-// columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch whose change
-// fails is held, and the others continue.
+// Timers: finish holds, upgrade batches, start and expand due phases, settle dead and lost jobs, wake retries and polls, fill workers.
+// Times are columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch
+// whose change fails is held, and the others continue.
 import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
@@ -20,6 +20,7 @@ import type { BatchTransaction, Engine } from './engine.ts'
 import { expandPhase } from './expand.ts'
 import { fillWorker } from './fill-worker.ts'
 import { orHoldBatch } from './hold-on-failure.ts'
+import { finishHolds } from './holds.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 import { changeBatch } from './locking.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
@@ -34,6 +35,7 @@ const ACTOR = 'timer'
 /** Does everything that is due now. Returns how much there was; call again until 0. */
 export async function runTimers(engine: Engine): Promise<number> {
   return (
+    (await finishHolds(engine)) +
     (await upgradeVersions(engine)) +
     (await startDuePhases(engine)) +
     (await expandPhases(engine)) +

@@ -1,27 +1,27 @@
-// Withdrawing jobs that no worker has taken: of a batch that is held or cancelled, or of members who leave.
-import { listOutstandingJobs } from '../db/waits.ts'
+// Withdrawing jobs that no worker has taken: of what is held, of a cancelled batch, or of members who leave.
+import { type JobFilter, listOutstandingJobs } from '../db/waits.ts'
 import { onWithdrawn } from '../domain/decide/settle.ts'
 import { isUnsettled } from '../domain/facts.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 
-/** Of the whole batch, or of these members. Bounded by the workers' limits on outstanding jobs. */
+/** Returns how many. Of the whole batch, or of these members, or for this worker. Bounded by the workers' limits on outstanding jobs. */
 export async function withdrawJobs(
   batchTx: BatchTransaction,
   why: string,
-  memberIds?: readonly number[],
-): Promise<void> {
+  filter: JobFilter = {},
+): Promise<number> {
   const { tx, draft, engine } = batchTx
   const { withdrawIn } = engine.bus
-  if (!withdrawIn) return
+  if (!withdrawIn) return 0
   // A job that this transaction has settled is still in the table: its deadline passed, say, and that blew the fuse.
-  const outstanding = (await listOutstandingJobs(tx, draft.batch.id, memberIds)).filter(
+  const outstanding = (await listOutstandingJobs(tx, draft.batch.id, filter)).filter(
     ({ stepId }) => {
       const step = draft.steps.get(stepId)
       return step === undefined || isUnsettled(step)
     },
   )
-  if (outstanding.length === 0) return
+  if (outstanding.length === 0) return 0
   const withdrawnIds = new Set(
     await withdrawIn(
       tx,
@@ -30,9 +30,10 @@ export async function withdrawJobs(
     ),
   )
   const withdrawn = outstanding.filter(({ jobId }) => withdrawnIds.has(jobId))
-  if (withdrawn.length === 0) return
+  if (withdrawn.length === 0) return 0
   const members = withdrawn.flatMap(({ memberId }) => (memberId === null ? [] : [memberId]))
   await loadMembersWithSteps(batchTx, members, { stepIds: withdrawn.map(({ stepId }) => stepId) })
   if (members.length < withdrawn.length) await loadBatchSteps(batchTx)
   for (const { stepId } of withdrawn) onWithdrawn(draft, draft.steps.get(stepId)!, why)
+  return withdrawn.length
 }

@@ -258,7 +258,10 @@ it('refuses a second hold, a resume without hold and an advance on hold; cancel 
         expectedPhase: 'prepare',
         allowStragglers: false,
       }),
-      { code: 'REFUSED', message: /is held: as agreed/ },
+      {
+        code: 'REFUSED',
+        message: /batch 2 is held by operator: as agreed; end it with "matoolkit resume --batch 2"/,
+      },
     )
     await cancelBatch(world.engine, order(batchId))
     assert.deepEqual(await batchOf(world, batchId), {

@@ -9,6 +9,7 @@ import {
 import { bundleOf, splitBundles } from '../../src/bus/postgres/bundle-rows.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { listUnexpandedPhases } from '../../src/db/batches.ts'
+import { BATCH_IS_FREE, WAIT_IS_FREE } from '../../src/db/holds.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { expandPhase } from '../../src/engine/expand.ts'
 import { orHoldBatch } from '../../src/engine/hold-on-failure.ts'
@@ -121,12 +122,13 @@ export async function moodOf(world: World): Promise<Mood> {
                    where visible_at <= $1 and (leased_until is null or leased_until <= $1)) as topics,
             exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isBetween",
             exists (select from waits w join batches b on b.id = w.batch_id
-                     where (w.wake_at <= $1 and (b.held_at is null or w.kind = 'job'))
-                        or (w.kind = 'slot' and b.held_at is null
+                     where (w.wake_at <= $1 and (w.kind = 'job' or ${WAIT_IS_FREE}))
+                        or (w.kind = 'slot' and ${WAIT_IS_FREE}
                             and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') < $2))
             or exists (select from phase_executions p join batches b on b.id = p.batch_id
-                        where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and b.held_at is null)
+                        where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
                            or (p.status = 'dispatched' and p.expanded_at is null))
+            or exists (select from holds where withdrawn_at is null)
             or exists (select from dead_letters where topic = 'worker-jobs' and noticed_at is null) as "hasTimers"`,
     [clock.now(), maxOutstanding],
   )
@@ -158,10 +160,10 @@ async function turnClock(world: World): Promise<void> {
 export async function nextDueMs({ db, broker }: World): Promise<number | null> {
   const rows = await db.query<{ at: Date | null }>(
     `select min(at) as at from (
-       select wake_at as at from waits w join batches b on b.id = w.batch_id where b.held_at is null or w.kind = 'job'
+       select wake_at as at from waits w join batches b on b.id = w.batch_id where w.kind = 'job' or ${WAIT_IS_FREE}
        union all
        select due_at from phase_executions p join batches b on b.id = p.batch_id
-        where p.status = 'pending' and b.status = 'active' and b.held_at is null
+        where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE}
        union all
        select greatest(visible_at, coalesce(leased_until, visible_at)) from messages) as due`,
   )

@@ -3,12 +3,13 @@
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../../src/bus/bus.ts'
 import { sweepBus } from '../../src/bus/postgres/sweep.ts'
 import { advanceBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
+import { resumeScope } from '../../src/engine/holds.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { lookForBroken, lookOutside } from './checks.ts'
 import { moodOf, nextDueMs, type Usual } from './events.ts'
 import { asOrchestrator } from './orchestrator.ts'
-import { heldShift } from './promises.ts'
+import { heldShift, holdsOf } from './promises.ts'
 import { finishInHand, sayHello, workOffAll } from './worker.ts'
 import type { World } from './world.ts'
 
@@ -67,8 +68,13 @@ async function lookAfter(world: World): Promise<void> {
     'select id from batches where held_at is not null order by id',
   )
   for (const { id } of held) {
-    const check = await heldShift(world, id)
+    const check = await heldShift(world, { scope: 'batch', target: `${id}` })
     await resumeBatch(office.engine, { ...order, batchId: id })
+    await check()
+  }
+  for (const { scope, target } of await holdsOf(world)) {
+    const check = await heldShift(world, { scope, target })
+    await resumeScope(office.engine, { ...order, scope, target })
     await check()
   }
   for (const subscription of [ORCHESTRATOR_EVENTS, WORKER_RESULTS]) {

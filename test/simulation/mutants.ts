@@ -111,9 +111,15 @@ export const MUTANTS: readonly BankedMutant[] = [
   },
   {
     name: 'hold does not stop sending',
-    in: 'maySend',
-    edits: [remove('if ($batch.heldAt !== null) return false')],
-    foundBy: 9,
+    in: 'isBatchHeld',
+    edits: [replace('$batch.heldAt !== null', 'false')],
+    foundBy: 3,
+  },
+  {
+    name: 'retries and polls go out though the system is held',
+    in: 'isBatchHeld',
+    edits: [replace('$holds.system !== null', 'false')],
+    foundBy: 51,
   },
   {
     name: 'hold does not withdraw jobs',
@@ -212,7 +218,7 @@ export const MUTANTS: readonly BankedMutant[] = [
   {
     name: 'time on hold counts',
     in: 'resumeBatch',
-    edits: [remove('await postponeWaits($$args)')],
+    edits: [remove('await postpone($$args)')],
     foundBy: 24,
   },
   {

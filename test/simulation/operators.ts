@@ -11,6 +11,7 @@ import {
 } from '../../src/engine/batch-actions.ts'
 import { addMembers, createBatch, type GivenMember } from '../../src/engine/create.ts'
 import type { Engine } from '../../src/engine/engine.ts'
+import { type HoldOrder, holdScope, resumeScope } from '../../src/engine/holds.ts'
 import {
   acceptLate,
   type MembersOutcome,
@@ -25,14 +26,17 @@ import {
 import { moveMember } from '../../src/engine/moves.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
 import { MatoolkitError } from '../../src/errors.ts'
+import type { Chance } from './chance.ts'
 import { startOffice } from './office.ts'
-import { heldShift, untakenJobs } from './promises.ts'
+import { heldShift, holdsOf, untakenJobs } from './promises.ts'
 import { people, runbookText, type Shape } from './runbooks.ts'
 import { attempt, type World } from './world.ts'
 
 /** What the operators of one world know. */
 export interface OperatorState {
   readonly shape: Shape
+  /** For holds of the system, the runbook, workers and members. */
+  readonly wider: Chance
   version: number
   peopleMade: number
   /** Members that the engine accepted: batch and key. */
@@ -191,23 +195,58 @@ const add: Act = async (world, operators, engine) => {
   return `${added.length} members into batch ${batch.id}`
 }
 
+const batchScope = (id: number) => ({ scope: 'batch', target: `${id}` }) as const
+
 const hold = onBatch(isUnfinished, async (world, { id }, engine) => {
   await holdBatch(engine, { ...ORDER, batchId: id })
-  world.found.push(...(await untakenJobs(world, id, 'held')))
+  world.found.push(...(await untakenJobs(world, batchScope(id), 'held')))
 })
 
 const resume = onBatch(
   ({ isHeld }) => isHeld,
   async (world, { id }, engine) => {
-    const check = await heldShift(world, id)
+    const check = await heldShift(world, batchScope(id))
     await resumeBatch(engine, { ...ORDER, batchId: id })
     await check()
   },
 )
 
+type Scope = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
+
+/** The system, the runbook, a worker or a member. */
+async function someScope(world: World, { shape, wider }: OperatorState): Promise<Scope | null> {
+  const scope = wider.weighed({ system: 2, runbook: 1, worker: 2, member: 3 })
+  if (scope === 'system') return { scope, target: '' }
+  if (scope === 'runbook') return { scope, target: shape.name.toLowerCase() }
+  if (scope === 'worker') return { scope, target: wider.pick(world.workers).workerId }
+  const live = (await membersOf(world)).filter(({ isLive }) => isLive)
+  const member = live.length === 0 ? null : wider.pick(live)
+  return member && { scope, target: `${member.id}`, batchId: member.batchId }
+}
+
+const holdWider: Act = async (world, operators, engine) => {
+  const held = await someScope(world, operators)
+  if (!held) return null
+  await holdScope(engine, { ...ORDER, ...held })
+  world.found.push(...(await untakenJobs(world, held, 'held')))
+  return `${held.scope} ${held.target}`
+}
+
+/** One that is held, or now and then anything. */
+const resumeWider: Act = async (world, operators, engine) => {
+  const all = await holdsOf(world)
+  const isGuess = all.length === 0 || operators.wider.happens(0.1)
+  const held = isGuess ? await someScope(world, operators) : operators.wider.pick(all)
+  if (!held) return null
+  const check = await heldShift(world, held)
+  await resumeScope(engine, { ...ORDER, ...held })
+  await check()
+  return `${held.scope} ${held.target}`
+}
+
 const cancel = onBatch(isUnfinished, async (world, { id }, engine) => {
   await cancelBatch(engine, { ...ORDER, batchId: id })
-  world.found.push(...(await untakenJobs(world, id, 'cancelled')))
+  world.found.push(...(await untakenJobs(world, batchScope(id), 'cancelled')))
 })
 
 const isManual = (batch: Batch) => batch.isManual && isUnfinished(batch)
@@ -304,6 +343,9 @@ const OPERATIONS = {
   restart: [2, restart],
   advance: [3, advance],
   reschedule: [1, reschedule],
+  // Asked by a chance of their own.
+  'hold more': [0, holdWider],
+  'resume more': [0, resumeWider],
   'accept a late result': [
     2,
     onStep(
@@ -329,6 +371,11 @@ export interface Asked {
 export async function askAnything(world: World, operators: OperatorState): Promise<Asked> {
   const { chance } = world
   const moment = await momentOf(world)
+  const { wider } = operators
+  if (wider.happens(moment.isHeldWider ? 0.3 : 0.08)) {
+    const isEnd = moment.isHeldWider && wider.happens(0.7)
+    return ask(world, operators, isEnd ? 'resume more' : 'hold more')
+  }
   const mean = chance.happens(MEAN_SHARE) ? inconvenient(moment) : []
   if (mean.length > 0) return ask(world, operators, chance.pick(mean))
   const pairs = OPERATION_NAMES.map((name) => {
@@ -349,6 +396,7 @@ type Moment = Readonly<
     | 'isOut'
     | 'isAsking'
     | 'isHeld'
+    | 'isHeldWider'
     | 'hasFailed'
     | 'hasFailedInit'
     | 'hasLate'
@@ -378,6 +426,7 @@ async function momentOf({ db, workers }: World): Promise<Moment> {
             exists (select from waits w join step_executions s on s.id = w.step_id
                      where w.kind = 'job' and s.status = 'polling') as "isAsking",
             exists (select from batches where held_at is not null) as "isHeld",
+            exists (select from holds) as "isHeldWider",
             exists (select from batch_members m join batches b on b.id = m.batch_id
                      where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
             exists (select from batches where failed_in_init) as "hasFailedInit",

@@ -104,7 +104,13 @@ async function begin(world: World): Promise<OperatorState> {
   const isSourced = hasSource(seed)
   const isDoomed = chance.happens(DOOMED_SHARE)
   const shape = drawShape(chance, 'wave', { isDoomed, phasesMax: isSourced ? 2 : 3 })
-  const operators: OperatorState = { shape, version: 0, peopleMade: 0, takenIn: [] }
+  const operators: OperatorState = {
+    shape,
+    wider: chance.stream('holds'),
+    version: 0,
+    peopleMade: 0,
+    takenIn: [],
+  }
   for (const worker of world.workers) await sayHello(world, worker)
   while (operators.version === 0 && world.found.length === 0) await ask(world, operators, 'publish')
   const batches = isDoomed || isSourced ? 1 : chance.between(1, 3)

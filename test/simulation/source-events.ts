@@ -121,7 +121,7 @@ interface Place {
   readonly key: string
   readonly isEnded: boolean
   readonly isHere: boolean
-  /** A person removed the member, or its cleanup is running. */
+  /** A person removed it, or its compensation is open, or a job of it is unsettled. */
   readonly isExplained: boolean
   readonly times: readonly number[]
 }
@@ -131,7 +131,8 @@ const placesOf = ({ db }: World): Promise<Place[]> =>
     `select m.key_folded as key, b.ended_at is not null as "isEnded", m.status <> 'removed' as "isHere",
             (m.status = 'removed' and m.removed_by <> 'source' and m.moved_to_batch_id is null)
             or exists (select from step_executions s where s.batch_member_id = m.id and s.kind in ('rollback', 'removal')
-                          and s.status in ('pending', 'dispatched', 'polling')) as "isExplained",
+                          and s.status in ('pending', 'dispatched', 'polling'))
+            or exists (select from waits w where w.batch_member_id = m.id and w.kind = 'job') as "isExplained",
             ${TIMES} as times
        from batch_members m join batches b on b.id = m.batch_id`,
   )

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { dateTime, nullableText } from '../shapes.ts'
 
-export const ENTITIES = ['runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
+export const ENTITIES = ['system', 'runbook', 'batch', 'phase', 'member', 'step', 'worker'] as const
 
 export const event = z
   .strictObject({

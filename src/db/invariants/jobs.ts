@@ -1,6 +1,7 @@
 // Jobs, waits and messages: every unfinished step waits for something that will come, every job is settled once or still unsettled,
 // and a member never has two unsettled jobs.
 
+import { WAIT_IS_FREE } from '../holds.ts'
 import { OPEN_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import type { Invariant } from './invariants.ts'
 import { EFFECTIVE } from './order.ts'
@@ -44,7 +45,7 @@ const WAITS: Invariant[] = [
                                 coalesce(w.kind, 'nothing'), w.wake_at, s.poll_timeout_at, s.retry_after) as found
         from step_executions s join batches b on b.id = s.batch_id left join waits w on w.step_id = s.id
        where (s.status = 'polling' and case when w.kind not in ('poll', 'slot') then w.kind <> 'job'
-                                            else w.wake_at is null or (w.wake_at > s.poll_timeout_at and b.held_at is null) end)
+                                            else w.wake_at is null or (w.wake_at > s.poll_timeout_at and ${WAIT_IS_FREE}) end)
           or (w.kind = 'poll' and s.status <> 'polling')
           or (w.kind = 'retry' and (s.status <> 'pending' or w.wake_at is distinct from s.retry_after))
           or (w.kind = 'slot' and s.retry_after > $1::timestamptz)

@@ -147,6 +147,8 @@ const TIMES: Invariant[] = [
         from batches where greatest(detected_at, activated_at, ended_at, held_at) > $1::timestamptz
            or detected_at > activated_at or activated_at > ended_at
       union all
+      select batch_id, format('the hold of %s %s is of %s', scope, target, held_at) from holds where held_at > $1::timestamptz
+      union all
       select batch_id, format('event %s is of %s', id, at) from events where at > $1::timestamptz`,
   },
   {
@@ -161,7 +163,7 @@ const TIMES: Invariant[] = [
   },
   {
     id: 'I26',
-    sentence: 'A held batch sends no job',
+    sentence: 'No job is sent that a hold covers',
     sql: `
       select batch_id, format('event %s: job %s was sent though the batch was held by event %s', id, job_id, held) as found
         from (select batch_id, id, entity, event, job_id,
@@ -171,7 +173,24 @@ const TIMES: Invariant[] = [
                where (entity = 'batch' and event in ('held', 'resumed', 'cancel'))
                   or (entity = 'step' and event in ('dispatch', 'repoll'))
               window so_far as (partition by batch_id order by id)) as e
-       where entity = 'step' and held > coalesce(released, 0)`,
+       where entity = 'step' and held > coalesce(released, 0)
+      union all
+      select e.batch_id, format('event %s: job %s was sent though event %s held the %s', e.id, e.job_id, h.id, h.entity)
+        from (select h.*, (select min(r.id) from events r
+                            where r.event = 'resumed' and r.entity = h.entity and r.id > h.id
+                              and r.details is not distinct from h.details
+                              and r.batch_member_id is not distinct from h.batch_member_id) as until
+                from events h where h.event = 'held' and h.entity in ('system', 'runbook', 'worker', 'member')) as h
+        join events e on e.id > h.id and (h.until is null or e.id < h.until)
+                     and e.entity = 'step' and e.event in ('dispatch', 'repoll')
+       where case h.entity
+               when 'system' then true
+               when 'runbook' then exists (select from batches b where b.id = e.batch_id and b.runbook_name = h.details ->> 'name')
+               when 'worker' then h.details ->> 'workerId' = coalesce(
+                 (select a.worker_id from attempts a where a.step_id = e.step_id and a.job_id = e.job_id),
+                 (select s.worker_id from step_executions s where s.id = e.step_id))
+               else e.batch_member_id = h.batch_member_id
+             end`,
   },
   {
     id: 'I31',

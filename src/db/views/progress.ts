@@ -3,6 +3,7 @@ import { phaseOrder } from '../../domain/decide/next.ts'
 import type { Progress, ProgressEvent } from '../../domain/progress.ts'
 import type { Queryable } from '../db.ts'
 import { loadPhases } from '../facts.ts'
+import { BATCH_IS_FREE } from '../holds.ts'
 
 /** Null when the batch does not exist. */
 export async function loadProgress(db: Queryable, batchId: number): Promise<Progress | null> {
@@ -50,7 +51,7 @@ export async function findQuietUntil(db: Queryable): Promise<Date | null> {
               else least(
                 (select min(wake_at) from waits where wake_at is not null),
                 (select min(p.due_at) from phase_executions p join batches b on b.id = p.batch_id
-                  where p.status = 'pending' and b.status = 'active' and b.held_at is null))
+                  where p.status = 'pending' and b.status = 'active' and ${BATCH_IS_FREE}))
             end as at`,
   )
   return rows[0]?.at ?? null

@@ -3,6 +3,7 @@
 // counters follow from the difference between what was loaded and what is there at the end (finish.ts).
 import { type EventRecord, type EventSubject, eventRecord } from '../event-record.ts'
 import type { Batch, Member, Phase, Step, StepKind, Variables, Wait } from '../facts.ts'
+import { type HoldsOnBatch, NO_HOLDS } from '../holds.ts'
 import type { Json } from '../json.ts'
 import type { Runbook } from '../runbook/read.ts'
 import {
@@ -102,6 +103,8 @@ export class Draft {
   isBatchChanged = false
   /** Transitions of steps into a failure or out of one. */
   failureChanges = 0
+  /** Holds besides the batch's own. Read again under their lock before anything is sent. */
+  holds: HoldsOnBatch = NO_HOLDS
   /** Set by a hold: this transaction withdraws the jobs that no worker has taken. */
   wantsWithdrawal = false
 

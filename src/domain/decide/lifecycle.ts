@@ -1,9 +1,11 @@
 // A batch's lifecycle: init, phases that fall due, manual advance, hold and resume, restart, reschedule.
 import type { Phase, Step } from '../facts.ts'
+import { tellHold } from '../holds.ts'
 import { isPassed, isPhaseEnded } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { setHold } from './finish.ts'
+import { holdOnAll } from './held.ts'
 import type { Refusal } from './membership.ts'
 import { phaseOrder, queueNextOfBatch } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
@@ -53,8 +55,8 @@ export function rerunInit(draft: Draft, version: number): void {
 export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
   if (phase.status !== 'pending') return `phase ${phase.name} is ${phase.status}`
   if (draft.batch.status !== 'active') return `batch ${draft.batch.id} is ${draft.batch.status}`
-  if (draft.batch.heldAt !== null)
-    return `batch ${draft.batch.id} is held: ${draft.batch.heldReason}`
+  const held = holdOnAll(draft.batch, draft.holds)
+  if (held) return tellHold(held)
   if (draft.batch.membersActive === 0) {
     draft.transitionPhase(phase, 'empty', 'no active members', {
       completedAt: draft.now,
@@ -85,7 +87,8 @@ export interface Advance {
 export function advanceManual(draft: Draft, { expectedPhase, allowStragglers }: Advance): Refusal {
   const { batch } = draft
   if (!batch.isManual) return `batch ${batch.id} is not manual: its phases start at their times`
-  if (batch.heldAt !== null) return `batch ${batch.id} is held: ${batch.heldReason}`
+  const held = holdOnAll(batch, draft.holds)
+  if (held) return tellHold(held)
   const hasInit = (draft.runbooks.get(batch.runbookVersion)?.init.length ?? 0) > 0
   if (batch.status === 'detected' && hasInit) {
     if (expectedPhase.toLowerCase() !== 'init')

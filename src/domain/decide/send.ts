@@ -7,6 +7,7 @@ import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
+import { isStepHeld } from './held.ts'
 import { waitAfterSign } from './lost-job.ts'
 import { queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
@@ -32,9 +33,10 @@ export function sendQueued(draft: Draft, freeSlots: Map<string, number>): void {
 /** Compensation before phase steps. */
 export const priorityOf = (step: Step): number => (step.kind === 'phase' ? 1 : 0)
 
-/** A hold stops everything. Compensation that has begun runs to its end in every status of the batch. */
-function maySend({ batch }: Draft, step: Step): boolean {
-  if (batch.heldAt !== null) return false
+/** A hold stops everything it covers. Compensation that has begun runs to its end in every status of the batch. */
+function maySend(draft: Draft, step: Step): boolean {
+  const { batch } = draft
+  if (isStepHeld(draft, step)) return false
   if (step.kind === 'phase') return batch.status === 'active'
   if (step.kind === 'init') return batch.status === 'init_dispatched' || batch.status === 'active'
   return true

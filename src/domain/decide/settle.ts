@@ -7,6 +7,7 @@ import { onCompensationEnd } from './compensation.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
 import { failStep } from './fail.ts'
+import { heldSince } from './held.ts'
 import { queueNextAfter } from './next.ts'
 
 const RETRY_JITTER = 0.1
@@ -192,10 +193,11 @@ function waitForPoll(draft: Draft, step: Step): void {
 }
 
 /** Time on hold does not count. Resume adds all of it, so the time until now is added here. */
-function pollEndsAt({ batch, now }: Draft, { pollStartedAt, pollTimeoutAt }: Step): Date {
-  if (batch.heldAt === null) return pollTimeoutAt!
-  const heldSince = Math.max(+batch.heldAt, +pollStartedAt!)
-  return new Date(+pollTimeoutAt! + (+now - heldSince))
+function pollEndsAt(draft: Draft, step: Step): Date {
+  const { pollStartedAt, pollTimeoutAt } = step
+  const heldAt = heldSince(draft, step)
+  if (heldAt === null) return pollTimeoutAt!
+  return new Date(+pollTimeoutAt! + (+draft.now - Math.max(+heldAt, +pollStartedAt!)))
 }
 
 /** Polling took too long. Not retried: a retry would only extend the configured time. */

@@ -2,6 +2,7 @@
 // (engine/lost-jobs.ts).
 import type { Step } from '../facts.ts'
 import type { Draft } from './draft.ts'
+import { isStepHeld } from './held.ts'
 import { nextOfBatch, nextOfMember, queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
@@ -11,7 +12,7 @@ export function onWake(draft: Draft, step: Step): void {
   if (!wait?.wakeAt || wait.wakeAt > draft.now) return
   if (wait.kind === 'job') return
   // Time on hold does not count: resume postpones these times.
-  if (draft.batch.heldAt !== null) return
+  if (isStepHeld(draft, step)) return
   if (step.status === 'polling' && step.pollTimeoutAt! <= draft.now) return timeOut(draft, step)
   if (wait.kind === 'slot') return
   // Only a polling step can time out while it waits for a slot. A retry with a wake time here would be due forever.

@@ -321,6 +321,11 @@ export const VIOLATIONS: readonly Violation[] = [
     what: 'a job sent under a hold',
     sql: `${eventOf('batch', 'held')}; ${eventOf('step', 'dispatch')}`,
   },
+  {
+    id: 'I26',
+    what: 'a job sent under a hold of the system',
+    sql: `${eventOf('system', 'held')}; ${eventOf('step', 'dispatch')}`,
+  },
   { id: 'I28', what: 'an event without a reason', sql: `update events set because = ' '` },
   { id: 'I28', what: 'an event without an actor', sql: `update events set actor = ''` },
   {

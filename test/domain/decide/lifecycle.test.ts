@@ -95,7 +95,7 @@ table('a phase that is due', [
     name: 'does not start while the batch is held',
     facts: ready({ batch: HELD }),
     decide: (draft) => startPhase(draft, draft.phases[0]!, 'so'),
-    refuses: 'batch 7 is held: lunch',
+    refuses: 'batch 7 is held by olga: lunch; end it with "matoolkit resume --batch 7"',
   },
 ])
 
@@ -199,7 +199,7 @@ table('advancing a manual batch', [
     name: 'is refused while it is held',
     facts: manual(HELD),
     decide: advance('prepare'),
-    refuses: 'batch 7 is held: lunch',
+    refuses: 'batch 7 is held by olga: lunch; end it with "matoolkit resume --batch 7"',
   },
   {
     name: 'is refused for a scheduled batch',

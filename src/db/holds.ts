@@ -1,0 +1,199 @@
+// Holds in force. A transaction that sends jobs shares the lock of holds and reads them under it; setting or ending a hold takes the
+// lock exclusively. So nothing is sent once a hold is committed.
+import type { Hold, HoldScope, HoldTarget } from '../domain/holds.ts'
+import type { Queryable, Tx } from './db.ts'
+
+/** The row `h` of holds covers the batch `b` as a whole. */
+const COVERS_BATCH = `(h.scope = 'system' or (h.scope = 'runbook' and h.target = b.runbook_name))`
+
+/** The row `h` of holds covers the wait `w` of batch `b`. */
+const COVERS_WAIT = `(${COVERS_BATCH} or (h.scope = 'worker' and h.target = w.worker_id)
+  or (h.scope = 'member' and h.member_id = w.batch_member_id))`
+
+/** Batch `b` is not held as a whole. */
+export const BATCH_IS_FREE = `(b.held_at is null and not exists (select from holds h where ${COVERS_BATCH}))`
+
+/** No hold covers the wait `w` of batch `b`. */
+export const WAIT_IS_FREE = `(b.held_at is null and not exists (select from holds h where ${COVERS_WAIT}))`
+
+/** The member of the wait `w` is not held. */
+export const MEMBER_IS_FREE = `not exists (select from holds h where h.scope = 'member' and h.member_id = w.batch_member_id)`
+
+/** Far from the locks of batches (small negative keys) and of migrations. */
+const HOLDS_LOCK = 7_015_015
+
+const HOLD = `h.scope, h.target, h.batch_id as "batchId", h.member_id as "memberId",
+  (select member_key from batch_members m where m.id = h.member_id) as "memberKey",
+  h.held_at as "heldAt", h.held_by as "heldBy", h.held_reason as reason`
+
+/** Holds that concern the batch, besides its own. Each part by an index, for kept query plans. */
+export function loadHolds(db: Queryable, batchId: number): Promise<Hold[]> {
+  return db.query<Hold>(
+    `select ${HOLD} from holds h where h.scope in ('system', 'worker')
+     union all
+     select ${HOLD} from holds h
+      where h.scope = 'runbook' and h.target = (select runbook_name from batches where id = $1)
+     union all
+     select ${HOLD} from holds h where h.scope = 'member' and h.batch_id = $1`,
+    [batchId],
+  )
+}
+
+/** The same under the lock that senders share: no hold begins or ends before this transaction has. */
+export async function shareHolds(tx: Tx, batchId: number): Promise<Hold[]> {
+  const [, holds] = await Promise.all([
+    tx.query('select pg_advisory_xact_lock_shared($1)', [HOLDS_LOCK]),
+    loadHolds(tx, batchId),
+  ])
+  return holds
+}
+
+/** Waits for the transactions that are sending. Take it last and end soon: senders wait. */
+export async function lockHolds(tx: Tx): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [HOLDS_LOCK])
+}
+
+export async function findHold(db: Queryable, { scope, target }: HoldTarget): Promise<Hold | null> {
+  const rows = await db.query<Hold>(
+    `select ${HOLD} from holds h where h.scope = $1 and h.target = $2`,
+    [scope, target],
+  )
+  return rows[0] ?? null
+}
+
+export interface NewHold extends HoldTarget {
+  readonly batchId: number | null
+  readonly memberId: number | null
+  readonly heldBy: string
+  readonly reason: string
+}
+
+/** False when it is held already. */
+export async function insertHold(
+  tx: Tx,
+  { scope, target, batchId, memberId, heldBy, reason }: NewHold,
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into holds (scope, target, batch_id, member_id, held_at, held_by, held_reason) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict do nothing returning scope`,
+    [scope, target, batchId, memberId, now, heldBy, reason],
+  )
+  return rows.length > 0
+}
+
+export async function deleteHold(tx: Tx, { scope, target }: HoldTarget): Promise<void> {
+  await tx.query('delete from holds where scope = $1 and target = $2', [scope, target])
+}
+
+export async function writeHoldReason(
+  tx: Tx,
+  { scope, target }: HoldTarget,
+  reason: string,
+): Promise<void> {
+  await tx.query('update holds set held_reason = $3 where scope = $1 and target = $2', [
+    scope,
+    target,
+    reason,
+  ])
+}
+
+/** Holds whose jobs may not be withdrawn yet. */
+export function listUnfinishedHolds(db: Queryable): Promise<Hold[]> {
+  return db.query<Hold>(
+    `select ${HOLD} from holds h where h.withdrawn_at is null order by h.held_at, h.scope, h.target`,
+  )
+}
+
+export async function markWithdrawn(
+  db: Queryable,
+  { scope, target }: HoldTarget,
+  now: Date,
+): Promise<void> {
+  await db.query(
+    'update holds set withdrawn_at = $3 where scope = $1 and target = $2 and withdrawn_at is null',
+    [scope, target, now],
+  )
+}
+
+/** The wait `w` of batch `b` belongs to the scope `$1` with the target `$2`. */
+const IN_SCOPE = `case $1 when 'system' then true when 'runbook' then b.runbook_name = $2 when 'worker' then w.worker_id = $2
+  when 'batch' then b.id::text = $2 else w.batch_member_id::text = $2 end`
+
+/** Batches with waits in the scope, or only with unsettled jobs, by id. */
+export async function listBatchesIn(
+  db: Queryable,
+  { scope, target }: HoldTarget,
+  which: 'waits' | 'jobs',
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select distinct w.batch_id as id from waits w join batches b on b.id = w.batch_id
+      where ${IN_SCOPE} and ($3 or w.kind = 'job') order by id`,
+    [scope, target, which === 'waits'],
+  )
+  return rows.map(({ id }) => id)
+}
+
+export async function countJobsIn(db: Queryable, { scope, target }: HoldTarget): Promise<number> {
+  const [row] = await db.query<{ jobs: number }>(
+    `select count(*)::int as jobs from waits w join batches b on b.id = w.batch_id where ${IN_SCOPE} and w.kind = 'job'`,
+    [scope, target],
+  )
+  return row!.jobs
+}
+
+/**
+ * Postpones retries and polls in the scope by the time they were held, up to the start of the oldest other hold that still covers
+ * them: the end of that one adds the rest, so overlapping holds count once. `batchIds` are locked.
+ */
+export async function postponeWaits(
+  tx: Tx,
+  { scope, target }: { readonly scope: HoldScope; readonly target: string },
+  batchIds: readonly number[],
+  heldAt: Date,
+  now: Date,
+): Promise<void> {
+  const held = `
+    select w.step_id, w.since,
+           least($5::timestamptz, case when $1 <> 'batch' then b.held_at end,
+                 (select min(h.held_at) from holds h where (h.scope, h.target) <> ($1, $2) and ${COVERS_WAIT})) as until
+      from waits w join batches b on b.id = w.batch_id
+     where w.batch_id = any($3::bigint[]) and ${IN_SCOPE}`
+  const by = (from: string) =>
+    `greatest(held.until - greatest($4::timestamptz, ${from}), interval '0')`
+  const values = [scope, target, batchIds, heldAt, now]
+  await tx.query(
+    `with held as (${held})
+     update step_executions s
+        set retry_after = s.retry_after + ${by('held.since')},
+            poll_timeout_at = s.poll_timeout_at + ${by('s.poll_started_at')}
+       from held where s.id = held.step_id and (s.retry_after is not null or s.poll_timeout_at is not null)`,
+    values,
+  )
+  await tx.query(
+    `with held as (${held})
+     update waits w set wake_at = w.wake_at + ${by('held.since')}
+       from held where w.step_id = held.step_id and w.kind <> 'job' and w.wake_at is not null`,
+    values,
+  )
+}
+
+/** Moved members stay held in their new batch. */
+export async function moveHolds(
+  tx: Tx,
+  toBatchId: number,
+  pairs: readonly { from: number; to: number }[],
+): Promise<void> {
+  if (pairs.length === 0) return
+  await tx.query(
+    `insert into holds (scope, target, batch_id, member_id, held_at, held_by, held_reason, withdrawn_at)
+     select 'member', p.to_id::text, $1, p.to_id, h.held_at, h.held_by, h.held_reason, h.withdrawn_at
+       from unnest($2::bigint[], $3::bigint[]) as p (from_id, to_id)
+       join holds h on h.scope = 'member' and h.member_id = p.from_id
+     on conflict do nothing`,
+    [toBatchId, pairs.map(({ from }) => from), pairs.map(({ to }) => to)],
+  )
+  await tx.query(`delete from holds where scope = 'member' and member_id = any($1::bigint[])`, [
+    pairs.map(({ from }) => from),
+  ])
+}
