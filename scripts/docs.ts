@@ -63,7 +63,7 @@ function renderErrors(): string {
     `\`${code}\``,
     http,
     exit,
-    sentence.replaceAll(/\{(\w+)\}/g, '*$1*'),
+    sentence.replaceAll(/\{(\w+)( \w+)?\}/g, '*$1*$2'),
   ])
   return markdownTable(['Code', 'HTTP', 'Exit', 'Sentence'], rows)
 }

@@ -62,8 +62,7 @@ export const API_ERRORS = rows({
   REQUEST_INVALID: {
     http: 400,
     exit: EXIT.usage,
-    sentence:
-      'The request has {count} error(s); the first: {first}. Correct them and send it again.',
+    sentence: 'The request has {count errors}; the first: {first}. Correct them and send it again.',
   },
   REQUEST_UNREADABLE: {
     http: 400,
@@ -108,7 +107,7 @@ export const API_ERRORS = rows({
     http: 429,
     exit: EXIT.unavailable,
     sentence:
-      'You sent more than {perMinute} requests in a minute. Wait {seconds} seconds and send the request again.',
+      'You sent more than {perMinute} requests in a minute. Wait {seconds seconds} and send the request again.',
   },
   UPLOADS_BUSY: {
     http: 503,

@@ -35,7 +35,7 @@ export const ERRORS = table({
     http: 422,
     exit: EXIT.failed,
     sentence:
-      'The member file "{file}" has {count} problem(s); the first: row {row}, column {column}: {reason}. Correct the file and try again.',
+      'The member file "{file}" has {count problems}; the first: row {row}, column {column}: {reason}. Correct the file and try again.',
   },
   SANDBOX_SEED_INVALID: {
     http: 400,
@@ -83,7 +83,7 @@ export const ERRORS = table({
     http: 500,
     exit: EXIT.usage,
     sentence:
-      'The configuration has {count} error(s). {problems} Correct them and start again; docs/configuration.md lists every setting.',
+      'The configuration has {count errors}. {problems} Correct them and start again; docs/configuration.md lists every setting.',
   },
   SERVICE_STILL_RUNNING: {
     http: 503,
@@ -184,7 +184,7 @@ export const ERRORS = table({
     http: 422,
     exit: EXIT.failed,
     sentence:
-      'The runbook has {count} error(s); the first: {first} Run "matoolkit runbook validate" to see them all.',
+      'The runbook has {count errors}; the first: {first} Run "matoolkit runbook validate" to see them all.',
   },
   MEMBER_KEY_INVALID: {
     http: 422,
@@ -201,7 +201,7 @@ export const ERRORS = table({
     http: 409,
     exit: EXIT.conflict,
     sentence:
-      '{count} member(s) are active in another unfinished batch of this runbook: {members}. Move or remove them there first.',
+      'Other unfinished batches of this runbook have {count members} of this list: {members}. Move or remove them there first.',
   },
   SOURCE_NOT_CONFIGURED: {
     http: 503,
@@ -401,10 +401,13 @@ export class MatoolkitError extends Error {
   }
 }
 
+/** `{name}` becomes the detail, `{count errors}` a number with its noun: 1 error, 2 errors. */
 export function sentenceOf(code: ErrorCode, details: ErrorDetails): string {
-  return ERRORS[code].sentence.replace(/\{(\w+)\}(\.?)/g, (whole, name: string, stop: string) => {
+  const { sentence } = ERRORS[code]
+  return sentence.replace(/\{(\w+)(?: (\w+)s)?\}(\.?)/g, (whole, name: string, noun, stop) => {
     if (!Object.hasOwn(details, name)) return whole
     const value = String(details[name])
+    if (noun) return `${value} ${noun}${value === '1' ? '' : 's'}${stop}`
     // A reason that is a full sentence has its own full stop.
     return value.endsWith('.') ? value : value + stop
   })

@@ -284,7 +284,7 @@ describe('loading the configuration of a process', () => {
       MATOOLKIT_POOL_SIZE: 'x',
     })
     assert.equal(status, 2)
-    assert.match(text, /has 2 error\(s\)\./)
+    assert.match(text, /has 2 errors\./)
     assert.match(
       text,
       /\n {2}- MATOOLKIT_CONFIG_FILE is "no\/such\.json", which cannot be read: ENOENT/,

@@ -28,7 +28,11 @@ describe('the table of errors', () => {
       assert.ok(Object.values<number>(EXIT).includes(exit) && exit !== EXIT.ok, `exit code ${exit}`)
       assert.match(sentence, /\.$/, 'a sentence ends with a full stop')
       assert.match(sentence, /^[A-Z{"]/, 'a sentence begins with a capital')
-      assert.doesNotMatch(sentence, /\{(?!\w+\})|(?<!\{\w+)\}/, 'placeholders are {word}')
+      assert.doesNotMatch(
+        sentence,
+        /\{(?!\w+(?: \w+s)?\})|(?<!\{\w+(?: \w+s)?)\}/,
+        'placeholders are {word} or {count words}',
+      )
     })
 
     it(`${code} says what to do next`, () => {

@@ -1,5 +1,6 @@
 // Forecast of a batch's end: each phase starts at its time and after the previous one has ended, and its open steps run at the rate of
 // the last minutes. Where that would be a guess, the forecast gives the reason instead.
+import { countText } from './count-text.ts'
 import { type Batch, openSteps, type Phase } from './facts.ts'
 
 export interface ForecastFacts {
@@ -41,5 +42,5 @@ export function forecastEnd(facts: ForecastFacts): Forecast {
     open += steps
   }
   const rate = stepsPerMin === 0 ? 'at the times of its phases' : `at ${stepsPerMin} steps a minute`
-  return { endsAt: new Date(at), because: `${open} steps left ${rate}` }
+  return { endsAt: new Date(at), because: `${countText(open, 'step')} left ${rate}` }
 }

@@ -324,13 +324,10 @@ export function parseJobId(jobId: string): JobName | null {
   return { kind, stepId, attempt: Number(parts[3] ?? 0), poll: Number(parts[4] ?? 0) }
 }
 
-/**
- * Ids of the messages that we send: sent twice, a message has the same id, and the bus drops the second for ten minutes. `round`
- * counts deliberate repetitions (a restarted init, a member that rejoined). A job's message id is its job id.
- */
+/** Ids of our messages: sent twice, a message has the same id, and the bus drops the second for ten minutes. A job's is its job id. */
 export const messageIdOf = {
-  batchInit: (batchId: number, round: number) => `batch-init-${batchId}-${round}`,
-  memberAdded: (batchMemberId: number, round: number) => `member-added-${batchMemberId}-${round}`,
+  batchInit: (batchId: number) => `batch-init-${batchId}`,
+  memberAdded: (batchMemberId: number) => `member-added-${batchMemberId}`,
   workerResult: (jobId: string) => `result-${jobId}`,
   workerHello: (workerId: string, at: Date) => `hello-${workerId}-${at.getTime()}`,
 } as const

@@ -1,5 +1,6 @@
 // Blocked work and why, in sentences: what a batch's steps wait for, and whether it will come. Waits in their normal course are not
 // reported.
+import { countText } from './count-text.ts'
 import type { Batch, Phase } from './facts.ts'
 
 export interface WaitGroup {
@@ -112,7 +113,7 @@ function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
     })
   }
   if (openReviews > 0) {
-    const because = `${openReviews} changes from the data source wait for a review`
+    const because = `${countText(openReviews, 'change from the data source waits', 'changes from the data source wait')} for a review`
     found.push({ ...common, kind: 'reviews_open', because, count: openReviews, since: null })
   }
   return found
@@ -139,7 +140,7 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
   if (kind === 'slot') return ofSlot(facts, group, worker, report)
   if (kind === 'job' && worker && isSilent(worker, facts.now)) {
-    const because = `${silence(worker)}; ${many(group)} of its jobs are unsettled`
+    const because = `${silence(worker)}; ${many(group, 'job is', 'jobs are')} unsettled`
     return report('worker_silent', group.count, because)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
@@ -147,7 +148,7 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   const isWaiting = kind !== 'job' && facts.batch.heldAt !== null
   if (group.overdue === 0 || !isLate || isWaiting) return []
   const noun = { job: 'result', retry: 'retry', poll: 'poll' }[kind]
-  const because = `${many({ ...group, count: group.overdue })} ${noun}s are overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
+  const because = `${many({ ...group, count: group.overdue }, `${noun} is`, `${noun}s are`)} overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
   return report(`${noun}_overdue` as StuckKind, group.overdue, because)
 }
 
@@ -159,20 +160,22 @@ function ofSlot(
 ): Stuck[] {
   const { workerId, count } = group
   if (!worker?.isKnown) {
-    const because = `worker ${workerId} was never seen and is not configured; ${many(group)} steps wait for it`
+    const because = `worker ${workerId} was never seen and is not configured; ${waiting(group)} for it`
     return report('worker_unknown', count, because)
   }
   if (isSilent(worker, now)) {
-    return report('worker_silent', count, `${silence(worker)}; ${many(group)} steps wait for it`)
+    return report('worker_silent', count, `${silence(worker)}; ${waiting(group)} for it`)
   }
   const limit = worker.maxOutstanding ?? maxOutstanding
   if (worker.outstanding < limit || batch.heldAt !== null) return []
-  const because = `worker ${workerId} has ${worker.outstanding} unsettled jobs, its limit is ${limit}; ${many(group)} steps wait for a slot`
+  const because = `worker ${workerId} has ${countText(worker.outstanding, 'unsettled job')}, its limit is ${limit}; ${waiting(group)} for a slot`
   return report('window_full', count, because)
 }
 
-const many = ({ count, isCountExact }: Pick<WaitGroup, 'count' | 'isCountExact'>): string =>
-  isCountExact ? `${count}` : `${count} or more`
+const waiting = (group: WaitGroup): string => many(group, 'step waits', 'steps wait')
+
+const many = ({ count, isCountExact }: WaitGroup, one: string, several: string): string =>
+  isCountExact ? countText(count, one, several) : `${count} or more ${several}`
 
 const silence = ({ workerId, lastSeenAt }: WorkerFacts): string =>
   lastSeenAt === null

@@ -1,11 +1,13 @@
 // The end of a transaction on a batch: withdraw, send into free slots, count, close, and write rows, counters, events and messages.
 // `commit` ends an exclusive transaction, `commitShared` a shared one, which changes nothing but its members and the counters.
+
 import { ORCHESTRATOR_EVENTS, type OutgoingMessage } from '../bus/bus.ts'
 import { enqueueNew } from '../bus/outbox.ts'
 import { timeParam } from '../db/arrays.ts'
 import { listActiveElsewhere, lockMembership } from '../db/batches.ts'
 import { writeChanges, writeRows } from '../db/changes.ts'
 import { addToCounters } from '../db/counters.ts'
+import { countText } from '../domain/count-text.ts'
 import type { Draft, JobRecord } from '../domain/decide/draft.ts'
 import { checkFuse, closeFinished, updateCounters } from '../domain/decide/finish.ts'
 import { type Batch, isBeingExpanded } from '../domain/facts.ts'
@@ -119,11 +121,13 @@ async function requireActiveNowhereElse({ tx, draft }: BatchTransaction): Promis
     .slice(0, MEMBERS_NAMED_MAX)
     .map(({ key, batchId }) => `${key} in batch ${batchId}`)
   const count =
-    elsewhere.length < MEMBERS_LISTED_MAX ? elsewhere.length : `at least ${MEMBERS_LISTED_MAX}`
+    elsewhere.length < MEMBERS_LISTED_MAX
+      ? countText(elsewhere.length, 'member')
+      : `at least ${countText(MEMBERS_LISTED_MAX, 'member')}`
   const others = elsewhere.length > MEMBERS_NAMED_MAX ? ' and others' : ''
   throw new MatoolkitError('REFUSED', {
     reason:
-      `batch ${batch.id} has ended, and reopening it would bring back ${count} members who are active elsewhere ` +
+      `batch ${batch.id} has ended, and reopening it would bring back ${count} active elsewhere ` +
       `(${named.join(', ')}${others}): wait until they are done there, or use a new batch.`,
   })
 }

@@ -1,4 +1,5 @@
 // Creating batches from lists of members, and adding members to batches.
+
 import { hash as sha } from 'node:crypto'
 import type { OutgoingMessage } from '../bus/bus.ts'
 import { enqueue } from '../bus/outbox.ts'
@@ -13,6 +14,7 @@ import {
 import type { Tx } from '../db/db.ts'
 import { insertPhases } from '../db/phases.ts'
 import { findActiveRunbook } from '../db/runbooks.ts'
+import { countText } from '../domain/count-text.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { beginBatch, dueAt } from '../domain/decide/lifecycle.ts'
 import type { PhaseToCreate } from '../domain/decide/version-upgrade.ts'
@@ -110,7 +112,7 @@ async function startBatch(
   const when = request.sourceTime ? `start ${request.sourceTime.toISOString()}` : 'manual'
   draft.note(
     'created',
-    `${request.members.length} members, ${when}, version ${draft.batch.runbookVersion}`,
+    `${countText(request.members.length, 'member')}, ${when}, version ${draft.batch.runbookVersion}`,
   )
   const isScheduled = request.sourceTime !== null
   if (isScheduled && runbook.init.length === 0) beginBatch(draft)
@@ -122,7 +124,7 @@ async function startBatch(
     [
       {
         topic: 'orchestrator-events',
-        messageId: messageIdOf.batchInit(batchId, 0),
+        messageId: messageIdOf.batchInit(batchId),
         type: 'batch-init',
         body: {
           batchId,
@@ -237,7 +239,7 @@ const addedMessage = (
   { id, key }: { id: number; key: string },
 ): OutgoingMessage => ({
   topic: 'orchestrator-events',
-  messageId: messageIdOf.memberAdded(id, 0),
+  messageId: messageIdOf.memberAdded(id),
   type: 'member-added',
   body: { batchId, runbookName, runbookVersion: activeVersion, batchMemberId: id, memberKey: key },
 })

@@ -1,11 +1,13 @@
 // Applying a tick's changes: set-based, in chunks. Every change is checked again under its batch's lock, so slightly old changes do no
 // harm and a tick that died halfway simply repeats. What cannot be done now (an unsettled job, an unfinished cleanup) is left for the
 // next tick; a failed change does not stop the others.
+
 import { chunksOf } from '../chunks.ts'
 import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
 import { writeReviews } from '../db/reviews.ts'
 import { replaceIssues } from '../db/source-issues.ts'
 import { isTransient } from '../db/transient.ts'
+import { countText } from '../domain/count-text.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import type { FoundRow, Issue, KnownMember, MemberWithRow } from '../domain/detection/compare.ts'
 import { HELD_BY_SOURCE, type TickChanges } from '../domain/detection/scheduled.ts'
@@ -191,7 +193,10 @@ async function refreshAll<Row extends FoundRow>(
         done.refreshed += await changeBatch(engine, batchId, ACTOR, async ({ tx, draft }) => {
           const count = await refreshMembers(tx, batchId, chunk.map(newData))
           if (count > 0)
-            draft.note('data_refreshed', `the source changed the data of ${count} members`)
+            draft.note(
+              'data_refreshed',
+              `the source changed the data of ${countText(count, 'member')}`,
+            )
           return count
         })
       })

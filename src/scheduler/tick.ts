@@ -1,6 +1,7 @@
 // One tick of one runbook: query its source, compare, apply the changes. One scheduler has the lease, and every transaction
 // proves it; after a crash the lease expires and the next tick computes its changes afresh. A failing source fails alone: its
 // reason shows on the runbook until a good tick, and no membership changes.
+
 import { findActiveRunbook } from '../db/runbooks.ts'
 import {
   endTick,
@@ -13,6 +14,7 @@ import {
   type TickLease,
   takeLease,
 } from '../db/ticks.ts'
+import { countText } from '../domain/count-text.ts'
 import type { IssueList } from '../domain/detection/row-collector.ts'
 import type { TickReport } from '../domain/detection/tick-report.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -128,7 +130,10 @@ async function detectAndApply(
     rowCount: reading.rowCount,
     groupCount: reading.found.groups.size,
     counts: countsOf(detection, applied, issues.total),
-    error: failures === 0 ? null : `${failures} change(s) failed: ${failureText(applied.failures)}`,
+    error:
+      failures === 0
+        ? null
+        : `${countText(failures, 'change')} failed: ${failureText(applied.failures)}`,
   }
 }
 

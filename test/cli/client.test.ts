@@ -112,7 +112,7 @@ describe('the client of the API', () => {
 
   it('lists every fault that the server found', async () => {
     const faults = [
-      { row: 3, column: 'Upn', message: 'is there twice' },
+      { row: 3, column: 'Upn', message: 'appears twice' },
       { line: 7, column: 2, severity: 'error', code: 'KEY_UNKNOWN', message: 'no such key' },
       { path: 'body.reason', message: 'is missing' },
     ]
@@ -121,7 +121,7 @@ describe('the client of the API', () => {
     ])
     const error = (await rejection(api.client.post('/x', { body: {} }))) as ApiRefusal
     assert.deepEqual(error.more, [
-      'row 3, column Upn: is there twice',
+      'row 3, column Upn: appears twice',
       'line 7, column 2: error KEY_UNKNOWN: no such key',
       'body.reason: is missing',
       '… and 6 more',

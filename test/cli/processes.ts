@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
+/** A slow machine starts the program within seconds; longer than this means that it hangs. */
+const SAYING_MS_MAX = 120_000
 /** Node's own setting: its compile cache. */
 const COMPILED = process.env.NODE_COMPILE_CACHE
 
@@ -14,7 +16,7 @@ export interface Ended {
 
 export interface Started {
   readonly ended: Promise<Ended>
-  /** Resolves when the output matches; rejects with the output if the process ends first. */
+  /** Resolves when the output matches; rejects with the output when the process ends first or the time is over. */
   saying(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
 }
@@ -31,7 +33,7 @@ export function start(
   let [out, err] = ['', '']
   const waiting = new Set<() => void>()
   const heard = () => {
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     out += text
@@ -46,15 +48,21 @@ export function start(
   })
   const saying = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
+      const giveUp = (why: string) => {
+        waiting.delete(check)
+        reject(new Error(`${why} without ${pattern}:\n${out}\n${err}`))
+      }
+      const check = () => {
         const found = pattern.exec(`${out}\n${err}`)
         if (!found) return
-        waiting.delete(look)
+        waiting.delete(check)
         resolve(found)
       }
-      waiting.add(look)
-      look()
-      void ended.then(() => reject(new Error(`It ended without ${pattern}:\n${out}\n${err}`)))
+      const limit = AbortSignal.timeout(SAYING_MS_MAX)
+      limit.addEventListener('abort', () => giveUp('The time is over'))
+      waiting.add(check)
+      check()
+      void ended.then(() => giveUp('The process ended'))
     })
   return { ended, saying, kill: (signal) => void child.kill(signal) }
 }

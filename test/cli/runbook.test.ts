@@ -147,7 +147,7 @@ describe('runbook validate', () => {
     [
       'a column twice',
       () => [sample, '--members', file('2.csv', 'A,a\n')],
-      /column "a" is there twice/,
+      /column "a" appears twice/,
     ],
     [
       'a column without name',

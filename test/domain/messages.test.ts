@@ -378,8 +378,8 @@ describe('job ids', () => {
 
   it('builds message ids that the bus accepts', () => {
     const ids = [
-      messageIdOf.batchInit(1, 0),
-      messageIdOf.memberAdded(1, 0),
+      messageIdOf.batchInit(1),
+      messageIdOf.memberAdded(1),
       messageIdOf.workerResult('step-7'),
       messageIdOf.workerHello('w'.repeat(63), new Date('2026-03-01T10:00:00Z')),
     ]

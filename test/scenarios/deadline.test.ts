@@ -59,7 +59,7 @@ it('loses a job without a result two minutes after its timeout, and retries', ()
     assert.deepEqual(await because(world, 'fail'), [
       'no result in time',
       'step create of phase prepare failed',
-      '0 of 1 members passed, 1 failed',
+      '0 of 1 member passed, 1 failed',
       'every phase ended: 0 members completed, 1 failed, 0 removed',
     ])
   }))

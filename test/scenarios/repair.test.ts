@@ -391,7 +391,7 @@ it('an ended batch stays ended while another of its members is active elsewhere'
     const second = await world.batch('wave', people(1), { startsInMin: 600 })
     const other = { ...order(batchId), memberIds: [await memberId(world, batchId, 2)] }
     const redo = () => redoMembers(world.engine, { ...other, fromStepName: 'switch' })
-    const named = `reopening it would bring back 1 members who are active elsewhere .user1@contoso.example in batch ${second}.`
+    const named = `reopening it would bring back 1 member active elsewhere .user1@contoso.example in batch ${second}.`
     await assert.rejects(redo(), { code: 'REFUSED', message: new RegExp(named) })
     assert.equal((await batchOf(world, batchId)).status, 'completed')
     await removeMembers(world.engine, {

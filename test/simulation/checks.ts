@@ -83,8 +83,8 @@ const PROMISES: readonly Check[] = [
       select p.batch_id, format('phase %s is skipped, and member %s has not failed or left', p.id, m.id) as found
         from ${EFFECTIVE} as p join batches b on b.id = p.batch_id join batch_members m on m.batch_id = p.batch_id
        where p.status = 'skipped' and p.skipped_because = 'empty' and m.status = 'active' and b.status in ('completed', 'failed')
-         and not exists (select from messages q where q.message_id like format('member-added-%s-%%', m.id))
-         and not exists (select from dead_letters d where d.message_id like format('member-added-%s-%%', m.id))`,
+         and not exists (select from messages q where q.message_id = format('member-added-%s', m.id))
+         and not exists (select from dead_letters d where d.message_id = format('member-added-%s', m.id))`,
   },
 ]
 

@@ -9,6 +9,8 @@ import { commaSeparated, id, pageOf, pagingQuery } from '../shapes.ts'
 
 const COUNT_MAX = 1_000
 
+const filterQuery = { memberId: id.optional(), entity: commaSeparated(ENTITIES).optional() }
+
 const listRoute = read({
   method: 'GET',
   path: '/api/batches/{batchId}/events',
@@ -22,8 +24,7 @@ const listRoute = read({
   params: z.strictObject({ batchId: id }),
   query: z.strictObject({
     ...pagingQuery,
-    memberId: id.optional(),
-    entity: commaSeparated(ENTITIES).optional(),
+    ...filterQuery,
     sort: z.enum(['newest', 'oldest']).default('newest'),
   }),
   answers: { 200: pageOf('events', event) },
@@ -59,8 +60,7 @@ const listenRoute = read({
   query: z.strictObject({
     after: id.optional().meta({ description: 'The id of your last event.' }),
     batchId: id.optional(),
-    memberId: id.optional(),
-    entity: commaSeparated(ENTITIES).optional(),
+    ...filterQuery,
   }),
   answers: {
     200: z

@@ -60,7 +60,7 @@ function problemsOfHeader(
     const add = (message: string) =>
       problems.push({ row: 1, column: name || String(index + 1), message })
     if (name === '') add('the column has no name')
-    else if (seen.has(name.toLowerCase())) add('the column is there twice')
+    else if (seen.has(name.toLowerCase())) add('the column appears twice')
     seen.add(name.toLowerCase())
   }
   for (const needed of [columns.primaryKey, columns.batchTimeColumn]) {

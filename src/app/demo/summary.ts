@@ -43,18 +43,21 @@ export function unexpectedOutcomes(outcome: DemoOutcome): string[] {
     [batch.heldReason === null, `The batch is held: ${batch.heldReason}.`],
     [
       membersOf(progress) === membersExpected,
-      `${membersOf(progress)} members are accounted for, ${membersExpected} took part.`,
+      `${countText(membersOf(progress), 'member is', 'members are')} accounted for, ${membersExpected} took part.`,
     ],
-    [batch.membersRemoved === leaversExpected, `${batch.membersRemoved} members left.`],
+    [
+      batch.membersRemoved === leaversExpected,
+      `${countText(batch.membersRemoved, 'member')} left.`,
+    ],
     [
       batch.membersFailed === outcome.failuresExpected,
-      `${batch.membersFailed} members failed, ${outcome.failuresExpected} were expected to.`,
+      `${countText(batch.membersFailed, 'member')} failed, ${outcome.failuresExpected} were expected to.`,
     ],
     [tally.retries > 0, 'Nothing was retried.'],
     [tally.polls > 0, 'Nothing was polled.'],
     [
       tally.rollbacksBegun === batch.membersFailed && tally.rolledBack === tally.rollbacksBegun,
-      `${batch.membersFailed} members failed, but ${tally.rolledBack} were rolled back.`,
+      `${countText(batch.membersFailed, 'member')} failed, but ${tally.rolledBack} were rolled back.`,
     ],
   ]
   return [

@@ -1,6 +1,8 @@
 // `matoolkit doctor`: checks runtime, configuration, API, sign-in, database, bus, clock, workers and data sources, one line per check,
 // with advice for each problem.
+
 import type { Command } from 'commander'
+import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, messageOf } from '../../errors.ts'
 import type { CommandContext } from '../command-context.ts'
@@ -155,7 +157,7 @@ async function workerChecks({ client }: CommandContext): Promise<Check[]> {
   const name = (worker: { readonly workerId: string }) => `worker ${worker.workerId}`
   return workers.map((worker) => {
     if (!worker.isKnown) {
-      const about = `${worker.waiting} steps wait for this worker, which has never reported`
+      const about = `${countText(worker.waiting, 'step waits', 'steps wait')} for this worker, which has never reported`
       return failed(name(worker), about, 'Start it, or correct worker_id in the runbook.')
     }
     return worker.isSilent

@@ -1,5 +1,7 @@
 // `matoolkit query …`: tries a runbook's query without changing anything.
+
 import type { Command } from 'commander'
+import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
 import { type CommandContext, pathSegment, sayRest, textFlag } from '../command-context.ts'
 import { readTextFile } from '../files.ts'
@@ -53,8 +55,9 @@ async function runPreview(context: CommandContext, [name]: readonly string[]): P
     return
   }
   const seconds = (found.durationMs / 1_000).toFixed(1)
-  const rows = found.rowCount === 1 ? '1 row' : `${found.rowCount} rows`
-  show.say(`${rows} in ${seconds} s, ${found.problemCount} with problems.`)
+  show.say(
+    `${countText(found.rowCount, 'row')} in ${seconds} s, ${found.problemCount} with problems.`,
+  )
   await showSection(show, 'First rows', found.sample.slice(0, SAMPLE_SHOWN), columns)
   await showSection(show, 'Batches', found.batchGroups, GROUPS)
   sayRest(context, found.batchGroups.length, found.groupCount, limit)

@@ -1,5 +1,6 @@
 // Compensation: the rollback after a failure, the cleanup after a removal. Steps run in order, each after the previous one has ended;
 // a failed step does not stop the next.
+import { countText } from '../count-text.ts'
 import type { Member, Step } from '../facts.ts'
 import { isOpen, isPassed } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
@@ -26,7 +27,9 @@ export function beginRollback(draft: Draft, origin: Step): void {
       }),
     )
   })
-  draft.note('rollback_begun', `rollback ${name}: ${sequence.length} steps`, { step: origin })
+  draft.note('rollback_begun', `rollback ${name}: ${countText(sequence.length, 'step')}`, {
+    step: origin,
+  })
 }
 
 /** Creates the cleanup steps of this removal. */

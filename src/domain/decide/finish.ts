@@ -1,5 +1,6 @@
 // The end of every decision: the counters follow the rows, phases and the batch open and close by the counters, the fuse is checked.
 // All of it derives from what was loaded and what is there now, so that no decision can forget to count.
+import { countText } from '../count-text.ts'
 import { type Member, openSteps, type Phase, type Step } from '../facts.ts'
 import {
   isFailed,
@@ -134,7 +135,7 @@ function reopenPhase(draft: Draft, phase: Phase, why: string): void {
 
 function closePhase(draft: Draft, phase: Phase): void {
   const { members } = phase
-  const because = `${members.passed} of ${members.total} members passed, ${members.failed} failed`
+  const because = `${members.passed} of ${countText(members.total, 'member')} passed, ${members.failed} failed`
   const completedAt = draft.now
   if (members.passed > 0) draft.transitionPhase(phase, 'complete', because, { completedAt })
   else if (members.failed > 0) draft.transitionPhase(phase, 'fail', because, { completedAt })

@@ -298,5 +298,5 @@ const groupGone = (batch: KnownBatch): Issue => ({
   key: null,
   column: null,
   batchId: batch.id,
-  reason: `the result has no row of its group; its ${batch.members} member(s) stay unchanged`,
+  reason: `the result has no row of its group; its members (${batch.members}) stay unchanged`,
 })

@@ -1,5 +1,6 @@
 // Member moves to another group. A few move at once. When a whole wave is in another group it was probably rescheduled, and
 // when many move at once it may be a mistake: then nothing moves, and a person chooses between reschedule, move and keep.
+import { countText } from '../count-text.ts'
 import {
   type Comparison,
   type FoundRow,
@@ -103,10 +104,10 @@ function reviewReason(
 ): { cause: 'redated' | 'many'; reason: string } | null {
   if (moving === 0) return null
   if (isVanished) {
-    const reason = `the source no longer has the group of batch ${id}, and ${moving} of its ${members} member(s) are in other groups`
+    const reason = `the source no longer has the group of batch ${id}, and other groups have ${moving} of its ${countText(members, 'member')}`
     return { cause: 'redated', reason }
   }
   if (!isTooMany(moving, members, percent)) return null
-  const reason = `${moving} of the ${members} members of batch ${id} would move at once, more than ${percent} %`
+  const reason = `${moving} of the ${countText(members, 'member')} of batch ${id} would move at once, more than ${percent} %`
   return { cause: 'many', reason }
 }

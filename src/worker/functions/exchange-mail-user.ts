@@ -25,7 +25,7 @@ export const setExchangeMailUserGuids = defineFunction({
   parameters: z.strictObject({
     Identity: recipientId,
     ExchangeGuid: z.guid(),
-    ArchiveGuid: optional(z.guid()).describe('Set it when the source has an archive.'),
+    ArchiveGuid: optional(z.guid()).describe('Set it when the source mailbox has an archive.'),
   }),
   result: stamped,
   permissions,

@@ -24,7 +24,7 @@ describe('a member file', () => {
     ['nothing at all', '', ['1 Upn: the column is missing', '1 When: the column is missing']],
     ['only a header', 'Upn,Name,When\n', ['2 Upn: the file has no members']],
     ['a column without a name', 'Upn,,When\n', ['1 2: the column has no name']],
-    ['a column twice', 'Upn,upn,When\n', ['1 upn: the column is there twice']],
+    ['a column twice', 'Upn,upn,When\n', ['1 upn: the column appears twice']],
     [
       'an open quote',
       'Upn,Name,When\n"a\n',

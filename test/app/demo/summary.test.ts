@@ -88,7 +88,7 @@ Next:`
       /held: fuse/,
     ],
     ['a missing member', { membersExpected: 202 }, /201 members are accounted for, 202 took part/],
-    ['too few leavers', { leaversExpected: 2 }, /1 members left/],
+    ['too few leavers', { leaversExpected: 2 }, /1 member left/],
     [
       'too few failures',
       { progress: progress(PHASES, { ...BATCH, membersFailed: 0, membersActive: 200 }) },

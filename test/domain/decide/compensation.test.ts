@@ -53,7 +53,7 @@ table('a final failure', [
         'phase prepare cancel pending→cancelled: init step setup failed',
         'phase cutover cancel pending→cancelled: init step setup failed',
         'batch fail init_dispatched→failed: init step setup failed',
-        'step 1 rollback_begun: rollback undo-setup: 1 steps',
+        'step 1 rollback_begun: rollback undo-setup: 1 step',
       ],
       made: ['-1 rollback/drop of 1.0'],
     },

@@ -289,7 +289,7 @@ table('reopening', [
     records: {
       events: [
         'phase prepare reopen failed→dispatched: a member passed it after all',
-        'phase prepare complete dispatched→completed: 1 of 1 members passed, 0 failed',
+        'phase prepare complete dispatched→completed: 1 of 1 member passed, 0 failed',
         'batch reopen failed→active: a phase did not fail after all',
         'batch complete active→completed: every phase ended: 0 members completed, 0 failed, 0 removed',
       ],

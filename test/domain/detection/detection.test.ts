@@ -268,7 +268,7 @@ const MOVING: Case[] = [
           toMs: T2,
           isDismissed: false,
           reason:
-            'the source no longer has the group of batch 1, and 2 of its 2 member(s) are in other groups',
+            'the source no longer has the group of batch 1, and other groups have 2 of its 2 members',
         }),
       ],
     },

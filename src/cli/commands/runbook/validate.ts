@@ -120,7 +120,7 @@ async function readHeader(file: string): Promise<string[]> {
   const seen = new Set<string>()
   for (const [index, name] of header.entries()) {
     if (name === '') throw refuse(`column ${index + 1} has no name`)
-    if (seen.has(name.toLowerCase())) throw refuse(`column "${name}" is there twice`)
+    if (seen.has(name.toLowerCase())) throw refuse(`column "${name}" appears twice`)
     seen.add(name.toLowerCase())
   }
   return header
