@@ -149,6 +149,12 @@ export const API_ERRORS = rows({
     sentence:
       'This process already serves {count} event streams, its maximum. Close some, or connect to another process.',
   },
+  LISTENERS_OF_PERSON_FULL: {
+    http: 429,
+    exit: EXIT.unavailable,
+    sentence:
+      'You already have {count} event streams, the maximum for one caller. Close one first.',
+  },
   RUNBOOK_NAME_DIFFERS: {
     http: 422,
     exit: EXIT.failed,

@@ -44,6 +44,8 @@ export interface RouteRequest<P, Q, B> {
   readonly engine: Engine
   readonly services: Services
   readonly by: Actor
+  /** When the caller's token ends; null if it does not. */
+  readonly tokenEndsAt: Date | null
   readonly now: Date
   /** The ETag in `If-Match`: the state the caller saw. */
   readonly ifMatch: string | null

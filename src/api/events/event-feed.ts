@@ -1,6 +1,6 @@
 // Live events for any number of listeners from one query, run twice a second while at least one listener is connected. A listener
-// that reconnects names its last event and gets everything since. A listener that reads too slowly is disconnected rather than
-// buffered without limit.
+// that reconnects names its last event and gets everything since. A listener that reads slowly stops being live and reads pages at its
+// own pace until it has caught up, so that it misses nothing and costs little memory.
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import {
@@ -17,22 +17,30 @@ import { GaplessReader, startingPoint } from './gapless-reader.ts'
 const POLL_MS = 500
 const PAUSE_AFTER_ERROR_MS = 5_000
 const EVENTS_PER_READ = 500
+/** For one listener that catches up. 200 slow ones once took the API to 500 MB. */
+const EVENTS_PER_PAGE = 100
 /** Gaps that may still fill belong to running transactions, so they lie among the newest ids. */
 const NEWEST_IDS_READ = 1_000
 const HEARTBEAT_MS = 15_000
-/** Unread text that a listener may have when the next read starts: about 1,000 events. */
-const QUEUED_CHARS_MAX = 512 * 1024
-/** How long a slow listener may take to read the closing frame before its connection is cut. */
+/** Unread text that a live listener may have: about 100 events. */
+const QUEUED_CHARS_MAX = 64 * 1024
+/** How long a listener may take to read the closing frame before its connection is cut. */
 const CLOSING_MS = 10_000
-/** Tokens are checked on connecting, so this bounds how long a revoked token keeps listening. */
+/** Tokens are checked on connecting, so this bounds how long a revoked one keeps listening. */
 const LISTEN_MAX_MS = 30 * 60_000
 const RETRY_MS = 2_000
 const LISTENERS_MAX = 500
+/** One person with many browser tabs must not take the streams of all others. */
+const LISTENERS_PER_PERSON_MAX = 20
 
 export type EventSelection = Pick<EventFilter, 'batchId' | 'memberId' | 'entities'>
 
 export interface ListenRequest {
   readonly selection: EventSelection
+  /** The id of the caller. */
+  readonly person: string
+  /** When the caller's token ends, and with it the stream; null if it does not. */
+  readonly tokenEndsAt: Date | null
   /** The listener's last event; null to start with new ones. */
   readonly after: number | null
   /** Aborts when the listener disconnects or the server stops. */
@@ -46,13 +54,14 @@ export interface EventStream {
 }
 
 export interface EventFeed {
-  /** Throws LISTENERS_FULL. */
+  /** Throws LISTENERS_FULL or LISTENERS_OF_PERSON_FULL. */
   listen(request: ListenRequest): EventStream
 }
 
 interface Listener extends ListenRequest {
+  /** Events up to this id are delivered; null before the first one of a listener that starts with new ones. */
   after: number | null
-  queue: string[]
+  queue: EventFrame[]
   queuedChars: number
   lastFrameAtMs: number
   readonly endsAtMs: number
@@ -60,6 +69,12 @@ interface Listener extends ListenRequest {
   closingBecause: string | null
   readonly cut: AbortController
   wake: () => void
+}
+
+/** A heartbeat has no id. */
+interface EventFrame {
+  readonly id: number | null
+  readonly text: string
 }
 
 export interface FeedOptions {
@@ -101,13 +116,18 @@ class Feed {
     const { listenersMax = LISTENERS_MAX, clock } = this.#options
     const count = this.#connected.size
     if (count >= listenersMax) throw new MatoolkitError('LISTENERS_FULL', { count })
+    const own = [...this.#connected].filter(({ person }) => person === request.person)
+    if (own.length >= LISTENERS_PER_PERSON_MAX) {
+      throw new MatoolkitError('LISTENERS_OF_PERSON_FULL', { count: own.length })
+    }
     const nowMs = +clock.now()
+    const tokenEndsAtMs = +(request.tokenEndsAt ?? Number.POSITIVE_INFINITY)
     const listener: Listener = {
       ...request,
       queue: [],
       queuedChars: 0,
       lastFrameAtMs: nowMs,
-      endsAtMs: nowMs + LISTEN_MAX_MS,
+      endsAtMs: Math.min(nowMs + LISTEN_MAX_MS, tokenEndsAtMs),
       closingBecause: null,
       cut: new AbortController(),
       wake: () => {},
@@ -126,11 +146,13 @@ class Feed {
   async *#frames(listener: Listener): AsyncGenerator<string> {
     try {
       yield `retry: ${RETRY_MS}\n\n`
-      yield* this.#missed(listener, await this.#start())
+      const reader = await this.#start()
+      yield* this.#missed(listener, reader)
       while (!listener.signal.aborted) {
         if (listener.queue.length > 0) yield this.#drain(listener)
         else if (listener.closingBecause !== null)
           return yield closingFrame(listener.closingBecause)
+        else if (!this.#live.has(listener)) yield* this.#missed(listener, reader)
         else await this.#nextWake(listener)
       }
     } finally {
@@ -141,18 +163,20 @@ class Feed {
   /** Reads the events a listener missed, up to where the live events start; then the listener is live. */
   async *#missed(listener: Listener, reader: GaplessReader): AsyncGenerator<string> {
     const { db } = this.#options
-    while (listener.after !== null && listener.after < reader.last && !listener.signal.aborted) {
+    const isOpen = () => !listener.signal.aborted && listener.closingBecause === null
+    while (listener.after !== null && listener.after < reader.last && isOpen()) {
       const upTo = reader.last
       const filter = { ...listener.selection, after: listener.after, upTo }
-      const page = await listEvents(db, filter, 'oldest', EVENTS_PER_READ)
+      const page = await listEvents(db, filter, 'oldest', EVENTS_PER_PAGE)
       if (page.length > 0) yield page.map(frameOf).join('')
-      listener.after = page.length < EVENTS_PER_READ ? upTo : page.at(-1)!.id
+      listener.after = page.length < EVENTS_PER_PAGE ? upTo : page.at(-1)!.id
     }
-    if (!listener.signal.aborted) this.#live.add(listener)
+    if (isOpen()) this.#live.add(listener)
   }
 
   #drain(listener: Listener): string {
-    const text = listener.queue.join('')
+    const text = listener.queue.map((frame) => frame.text).join('')
+    listener.after = listener.queue.findLast(({ id }) => id !== null)?.id ?? listener.after
     listener.queue = []
     listener.queuedChars = 0
     return text
@@ -208,14 +232,9 @@ class Feed {
   async #readOnce(reader: GaplessReader): Promise<boolean> {
     const { db, clock } = this.#options
     const { events, horizon } = await readFeed(db, reader.last, EVENTS_PER_READ)
-    for (const listener of this.#live) {
-      if (listener.queuedChars <= QUEUED_CHARS_MAX) continue
-      listener.queue = []
-      this.#close(listener, 'you read too slowly; reconnect with Last-Event-ID')
-    }
     const released = reader.take(events, horizon, clock.now())
     for (const line of released) {
-      const frame = frameOf(line)
+      const frame = { id: line.id, text: frameOf(line) }
       const wasVisible = this.#visibleAtStart.has(line.id)
       for (const listener of this.#live) {
         const isNew = listener.after === null ? !wasVisible : line.id > listener.after
@@ -225,11 +244,21 @@ class Feed {
     return released.length === EVENTS_PER_READ
   }
 
-  #push(listener: Listener, frame: string): void {
+  #push(listener: Listener, frame: EventFrame): void {
     listener.queue.push(frame)
-    listener.queuedChars += frame.length
+    listener.queuedChars += frame.text.length
     listener.lastFrameAtMs = +this.#options.clock.now()
+    if (listener.queuedChars > QUEUED_CHARS_MAX) this.#fallBehind(listener)
     listener.wake()
+  }
+
+  /** Drops what is queued: the listener reads it from the database when it gets there. */
+  #fallBehind(listener: Listener): void {
+    const first = listener.queue.find(({ id }) => id !== null)
+    if (first) listener.after = first.id! - 1
+    listener.queue = []
+    listener.queuedChars = 0
+    this.#live.delete(listener)
   }
 
   #close(listener: Listener, reason: string): void {
@@ -246,11 +275,11 @@ class Feed {
   /** Sends heartbeats, so that proxies keep the connection, and closes listeners at their time limit. */
   #closeOrPing(): void {
     const nowMs = +this.#options.clock.now()
-    for (const listener of this.#live) {
-      if (nowMs >= listener.endsAtMs)
-        this.#close(listener, 'time limit reached; reconnect with a fresh token')
-      else if (nowMs - listener.lastFrameAtMs >= HEARTBEAT_MS)
-        this.#push(listener, ': still here\n\n')
+    for (const listener of this.#connected) {
+      const isDue = nowMs >= listener.endsAtMs && listener.closingBecause === null
+      if (isDue) this.#close(listener, 'time limit reached; reconnect with a fresh token')
+      else if (this.#live.has(listener) && nowMs - listener.lastFrameAtMs >= HEARTBEAT_MS)
+        this.#push(listener, { id: null, text: ': still here\n\n' })
     }
   }
 }

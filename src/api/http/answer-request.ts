@@ -25,12 +25,13 @@ export function answerRequest(
   context: ServerContext,
   route: Route,
 ): { onRequest: onRequestHookHandler; handler: RouteHandler } {
-  const actors = new WeakMap<FastifyRequest, Actor>()
+  const callers = new WeakMap<FastifyRequest, SignedIn>()
   return {
     // Before the body is read: a caller without access uploads nothing.
     onRequest: async (request) => {
-      const actor = await authenticateCaller(context, route, request)
-      actors.set(request, actor)
+      const signedIn = await authenticateCaller(context, route, request)
+      const { actor } = signedIn
+      callers.set(request, signedIn)
       request.actorId = actor.id
       const { reads, writes } = context.rateLimits
       const limit = route.method === 'GET' ? reads : writes
@@ -39,7 +40,7 @@ export function answerRequest(
     handler: async (request, reply) => {
       const form = route.takes === 'upload' ? await context.uploads.read(request) : undefined
       const read = readRequest(route, request, form)
-      await answerParsed(context, route, read, actors.get(request)!, request, reply)
+      await answerParsed(context, route, read, callers.get(request)!, request, reply)
       return reply
     },
   }
@@ -49,14 +50,14 @@ async function authenticateCaller(
   context: ServerContext,
   route: Route,
   request: FastifyRequest,
-): Promise<Actor> {
-  if (route.rule === 'anonymous') return ANONYMOUS
+): Promise<SignedIn> {
+  if (route.rule === 'anonymous') return { actor: ANONYMOUS, lacks: null, tokenEndsAt: null }
   const { signIn, clock, rateLimits, log } = context
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
     const signedIn = await signIn.authenticate(token)
     await requireAllowed(context, route, signedIn, request)
-    return signedIn.actor
+    return signedIn
   } catch (error) {
     if (error instanceof MatoolkitError && error.code === 'TOKEN_REFUSED') {
       // Only failing tokens use this budget: 31 of them once locked out everybody behind the same address.
@@ -113,7 +114,7 @@ async function answerParsed(
   context: ServerContext,
   route: Route,
   read: ParsedRequest,
-  by: Actor,
+  { actor: by, tokenEndsAt }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -125,6 +126,7 @@ async function answerParsed(
     ...read,
     services,
     by,
+    tokenEndsAt,
     now: caller.at,
     ifMatch: ifMatchOf(request),
     lastEventId: lastEventIdOf(request),

@@ -56,7 +56,7 @@ const listenRoute = read({
   rule: 'reader',
   isPersonal: true,
   gives: 'text/event-stream; charset=utf-8',
-  errors: ['LISTENERS_FULL'],
+  errors: ['LISTENERS_FULL', 'LISTENERS_OF_PERSON_FULL'],
   query: z.strictObject({
     after: id.optional().meta({ description: 'The id of your last event.' }),
     batchId: id.optional(),
@@ -67,10 +67,12 @@ const listenRoute = read({
       .custom<AsyncIterable<string>>()
       .meta({ description: 'Per event: `id: …`, `data: {Event}` and an empty line.' }),
   },
-  handle: async ({ query, services: { events }, lastEventId, signal }) => {
+  handle: async ({ query, services: { events }, by, tokenEndsAt, lastEventId, signal }) => {
     const { after, batchId, memberId, entity } = query
     const { frames, cut } = events.listen({
       selection: { batchId, memberId, entities: entity },
+      person: by.id,
+      tokenEndsAt,
       after: lastEventId ?? after ?? null,
       signal,
     })

@@ -24,7 +24,7 @@ export function localSignIn(file: string): SignInMethod {
     authenticate: async (token) => {
       if (!timingSafeEqual(digest(token), expected))
         return refuseToken('it is not the token in the local token file')
-      return { actor, lacks: null }
+      return { actor, lacks: null, tokenEndsAt: null }
     },
   }
 }

@@ -115,7 +115,11 @@ function signedIn(payload: JWTPayload, issuer: Issuer, settings: OidcSettings): 
   const isForApp = issuer.entra
     ? payload.idtyp === 'app' || scopesIn(payload) === null
     : clientApp === null || clientApp !== settings.clientId
-  return { actor, lacks: isForApp ? lackOfApp(actor, settings) : lackOfPerson(payload, settings) }
+  return {
+    actor,
+    lacks: isForApp ? lackOfApp(actor, settings) : lackOfPerson(payload, settings),
+    tokenEndsAt: new Date(payload.exp! * 1_000),
+  }
 }
 
 function checkEntra(

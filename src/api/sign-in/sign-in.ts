@@ -22,6 +22,8 @@ export const ANONYMOUS: Actor = { id: 'anonymous', name: 'anonymous', roles: [],
 export interface SignedIn {
   readonly actor: Actor
   readonly lacks: string | null
+  /** Null for a token that does not end. */
+  readonly tokenEndsAt: Date | null
 }
 
 export interface SignInMethod {
