@@ -373,7 +373,7 @@ export const ERRORS = table({
   REFUSED: {
     http: 409,
     exit: EXIT.conflict,
-    sentence: '{reason} Check the current state before you try again.',
+    sentence: '{reason}. Check the current state before you try again.',
   },
 })
 

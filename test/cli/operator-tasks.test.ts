@@ -1,0 +1,197 @@
+// One night of an operator, with the commands that the operator types: tasks and questions in the order of the night, in one
+// world. Each task also checks what must not have happened.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { EXIT } from '../../src/errors.ts'
+import { batchOf, calls, runbook, step } from '../scenarios/looking.ts'
+import { people, type World } from '../scenarios/world.ts'
+import { type Cli, openCli } from './against-api.ts'
+
+const YAML = runbook(
+  'wave',
+  {
+    'prepare T-1h': [step('create', 'on_failure: undo'), step('licence'), step('archive')],
+    'cutover T-0': [step('switch')],
+  },
+  `on_member_removed: [${step('clean')}]\nrollbacks: { undo: [${step('undo')}] }`,
+)
+const TONIGHT = '1'
+const TOMORROW = '2'
+const WHY = ['--reason', 'as agreed']
+const YES = [...WHY, '--yes']
+const HOUR = 3_600
+
+const key = (number: number): string => `user${number}@contoso.example`
+
+describe('an operator’s night', () => {
+  let cli: Cli
+  let world: World
+  /** Members without a licence and without an archive. */
+  const noLicence = new Set([2, 3])
+  const noArchive = new Set([4, 5, 6])
+
+  /** 08:00: 12 people move at 10:00, two tomorrow at 10:00. At 09:00 the first phase runs and five people fail. */
+  before(async () => {
+    cli = await openCli()
+    world = cli.api.world
+    world.answer = ({ functionName, parameters }) => {
+      const number = Number(/\d+/.exec(String(parameters.Upn)))
+      if (functionName === 'licence' && noLicence.has(number)) return { fail: 'no licence left' }
+      if (functionName === 'archive' && noArchive.has(number)) return { fail: 'has no archive' }
+      return { ok: {} }
+    }
+    await world.publish(YAML)
+    await world.batch('wave', 12, { startsInMin: 120 })
+    await world.batch('wave', people(14).slice(12), { startsInMin: 26 * 60 })
+    await world.pass(HOUR)
+  })
+  after(() => cli.close())
+
+  const run = async (...args: string[]): Promise<string> => {
+    const { exit, out, err } = await cli.cli(...args)
+    assert.equal(exit, EXIT.ok, `${args.join(' ')}: ${err}`)
+    return out
+  }
+  /** The jobs of `act` and of everything that follows at once, sorted. */
+  const jobsOf = async (act: () => Promise<unknown>): Promise<string[]> => {
+    const before = world.jobs.length
+    await act()
+    await world.settle()
+    return calls(world, before).sort()
+  }
+  const keysOf = async (batchId: string, status: string): Promise<string[]> => {
+    const { members } = await cli.json<{ members: { memberKey: string }[] }>(
+      ...['batch', 'members', batchId, '--status', status],
+    )
+    return members.map(({ memberKey }) => memberKey).sort()
+  }
+
+  it('what failed and why: groups by cause, and how to retry', async () => {
+    const out = await run('failures', TONIGHT)
+    assert.match(out, /\n *3 +prepare +archive .*has no archive/)
+    assert.match(out, /\n *2 +prepare +licence .*no licence left/)
+    assert.doesNotMatch(out, /cutover|create/)
+  })
+
+  it('retry one kind: the licence failures run again, the archive failures do not', async () => {
+    const retry = ['batch', 'retry', TONIGHT, '--failed-step', 'licence', '--error', 'no licence']
+    assert.deepEqual(await jobsOf(() => run(...retry, '--dry-run')), [])
+    noLicence.clear()
+    const jobs = await jobsOf(async () => {
+      assert.match(await run(...retry, ...YES), /^2 people were retried: user2@.*, user3@/)
+    })
+    assert.deepEqual(jobs, ['archive user2', 'archive user3', 'licence user2', 'licence user3'])
+    assert.deepEqual(await keysOf(TONIGHT, 'failed'), [key(4), key(5), key(6)])
+  })
+
+  it('skip for three: the step is not sent again, and nobody else skips anything', async () => {
+    const members = [4, 5, 6].map(key).join(',')
+    const jobs = await jobsOf(() => run('batch', 'skip', TONIGHT, '--members', members, ...YES))
+    assert.deepEqual(jobs, [])
+    assert.deepEqual(await keysOf(TONIGHT, 'failed'), [])
+    const { steps } = await cli.json<{ steps: { memberKey: string; stepName: string }[] }>(
+      ...['batch', 'steps', TONIGHT, '--status', 'skipped'],
+    )
+    assert.deepEqual(
+      steps.map(({ memberKey, stepName }) => `${memberKey} ${stepName}`).sort(),
+      [4, 5, 6].map((number) => `${key(number)} archive`),
+    )
+  })
+
+  it('exclude two: their removal steps run, and nobody else leaves', async () => {
+    const jobs = await jobsOf(() => run('batch', 'remove-member', TONIGHT, key(7), key(8), ...YES))
+    assert.deepEqual(jobs, ['clean user7', 'clean user8'])
+    assert.deepEqual(await keysOf(TONIGHT, 'removed'), [key(7), key(8)])
+  })
+
+  it('exclude two: one wrong name changes nobody', async () => {
+    const jobs = await jobsOf(async () => {
+      const wrong = await cli.cli('batch', 'remove-member', TONIGHT, key(1), key(99), ...YES)
+      assert.notEqual(wrong.exit, EXIT.ok)
+      assert.match(wrong.err, /user99@contoso\.example/)
+    })
+    assert.deepEqual([jobs, await keysOf(TONIGHT, 'removed')], [[], [key(7), key(8)]])
+  })
+
+  it('take one out of tonight: the person moves with passed steps, and nothing is cleaned up', async () => {
+    const move = ['batch', 'move-member', TONIGHT, key(9), '--to', TOMORROW]
+    assert.deepEqual(await jobsOf(() => run(...move, ...YES)), [])
+    assert.deepEqual(await keysOf(TOMORROW, 'active'), [key(13), key(14), key(9)].sort())
+    const shown = await run('member', 'show', TOMORROW, key(9))
+    for (const name of ['create', 'licence', 'archive']) {
+      assert.match(shown, new RegExp(` ${name} +succeeded`))
+    }
+  })
+
+  it('readd: the removed person starts over, the other one stays out', async () => {
+    const jobs = await jobsOf(async () => {
+      await run('batch', 'readd-member', TONIGHT, key(7), ...YES)
+    })
+    assert.deepEqual(jobs, ['archive user7', 'create user7', 'licence user7'])
+    const removed = await keysOf(TONIGHT, 'removed')
+    assert.ok(removed.includes(key(8)) && !removed.includes(key(7)))
+  })
+
+  it('move by two hours: nothing starts at the old time', async () => {
+    const jobs = await jobsOf(async () => {
+      const out = await run('batch', 'reschedule', TONIGHT, '2026-03-02T12:00:00Z', ...WHY)
+      assert.match(out, /cutover +Mon 02 Mar 2026 12:00 UTC +pending/)
+      await world.pass(2 * HOUR)
+    })
+    assert.deepEqual(jobs, [])
+    assert.match(await run('batch', 'get', TOMORROW), /start +Tue 03 Mar 2026 10:00 UTC/)
+  })
+
+  it('what if I publish: the impact is shown, and nothing is published', async () => {
+    const file = cli.file('next.yaml', YAML.replace('offset: T-0', 'offset: T+30m'))
+    const jobs = await jobsOf(async () => {
+      const out = await run('runbook', 'publish', file, '--dry-run')
+      assert.match(out, /2 running batches with 13 active members/)
+      assert.match(out, /cutover/)
+    })
+    assert.deepEqual(jobs, [])
+    const { versions } = await cli.json<{ versions: unknown[] }>('runbook', 'versions', 'wave')
+    assert.equal(versions.length, 1)
+  })
+
+  it('what is stuck: a silent worker is named with the time it was last seen', async () => {
+    world.workers = []
+    await world.pass(HOUR)
+    const out = await run('stuck', TONIGHT)
+    assert.match(out, /worker_silent .*worker w1 was last seen at/)
+    assert.doesNotMatch(await run('stuck', TOMORROW), /worker_silent/)
+    world.workers = ['w1']
+    await world.settle()
+    const { status, failed } = await batchOf(world, 1)
+    assert.deepEqual([status, failed], ['completed', 0])
+  })
+
+  it('what happened to this person: every step and decision, in order, and nobody else’s', async () => {
+    const out = await run('events', TOMORROW, '--member', key(9), '--oldest')
+    assert.match(out, /moved .*batch/)
+    assert.doesNotMatch(out, /user(?!9@)\d+@/)
+  })
+
+  it('who did what: one audit row per change with its reason, none for what was only tried', async () => {
+    const { entries } = await cli.json<{ entries: { action: string; reason: string | null }[] }>(
+      ...['audit', 'list', '--subject', `batch ${TONIGHT}`],
+    )
+    assert.deepEqual(
+      entries.map(({ action, reason }) => `${action}: ${reason}`).reverse(),
+      [
+        ...['members.retry', 'members.skip', 'members.remove', 'members.move', 'members.readd'],
+        'batch.reschedule',
+      ].map((action) => `${action}: as agreed`),
+    )
+  })
+
+  it('export for the customer: one line per person, with outcome, and nobody of another wave', async () => {
+    const csv = await run('batch', 'report', TONIGHT, '--format', 'csv', '--file', '-')
+    const lines = csv.trim().split('\n').slice(1)
+    assert.equal(lines.length, 12)
+    assert.equal(lines.filter((line) => !/,removed,/.test(line)).length, 10)
+    assert.match(csv, /user8@contoso\.example,removed,/)
+    assert.match(csv, /user9@contoso\.example,.*,2\n/)
+    assert.doesNotMatch(csv, /user1[34]@/)
+  })
+})
