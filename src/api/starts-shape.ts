@@ -1,5 +1,6 @@
 // What a change starts immediately, in the answers of every change that can start something.
 import { z } from 'zod'
+import { isDryRunBatch } from '../db/batches.ts'
 import type { StartsAtOnce } from '../domain/starts-at-once.ts'
 import { nullableDateTime, nullableText, wholeCount } from './shapes.ts'
 
@@ -11,7 +12,7 @@ export const startsAtOnce = z
   .strictObject({
     phases: z.array(
       z.strictObject({
-        batchId: z.int(),
+        batchId: z.int().nullable().meta({ description: 'Null for a batch of a dry run.' }),
         phaseName: z.string().meta({ description: '`init` for init steps that run again.' }),
         dueAt: nullableDateTime,
         isOverdue: z.boolean(),
@@ -39,6 +40,10 @@ export const startsAtOnce = z
   })
 
 export const shownStarts = ({ phases, steps }: StartsAtOnce): z.input<typeof startsAtOnce> => ({
-  phases: phases.map((phase) => ({ ...phase, stepNames: [...phase.stepNames] })),
+  phases: phases.map((phase) => ({
+    ...phase,
+    batchId: isDryRunBatch(phase.batchId) ? null : phase.batchId,
+    stepNames: [...phase.stepNames],
+  })),
   steps: [...steps],
 })

@@ -8,8 +8,9 @@ import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
+import type { DescribedAttention } from '../domain/attention.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
-import type { TickNow } from '../domain/detection/tick-report.ts'
+import type { TickNow, TickReport } from '../domain/detection/tick-report.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { previewSource } from '../scheduler/preview.ts'
@@ -157,6 +158,7 @@ async function orchestratorOf({
     bus,
     clock,
     chunk: config.chunkSize,
+    onDeadLetters: (item) => warnOf(log, item),
     onError: (err) => log.error({ err }, 'Orchestrator error; the orchestrator keeps running'),
   })
 }
@@ -169,12 +171,21 @@ const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
     intervalMs: config.tickIntervalSec * 1_000,
     newToken: randomUUID,
     lanes: config.tickLanes,
-    onTick: (report) =>
-      report.outcome === 'failed'
-        ? log.error(report, 'Tick failed')
-        : log.info(report, 'Tick finished'),
+    onTick: (report) => logTick(log, report),
     onError: (err) => log.error({ err }, 'Scheduler error; the scheduler keeps running'),
   })
+
+function logTick(log: Log, { attention: _, news, ...report }: TickReport): void {
+  if (report.outcome === 'failed') log.error(report, 'Tick failed')
+  else log.info(report, 'Tick finished')
+  for (const item of news) warnOf(log, item)
+}
+
+/** Something began to wait for a person, or changed. */
+const warnOf = (
+  log: Log,
+  { kind, runbookName, batchId, count, text, command }: DescribedAttention,
+): void => log.warn({ kind, runbookName, batchId, count, command }, `${text}: ${command}`)
 
 const apiOf = (shared: RoleContext): Api =>
   openApi({
@@ -193,7 +204,7 @@ function previewOf({ db, clock, config }: RoleContext): PreviewQuery {
   return (runbook, stopping) => previewSource({ db, sources, runbook, now: clock.now(), stopping })
 }
 
-function tickNowOf({ engine, clock, config }: RoleContext): TickNow {
+function tickNowOf({ engine, clock, config, log }: RoleContext): TickNow {
   const options = {
     engine,
     sources: sourceAccessFrom(config, clock),
@@ -201,7 +212,11 @@ function tickNowOf({ engine, clock, config }: RoleContext): TickNow {
     newToken: randomUUID,
     evenIfNotDue: true,
   }
-  return (name, startedBy, stopping) => tick({ ...options, startedBy }, name, stopping)
+  return async (name, startedBy, stopping) => {
+    const report = await tick({ ...options, startedBy }, name, stopping)
+    if (report) logTick(log, report)
+    return report
+  }
 }
 
 /** Stops in the reverse order of starting; the database is always closed. */

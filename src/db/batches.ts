@@ -15,12 +15,30 @@ export interface NewBatch {
   readonly createdBy: string
 }
 
+/** A sequence does not roll back, so a dry run takes its numbers from here. They never last. */
+const DRY_RUN_FROM = 2 ** 52
+
+/** Whether a dry run made the batch: its number means nothing. */
+export const isDryRunBatch = (batchId: number): boolean => batchId >= DRY_RUN_FROM
+
 /** Null when the runbook has a batch with this source time, in any status. */
-export async function insertBatch(tx: Tx, batch: NewBatch, now: Date): Promise<number | null> {
+export async function insertBatch(
+  tx: Tx,
+  batch: NewBatch,
+  now: Date,
+  isDryRun: boolean,
+): Promise<number | null> {
+  const [column, value, kind] = isDryRun
+    ? [
+        'id, ',
+        `greatest(${DRY_RUN_FROM}, (select max(id) + 1 from batches)), `,
+        'overriding system value',
+      ]
+    : ['', '', '']
   const rows = await tx.query<{ id: number }>(
-    `insert into batches (runbook_id, runbook_name, runbook_version, source_time, batch_start_time, is_manual, created_by,
-                          status, detected_at)
-     values ($1, lower($2), $3, $4, $4, $5, $6, 'detected', $7)
+    `insert into batches (${column}runbook_id, runbook_name, runbook_version, source_time, batch_start_time, is_manual, created_by,
+                          status, detected_at) ${kind}
+     values (${value}$1, lower($2), $3, $4, $4, $5, $6, 'detected', $7)
      on conflict (runbook_name, source_time) where source_time is not null do nothing
      returning id`,
     [

@@ -2,6 +2,7 @@
 // that shows them: tick, lists, doctor, status, events, log.
 import { countText } from './count-text.ts'
 import { isoSeconds } from './detection/compare.ts'
+import { type EventRecord, eventRecord } from './event-record.ts'
 
 export const ATTENTION_KINDS = [
   'removals',
@@ -72,7 +73,7 @@ function moveText(
 }
 
 /** The command that shows the item in full. */
-export function attentionCommand(item: Attention): string {
+function attentionCommand(item: Attention): string {
   switch (item.kind) {
     case 'source_failing':
       return `matoolkit query preview ${item.runbookName}`
@@ -86,7 +87,7 @@ export function attentionCommand(item: Attention): string {
 }
 
 /** The commands that decide it; empty when each message or row is decided by itself. */
-export function decidingCommands(item: Attention): string[] {
+function decidingCommands(item: Attention): string[] {
   const { kind, isWholeWave } = item
   const all = `--all ${scopeOf(item)}`
   const dismiss = `matoolkit review dismiss ${all}`
@@ -103,4 +104,52 @@ function scopeOf({ kind, batchId, runbookName, toTime, hasOtherTimes }: Attentio
   const where = batchId === null ? `--runbook ${runbookName}` : `--batch ${batchId}`
   const to = hasOtherTimes ? ` --to ${isoSeconds(+toTime!)}` : ''
   return `--kind ${FLAGS[kind as keyof typeof FLAGS]} ${where}${to}`
+}
+
+/** An item with its sentence and its commands, for programs. */
+export interface DescribedAttention extends Attention {
+  /** Times in UTC. */
+  readonly text: string
+  readonly command: string
+  readonly decide: readonly string[]
+}
+
+export const describeAttention = (item: Attention): DescribedAttention => ({
+  ...item,
+  text: attentionText(item, (at) => isoSeconds(+at)),
+  command: attentionCommand(item),
+  decide: decidingCommands(item),
+})
+
+/** What is new or different since `before`: worth an event and a line in the log, once. */
+export function newAttention(
+  before: readonly Attention[],
+  after: readonly Attention[],
+): DescribedAttention[] {
+  const known = new Set(before.map(stateOf))
+  return after.filter((item) => !known.has(stateOf(item))).map(describeAttention)
+}
+
+const stateOf = ({ kind, runbookName, batchId, toTime, topic, count, error }: Attention): string =>
+  JSON.stringify([kind, runbookName, batchId, toTime, topic, count, error])
+
+const EVENTS: Readonly<Record<AttentionKind, string>> = {
+  removals: 'review_opened',
+  moves: 'review_opened',
+  latecomers: 'review_opened',
+  source_failing: 'source_failing',
+  rows_left_out: 'rows_left_out',
+  dead_letters: 'dead_letters_waiting',
+}
+
+export function attentionEvent({
+  text,
+  command,
+  decide: _,
+  ...item
+}: DescribedAttention): EventRecord {
+  const { kind, batchId, topic, count } = item
+  const entity = topic !== null ? 'worker' : batchId === null ? 'runbook' : 'batch'
+  const details = { kind, count, command, ...(topic !== null && { topic }) }
+  return eventRecord(entity, EVENTS[kind], `${text}: ${command}`, { details })
 }

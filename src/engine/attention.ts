@@ -1,6 +1,19 @@
 // Everything that waits for a person, from the database and the bus, for tick, API and log alike.
-import { ATTENTION_LISTED_MAX, type AttentionScope, listAttention } from '../db/views/attention.ts'
-import type { Attention } from '../domain/attention.ts'
+import type { Topic } from '../bus/bus.ts'
+import { insertEvents } from '../db/changes.ts'
+import {
+  ATTENTION_LISTED_MAX,
+  type AttentionScope,
+  findNotedDeadLetters,
+  listAttention,
+} from '../db/views/attention.ts'
+import {
+  type Attention,
+  attentionEvent,
+  type DescribedAttention,
+  describeAttention,
+} from '../domain/attention.ts'
+import { type EventRecord, eventRecord } from '../domain/event-record.ts'
 import type { Engine } from './engine.ts'
 
 export interface AttentionList {
@@ -23,6 +36,27 @@ export async function loadAttention(
     isComplete: found.length <= ATTENTION_LISTED_MAX,
   }
 }
+
+/** Writes an event when the number of dead letters has changed, whichever orchestrator sees it first. Returns what is new. */
+export async function noteDeadLetters({ db, bus, clock }: Engine): Promise<DescribedAttention[]> {
+  const { deadLetters } = await bus.depth()
+  const noted = await findNotedDeadLetters(db)
+  const items = deadLetters
+    .filter(({ topic, count }) => count > 0 && noted.get(topic) !== count)
+    .map(deadLetterItem)
+    .map(describeAttention)
+  const left = new Set(deadLetters.filter(({ count }) => count > 0).map(({ topic }) => topic))
+  const decided = [...noted].filter(([topic, count]) => count > 0 && !left.has(topic as Topic))
+  const events = [...items.map(attentionEvent), ...decided.map(([topic]) => allDecided(topic))]
+  if (events.length > 0)
+    await db.transaction((tx) => insertEvents(tx, null, clock.now(), 'orchestrator', events))
+  return items
+}
+
+const allDecided = (topic: string): EventRecord =>
+  eventRecord('worker', 'dead_letters_decided', `No dead letters are left on ${topic}`, {
+    details: { topic, count: 0 },
+  })
 
 const deadLetterItem = ({ topic, count }: { topic: string; count: number }): Attention => ({
   kind: 'dead_letters',

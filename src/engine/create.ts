@@ -83,6 +83,7 @@ export async function createBatchIn(
       createdBy: request.createdBy,
     },
     now,
+    engine.isDryRun ?? false,
   )
   if (batchId === null) {
     const time = request.sourceTime!.toISOString()

@@ -20,6 +20,8 @@ export interface Engine {
   /** How long a job may wait for a worker, besides its step's timeout. */
   readonly queueLimitSec: number
   readonly bus: EngineBus
+  /** Everything is rolled back: new batches take no number. */
+  readonly isDryRun?: boolean
 }
 
 export interface BatchTransaction {

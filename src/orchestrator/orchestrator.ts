@@ -4,7 +4,9 @@ import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
 import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer.ts'
 import type { Clock } from '../clock.ts'
 import { vacuumEmbedded } from '../db/vacuum.ts'
+import type { DescribedAttention } from '../domain/attention.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
+import { noteDeadLetters } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { handleMessages } from '../engine/messages.ts'
 import { fillWorkers, runTimers } from '../engine/timers.ts'
@@ -12,6 +14,7 @@ import { everyLoop, type Service } from '../service.ts'
 
 const TIMER_INTERVAL_MS = 1_000
 const UPKEEP_INTERVAL_MS = 5_000
+const DEAD_LETTER_INTERVAL_MS = 60_000
 /** While one lane has its batch locked, the other receives and acknowledges. */
 const RESULT_LANES = 2
 
@@ -20,6 +23,8 @@ export interface OrchestratorOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly chunk: number
+  /** Called once per change of the number of dead letters, while there are any. */
+  readonly onDeadLetters?: (item: DescribedAttention) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -57,6 +62,17 @@ export function makeHandler(engine: Engine): Handler {
     return outcomes
   }
 }
+
+const deadLetterLoop = ({ engine, clock, onDeadLetters, onError }: OrchestratorOptions): Service =>
+  everyLoop({
+    name: 'dead letters',
+    clock,
+    intervalMs: DEAD_LETTER_INTERVAL_MS,
+    runOnce: async () => {
+      for (const item of await noteDeadLetters(engine)) onDeadLetters?.(item)
+    },
+    onError,
+  })
 
 export function makeOrchestrator(options: OrchestratorOptions): Service {
   const { engine, bus, clock, chunk, onError } = options
@@ -106,6 +122,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       },
       onError,
     }),
+    deadLetterLoop(options),
   ]
   let unlisten: Promise<(() => Promise<void>) | undefined> | undefined
   return {

@@ -2,6 +2,8 @@
 // proves it; after a crash the lease expires and the next tick computes its changes afresh. A failing source fails alone: its
 // reason shows on the runbook until a good tick, and no membership changes.
 
+import { insertEvents } from '../db/changes.ts'
+import type { Tx } from '../db/db.ts'
 import { findActiveRunbook } from '../db/runbooks.ts'
 import {
   endTick,
@@ -14,9 +16,17 @@ import {
   type TickLease,
   takeLease,
 } from '../db/ticks.ts'
+import { listAttention } from '../db/views/attention.ts'
+import {
+  type Attention,
+  attentionEvent,
+  describeAttention,
+  newAttention,
+} from '../domain/attention.ts'
 import { countText } from '../domain/count-text.ts'
 import type { IssueList } from '../domain/detection/row-collector.ts'
 import type { TickReport } from '../domain/detection/tick-report.ts'
+import { eventRecord } from '../domain/event-record.ts'
 import type { Engine } from '../engine/engine.ts'
 import { fencedEngine } from '../engine/engine.ts'
 import {
@@ -31,6 +41,7 @@ import type { SourceAccess } from './sources/source.ts'
 
 /** On top of the query's timeout, for applying its result; each of those transactions renews the lease. */
 const LEASE_MARGIN_MS = 2 * 60_000
+const ACTOR = 'scheduler'
 
 export interface TickOptions {
   readonly engine: Engine
@@ -50,6 +61,8 @@ interface StartedTick {
   readonly version: number
   readonly startedAt: Date
   readonly lease: TickLease
+  /** What waited for a person before the tick. */
+  readonly attention: readonly Attention[]
 }
 
 /** Null when another scheduler has the lease, or when it is no longer due. */
@@ -64,8 +77,8 @@ export async function tick(
     if (hasCode(error, 'TICK_TAKEN_OVER')) throw error
     return failedEnd(error, stopping)
   })
-  await finish(options, started, end, stopping)
-  return reportOf(started, end)
+  const attention = await finish(options, started, end, stopping)
+  return reportOf(started, end, attention)
 }
 
 const hasCode = (error: unknown, code: ErrorCode): boolean =>
@@ -82,11 +95,17 @@ function failedEnd(error: unknown, stopping: AbortSignal): TickEnd {
   }
 }
 
-const reportOf = ({ name }: StartedTick, { outcome, counts, error }: TickEnd): TickReport => ({
+const reportOf = (
+  { name, attention: before }: StartedTick,
+  { outcome, counts, error }: TickEnd,
+  after: readonly Attention[],
+): TickReport => ({
   runbookName: name,
   outcome,
   counts: counts as TickReport['counts'],
   error,
+  attention: after.map(describeAttention),
+  news: newAttention(before, after),
 })
 
 const leaseEnd = ({ engine, sources }: TickOptions): Date =>
@@ -104,7 +123,8 @@ async function begin(options: TickOptions, runbookName: string): Promise<Started
       throw new MatoolkitError('AUTOMATION_OFF', { name })
     if (!(await takeLease(tx, lease, startedAt, { evenIfNotDue }))) return null
     const tickId = await insertTick(tx, { runbookName: name, version, startedBy }, startedAt)
-    return { tickId, name, version, startedAt, lease }
+    const attention = await listAttention(tx, { runbookName: name })
+    return { tickId, name, version, startedAt, lease, attention }
   })
 }
 
@@ -169,15 +189,34 @@ async function finish(
   started: StartedTick,
   end: TickEnd,
   stopping: AbortSignal,
-): Promise<void> {
+): Promise<readonly Attention[]> {
   const { engine, intervalMs } = options
   const now = engine.clock.now()
   const { lease, tickId, name, startedAt } = started
-  await engine.db.transaction(async (tx) => {
+  return engine.db.transaction(async (tx) => {
     if (!(await renewLease(tx, lease))) throw new MatoolkitError('TICK_TAKEN_OVER', { name })
     await endTick(tx, tickId, name, end, now)
     await forgetOldTicks(tx, name, now)
     const dueAt = stopping.aborted ? now : new Date(+startedAt + intervalMs)
     await releaseLease(tx, lease, dueAt)
+    const attention = await listAttention(tx, { runbookName: name })
+    await recordNews(tx, started, attention, now)
+    return attention
   })
+}
+
+/** One event per change, on the batch it concerns, so that nothing waits unseen. */
+async function recordNews(
+  tx: Tx,
+  { name, attention: before }: StartedTick,
+  after: readonly Attention[],
+  now: Date,
+): Promise<void> {
+  for (const item of newAttention(before, after))
+    await insertEvents(tx, item.batchId, now, ACTOR, [attentionEvent(item)])
+  const isFailing = (items: readonly Attention[]) =>
+    items.some(({ kind }) => kind === 'source_failing')
+  if (!isFailing(before) || isFailing(after)) return
+  const because = `The source of ${name} answers again`
+  await insertEvents(tx, null, now, ACTOR, [eventRecord('runbook', 'source_recovered', because)])
 }

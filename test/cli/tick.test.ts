@@ -61,6 +61,7 @@ describe('a tick by hand', () => {
       /plain +failed +The csv source "people\.csv" is missing: there is no file/,
     )
     assert.ok(failed.out.includes(join(cli.folder, 'people.csv')))
+    assert.match(failed.out, /\n\nThe source of plain fails: .*: matoolkit query preview plain\n$/)
     assert.doesNotMatch(failed.out, /environment variable|connection/)
   })
 
@@ -68,7 +69,15 @@ describe('a tick by hand', () => {
     rows('ada@x.example', 'bob@x.example')
     const good = await cli.json<object>('automation', 'tick', 'plain', '--reason', 'new people')
     assert.deepEqual(good, [
-      { runbookName: 'plain', outcome: 'good', counts: { batches: 1, joined: 2 }, error: null },
+      {
+        ...{
+          runbookName: 'plain',
+          outcome: 'good',
+          counts: { batches: 1, joined: 2 },
+          error: null,
+        },
+        attention: [],
+      },
     ])
     assert.match((await cli.cli('scheduler', 'tick')).out, /plain +good +nothing changed/)
     const csv = await cli.cli('scheduler', 'tick', '-o', 'csv')

@@ -1,4 +1,5 @@
-// A dry run is the change itself, rolled back: same code, so the same answer. It locks the batch as long as the change would.
+// A dry run is the change itself, rolled back: same code, so the same answer. It locks the batch as long as the change would, and
+// uses up no batch number.
 import { nestedDb } from '../../db/nested-db.ts'
 import type { Engine } from '../../engine/engine.ts'
 
@@ -15,7 +16,8 @@ export async function runOrDryRun<T>(
   const result = Promise.withResolvers<T>()
   try {
     await db.transaction(async (tx) => {
-      result.resolve(await work({ ...engine, db: nestedDb(tx, db.kind) }))
+      const dry = { ...engine, db: nestedDb(tx, db.kind), isDryRun: true }
+      result.resolve(await work(dry))
       throw new RolledBack()
     })
   } catch (error) {

@@ -2,17 +2,14 @@
 import { z } from 'zod'
 import {
   ATTENTION_KINDS,
-  type Attention,
-  attentionCommand,
-  attentionText,
-  decidingCommands,
+  type DescribedAttention,
+  describeAttention,
 } from '../../domain/attention.ts'
-import { isoSeconds } from '../../domain/detection/compare.ts'
 import { loadAttention } from '../../engine/attention.ts'
 import { type Route, read } from '../route.ts'
 import { id, nameText, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 
-const item = z
+export const attentionItem = z
   .strictObject({
     kind: z.enum(ATTENTION_KINDS),
     runbookName: nullableText,
@@ -32,13 +29,10 @@ const item = z
   })
   .meta({ id: 'AttentionItem' })
 
-/** An item with its sentence and its commands. */
-const shownItem = (one: Attention): z.input<typeof item> => ({
-  ...one,
-  text: attentionText(one, (at) => isoSeconds(+at)),
-  command: attentionCommand(one),
-  decide: decidingCommands(one),
-})
+export const shownAttention = ({
+  decide,
+  ...rest
+}: DescribedAttention): z.input<typeof attentionItem> => ({ ...rest, decide: [...decide] })
 
 const attentionRoute = read({
   method: 'GET',
@@ -52,14 +46,17 @@ const attentionRoute = read({
   answers: {
     200: z
       .strictObject({
-        items: z.array(item),
+        items: z.array(attentionItem),
         isComplete: z.boolean().meta({ description: 'False when there are more.' }),
       })
       .meta({ id: 'Attention' }),
   },
   handle: async ({ engine, query: { runbook, batchId } }) => {
     const { items, isComplete } = await loadAttention(engine, { runbookName: runbook, batchId })
-    return { status: 200, body: { items: items.map(shownItem), isComplete } }
+    return {
+      status: 200,
+      body: { items: items.map((item) => shownAttention(describeAttention(item))), isComplete },
+    }
   },
 })
 

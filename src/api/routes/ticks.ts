@@ -14,6 +14,7 @@ import {
   reason,
   wholeCount,
 } from '../shapes.ts'
+import { attentionItem, shownAttention } from './attention.ts'
 import { requireRunbook } from './sources.ts'
 
 const params = z.strictObject({ name: nameText })
@@ -104,6 +105,9 @@ const tickReport = z
     outcome: z.enum(['good', 'failed', 'abandoned']),
     counts: z.record(z.string(), wholeCount).meta({ description: 'Changes made, by kind.' }),
     error: nullableText,
+    attention: z.array(attentionItem).meta({
+      description: 'What waits for a person: reviews, a failing source, rows left out.',
+    }),
   })
   .meta({ id: 'TickReport' })
 
@@ -134,9 +138,10 @@ const tickRoute = change({
     const report = await tickNow(name, by.name, signal)
     if (!report) throw new MatoolkitError('TICK_RUNNING', { name })
     const { runbookName, outcome, counts, error } = report
+    const attention = report.attention.map(shownAttention)
     return {
       status: 200,
-      body: { runbookName, outcome, counts, error },
+      body: { runbookName, outcome, counts, error, attention },
       auditNote: {
         subject: `runbook ${runbookName}`,
         reason: body.reason ?? null,

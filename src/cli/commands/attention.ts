@@ -1,28 +1,22 @@
 // What waits for a person, as lines with the command that decides it.
-import { type Attention, attentionText } from '../../domain/attention.ts'
+import { attentionText, type DescribedAttention } from '../../domain/attention.ts'
 import type { Query } from '../client.ts'
 import type { CommandContext } from '../command-context.ts'
 import { printable } from '../terminal/io.ts'
 
 const LINES_MAX = 10
 
-/** An item as the API answers it, with its times read. */
-export interface AttentionItem extends Attention {
-  readonly command: string
-  readonly decide: readonly string[]
-}
-
-type Answered = { readonly [K in keyof AttentionItem]: AttentionItem[K] | string }
+type Answered = { readonly [K in keyof DescribedAttention]: DescribedAttention[K] | string }
 
 const timeOf = (text: unknown): Date | null => (typeof text === 'string' ? new Date(text) : null)
 
 export async function loadItems(
   { client }: Pick<CommandContext, 'client'>,
   query: Query = {},
-): Promise<AttentionItem[]> {
+): Promise<DescribedAttention[]> {
   const { body } = await client.get<{ items: Answered[] }>('/api/attention', query)
   return body.items.map((item) => ({
-    ...(item as AttentionItem),
+    ...(item as DescribedAttention),
     since: timeOf(item.since),
     fromTime: timeOf(item.fromTime),
     toTime: timeOf(item.toTime),
@@ -30,11 +24,14 @@ export async function loadItems(
 }
 
 /** Times stay instants; what shows the text puts them into the viewer's zone. */
-export const itemText = (item: AttentionItem): string =>
+export const itemText = (item: DescribedAttention): string =>
   printable(attentionText(item, (at) => at.toISOString()))
 
 /** A line per item, below a table: the sentence and the command that shows it. */
-export function sayItems({ show }: CommandContext, items: readonly AttentionItem[]): void {
+export function sayItems(
+  { show }: Pick<CommandContext, 'show'>,
+  items: readonly DescribedAttention[],
+): void {
   if (items.length === 0) return
   show.say('')
   for (const item of items.slice(0, LINES_MAX))

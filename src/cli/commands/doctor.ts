@@ -2,13 +2,14 @@
 // with advice for each problem.
 
 import type { Command } from 'commander'
+import type { DescribedAttention } from '../../domain/attention.ts'
 import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, messageOf } from '../../errors.ts'
 import type { CommandContext } from '../command-context.ts'
 import { type Io, printable } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
-import { type AttentionItem, itemText, loadItems } from './attention.ts'
+import { itemText, loadItems } from './attention.ts'
 import { addVerb } from './verb.ts'
 
 export interface Check {
@@ -190,10 +191,10 @@ async function attentionChecks(context: CommandContext): Promise<Check[]> {
   return items.map((item) => warning(placeOf(item), itemText(item), adviceOf(item)))
 }
 
-function placeOf({ kind, batchId, runbookName }: AttentionItem): string {
+function placeOf({ kind, batchId, runbookName }: DescribedAttention): string {
   if (kind === 'dead_letters') return 'dead letters'
   return batchId === null ? `source of ${runbookName}` : `batch ${batchId}`
 }
 
-const adviceOf = ({ command, decide }: AttentionItem): string =>
+const adviceOf = ({ command, decide }: DescribedAttention): string =>
   [`See ${command}`, ...decide.map((one) => `or decide: ${one}`)].join('\n  ')

@@ -6,6 +6,7 @@ import { ApiRefusal } from '../api-refusal.ts'
 import { type CommandContext, type Flags, pathSegment, textFlag } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
+import { loadItems, sayItems } from './attention.ts'
 import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
 
 const REPORTS: readonly Column[] = [
@@ -16,8 +17,15 @@ const REPORTS: readonly Column[] = [
 
 const changesText = (counts: Row): string =>
   Object.entries(counts)
-    .map(([what, count]) => `${Number(count)} ${what}`)
+    .map(([what, count]) => `${Number(count)} ${WORDS[what] ?? what}`)
     .join(', ') || 'nothing changed'
+
+/** Counts of a tick that are not words of people. */
+const WORDS: Readonly<Record<string, string>> = {
+  batches: 'new batches',
+  missing: 'missing for the first time',
+  issues: 'rows left out',
+}
 
 const MORE = `A tick queries the data source and applies what changed, as the scheduler does every few minutes. It waits for the result.
 
@@ -74,10 +82,11 @@ async function automated({ client }: CommandContext): Promise<string[]> {
 
 /** One after the other. The first refusal is thrown last, so that the results of the other ticks are printed. */
 async function runTicks(
-  { client, show, io }: CommandContext,
+  context: CommandContext,
   names: readonly string[],
   flags: Flags,
 ): Promise<void> {
+  const { client, show, io } = context
   const reason = textFlag(flags, 'reason')
   const body = reason === undefined ? {} : { reason }
   const rows: Row[] = []
@@ -95,5 +104,6 @@ async function runTicks(
     const empty = 'No runbook has automation on. Turn it on: matoolkit automation enable <runbook>'
     await show.list({ whole: rows as unknown as Json, rows, columns: REPORTS, empty })
   }
+  if (show.format === 'table') sayItems(context, await loadItems(context))
   if (refusals[0]) throw refusals[0]
 }

@@ -51,3 +51,14 @@ const SOURCES = `
                               (5, 'rows_left_out', k.name, t.issues, t.started_at, null)) as v (place, kind, name, count, since, error)
    where k.is_active and ($1::text is null or lower(k.name) = lower($1)) and v.count > 0
      and (v.place = 5 or v.error is not null)`
+
+/** The number of dead letters by topic, as the last events have it. */
+export async function findNotedDeadLetters(db: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.query<{ topic: string; count: number }>(
+    `select distinct on (topic) topic, count
+       from (select id, details->>'topic' as topic, (details->>'count')::int as count from events
+              where batch_id is null and event in ('dead_letters_waiting', 'dead_letters_decided') order by id desc limit 20) as e
+      order by topic, id desc`,
+  )
+  return new Map(rows.map(({ topic, count }) => [topic, count]))
+}

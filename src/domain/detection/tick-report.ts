@@ -1,4 +1,5 @@
 // What a tick did. The scheduler produces it, the API returns it; the type lives here because roles do not import each other.
+import type { DescribedAttention } from '../attention.ts'
 
 export interface TickReport {
   readonly runbookName: string
@@ -6,6 +7,10 @@ export interface TickReport {
   /** Changes made, by kind. */
   readonly counts: Readonly<Record<string, number>>
   readonly error: string | null
+  /** What waits for a person after the tick: reviews, a failing source, rows left out. */
+  readonly attention: readonly DescribedAttention[]
+  /** The part of it that this tick found or changed. */
+  readonly news: readonly DescribedAttention[]
 }
 
 /** Runs a tick that need not be due. Null when another scheduler has the lease. */

@@ -251,6 +251,7 @@ export function runbookContract(): void {
       outcome: 'failed' as const,
       counts: { joined: 2 },
       error: '1 change failed',
+      attention: [],
     }
 
     it('answers with what the tick did, and is audited', async () => {
@@ -259,7 +260,7 @@ export function runbookContract(): void {
         options: {
           tickNow: async (name, by) => {
             asked.push(name, by)
-            return report
+            return { ...report, news: [] }
           },
         },
       })

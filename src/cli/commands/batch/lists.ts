@@ -1,11 +1,12 @@
 // `matoolkit batch …`: the commands that read: batches, one batch, its phases, members, steps and summary.
 
+import type { DescribedAttention } from '../../../domain/attention.ts'
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
-import { type AttentionItem, loadItems, sayItems } from '../attention.ts'
+import { loadItems, sayItems } from '../attention.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
 /** Final statuses of a batch. */
@@ -89,7 +90,7 @@ export async function runListBatches(
 }
 
 /** `15 removals, 1 move`: the reviews of each batch. */
-function needsColumn(items: readonly AttentionItem[]): Column {
+function needsColumn(items: readonly DescribedAttention[]): Column {
   const byBatch = Map.groupBy(items, ({ batchId }) => batchId)
   const needs = (id: number) =>
     [...Map.groupBy(byBatch.get(id) ?? [], ({ kind }) => kind)]
