@@ -159,6 +159,11 @@ export const ERRORS = table({
     exit: EXIT.notFound,
     sentence: 'Batch {batchId} has no member {memberId}. List its members to find the id.',
   },
+  WORKER_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence: 'There is no worker "{workerId}". List the workers with "matoolkit worker list".',
+  },
   STEP_NOT_FOUND: {
     http: 404,
     exit: EXIT.notFound,

@@ -7,6 +7,7 @@ import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
+import { HOLD_ROUTES } from './routes/holds.ts'
 import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
@@ -33,6 +34,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...MEMBER_FILE_ROUTES,
     ...STEP_ROUTES,
     ...BATCH_ACTION_ROUTES,
+    ...HOLD_ROUTES,
     ...MEMBER_ACTION_ROUTES,
     ...STEP_ACTION_ROUTES,
     ...DEAD_LETTER_ROUTES,

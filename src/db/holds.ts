@@ -197,3 +197,49 @@ export async function moveHolds(
     pairs.map(({ from }) => from),
   ])
 }
+
+/** All holds in force, those of batches too, the widest first. */
+export async function listHolds(
+  db: Queryable,
+  scopes: readonly HoldScope[],
+  limit: number,
+): Promise<{ holds: Hold[]; total: number }> {
+  const rows = await db.query<Hold & { total: number }>(
+    `select *, count(*) over ()::int as total from (
+       select ${HOLD} from holds h
+       union all
+       select 'batch', b.id::text, null, null, null, b.held_at, b.held_by, b.held_reason from batches b where b.held_at is not null) as h
+      where scope = any($1::text[])
+      order by array_position(array['system', 'runbook', 'worker', 'batch', 'member'], scope), "heldAt", target limit $2`,
+    [scopes, limit],
+  )
+  const holds = rows.map(({ total: _, ...hold }) => hold)
+  return { holds, total: rows[0]?.total ?? 0 }
+}
+
+export interface ResumeStarts {
+  readonly batches: number
+  readonly phases: number
+  readonly steps: number
+}
+
+/** What goes out as soon as timers look: due phases, and steps, retries and polls of the scope that no hold covers any more. */
+export async function countStarts(
+  db: Queryable,
+  { scope, target }: HoldTarget,
+  now: Date,
+): Promise<ResumeStarts> {
+  const [row] = await db.query<ResumeStarts>(
+    `with steps as (
+       select w.batch_id from waits w join batches b on b.id = w.batch_id
+        where ${IN_SCOPE} and ${WAIT_IS_FREE} and (w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $3))),
+     phases as (
+       select p.batch_id from phase_executions p join batches b on b.id = p.batch_id
+        where p.status = 'pending' and p.due_at <= $3 and b.status = 'active' and ${BATCH_IS_FREE}
+          and case $1 when 'system' then true when 'runbook' then b.runbook_name = $2 else b.id::text = $2 and $1 = 'batch' end)
+     select (select count(*)::int from steps) as steps, (select count(*)::int from phases) as phases,
+            (select count(*)::int from (select batch_id from steps union select batch_id from phases) as b) as batches`,
+    [scope, target, now],
+  )
+  return row!
+}

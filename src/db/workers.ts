@@ -42,6 +42,17 @@ export async function listWorkerIds(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
+/** It announced itself, is configured, or steps wait for it. */
+export async function isWorkerKnown(db: Queryable, workerId: string): Promise<boolean> {
+  const rows = await db.query(
+    `select from workers where worker_id = $1
+     union all
+     select from waits where worker_id = $1 and kind = 'slot' limit 1`,
+    [workerId],
+  )
+  return rows.length > 0
+}
+
 /** Makes exactly these workers configured. A worker that is taken off the list and never announced itself is unknown again. */
 export async function configureWorkers(db: Queryable, workerIds: readonly string[]): Promise<void> {
   await db.query(

@@ -1,10 +1,16 @@
 // Forecast of a batch's end: each phase starts at its time and after the previous one has ended, and its open steps run at the rate of
 // the last minutes. Where that would be a guess, the forecast gives the reason instead.
 import { countText } from './count-text.ts'
+import { holdOnAll } from './decide/held.ts'
 import { type Batch, openSteps, type Phase } from './facts.ts'
+import { type HoldsOnBatch, nameOfHeld } from './holds.ts'
 
 export interface ForecastFacts {
-  readonly batch: Pick<Batch, 'endedAt' | 'heldAt' | 'isManual' | 'membersActive' | 'status'>
+  readonly batch: Pick<
+    Batch,
+    'endedAt' | 'heldAt' | 'heldBy' | 'heldReason' | 'id' | 'isManual' | 'membersActive' | 'status'
+  >
+  readonly holds: HoldsOnBatch
   /** In order of time. */
   readonly phases: readonly Phase[]
   /** Steps per active member in a phase that has not begun. */
@@ -20,9 +26,14 @@ export interface Forecast {
 }
 
 export function forecastEnd(facts: ForecastFacts): Forecast {
-  const { batch, phases, stepsPerMember, stepsPerMin, now } = facts
+  const { batch, holds, phases, stepsPerMember, stepsPerMin, now } = facts
   if (batch.endedAt !== null) return { endsAt: batch.endedAt, because: `it is ${batch.status}` }
-  if (batch.heldAt !== null) return { endsAt: null, because: 'it is held' }
+  const held = holdOnAll(batch, holds)
+  if (held)
+    return {
+      endsAt: null,
+      because: held.scope === 'batch' ? 'it is held' : `${nameOfHeld(held)} is held`,
+    }
   const toCome = phases.filter(({ status }) => status === 'pending')
   if (batch.isManual && toCome.length > 0) {
     return { endsAt: null, because: `phase ${toCome[0]!.name} waits to be advanced` }

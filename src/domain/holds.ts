@@ -1,6 +1,6 @@
 // Holds of every scope: which steps each covers, and how it is told to people with the command that ends it.
 
-const HOLD_SCOPES = ['system', 'runbook', 'worker', 'batch', 'member'] as const
+export const HOLD_SCOPES = ['system', 'runbook', 'worker', 'batch', 'member'] as const
 export type HoldScope = (typeof HOLD_SCOPES)[number]
 
 /** What is held: nothing to name for the system, else the runbook's name, or the id of the worker, batch or member. */
@@ -62,7 +62,7 @@ export function nameOfHeld({ scope, target, batchId, memberKey }: Hold): string 
 }
 
 /** The command that ends the hold. */
-function resumeCommand({ scope, target, batchId, memberKey }: Hold): string {
+export function resumeCommand({ scope, target, batchId, memberKey }: Hold): string {
   if (scope === 'system') return 'matoolkit resume --all'
   if (scope === 'member') return `matoolkit resume --member ${batchId} ${memberKey}`
   return `matoolkit resume --${scope} ${target}`

@@ -1,7 +1,9 @@
 // Blocked work and why, in sentences: what a batch's steps wait for, and whether it will come. Waits in their normal course are not
 // reported.
 import { countText } from './count-text.ts'
+import { holdsOnAll } from './decide/held.ts'
 import type { Batch, Phase } from './facts.ts'
+import { type HoldsOnBatch, tellHold } from './holds.ts'
 
 export interface WaitGroup {
   readonly workerId: string
@@ -55,6 +57,7 @@ export interface StuckFacts {
     Batch,
     'id' | 'status' | 'isManual' | 'heldAt' | 'heldBy' | 'heldReason' | 'endedAt' | 'membersActive'
   >
+  readonly holds: HoldsOnBatch
   readonly phases: readonly Phase[]
   readonly waits: readonly WaitGroup[]
   readonly workers: readonly WorkerFacts[]
@@ -81,19 +84,14 @@ export function findStuck(facts: StuckFacts): Stuck[] {
   ]
 }
 
-function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
+function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
   const found: Stuck[] = []
   const common = { isCountExact: true, workerId: null, stepId: null }
-  if (batch.heldAt !== null) {
-    const because = `batch ${batch.id} is held by ${batch.heldBy}: ${batch.heldReason}`
-    found.push({
-      ...common,
-      kind: 'held',
-      because,
-      count: batch.membersActive,
-      since: batch.heldAt,
-    })
+  for (const hold of holdsOnAll(batch, holds)) {
+    const counted = { count: batch.membersActive, since: hold.heldAt }
+    found.push({ ...common, ...counted, kind: 'held', because: tellHold(hold) })
   }
+  found.push(...ofHeldMembers(holds))
   const next = phases.find(({ status }) => status === 'pending')
   const isBusy = phases.some(({ status }) => status === 'dispatched')
   if (
@@ -119,8 +117,21 @@ function ofBatch({ batch, phases, openReviews }: StuckFacts): Stuck[] {
   return found
 }
 
-function ofPhases({ batch, phases, now }: StuckFacts): Stuck[] {
-  if (batch.endedAt !== null || batch.heldAt !== null) return []
+function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
+  const [first] = members.values()
+  if (!first) return []
+  const others = members.size - 1
+  const more =
+    others === 0
+      ? ''
+      : `; and ${others} ${others === 1 ? 'other' : 'others'}, see "matoolkit hold list"`
+  const because = `${tellHold(first)}${more}`
+  const where = { isCountExact: true, workerId: null, stepId: null }
+  return [{ kind: 'held', because, count: members.size, since: first.heldAt, ...where }]
+}
+
+function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
+  if (batch.endedAt !== null || holdsOnAll(batch, holds).length > 0) return []
   return phases.flatMap(({ status, dueAt, name }) => {
     if (status !== 'pending' || dueAt === null || +now - +dueAt <= LATE_AFTER_MS) return []
     const why =
@@ -138,6 +149,10 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
     { kind, because, count, isCountExact, since, workerId, stepId },
   ]
   const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
+  const hold = facts.holds.workers.get(workerId)
+  // Held steps wait for the end of the hold and for nothing else.
+  if (hold && kind !== 'job')
+    return kind === 'slot' ? report('held', group.count, tellHold(hold)) : []
   if (kind === 'slot') return ofSlot(facts, group, worker, report)
   if (kind === 'job' && worker && isSilent(worker, facts.now)) {
     const because = `${silence(worker)}; ${many(group, 'job is', 'jobs are')} unsettled`
@@ -145,7 +160,7 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
   // Retries and polls of a held batch wait with it, and the hold is reported.
-  const isWaiting = kind !== 'job' && facts.batch.heldAt !== null
+  const isWaiting = kind !== 'job' && holdsOnAll(facts.batch, facts.holds).length > 0
   if (group.overdue === 0 || !isLate || isWaiting) return []
   const noun = { job: 'result', retry: 'retry', poll: 'poll' }[kind]
   const because = `${many({ ...group, count: group.overdue }, `${noun} is`, `${noun}s are`)} overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
@@ -153,7 +168,7 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
 }
 
 function ofSlot(
-  { now, batch, maxOutstanding }: StuckFacts,
+  { now, batch, holds, maxOutstanding }: StuckFacts,
   group: WaitGroup,
   worker: WorkerFacts | undefined,
   report: (kind: StuckKind, count: number, because: string) => Stuck[],
@@ -167,7 +182,7 @@ function ofSlot(
     return report('worker_silent', count, `${silence(worker)}; ${waiting(group)} for it`)
   }
   const limit = worker.maxOutstanding ?? maxOutstanding
-  if (worker.outstanding < limit || batch.heldAt !== null) return []
+  if (worker.outstanding < limit || holdsOnAll(batch, holds).length > 0) return []
   const because = `worker ${workerId} has ${countText(worker.outstanding, 'unsettled job')}, its limit is ${limit}; ${waiting(group)} for a slot`
   return report('window_full', count, because)
 }

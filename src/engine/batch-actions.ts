@@ -1,6 +1,6 @@
 // Operators' actions on a batch. A refusal is an error with its reason, and changes nothing.
 import type { Tx } from '../db/db.ts'
-import { postponeWaits } from '../db/holds.ts'
+import { countJobsIn, postponeWaits } from '../db/holds.ts'
 import { hasUndecidedMoves } from '../db/reviews.ts'
 import { cancelSteps, recountBatch } from '../db/steps.ts'
 import type { Draft } from '../domain/decide/draft.ts'
@@ -17,6 +17,7 @@ import {
 } from '../domain/decide/lifecycle.ts'
 import type { Refusal } from '../domain/decide/membership.ts'
 import { HELD_BY_SOURCE } from '../domain/detection/scheduled.ts'
+import { NO_REASON_YET } from '../domain/holds.ts'
 import { isBatchEnded, isOpen, isPhaseEnded } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
 import { commit } from './commit.ts'
@@ -37,10 +38,26 @@ export const requireAccepted = (refusal: Refusal): void => {
 }
 
 /** Stops sending and withdraws the jobs that no worker has taken. */
-export function holdBatch(engine: Engine, { batchId, actor, reason }: BatchOrder): Promise<void> {
-  return changeBatch(engine, batchId, actor, async ({ draft }) =>
-    requireAccepted(hold(draft, reason)),
-  )
+export async function holdBatch(
+  engine: Engine,
+  { batchId, actor, reason = NO_REASON_YET }: Omit<BatchOrder, 'reason'> & { reason?: string },
+): Promise<{ readonly withdrawn: number; readonly running: number }> {
+  const { draft } = await changeBatch(engine, batchId, actor, async (batchTx) => {
+    requireAccepted(hold(batchTx.draft, reason))
+    return batchTx
+  })
+  const withdrawn = draft.attempts.filter(({ outcome }) => outcome === 'withdrawn').length
+  const running = await countJobsIn(engine.db, { scope: 'batch', target: `${batchId}` })
+  return { withdrawn, running }
+}
+
+/** Records why the batch is held, once somebody has the time to say it. */
+export function giveBatchReason(engine: Engine, { batchId, actor, reason }: BatchOrder) {
+  return changeBatch(engine, batchId, actor, async ({ draft }) => {
+    if (draft.batch.heldAt === null) requireAccepted(`batch ${batchId} is not held`)
+    draft.changeBatch({ heldReason: reason })
+    draft.note('hold_reason', reason)
+  })
 }
 
 export function resumeBatch(engine: Engine, { batchId, actor, reason }: BatchOrder): Promise<void> {

@@ -5,6 +5,7 @@ import { actionContract } from './contract/actions.ts'
 import { auditContract } from './contract/audit.ts'
 import { batchContract } from './contract/batches.ts'
 import { eventContract } from './contract/events.ts'
+import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
 import { reviewContract } from './contract/reviews.ts'
@@ -16,6 +17,7 @@ runbookContract()
 batchContract()
 memberFileContract()
 actionContract()
+holdContract()
 insightContract()
 reviewContract()
 eventContract()

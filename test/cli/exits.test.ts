@@ -89,7 +89,9 @@ const DEAD_ENDS: readonly DeadEnd[] = [
     name: 'a failed step in a held batch',
     failing: ['create'],
     startsInMin: 30,
-    afterwards: ({ engine }, batchId) => holdBatch(engine, order(batchId)),
+    afterwards: async ({ engine }, batchId) => {
+      await holdBatch(engine, order(batchId))
+    },
     shows: ['resume', 'retry', 'skip', 'mark_done', 'remove'],
   },
 ]

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Phase } from '../../src/domain/facts.ts'
 import { type ForecastFacts, forecastEnd } from '../../src/domain/forecast.ts'
+import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/holds.ts'
 import { throughputOf } from '../../src/domain/pace.ts'
 import { findStuck, type StuckFacts, type WaitGroup } from '../../src/domain/stuck.ts'
 
@@ -59,9 +60,21 @@ const worker: StuckFacts['workers'][number] = {
   outstanding: 3,
 }
 
+const hold = (scope: Hold['scope'], target: string): Hold => ({
+  scope,
+  target,
+  batchId: scope === 'member' ? 7 : null,
+  memberId: scope === 'member' ? Number(target) : null,
+  memberKey: scope === 'member' ? 'ann' : null,
+  heldAt: ago(5),
+  heldBy: 'op',
+  reason: 'wait',
+})
+
 describe('what is stuck', () => {
   const facts = (more: Partial<StuckFacts>): StuckFacts => ({
     batch,
+    holds: NO_HOLDS,
     phases: [],
     waits: [],
     workers: [worker],
@@ -82,6 +95,21 @@ describe('what is stuck', () => {
     [
       'a held batch whose retries wait with it',
       { batch: held, waits: [wait('retry', late)] },
+      'held',
+    ],
+    [
+      'a held system, runbook and member, whose due phase waits',
+      {
+        holds: holdsOnBatch([hold('system', ''), hold('runbook', 'wave'), hold('member', '3')]),
+        phases: [phase('cutover', 'pending', { dueAt: ago(5) })],
+      },
+      'held',
+      'held',
+      'held',
+    ],
+    [
+      'a held worker, whose retries wait too',
+      { holds: holdsOnBatch([hold('worker', 'w1')]), waits: [wait('slot'), wait('retry', late)] },
       'held',
     ],
     [
@@ -138,7 +166,16 @@ describe('what is stuck', () => {
 })
 
 it('does not claim to have counted what it has not', () => {
-  const facts = { batch, phases: [], workers: [], openReviews: 0, maxOutstanding: 9, now: NOW }
+  const holds = NO_HOLDS
+  const facts = {
+    batch,
+    holds,
+    phases: [],
+    workers: [],
+    openReviews: 0,
+    maxOutstanding: 9,
+    now: NOW,
+  }
   const [found] = findStuck({ ...facts, waits: [wait('slot', { isCountExact: false })] })
   assert.match(found!.because, /4 or more steps/)
   assert.equal(found!.isCountExact, false)
@@ -148,6 +185,7 @@ describe('the forecast of a batch', () => {
   const open = (pending: number) => ({ steps: { ...phase('x', 'pending').steps, pending } })
   const facts = (more: Partial<ForecastFacts>): ForecastFacts => ({
     batch,
+    holds: NO_HOLDS,
     phases: [],
     stepsPerMember: () => 2,
     stepsPerMin: 10,
@@ -161,6 +199,7 @@ describe('the forecast of a batch', () => {
   ])[] = [
     ['that has ended', { batch: { ...batch, endedAt: ago(3) } }, ago(3)],
     ['that is held', { batch: { ...batch, heldAt: ago(3) } }, null],
+    ['of a held system', { holds: holdsOnBatch([hold('system', '')]) }, null],
     [
       'that waits for a person',
       { batch: { ...batch, isManual: true }, phases: [phase('cutover', 'pending')] },

@@ -9,6 +9,7 @@ import {
   advanceBatch,
   type BatchOrder,
   cancelBatch,
+  giveBatchReason,
   holdBatch,
   rescheduleBatch,
   restartBatch,
@@ -20,6 +21,7 @@ import { withStarts } from '../../engine/starts-at-once.ts'
 import { MatoolkitError } from '../../errors.ts'
 import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
+import { stoppedJobs } from '../hold-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
 import { id, instant, reason, wholeCount } from '../shapes.ts'
@@ -163,11 +165,39 @@ const holdRoute = change({
   path: '/api/batches/{batchId}/hold',
   operation: 'holdBatch',
   summary: 'Put a batch on hold: no new jobs, and queued jobs are withdrawn',
+  about: 'The reason may follow later: a hold never waits for it.',
   action: 'batch.hold',
+  errors: ['BATCH_NOT_FOUND', 'REFUSED'],
+  body: z.strictObject({ reason: reason.optional(), dryRun }),
+  answers: {
+    200: z.strictObject({ ...decidedBatch.shape, ...stoppedJobs }).meta({ id: 'HeldBatch' }),
+  },
+  handle: async (request) => {
+    const why = request.body.reason
+    let stopped = { withdrawn: 0, running: 0 }
+    const decision = await decide(
+      request,
+      async (engine, base) => {
+        stopped = await holdBatch(engine, { ...base, ...(why !== undefined && { reason: why }) })
+      },
+      holdOf,
+    )
+    const { withdrawn: withdrawnJobs, running: runningJobs } = stopped
+    return { ...decision, body: { ...decision.body, withdrawnJobs, runningJobs } }
+  },
+})
+
+const holdReasonRoute = change({
+  ...described,
+  method: 'PUT',
+  path: '/api/batches/{batchId}/hold',
+  operation: 'giveReasonOfBatchHold',
+  summary: 'Say why a batch is held',
+  action: 'batch.hold_reason',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,
   answers: { 200: decidedBatch },
-  handle: (request) => decide(request, withReason(request, holdBatch), holdOf),
+  handle: (request) => decide(request, withReason(request, giveBatchReason), holdOf),
 })
 
 const resumeRoute = change({
@@ -297,6 +327,7 @@ export const BATCH_ACTION_ROUTES: readonly Route[] = [
   advanceRoute,
   cancelRoute,
   holdRoute,
+  holdReasonRoute,
   resumeRoute,
   restartRoute,
   rescheduleRoute,

@@ -1,10 +1,12 @@
 // A running batch at a glance: progress and estimate, grouped failures, blocked work with the reason. Everything comes from counters,
 // an index or a bounded read, so dashboards can poll it every few seconds.
 import { z } from 'zod'
+import { loadHolds } from '../../db/holds.ts'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
 import { sumSteps } from '../../domain/facts.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
+import { holdsOnBatch } from '../../domain/holds.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
 import {
@@ -64,6 +66,7 @@ const summaryRoute = read({
       throughput,
       estimate: forecastEnd({
         batch: line,
+        holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
         phases,
         stepsPerMember: await stepsPerMember(engine, state),
         stepsPerMin: throughput.stepsPerMin,
@@ -200,6 +203,7 @@ const stuckRoute = read({
     const { removal, move, join } = await countReviews(engine.db, { batchId })
     const items = findStuck({
       batch: line,
+      holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
       phases,
       waits,
       workers: await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId))),

@@ -18,7 +18,11 @@ const ownHold = ({ id, heldAt, heldBy, heldReason }: BatchHeld): Hold | null =>
     reason: heldReason!,
   }
 
-/** The hold that stops the whole batch, the widest first. */
+/** The holds that stop the whole batch, the widest first. */
+export const holdsOnAll = (batch: BatchHeld, { system, runbook }: HoldsOnBatch): Hold[] =>
+  [system, runbook, ownHold(batch)].filter((hold) => hold !== null)
+
+/** The widest of them. */
 export const holdOnAll = (batch: BatchHeld, holds: HoldsOnBatch): Hold | null =>
   holds.system ?? holds.runbook ?? ownHold(batch)
 

@@ -147,7 +147,7 @@ function batchActions(): void {
         const path = `/api/batches/2/${verb}`
         await api.refused(412, 'STATE_CHANGED', 'POST', path, { body, headers: WRONG })
         await api.refused(404, 'BATCH_NOT_FOUND', 'POST', `/api/batches/99/${verb}`, { body })
-        await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: {} })
+        await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: { reason: ' ' } })
       }
     })
   })

@@ -100,7 +100,10 @@ export function insightContract(): void {
       assert.deepEqual(await kinds(), ['worker_silent'])
       await holdBatch(api.world.engine, { batchId: 1, actor: 'op', reason: 'wait' })
       const { body } = await get<Stuck>('/stuck')
-      assert.equal(body.items[0]!.because, 'batch 1 is held by op: wait')
+      assert.equal(
+        body.items[0]!.because,
+        'batch 1 is held by op: wait; end it with "matoolkit resume --batch 1"',
+      )
       assert.deepEqual(
         body.waiting.map(({ kind, count }) => [kind, count]),
         [['slot', 2]],

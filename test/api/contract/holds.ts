@@ -1,0 +1,164 @@
+// Holds of every scope over HTTP: hold at once, give the reason later, resume, list what is held.
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { people } from '../../scenarios/world.ts'
+import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
+import { plain } from './fixtures.ts'
+
+interface Held {
+  hold: { scope: string; target: string; reason: string; heldBy: string; endsWith: string }
+  withdrawnJobs: number
+  runningJobs: number
+}
+interface Resumed {
+  isDryRun: boolean
+  starts: { batches: number; phases: number; steps: number }
+}
+interface Holds {
+  total: number
+  holds: Held['hold'][]
+}
+
+const reason = 'mail loops'
+const members = (count: number) =>
+  people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+
+const SCOPES = [
+  { base: '/api', scope: 'system', unknown: null, command: 'resume --all', withdrawn: 2 },
+  {
+    base: '/api/runbooks/Plain',
+    scope: 'runbook',
+    unknown: ['/api/runbooks/nobody', 'RUNBOOK_UNKNOWN'],
+    command: 'resume --runbook plain',
+    withdrawn: 2,
+  },
+  {
+    base: '/api/workers/w1',
+    scope: 'worker',
+    unknown: ['/api/workers/nobody', 'WORKER_NOT_FOUND'],
+    command: 'resume --worker w1',
+    withdrawn: 2,
+  },
+  {
+    base: '/api/batches/1/members/1',
+    scope: 'member',
+    unknown: ['/api/batches/1/members/99', 'MEMBER_NOT_FOUND'],
+    command: 'resume --member 1 user1@contoso.example',
+    withdrawn: 1,
+  },
+] as const
+
+export function holdContract(): void {
+  describe('holds', () => {
+    let api: ApiUnderTest
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      await api.world.batch('plain', members(2), { startsInMin: 30 })
+      await api.world.orchestrate()
+    })
+    after(() => api.close())
+    const jobsOut = async () =>
+      (await api.world.db.query(`select from waits where kind = 'job'`)).length
+    const list = async () => (await api.call<Holds>('GET', '/api/holds')).body
+
+    for (const { base, scope, unknown, command, withdrawn } of SCOPES) {
+      it(`of the ${scope}: hold without a reason, give it, resume after a dry run`, async () => {
+        const held = await api.call<Held>('POST', `${base}/hold`, { body: {} })
+        assert.equal(held.status, 200, held.text)
+        assert.deepEqual([held.body.withdrawnJobs, held.body.runningJobs], [withdrawn, 0])
+        assert.equal(held.body.hold.reason, 'no reason given yet')
+        await api.world.orchestrate()
+        assert.equal(await jobsOut(), 2 - withdrawn)
+        await api.refused(409, 'REFUSED', 'POST', `${base}/hold`, { body: { reason } })
+        const given = await api.call<Held>('PUT', `${base}/hold`, { body: { reason } })
+        assert.equal(given.body.hold.reason, reason)
+        const { holds, total } = await list()
+        assert.deepEqual([total, holds[0]!.scope, holds[0]!.reason], [1, scope, reason])
+        assert.equal(holds[0]!.endsWith, `matoolkit ${command}`)
+        const order = { body: { reason: 'fixed', dryRun: true } }
+        const dry = await api.call<Resumed>('POST', `${base}/resume`, order)
+        assert.deepEqual(dry.body.starts, { batches: 1, phases: 0, steps: withdrawn })
+        assert.deepEqual([dry.body.isDryRun, (await list()).total], [true, 1])
+        const done = await api.call<Resumed>('POST', `${base}/resume`, { body: { reason } })
+        assert.deepEqual(done.body.starts, dry.body.starts)
+        assert.equal((await list()).total, 0)
+        await api.refused(409, 'REFUSED', 'POST', `${base}/resume`, { body: { reason } })
+        await api.refused(409, 'REFUSED', 'PUT', `${base}/hold`, { body: { reason } })
+        const { body } = await api.call<{ entries: { action: string }[] }>('GET', '/api/audit')
+        assert.deepEqual(
+          body.entries.slice(0, 5).map(({ action }) => action),
+          [
+            `${scope}.resume`,
+            `${scope}.hold_reason`,
+            `${scope}.hold begun`,
+            `${scope}.hold`,
+            `${scope}.hold begun`,
+          ],
+        )
+        await api.world.orchestrate()
+      })
+      if (unknown === null) continue
+      it(`refuses an unknown ${scope}`, async () => {
+        const [path, code] = unknown
+        for (const [method, verb] of [
+          ['POST', 'hold'],
+          ['PUT', 'hold'],
+          ['POST', 'resume'],
+        ] as const)
+          await api.refused(404, code, method, `${path}/${verb}`, { body: { reason } })
+      })
+    }
+
+    it('refuses a member of an unknown batch', async () => {
+      const path = '/api/batches/99/members/1'
+      for (const [method, verb] of [
+        ['POST', 'hold'],
+        ['PUT', 'hold'],
+        ['POST', 'resume'],
+      ] as const)
+        await api.refused(404, 'BATCH_NOT_FOUND', method, `${path}/${verb}`, { body: { reason } })
+    })
+
+    it('of a batch: says what it stopped, takes the reason later, and is in the list', async () => {
+      const held = await api.call<Held>('POST', '/api/batches/1/hold', { body: {} })
+      assert.deepEqual([held.body.withdrawnJobs, held.body.runningJobs], [2, 0])
+      const wrong = { body: { reason }, headers: { 'if-match': '"other"' } }
+      await api.refused(412, 'STATE_CHANGED', 'PUT', '/api/batches/1/hold', wrong)
+      await api.call('PUT', '/api/batches/1/hold', { body: { reason } })
+      const { holds } = await list()
+      assert.deepEqual(
+        [holds[0]!.scope, holds[0]!.target, holds[0]!.reason],
+        ['batch', '1', reason],
+      )
+      await api.call('POST', '/api/hold', { body: { reason } })
+      const both = await list()
+      assert.deepEqual(
+        both.holds.map(({ scope }) => scope),
+        ['system', 'batch'],
+      )
+      const onlySystem = await api.call<Holds>('GET', '/api/holds?scope=system')
+      assert.equal(onlySystem.body.total, 1)
+      const stuck = await api.call<{ items: { kind: string; because: string }[] }>(
+        'GET',
+        '/api/batches/1/stuck',
+      )
+      assert.match(
+        stuck.body.items[0]!.because,
+        /the whole system is held by .*"matoolkit resume --all"/,
+      )
+      assert.match(
+        stuck.body.items[1]!.because,
+        /batch 1 is held by .*"matoolkit resume --batch 1"/,
+      )
+      await api.call('POST', '/api/batches/1/resume', { body: { reason } })
+      await api.world.settle()
+      assert.equal(api.world.jobs.length, 0)
+      await api.call('POST', '/api/resume', { body: { reason } })
+      await api.refused(409, 'REFUSED', 'PUT', '/api/batches/1/hold', { body: { reason } })
+      await api.refused(404, 'BATCH_NOT_FOUND', 'PUT', '/api/batches/99/hold', { body: { reason } })
+      await api.world.settle()
+      assert.ok(api.world.jobs.length > 0)
+    })
+  })
+}
