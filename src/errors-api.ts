@@ -62,7 +62,7 @@ export const API_ERRORS = rows({
   REQUEST_INVALID: {
     http: 400,
     exit: EXIT.usage,
-    sentence: 'The request has {count errors}; the first: {first}. Correct them and send it again.',
+    sentence: '{first} Correct {what} and try again.',
   },
   REQUEST_UNREADABLE: {
     http: 400,

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../domain/json.ts'
 import { ERRORS, type ErrorCode } from '../errors.ts'
 import { problemSchema } from './http/problem.ts'
 import { type Route, TAGS } from './route.ts'
+import { declaredAs } from './shapes.ts'
 
 /** Errors that routes of this kind can all answer with. */
 function commonErrors(route: Route): ErrorCode[] {
@@ -49,7 +50,9 @@ export function openApiDocument(routes: readonly Route[]): JsonObject {
         'Lists are paged (`limit`, `cursor`); `next` is the cursor of the next page. Errors are problem+json with a stable code. Times are ISO 8601 in UTC.',
       license: { name: manifest.license, identifier: manifest.license },
     },
-    tags: TAGS.map((name) => ({ name })),
+    // Relative to where the document was read: the API knows none of its outer addresses.
+    servers: [{ url: '/', description: 'The server that this document came from.' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: Object.fromEntries(inOrder),
@@ -98,13 +101,21 @@ function parametersOf(
     properties?: Record<string, JsonObject>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+  return Object.entries(properties).map(([name, { description, default: value, ...rest }]) => ({
     name,
     in: place,
     required: place === 'path' || required.includes(name),
     ...(description !== undefined && { description }),
-    schema: rest,
+    // Lists travel as `a,b`.
+    ...(rest.type === 'array' && { style: 'form', explode: false }),
+    schema: { ...rest, ...(value !== undefined && { default: typed(value, rest.type!) }) },
   }))
+}
+
+/** A default is given as the text that travels. */
+const typed = (value: Json, type: Json): Json => {
+  if (type === 'integer') return Number(value)
+  return type === 'boolean' ? value === 'true' : value
 }
 
 function bodyOf(route: Route, components: Record<string, Json>): JsonObject {
@@ -147,6 +158,11 @@ function schemaOf(
       if (zodSchema._zod.def.type === 'date') {
         Object.assign(jsonSchema, { type: 'string', format: 'date-time' })
       }
+      const declared = declaredAs.get(zodSchema)
+      if (declared === undefined) return
+      const { description } = jsonSchema
+      for (const key of Object.keys(jsonSchema)) delete (jsonSchema as Record<string, unknown>)[key]
+      Object.assign(jsonSchema, declared, description === undefined ? {} : { description })
     },
   }) as JsonObject
   const { $schema: _, $defs = {}, id, ...rest } = relinked(made) as JsonObject
@@ -159,11 +175,21 @@ function schemaOf(
   return { $ref: `#/components/schemas/${id}` }
 }
 
+/** A map with a fixed set of keys as properties: generators know no `propertyNames`. */
+function withNamedKeys(schema: JsonObject): JsonObject {
+  const { propertyNames, additionalProperties, ...rest } = schema
+  if (propertyNames === undefined || schema.type !== 'object') return schema
+  const names = (propertyNames as JsonObject).enum
+  if (!Array.isArray(names)) return { ...rest, additionalProperties: additionalProperties! }
+  const properties = Object.fromEntries(names.map((name) => [name, additionalProperties!]))
+  return { ...rest, properties, additionalProperties: false }
+}
+
 function relinked(value: Json): Json {
   if (Array.isArray(value)) return value.map(relinked)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
+    Object.entries(withNamedKeys(value)).map(([key, inner]) => [
       key,
       key === '$ref' && typeof inner === 'string'
         ? inner.replace('#/$defs/', '#/components/schemas/')

@@ -17,8 +17,15 @@ import type { Actor } from './sign-in/sign-in.ts'
 /** Who may call a route. `reader`: Reader or Admin, or any signed-in caller where the read policy says so. */
 export type AccessRule = 'anonymous' | 'reader' | 'admin'
 
-export const TAGS = ['runbooks', 'batches', 'members', 'reviews', 'audit', 'service'] as const
-export type Tag = (typeof TAGS)[number]
+export const TAGS = {
+  runbooks: 'Runbooks, their versions, sources and automation.',
+  batches: 'Batches with their phases and steps.',
+  members: 'Members of batches, and repairs.',
+  reviews: 'Source changes that wait for a person.',
+  audit: 'Who asked for what.',
+  service: 'Health, workers, messages and events of the system.',
+} as const
+export type Tag = keyof typeof TAGS
 
 export type ApiBus = Pick<Bus, 'deadLetters' | 'depth' | 'isReady'>
 

@@ -1,25 +1,57 @@
 // Shapes that many routes share. Paths and queries are parsed strictly: `1e9`, ` 1` and `0x10` are not numbers, and a time needs its
 // zone.
 import { z } from 'zod'
+import type { Json, JsonObject } from '../domain/json.ts'
+
+/** How a parameter that travels as text is declared in OpenAPI: as the number, boolean or list that it means. */
+export const declaredAs = new WeakMap<object, JsonObject>()
+function declare<T extends z.ZodType>(schema: T, as: JsonObject): T {
+  declaredAs.set(schema, as)
+  return schema
+}
+const integer = (minimum: number, maximum: number): JsonObject => ({
+  type: 'integer',
+  minimum,
+  maximum,
+})
 
 const INT4_MAX = 2_147_483_647
 const PAGE_MAX = 500
 const PAGE_DEFAULT = 100
 
 /** A row id in a path or query. */
-export const id = z
-  .string()
-  .regex(/^[1-9]\d{0,15}$/, 'must be a whole number above 0')
-  .transform(Number)
-  .refine(Number.isSafeInteger, 'is too large')
+export const id = declare(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,15}$/, 'must be a whole number above 0')
+    .transform(Number)
+    .refine(Number.isSafeInteger, 'is too large'),
+  integer(1, Number.MAX_SAFE_INTEGER),
+)
 
-export const version = z
-  .string()
-  .regex(/^[1-9]\d{0,9}$/, 'must be a version number')
-  .transform(Number)
-  .refine((number) => number <= INT4_MAX, 'is too large')
+/** A place in a sequence of ids; 0 is before the first. */
+export const position = declare(
+  z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, 'must be a whole number from 0')
+    .transform(Number)
+    .refine(Number.isSafeInteger, 'is too large'),
+  integer(0, Number.MAX_SAFE_INTEGER),
+)
 
-export const booleanText = z.enum(['true', 'false']).transform((text) => text === 'true')
+export const version = declare(
+  z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/, 'must be a version number')
+    .transform(Number)
+    .refine((number) => number <= INT4_MAX, 'is too large'),
+  integer(1, INT4_MAX),
+)
+
+export const booleanText = declare(
+  z.enum(['true', 'false']).transform((text) => text === 'true'),
+  { type: 'boolean' },
+)
 
 /** A name as in runbooks; case-insensitive. */
 export const nameText = z
@@ -28,12 +60,15 @@ export const nameText = z
 
 /** `a,b,c` in a query. */
 export const commaSeparated = <const T extends readonly [string, ...string[]]>(choices: T) =>
-  z
-    .string()
-    .max(500)
-    .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(choices)).min(1))
-    .meta({ description: `One or more of ${choices.join(', ')}, comma-separated.` })
+  declare(
+    z
+      .string()
+      .max(500)
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.enum(choices)).min(1))
+      .meta({ description: `One or more of ${choices.join(', ')}, comma-separated.` }),
+    { type: 'array', minItems: 1, items: { type: 'string', enum: [...choices] } },
+  )
 
 /** Part of a text to search for. */
 export const searchText = z.string().min(1).max(200)
@@ -56,16 +91,19 @@ export const nullableDateTime = z.date().nullable()
 export const nullableText = z.string().nullable()
 export const wholeCount = z.int().min(0)
 
-export const json = z.json()
+/** Any JSON value: a body that was parsed holds nothing else. */
+export const json = z.custom<Json>((value) => value !== undefined, 'is missing')
 
 /** Query parameters of a paged list. */
 export const pagingQuery = {
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
-    .transform(Number)
-    .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`)
-    .prefault(String(PAGE_DEFAULT)),
+  limit: declare(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,3}$/, `must be a whole number from 1 to ${PAGE_MAX}`)
+      .transform(Number)
+      .refine((limit) => limit <= PAGE_MAX, `must be at most ${PAGE_MAX}`),
+    integer(1, PAGE_MAX),
+  ).prefault(String(PAGE_DEFAULT)),
   cursor: z.string().max(1_000).optional().meta({ description: '`next` of the previous page.' }),
 }
 

@@ -62,12 +62,11 @@ const exitOf = (code: string, status: number): number =>
     ? ERRORS[code as keyof typeof ERRORS].exit
     : (EXIT_BY_STATUS[status] ?? EXIT.failed)
 
-function lineOf({ row, line, column, path, code, severity, message }: Fault): string {
+function lineOf({ row, line, column, code, severity, message }: Fault): string {
   const parts = [
     row === undefined ? '' : `row ${row}`,
     line === undefined ? '' : `line ${line}`,
     column === undefined ? '' : `column ${column}`,
-    row === undefined && line === undefined && path ? path : '',
   ]
   const place = parts.filter(Boolean).join(', ')
   const kind = [severity, code].filter(Boolean).join(' ')

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import type { Json } from '../../src/domain/json.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
@@ -354,4 +355,58 @@ it('an idle connection does not keep the server from stopping', async () => {
   socket.on('error', () => {})
   await api.close()
   await ended
+})
+
+describe('a refused request', () => {
+  let api: ApiUnderTest
+  before(async () => {
+    api = await openApiUnderTest()
+  })
+  after(() => api.close())
+
+  /** The request, and what a person reads. */
+  const CASES: readonly (readonly [
+    method: string,
+    path: string,
+    body: Json | null,
+    says: string,
+  ])[] = [
+    [
+      'GET',
+      '/api/batches?status=activ',
+      null,
+      'Invalid status "activ". Did you mean "active"? Allowed: detected, init_dispatched, active, completed, failed, cancelled.',
+    ],
+    [
+      'GET',
+      '/api/batches?status=failed,foo',
+      null,
+      'Invalid status "foo". Allowed: detected, init_dispatched, active, completed, failed, cancelled.',
+    ],
+    [
+      'GET',
+      '/api/batches?limit=0',
+      null,
+      'Invalid limit "0". It must be a whole number from 1 to 500.',
+    ],
+    ['GET', '/api/batches?limit=501', null, 'Invalid limit "501". It must be at most 500.'],
+    ['GET', '/api/batches?limt=5', null, 'Unknown parameter "limt". Did you mean "limit"?'],
+    ['GET', '/api/batches/x', null, 'Invalid batchId "x". It must be a whole number above 0.'],
+    ['POST', '/api/runbooks', {}, 'The key "yamlContent" is missing.'],
+    [
+      'POST',
+      '/api/runbooks',
+      { yamlContent: 1, force: 'yes' },
+      'Invalid yamlContent 1. It must be: expected string, received number. Correct it and 1 more and try again.',
+    ],
+  ]
+  for (const [method, path, body, says] of CASES) {
+    it(`${method} ${path} ${body === null ? '' : JSON.stringify(body)} says what is wrong`, async () => {
+      const answer = await api.refused(400, 'REQUEST_INVALID', method, path, {
+        ...(body !== null && { body }),
+      })
+      const end = says.endsWith('try again.') ? '' : ' Correct it and try again.'
+      assert.equal(answer.body.detail, says + end)
+    })
+  }
 })

@@ -114,7 +114,7 @@ describe('the client of the API', () => {
     const faults = [
       { row: 3, column: 'Upn', message: 'appears twice' },
       { line: 7, column: 2, severity: 'error', code: 'KEY_UNKNOWN', message: 'no such key' },
-      { path: 'body.reason', message: 'is missing' },
+      { path: 'body.reason', message: 'The key "reason" is missing.' },
     ]
     await using api = await serving([
       problem(422, 'MEMBER_ROWS_INVALID', { faults, faultCount: 9 }),
@@ -123,7 +123,7 @@ describe('the client of the API', () => {
     assert.deepEqual(error.more, [
       'row 3, column Upn: appears twice',
       'line 7, column 2: error KEY_UNKNOWN: no such key',
-      'body.reason: is missing',
+      'The key "reason" is missing.',
       '… and 6 more',
     ])
   })

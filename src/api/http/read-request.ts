@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { isDeeperThan, JSON_DEPTH_MAX } from '../../domain/json.ts'
 import type { Route } from '../route.ts'
 import { FaultyRequest, type RequestFault } from './problem.ts'
+import { faultsOf } from './request-faults.ts'
 import { UploadedFile } from './upload.ts'
 
 export interface ParsedRequest {
@@ -20,7 +21,10 @@ export function readRequest(route: Route, request: FastifyRequest, form: unknown
   const given = { path: request.params, query: request.query, body }
   const faults: RequestFault[] = []
   if (isDeeperThan(body, JSON_DEPTH_MAX)) {
-    faults.push({ path: 'body', message: `is nested deeper than ${JSON_DEPTH_MAX} levels` })
+    faults.push({
+      path: 'body',
+      message: `The body is nested deeper than ${JSON_DEPTH_MAX} levels.`,
+    })
   } else {
     faults.push(...unstorable(given, []))
   }
@@ -34,18 +38,25 @@ export function readRequest(route: Route, request: FastifyRequest, form: unknown
         }
   if (parts === null || faults.length > 0) {
     const first = faults[0]!
-    const details = { count: faults.length, first: `${first.path} ${first.message}` }
+    const more = faults.length - 1
+    const details = {
+      first: first.message,
+      what: more === 0 ? 'it' : `it and ${more} more`,
+    }
     throw new FaultyRequest('REQUEST_INVALID', details, faults)
   }
   return { ...parts, hash: hashOf(route, given) }
 }
 
-function parsed(schema: z.ZodType, value: unknown, place: string, faults: RequestFault[]): unknown {
+function parsed(
+  schema: z.ZodType,
+  value: unknown,
+  place: 'path' | 'query' | 'body',
+  faults: RequestFault[],
+): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  for (const { path, message } of result.error.issues) {
-    faults.push({ path: [place, ...path].join('.'), message })
-  }
+  faults.push(...faultsOf(schema, place, value, result.error.issues))
   return undefined
 }
 
@@ -58,7 +69,7 @@ function unstorable(value: unknown, path: readonly string[]): RequestFault[] {
       : [
           {
             path: path.join('.'),
-            message: 'contains a character that cannot be stored (NUL or half a surrogate pair)',
+            message: `"${path.at(-1)}" contains a character that cannot be stored (NUL or half a surrogate pair).`,
           },
         ]
   }

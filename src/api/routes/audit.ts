@@ -11,6 +11,7 @@ import {
   nullableText,
   pageOf,
   pagingQuery,
+  position,
   wholeCount,
 } from '../shapes.ts'
 
@@ -77,11 +78,7 @@ const verifyRoute = read({
   about: 'Keep the returned head: a later check against it also detects rows cut off at the end.',
   rule: 'admin',
   query: z.strictObject({
-    sealed: z
-      .string()
-      .regex(/^\d{1,15}$/)
-      .transform(Number)
-      .optional(),
+    sealed: position.optional(),
     hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/)

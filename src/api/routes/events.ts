@@ -5,7 +5,7 @@ import { loadBatchLine } from '../batch-state.ts'
 import { ENTITIES, event } from '../events/event-shape.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
-import { commaSeparated, id, pageOf, pagingQuery } from '../shapes.ts'
+import { commaSeparated, id, pageOf, pagingQuery, position } from '../shapes.ts'
 
 const COUNT_MAX = 1_000
 
@@ -58,7 +58,9 @@ const listenRoute = read({
   gives: 'text/event-stream; charset=utf-8',
   errors: ['LISTENERS_FULL', 'LISTENERS_OF_PERSON_FULL'],
   query: z.strictObject({
-    after: id.optional().meta({ description: 'The id of your last event.' }),
+    after: position
+      .optional()
+      .meta({ description: 'The id of your last event; 0 streams from the beginning.' }),
     batchId: id.optional(),
     ...filterQuery,
   }),

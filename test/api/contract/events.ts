@@ -50,6 +50,13 @@ export function eventContract(): void {
       leave()
     })
 
+    it('start from the beginning with after=0', async () => {
+      const { response, until, leave } = await listen('?after=0&entity=batch,runbook')
+      assert.equal(response.status, 200)
+      assert.match(await until(/"created"/), /^retry: 2000\n\nid: \d+\ndata: .*"published"/)
+      leave()
+    })
+
     it("refuse an id that is not an event's", async () => {
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events?after=x')
       await api.refused(400, 'REQUEST_INVALID', 'GET', '/api/events', {

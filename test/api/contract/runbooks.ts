@@ -122,8 +122,8 @@ export function runbookContract(): void {
         body: { yaml: 'x', overdueBehavior: 'maybe' },
       })
       assert.deepEqual(body.faults!.map(({ path }) => path).sort(), [
-        'body',
         'body.overdueBehavior',
+        'body.yaml',
         'body.yamlContent',
       ])
     })
