@@ -11,7 +11,7 @@ import {
   lockMembership,
   type NewMember,
 } from '../db/batches.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { insertPhases } from '../db/phases.ts'
 import { findActiveRunbook } from '../db/runbooks.ts'
 import { countText } from '../domain/count-text.ts'
@@ -177,23 +177,28 @@ async function* storeMembers(
   const seen = new Set<string>()
   for await (const part of partsOf(members)) {
     refuseRepeatedKeys(part, seen)
-    const elsewhere = await findKeysElsewhere(
-      tx,
-      runbookName,
-      batchId,
-      part.map(({ key }) => key),
-    )
-    if (elsewhere.length > 0) {
-      const named = elsewhere
-        .slice(0, KEYS_NAMED_MAX)
-        .map(({ key, batchId: id }) => `${key} (batch ${id})`)
-      throw new MatoolkitError('MEMBER_ELSEWHERE', {
-        count: elsewhere.length,
-        members: named.join(', '),
-      })
-    }
+    await requireNobodyElsewhere(tx, runbookName, batchId, part)
     yield await insertMembers(tx, batchId, part.map(withHash), now)
   }
+}
+
+/** Throws MEMBER_ELSEWHERE if another unfinished batch of the runbook has one of them. */
+export async function requireNobodyElsewhere(
+  db: Queryable,
+  runbookName: string,
+  batchId: number,
+  members: readonly GivenMember[],
+): Promise<void> {
+  const keys = members.map(({ key }) => key)
+  const elsewhere = await findKeysElsewhere(db, runbookName, batchId, keys)
+  if (elsewhere.length === 0) return
+  const named = elsewhere
+    .slice(0, KEYS_NAMED_MAX)
+    .map(({ key, batchId: id }) => `${key} (batch ${id})`)
+  throw new MatoolkitError('MEMBER_ELSEWHERE', {
+    count: elsewhere.length,
+    members: named.join(', '),
+  })
 }
 
 function withHash({ key, data, outputs, hash }: GivenMember): NewMember {

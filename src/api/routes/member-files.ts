@@ -7,7 +7,7 @@ import { findActiveRunbook } from '../../db/runbooks.ts'
 import { foldKey } from '../../domain/member-key.ts'
 import type { Runbook } from '../../domain/runbook/read.ts'
 import type { BatchOrder } from '../../engine/batch-actions.ts'
-import { addMembers, createBatch, dataHash } from '../../engine/create.ts'
+import { addMembers, createBatch, dataHash, requireNobodyElsewhere } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { readmitMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -49,12 +49,15 @@ const createRoute = change({
   query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ runbookName: nameText, file: uploaded, reason: reason.optional() }),
   answers: { 200: created, 201: created },
-  prepare: async ({ engine, body }) =>
-    checkedFile(await requireRunbook(engine, body.runbookName), body.file),
-  handle: async ({ engine: outer, query: { dryRun }, body, by }, prepared) => {
+  prepare: async ({ engine, query: { dryRun }, body }) => {
+    const checked = await checkedFile(await requireRunbook(engine, body.runbookName), body.file)
+    if (dryRun) await previewMembers(engine, checked, NEW_BATCH)
+    return checked
+  },
+  handle: async ({ engine, query: { dryRun }, body, by }, prepared) => {
     const { runbook, file } = await recheckedFile(
       prepared,
-      await requireRunbook(outer, body.runbookName),
+      await requireRunbook(engine, body.runbookName),
       body.file,
     )
     const about = {
@@ -64,19 +67,17 @@ const createRoute = change({
         .map((phase) => phase.name),
       warnings: [...file.warnings],
     }
-    const { line, etag } = await runOrDryRun(outer, dryRun, async (engine) => {
-      const { batchId } = await createBatch(engine, {
-        runbookName: runbook.name,
-        sourceTime: null,
-        members: file,
-        createdBy: by.name,
-      })
-      return loadBatchState(engine.db, batchId)
-    })
     if (dryRun) {
       const dryAnswer = { batchId: null, isDryRun: true, batch: null, ...about }
       return { status: 200, body: dryAnswer, auditNote: null }
     }
+    const { batchId } = await createBatch(engine, {
+      runbookName: runbook.name,
+      sourceTime: null,
+      members: file,
+      createdBy: by.name,
+    })
+    const { line, etag } = await loadBatchState(engine.db, batchId)
     return {
       status: 201,
       body: { batchId: line.id, isDryRun: false, batch: shownBatch(line), ...about },
@@ -107,6 +108,23 @@ const recheckedFile = async (
   runbook: Runbook,
   file: UploadedFile,
 ): Promise<CheckedFile> => (prepared.runbook === runbook ? prepared : checkedFile(runbook, file))
+
+/** No batch has this id: every unfinished one counts as another. */
+const NEW_BATCH = 0
+
+/**
+ * Looks for the members of a file page by page and outside a transaction: writing 100,000 of them and rolling back kept a hold
+ * waiting for the embedded database's only connection.
+ */
+async function previewMembers(
+  { db }: Engine,
+  { runbook, file }: CheckedFile,
+  batchId: number,
+): Promise<void> {
+  for await (const page of file.pages()) {
+    await requireNobodyElsewhere(db, runbook.name, batchId, page)
+  }
+}
 
 const added = z
   .strictObject({
@@ -139,21 +157,21 @@ const addRoute = change({
   query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ file: uploaded, reason: reason.optional() }),
   answers: { 200: added, 201: added },
-  prepare: async ({ engine, params: { batchId }, body }) =>
-    checkedFile(
-      await runbookOf(engine, (await loadBatchState(engine.db, batchId)).line),
-      body.file,
-    ),
+  prepare: async ({ engine, params: { batchId }, query: { dryRun }, body }) => {
+    const { line } = await loadBatchState(engine.db, batchId)
+    const checked = await checkedFile(await runbookOf(engine, line), body.file)
+    return { checked, preview: dryRun ? await previewAdding(engine, checked, batchId) : null }
+  },
   handle: async (
     { engine: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch },
-    prepared,
+    { checked, preview },
   ) => {
     const { counts, skipped, warnings } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
       requireManual(line)
-      const { file } = await recheckedFile(prepared, await runbookOf(engine, line), body.file)
+      const { file } = await recheckedFile(checked, await runbookOf(engine, line), body.file)
       const why = body.reason ?? 'added again from a member file'
-      const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file)
+      const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file, preview)
       return { ...added, warnings: [...file.warnings] }
     })
     const after = { ...counts, file: body.file.sha256 }
@@ -174,10 +192,18 @@ const addRoute = change({
 })
 
 /** New members join. Removed members come back with the data of the file. */
-async function addFile(engine: Engine, order: BatchOrder, file: MemberFile) {
+async function addFile(
+  engine: Engine,
+  order: BatchOrder,
+  file: MemberFile,
+  preview: AddingPreview | null,
+) {
   const { batchId, actor } = order
-  const { known, removed, skipped } = await findKnown(engine, batchId, file)
-  await addMembers(engine, batchId, file, actor)
+  const { known, removed, skipped } =
+    preview?.known ?? (await findKnown(engine, batchId, file, true))
+  // A preview adds nobody, but a batch that takes no members refuses it as it would refuse the file.
+  await addMembers(engine, batchId, preview ? [] : file, actor)
+  if (preview?.refusal) throw preview.refusal
   const back = { ...order, memberIds: removed, event: 'readd' } as const
   const { done, refused } = await readmitMembers(engine, back)
   skipped.push(...refused)
@@ -203,7 +229,31 @@ interface KnownMembers {
   readonly skipped: { memberId: number; reason: string }[]
 }
 
-async function findKnown({ db }: Engine, batchId: number, file: MemberFile): Promise<KnownMembers> {
+interface AddingPreview {
+  readonly known: KnownMembers
+  /** Why the file would be refused; thrown after what is wrong with the batch itself. */
+  readonly refusal: unknown
+}
+
+/** Page by page and outside a transaction, as `previewMembers`. */
+async function previewAdding(
+  engine: Engine,
+  checked: CheckedFile,
+  batchId: number,
+): Promise<AddingPreview> {
+  const refusal = await previewMembers(engine, checked, batchId).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  return { refusal, known: await findKnown(engine, batchId, checked.file, false) }
+}
+
+async function findKnown(
+  { db }: Engine,
+  batchId: number,
+  file: MemberFile,
+  refreshes: boolean,
+): Promise<KnownMembers> {
   const removed: number[] = []
   const skipped: KnownMembers['skipped'] = []
   for await (const page of file.pages()) {
@@ -221,7 +271,8 @@ async function findKnown({ db }: Engine, batchId: number, file: MemberFile): Pro
       const data = JSON.stringify(given.data)
       fresh.push({ memberId, key: given.key, data, hash: dataHash(given.data) })
     }
-    if (fresh.length > 0) await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
+    if (refreshes && fresh.length > 0)
+      await db.transaction((tx) => refreshMembers(tx, batchId, fresh))
   }
   return { known: removed.length + skipped.length, removed, skipped }
 }
