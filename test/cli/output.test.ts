@@ -124,6 +124,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'member show': () => ['2', KEYS[0]!],
   'step show': () => [stepId],
   failures: () => ['2'],
+  hold: () => [],
   stuck: () => ['1'],
   events: () => ['2'],
   'review list': () => [],
@@ -160,6 +161,7 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
 const REFUSED: Readonly<Record<string, Args>> = {
   'runbook delete': () => ['plain', '9', '--yes'],
   'batch restart': () => ['1', ...WHY],
+  resume: () => ['--all', ...SURE],
   'batch accept-late': () => [stepId, ...SURE],
 }
 

@@ -13,6 +13,8 @@ export interface RecordingOptions {
   readonly width?: number | null
   /** One answer per question; without it there is no person. */
   readonly answers?: readonly string[]
+  /** Runs when a question is asked, before its answer. */
+  readonly onAsk?: () => Promise<void>
   /** The viewer's zone and time; UTC on a day of its own, so that every time shows its date. */
   readonly zone?: string
   readonly now?: Date
@@ -22,6 +24,7 @@ export function recordingIo({
   colour = false,
   width = null,
   answers,
+  onAsk,
   zone = 'UTC',
   now = new Date('2025-01-01T00:00:00Z'),
 }: RecordingOptions = {}): RecordingIo {
@@ -42,6 +45,7 @@ export function recordingIo({
     canAsk: answers !== undefined,
     ask: async (question) => {
       asked.push(question)
+      await onAsk?.()
       return left.shift() ?? ''
     },
     zone,

@@ -77,6 +77,16 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'daily',
     load: async () => (await import('../../cli/commands/failures.ts')).addFailureCommands,
   },
+  hold: {
+    about: 'stop sending: everything, or a part',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/hold.ts')).addHoldCommands,
+  },
+  resume: {
+    about: 'end a hold',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/hold.ts')).addResumeCommands,
+  },
   stuck: {
     about: 'show blocked work and why',
     group: 'daily',

@@ -10,6 +10,7 @@ import type { CommandContext } from '../command-context.ts'
 import { type Io, printable } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { itemText, loadItems } from './attention.ts'
+import { loadHoldsInForce } from './holds-in-force.ts'
 import { addVerb } from './verb.ts'
 
 export interface Check {
@@ -130,6 +131,7 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
     const about = `${body.name}, ${body.roles.join(' and ') || 'no role'}`
     return [
       ok('sign-in', about),
+      ...(await holdChecks(context)),
       ...(await workerChecks(context)),
       ...(await sourceChecks(context)),
       ...(await attentionChecks(context)),
@@ -137,6 +139,18 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
   } catch (error) {
     return [failed('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
   }
+}
+
+async function holdChecks(context: CommandContext): Promise<Check[]> {
+  const holds = await loadHoldsInForce(context)
+  if (holds.length === 0) return [ok('holds', 'nothing is held')]
+  const [first] = holds
+  const about = `${countText(holds.length, 'hold is', 'holds are')} in force; ${first!.name} since ${first!.heldAt}: ${first!.reason}`
+  const advice =
+    holds.length === 1
+      ? `End it with "${first!.endsWith}".`
+      : 'List them with "matoolkit hold list".'
+  return [warning('holds', printable(about), printable(advice))]
 }
 
 interface Workers {

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
+import { heldColumn, sayHeldSystem } from './holds-in-force.ts'
 import { addVerb } from './verb.ts'
 
 const WORKERS: readonly Column[] = [
@@ -22,11 +23,13 @@ export function addWorkerCommands(program: Command, io: Io): void {
     name: 'list',
     about: 'list workers with their load',
     examples: ['worker list', 'worker list --output json'],
-    run: async ({ client, show }) => {
+    run: async (context) => {
+      const { client, show } = context
       const { body } = await client.get<Row>('/api/workers')
       const rows = rowsIn(body, 'workers')
+      const columns = [...WORKERS, heldColumn(await sayHeldSystem(context), 'worker', 'workerId')]
       const empty = 'No worker has reported yet.'
-      await show.list({ whole: body as Json, rows, columns: WORKERS, empty })
+      await show.list({ whole: body as Json, rows, columns, empty })
     },
   })
 }

@@ -9,6 +9,8 @@ import { readBytes } from '../../files.ts'
 import { inViewersZone, printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
+import { heldBatch, holdThenAsk } from '../hold.ts'
+import { capital } from '../holds-in-force.ts'
 import { showBatch } from './lists.ts'
 import { batchPath } from './paths.ts'
 import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
@@ -159,7 +161,19 @@ export const runCancel = batchAction({
   warns: (batch) =>
     `${capital(nameOf(batch))} ends for its ${activeMembersOf(batch)} active members. This cannot be undone.`,
 })
-export const runHold = batchAction({ verb: 'hold' })
+/** Holds at once and asks for the reason afterwards: people are being cut over. */
+export async function runHold(
+  context: CommandContext,
+  [id]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  if (!flags.dryRun) return showResult(context, await holdThenAsk(context, heldBatch(id)))
+  const reason = textFlag(flags, 'reason')
+  const body: Json = { dryRun: true, ...(reason !== undefined && { reason }) }
+  const done = await context.client.post<Row>(`${batchPath(id)}/hold`, { body })
+  await showResult(context, done.body)
+}
+
 export const runResume = batchAction({ verb: 'resume' })
 export const runRestart = batchAction({ verb: 'restart' })
 export const runReschedule = (
@@ -171,8 +185,6 @@ export const runReschedule = (
     verb: 'reschedule',
     fields: () => ({ startTime: start!, allowOverdue: flags.allowOverdue === true }),
   })(context, [id!], flags)
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 export async function runClone(
   context: CommandContext,

@@ -4,10 +4,20 @@ import type { DescribedAttention } from '../../../domain/attention.ts'
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
-import { type CommandContext, type Flags, showPages, textFlag } from '../../command-context.ts'
+import {
+  type CommandContext,
+  type Flags,
+  idOf,
+  showPages,
+  textFlag,
+} from '../../command-context.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'
+import { type HoldInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
 import { batchPath, findMemberId } from './paths.ts'
+
+/** Holds named above a batch. */
+const HOLDS_SAID = 5
 
 /** Final statuses of a batch. */
 export const BATCH_ENDED: readonly string[] = ENDED_BATCH_STATUSES
@@ -16,7 +26,7 @@ const LIST: readonly Column[] = [
   ['ID', 'id'],
   ['RUNBOOK', 'runbookName'],
   ['VERSION', 'runbookVersion', 'spare'],
-  ['STATUS', ({ status, held }) => (held ? 'held' : status)],
+  ['STATUS', 'status'],
   ['START', 'batchStartTime'],
   ['PHASE', 'currentPhase'],
   ['ACTIVE', 'members.active'],
@@ -78,15 +88,27 @@ export async function runListBatches(
     held: flags.held === true ? true : undefined,
     sort: textFlag(flags, 'sort'),
   }
+  const holds = await sayHeldSystem(context)
   const items = await loadItems(context, { runbook })
   await showPages(context, {
     path: '/api/batches',
     query,
     rows: 'batches',
-    columns: [...LIST, needsColumn(items)],
+    columns: [...listColumns(holds), needsColumn(items)],
     empty: 'No batches.',
   })
   sayItems(context, items)
+}
+
+/** A batch is held by its own hold, its runbook's, or the system's. */
+function listColumns(holds: readonly HoldInForce[]): Column[] {
+  const isAll = holds.some(({ scope }) => scope === 'system')
+  const runbooks = new Set(holds.filter(({ scope }) => scope === 'runbook').map((h) => h.target))
+  const isHeld = ({ held, runbookName, endedAt }: Row) =>
+    held || (endedAt === null && (isAll || runbooks.has(String(runbookName))))
+  return LIST.map((column) =>
+    column[0] === 'STATUS' ? ['STATUS', (row) => (isHeld(row) ? 'held' : row.status)] : column,
+  )
 }
 
 /** `15 removals, 1 move`: the reviews of each batch. */
@@ -156,7 +178,17 @@ export async function showBatch({ show }: CommandContext, body: Row): Promise<vo
 }
 
 export async function runGetBatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
-  await showBatch(context, (await context.client.get<Row>(batchPath(id))).body)
+  const { body } = await context.client.get<Row>(batchPath(id))
+  const { runbookName } = body.batch as Row
+  const holds = (await sayHeldSystem(context)).filter(
+    ({ scope, target, batchId }) =>
+      (scope === 'runbook' && target === runbookName) ||
+      (scope === 'member' && batchId === idOf('batch', id)),
+  )
+  sayHolds(context, holds.slice(0, HOLDS_SAID))
+  const more = holds.length - HOLDS_SAID
+  if (more > 0) context.show.say(`and ${countText(more, 'hold')} more: matoolkit hold list`)
+  await showBatch(context, body)
 }
 
 export async function runSummary(context: CommandContext, [id]: readonly string[]): Promise<void> {

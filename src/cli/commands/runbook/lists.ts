@@ -11,6 +11,7 @@ import {
 } from '../../command-context.ts'
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Column, Row } from '../../terminal/show.ts'
+import { heldColumn, sayHeldSystem } from '../holds-in-force.ts'
 
 const RUNBOOKS: readonly Column[] = [
   ['NAME', 'name', 'whole'],
@@ -53,21 +54,23 @@ export const versionPath = (name: string, version: string | undefined): string =
   return version === undefined ? path : `${path}/versions/${idOf('version', version)}`
 }
 
-export const runListRunbooks = (
+export async function runListRunbooks(
   context: CommandContext,
   _: readonly string[],
   flags: Flags,
-): Promise<void> =>
-  showPages(context, {
+): Promise<void> {
+  const holds = await sayHeldSystem(context)
+  await showPages(context, {
     path: '/api/runbooks',
     query: {
       search: textFlag(flags, 'search'),
       withInactive: flags.inactive === true ? true : undefined,
     },
     rows: 'runbooks',
-    columns: RUNBOOKS,
+    columns: [...RUNBOOKS, heldColumn(holds, 'runbook', 'name')],
     empty: 'No runbooks. Publish one: matoolkit runbook publish <file>',
   })
+}
 
 /** Prints the YAML, so that it can be redirected into a file; other formats have all fields. */
 export async function runGetRunbook(

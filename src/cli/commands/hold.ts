@@ -1,0 +1,224 @@
+// `matoolkit hold` and `matoolkit resume`: the whole system, a runbook, a worker, a batch or a member. A hold takes effect at once and
+// asks for its reason afterwards; a resume of the whole system first shows what would start.
+import type { Command } from 'commander'
+import { countText } from '../../domain/count-text.ts'
+import type { Json } from '../../domain/json.ts'
+import {
+  type CommandContext,
+  type Flags,
+  idOf,
+  pathSegment,
+  textFlag,
+  usageError,
+} from '../command-context.ts'
+import { type Io, printable } from '../terminal/io.ts'
+import { askReason, confirm } from '../terminal/prompt.ts'
+import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../terminal/show.ts'
+import { batchPath, memberPath } from './batch/paths.ts'
+import { capital } from './holds-in-force.ts'
+import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
+
+/** What a person names: its path in the API, its name, and the flags that name it. */
+interface Held {
+  readonly path: string
+  readonly name: string
+  readonly flags: string
+}
+
+const SCOPES: NonNullable<Verb['options']> = [
+  ['--all', 'the whole system'],
+  ['--runbook <name>', 'all batches of a runbook'],
+  ['--worker <id>', 'everything for a worker'],
+  ['--batch <id>', 'one batch'],
+  ['--member <batch-and-member...>', 'one member: id of the batch, key or id'],
+]
+
+const HOLDS: readonly Column[] = [
+  ['SCOPE', 'scope'],
+  ['WHAT', 'name', 'whole'],
+  ['SINCE', 'heldAt'],
+  ['BY', 'heldBy'],
+  ['REASON', 'reason'],
+  ['ENDS WITH', 'endsWith', 'whole'],
+]
+const HELD: readonly Column[] = [
+  ['held', 'hold.name'],
+  ['withdrawn jobs', 'withdrawnJobs'],
+  ['running jobs', 'runningJobs'],
+  ['reason', 'hold.reason'],
+  ['ends with', 'hold.endsWith'],
+]
+const RESUMED: readonly Column[] = [
+  ['resumed', 'hold.name'],
+  ['batches', 'starts.batches'],
+  ['phases starting', 'starts.phases'],
+  ['steps starting', 'starts.steps'],
+  DRY_RUN_FIELD,
+]
+
+/** Null when nothing is named. Throws for more than one. */
+async function heldBy(context: CommandContext, flags: Flags): Promise<Held | null> {
+  const given = ['all', 'runbook', 'worker', 'batch', 'member'].filter(
+    (name) => flags[name] !== undefined,
+  )
+  if (given.length === 0) return null
+  if (given.length > 1)
+    throw usageError(`Name one of them, not ${given.map((name) => `--${name}`).join(' and ')}.`)
+  if (flags.all) return { path: '/api', name: 'the whole system', flags: '--all' }
+  const runbook = textFlag(flags, 'runbook')
+  if (runbook !== undefined) {
+    const path = `/api/runbooks/${pathSegment(runbook)}`
+    return { path, name: `runbook ${runbook}`, flags: `--runbook ${runbook}` }
+  }
+  const worker = textFlag(flags, 'worker')
+  if (worker !== undefined) {
+    const path = `/api/workers/${pathSegment(worker)}`
+    return { path, name: `worker ${worker}`, flags: `--worker ${worker}` }
+  }
+  const batch = textFlag(flags, 'batch')
+  if (batch !== undefined) return heldBatch(batch)
+  const [batchId, member, ...more] = flags.member as readonly string[]
+  if (member === undefined || more.length > 0)
+    throw usageError(
+      '--member takes the id of the batch and the member: --member 7 ann@contoso.com.',
+    )
+  const path = await memberPath(context, batchId, member)
+  const name = `member ${member} of batch ${batchId}`
+  return { path, name, flags: `--member ${batchId} ${member}` }
+}
+
+export const heldBatch = (id: string | undefined): Held => ({
+  path: batchPath(id),
+  name: `batch ${idOf('batch', id)}`,
+  flags: `--batch ${idOf('batch', id)}`,
+})
+
+/** Holds at once, says what stopped, then asks for the reason. Returns the last answer. */
+export async function holdThenAsk(context: CommandContext, held: Held): Promise<Row> {
+  const { client, io, show, flags } = context
+  const reason = textFlag(flags, 'reason')
+  const { body } = await client.post<Row>(`${held.path}/hold`, {
+    body: reason === undefined ? {} : { reason },
+  })
+  show.say(printable(`${capital(held.name)} is held. ${stoppedText(body)}`))
+  if (reason !== undefined || !io.canAsk) return body
+  const given = await io.ask('Reason: ')
+  if (given.trim() === '') {
+    io.err(
+      printable(
+        `${capital(held.name)} stays held without a reason. Give one with: matoolkit hold reason ${held.flags} --reason <text>`,
+      ),
+    )
+    return body
+  }
+  const said = await client.put<Row>(`${held.path}/hold`, { body: { reason: given } })
+  return { ...body, ...said.body }
+}
+
+function stoppedText({ withdrawnJobs, runningJobs }: Row): string {
+  const withdrawn = Number(withdrawnJobs)
+  const running = Number(runningJobs)
+  const taken =
+    running === 0
+      ? 'no job is running'
+      : `${countText(running, 'job is', 'jobs are')} running and ${running === 1 ? 'finishes' : 'finish'}`
+  return `Nothing new is sent: ${countText(withdrawn, 'job was', 'jobs were')} withdrawn, ${taken}.`
+}
+
+async function listHolds({ client, show }: CommandContext): Promise<void> {
+  const { body } = await client.get<Row>('/api/holds')
+  const rows = rowsIn(body, 'holds')
+  await show.list({ whole: body as Json, rows, columns: HOLDS, empty: 'Nothing is held.' })
+}
+
+async function giveReason(context: CommandContext, held: Held): Promise<void> {
+  const reason = await askReason(context)
+  const { body } = await context.client.put<Row>(`${held.path}/hold`, { body: { reason } })
+  await context.show.one(body as Json, 'hold' in body ? HELD : [['batch', 'batch.id']])
+}
+
+async function runHold(
+  context: CommandContext,
+  [action]: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const held = await heldBy(context, flags)
+  if (action !== undefined && action !== 'list' && action !== 'reason')
+    throw usageError(`"${action}" is no action: use list, reason, or a flag such as --all.`)
+  if (action === 'list' || (held === null && action === undefined && flags.reason === undefined))
+    return listHolds(context)
+  if (held === null) throw usageError(`Say what to hold: ${scopeFlags()}.`)
+  if (action === 'reason') return giveReason(context, held)
+  const body = await holdThenAsk(context, held)
+  if ('hold' in body) await context.show.one(body as Json, HELD)
+  else await showHeldBatch(context, body)
+}
+
+/** Loaded late: the batch's commands load this file. */
+const showHeldBatch = async (context: CommandContext, body: Row): Promise<void> =>
+  (await import('./batch/lists.ts')).showBatch(context, body)
+
+async function runResume(
+  context: CommandContext,
+  _: readonly string[],
+  flags: Flags,
+): Promise<void> {
+  const held = await heldBy(context, flags)
+  if (held === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
+  const batch = textFlag(flags, 'batch')
+  if (batch !== undefined)
+    return (await import('./batch/actions.ts')).runResume(context, [batch], flags)
+  const { client, show } = context
+  const path = `${held.path}/resume`
+  if (flags.all && !flags.dryRun) {
+    const { body } = await client.post<Row>(path, { body: { reason: 'dry run', dryRun: true } })
+    const what = `The whole system resumes. ${startsText(body.starts as Row)}`
+    await confirm(context, { what, members: 0 })
+  }
+  const dryRun = flags.dryRun === true
+  const body: Json = { reason: dryRun ? 'dry run' : await askReason(context), dryRun }
+  const done = await client.post<Row>(path, { body })
+  show.say(printable(startsText(done.body.starts as Row)))
+  await show.one(done.body as Json, RESUMED)
+}
+
+function startsText({ batches, phases, steps }: Row): string {
+  if (Number(phases) + Number(steps) === 0) return 'Nothing starts at once.'
+  const what = [countText(Number(steps), 'step'), countText(Number(phases), 'due phase')]
+  return `At once start: ${what.join(' and ')} in ${countText(Number(batches), 'batch', 'batches')}.`
+}
+
+const scopeFlags = (): string => '--all, --runbook, --worker, --batch or --member'
+
+export function addHoldCommands(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'hold',
+    about: 'stop sending: everything, or a part',
+    args: [['[action]', '"list" (default): holds in force; "reason": say why']],
+    options: [...SCOPES, REASON],
+    more: 'A hold takes effect at once and asks for its reason afterwards. Jobs that no worker has started are withdrawn; running ones finish.',
+    examples: [
+      'hold --all',
+      'hold --runbook user-migration --reason "mailboxes are slow"',
+      'hold --worker worker-01 --reason "certificate expired"',
+      'hold --member 7 ann@contoso.com --reason "on leave"',
+      'hold list',
+      'hold reason --all --reason "mail loops"',
+    ],
+    run: runHold,
+  })
+}
+
+export function addResumeCommands(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'resume',
+    about: 'end a hold',
+    options: [...SCOPES, ...CHANGE, DRY_RUN],
+    more: 'What another hold covers stays held. Time on hold does not count for retries and polls.',
+    examples: [
+      'resume --all --reason "mail flows again"',
+      'resume --runbook user-migration --dry-run',
+    ],
+    run: runResume,
+  })
+}

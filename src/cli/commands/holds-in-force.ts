@@ -1,0 +1,64 @@
+// Holds in force, as overviews show them: a hold of the whole system on the first line, others beside what they stop.
+import type { CommandContext } from '../command-context.ts'
+import { inViewersZone, printable } from '../terminal/io.ts'
+import type { Column } from '../terminal/show.ts'
+
+export interface HoldInForce {
+  readonly scope: 'system' | 'runbook' | 'worker' | 'batch' | 'member'
+  readonly target: string
+  readonly batchId: number | null
+  readonly memberKey: string | null
+  readonly heldAt: string
+  readonly heldBy: string
+  readonly reason: string
+  readonly name: string
+  readonly endsWith: string
+}
+
+export async function loadHoldsInForce({
+  client,
+}: Pick<CommandContext, 'client'>): Promise<HoldInForce[]> {
+  return (await client.get<{ holds: HoldInForce[] }>('/api/holds')).body.holds
+}
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** `The whole system is held since 22:30 by ann: mail loops. End it with: matoolkit resume --all` */
+export const holdLine = (
+  { io }: Pick<CommandContext, 'io'>,
+  { name, heldAt, heldBy, reason, endsWith }: HoldInForce,
+): string =>
+  inViewersZone(
+    io,
+    printable(
+      `${capital(name)} is held since ${heldAt} by ${heldBy}: ${reason}. End it with: ${endsWith}`,
+    ),
+  )
+
+/** Says on the first line of an overview that nothing is sent at all. Returns all holds. */
+export async function sayHeldSystem(context: CommandContext): Promise<HoldInForce[]> {
+  const holds = await loadHoldsInForce(context)
+  sayHolds(
+    context,
+    holds.filter(({ scope }) => scope === 'system'),
+  )
+  return holds
+}
+
+export function sayHolds(context: CommandContext, holds: readonly HoldInForce[]): void {
+  for (const hold of holds) context.show.say(holdLine(context, hold), 'yellow')
+}
+
+/** Why each row's runbook or worker is held. */
+export const heldColumn = (
+  holds: readonly HoldInForce[],
+  scope: HoldInForce['scope'],
+  field: string,
+): Column => {
+  const reasons = new Map(
+    holds.filter((hold) => hold.scope === scope).map(({ target, reason }) => [target, reason]),
+  )
+  const keyOf = (value: unknown) =>
+    scope === 'runbook' ? String(value).toLowerCase() : String(value)
+  return ['HELD', (row) => reasons.get(keyOf(row[field])) ?? null]
+}
