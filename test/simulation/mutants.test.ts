@@ -1,13 +1,25 @@
 // Every mistake of the bug bank still has its one place in the program, and the simulation still finds it. Each is tried with the
 // seed that found it last; if that one no longer does, with the seeds from 1 on.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { it } from 'node:test'
 import { mutate } from './mutant-loader.ts'
 import { MUTANTS } from './mutants.ts'
 import { fileOf } from './place.ts'
 import { runTasks } from './thread-pool.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const OTHER_SEEDS = 150
 const THREADS = 2
 
@@ -23,6 +35,32 @@ for (const mutant of MUTANTS) {
     assert.notEqual(mutate(text, mutant), text)
   })
 }
+
+it('has the right types: a mistake that cannot run would be found by its crash', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-mutants-'))
+  try {
+    cpSync(join(ROOT, 'src'), join(folder, 'src'), { recursive: true })
+    cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+    symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(folder, 'node_modules'), 'junction')
+    // A mistake may leave a name unused.
+    const unused = { noUnusedLocals: false, noUnusedParameters: false }
+    const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions: unused }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ ...config, include: ['src'] }))
+    for (const [index, mutant] of MUTANTS.entries()) {
+      const file = fileOf(mutant)
+      const text = mutate(readFileSync(join(ROOT, file), 'utf8'), mutant)
+      writeFileSync(join(folder, file.replace(/\.ts$/, `.${index}.ts`)), text)
+    }
+    const compiler = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const { stdout, status } = spawnSync(process.execPath, [compiler, '-p', folder], {
+      encoding: 'utf8',
+    })
+    const named = stdout.replaceAll(/\S+\.(\d+)\.ts/g, (_, index) => MUTANTS[index]!.name)
+    assert.deepEqual([status, named], [0, ''])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
 
 it('finds every mistake that has a known seed', async () => {
   const others = Array.from({ length: OTHER_SEEDS }, (_, index) => index + 1)

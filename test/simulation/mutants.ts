@@ -54,17 +54,27 @@ export const MUTANTS: readonly BankedMutant[] = [
           return $result
         })`,
         `const { enqueueNew } = await import('../bus/outbox.ts')
-        const { jobMessages } = await import('./commit.ts')
-        let sends: ReturnType<typeof jobMessages> = []
+        let sends: Parameters<typeof enqueueNew>[1] = []
         const done = await $engine.db.transaction(async ($tx) => {
           const $batchTx = await begin($$args)
           $$rest
-          sends = jobMessages($batchTx.draft)
-          await $engine.bus.withdrawIn!($tx, 'worker-jobs', sends.map(({ messageId }) => messageId))
+          const { batch, jobs } = $batchTx.draft
+          sends = jobs.map(({ jobId, step, functionName, params, timeoutSec, notAfter }) => {
+            const { workerId } = step.definition
+            const parameters = params as { [key: string]: never }
+            const times = { timeoutSec, notAfter: notAfter.toISOString() }
+            const isInitStep = step.kind === 'init'
+            const owner = isInitStep ? { initExecutionId: step.id } : { stepExecutionId: step.id }
+            const version = { runbookName: batch.runbookName, runbookVersion: batch.runbookVersion }
+            const correlationData = { ...owner, isInitStep, ...version }
+            const job = { jobId, batchId: batch.id, workerId, functionName, parameters }
+            const body = { ...job, ...times, correlationData }
+            return { topic: 'worker-jobs', messageId: jobId + '-replay-1', type: 'worker-job', workerId, expiresAt: notAfter, body }
+          })
+          await $engine.bus.withdrawIn!($tx, 'worker-jobs', jobs.map(({ jobId }) => jobId))
           return $result
         })
-        const late = sends.map((sent) => ({ ...sent, messageId: sent.messageId + '-replay-1' }))
-        await $engine.db.transaction((tx) => enqueueNew(tx, late, $engine.clock.now()))
+        await $engine.db.transaction((tx) => enqueueNew(tx, sends, $engine.clock.now()))
         return done`,
       ),
     ],
