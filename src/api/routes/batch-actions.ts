@@ -192,7 +192,7 @@ const holdReasonRoute = change({
   method: 'PUT',
   path: '/api/batches/{batchId}/hold',
   operation: 'giveReasonOfBatchHold',
-  summary: 'Say why a batch is held',
+  summary: 'Record the reason for a hold: a batch',
   action: 'batch.hold_reason',
   errors: ['BATCH_NOT_FOUND', 'REFUSED'],
   body: reasonBody,

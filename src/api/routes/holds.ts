@@ -45,7 +45,7 @@ const reasonedAnswer = z.strictObject({ hold: holdInForce }).meta({ id: 'HoldRea
 const subjectOf = ({ scope, target, batchId }: Target): string =>
   scope === 'system' ? 'system' : `${scope} ${target}${batchId ? ` of batch ${batchId}` : ''}`
 
-function routesOf<P>({
+function holdRoute<P>({
   base,
   name,
   what,
@@ -54,10 +54,12 @@ function routesOf<P>({
   params,
   errors,
   targetOf,
-}: Scope<P>): Route[] {
-  const described = { tag, rule: 'admin', takes: 'json', params } as const
-  const holdRoute = change({
-    ...described,
+}: Scope<P>): Route {
+  return change({
+    tag,
+    rule: 'admin',
+    takes: 'json',
+    params,
     method: 'POST',
     path: `${base}/hold`,
     operation: `hold${name}`,
@@ -83,8 +85,23 @@ function routesOf<P>({
       }
     },
   })
-  const resumeRoute = change({
-    ...described,
+}
+
+function resumeRoute<P>({
+  base,
+  name,
+  what,
+  action,
+  tag,
+  params,
+  errors,
+  targetOf,
+}: Scope<P>): Route {
+  return change({
+    tag,
+    rule: 'admin',
+    takes: 'json',
+    params,
     method: 'POST',
     path: `${base}/resume`,
     operation: `resume${name}`,
@@ -111,12 +128,27 @@ function routesOf<P>({
       }
     },
   })
-  const reasonRoute = change({
-    ...described,
+}
+
+function reasonRoute<P>({
+  base,
+  name,
+  what,
+  action,
+  tag,
+  params,
+  errors,
+  targetOf,
+}: Scope<P>): Route {
+  return change({
+    tag,
+    rule: 'admin',
+    takes: 'json',
+    params,
     method: 'PUT',
     path: `${base}/hold`,
     operation: `giveReasonOf${name}Hold`,
-    summary: `Say why ${what} is held`,
+    summary: `Record the reason for a hold: ${what}`,
     action: `${action}.hold_reason`,
     errors: [...errors, 'REFUSED'],
     body: z.strictObject({ reason }),
@@ -136,8 +168,13 @@ function routesOf<P>({
       }
     },
   })
-  return [holdRoute, reasonRoute, resumeRoute]
 }
+
+const routesOf = <P>(scope: Scope<P>): Route[] => [
+  holdRoute(scope),
+  reasonRoute(scope),
+  resumeRoute(scope),
+]
 
 const listRoute = read({
   method: 'GET',

@@ -6,7 +6,6 @@ import type { Json } from '../../domain/json.ts'
 import {
   type CommandContext,
   type Flags,
-  idOf,
   pathSegment,
   textFlag,
   usageError,
@@ -14,16 +13,11 @@ import {
 import { type Io, printable } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../terminal/show.ts'
-import { batchPath, memberPath } from './batch/paths.ts'
-import { capital } from './holds-in-force.ts'
+import { runResume as resumeBatch } from './batch/actions.ts'
+import { showBatch } from './batch/lists.ts'
+import { memberPath } from './batch/paths.ts'
+import { type Held, heldBatch, holdThenAsk } from './hold-first.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
-
-/** What a person names: its path in the API, its name, and the flags that name it. */
-interface Held {
-  readonly path: string
-  readonly name: string
-  readonly flags: string
-}
 
 const SCOPES: NonNullable<Verb['options']> = [
   ['--all', 'the whole system'],
@@ -87,44 +81,6 @@ async function heldBy(context: CommandContext, flags: Flags): Promise<Held | nul
   return { path, name, flags: `--member ${batchId} ${member}` }
 }
 
-export const heldBatch = (id: string | undefined): Held => ({
-  path: batchPath(id),
-  name: `batch ${idOf('batch', id)}`,
-  flags: `--batch ${idOf('batch', id)}`,
-})
-
-/** Holds at once, says what stopped, then asks for the reason. Returns the last answer. */
-export async function holdThenAsk(context: CommandContext, held: Held): Promise<Row> {
-  const { client, io, show, flags } = context
-  const reason = textFlag(flags, 'reason')
-  const { body } = await client.post<Row>(`${held.path}/hold`, {
-    body: reason === undefined ? {} : { reason },
-  })
-  show.say(printable(`${capital(held.name)} is held. ${stoppedText(body)}`))
-  if (reason !== undefined || !io.canAsk) return body
-  const given = await io.ask('Reason: ')
-  if (given.trim() === '') {
-    io.err(
-      printable(
-        `${capital(held.name)} stays held without a reason. Give one with: matoolkit hold reason ${held.flags} --reason <text>`,
-      ),
-    )
-    return body
-  }
-  const said = await client.put<Row>(`${held.path}/hold`, { body: { reason: given } })
-  return { ...body, ...said.body }
-}
-
-function stoppedText({ withdrawnJobs, runningJobs }: Row): string {
-  const withdrawn = Number(withdrawnJobs)
-  const running = Number(runningJobs)
-  const taken =
-    running === 0
-      ? 'no job is running'
-      : `${countText(running, 'job is', 'jobs are')} running and ${running === 1 ? 'finishes' : 'finish'}`
-  return `Nothing new is sent: ${countText(withdrawn, 'job was', 'jobs were')} withdrawn, ${taken}.`
-}
-
 async function listHolds({ client, show }: CommandContext): Promise<void> {
   const { body } = await client.get<Row>('/api/holds')
   const rows = rowsIn(body, 'holds')
@@ -151,12 +107,8 @@ async function runHold(
   if (action === 'reason') return giveReason(context, held)
   const body = await holdThenAsk(context, held)
   if ('hold' in body) await context.show.one(body as Json, HELD)
-  else await showHeldBatch(context, body)
+  else await showBatch(context, body)
 }
-
-/** Loaded late: the batch's commands load this file. */
-const showHeldBatch = async (context: CommandContext, body: Row): Promise<void> =>
-  (await import('./batch/lists.ts')).showBatch(context, body)
 
 async function runResume(
   context: CommandContext,
@@ -166,8 +118,7 @@ async function runResume(
   const held = await heldBy(context, flags)
   if (held === null) throw usageError(`Say what to resume: ${scopeFlags()}.`)
   const batch = textFlag(flags, 'batch')
-  if (batch !== undefined)
-    return (await import('./batch/actions.ts')).runResume(context, [batch], flags)
+  if (batch !== undefined) return resumeBatch(context, [batch], flags)
   const { client, show } = context
   const path = `${held.path}/resume`
   if (flags.all && !flags.dryRun) {

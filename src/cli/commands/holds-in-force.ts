@@ -1,4 +1,4 @@
-// Holds in force, as overviews show them: a hold of the whole system on the first line, others beside what they stop.
+// Holds in force, as overviews show them: a hold of the whole system on the first line, others in the row of what they stop.
 import type { CommandContext } from '../command-context.ts'
 import { inViewersZone, printable } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
@@ -24,7 +24,7 @@ export async function loadHoldsInForce({
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 /** `The whole system is held since 22:30 by ann: mail loops. End it with: matoolkit resume --all` */
-export const holdLine = (
+const holdLine = (
   { io }: Pick<CommandContext, 'io'>,
   { name, heldAt, heldBy, reason, endsWith }: HoldInForce,
 ): string =>
