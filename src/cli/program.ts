@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { fromEarlierNames } from './earlier-names.ts'
 import { GLOBAL_FLAGS, globalFlagsLast } from './global-flags.ts'
 import { type Io, inViewersZone, printable } from './terminal/io.ts'
 
@@ -21,7 +22,10 @@ export async function run(
   commands: readonly AddCommands[],
 ): Promise<number> {
   try {
-    await programOf(io, commands).parseAsync(globalFlagsLast(args), { from: 'user' })
+    const current = fromEarlierNames(globalFlagsLast(args), (sentence) =>
+      io.err(`warning: ${sentence}`),
+    )
+    await programOf(io, commands).parseAsync(current, { from: 'user' })
     return io.exitCode
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return EXIT.ok

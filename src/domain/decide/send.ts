@@ -75,13 +75,13 @@ function becauseSent(draft: Draft, step: Step): string {
 function placeOf(draft: Draft, step: Step): string {
   switch (step.kind) {
     case 'init':
-      return 'the next init step'
+      return `the next init step of version ${step.definition.runbookVersion}`
     case 'phase':
       return `the member's next step in phase ${draft.phaseOf(step)!.name}`
     case 'rollback':
-      return 'the next step of the rollback'
+      return `the next step of the rollback of version ${step.definition.runbookVersion}`
     case 'removal':
-      return 'the next cleanup step'
+      return `the next cleanup step of version ${step.definition.runbookVersion}`
   }
 }
 

@@ -67,7 +67,9 @@ table('free slots', [
     },
     decide: send({ w1: 1 }),
     records: {
-      events: ['step 51 dispatch pending→dispatched: the next cleanup step, sent to w1'],
+      events: [
+        'step 51 dispatch pending→dispatched: the next cleanup step of version 1, sent to w1',
+      ],
       jobs: ['removal-51 Remove-Thing {"Upn":"user2@contoso.example"} for 3600 s, begun by +7200'],
       waits: ['51 job +3720'],
     },
@@ -102,7 +104,7 @@ table('what may be sent', [
     facts: INIT,
     decide: send(),
     records: {
-      events: ['step 1 dispatch pending→dispatched: the next init step, sent to w1'],
+      events: ['step 1 dispatch pending→dispatched: the next init step of version 1, sent to w1'],
       jobs: ['init-1 New-Setup {} for 3600 s, begun by +7200'],
       waits: ['1 job +3720'],
     },
@@ -112,7 +114,9 @@ table('what may be sent', [
     facts: { ...UNDO, batch: 'cancelled' },
     decide: send(),
     records: {
-      events: ['step 31 dispatch pending→dispatched: the next step of the rollback, sent to w1'],
+      events: [
+        'step 31 dispatch pending→dispatched: the next step of the rollback of version 1, sent to w1',
+      ],
       jobs: ['rollback-31 Undo-A {"Upn":"user1@contoso.example"} for 3600 s, begun by +7200'],
       waits: ['31 job +3720'],
     },
@@ -182,7 +186,9 @@ table('a job', [
     },
     decide: send(),
     records: {
-      events: ['step 31 dispatch pending→dispatched: the next step of the rollback, sent to w1'],
+      events: [
+        'step 31 dispatch pending→dispatched: the next step of the rollback of version 1, sent to w1',
+      ],
       jobs: ['rollback-31 Remove-Setup {"Batch":7} for 3600 s, begun by +7200'],
       waits: ['31 job +3720'],
     },

@@ -63,6 +63,7 @@ const STEPS: readonly Column[] = [
   ['STEP', 'stepName'],
   ['STATUS', 'status'],
   ['TRY', 'attempt', 'spare'],
+  ['VERSION', 'runbookVersion', 'spare'],
   ['WORKER', 'workerId', 'spare'],
   ['WAITS FOR', 'waitsFor'],
   ['ENDED', 'completedAt', 'spare'],
