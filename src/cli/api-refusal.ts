@@ -26,8 +26,8 @@ export class ApiRefusal extends Error {
   readonly code: string
   readonly status: number
   readonly exitCode: number
-  /** One line per fault. */
-  readonly more: readonly string[]
+  /** One line per fault, and advice. */
+  readonly more: string[]
 
   constructor({ code, status, detail, faults = [], faultCount = faults.length }: ApiProblem) {
     super(detail)

@@ -15,6 +15,13 @@ import { say } from './against-api.ts'
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-completion-'))
 after(() => rmSync(folder, { recursive: true }))
 
+/** Stands for the program while completing: names of every kind. */
+writeFileSync(
+  join(folder, 'matoolkit'),
+  '#!/bin/sh\necho "asked $@" >&2\ncase "$2" in batch) echo 17; echo 18;; *) echo "some-$2";; esac\n',
+  { mode: 0o755 },
+)
+
 const hasShell = (shell: string): boolean =>
   spawnSync(shell, ['-c', 'true'], { stdio: 'ignore' }).status === 0
 
@@ -22,7 +29,12 @@ const hasShell = (shell: string): boolean =>
 function linesOf(shell: Shell, text: string): string[] {
   const file = join(folder, `run.${shell}`)
   writeFileSync(file, text)
-  const { stdout, stderr, status } = spawnSync(shell, [file], { encoding: 'utf8', cwd: folder })
+  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` }
+  const { stdout, stderr, status } = spawnSync(shell, [file], {
+    encoding: 'utf8',
+    cwd: folder,
+    env,
+  })
   assert.equal(status, 0, stderr)
   assert.equal(stderr, '')
   return stdout.split('\n').filter(Boolean)
@@ -68,7 +80,7 @@ const LISTED_NOUNS = Object.keys(NOUNS).filter((name) => !NOUNS[name]!.isHidden)
 
 /** The typed words, and what must and must not be offered. */
 const ASKED: readonly [typed: string, offered: readonly string[], not: readonly string[]][] = [
-  ['matoolkit ', LISTED_NOUNS, ['list', 'removals', 'latecomers', 'moves']],
+  ['matoolkit ', LISTED_NOUNS, ['list', 'removals', 'latecomers', 'moves', 'complete']],
   ['matoolkit ba', ['batch'], ['auth']],
   ['matoolkit batch ', ['list', 'watch', 'report', 'advance'], ['batch', 'login']],
   ['matoolkit batch re', ['report', 'resume', 'retry'], ['list']],
@@ -77,6 +89,12 @@ const ASKED: readonly [typed: string, offered: readonly string[], not: readonly 
   ['matoolkit batch list -o js', ['json'], ['table']],
   ['matoolkit batch report 7 --format ', ['html', 'csv', 'json'], ['table']],
   ['matoolkit batch list --runbook member --st', ['--status'], ['--search']],
+  ['matoolkit batch list --status ', ['active', 'completed'], ['--help']],
+  ['matoolkit batch list --runbook ', ['some-runbook'], ['17']],
+  ['matoolkit batch get ', ['17', '18'], ['some-runbook', 'list']],
+  ['matoolkit runbook get so', ['some-runbook'], ['17']],
+  ['matoolkit automation tick ', ['some-runbook'], ['enable']],
+  ['matoolkit function show ', ['some-function'], ['some-runbook']],
   ['matoolkit completion ', ['bash', 'zsh', 'fish'], ['batch']],
 ]
 

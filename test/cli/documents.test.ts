@@ -1,5 +1,6 @@
 // docs/cli.md agrees with the program, and docs/tutorial.md can be followed to its end.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,6 +55,22 @@ function tutorialCommands(): TutorialCommand[] {
 
 /** The id of the batch on the page. */
 const BATCH_ON_PAGE = '2'
+
+describe('the program in a clone', () => {
+  const version = /^\d+\.\d+\.\d+\n$/
+  it('runs by npx, without the network', () => {
+    const args = ['--offline', '--loglevel=error', 'matoolkit', '--version']
+    const { stdout, stderr } = spawnSync('npx', args, { cwd: ROOT, encoding: 'utf8' })
+    assert.match(stdout, version, stderr)
+  })
+
+  it('runs by its name after the line of the tutorial', () => {
+    const [, line] = /```sh\n(export PATH=.*)\n```/.exec(textOf('docs/tutorial.md'))!
+    const args = ['-c', `${line!} && matoolkit --version`]
+    const { stdout, stderr } = spawnSync('bash', args, { cwd: ROOT, encoding: 'utf8' })
+    assert.match(stdout, version, stderr)
+  })
+})
 
 describe('docs/tutorial.md', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-tutorial-'))

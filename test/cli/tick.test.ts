@@ -10,7 +10,7 @@ import { EXIT } from '../../src/errors.ts'
 import { sourceAccessFrom } from '../../src/scheduler/sources/source.ts'
 import { tick } from '../../src/scheduler/tick.ts'
 import { plain } from '../api/contract/fixtures.ts'
-import { type Cli, openCli } from './against-api.ts'
+import { type Cli, nowhere, openCli, setEnv } from './against-api.ts'
 
 describe('a tick by hand', () => {
   let cli: Cli
@@ -49,6 +49,13 @@ describe('a tick by hand', () => {
     assert.match(off.err, /"matoolkit automation enable"\. \(AUTOMATION_OFF\)/)
     const unknown = await cli.cli('scheduler', 'tick', '--runbook', 'plian')
     assert.equal(unknown.exit, EXIT.notFound)
+    assert.match(unknown.err, /\(RUNBOOK_NOT_FOUND\)\n {2}Did you mean "plain"\?\n$/)
+    const status = await cli.cli('batch', 'list', '--status', 'active,complted')
+    assert.equal(status.exit, EXIT.usage)
+    assert.match(status.err, /'active,complted' is invalid\. Did you mean "completed"\?/)
+    assert.equal((await cli.cli('batch', 'list', '--status', 'active, completed')).exit, EXIT.ok)
+    const far = await cli.cli('automation', 'status', 'something-else')
+    assert.deepEqual([far.exit, /Did you mean/.test(far.err)], [EXIT.notFound, false])
     assert.equal((await cli.json<{ total: number }>('batch', 'list')).total, 0)
   })
 
@@ -93,6 +100,19 @@ describe('a tick by hand', () => {
       'plain',
     )
     assert.ok(ticks.every(({ startedBy }) => startedBy !== 'scheduler'))
+  })
+
+  it('completes names and ids from the API, and nothing when it does not answer', async () => {
+    const complete = async (kind: string) => (await cli.cli('complete', kind)).out.split('\n')
+    assert.ok((await complete('runbook')).includes('plain'))
+    assert.ok((await complete('batch')).includes('1'))
+    assert.ok((await complete('function')).includes('New-EntraUser'))
+    setEnv({ MATOOLKIT_API_URL: await nowhere() })
+    for (const kind of ['runbook', 'worker']) {
+      const said = await cli.cli('complete', kind)
+      assert.deepEqual([said.exit, said.out, said.err], [EXIT.ok, '', ''])
+    }
+    setEnv({ MATOOLKIT_API_URL: cli.api.url })
   })
 
   const BAD: [what: string, bytes: string | Buffer, says: RegExp][] = [

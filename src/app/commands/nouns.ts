@@ -170,6 +170,12 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'start',
     load: async () => (await import('./sandbox.ts')).addSandboxCommands,
   },
+  complete: {
+    about: 'list names and ids for shells',
+    group: 'client',
+    isHidden: true,
+    load: async () => (await import('../../cli/commands/complete.ts')).addCompleteCommands,
+  },
   completion: {
     about: 'print a shell completion script',
     group: 'client',

@@ -152,7 +152,7 @@ const WHERE_NEXT = [
   '  examples/full-migration.yaml  the runbook you just saw',
   '  docs/runbook.md               every key of a runbook',
   '  ARCHITECTURE.md               how it works, on one page',
-  '  bin/matoolkit runbook validate examples/user-migration.yaml',
+  '  npx matoolkit runbook validate examples/user-migration.yaml',
 ]
 
 /** After Ctrl-C. */

@@ -7,6 +7,8 @@ export interface CompletionNode {
   readonly words: readonly { readonly name: string; readonly about: string }[]
   /** Fixed values of its arguments. */
   readonly values: readonly string[]
+  /** What its arguments name, to be asked from the API while completing. */
+  readonly kinds: readonly CompletionKind[]
   readonly flags: readonly FlagWords[]
 }
 
@@ -16,7 +18,12 @@ interface FlagWords {
   readonly takesValue: boolean
   /** Empty if any value fits. */
   readonly values: readonly string[]
+  /** What its value names; null for anything else. */
+  readonly kind: CompletionKind | null
 }
+
+/** Names and ids that `matoolkit complete` lists. */
+export type CompletionKind = 'runbook' | 'batch' | 'worker' | 'function'
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
@@ -47,22 +54,26 @@ ${valueBranches(nodes).join('\n')}
 const valueBranches = (nodes: readonly CompletionNode[]): string[] =>
   nodes.flatMap(({ path, flags }) =>
     flags
-      .filter(({ values }) => values.length > 0)
-      .map(({ names, values }) => {
+      .filter(({ values, kind }) => values.length > 0 || kind !== null)
+      .map(({ names, values, kind }) => {
         const patterns = names.map((name) => quoted([...path, name].join(' ')))
-        return `    ${patterns.join('|')}) values=${quoted(values.join(' '))} ;;`
+        const found = kind === null ? quoted(values.join(' ')) : `"$(${asking(kind)})"`
+        return `    ${patterns.join('|')}) values=${found} ;;`
       }),
   )
+
+/** Silent when the API does not answer. */
+const asking = (kind: CompletionKind): string => `matoolkit complete ${kind} 2>/dev/null`
 
 function bash(nodes: readonly CompletionNode[]): string {
   const branches = nodes.map((node) => {
     const words = [...node.words.map(({ name }) => name), ...node.values]
     const flags = node.flags.map(({ names }) => names[0]!)
-    return `    ${quoted(node.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(node).join(' '))} ;;`
+    return `    ${quoted(node.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(node).join(' '))} kinds=${quoted(node.kinds.join(' '))} ;;`
   })
   return `# bash completion for matoolkit; made by "matoolkit completion bash"
 _matoolkit_at() {
-  words='' flags='' takes=''
+  words='' flags='' takes='' kinds=''
   case "$1" in
 ${branches.join('\n')}
   esac
@@ -71,7 +82,7 @@ ${branches.join('\n')}
 ${valuesFunction(nodes)}
 
 _matoolkit() {
-  local words flags takes values word place='' taking='' at
+  local words flags takes kinds kind values word place='' taking='' at
   local current="\${COMP_WORDS[COMP_CWORD]}"
   COMPREPLY=()
   _matoolkit_at ''
@@ -92,6 +103,7 @@ _matoolkit() {
   elif [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$current"))
   else
+    for kind in $kinds; do words="$words $(matoolkit complete "$kind" 2>/dev/null)"; done
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
 }
@@ -114,12 +126,13 @@ function zsh(nodes: readonly CompletionNode[]): string {
     return `    ${quoted(node.path.join(' '))})
       next=(${words.join(' ')})
       flags=(${flags.join(' ')})
-      takes=(${takingOf(node).join(' ')}) ;;`
+      takes=(${takingOf(node).join(' ')})
+      kinds=(${node.kinds.join(' ')}) ;;`
   })
   return `#compdef matoolkit
 # zsh completion for matoolkit; made by "matoolkit completion zsh"
 _matoolkit_at() {
-  next=() flags=() takes=()
+  next=() flags=() takes=() kinds=()
   case "$1" in
 ${branches.join('\n')}
   esac
@@ -128,8 +141,8 @@ ${branches.join('\n')}
 ${valuesFunction(nodes)}
 
 _matoolkit() {
-  local -a next flags takes names
-  local values word place='' taking=''
+  local -a next flags takes names kinds
+  local values kind word place='' taking=''
   _matoolkit_at ''
   for word in "\${(@)words[2,CURRENT-1]}"; do
     names=("\${(@)next%%:*}")
@@ -151,8 +164,9 @@ _matoolkit() {
     fi
   elif [[ \${words[CURRENT]} == -* ]]; then
     _describe -o flag flags
-  elif (( \${#next} )); then
-    _describe word next
+  elif (( \${#next} || \${#kinds} )); then
+    for kind in $kinds; do next+=(\${(f)"$(matoolkit complete $kind 2>/dev/null)"}); done
+    if (( \${#next} )); then _describe word next; else _files; fi
   else
     _files
   fi
@@ -167,7 +181,7 @@ fi`
 
 function fish(nodes: readonly CompletionNode[]): string {
   const text = (raw: string) => `'${raw.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const lines = nodes.flatMap(({ path, words, values, flags }) => {
+  const lines = nodes.flatMap(({ path, words, values, flags, kinds }) => {
     const exactly = text(['__matoolkit_at', ...path].join(' '))
     const within = text(['__matoolkit_within', ...path].join(' '))
     const offered = [...words, ...values.map((name) => ({ name, about: '' }))]
@@ -176,11 +190,13 @@ function fish(nodes: readonly CompletionNode[]): string {
         ({ name, about }) =>
           `complete -c matoolkit -f -n ${exactly} -a ${name}${about ? ` -d ${text(about)}` : ''}`,
       ),
-      ...flags.map(({ names, about, takesValue, values: known }) => {
+      ...kinds.map((kind) => `complete -c matoolkit -n ${within} -a ${text(`(${asking(kind)})`)}`),
+      ...flags.map(({ names, about, takesValue, values: known, kind }) => {
         const spelled = names.map((name) =>
           name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
         )
-        const value = known.length > 0 ? ` -x -a ${text(known.join(' '))}` : takesValue ? ' -r' : ''
+        const offers = kind === null ? known.join(' ') : `(${asking(kind)})`
+        const value = offers === '' ? (takesValue ? ' -r' : '') : ` -x -a ${text(offers)}`
         return `complete -c matoolkit -n ${path.length === 0 ? exactly : within} ${spelled.join(' ')}${value} -d ${text(about)}`
       }),
     ]

@@ -1,9 +1,14 @@
 // `matoolkit completion <shell>`: prints a script that completes commands, flags and their values. It is generated from the commands
-// of this version and starts no process while completing.
+// of this version. Names and ids of runbooks, batches and workers are asked from the API while completing, briefly and silently.
 import { Argument, Command } from 'commander'
 import { type AddCommands, visibleCommands } from '../program.ts'
 import type { Io } from '../terminal/io.ts'
-import { COMPLETION_SHELLS, type CompletionNode, type Shell } from './completion-shells.ts'
+import {
+  COMPLETION_SHELLS,
+  type CompletionKind,
+  type CompletionNode,
+  type Shell,
+} from './completion-shells.ts'
 
 const SHELLS = Object.keys(COMPLETION_SHELLS) as Shell[]
 
@@ -29,6 +34,21 @@ function wholeProgram(program: Command, commands: readonly AddCommands[], io: Io
   return whole
 }
 
+/** Flags whose value is a name or id that the API knows. */
+const KINDS: Readonly<Record<string, CompletionKind>> = {
+  '--runbook': 'runbook',
+  '--batch': 'batch',
+  '--worker': 'worker',
+}
+
+/** What an argument names, by its name and, where that is only "id" or "name", by its noun. */
+function kindOf([noun]: readonly string[], name: string): CompletionKind[] {
+  if (name === 'runbook' || (noun === 'runbook' && name === 'name')) return ['runbook']
+  if (name === 'batch-id' || (noun === 'batch' && name === 'id')) return ['batch']
+  if (noun === 'worker' && name !== 'format') return ['worker']
+  return noun === 'function' && name === 'name' ? ['function'] : []
+}
+
 /** The program and every command below it, each with its words, values and flags. */
 export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
   const flags = command.options
@@ -38,18 +58,21 @@ export function completionNodes(command: Command, path: readonly string[] = []):
       about: description,
       takesValue: required,
       values: argChoices ?? [],
+      kind: KINDS[long ?? ''] ?? null,
     }))
   const help = {
     names: ['--help', '-h'],
     about: 'display help',
     takesValue: false,
     values: [],
+    kind: null,
   }
   const subcommands = visibleCommands(command)
   const node: CompletionNode = {
     path,
     words: subcommands.map((child) => ({ name: child.name(), about: child.description() })),
     values: command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    kinds: command.registeredArguments.flatMap((argument) => kindOf(path, argument.name())),
     flags: [...flags, help],
   }
   return [node, ...subcommands.flatMap((child) => completionNodes(child, [...path, child.name()]))]

@@ -1,6 +1,7 @@
 // One API command as data: arguments, flags, examples and the function it runs. Every command gets the shared flags and a
 // CommandContext.
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { hintFor } from '../../domain/spelling.ts'
 import type { CommandContext, Flags } from '../command-context.ts'
 import { GLOBAL_FLAGS } from '../global-flags.ts'
 import type { Io } from '../terminal/io.ts'
@@ -26,6 +27,8 @@ export interface Verb {
     about: string,
     choices: readonly string[],
   ])[]
+  /** Flags with a list of fixed values, separated by commas. */
+  readonly lists?: Verb['choices']
   /** The answer is text by nature, in a pipe as on a terminal, unless `--output` is given. */
   readonly isText?: true
   /** Sentences below the list of flags. */
@@ -78,6 +81,10 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
   for (const [spelling, about, choices] of verb.choices ?? []) {
     command.addOption(new Option(spelling, about).choices([...choices]))
   }
+  for (const [spelling, about, values] of verb.lists ?? []) {
+    const option = new Option(spelling, about).choices([...values])
+    command.addOption(option.argParser((text: string) => listedValues(text, values)))
+  }
   for (const spelling of verb.hiddenOptions ?? [])
     command.addOption(new Option(spelling).hideHelp())
   const [, ...others] = GLOBAL_FLAGS
@@ -95,7 +102,13 @@ export function addVerb(noun: Command, io: Io, verb: Verb): void {
     const { chooseZone } = await import('../viewer-zone.ts')
     await chooseZone(context, args[batchArgOf(verb)])
     const given = args.filter((arg) => arg !== undefined)
-    await verb.run(context, given, flags)
+    try {
+      await verb.run(context, given, flags)
+    } catch (error) {
+      const { suggestRunbook } = await import('../suggest-runbook.ts')
+      await suggestRunbook(error, context.client)
+      throw error
+    }
   })
 }
 
@@ -106,6 +119,14 @@ const isChange = ({ options = [] }: Verb): boolean =>
 /** Where the batch's id stands among the arguments; -1 if it does not. */
 const batchArgOf = ({ args = [] }: Verb): number =>
   args.findIndex(([, about]) => about === BATCH_ARG[1])
+
+/** The values without blanks. Throws for one that is not allowed, with the one that was probably meant. */
+function listedValues(text: string, values: readonly string[]): string {
+  const given = text.split(',').map((value) => value.trim())
+  const wrong = given.find((value) => !values.includes(value))
+  if (wrong === undefined) return given.join(',')
+  throw new InvalidArgumentError(hintFor(wrong, values, 'There are'))
+}
 
 function helpOf({ more, examples }: Verb): string {
   const [title, lines] = [

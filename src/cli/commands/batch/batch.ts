@@ -1,5 +1,6 @@
 // `matoolkit batch …`: names, arguments and flags of the commands.
 import type { Command } from 'commander'
+import { STATUSES } from '../../../domain/transitions.ts'
 import type { Io } from '../../terminal/io.ts'
 import {
   addVerb,
@@ -54,11 +55,11 @@ const READ_VERBS: readonly Verb[] = [
     about: 'list batches, newest first',
     options: [
       ['--runbook <name>', 'only of this runbook'],
-      ['--status <list>', 'detected, init_dispatched, active, completed, failed, cancelled'],
       ['--manual', 'only manual batches'],
       ['--held', 'only held batches'],
       ...PAGED,
     ],
+    lists: [['--status <list>', 'only with these statuses', STATUSES.batch]],
     choices: [['--sort <order>', 'sort order', ['newest', 'oldest', 'start', 'start_latest']]],
     examples: [
       'batch list',
@@ -93,13 +94,13 @@ const READ_VERBS: readonly Verb[] = [
     about: 'list members',
     args: [ID],
     options: [
-      ['--status <list>', 'active, failed, removed'],
       ['--search <text>', 'only with this text in the key'],
       ['--failed-phase <name>', 'only failed in this phase'],
       ['--failed-step <name>', 'only failed in this step'],
       ['--error <text>', 'only with this text in the error'],
       ...PAGED,
     ],
+    lists: [['--status <list>', 'only with these statuses', STATUSES.member]],
     choices: [['--sort <order>', 'sort order', ['id', 'key']]],
     examples: [
       'batch members 7 --status failed',
@@ -113,7 +114,6 @@ const READ_VERBS: readonly Verb[] = [
     args: [ID],
     options: [
       ['--kind <list>', 'phase, init, rollback, removal (default: phase)'],
-      ['--status <list>', 'pending, dispatched, polling, succeeded, failed, poll_timeout, …'],
       ['--phase <name>', 'only of this phase'],
       ['--step <name>', 'only steps with this name'],
       ['--member <member>', 'only of this member, by id or key'],
@@ -121,6 +121,7 @@ const READ_VERBS: readonly Verb[] = [
       ['--error <text>', 'only with this text in the error'],
       ...PAGED,
     ],
+    lists: [['--status <list>', 'only with these statuses', STATUSES.step]],
     examples: ['batch steps 7 --status failed', 'batch steps 7 --member ada@contoso.com'],
     run: runListSteps,
   },
