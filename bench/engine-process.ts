@@ -10,6 +10,7 @@ import { openPostgres } from '../src/db/postgres.ts'
 import { messageIdOf, readMessage } from '../src/domain/messages.ts'
 import type { Engine } from '../src/engine/engine.ts'
 import { RunbookCache } from '../src/engine/runbook-cache.ts'
+import { WorkerPace } from '../src/engine/worker-pace.ts'
 import { makeOrchestrator } from '../src/orchestrator/orchestrator.ts'
 import type { Service } from '../src/service.ts'
 
@@ -29,7 +30,7 @@ export const benchDoor = (db: Db): Engine => ({
   clock,
   runbooks: new RunbookCache(),
   random: Math.random,
-  maxOutstanding: MAX_OUTSTANDING,
+  pace: new WorkerPace(MAX_OUTSTANDING),
   queueLimitSec: 21_600,
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })

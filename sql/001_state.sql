@@ -244,7 +244,7 @@ create view init_executions as select * from step_executions where kind = 'init'
 
 -- What a step waits for while it is unfinished or its job unsettled. At most one row per step:
 --   slot   ready to send once its worker's window has a free slot and no hold covers it
---   job    a job was sent; wake_at is its deadline plus the grace. A job is unsettled exactly while this row exists
+--   job    a job was sent; at wake_at the bus is asked where it is. A job is unsettled exactly while this row exists
 --   retry  failed, tries again at wake_at
 --   poll   polls again, or times out, at wake_at
 create table waits (
@@ -272,6 +272,7 @@ create index waits_for_slots on waits (worker_id, batch_id, priority, since, ste
 create index waits_outstanding on waits (worker_id, kind, batch_id, since) where kind <> 'slot';
 create index waits_timers on waits (wake_at) where wake_at is not null;
 
+-- job_ms is the mean run time of its latest jobs: with the slots it gives the pace, and so how many jobs are sent ahead.
 create table workers (
   worker_id       text primary key,
   version         text,
@@ -281,6 +282,7 @@ create table workers (
   first_seen_at   timestamptz,
   last_seen_at    timestamptz,
   max_outstanding integer check (max_outstanding > 0),
+  job_ms          double precision check (job_ms >= 0),
   last_served_batch_id bigint not null default 0,
   check (is_configured or first_seen_at is not null),
   check ((first_seen_at is null) = (last_seen_at is null))

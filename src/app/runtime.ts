@@ -11,6 +11,7 @@ import { openPostgres } from '../db/postgres.ts'
 import { type ClockReport, followDatabaseTime } from '../db/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RunbookCache } from '../engine/runbook-cache.ts'
+import { WorkerPace } from '../engine/worker-pace.ts'
 import { openTransport } from './transports.ts'
 
 export interface RuntimeOptions {
@@ -42,7 +43,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       clock,
       runbooks: new RunbookCache(),
       random: Math.random,
-      maxOutstanding: config.maxOutstanding,
+      pace: new WorkerPace(config.maxOutstanding),
       queueLimitSec: config.queueLimitSec,
       bus,
     }

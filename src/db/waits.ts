@@ -3,6 +3,7 @@ import type { AwaitedJob } from '../domain/decide/lost-job.ts'
 import { arrayParams, idsParam, timeParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
 import { BATCH_IS_FREE, MEMBER_IS_FREE, WAIT_IS_FREE } from './holds.ts'
+import type { WorkerWindow } from './workers.ts'
 
 export interface DueWait {
   readonly stepId: number
@@ -150,17 +151,25 @@ export async function listQueued(
   )
 }
 
-/** Workers that another batch waits for too: their free slots are shared out. */
-export async function findContended(
+export interface SharedWorker extends WorkerWindow {
+  readonly workerId: string
+  /** Another batch waits for it too: its free slots are shared out. */
+  readonly isContended: boolean
+}
+
+/** These workers as this batch finds them. A worker that is unknown by now has the window of one that never announced itself. */
+export async function listSharedWorkers(
   db: Queryable,
   workerIds: readonly string[],
   batchId: number,
-): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>(
-    `select w.id from unnest($1::text[]) as w (id)
-      where exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id < $2)
-         or exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id > $2)`,
+): Promise<SharedWorker[]> {
+  return db.query<SharedWorker>(
+    `select w.id as "workerId", k.slots, k.job_ms as "jobMs", k.max_outstanding as "maxOutstanding",
+            coalesce(k.last_served_batch_id, 0) as "lastServed",
+            exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id < $2)
+            or exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id > $2) as "isContended"
+       from unnest($1::text[]) as w (id)
+       left join lateral (select * from workers where worker_id = w.id limit 1) as k on true`,
     [workerIds, batchId],
   )
-  return new Set(rows.map(({ id }) => id))
 }

@@ -1,30 +1,66 @@
 // Workers that announced themselves, or that the configuration names because they never will.
+import { meanAfter, type PaceFacts } from '../domain/decide/window.ts'
 import type { FunctionCatalogue } from '../domain/runbook/read.ts'
-import type { Queryable, Tx } from './db.ts'
+import type { Db, Queryable, Tx } from './db.ts'
 
-export interface WorkerWindow {
+export interface WorkerWindow extends PaceFacts {
+  /** Its own limit; null when it has none. */
   readonly maxOutstanding: number | null
   /** The batch that was served last; 0 for none. */
   readonly lastServed: number
 }
 
+const WINDOW = `slots, job_ms as "jobMs", max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"`
+
 /** Locks the worker's row: transactions that need a free slot queue here. Null for an unknown worker. */
 export async function lockWorker(tx: Tx, workerId: string): Promise<WorkerWindow | null> {
   const rows = await tx.query<WorkerWindow>(
-    `select max_outstanding as "maxOutstanding", last_served_batch_id as "lastServed"
-       from workers where worker_id = $1 for update`,
+    `select ${WINDOW} from workers where worker_id = $1 for update`,
     [workerId],
   )
   return rows[0] ?? null
 }
 
-/** The worker's own limit; null when it has none or is unknown. */
-export async function findWorkerLimit(db: Queryable, workerId: string): Promise<number | null> {
-  const rows = await db.query<{ limit: number | null }>(
-    'select max_outstanding as limit from workers where worker_id = $1',
-    [workerId],
-  )
-  return rows[0]?.limit ?? null
+/** Null for an unknown worker. */
+export async function findWindow(db: Queryable, workerId: string): Promise<WorkerWindow | null> {
+  const rows = await db.query<WorkerWindow>(`select ${WINDOW} from workers where worker_id = $1`, [
+    workerId,
+  ])
+  return rows[0] ?? null
+}
+
+export interface NewRunTimes {
+  readonly workerId: string
+  readonly jobs: number
+  readonly meanMs: number
+}
+
+export interface ChangedPace extends Pick<WorkerWindow, 'slots' | 'jobMs' | 'maxOutstanding'> {
+  /** The mean run time until now. */
+  readonly before: number | null
+}
+
+/** Adds run times to the workers' means. A row that another transaction has locked is left out: the next results count as well. */
+export async function addRunTimes(
+  db: Db,
+  times: readonly NewRunTimes[],
+): Promise<readonly ChangedPace[]> {
+  return db.transaction(async (tx) => {
+    const rows = await tx.query<WorkerWindow & { id: string }>(
+      `select worker_id as id, ${WINDOW} from workers where worker_id = any($1::text[]) order by worker_id for update skip locked`,
+      [times.map(({ workerId }) => workerId)],
+    )
+    const changed = rows.map(({ id, slots, maxOutstanding, jobMs: before }) => {
+      const { jobs, meanMs } = times.find(({ workerId }) => workerId === id)!
+      return { id, slots, maxOutstanding, before, jobMs: meanAfter(before, jobs, meanMs) }
+    })
+    if (changed.length > 0)
+      await tx.query(
+        `update workers w set job_ms = c.ms from unnest($1::text[], $2::float8[]) as c (id, ms) where w.worker_id = c.id`,
+        [changed.map(({ id }) => id), changed.map(({ jobMs }) => jobMs)],
+      )
+    return changed
+  })
 }
 
 export async function recordServed(tx: Tx, workerId: string, batchId: number): Promise<void> {

@@ -25,8 +25,11 @@ export interface WorkerFacts {
   readonly isKnown: boolean
   readonly isConfigured: boolean
   readonly lastSeenAt: Date | null
-  readonly maxOutstanding: number | null
+  /** The jobs it may have outstanding. */
+  readonly window: number
   readonly outstanding: number
+  /** When its oldest outstanding job was sent. */
+  readonly oldestSentAt: Date | null
 }
 
 export type StuckKind =
@@ -63,8 +66,6 @@ export interface StuckFacts {
   readonly workers: readonly WorkerFacts[]
   /** Removals, moves and latecomers that wait for a person. */
   readonly openReviews: number
-  /** The limit of workers without one of their own. */
-  readonly maxOutstanding: number
   readonly now: Date
 }
 
@@ -72,9 +73,13 @@ export interface StuckFacts {
 const SILENT_AFTER_MS = 3 * 60_000
 /** Timers act to the second; anything later than this is blocked. */
 const LATE_AFTER_MS = 60_000
+/** A job that is out for so long holds others up. */
+const SLOW_AFTER_MS = 15 * 60_000
 
-export const isSilent = ({ isConfigured, lastSeenAt }: WorkerFacts, now: Date): boolean =>
-  lastSeenAt === null ? !isConfigured : +now - +lastSeenAt > SILENT_AFTER_MS
+export const isSilent = (
+  { isConfigured, lastSeenAt }: Pick<WorkerFacts, 'isConfigured' | 'lastSeenAt'>,
+  now: Date,
+): boolean => (lastSeenAt === null ? !isConfigured : +now - +lastSeenAt > SILENT_AFTER_MS)
 
 export function findStuck(facts: StuckFacts): Stuck[] {
   return [
@@ -168,7 +173,7 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
 }
 
 function ofSlot(
-  { now, batch, holds, maxOutstanding }: StuckFacts,
+  { now, batch, holds }: StuckFacts,
   group: WaitGroup,
   worker: WorkerFacts | undefined,
   report: (kind: StuckKind, count: number, because: string) => Stuck[],
@@ -181,9 +186,11 @@ function ofSlot(
   if (isSilent(worker, now)) {
     return report('worker_silent', count, `${silence(worker)}; ${waiting(group)} for it`)
   }
-  const limit = worker.maxOutstanding ?? maxOutstanding
-  if (worker.outstanding < limit || holdsOnAll(batch, holds).length > 0) return []
-  const because = `worker ${workerId} has ${countText(worker.outstanding, 'unsettled job')}, its limit is ${limit}; ${waiting(group)} for a slot`
+  const { outstanding, window, oldestSentAt } = worker
+  // A busy worker takes the next job when one has ended: that is the normal course, unless none ends for long.
+  const isSlow = oldestSentAt !== null && +now - +oldestSentAt > SLOW_AFTER_MS
+  if (outstanding < window || !isSlow || holdsOnAll(batch, holds).length > 0) return []
+  const because = `worker ${workerId} works on ${countText(outstanding, 'job')}, the oldest sent at ${oldestSentAt.toISOString()}; ${waiting(group)} for a slot`
   return report('window_full', count, because)
 }
 

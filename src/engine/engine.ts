@@ -5,6 +5,7 @@ import type { PhaseCounters } from '../db/counters.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import type { RunbookCache } from './runbook-cache.ts'
+import type { WorkerPace } from './worker-pace.ts'
 
 /** The part of the transport that joins the engine's transactions. */
 export type EngineBus = Pick<Bus, 'hintIn' | 'locate' | 'withdrawIn' | 'deadLetters' | 'depth'>
@@ -15,8 +16,8 @@ export interface Engine {
   readonly runbooks: RunbookCache
   /** 0 ≤ random() < 1, for the jitter of retries; from the seed in simulations. */
   readonly random: () => number
-  /** Unsettled jobs per worker, unless the worker's row sets another limit. */
-  readonly maxOutstanding: number
+  /** How many jobs each worker may have outstanding. */
+  readonly pace: WorkerPace
   /** How long a job may wait for a worker, besides its step's timeout. */
   readonly queueLimitSec: number
   readonly bus: EngineBus

@@ -1,7 +1,7 @@
-// Filling a worker: at most so many unsettled jobs per worker, shared fairly between the batches that wait for it.
+// Filling a worker: at most as many unsettled jobs as its window, shared fairly between the batches that wait for it.
 // Only here does a transaction take slots that it did not free itself, and it locks the worker's row while it does.
 import { countOutstanding, listBatchesWaiting, listQueued } from '../db/waits.ts'
-import { findWorkerLimit, lockWorker, recordServed } from '../db/workers.ts'
+import { findWindow, lockWorker, recordServed } from '../db/workers.ts'
 import { shareSlots } from '../domain/decide/window.ts'
 import { commit, commitShared } from './commit.ts'
 import { type Engine, requireExclusive } from './engine.ts'
@@ -29,10 +29,11 @@ export async function fillWorker(engine: Engine, workerId: string, actor: string
  * the worker's row to find that out makes others wait.
  */
 async function isFull(engine: Engine, workerId: string): Promise<boolean> {
-  const limit = (await findWorkerLimit(engine.db, workerId)) ?? engine.maxOutstanding
+  const worker = await findWindow(engine.db, workerId)
+  if (!worker) return true
   let outstanding = 0
   for (const jobs of (await countOutstanding(engine.db, workerId)).values()) outstanding += jobs
-  return outstanding >= limit
+  return outstanding >= engine.pace.windowOf(worker)
 }
 
 async function fillFromBatch(
@@ -47,8 +48,8 @@ async function fillFromBatch(
     if (!worker) return 0
     const waiting = await listBatchesWaiting(tx, workerId)
     const outstanding = await countOutstanding(tx, workerId)
-    const limit = worker.maxOutstanding ?? engine.maxOutstanding
-    const share = shareSlots(limit, waiting, outstanding, worker.lastServed).get(batchId) ?? 0
+    const window = engine.pace.windowOf(worker)
+    const share = shareSlots(window, waiting, outstanding, worker.lastServed).get(batchId) ?? 0
     if (share === 0) return 0
     // The batch before the waits: an exclusive transaction may be deleting them.
     const batchTx = await (isExclusive ? begin : beginShared)(engine, tx, batchId, actor)

@@ -72,6 +72,7 @@ async function handleGroup(
       for (const routed of group) decide(batchTx, routed, leaving)
       return batchTx.draft
     })
+    engine.pace.note(draft)
     if (leavesSlots(draft)) onSlots()
   } catch (error) {
     if (isTransient(error)) throw error

@@ -1,8 +1,13 @@
 // Slots that a transaction may use: those its jobs have just freed, and those it was given. A batch reuses its freed slots at once,
 // within its fair share while other batches wait for the same worker.
 import { shareHolds } from '../db/holds.ts'
-import { countOutstanding, findContended, listBatchesWaiting, listQueued } from '../db/waits.ts'
-import { findWorkerLimit } from '../db/workers.ts'
+import {
+  countOutstanding,
+  listBatchesWaiting,
+  listQueued,
+  listSharedWorkers,
+  type SharedWorker,
+} from '../db/waits.ts'
 import { holdOnAll } from '../domain/decide/held.ts'
 import { sendQueued } from '../domain/decide/send.ts'
 import { slotsToReuse } from '../domain/decide/window.ts'
@@ -25,28 +30,36 @@ async function readHolds({ tx, draft }: BatchTransaction): Promise<void> {
 }
 
 async function addFreedSlots(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft, freeSlots } = batchTx
+  const { tx, draft, freeSlots, engine } = batchTx
   if (draft.attempts.length === 0) return
   const freed = new Map<string, number>()
   for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
-  const contended = await findContended(tx, [...freed.keys()], draft.batch.id)
-  for (const [workerId, slots] of freed) {
-    const usable = contended.has(workerId) ? await fairShare(batchTx, workerId, slots) : slots
+  for (const worker of await listSharedWorkers(tx, [...freed.keys()], draft.batch.id)) {
+    const { workerId, isContended } = worker
+    const slots = freed.get(workerId)!
+    // A window as wide as the limit has room for all that is out: fast workers cost no further look.
+    const isWide = engine.pace.windowOf(worker) === engine.pace.limitOf(worker)
+    const usable = isWide && !isContended ? slots : await usableOf(batchTx, worker, slots)
     freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + usable)
   }
 }
 
-async function fairShare(
+/** Of the freed slots, those within the worker's window, which may have shrunk, and within the batch's fair share. */
+async function usableOf(
   { tx, draft, engine }: BatchTransaction,
-  workerId: string,
+  worker: SharedWorker,
   freed: number,
 ): Promise<number> {
-  const waiting = await listBatchesWaiting(tx, workerId)
+  const { workerId, isContended } = worker
+  const waiting = isContended ? await listBatchesWaiting(tx, workerId) : []
   const rivals = waiting.filter((batchId) => batchId !== draft.batch.id).length
   // Includes the jobs that have just ended: their rows go when this transaction writes.
-  const outstanding = (await countOutstanding(tx, workerId)).get(draft.batch.id) ?? 0
-  const limit = (await findWorkerLimit(tx, workerId)) ?? engine.maxOutstanding
-  return slotsToReuse(limit, rivals, outstanding - freed, freed)
+  const outstanding = await countOutstanding(tx, workerId)
+  let others = -freed
+  for (const jobs of outstanding.values()) others += jobs
+  const window = engine.pace.windowOf(worker)
+  const own = (outstanding.get(draft.batch.id) ?? 0) - freed
+  return Math.max(0, Math.min(slotsToReuse(window, rivals, own, freed), window - others))
 }
 
 /**

@@ -173,6 +173,7 @@ async function inChunks<T extends DueWait>(
 }
 
 export async function fillWorkers(engine: Engine): Promise<number> {
+  await engine.pace.write(engine.db, engine.clock.now())
   let looked = 0
   for (const workerId of await listWorkersWithQueue(engine.db))
     looked += await fillWorker(engine, workerId, ACTOR)

@@ -57,8 +57,9 @@ export function makeHandler(engine: Engine): Handler {
     const outcomes = await handleChunk(engine, messages, () => {
       hasSlots = true
     })
-    // Finished members left slots: fill them now instead of at the next timer run, up to a second later.
-    if (hasSlots) await fillWorkers(engine)
+    const hasGrown = await engine.pace.write(engine.db, engine.clock.now())
+    // Finished members left slots, or a worker is faster than thought: fill now instead of at the next timer run, up to a second later.
+    if (hasSlots || hasGrown) await fillWorkers(engine)
     return outcomes
   }
 }

@@ -57,6 +57,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
     functions,
     ...(tenant ? { tenant } : {}),
     maxParallelism: config.maxParallelism,
+    replicas: config.workerReplicas,
     pollMs: config.workerPollSec * 1_000,
     drainMs: (config.shutdownGraceSec - SEND_GRACE_SEC) * 1_000,
     ...(onIdle && config.idleExitSec > 0

@@ -23,6 +23,8 @@ export interface WorkerOptions {
   readonly tenant?: Tenant
   /** Slots: jobs run at the same time. */
   readonly maxParallelism: number
+  /** Processes with this worker's id; they announce their slots together. */
+  readonly replicas?: number
   /** How long running jobs may drain on stop. */
   readonly drainMs?: number
   /** Size of the result cache. */
@@ -243,7 +245,7 @@ export class Worker implements Service {
 
   /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */
   async sendHello(now: Date): Promise<void> {
-    const { bus, workerId, version, maxParallelism } = this.#options
+    const { bus, workerId, version, maxParallelism, replicas = 1 } = this.#options
     const functions = [...this.#catalogue.values()].map((fn) => ({
       name: fn.name,
       description: fn.description,
@@ -254,7 +256,7 @@ export class Worker implements Service {
         topic: 'worker-results',
         messageId: messageIdOf.workerHello(workerId, now),
         type: 'worker-hello',
-        body: { workerId, version, slots: maxParallelism, functions },
+        body: { workerId, version, slots: maxParallelism * replicas, functions },
       },
     ])
   }

@@ -12,6 +12,7 @@ import { databaseClockLoop, followDatabaseTime } from '../../src/db/time.ts'
 import { isTransient } from '../../src/db/transient.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import type { Service } from '../../src/service.ts'
@@ -47,7 +48,7 @@ export const chaosDoor = (db: Db, clock: Clock): Engine => ({
   clock,
   runbooks: new RunbookCache(),
   random: Math.random,
-  maxOutstanding: 200,
+  pace: new WorkerPace(200),
   queueLimitSec: 21_600,
   bus: openPostgresBus({ db, clock, newToken: randomUUID }),
 })

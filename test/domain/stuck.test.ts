@@ -56,8 +56,9 @@ const worker: StuckFacts['workers'][number] = {
   isKnown: true,
   isConfigured: false,
   lastSeenAt: ago(1),
-  maxOutstanding: null,
+  window: 1_000,
   outstanding: 3,
+  oldestSentAt: ago(16),
 }
 
 const hold = (scope: Hold['scope'], target: string): Hold => ({
@@ -79,7 +80,6 @@ describe('what is stuck', () => {
     waits: [],
     workers: [worker],
     openReviews: 0,
-    maxOutstanding: 1_000,
     now: NOW,
     ...more,
   })
@@ -143,9 +143,13 @@ describe('what is stuck', () => {
       { waits: [wait('slot')], workers: [{ ...worker, isConfigured: true, lastSeenAt: null }] },
     ],
     [
-      'a full window',
-      { waits: [wait('slot')], workers: [{ ...worker, maxOutstanding: 3 }] },
+      'a full window of which no job ends',
+      { waits: [wait('slot')], workers: [{ ...worker, window: 3 }] },
       'window_full',
+    ],
+    [
+      'a busy worker in its normal course',
+      { waits: [wait('slot')], workers: [{ ...worker, window: 3, oldestSentAt: ago(14) }] },
     ],
     ['room in the window', { waits: [wait('slot')] }],
     ['a result that is overdue', { waits: [wait('job', late)] }, 'result_overdue'],
@@ -166,16 +170,7 @@ describe('what is stuck', () => {
 })
 
 it('does not claim to have counted what it has not', () => {
-  const holds = NO_HOLDS
-  const facts = {
-    batch,
-    holds,
-    phases: [],
-    workers: [],
-    openReviews: 0,
-    maxOutstanding: 9,
-    now: NOW,
-  }
+  const facts = { batch, holds: NO_HOLDS, phases: [], workers: [], openReviews: 0, now: NOW }
   const [found] = findStuck({ ...facts, waits: [wait('slot', { isCountExact: false })] })
   assert.match(found!.because, /4 or more steps/)
   assert.equal(found!.isCountExact, false)

@@ -23,12 +23,13 @@ interface Shop {
 
 const secondsOf = ({ clock }: World) => Math.round((+clock.now() - +START) / 1_000)
 
-function openShop(world: World): Shop {
+async function openShop(world: World): Promise<Shop> {
   const shop: Shop = {
     ...{ world, worker: undefined as never, starts: [], longestQueue: 0 },
     takesSec: () => 3,
   }
   shop.worker = hire(shop)
+  await shop.worker.sendHello(world.clock.now())
   return shop
 }
 
@@ -95,19 +96,57 @@ const outcomes = async (world: World) =>
 
 it('24 members, 4 slots, jobs of 3 s and a timeout of 10 s: nothing expires and nothing is rolled back', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     const batchId = await begin(world, 24, 'timeout: 10s')
     await pass(shop, 30)
     assert.deepEqual(await phasesOf(world, batchId), ['cutover completed 24: 24 passed'])
     assert.deepEqual(await outcomes(world), { succeeded: 24 })
     assert.equal(shop.starts.length, 24)
+    assert.ok(shop.longestQueue <= 8, `${shop.longestQueue} jobs waited for 4 slots`)
     for (const event of ['retry', 'withdraw', 'fail', 'rollback_skipped'])
       assert.deepEqual(await because(world, event), [])
   }))
 
+it('a slow worker gets a job per slot and 2 s of work, a fast one as many as the limit allows', () =>
+  story({}, async (world) => {
+    const shop = await openShop(world)
+    const outstanding = async () => {
+      const rows = await world.db.query(`select from waits where kind = 'job'`)
+      return rows.length
+    }
+    await begin(world, 240, 'timeout: 1m')
+    assert.equal(await outstanding(), 12, 'before the first result a job is taken to last a second')
+    await pass(shop, 61)
+    assert.equal(await outstanding(), 7)
+    shop.takesSec = () => 0.01
+    await pass(shop, 30)
+    assert.ok((await outstanding()) > 30, `${await outstanding()} jobs are out`)
+    await pass(shop, 30)
+    assert.deepEqual(await outcomes(world), { succeeded: 240 })
+  }))
+
+it('two batches share a slow worker, and neither waits for the end of the other', () =>
+  story({}, async (world) => {
+    const shop = await openShop(world)
+    await begin(world, 40, 'timeout: 10s')
+    await pass(shop, 9)
+    const people = Array.from({ length: 8 }, (_, i) => ({
+      ...{
+        key: `late${i}@contoso.example`,
+        data: { UserPrincipalName: `late${i}@contoso.example` },
+      },
+    }))
+    const second = await world.batch('wave', people)
+    await pass(shop, 21)
+    assert.deepEqual(await phasesOf(world, second), ['cutover completed 8: 8 passed'])
+    assert.ok(shop.starts.length < 48, 'the first one still has members to come')
+    await pass(shop, 30)
+    assert.deepEqual(await outcomes(world), { succeeded: 48 })
+  }))
+
 it('jobs that run nearly as long as their timeout finish, however long their queue', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     shop.takesSec = () => 59
     const batchId = await begin(world, 20, 'timeout: 1m')
     await pass(shop, 310)
@@ -118,7 +157,7 @@ it('jobs that run nearly as long as their timeout finish, however long their que
 
 it('a job that is too slow is stopped by its worker, retried, and only then rolled back', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     shop.takesSec = (name, who) => (name === 'create' && who === 'user2' ? 11 : 3)
     const batchId = await begin(world, 3, 'timeout: 10s, retry: { max_retries: 1, interval: 5s }')
     await pass(shop, 16)
@@ -137,7 +176,7 @@ it('a job that is too slow is stopped by its worker, retried, and only then roll
 
 it('a worker killed during a job: the next one takes it over, and its timeout starts again', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     shop.takesSec = () => 50
     const batchId = await begin(world, 1, 'timeout: 1m')
     await pass(shop, 40)
@@ -153,7 +192,7 @@ it('a worker killed during a job: the next one takes it over, and its timeout st
 
 it('a worker killed during a job that never comes back: lost, and the lost job never runs as well as its retry', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     shop.takesSec = () => 50
     const batchId = await begin(world, 1, 'timeout: 1m, retry: { max_retries: 1, interval: 5s }')
     await pass(shop, 10)
@@ -169,7 +208,7 @@ it('a worker killed during a job that never comes back: lost, and the lost job n
 
 it('a hold takes what waits out of the queue; what runs ends, and the rest starts at resume', () =>
   story({}, async (world) => {
-    const shop = openShop(world)
+    const shop = await openShop(world)
     const batchId = await begin(world, 12, 'timeout: 10s')
     await pass(shop, 4)
     await holdBatch(world.engine, order(batchId))

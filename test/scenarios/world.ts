@@ -22,6 +22,7 @@ import {
 } from '../../src/engine/publish.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { runTimers } from '../../src/engine/timers.ts'
+import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
@@ -67,7 +68,12 @@ export interface World {
 }
 
 export async function openWorld(
-  options: { maxOutstanding?: number; database?: TestDatabase; random?: () => number } = {},
+  options: {
+    maxOutstanding?: number
+    slots?: number
+    database?: TestDatabase
+    random?: () => number
+  } = {},
 ): Promise<World> {
   const test = options.database ?? (await openTestPglite())
   const clock = virtualClock(START)
@@ -78,13 +84,15 @@ export async function openWorld(
     runbooks: new RunbookCache(),
     // In the middle: no jitter, so that stories know the second.
     random: options.random ?? (() => 0.5),
-    maxOutstanding: options.maxOutstanding ?? 1000,
+    pace: new WorkerPace(options.maxOutstanding ?? 1000),
     queueLimitSec: 21_600,
     bus,
   }
   const world = makeWorld(test, clock, bus, engine)
+  // Most stories are not about slots: their worker has enough for everybody.
+  const { slots = 1000 } = options
   await test.db.transaction((tx) =>
-    recordWorker(tx, { workerId: WORKER, version: '1', slots: 4, functions: [] }, START),
+    recordWorker(tx, { workerId: WORKER, version: '1', slots, functions: [] }, START),
   )
   return world
 }

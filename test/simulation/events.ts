@@ -124,7 +124,9 @@ export async function moodOf(world: World): Promise<Mood> {
             exists (select from waits w join batches b on b.id = w.batch_id
                      where (w.wake_at <= $1 and (w.kind = 'job' or ${WAIT_IS_FREE}))
                         or (w.kind = 'slot' and ${WAIT_IS_FREE}
-                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') < $2))
+                            and (select count(*) from waits o where o.worker_id = w.worker_id and o.kind = 'job') <
+                                (select least($2, k.slots + ceil(k.slots * 2000 / greatest(coalesce(k.job_ms, 1000), 1)))
+                                   from workers k where k.worker_id = w.worker_id)))
             or exists (select from phase_executions p join batches b on b.id = p.batch_id
                         where (p.status = 'pending' and p.due_at <= $1 and b.status = 'active' and ${BATCH_IS_FREE})
                            or (p.status = 'dispatched' and p.expanded_at is null))

@@ -6,6 +6,7 @@ import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import type { Engine } from '../../src/engine/engine.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
+import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { messageOf } from '../../src/errors.ts'
 import type { Chance } from './chance.ts'
 import type { Faults } from './faults.ts'
@@ -67,7 +68,7 @@ export function connect(world: World, process: Process): { engine: Engine; bus: 
       clock,
       runbooks: new RunbookCache(),
       random: chance.fraction,
-      maxOutstanding,
+      pace: new WorkerPace(maxOutstanding),
       queueLimitSec: world.queueLimitSec,
       bus: plain,
     },

@@ -201,14 +201,14 @@ const stuckRoute = read({
     const { line, phases } = await loadBatchState(engine.db, batchId)
     const waits = await listWaitGroups(engine.db, batchId, now)
     const { removal, move, join } = await countReviews(engine.db, { batchId })
+    const loads = await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId)))
     const items = findStuck({
       batch: line,
       holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
       phases,
       waits,
-      workers: await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId))),
+      workers: loads.map((load) => ({ ...load, window: engine.pace.windowOf(load) })),
       openReviews: removal + move + join,
-      maxOutstanding: engine.maxOutstanding,
       now,
     })
     const waiting = waits.map(({ stepId: _, overdue: __, ...shown }) => shown)

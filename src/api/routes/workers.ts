@@ -18,8 +18,14 @@ const worker = z
     functions: z.array(z.string()),
     firstSeenAt: nullableDateTime,
     lastSeenAt: nullableDateTime,
+    jobMs: z.number().nullable().meta({ description: 'Mean run time of its latest jobs.' }),
     maxOutstanding: wholeCount.meta({ description: 'Limit of outstanding jobs.' }),
+    window: wholeCount.meta({
+      description:
+        'Jobs it may have outstanding now: one per slot and those it finishes in two seconds, within the limit.',
+    }),
     outstanding: wholeCount.meta({ description: 'Outstanding jobs.' }),
+    oldestSentAt: nullableDateTime.meta({ description: 'When the oldest of them was sent.' }),
     waiting: wholeCount.meta({
       description: `Steps that wait for a free slot; counted up to ${WAITING_COUNTED_MAX}.`,
     }),
@@ -39,7 +45,9 @@ const listRoute = read({
       ...line,
       functions: [...line.functions],
       isSilent: isSilent(line, now),
-      maxOutstanding: line.maxOutstanding ?? engine.maxOutstanding,
+      jobMs: line.jobMs === null ? null : Math.round(line.jobMs),
+      maxOutstanding: engine.pace.limitOf(line),
+      window: engine.pace.windowOf(line),
     })
     return { status: 200, body: { workers: (await listWorkers(engine.db)).map(shownWorker) } }
   },

@@ -11,6 +11,7 @@ import { openPglite } from '../../db/pglite.ts'
 import { markDisposable, requireClockFits } from '../../db/time.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { RunbookCache } from '../../engine/runbook-cache.ts'
+import { WorkerPace } from '../../engine/worker-pace.ts'
 import { messageOf } from '../../errors.ts'
 import { makeOrchestrator } from '../../orchestrator/orchestrator.ts'
 import type { Service } from '../../service.ts'
@@ -41,6 +42,7 @@ const GATHER_REAL_MS = 200
 const CHUNK = 500
 /** In the viewer's time: a busy machine may stall for seconds. */
 const LEASE_REAL_MS = 20_000
+const AHEAD_REAL_MS = 2_000
 
 /** Speed of the demonstration: to watch, or to finish soon. */
 interface Pace {
@@ -104,7 +106,7 @@ async function openSystem(sample: Sample, pace: Pace, io: Io): Promise<Demo> {
     runbooks: new RunbookCache(),
     // No jitter: two runs are alike.
     random: () => 0.5,
-    maxOutstanding: 1_000,
+    pace: new WorkerPace(1_000, { aheadMs: AHEAD_REAL_MS * pace.clockFactor }),
     queueLimitSec: 21_600,
   }
   const batchId = await createSampleBatch(engine, sample, io)

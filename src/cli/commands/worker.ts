@@ -12,6 +12,7 @@ const WORKERS: readonly Column[] = [
   ['VERSION', 'version', 'spare'],
   ['SLOTS', 'slots', 'spare'],
   ['OUT', 'outstanding'],
+  ['WINDOW', 'window', 'spare'],
   ['WAITING', 'waiting'],
   ['FUNCTIONS', ({ functions }) => (functions as string[]).length, 'spare'],
   ['LAST SEEN', 'lastSeenAt'],

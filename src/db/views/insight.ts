@@ -5,6 +5,7 @@ import type { WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
 import type { Queryable } from '../db.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { listWorkersWithQueue } from '../waits.ts'
+import type { WorkerWindow } from '../workers.ts'
 
 const EVENTS_LOOKED_AT = 2_000
 
@@ -73,23 +74,27 @@ export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promi
 }
 
 const FACTS = `k.worker_id as "workerId", w.worker_id is not null as "isKnown", coalesce(w.is_configured, false) as "isConfigured",
-  w.last_seen_at as "lastSeenAt", w.max_outstanding as "maxOutstanding",
-  (select count(*)::int from waits o where o.worker_id = k.worker_id and o.kind = 'job') as outstanding`
+  w.last_seen_at as "lastSeenAt", w.slots, w.job_ms as "jobMs", w.max_outstanding as "maxOutstanding", o.outstanding,
+  o."oldestSentAt"`
+const LOAD = `cross join lateral (
+       select count(*)::int as outstanding, min(since) as "oldestSentAt" from waits o
+        where o.worker_id = k.worker_id and o.kind = 'job') as o`
+
+/** All but the window, which follows from these (engine/worker-pace.ts). */
+export interface WorkerLoad
+  extends Omit<WorkerFacts, 'window'>,
+    Pick<WorkerWindow, 'slots' | 'jobMs' | 'maxOutstanding'> {}
 
 /** Includes workers that never announced themselves. */
-export function listWorkerFacts(
-  db: Queryable,
-  workerIds: Iterable<string>,
-): Promise<WorkerFacts[]> {
-  return db.query<WorkerFacts>(
-    `select ${FACTS} from unnest($1::text[]) as k (worker_id) left join workers w on w.worker_id = k.worker_id`,
+export function listWorkerFacts(db: Queryable, workerIds: Iterable<string>): Promise<WorkerLoad[]> {
+  return db.query<WorkerLoad>(
+    `select ${FACTS} from unnest($1::text[]) as k (worker_id) left join workers w on w.worker_id = k.worker_id ${LOAD}`,
     [[...workerIds]],
   )
 }
 
-export interface WorkerLine extends WorkerFacts {
+export interface WorkerLine extends WorkerLoad {
   readonly version: string | null
-  readonly slots: number | null
   readonly firstSeenAt: Date | null
   readonly functions: readonly string[]
   /** Steps that wait for a slot, at most `WAITING_COUNTED_MAX`. */
@@ -102,12 +107,12 @@ export const WAITING_COUNTED_MAX = 10_000
 export async function listWorkers(db: Queryable): Promise<WorkerLine[]> {
   const wanted = await listWorkersWithQueue(db)
   return db.query<WorkerLine>(
-    `select ${FACTS}, w.version, w.slots, w.first_seen_at as "firstSeenAt",
+    `select ${FACTS}, w.version, w.first_seen_at as "firstSeenAt",
             coalesce(jsonb_path_query_array(w.functions_json, '$[*].name'), '[]') as functions,
             (select count(*)::int from (select from waits o where o.worker_id = k.worker_id and o.kind = 'slot' limit $2) as o)
               as waiting
        from (select worker_id from workers union select unnest($1::text[])) as k (worker_id)
-       left join workers w on w.worker_id = k.worker_id
+       left join workers w on w.worker_id = k.worker_id ${LOAD}
       order by k.worker_id`,
     [wanted, WAITING_COUNTED_MAX],
   )

@@ -1,5 +1,52 @@
-// A worker's free slots, shared fairly between the batches that wait for it.
-import type { Draft } from './draft.ts'
+// A worker's window, the jobs it may have outstanding, and its free slots, shared fairly between the batches that wait for it.
+import type { AttemptRecord, Draft } from './draft.ts'
+
+/** Of a worker that never announced itself. */
+const SLOTS_UNKNOWN = 16
+/** Until its first result. */
+const JOB_MS_UNKNOWN = 1_000
+
+/** What is known of a worker's pace. */
+export interface PaceFacts {
+  readonly slots: number | null
+  /** Mean run time of its latest jobs. */
+  readonly jobMs: number | null
+}
+
+/**
+ * A job for each slot, and the jobs that the slots finish in `aheadMs`: so no slot waits for its next job, and the queue is short
+ * enough that a hold takes effect at once.
+ */
+export function windowOf({ slots, jobMs }: PaceFacts, limit: number, aheadMs: number): number {
+  const running = slots ?? SLOTS_UNKNOWN
+  const ahead = Math.ceil((running * aheadMs) / Math.max(jobMs ?? JOB_MS_UNKNOWN, 1))
+  return Math.min(running + ahead, limit)
+}
+
+/** Weight of one job in the mean: about the last hundred count. */
+const JOB_WEIGHT = 1 / 32
+
+/** The mean after `jobs` more results with that mean run time. */
+export function meanAfter(jobMs: number | null, jobs: number, meanMs: number): number {
+  if (jobMs === null) return meanMs
+  return meanMs + (jobMs - meanMs) * (1 - JOB_WEIGHT) ** jobs
+}
+
+/** How long a job ran, as its worker says or, of a worker that does not say, until its result came. Null when it had none. */
+export function runTimeOf(
+  { outcome, durationMs, sentAt }: AttemptRecord,
+  now: Date,
+): number | null {
+  if (!WITH_RESULT.has(outcome)) return null
+  return durationMs ?? +now - +sentAt
+}
+
+const WITH_RESULT: ReadonlySet<AttemptRecord['outcome']> = new Set([
+  'succeeded',
+  'incomplete',
+  'failed',
+  'refused',
+])
 
 /**
  * Slots that each waiting batch may take now. Free slots go to the batches with the fewest outstanding jobs until all are level.
