@@ -154,16 +154,35 @@ describe('an operator’s night', () => {
     assert.equal(versions.length, 1)
   })
 
-  it('what is stuck: a silent worker is named with the time it was last seen', async () => {
+  it('stop everything: the cut-over time passes, nothing is sent, and no batch changes', async () => {
+    const jobs = await jobsOf(async () => {
+      await run('hold', '--all', ...WHY)
+      await world.pass(1.5 * HOUR)
+    })
+    assert.deepEqual(jobs, [])
+    assert.match(await run('hold', 'list'), /as agreed/)
+    assert.match(await run('batch', 'get', TONIGHT), /cutover .* pending/)
+    assert.equal((await batchOf(world, Number(TONIGHT))).active, 10)
+  })
+
+  it('resume: everybody of tonight switches once, and nobody of tomorrow', async () => {
+    assert.deepEqual(await jobsOf(() => run('resume', '--all', ...WHY, '--dry-run')), [])
+    const jobs = await jobsOf(() => run('resume', '--all', ...YES))
+    const tonight = [1, 2, 3, 4, 5, 6, 7, 10, 11, 12]
+    assert.deepEqual(jobs, tonight.map((number) => `switch user${number}`).sort())
+    const { status, failed } = await batchOf(world, Number(TONIGHT))
+    assert.deepEqual([status, failed], ['completed', 0])
+  })
+
+  it('what is stuck: a silent worker is named, and nothing of an ended batch', async () => {
     world.workers = []
-    await world.pass(HOUR)
-    const out = await run('stuck', TONIGHT)
-    assert.match(out, /worker_silent .*worker w1 was last seen at/)
-    assert.doesNotMatch(await run('stuck', TOMORROW), /worker_silent/)
+    await world.pass(24 * HOUR)
+    const out = await run('stuck', TOMORROW)
+    assert.match(out, /worker w1 was last seen at/)
+    assert.doesNotMatch(await run('stuck', TONIGHT), /worker w1/)
     world.workers = ['w1']
     await world.settle()
-    const { status, failed } = await batchOf(world, 1)
-    assert.deepEqual([status, failed], ['completed', 0])
+    assert.equal((await batchOf(world, Number(TOMORROW))).status, 'completed')
   })
 
   it('what happened to this person: every step and decision, in order, and nobody else’s', async () => {
@@ -173,16 +192,17 @@ describe('an operator’s night', () => {
   })
 
   it('who did what: one audit row per change with its reason, none for what was only tried', async () => {
-    const { entries } = await cli.json<{ entries: { action: string; reason: string | null }[] }>(
-      ...['audit', 'list', '--subject', `batch ${TONIGHT}`],
-    )
-    assert.deepEqual(
-      entries.map(({ action, reason }) => `${action}: ${reason}`).reverse(),
-      [
-        ...['members.retry', 'members.skip', 'members.remove', 'members.move', 'members.readd'],
-        'batch.reschedule',
-      ].map((action) => `${action}: as agreed`),
-    )
+    const doneTo = async (subject: string) => {
+      const { entries } = await cli.json<{ entries: { action: string; reason: string | null }[] }>(
+        ...['audit', 'list', '--subject', subject],
+      )
+      for (const { reason } of entries) assert.equal(reason, 'as agreed')
+      return entries.map(({ action }) => action).reverse()
+    }
+    const changes = ['retry', 'skip', 'remove', 'move', 'readd'].map((verb) => `members.${verb}`)
+    assert.deepEqual(await doneTo(`batch ${TONIGHT}`), [...changes, 'batch.reschedule'])
+    assert.deepEqual(await doneTo('system'), ['system.hold', 'system.resume'])
+    assert.deepEqual(await doneTo('runbook wave'), [])
   })
 
   it('export for the customer: one line per person, with outcome, and nobody of another wave', async () => {
