@@ -96,6 +96,7 @@ export const SETTINGS = {
   ),
   sourceFolder: setting<string | null>('MATOOLKIT_SOURCE_FOLDER', aPath, {
     default: null,
+    defaultShown: 'none; with `up` the folder in which it was started',
     description:
       'Folder for the files of csv data sources. A runbook names a file or folder inside it.',
   }),

@@ -1,43 +1,78 @@
 // A preview of 100,000 rows keeps nobody waiting: on the embedded database, with its one connection, a hold is answered meanwhile.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
+import { realClock } from '../../src/clock.ts'
+import type { PreviewQuery } from '../../src/domain/detection/preview.ts'
+import { previewSource } from '../../src/scheduler/preview.ts'
+import { sourceAccessFrom } from '../../src/scheduler/sources/source.ts'
 import { formOf, plain, plainCsv } from './contract/fixtures.ts'
-import { openApiUnderTest } from './under-test.ts'
+import { type ApiUnderTest, type CallOptions, openApiUnderTest } from './under-test.ts'
 
 const ROWS = 100_000
 const HOLD_MAX_MS = 2_000
+const KEYS = Array.from({ length: ROWS }, (_, at) => `p${at}@x.example`)
 
-it('a hold is answered while 100,000 rows are previewed', async () => {
-  const api = await openApiUnderTest()
-  try {
+describe('a hold during a preview of 100,000 rows', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-large-'))
+  let api: ApiUnderTest
+  let batchPath = ''
+  before(async () => {
+    const access = { sourceTimeoutSec: 60, identityEndpoint: null, identityHeader: null }
+    const sources = sourceAccessFrom({ ...access, sourceFolder: folder }, realClock())
+    const preview: PreviewQuery = (runbook, stopping) => {
+      const { db, clock } = api.world
+      return previewSource({ db, sources, runbook, now: clock.now(), stopping })
+    }
+    api = await openApiUnderTest({ options: { preview } })
     await api.world.publish(plain())
-    const runbookName = 'plain'
-    const small = formOf(plainCsv('ada@x.example'), { runbookName })
-    const made = await api.call('POST', '/api/batches', { form: small })
-    assert.equal(made.status, 201, made.text)
-    const keys = Array.from({ length: ROWS }, (_, at) => `p${at}@x.example`)
-    const form = formOf(`Upn\n${keys.join('\n')}\n`, { runbookName })
-    let isPreviewed = false
-    const preview = api.call('POST', '/api/batches?dryRun=true', { form }).finally(() => {
-      isPreviewed = true
+    const form = formOf(plainCsv('ada@x.example'), { runbookName: 'plain' })
+    const made = await api.call('POST', '/api/batches', { form })
+    batchPath = `/api/batches/${String(made.body.batchId)}`
+  })
+  after(async () => {
+    await api.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** Holds and resumes the batch until the preview is answered; returns its answer. */
+  async function holdDuring(path: string, options: CallOptions = {}) {
+    let isAnswered = false
+    const preview = api.call('POST', path, options).finally(() => {
+      isAnswered = true
     })
     const waits: number[] = []
-    while (!isPreviewed) {
+    while (!isAnswered) {
       const verb = waits.length % 2 === 0 ? 'hold' : 'resume'
       const startedMs = performance.now()
-      const path = `/api/batches/${String(made.body.batchId)}/${verb}`
-      const { status, text } = await api.call('POST', path, { body: { reason: 'now' } })
+      const { status, text } = await api.call('POST', `${batchPath}/${verb}`, {
+        body: { reason: 'now' },
+      })
       assert.equal(status, 200, text)
       waits.push(performance.now() - startedMs)
     }
-    const { status, body } = await preview
-    assert.deepEqual([status, body.memberCount, body.isDryRun], [200, ROWS, true])
+    if (waits.length % 2 === 1)
+      await api.call('POST', `${batchPath}/resume`, { body: { reason: 'now' } })
     assert.ok(waits.length > 3, `${waits.length} holds and resumes during the preview`)
     assert.ok(Math.max(...waits) < HOLD_MAX_MS, `the slowest took ${Math.max(...waits)} ms`)
-    const { body: list } = await api.call<{ total: number }>('GET', '/api/batches')
-    assert.equal(list.total, 1)
-  } finally {
-    await api.close()
+    const { body } = await api.call<{ total: number }>('GET', '/api/batches')
+    assert.equal(body.total, 1)
+    return preview
   }
+
+  it('of a member file is answered at once', async () => {
+    const form = formOf(`Upn\n${KEYS.join('\n')}\n`, { runbookName: 'plain' })
+    const { status, body } = await holdDuring('/api/batches?dryRun=true', { form })
+    assert.deepEqual([status, body.memberCount, body.isDryRun], [200, ROWS, true])
+  })
+
+  it('of a data source is answered at once', async () => {
+    const rows = KEYS.map((key) => `${key},2090-01-01T00:00:00Z\n`)
+    writeFileSync(join(folder, 'people.csv'), `Upn,When\n${rows.join('')}`)
+    const { status, body } = await holdDuring('/api/runbooks/plain/query/preview')
+    assert.deepEqual([status, body.rowCount, body.groupCount], [200, ROWS, 1])
+  })
 })
