@@ -49,13 +49,13 @@ describe('matoolkit batch report', () => {
   it('is a table of members that no spreadsheet executes', async () => {
     const rows = parse(await report('wave.csv'), { columns: true }) as Record<string, string>[]
     assert.deepEqual(
-      rows.map(({ member, status, failedPhase, failedStep, error }) => [
-        ...[member, status, failedPhase, failedStep, error],
+      rows.map(({ member, outcome, failedPhase, failedStep, error }) => [
+        ...[member, outcome, failedPhase, failedStep, error],
       ]),
       [
         [LEFT, 'removed', '', '', ''],
         [`'${FAILED}`, 'failed', 'cutover', 'switch', `${ERROR} (TestError)`],
-        [PASSED, 'active', '', '', ''],
+        [PASSED, 'migrated', '', '', ''],
       ],
     )
   })
@@ -78,12 +78,27 @@ describe('matoolkit batch report', () => {
 
   it('is a self-contained page that escapes every name', async () => {
     const page = await report('wave.html')
-    assert.match(page, /Completed: 1 of 3 members passed, 1 failed, 1 removed\./)
+    assert.match(page, /Completed: migrated \(1\), failed \(1\), removed \(1\)\./)
     assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;@x.example'))
     assert.ok(page.includes('&quot;Boom&quot; &amp; &lt;b&gt;bust&lt;/b&gt;'))
     assert.doesNotMatch(page, /<(?:script|link|img|iframe|object)\b|\bsrc=|url\(|@import|\bon\w+=/i)
     assert.match(page, /default-src 'none'/)
     assert.equal(statSync(path('wave.html')).mode & 0o777, 0o600)
+  })
+
+  it('shows outcomes and local times, and nothing internal unless asked', async () => {
+    const page = await report('customer.html', '--zone', 'Europe/Berlin')
+    assert.match(page, /<h2 id="active">Migrated \(1\)<\/h2>/)
+    assert.match(page, /<h2 id="failed">Failed \(1\)<\/h2>/)
+    assert.match(page, /<time datetime="2026-03-02T08:00:00.000Z">[^<]*09:00[^<]*CET<\/time>/)
+    assert.match(page, /Times are in the zone Europe\/Berlin\./)
+    const internal = [/History/, /Created by/, /127\.0\.0\.1/, /Removed by/, /\bjobId\b|step-\d/]
+    for (const word of internal) assert.doesNotMatch(page, word)
+    const whole = await report('ours.html', '--internal')
+    for (const word of internal.slice(0, 4)) assert.match(whole, word)
+    const rows = await report('customer.csv', '--zone', 'Europe/Berlin')
+    assert.match(rows, /09:00 CET/)
+    assert.doesNotMatch(rows, /removedBy/)
   })
 
   it('is accessible: language, title, ordered headings, captions, row and column headings', async () => {
@@ -104,7 +119,7 @@ describe('matoolkit batch report', () => {
 
   it('writes to stdout on request, in the requested format', async () => {
     const { out } = await run.cli('batch', 'report', '1', '--format', 'csv', '--file', '-')
-    assert.match(out, /^member,status,failedPhase,/)
+    assert.match(out, /^member,outcome,failedPhase,/)
     assert.equal(out.trimEnd().split('\n').length, 4)
   })
 

@@ -149,6 +149,7 @@ Exit code: 0 the batch completed, 1 it failed or was cancelled, 8 the timeout wa
     options: [
       ['--file <path>', 'file to write, - for stdout (default: batch-{id}-report.html)'],
       ['--force', 'replace an existing file'],
+      ['--internal', 'add history, addresses and who did what'],
     ],
     choices: [['--format <format>', 'format (default: by file name)', ['html', 'csv', 'json']]],
     more: `html is a page to read and print, csv has a line per member, json has everything.

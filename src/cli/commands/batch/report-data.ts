@@ -69,6 +69,22 @@ export type MemberPages = (
   status?: ReportMember['status'],
 ) => AsyncIterable<readonly ReportMember[]>
 
+/** Who reads the report: the zone of its times, and whether it shows who did what inside. */
+export interface ReportReader {
+  readonly zone: string
+  readonly isInternal: boolean
+}
+
+/** What became of a member, in words for people. */
+export function outcomeOfMember(
+  { status }: Pick<ReportMember, 'status'>,
+  batch: Pick<ReportBatch, 'status'>,
+): string {
+  if (status !== 'active') return status
+  if (batch.status === 'completed') return 'migrated'
+  return batch.status === 'cancelled' ? 'not migrated' : 'in progress'
+}
+
 /** Everything but the members. */
 export interface ReportHead {
   readonly madeAt: string

@@ -1,22 +1,43 @@
 // The report of a batch as one HTML page: no scripts, no external resources, all text escaped. Accessible: captions and headings for
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
+import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { BATCH_ENDED } from './lists.ts'
-import type {
-  CourseEvent,
-  MemberPages,
-  ReportBatch,
-  ReportFailureGroup,
-  ReportHead,
-  ReportMember,
-  ReportPhase,
+import {
+  type CourseEvent,
+  type MemberPages,
+  outcomeOfMember,
+  type ReportBatch,
+  type ReportFailureGroup,
+  type ReportHead,
+  type ReportMember,
+  type ReportPhase,
+  type ReportReader,
 } from './report-data.ts'
 import { type Html, html, htmlText } from './report-markup.ts'
 
 /** Nobody reads a page with more rows; CSV and JSON have all. */
 const MEMBERS_LISTED_MAX = 5_000
 
-export async function* htmlReport(head: ReportHead, members: MemberPages): AsyncGenerator<string> {
+export async function* htmlReport(
+  head: ReportHead,
+  members: MemberPages,
+  reader: ReportReader,
+): AsyncGenerator<string> {
+  for await (const part of pageOf(head, members, reader))
+    yield part.replaceAll(
+      /<time datetime="([^"]+)"><\/time>/g,
+      (_, iso: string) =>
+        `<time datetime="${iso}">${fullTimeText(new Date(iso), reader.zone)}</time>`,
+    )
+}
+
+/** The page; its times have no text yet. */
+async function* pageOf(
+  head: ReportHead,
+  members: MemberPages,
+  { isInternal, zone }: ReportReader,
+): AsyncGenerator<string> {
   const { batch } = head
   const title = `Batch ${batch.id} of ${batch.runbookName}`
   yield htmlText(html`<!doctype html>
@@ -38,27 +59,29 @@ ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still runnin
 </header>
 <main>
 `)
-  yield htmlText(html`${factsOf(head)}${phasesOf(head.phases)}${failuresOf(head.failures)}`)
-  yield* membersOf(batch, members)
-  yield htmlText(html`${courseOf(head)}
+  yield htmlText(
+    html`${factsOf(head, isInternal)}${phasesOf(head.phases)}${failuresOf(head.failures)}`,
+  )
+  yield* membersOf(batch, members, isInternal)
+  yield htmlText(html`${isInternal ? courseOf(head) : null}
 </main>
-<footer><p>Created ${time(head.madeAt)} by ${head.madeBy} from ${head.api} with matoolkit. All times are UTC. This page names people: share it with care.</p></footer>
+<footer><p>Created ${time(head.madeAt)} by ${head.madeBy}${isInternal ? ` from ${head.api}` : ''} with matoolkit. Times are in the zone ${zone}. This page names people: share it with care.</p></footer>
 </body>
 </html>
 `)
 }
 
-/** "Completed: 147 of 150 members passed, 3 failed." */
+/** "Completed: Migrated (147), failed (3)." */
 function outcomeOf({ status, members }: ReportBatch): string {
-  const { active, failed, removed, total } = members
-  const state = status === 'completed' ? 'passed' : 'active'
+  const { active, failed, removed } = members
+  const state = outcomeOfMember({ status: 'active' }, { status })
   const rest = [
-    ...(failed > 0 ? [`${count(failed)} failed`] : []),
-    ...(removed > 0 ? [`${count(removed)} removed`] : []),
+    ...(failed > 0 ? [`failed (${count(failed)})`] : []),
+    ...(removed > 0 ? [`removed (${count(removed)})`] : []),
   ]
   const words = status.replaceAll('_', ' ')
   const headline = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
-  return `${headline}: ${[`${count(active)} of ${count(total)} members ${state}`, ...rest].join(', ')}.`
+  return `${headline}: ${[`${state} (${count(active)})`, ...rest].join(', ')}.`
 }
 
 /** The colour next to the headline. */
@@ -70,16 +93,14 @@ function moodOf({ status, members }: ReportBatch): string {
 const count = (number: number): string => number.toLocaleString('en')
 
 const time = (iso: string | null): Html | null =>
-  iso === null
-    ? null
-    : html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`
+  iso === null ? null : html`<time datetime="${iso}"></time>`
 
-function factsOf({ batch }: ReportHead): Html {
+function factsOf({ batch }: ReportHead, isInternal: boolean): Html {
   const facts: readonly (readonly [string, Html | string | null])[] = [
     ['Runbook', `${batch.runbookName}, version ${batch.runbookVersion}`],
     ['Start', time(batch.batchStartTime) ?? 'not set'],
     ['Kind', batch.isManual ? 'manual' : 'from the data source'],
-    ['Created by', batch.createdBy],
+    ['Created by', isInternal ? batch.createdBy : null],
     ['Detected', time(batch.detectedAt)],
     ['Active since', time(batch.activatedAt)],
     ['Ended', time(batch.endedAt)],
@@ -162,9 +183,14 @@ function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']):
   return section('failures', title, table(caption, heads, groups.map(row)))
 }
 
-async function* membersOf({ members }: ReportBatch, pages: MemberPages): AsyncGenerator<string> {
+async function* membersOf(
+  batch: ReportBatch,
+  pages: MemberPages,
+  isInternal: boolean,
+): AsyncGenerator<string> {
+  const { members } = batch
   let remaining = MEMBERS_LISTED_MAX
-  for (const { status, title, more, cells } of GROUPS) {
+  for (const { status, more, cells } of groupsFor(isInternal)) {
     const all = members[status]
     if (all === 0) continue
     const rows = remaining > 0 ? await rowsOf(pages(status), remaining, cells) : []
@@ -174,6 +200,7 @@ async function* membersOf({ members }: ReportBatch, pages: MemberPages): AsyncGe
       ? `${count(rows.length)} of ${count(all)} are listed; CSV and JSON reports have all.`
       : `All ${count(rows.length)}.`
     const heads = columns('Member', ...more)
+    const title = `${capital(outcomeOfMember({ status }, batch))} (${count(all)})`
     yield htmlText(section(status, title, table(caption, heads, rows)))
   }
 }
@@ -198,30 +225,30 @@ ${cells(member)}</tr>
   return rows
 }
 
-/** Members that need attention come first. */
-const GROUPS: readonly {
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+interface MemberGroup {
   readonly status: ReportMember['status']
-  readonly title: string
   readonly more: readonly string[]
   cells(member: ReportMember): Html
-}[] = [
+}
+
+/** Members that need attention come first. */
+const groupsFor = (isInternal: boolean): readonly MemberGroup[] => [
   {
     status: 'failed',
-    title: 'Failed members',
     more: ['Failed', 'Phase', 'Step', 'Error'],
     cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
 <td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
   },
   {
     status: 'removed',
-    title: 'Removed members',
-    more: ['Joined', 'Left', 'Removed by', 'Moved to batch'],
+    more: ['Joined', 'Left', 'Moved to batch', ...(isInternal ? ['Removed by'] : [])],
     cells: ({ joinedAt, leftAt, removedBy, movedToBatchId }) =>
-      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${removedBy}</td><td>${movedToBatchId}</td>`,
+      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${movedToBatchId}</td>${isInternal ? html`<td>${removedBy}</td>` : null}`,
   },
   {
     status: 'active',
-    title: 'Members that did not fail',
     more: ['Joined'],
     cells: ({ joinedAt }) => html`<td>${time(joinedAt)}</td>`,
   },

@@ -5,6 +5,7 @@ import { rename, rm } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { csvLine } from '../../../csv.ts'
+import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { MatoolkitError, messageOf } from '../../../errors.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
 import { printable, safeFor, withoutLineEnd } from '../../terminal/io.ts'
@@ -12,12 +13,18 @@ import {
   loadHead,
   type MemberPages,
   memberPages,
+  outcomeOfMember,
   type ReportHead,
   type ReportMember,
+  type ReportReader,
 } from './report-data.ts'
 import { htmlReport } from './report-html.ts'
 
-type ReportWriter = (head: ReportHead, members: MemberPages) => AsyncIterable<string>
+type ReportWriter = (
+  head: ReportHead,
+  members: MemberPages,
+  reader: ReportReader,
+) => AsyncIterable<string>
 
 const WRITERS = { html: htmlReport, csv: csvReport, json: jsonReport } satisfies Record<
   string,
@@ -38,7 +45,8 @@ export async function runReport(
     throw new MatoolkitError('FILE_EXISTS', { file })
   }
   const head = await loadHead(context, batchId)
-  const text = WRITERS[format](head, (status) => memberPages(context, batchId, status))
+  const reader = { zone: context.io.zone, isInternal: flags.internal === true }
+  const text = WRITERS[format](head, (status) => memberPages(context, batchId, status), reader)
   if (file === '-') {
     let whole = ''
     for await (const part of text) whole += part
@@ -76,29 +84,35 @@ async function writeWhole(file: string, text: AsyncIterable<string>): Promise<vo
   }
 }
 
-const CSV_COLUMNS: readonly (readonly [
-  string,
-  (member: ReportMember) => string | number | null | undefined,
-])[] = [
-  ['member', ({ memberKey }) => memberKey],
-  ['status', ({ status }) => status],
-  ['failedPhase', ({ failure }) => failure?.phaseName],
-  ['failedStep', ({ failure }) => failure?.stepName],
-  ['error', ({ failure }) => failure?.error],
-  ['joinedAt', ({ joinedAt }) => joinedAt],
-  ['failedAt', ({ failedAt }) => failedAt],
-  ['leftAt', ({ leftAt }) => leftAt],
-  ['removedBy', ({ removedBy }) => removedBy],
-  ['movedToBatch', ({ movedToBatchId }) => movedToBatchId],
-]
+type CsvValue = string | number | null | undefined
+type CsvColumn = readonly [name: string, value: (member: ReportMember) => CsvValue]
 
-async function* csvReport(_: ReportHead, members: MemberPages): AsyncGenerator<string> {
-  yield csvLine(CSV_COLUMNS.map(([name]) => name))
+function csvColumns({ batch }: ReportHead, { zone, isInternal }: ReportReader): CsvColumn[] {
+  const time = (iso: string | null) => iso && fullTimeText(new Date(iso), zone)
+  return [
+    ['member', ({ memberKey }) => memberKey],
+    ['outcome', (member) => outcomeOfMember(member, batch)],
+    ['failedPhase', ({ failure }) => failure?.phaseName],
+    ['failedStep', ({ failure }) => failure?.stepName],
+    ['error', ({ failure }) => failure?.error],
+    ['joinedAt', ({ joinedAt }) => time(joinedAt)],
+    ['failedAt', ({ failedAt }) => time(failedAt)],
+    ['leftAt', ({ leftAt }) => time(leftAt)],
+    ['movedToBatch', ({ movedToBatchId }) => movedToBatchId],
+    ...(isInternal ? [['removedBy', ({ removedBy }) => removedBy] satisfies CsvColumn] : []),
+  ]
+}
+
+async function* csvReport(
+  head: ReportHead,
+  members: MemberPages,
+  reader: ReportReader,
+): AsyncGenerator<string> {
+  const columns = csvColumns(head, reader)
+  yield csvLine(columns.map(([name]) => name))
   for await (const page of members()) {
     yield page
-      .map((member) =>
-        csvLine(CSV_COLUMNS.map(([, value]) => printable(String(value(member) ?? '')))),
-      )
+      .map((member) => csvLine(columns.map(([, value]) => printable(String(value(member) ?? '')))))
       .join('')
   }
 }
