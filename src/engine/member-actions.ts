@@ -13,8 +13,10 @@ import {
   retryMember,
   setVariable,
   skipStep,
+  stepsInOrder,
 } from '../domain/decide/repair.ts'
 import { retryCompensation } from '../domain/decide/repair-compensation.ts'
+import { planRollback, rollBackMember, type UndoPlan } from '../domain/decide/rollback-by-hand.ts'
 import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
 import { isFailed } from '../domain/transitions.ts'
@@ -179,6 +181,62 @@ export function redoMembers(
     const from = stepNamed(draft, member, order.fromStepName)
     return typeof from === 'string' ? from : redoMember(draft, member, from.id, order.reason)
   })
+}
+
+export interface RollbackOrder extends MembersOrder {
+  readonly fromStepName?: string
+  readonly fromPhaseName?: string
+  /** Told what is rolled back for each member, before it begins. */
+  readonly onPlan?: (memberId: number, plan: UndoSummary) => void
+}
+
+/** A plan in words. */
+export interface UndoSummary {
+  readonly rollbacks: readonly {
+    readonly rollback: string
+    /** `phase/step`, last first. */
+    readonly undoes: readonly string[]
+    readonly runs: readonly string[]
+  }[]
+  readonly kept: readonly string[]
+}
+
+/** Rolls back what members have passed, from a step or phase on. */
+export function rollBackMembers(engine: Engine, order: RollbackOrder): Promise<MembersOutcome> {
+  return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
+    const from = rollbackStart(draft, member, order)
+    if (typeof from === 'string') return from
+    order.onPlan?.(member.id, summaryOf(draft, planRollback(draft, member, from)))
+    return rollBackMember(draft, member, order.reason, from)
+  })
+}
+
+function rollbackStart(
+  draft: Draft,
+  member: Member,
+  { fromStepName, fromPhaseName }: RollbackOrder,
+): Step | undefined | string {
+  if (fromStepName !== undefined) return stepNamed(draft, member, fromStepName)
+  if (fromPhaseName === undefined) return undefined
+  const first = stepsInOrder(draft, member).find(
+    (step) => draft.phaseOf(step)!.name.toLowerCase() === fromPhaseName.toLowerCase(),
+  )
+  return first ?? `member ${member.id} has no step in a phase named ${fromPhaseName}`
+}
+
+function summaryOf(draft: Draft, { rollbacks, kept }: UndoPlan): UndoSummary {
+  const place = (step: Step) => `${draft.phaseOf(step)!.name}/${step.definition.stepName}`
+  return {
+    rollbacks: rollbacks.map(({ origin: { definition }, steps }) => ({
+      rollback: definition.onFailure!,
+      undoes: steps.map(place).reverse(),
+      runs: draft.runbooks
+        .get(definition.runbookVersion)!
+        .rollbacks.get(definition.onFailure!.toLowerCase())!
+        .map(({ name }) => name),
+    })),
+    kept: kept.map(place),
+  }
 }
 
 export interface PassOrder extends MembersOrder {

@@ -236,13 +236,15 @@ async function moveIn(
   for (const { key } of back) ids.set(foldKey(key), rows.get(foldKey(key))!.id)
   await carryHolds(from, to, members, ids)
   // Most members of a wave have passed the same steps, so they get theirs together.
-  const groups = Map.groupBy(members, (member) => [...passedNames(from, member)].sort().join('\n'))
+  const groups = Map.groupBy(members, (member) =>
+    [...passedSteps(from, member).keys()].sort().join('\n'),
+  )
   for (const group of groups.values()) {
-    const passed = passedNames(from, group[0]!)
+    const passed = passedSteps(from, group[0]!)
     const here = group.map(({ key }) => ids.get(foldKey(key))!)
     await ensureSteps(to, here, ({ name }, { stepName }) => passed.has(nameOf(name, stepName)))
     for (const member of group)
-      arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), passed, byHand)
+      arrive(from, to, member, ids.get(foldKey(member.key))!, isNew(member), byHand)
   }
 }
 
@@ -283,9 +285,9 @@ function arrive(
   member: Member,
   id: number,
   isNew: boolean,
-  passed: ReadonlySet<string>,
   byHand: boolean,
 ): void {
+  const passed = passedSteps(from, member)
   const here = draft.member(id)
   const fromBatchId = from.draft.batch.id
   const startsOver = isCleanedUp(draft, here)
@@ -293,11 +295,13 @@ function arrive(
   const why = `moved in from batch ${fromBatchId}${stays ? '; stays until the source puts it into a third group' : ''}`
   activateArrival(draft, here, member, why, isNew)
   for (const step of effectiveSteps(draft, id)) {
-    const isDone = passed.has(nameOf(draft.phaseOf(step)!.name, step.definition.stepName))
+    const done = passed.get(nameOf(draft.phaseOf(step)!.name, step.definition.stepName))
     if (startsOver || !isPassed(step.status)) reopenStep(draft, step, 'the member moved in')
-    if (isDone && step.status === 'pending') {
+    if (done && step.status === 'pending') {
       draft.transitionStep(step, 'mark_done', `passed in batch ${fromBatchId}`, {
         completedAt: draft.now,
+        // What was done there can be rolled back here.
+        mayHaveEffect: step.mayHaveEffect || done.mayHaveEffect,
       })
     }
   }
@@ -306,11 +310,11 @@ function arrive(
 
 const nameOf = (phase: string, step: string) => `${phase}/${step}`.toLowerCase()
 
-const passedNames = ({ draft }: BatchTransaction, { id }: Member): Set<string> =>
-  new Set(
+const passedSteps = ({ draft }: BatchTransaction, { id }: Member): Map<string, Step> =>
+  new Map(
     effectiveSteps(draft, id)
       .filter((step: Step) => isPassed(step.status))
-      .map((step) => nameOf(draft.phaseOf(step)!.name, step.definition.stepName)),
+      .map((step) => [nameOf(draft.phaseOf(step)!.name, step.definition.stepName), step]),
   )
 
 function activateArrival(

@@ -52,7 +52,7 @@ const DEAD_ENDS: readonly DeadEnd[] = [
   {
     name: 'a failed step without a rollback',
     failing: ['switch'],
-    shows: ['retry', 'skip', 'mark_done', 'remove'],
+    shows: ['retry', 'skip', 'mark_done', 'roll_back', 'remove'],
   },
   {
     name: 'a failed step whose rollback ran',
@@ -69,6 +69,11 @@ const DEAD_ENDS: readonly DeadEnd[] = [
     failing: ['clean'],
     afterwards: removeAll(),
     shows: ['retry_step', 'skip', 'mark_done', 'readd'],
+  },
+  {
+    name: 'a success that must be rolled back',
+    shows: ['roll_back', 'remove'],
+    refuses: ['move'],
   },
   { name: 'a person removed by hand', afterwards: removeAll(), shows: ['readd'] },
   { name: 'a person whom the source removed', afterwards: removeAll('source'), shows: ['readd'] },

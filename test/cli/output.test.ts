@@ -117,6 +117,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'batch set-variable': () => ['2', '--member', KEYS[0]!, '--set', 'A=1', ...TRIED],
   'batch move-member': () => ['2', KEYS[3]!, '--to', advanced, ...TRIED],
   'batch remove-member': () => ['2', KEYS[0]!, ...TRIED],
+  'batch rollback': () => ['2', KEYS[3]!, ...TRIED],
   'batch readd-member': () => ['2', KEYS[0]!, ...TRIED],
   'batch retry-step': () => [stepId, ...TRIED],
   'batch skip': () => [stepId, ...TRIED],

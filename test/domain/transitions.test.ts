@@ -63,7 +63,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     },
     rolled_back: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
     cancelled: { reactivate: 'pending', skip: 'skipped', mark_done: 'succeeded' },
-    succeeded: { redo: 'pending' },
+    succeeded: { redo: 'pending', undo: 'failed' },
     skipped: { redo: 'pending' },
   },
   member: {

@@ -20,6 +20,8 @@ import {
   redoMembers,
   removeMembers,
   retryMembers,
+  retryStep,
+  rollBackMembers,
   setMemberVariable,
   skip,
 } from '../../src/engine/member-actions.ts'
@@ -27,6 +29,7 @@ import { moveMember } from '../../src/engine/moves.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import type { Chance } from './chance.ts'
+import { HAS_LATE, IS_UNDOABLE, type Moment, momentOf, STEPS } from './moment.ts'
 import { startOffice } from './office.ts'
 import { heldShift, holdsOf, untakenJobs } from './promises.ts'
 import { people, runbookText, type Shape } from './runbooks.ts'
@@ -66,6 +69,8 @@ interface Step {
   readonly isLive: boolean
   /** A late success that can be accepted. */
   readonly hasLate: boolean
+  /** It had an effect and has a rollback. */
+  readonly isUndoable: boolean
 }
 
 const ORDER = { actor: 'operator', reason: 'as agreed' }
@@ -83,15 +88,13 @@ const membersOf = ({ db }: World): Promise<Member[]> =>
        from batch_members m join batches b on b.id = m.batch_id order by m.id`,
   )
 
-const STEPS = `step_executions s join batches b on b.id = s.batch_id left join batch_members m on m.id = s.batch_member_id`
-const HAS_LATE = `s.late_result_json is not null and s.status in ('failed', 'poll_timeout', 'cancelled')
-   and b.status <> 'cancelled' and m.status <> 'removed'`
-
-const stepsOf = ({ db }: World): Promise<Step[]> =>
+const stepsOf = ({ db }: World, isCompensation = false): Promise<Step[]> =>
   db.query(
     `select s.id, s.step_name as name, s.batch_member_id as "memberId", s.batch_id as "batchId", s.status,
-            b.status <> 'cancelled' as "isLive", (${HAS_LATE}) as "hasLate"
-       from ${STEPS} where s.kind = 'phase' order by s.id`,
+            b.status <> 'cancelled' as "isLive", (${HAS_LATE}) as "hasLate",
+            (${IS_UNDOABLE}) as "isUndoable"
+       from ${STEPS} where s.batch_member_id is not null and (s.kind <> 'phase') = $1 order by s.id`,
+    [isCompensation],
   )
 
 /** Describes what was done; null if there was no target. */
@@ -300,6 +303,24 @@ const redo = onStep(
   },
 )
 
+/** Sends it again, skips it or marks it done. */
+const retryCompensationStep: Act = async (world, _desk, engine) => {
+  const step = choose(world, await stepsOf(world, true), ({ status }) => status === 'failed')
+  if (!step) return null
+  const act = world.chance.pick([retryStep, skip, markStepDone])
+  await act(engine, { ...ORDER, stepId: step.id })
+  return `step ${step.id} (${step.name}) of member ${step.memberId}`
+}
+
+/** From a step that the member has passed, or all of them. */
+const rollBack = onStep(
+  ({ isUndoable }) => isUndoable,
+  async ({ chance }, { memberId, batchId, name }, engine) => {
+    const from = chance.happens(0.5) ? { fromStepName: name } : {}
+    insistAll(await rollBackMembers(engine, { ...ORDER, batchId, memberIds: [memberId], ...from }))
+  },
+)
+
 const OPERATIONS = {
   publish: [2, publish],
   'create a batch': [2, create],
@@ -326,6 +347,8 @@ const OPERATIONS = {
   retry: [3, onMember('failed', (_w, one, engine) => retryMembers(engine, orderFor(one)))],
   'retry from a step': [2, retryFromStep],
   redo: [2, redo],
+  'roll back': [2, rollBack],
+  'retry a rollback or removal step': [2, retryCompensationStep],
   skip: [2, onStep(isStuck, (_w, { id }, engine) => skip(engine, { ...ORDER, stepId: id }))],
   'mark done': [
     2,
@@ -389,23 +412,6 @@ const MEAN_SHARE = 0.6
 /** Actions without a target are tried now and then: they must be refused. */
 const POINTLESS = 0.1
 
-type Moment = Readonly<
-  Record<
-    | 'isStarting'
-    | 'isUndoing'
-    | 'isOut'
-    | 'isAsking'
-    | 'isHeld'
-    | 'isHeldWider'
-    | 'hasFailed'
-    | 'hasFailedInit'
-    | 'hasLate'
-    | 'hasRemoved'
-    | 'hasManual',
-    boolean
-  >
->
-
 /** The purpose of an action. */
 const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
   advance: 'hasManual',
@@ -413,37 +419,20 @@ const NEEDS: Readonly<Partial<Record<Operation, keyof Moment>>> = {
   retry: 'hasFailed',
   'retry from a step': 'hasFailed',
   restart: 'hasFailedInit',
+  'roll back': 'hasUndoable',
+  'retry a rollback or removal step': 'hasFailedUndo',
   rejoin: 'hasRemoved',
   readd: 'hasRemoved',
   'accept a late result': 'hasLate',
-}
-
-async function momentOf({ db, workers }: World): Promise<Moment> {
-  const [now] = await db.query<Omit<Moment, 'isOut'>>(
-    `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
-            exists (select from step_executions
-                     where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
-            exists (select from waits w join step_executions s on s.id = w.step_id
-                     where w.kind = 'job' and s.status = 'polling') as "isAsking",
-            exists (select from batches where held_at is not null) as "isHeld",
-            exists (select from holds) as "isHeldWider",
-            exists (select from batch_members m join batches b on b.id = m.batch_id
-                     where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
-            exists (select from batches where failed_in_init) as "hasFailedInit",
-            exists (select from batch_members m join batches b on b.id = m.batch_id
-                     where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
-            exists (select from batches
-                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
-            exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
-  )
-  return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
 }
 
 /** Actions at a bad time: between two transactions that belong together, or while a job is unsettled. */
 function inconvenient(now: Moment): Operation[] {
   const lists: readonly [boolean, readonly Operation[]][] = [
     [now.isStarting, ['add members', 'add members', 'move', 'publish', 'rejoin']],
-    [now.isUndoing, ['remove', 'retry', 'drop from the source']],
+    [now.hasUndoable, ['roll back']],
+    [now.hasFailedUndo, ['retry a rollback or removal step', 'retry a rollback or removal step']],
+    [now.isUndoing, ['remove', 'roll back', 'retry', 'drop from the source']],
     [now.isHeld, ['resume', 'resume', 'resume', 'cancel', 'remove']],
     [now.hasFailed, ['retry', 'retry from a step']],
     [now.hasFailedInit, ['restart']],

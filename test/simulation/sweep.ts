@@ -30,7 +30,9 @@ export const FACTS: readonly string[] = [
     'skip',
     'unexpected_result',
   ].map((event) => `step ${event}`),
-  ...['succeed', 'time_out', 'roll_back', 'unresolved', 'withdraw'].map((event) => `step ${event}`),
+  ...['succeed', 'time_out', 'roll_back', 'undo', 'unresolved', 'withdraw'].map(
+    (event) => `step ${event}`,
+  ),
   ...['dead_lettered', 'failed', 'incomplete', 'lost', 'succeeded', 'undelivered', 'withdrawn'].map(
     (outcome) => `job ${outcome}`,
   ),
@@ -38,6 +40,9 @@ export const FACTS: readonly string[] = [
     (operation) => `operator: ${operation} done`,
   ),
   ...['resume', 'cancel', 'retry', 'retry from a step', 'redo', 'skip', 'mark done', 'restart'].map(
+    (operation) => `operator: ${operation} done`,
+  ),
+  ...['roll back', 'retry a rollback or removal step'].map(
     (operation) => `operator: ${operation} done`,
   ),
   ...['set a variable', 'advance', 'reschedule', 'accept a late result'].map(

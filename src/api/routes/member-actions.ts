@@ -14,7 +14,9 @@ import {
   redoMembers,
   removeMembers,
   retryMembers,
+  rollBackMembers,
   setMemberVariable,
+  type UndoSummary,
 } from '../../engine/member-actions.ts'
 import { moveMembers } from '../../engine/moves.ts'
 import { MatoolkitError } from '../../errors.ts'
@@ -103,6 +105,27 @@ const outcome = z
       .meta({ description: `The first ${LISTED_MAX}.` }),
   })
   .meta({ id: 'MembersOutcome' })
+
+const places = z.array(z.string()).meta({ description: '`phase/step`, last first.' })
+
+const rolledBack = z
+  .strictObject({
+    ...outcome.shape,
+    rollbacks: z
+      .array(
+        z.strictObject({
+          rollback: z.string(),
+          undoes: places,
+          runs: z.array(z.string()).meta({ description: 'The steps of the rollback.' }),
+          memberCount: wholeCount,
+        }),
+      )
+      .meta({ description: 'In the order in which they run.' }),
+    kept: z
+      .array(z.strictObject({ step: z.string(), memberCount: wholeCount }))
+      .meta({ description: 'Steps without a rollback: their effect stays.' }),
+  })
+  .meta({ id: 'RolledBackMembers' })
 
 type Common = z.output<z.ZodObject<typeof common>>
 type MembersRequest<Body> = RouteRequest<z.output<typeof params>, unknown, Common & Body>
@@ -320,6 +343,61 @@ function stepToPass({ step, select }: { step?: string | undefined; select: Commo
   return stepName === undefined ? {} : { stepName }
 }
 
+const rollbackRoute = change({
+  ...described,
+  path: '/api/batches/{batchId}/members/rollback',
+  operation: 'rollBackMembers',
+  summary: 'Roll back what members have passed, from a step or phase on',
+  about:
+    'Each step’s own rollback runs, the last step’s first; a rollback that several steps share runs once. The members end as failed and can be retried. A dry run lists the rollbacks.',
+  action: 'members.rollback',
+  body: z
+    .strictObject({
+      ...common,
+      fromStep: stepPlace.optional(),
+      fromPhase: nameText.optional(),
+    })
+    .refine(
+      ({ fromStep, fromPhase }) => fromStep === undefined || fromPhase === undefined,
+      'must have either fromStep or fromPhase',
+    ),
+  answers: { 200: rolledBack },
+  handle: async (request) => {
+    const { fromStep, fromPhase } = request.body
+    const plans = new Map<number, UndoSummary>()
+    const answer = await forMembers(request, ['active', 'failed'], (engine, order) =>
+      rollBackMembers(engine, {
+        ...order,
+        ...(fromStep !== undefined && { fromStepName: fromStep }),
+        ...(fromPhase !== undefined && { fromPhaseName: fromPhase }),
+        onPlan: (memberId, plan) => plans.set(memberId, plan),
+      }),
+    )
+    return { ...answer, body: { ...answer.body, ...togetherOf([...plans.values()]) } }
+  },
+})
+
+/** The members' plans as one: each rollback once, with the number of people. */
+function togetherOf(plans: readonly UndoSummary[]) {
+  const rollbacks = Map.groupBy(
+    plans.flatMap((plan) => plan.rollbacks),
+    (one) => JSON.stringify(one),
+  )
+  const kept = Map.groupBy(
+    plans.flatMap((plan) => plan.kept),
+    (place) => place,
+  )
+  return {
+    rollbacks: [...rollbacks.values()].map((same) => ({
+      ...same[0]!,
+      undoes: [...same[0]!.undoes],
+      runs: [...same[0]!.runs],
+      memberCount: same.length,
+    })),
+    kept: [...kept].map(([step, same]) => ({ step, memberCount: same.length })),
+  }
+}
+
 const variableRoute = change({
   ...described,
   path: '/api/batches/{batchId}/members/variable',
@@ -349,5 +427,6 @@ export const MEMBER_ACTION_ROUTES: readonly Route[] = [
   removeRoute,
   readdRoute,
   moveRoute,
+  rollbackRoute,
   variableRoute,
 ]

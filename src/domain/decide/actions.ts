@@ -13,6 +13,7 @@ import {
   rolledBackNames,
 } from './repair.ts'
 import { refuseCompensation } from './repair-compensation.ts'
+import { planRollback, refuseRollback } from './rollback-by-hand.ts'
 
 export const ACTION_NAMES = [
   'resume',
@@ -23,6 +24,7 @@ export const ACTION_NAMES = [
   'accept_late',
   'readd',
   'move',
+  'roll_back',
   'remove',
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
@@ -60,6 +62,7 @@ export function candidatesFor(draft: Draft, member: Member, facts: ActionFacts):
     ...retryCandidates(draft, member),
     ...lateCandidates(draft, member),
     ...readdCandidates(draft, member),
+    ...rollbackCandidates(draft, member),
   ]
   return [
     ...resumeCandidates(draft),
@@ -167,6 +170,18 @@ function readdCandidates(draft: Draft, member: Member): Candidate[] {
       about: 'add the member again',
       command: `batch readd-member ${draft.batch.id} ${referenceOf(member)}`,
       refusal: refuseReadmission(draft, member, 'readd'),
+    },
+  ]
+}
+
+function rollbackCandidates(draft: Draft, member: Member): Candidate[] {
+  if (member.status === 'removed' || planRollback(draft, member).rollbacks.length === 0) return []
+  return [
+    {
+      action: 'roll_back',
+      about: 'roll back what the member has passed',
+      command: `batch rollback ${draft.batch.id} ${referenceOf(member)}`,
+      refusal: refuseRollback(draft, member),
     },
   ]
 }

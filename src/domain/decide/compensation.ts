@@ -5,6 +5,7 @@ import type { Member, Step } from '../facts.ts'
 import { isOpen, isPassed } from '../transitions.ts'
 import { definitionOf, pendingStep } from './definitions.ts'
 import type { Draft } from './draft.ts'
+import { effectiveSteps } from './next.ts'
 
 /** Creates the failed step's rollback. It is sent once the member has no unsettled job. */
 export function beginRollback(draft: Draft, origin: Step): void {
@@ -68,9 +69,20 @@ export function onCompensationEnd(draft: Draft, step: Step): void {
   }
   // An operator may have reopened the origin meanwhile: then there is nothing to mark.
   if (origin.attempt !== step.originAttempt) return
-  if (origin.status === 'failed' || origin.status === 'poll_timeout') {
-    draft.transitionStep(origin, 'roll_back', 'every step of its rollback succeeded', {
-      completedAt: draft.now,
-    })
+  for (const undone of [origin, ...sharing(draft, origin)]) {
+    if (undone.status === 'failed' || undone.status === 'poll_timeout') {
+      draft.transitionStep(undone, 'roll_back', 'every step of its rollback succeeded', {
+        completedAt: draft.now,
+      })
+    }
   }
+}
+
+/** The member's other steps with the same rollback: a person may have rolled back several with it. */
+function sharing(draft: Draft, origin: Step): Step[] {
+  if (origin.memberId === null) return []
+  const name = origin.definition.onFailure?.toLowerCase()
+  return effectiveSteps(draft, origin.memberId).filter(
+    (step) => step !== origin && step.definition.onFailure?.toLowerCase() === name,
+  )
 }

@@ -104,7 +104,8 @@ function countInPhase(draft: Draft, member: Member, phaseId: number): void {
   else if (before !== 'open') phase.members[before]--
   if (now !== 'open') phase.members[now]++
   // A failure that was acknowledged and then repaired must not hide the next one.
-  phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
+  if (before === 'failed')
+    phase.fuseAcknowledged = Math.min(phase.fuseAcknowledged, phase.members.failed)
   draft.changedPhases.add(phase)
 }
 
@@ -116,7 +117,12 @@ export function closeFinished(draft: Draft): void {
     else if ((phase.status === 'failed' || isEmptied(phase)) && phase.members.passed > 0) {
       // No step opened, but a member passed: an operator passed its last step by hand, or it moved in with all steps passed.
       reopenPhase(draft, phase, 'a member passed it after all')
-    }
+    } else if (
+      phase.status === 'completed' &&
+      phase.members.passed === 0 &&
+      phase.members.failed > 0
+    )
+      reopenPhase(draft, phase, 'nobody has passed it any more')
     if (openSteps(phase) === 0 && phase.status === 'dispatched' && phase.expandedAt !== null)
       closePhase(draft, phase)
   }

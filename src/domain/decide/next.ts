@@ -78,21 +78,28 @@ const comesBefore = (a: Step, b: Step) =>
   a.definition.stepIndex - b.definition.stepIndex < 0 ||
   (a.definition.stepIndex === b.definition.stepIndex && a.id < b.id)
 
-/** The first open step of the oldest rollback, or of the oldest cleanup. */
+/** The first open step. Of several rollbacks the one created first: a rollback by hand creates the last step's first. */
 function firstOpenCompensation(steps: readonly Step[], kind: StepKind): Step | null {
-  const sequence = (step: Step) => step.originStepId ?? step.removalNumber ?? 0
   let first: Step | null = null
   for (const step of steps) {
     if (step.kind !== kind || !isOpen(step.status)) continue
-    const order = first
-      ? sequence(step) - sequence(first) ||
-        (step.originAttempt ?? 0) - (first.originAttempt ?? 0) ||
-        step.definition.stepIndex - first.definition.stepIndex
-      : -1
-    if (order < 0) first = step
+    if (first === null || comesFirst(step, first)) first = step
   }
   return first
 }
+
+function comesFirst(a: Step, b: Step): boolean {
+  const order =
+    a.originStepId === b.originStepId
+      ? (a.removalNumber ?? 0) - (b.removalNumber ?? 0) ||
+        (a.originAttempt ?? 0) - (b.originAttempt ?? 0) ||
+        a.definition.stepIndex - b.definition.stepIndex
+      : ageOf(a) - ageOf(b)
+  return order < 0
+}
+
+/** Rows that this transaction inserts have falling negative ids, and come after all others. */
+const ageOf = ({ id }: Step): number => (id < 0 ? Number.MAX_SAFE_INTEGER / 2 - id : id)
 
 /** Phase steps may run. An ended batch counts too: an open step reopens it (finish.ts). */
 const mayRunPhases = ({ status, failedInInit }: Batch): boolean =>

@@ -17,7 +17,7 @@ import { reopenStep } from './reopen-step.ts'
 import { passCompensation, refuseCompensation } from './repair-compensation.ts'
 import { takeOutputs } from './settle.ts'
 
-function refuseRepair(draft: Draft, member: Member): Refusal {
+export function refuseRepair(draft: Draft, member: Member): Refusal {
   if (draft.batch.status === 'cancelled')
     return `batch ${draft.batch.id} is cancelled; clone it instead`
   if (member.status === 'removed') return `member ${member.id} is removed; add it again instead`
@@ -30,7 +30,7 @@ function refuseRepair(draft: Draft, member: Member): Refusal {
 }
 
 /** The member's phase steps in the order they run. */
-function stepsInOrder(draft: Draft, member: Member): Step[] {
+export function stepsInOrder(draft: Draft, member: Member): Step[] {
   const rank = new Map(phaseOrder(draft.phases).map((phase, place) => [phase.id, place]))
   return effectiveSteps(draft, member.id).sort(
     (a, b) =>

@@ -194,7 +194,13 @@ function memberActions(): void {
           redo: { fromStep: 'create' },
           skip: { step: 'create' },
         },
-        ...{ done: { step: 'create' }, remove: {}, readd: {}, move: { toBatchId: 1 } },
+        ...{
+          done: { step: 'create' },
+          remove: {},
+          readd: {},
+          rollback: {},
+          move: { toBatchId: 1 },
+        },
         variable: { name: 'V', value: 1 },
       }
       for (const [verb, more] of Object.entries(verbs)) {
@@ -276,6 +282,38 @@ function memberActions(): void {
       await api.refused(404, 'BATCH_NOT_FOUND', 'POST', path, { body })
       const { body: there } = await api.call('GET', `/api/batches/${other}/members`)
       assert.equal(there.total, 3)
+    })
+
+    it('roll back what people have passed, with the rollbacks listed first', async () => {
+      const back = 'rollbacks: { back: [{ name: undo, worker_id: w1, function: Undo-Thing }] }'
+      const yaml = plain('undoable').replace('New-Thing', 'New-Thing, on_failure: back')
+      await api.world.publish(`${yaml}${back}\n`)
+      const who = members(32).slice(30)
+      const batchId = await api.world.batch('undoable', who, { startsInMin: 1600 })
+      await api.world.pass(161 * 60)
+      const path = `/api/batches/${batchId}/members/rollback`
+      const body = { reason, select: { keys: ['user31@contoso.example'] } }
+      const both = { ...body, fromStep: 'create', fromPhase: 'prepare' }
+      await api.refused(400, 'REQUEST_INVALID', 'POST', path, { body: both })
+      const dry = await api.call<Outcome & { rollbacks: object[]; kept: object[] }>('POST', path, {
+        body: { ...body, dryRun: true },
+      })
+      assert.deepEqual([dry.body.isDryRun, dry.body.doneCount], [true, 1])
+      const undone = { undoes: ['prepare/create'], runs: ['undo'], memberCount: 1 }
+      assert.deepEqual(dry.body.rollbacks, [{ rollback: 'back', ...undone }])
+      assert.deepEqual(dry.body.kept, [])
+      const before = api.world.jobs.length
+      const done = await api.call<Outcome>('POST', path, { body })
+      assert.equal(done.body.doneCount, 1)
+      await api.world.settle()
+      assert.deepEqual(
+        api.world.jobs.slice(before).map(({ functionName }) => functionName),
+        ['Undo-Thing'],
+      )
+      const none = await api.call<Outcome>('POST', path, {
+        body: { ...body, fromPhase: 'cutover' },
+      })
+      assert.match(none.body.refused[0]!.reason, /no step in a phase named cutover/)
     })
 
     it('write two audit rows for a change made in chunks', async () => {

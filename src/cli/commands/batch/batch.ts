@@ -40,6 +40,7 @@ import {
   runRedo,
   runRemove,
   runRetry,
+  runRollback,
   runSetVariable,
   runSkipMembers,
 } from './member-actions.ts'
@@ -317,6 +318,26 @@ Refused once a step of T-0 or later was sent for a member.
 The data source does not move them back; a row in a third group still moves them.`,
     examples: ['batch move-member 7 ada@contoso.com --to 9 --reason "on leave tonight"'],
     run: runMove,
+  },
+  {
+    name: 'rollback',
+    about: 'roll back what members have passed',
+    args: [BATCH_ARG, MEMBERS_ARG],
+    options: [
+      ['--from-step <name>', 'first step to roll back'],
+      ['--from-phase <name>', 'first phase to roll back'],
+      ...NAMED_SELECTION,
+      ...CHANGE,
+      DRY_RUN,
+      ...WAITING,
+    ],
+    more: `Each step's own rollback runs, the last step's first; you see them before you confirm.
+Steps that did nothing are left out. The members end as failed and can be retried.`,
+    examples: [
+      'batch rollback 7 ada@contoso.com --reason "wrong person" --dry-run',
+      'batch rollback 7 --members ada@contoso.com,ben@contoso.com --from-phase cutover --reason "too early"',
+    ],
+    run: runRollback,
   },
   {
     name: 'readd-member',

@@ -13,7 +13,7 @@ import {
 } from '../../command-context.ts'
 import { printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row } from '../../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { outputsFrom } from './outputs.ts'
 import { batchPath } from './paths.ts'
 import { selectPeople } from './select-people.ts'
@@ -61,6 +61,8 @@ interface MemberAction {
   /** More about it, a sentence. */
   readonly more?: string
   readonly fields?: (flags: Flags) => Record<string, Json>
+  /** What the answer says besides the people, as lines. */
+  readonly plan?: (answer: Row) => string[]
 }
 
 const are = (participle: string): MemberAction['words'] => ({
@@ -114,14 +116,13 @@ const memberAction =
     if (flags.wait) await waitForEnd(context, id!)
   }
 
-function questionOf(
-  { selectedCount, selected, refusedCount, refused }: MemberActionResult,
-  { words, more }: MemberAction,
-): string {
+function questionOf(tried: MemberActionResult, { words, more, plan }: MemberAction): string {
+  const { selectedCount, selected, refusedCount, refused } = tried
   const out = new Set(refused.map(({ memberKey }) => memberKey))
   const willBe = selected.filter(({ memberKey }) => !out.has(memberKey))
   const lines = [`${peopleText(selectedCount - refusedCount, willBe, `will ${words.will}`)}.`]
   if (more) lines.push(more)
+  lines.push(...(plan?.(tried as unknown as Row) ?? []))
   return [...lines, ...refused.slice(0, NAMED_MAX).map(refusalLine)].join('\n')
 }
 
@@ -153,7 +154,7 @@ async function waitForEnd(context: CommandContext, id: string): Promise<void> {
 async function showResult(
   context: CommandContext,
   result: MemberActionResult,
-  { words }: MemberAction,
+  { words, plan }: MemberAction,
 ): Promise<void> {
   const { show } = context
   if (show.format !== 'table') await show.one(result as unknown as Json, RESULT)
@@ -161,6 +162,7 @@ async function showResult(
   const past = doneCount === 1 ? words.one : words.many
   const text = peopleText(doneCount, result.done, isDryRun ? `would ${words.will}` : past)
   show.say(printable(`${text}.`))
+  for (const line of plan?.(result as unknown as Row) ?? []) show.say(printable(line))
   sayRefused(context, result)
   const { triedCount, selectedCount } = result
   if (triedCount < selectedCount) show.say(`Tried ${triedCount} of ${selectedCount}.`)
@@ -203,6 +205,28 @@ export const runMove = memberAction({
     throw usageError('Name the batch to move to: --to <batch id>.')
   },
 })
+export const runRollback = memberAction({
+  verb: 'rollback',
+  words: are('rolled back'),
+  more: 'They end as failed; a retry can start them again.',
+  fields: (flags) => {
+    const phase = textFlag(flags, 'fromPhase')
+    return { ...fromStep(flags), ...(phase !== undefined && { fromPhase: phase }) }
+  },
+  plan: rollbackLines,
+})
+
+/** The rollbacks in the order in which they run, and what they leave as it is. */
+function rollbackLines(answer: Row): string[] {
+  const steps = rowsIn(answer, 'rollbacks').map(({ rollback, undoes, runs, memberCount }) => {
+    const who = countText(Number(memberCount), 'person', 'people')
+    return `  ${(undoes as string[]).join(', ')}: rollback ${String(rollback)} runs ${(runs as string[]).join(', ')} (${who})`
+  })
+  const kept = rowsIn(answer, 'kept').map(({ step }) => String(step))
+  if (kept.length > 0) steps.push(`  Without a rollback, so their effect stays: ${kept.join(', ')}`)
+  return steps
+}
+
 export const runRemove = memberAction({
   verb: 'remove',
   words: are('removed'),

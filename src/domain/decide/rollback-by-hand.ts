@@ -1,0 +1,97 @@
+// A person rolls back what a member has passed: each step's own rollback, the last step's first. Only steps that may have had an effect,
+// and a rollback that several steps share runs once, where the first of them is due. The member ends as failed, with a retry open.
+import { type Member, mayHaveRun, type Step } from '../facts.ts'
+import { isFailed } from '../transitions.ts'
+import { beginRollback } from './compensation.ts'
+import type { Draft } from './draft.ts'
+import { cancelOpenSteps } from './fail.ts'
+import type { Refusal } from './membership.ts'
+import { queueNextOfMember } from './next.ts'
+import { refuseRepair, rolledBackNames, stepsInOrder } from './repair.ts'
+
+export interface UndoPlan {
+  /** In the order in which the rollbacks run. */
+  readonly rollbacks: readonly {
+    /** The first step that the rollback undoes; its rows belong to it. */
+    readonly origin: Step
+    /** The origin and those that share its rollback. */
+    readonly steps: readonly Step[]
+  }[]
+  /** Their effect stays: they have no rollback. */
+  readonly kept: readonly Step[]
+}
+
+/** From this step on; all steps without one. */
+export function planRollback(draft: Draft, member: Member, from?: Step): UndoPlan {
+  const ordered = stepsInOrder(draft, member)
+  const isUndone = rolledBackNames(draft, member)
+  const groups = new Map<string, Step[]>()
+  const kept: Step[] = []
+  for (const step of ordered.slice(from ? ordered.indexOf(from) : 0)) {
+    const isDone = step.status === 'succeeded' || step.status === 'polling'
+    if (!isDone || !mayHaveRun(step)) continue
+    const name = step.definition.onFailure?.toLowerCase() ?? null
+    if (name === null || !hasSequence(draft, step, name)) kept.push(step)
+    else if (!isUndone.has(name)) groups.set(name, [...(groups.get(name) ?? []), step])
+  }
+  const rollbacks = [...groups.values()].map((steps) => ({ origin: steps[0]!, steps }))
+  return { rollbacks: rollbacks.reverse(), kept }
+}
+
+const hasSequence = (draft: Draft, { definition }: Step, name: string): boolean =>
+  (draft.runbooks.get(definition.runbookVersion)?.rollbacks.get(name)?.length ?? 0) > 0
+
+export function refuseRollback(draft: Draft, member: Member, from?: Step): Refusal {
+  if (draft.batch.status === 'cancelled')
+    return `batch ${draft.batch.id} is cancelled; remove member ${member.id} instead, so that its removal steps run`
+  const no = refuseRepair(draft, member)
+  if (no) return no
+  const { rollbacks, kept } = planRollback(draft, member, from)
+  if (rollbacks.length > 0) return null
+  const names = kept.map(({ definition }) => definition.stepName).join(', ')
+  return `member ${member.id} has nothing to roll back${names ? `: ${names} without a rollback` : ''}`
+}
+
+export function rollBackMember(draft: Draft, member: Member, why: string, from?: Step): Refusal {
+  const no = refuseRollback(draft, member, from)
+  if (no) return no
+  const { rollbacks } = planRollback(draft, member, from)
+  const because = `rolled back by ${draft.actor}: ${why}`
+  acknowledge(
+    draft,
+    member,
+    rollbacks.flatMap(({ steps }) => steps),
+  )
+  for (const { steps } of rollbacks) for (const step of steps) undo(draft, step, because)
+  if (member.status === 'active')
+    draft.transitionMember(member, 'fail', because, { failedAt: draft.now })
+  cancelOpenSteps(draft, member.id, because)
+  for (const { origin } of rollbacks) beginRollback(draft, origin)
+  queueNextOfMember(draft, member)
+  return null
+}
+
+/** Failed until its rollback has ended well. */
+function undo(draft: Draft, step: Step, because: string): void {
+  const wasRolledBack = draft
+    .siblings(step.memberId, 'rollback')
+    .some((row) => row.originStepId === step.id && row.originAttempt === step.attempt)
+  draft.setWait(step, null)
+  draft.transitionStep(step, step.status === 'polling' ? 'fail' : 'undo', because, {
+    completedAt: draft.now,
+    error: because,
+    // Marked done after a rollback of the same attempt: rows are unique by attempt.
+    ...(wasRolledBack && { attempt: step.attempt + 1 }),
+  })
+}
+
+/** A person's rollback is no failure that the fuse should hold the batch for. */
+function acknowledge(draft: Draft, member: Member, steps: readonly Step[]): void {
+  for (const phaseId of new Set(steps.map((step) => step.phaseId!))) {
+    const hasFailed = draft
+      .siblings(member.id, 'phase')
+      .some((step) => step.phaseId === phaseId && isFailed(step.status))
+    const phase = draft.phase(phaseId)
+    if (!hasFailed) draft.changePhase(phase, { fuseAcknowledged: phase.fuseAcknowledged + 1 })
+  }
+}

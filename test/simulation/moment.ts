@@ -1,0 +1,52 @@
+// The state of the world at this moment, by which operators choose what to ask.
+import type { World } from './world.ts'
+
+export const STEPS = `step_executions s join batches b on b.id = s.batch_id left join batch_members m on m.id = s.batch_member_id`
+export const HAS_LATE = `s.late_result_json is not null and s.status in ('failed', 'poll_timeout', 'cancelled')
+   and b.status <> 'cancelled' and m.status <> 'removed'`
+
+export const IS_UNDOABLE = `s.kind = 'phase' and s.status = 'succeeded' and s.on_failure is not null and s.may_have_effect
+   and b.status <> 'cancelled' and m.status <> 'removed'`
+
+export type Moment = Readonly<
+  Record<
+    | 'isStarting'
+    | 'isUndoing'
+    | 'isOut'
+    | 'isAsking'
+    | 'isHeld'
+    | 'isHeldWider'
+    | 'hasFailed'
+    | 'hasFailedInit'
+    | 'hasLate'
+    | 'hasRemoved'
+    | 'hasManual'
+    | 'hasUndoable'
+    | 'hasFailedUndo',
+    boolean
+  >
+>
+
+export async function momentOf({ db, workers }: World): Promise<Moment> {
+  const [now] = await db.query<Omit<Moment, 'isOut'>>(
+    `select exists (select from phase_executions where status = 'dispatched' and expanded_at is null) as "isStarting",
+            exists (select from step_executions
+                     where kind = 'rollback' and status in ('pending', 'dispatched', 'polling')) as "isUndoing",
+            exists (select from waits w join step_executions s on s.id = w.step_id
+                     where w.kind = 'job' and s.status = 'polling') as "isAsking",
+            exists (select from batches where held_at is not null) as "isHeld",
+            exists (select from holds) as "isHeldWider",
+            exists (select from batch_members m join batches b on b.id = m.batch_id
+                     where m.status = 'failed' and b.status <> 'cancelled') as "hasFailed",
+            exists (select from batches where failed_in_init) as "hasFailedInit",
+            exists (select from batch_members m join batches b on b.id = m.batch_id
+                     where m.status = 'removed' and b.status <> 'cancelled') as "hasRemoved",
+            exists (select from batches
+                     where is_manual and status in ('detected', 'init_dispatched', 'active')) as "hasManual",
+            exists (select from ${STEPS} where ${IS_UNDOABLE}) as "hasUndoable",
+            exists (select from step_executions
+                     where kind in ('rollback', 'removal') and batch_member_id is not null and status = 'failed') as "hasFailedUndo",
+            exists (select from ${STEPS} where ${HAS_LATE}) as "hasLate"`,
+  )
+  return { ...now!, isOut: workers.some(({ inHand }) => inHand.length > 0) }
+}
