@@ -10,6 +10,9 @@ const COVERS_BATCH = `(h.scope = 'system' or (h.scope = 'runbook' and h.target =
 const COVERS_WAIT = `(${COVERS_BATCH} or (h.scope = 'worker' and h.target = w.worker_id)
   or (h.scope = 'member' and h.member_id = w.batch_member_id))`
 
+/** Since when batch `b` is held as a whole; null when it is not. */
+export const BATCH_HELD_AT = `least(b.held_at, (select min(h.held_at) from holds h where ${COVERS_BATCH}))`
+
 /** Batch `b` is not held as a whole. */
 export const BATCH_IS_FREE = `(b.held_at is null and not exists (select from holds h where ${COVERS_BATCH}))`
 

@@ -3,6 +3,7 @@ import type { PhaseSummary } from '../domain/decide/version-upgrade.ts'
 import type { Batch } from '../domain/facts.ts'
 import { idsParam } from './arrays.ts'
 import type { Queryable } from './db.ts'
+import { BATCH_HELD_AT } from './holds.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 /**
@@ -38,8 +39,8 @@ export async function listUnfinished(
 ): Promise<UnfinishedBatch[]> {
   return db.query<UnfinishedBatch>(
     `select id, status, runbook_version as "runbookVersion", is_manual as "isManual", batch_start_time as "startTime",
-            held_at as "heldAt", members_active as "membersActive"
-       from batches
+            ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive"
+       from batches b
       where runbook_name = lower($1) and status in ${UNFINISHED_BATCHES} and id > $2
       order by id limit $3`,
     [runbookName, after, limit],

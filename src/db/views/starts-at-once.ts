@@ -4,6 +4,7 @@ import type { Batch } from '../../domain/facts.ts'
 import type { StepStart } from '../../domain/starts-at-once.ts'
 import { idsParam } from '../arrays.ts'
 import type { Queryable } from '../db.ts'
+import { BATCH_HELD_AT, MEMBER_IS_FREE } from '../holds.ts'
 
 const STEPS_LISTED_MAX = 50
 
@@ -17,9 +18,9 @@ export function listStartingBatches(
   batchIds: readonly number[],
 ): Promise<StartingBatch[]> {
   return db.query<StartingBatch>(
-    `select id, status, held_at as "heldAt", members_active as "membersActive", runbook_name as "runbookName",
+    `select id, status, ${BATCH_HELD_AT} as "heldAt", members_active as "membersActive", runbook_name as "runbookName",
             runbook_version as "runbookVersion"
-       from batches where id = any($1::bigint[]) order by id`,
+       from batches b where id = any($1::bigint[]) order by id`,
     [idsParam(batchIds)],
   )
 }
@@ -31,7 +32,8 @@ export function listHeldSteps(db: Queryable, batchIds: readonly number[]): Promi
             count(distinct w.batch_member_id)::int as people
        from batches b join waits w on w.batch_id = b.id join step_executions s on s.id = w.step_id
        left join phase_executions p on p.id = s.phase_execution_id
-      where b.id = any($1::bigint[]) and b.held_at is not null
+      where b.id = any($1::bigint[]) and b.held_at is not null and ${MEMBER_IS_FREE}
+        and not exists (select from holds h where h.scope = 'worker' and h.target = w.worker_id)
         and (w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= b.held_at))
       group by b.id, p.id, s.step_name order by b.id, p.id nulls first, min(s.step_index) limit $2`,
     [idsParam(batchIds), STEPS_LISTED_MAX],
