@@ -42,7 +42,7 @@ export const startsAtOnce = z
 export const shownStarts = ({ phases, steps }: StartsAtOnce): z.input<typeof startsAtOnce> => ({
   phases: phases.map((phase) => ({
     ...phase,
-    batchId: isDryRunBatch(phase.batchId) ? null : phase.batchId,
+    batchId: phase.batchId === null || isDryRunBatch(phase.batchId) ? null : phase.batchId,
     stepNames: [...phase.stepNames],
   })),
   steps: [...steps],

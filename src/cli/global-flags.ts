@@ -41,3 +41,9 @@ export function globalFlagsLast(args: readonly string[]): string[] {
   const end = rest.includes('--') ? rest.indexOf('--') : rest.length
   return [...kept, ...rest.slice(0, end), ...moved, ...rest.slice(end)]
 }
+
+const MINUS = /^-(?=\d+[smhd]$)/
+
+/** `-30m` is a time, not a flag: with another minus sign the parser of arguments takes it as a value. */
+export const keepNegativeTimes = (args: readonly string[]): string[] =>
+  args.map((arg) => arg.replace(MINUS, '\u2212'))

@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
 import { fromEarlierNames } from './earlier-names.ts'
-import { GLOBAL_FLAGS, globalFlagsLast } from './global-flags.ts'
+import { GLOBAL_FLAGS, globalFlagsLast, keepNegativeTimes } from './global-flags.ts'
 import { type Io, inViewersZone, printable } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
@@ -22,7 +22,7 @@ export async function run(
   commands: readonly AddCommands[],
 ): Promise<number> {
   try {
-    const current = fromEarlierNames(globalFlagsLast(args), (sentence) =>
+    const current = fromEarlierNames(globalFlagsLast(keepNegativeTimes(args)), (sentence) =>
       io.err(`warning: ${sentence}`),
     )
     await programOf(io, commands).parseAsync(current, { from: 'user' })

@@ -1,12 +1,14 @@
 // What a change would start immediately: phases whose time has come, and steps that waited for a resume. A person reads it before the
 // change; the same facts refuse a start by mistake.
+import { countText } from './count-text.ts'
 import { OVERDUE_AFTER_SEC } from './decide/version-upgrade.ts'
 import type { Batch, Phase } from './facts.ts'
 import type { Runbook } from './runbook/read.ts'
 import { isBatchEnded } from './transitions.ts'
 
 export interface PhaseStart {
-  readonly batchId: number
+  /** Null for a batch that a dry run would create. */
+  readonly batchId: number | null
   /** `init` for init steps that run again. */
   readonly phaseName: string
   /** Null for init. */
@@ -86,3 +88,31 @@ function waitOf({ heldAt, status }: BatchFacts): PhaseStart['waitsFor'] {
   if (heldAt !== null) return 'resume'
   return status === 'active' ? null : 'init'
 }
+
+/** One line each, without a full stop. `showTime` writes a time for its reader. */
+export const startTexts = (
+  { phases, steps }: StartsAtOnce,
+  showTime: (at: Date) => string,
+): string[] => [
+  ...phases.map((start) => phaseText(start, showTime)),
+  ...steps.map(({ batchId, phaseName, stepName, people }) => {
+    const of = phaseName === null ? '' : ` of phase ${phaseName}`
+    return `Batch ${batchId}: step ${stepName}${of}, which waited for the resume, goes out${forPeople(people)}`
+  }),
+]
+
+const WHEN = { init: 'starts after init', resume: 'starts when the batch resumes' } as const
+
+function phaseText(
+  { batchId, phaseName, dueAt, isOverdue, people, stepNames, waitsFor }: PhaseStart,
+  showTime: (at: Date) => string,
+): string {
+  const due = dueAt === null ? '' : ` (${isOverdue ? 'overdue since' : 'due'} ${showTime(dueAt)})`
+  const when = waitsFor === null ? 'starts at once' : WHEN[waitsFor]
+  const what = phaseName === 'init' ? 'init' : `phase ${phaseName}`
+  const where = batchId === null ? 'New batch' : `Batch ${batchId}`
+  return `${where}: ${what}${due} ${when}${forPeople(people)}: ${stepNames.join(', ')}`
+}
+
+const forPeople = (people: number): string =>
+  people === 0 ? '' : ` for ${countText(people, 'person', 'people')}`

@@ -45,13 +45,16 @@ describe('review', () => {
     assert.deepEqual([dry.isDryRun, dry.doneCount], [true, 2])
     const ids = [one!, two!]
     const unsure = await cli.person({ answers: ['n'] }, 'review', 'approve', ...ids, ...WHY)
-    assert.match(unsure.err, /^2 changes are made as the source asks\.\n/)
+    assert.match(unsure.err, /^Remove 2 people from batch 1: /)
     const asked = await cli.person(
       { answers: ['y'] },
       ...['review', 'approve', ...ids, '--kind', 'removal', ...WHY],
     )
-    assert.match(asked.err, /^2 members leave their batches\.\n/)
-    assert.match(asked.out, /done +2/)
+    assert.match(
+      asked.err,
+      /^Remove 2 people from batch 1: user1@contoso\.example, user2@contoso\.example\?\n/,
+    )
+    assert.match(asked.out, /^Done: Remove 2 people from batch 1: /)
     for (const scope of [[], ['--runbook', 'wave']]) {
       const unsaid = await review('approve', '--all', ...scope, ...WHY)
       assert.deepEqual([unsaid.exit, /Name the ids.*--kind/.test(unsaid.err)], [EXIT.usage, true])
@@ -59,9 +62,9 @@ describe('review', () => {
     const unsaid = await review('dismiss', '--all', ...WHY)
     assert.deepEqual([unsaid.exit, /Name the ids/.test(unsaid.err)], [EXIT.usage, true])
     const rest = await review('dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
-    assert.match(rest.out, /done +3/)
-    assert.match((await review('list')).out, /^No reviews are open\./)
-    assert.match((await review('list', '--kind', 'removal')).out, /^No removal reviews are open\./)
+    assert.match(rest.out, /^Done: Keep 3 people in batch 1: /)
+    assert.match((await review('list')).out, /^Nothing needs a decision\./)
+    assert.match((await review('list', '--kind', 'removal')).out, /^No removals need a decision\./)
     const gone = await review('approve', one!, ...WHY, '--yes')
     assert.deepEqual([gone.exit, /\(REVIEW_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
     assert.equal((await review('list', '--kind', 'join')).exit, EXIT.usage)
@@ -144,14 +147,14 @@ describe('the former names of reviews', () => {
     const asked = await cli.person({ answers: ['y'] }, 'removals', 'confirm', one!, two!, ...WHY)
     assert.match(
       asked.err,
-      /^warning: "removals confirm" is now "matoolkit review approve"\.\n2 members leave their batches\.\n/,
+      /^warning: "removals confirm" is now "matoolkit review approve"\.\nRemove 2 people from batch 1: /,
     )
-    assert.match(asked.out, /done +2/)
+    assert.match(asked.out, /^Done: Remove 2 people from batch 1: /)
     const unsaid = await cli.cli('removals', 'dismiss', '--all', ...WHY)
     assert.deepEqual([unsaid.exit, /Name the ids/.test(unsaid.err)], [EXIT.usage, true])
     const rest = await cli.cli('removals', 'dismiss', '--all', '--runbook', 'wave', ...WHY, '--yes')
-    assert.match(rest.out, /done +3/)
-    assert.match((await cli.cli('removals', 'list')).out, /^No removal reviews are open\./)
+    assert.match(rest.out, /^Done: Keep 3 people in batch 1: /)
+    assert.match((await cli.cli('removals', 'list')).out, /^No removals need a decision\./)
     const gone = await cli.cli('removals', 'confirm', one!, ...WHY, '--yes')
     assert.deepEqual([gone.exit, /\(REVIEW_CHANGED\)/.test(gone.err)], [EXIT.conflict, true])
   })
@@ -238,7 +241,7 @@ describe('what waits for a person', () => {
       for (const line of decide) {
         const tried = await cli.cli(...line.split(' ').slice(1), ...WHY, '--dry-run')
         assert.equal(tried.exit, EXIT.ok, tried.err)
-        assert.match(tried.out, /done +5/)
+        assert.match(tried.out, /^Would do: (?:Remove|Keep|Move) .*5 people/)
       }
     }
     const scoped = await cli.cli('batch', 'list', '--runbook', 'other')
@@ -252,6 +255,54 @@ describe('what waits for a person', () => {
     assert.match((await cli.cli('batch', 'list')).out, failing)
     await world.tick(wave(40, ...range(1, 10)))
     assert.doesNotMatch((await cli.cli('batch', 'list')).out, failing)
+  })
+})
+
+describe('a wave with a wrong date', () => {
+  let cli: Cli
+  let world: Programme
+  before(async () => {
+    cli = await openCli()
+    world = await startProgramme(cli.api.world)
+    await world.tick(wave(40, ...range(1, 6)))
+    await world.tick(wave(-4, ...range(1, 6)))
+  })
+  after(() => cli.close())
+  const all = ['review', 'approve', '--all', '--kind', 'move', '--batch', '1']
+  const reschedule = [...all, '--choice', 'reschedule', ...WHY]
+
+  it('is listed with both dates and starts nothing, however it is approved', async () => {
+    assert.match((await cli.cli('review', 'list')).out, /^ID .* FROM +TO .*\n.* 04 Mar .* 02 Mar /)
+    for (const choice of ['reschedule', 'move']) {
+      const refused = await cli.person({ answers: [] }, ...all, '--choice', choice, ...WHY)
+      assert.deepEqual([refused.exit, refused.out, refused.asked], [EXIT.conflict, '', []])
+      assert.match(
+        refused.err,
+        /phase cutover \(overdue since .*\) starts at once for 6 people: switch\n/,
+      )
+      assert.match(refused.err, /Correct the time, or allow it: --allow-overdue .*OVERDUE\)\n$/)
+    }
+    await world.tick()
+    assert.equal(world.jobs.length, 0)
+  })
+
+  it('is moved when that is allowed and confirmed, or when the source is corrected', async () => {
+    const unsure = await cli.person({ answers: ['n'] }, ...reschedule, '--allow-overdue')
+    assert.match(
+      unsure.err,
+      /\nMove batch 1 \(6 people\) from Wed 04 Mar 2026 00:00 UTC to Mon 02 Mar 2026 04:00 UTC\?\n/,
+    )
+    await world.tick()
+    assert.equal(world.jobs.length, 0)
+    await world.tick(wave(64, ...range(1, 6)))
+    const done = await cli.person({ answers: ['y'] }, ...reschedule)
+    assert.match(
+      done.out,
+      /^Done: Move batch 1 \(6 people\) from .* to Thu 05 Mar 2026 00:00 UTC\.\n/,
+    )
+    assert.equal(done.err.includes('at once'), false)
+    await world.tick()
+    assert.equal(world.jobs.length, 0)
   })
 })
 
@@ -309,12 +360,46 @@ describe('batch reschedule', () => {
       [refused.exit, /\(WOULD_BE_OVERDUE\)/.test(refused.err)],
       [EXIT.conflict, true],
     )
+    assert.match(refused.err, /^warning: Batch 1: phase prepare \(overdue since /)
     const meant = await reschedule(soon, '--allow-overdue')
     assert.match(
       meant.err,
-      /^warning: phase prepare, due at Sun 01 Mar 2026 09:00 UTC, starts at once\n$/,
+      /^warning: Batch 1: phase prepare \(overdue since Sun 01 Mar 2026 09:00 UTC\) starts at once for 2 people: create\n$/,
     )
-    assert.equal((await reschedule('tomorrow')).exit, EXIT.usage)
+    const unread = await reschedule('tomorrow')
+    assert.deepEqual([unread.exit, unread.out], [EXIT.usage, ''])
+    assert.match(unread.err, /^matoolkit: Invalid time "tomorrow"\. Use \+2h, -30m, 22:30, /)
+  })
+
+  it('takes times as people type them, says them back and asks', async () => {
+    const startOf = async () =>
+      (await cli.json<{ batch: { batchStartTime: string } }>('batch', 'get', '1')).batch
+        .batchStartTime
+    const asked = async (answer: string, ...args: string[]) =>
+      cli.person(
+        { answers: [answer], zone: 'Europe/Berlin', now: new Date('2026-03-02T07:00:00Z') },
+        ...['batch', 'reschedule', '1', ...args, ...WHY],
+      )
+    await cli.api.world.orchestrate()
+    const unsure = await asked('n', '+2h')
+    assert.notEqual(unsure.exit, EXIT.ok)
+    assert.match(unsure.err, /Move batch 1 \(2 people\) from 10:00 CET to 12:00 CET\?\n/)
+    assert.equal(await startOf(), '2026-03-02T09:00:00.000Z')
+    assert.equal((await asked('y', '+2h')).exit, EXIT.ok)
+    assert.equal(await startOf(), '2026-03-02T11:00:00.000Z')
+    assert.equal((await asked('y', '-30m')).exit, EXIT.ok)
+    assert.equal(await startOf(), '2026-03-02T10:30:00.000Z')
+    assert.equal((await asked('y', '22:30')).exit, EXIT.ok)
+    assert.equal(await startOf(), '2026-03-02T21:30:00.000Z')
+    assert.equal((await asked('y', '2026-03-20 08:00', '--zone', 'America/New_York')).exit, EXIT.ok)
+    assert.equal(await startOf(), '2026-03-20T12:00:00.000Z')
+    assert.equal((await asked('y', '2026-03-20 08:00', '--zone', 'runbook')).exit, EXIT.ok)
+    assert.equal(await startOf(), '2026-03-20T08:00:00.000Z')
+    const twice = await asked('y', '2026-10-25 02:30')
+    assert.deepEqual([twice.exit, twice.asked], [EXIT.usage, []])
+    assert.match(twice.err, /exists twice in Europe\/Berlin.* Say 2026-10-25T02:30:00\+02:00/)
+    assert.equal(await startOf(), '2026-03-20T08:00:00.000Z')
+    await reschedule('2026-03-02T09:00:00Z', '--allow-overdue')
   })
 
   it('shows times in the zone of the viewer, of the runbook or a named one, and UTC in JSON', async () => {
@@ -375,7 +460,7 @@ describe('dead letters, workers and doctor', () => {
   })
 
   it('lists workers', async () => {
-    assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +4/)
+    assert.match((await cli.cli('worker', 'list')).out, /^WORKER[^\n]*\nw1 +ok +1 +1000/)
   })
 
   it('doctor passes, or says what to do', async () => {

@@ -104,7 +104,7 @@ it('shows the reviews of a rescheduled wave with their reason', () =>
     assert.equal(nextTick.reviews.total, 2)
     assert.match(
       nextTick.reviews.first[0]!.reason,
-      /no longer has the group of batch 1, and 2 of its 2/,
+      /^the source has all 2 people of batch 1 at another cut-over, and nobody at the former one$/,
     )
     assert.equal(nextTick.holds[0]!.batchId, 1)
   }))

@@ -1,5 +1,6 @@
 // `matoolkit audit …`: who did what, and whether the record is intact. A hash chain alone does not reveal that its newest rows were
 // cut off; compared with the head of an earlier check it does.
+
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
@@ -13,6 +14,7 @@ import {
 import { readTextFile } from '../files.ts'
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
+import { timeFlag } from '../typed-time.ts'
 import { addVerb, PAGED } from './verb.ts'
 
 const ENTRIES: readonly Column[] = [
@@ -33,7 +35,7 @@ const VERDICT: readonly Column[] = [
   ['not sealed yet', 'unsealed'],
   ['head', 'head.hash'],
 ]
-const FILTERS = ['actor', 'action', 'subject', 'from', 'before'] as const
+const FILTERS = ['actor', 'action', 'subject'] as const
 
 export function addAuditCommands(program: Command, io: Io): void {
   const noun = program.command('audit').description('inspect and verify the audit log')
@@ -44,7 +46,7 @@ export function addAuditCommands(program: Command, io: Io): void {
       ['--actor <id>', 'only by this person or application'],
       ['--action <name>', 'only this action, such as batch.cancel'],
       ['--subject <text>', 'only on this subject, such as "batch 7"'],
-      ['--from <time>', 'from this time, such as 2030-03-01T20:00:00Z'],
+      ['--from <time>', 'from this time, such as -2h or 22:30'],
       ['--before <time>', 'before this time'],
       ...PAGED,
     ],
@@ -52,7 +54,11 @@ export function addAuditCommands(program: Command, io: Io): void {
     run: (context, _, flags) =>
       showPages(context, {
         path: '/api/audit',
-        query: Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
+        query: {
+          ...Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
+          from: timeFlag(context, flags, 'from'),
+          before: timeFlag(context, flags, 'before'),
+        },
         rows: 'entries',
         columns: ENTRIES,
         empty: 'No entries.',

@@ -13,9 +13,9 @@ import {
 import { type Io, printable } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../terminal/show.ts'
-import { runResume as resumeBatch } from './batch/actions.ts'
 import { showBatch } from './batch/lists.ts'
 import { memberPath } from './batch/paths.ts'
+import { runResume as resumeBatch } from './batch/starting.ts'
 import { type Held, heldBatch, holdThenAsk } from './hold-first.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
 

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { MatoolkitError } from '../../errors.ts'
 import type { Io } from '../terminal/io.ts'
 import {
+  ALLOW_OVERDUE,
   DECISION,
   decideReviews,
   listVerb,
@@ -65,6 +66,7 @@ export function addMoveCommands(program: Command, io: Io): void {
     name: 'decide',
     about: 'reschedule the batch, move its members, or keep them',
     args: [['<choice>', 'reschedule, move or keep'], ...DECISION.args],
+    options: [...DECISION.options, ALLOW_OVERDUE],
     replacedBy: 'review approve --choice" or "matoolkit review dismiss',
     examples: ['moves decide move 44 45 --reason "new date agreed"'],
     run: async (context, [choice, ...ids], flags) => {

@@ -11,10 +11,13 @@ import {
   showPages,
   textFlag,
 } from '../command-context.ts'
-import type { Io } from '../terminal/io.ts'
+import { type Io, printable } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column } from '../terminal/show.ts'
-import { type RefusedMembers, sayRefused } from './batch/member-actions.ts'
+import { timeFlag } from '../typed-time.ts'
+import { sayRefused } from './batch/member-actions.ts'
+import { type DecidedReviews, questionOf, resultOf } from './review-texts.ts'
+import { warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, PAGED, type RunCommand, type Verb } from './verb.ts'
 
 /** What a person types, and what the API calls it. */
@@ -30,6 +33,7 @@ const REVIEWS: readonly Column[] = [
   ['RUNBOOK', 'runbookName'],
   ['BATCH', 'batchId'],
   ['MEMBER', 'memberKey', 'whole'],
+  ['FROM', ({ kind, fromTime }) => (kind === 'move' ? fromTime : null)],
   ['TO', 'toTime'],
   ['CAUSE', 'cause', 'spare'],
   ['SINCE', 'since', 'spare'],
@@ -42,17 +46,19 @@ const SCOPE = [
 ] as const
 const KIND = ['--kind <kind>', 'only of this kind', KINDS] as const
 
+export const ALLOW_OVERDUE = ['--allow-overdue', 'allow phases to start at once'] as const
+
 /** Arguments and flags of a decision, for `review` and its aliases. */
 export const DECISION = {
   args: [['[id...]', 'ids from "review list"; none without --all']],
   options: [['--all', 'all of --runbook or --batch'], ...SCOPE, ...CHANGE, DRY_RUN],
 } satisfies Partial<Verb>
 
-const queryOf = (kind: ReviewKindFlag | undefined, flags: Flags) => ({
+const queryOf = (context: CommandContext, kind: ReviewKindFlag | undefined, flags: Flags) => ({
   kind: kind && API_KINDS[kind],
   runbook: textFlag(flags, 'runbook'),
   batchId: textFlag(flags, 'batch'),
-  toTime: textFlag(flags, 'to'),
+  toTime: timeFlag(context, flags, 'to'),
 })
 
 const kindIn = (flags: Flags): ReviewKindFlag | undefined =>
@@ -67,10 +73,10 @@ export const listVerb = (kind?: ReviewKindFlag) =>
       const only = kind ?? kindIn(flags)
       return showPages(context, {
         path: '/api/reviews',
-        query: queryOf(only, flags),
+        query: queryOf(context, only, flags),
         rows: 'reviews',
         columns: REVIEWS,
-        empty: `No ${only ? `${only} ` : ''}reviews are open.`,
+        empty: only ? `No ${only}s need a decision.` : 'Nothing needs a decision.',
       })
     },
   }) satisfies Partial<Verb>
@@ -81,23 +87,6 @@ export interface ReviewVerdict {
   readonly choice?: MoveChoiceFlag | undefined
 }
 
-const APPROVED: Readonly<Record<ReviewKindFlag, string>> = {
-  removal: 'members leave their batches',
-  latecomer: 'latecomers join',
-  move: 'members go to the wave that the source has them in',
-}
-const DISMISSED: Readonly<Record<ReviewKindFlag, string>> = {
-  removal: 'members stay where they are',
-  latecomer: 'latecomers are left out',
-  move: 'members stay where they are',
-}
-
-function consequenceOf({ verdict, kind, choice }: ReviewVerdict): string {
-  if (choice === 'reschedule') return 'members: their whole batch is rescheduled'
-  if (kind !== undefined) return (verdict === 'approve' ? APPROVED : DISMISSED)[kind]
-  return verdict === 'approve' ? 'changes are made as the source asks' : 'changes are not made'
-}
-
 export async function decideReviews(
   context: CommandContext,
   given: readonly string[],
@@ -106,26 +95,40 @@ export async function decideReviews(
 ): Promise<void> {
   const { kind, choice } = verdict
   const reviewIds = await idsFrom(context, given, flags, verdict)
-  const dryRun = flags.dryRun === true
-  if (!dryRun) {
-    const what = `${reviewIds.length} ${consequenceOf(verdict)}.`
+  const isApproval = verdict.verdict === 'approve'
+  const request = {
+    reviewIds,
+    ...(isApproval && kind !== undefined && { kind: API_KINDS[kind] }),
+    ...(choice !== undefined && { choice }),
+    ...(isApproval && flags.allowOverdue === true && { allowOverdue: true }),
+  }
+  const decide = (body: Record<string, Json>) =>
+    context.client.post<DecidedReviews>(`/api/reviews/${verdict.verdict}`, { body })
+  const trial = textFlag(flags, 'reason') ?? 'dry run'
+  const { body: tried } = await decide({ ...request, reason: trial, dryRun: true })
+  warnStarts(context, tried.startsAtOnce)
+  if (flags.dryRun) return showDecided(context, tried, verdict)
+  // Without consent the API refuses overdue phases; there is nothing to ask.
+  if (tried.overdue.length === 0 || flags.allowOverdue === true) {
+    const what = tried.groups.map((group) => questionOf(group, verdict)).join('\n')
     await confirm(context, { what, members: reviewIds.length })
   }
-  const isKindMeant = verdict.verdict === 'approve' && kind !== undefined
-  const body: Json = {
-    reviewIds,
-    reason: await askReason(context),
-    dryRun,
-    ...(isKindMeant && { kind: API_KINDS[kind] }),
-    ...(choice !== undefined && { choice }),
-  }
-  const { body: done } = await context.client.post<RefusedMembers>(
-    `/api/reviews/${verdict.verdict}`,
-    { body },
-  )
-  await context.show.one(done as unknown as Json, DECIDED)
+  const { body: done } = await decide({ ...request, reason: await askReason(context) })
+  await showDecided(context, done, verdict)
+}
+
+async function showDecided(
+  context: CommandContext,
+  done: DecidedReviews,
+  verdict: ReviewVerdict,
+): Promise<void> {
+  const { show, io } = context
+  if (show.format === 'table') {
+    for (const group of done.groups) show.say(printable(resultOf(group, verdict, done)))
+    if (done.isDryRun) show.say('Dry run: nothing was changed.')
+  } else await show.one(done as unknown as Json, DECIDED)
   sayRefused(context, done)
-  if (done.refusedCount > 0) context.io.exitCode = EXIT.failed
+  if (done.refusedCount > 0) io.exitCode = EXIT.failed
 }
 
 const DECIDED: readonly Column[] = [
@@ -142,7 +145,7 @@ async function idsFrom(
   { verdict, kind }: ReviewVerdict,
 ): Promise<number[]> {
   if (given.length > 0 && !flags.all) return given.map((text) => idOf('review', text))
-  const query = queryOf(kind, flags)
+  const query = queryOf(context, kind, flags)
   const isNarrow = query.runbook !== undefined || query.batchId !== undefined
   const isOneKind = verdict === 'dismiss' || kind !== undefined
   if (!flags.all || !isNarrow || !isOneKind || given.length > 0) {
@@ -172,6 +175,7 @@ export function addReviewCommands(program: Command, io: Io): void {
   })
   addVerb(noun, io, {
     ...DECISION,
+    options: [...DECISION.options, ALLOW_OVERDUE],
     name: 'approve',
     about: 'make the changes of these reviews',
     choices: [
@@ -180,7 +184,7 @@ export function addReviewCommands(program: Command, io: Io): void {
     ],
     more: `Approve one kind at a time. A removal: the member leaves the batch. A latecomer: it joins, and an ended batch opens
 again. A move: the member goes to the wave that the source has it in. When a whole wave has a new date, --choice says
-whether the batch is rescheduled or its members move.`,
+whether the batch is rescheduled or its members move. A new date that makes phases overdue is refused without --allow-overdue.`,
     examples: [
       'review approve 12 13 --reason "left the company"',
       'review approve 44 45 --choice reschedule --reason "new date agreed"',

@@ -2,7 +2,7 @@
 // of members, so that nobody confirms the wrong batch by habit. Without a person and without the flag, nothing is done.
 import { MatoolkitError } from '../../errors.ts'
 import { type CommandContext, textFlag, usageError } from '../command-context.ts'
-import { printable } from './io.ts'
+import { inViewersZone, printable } from './io.ts'
 
 const TYPED_ABOVE_MEMBERS = 100
 
@@ -20,7 +20,7 @@ export async function confirm(
 ): Promise<void> {
   if (flags.yes) return
   if (!io.canAsk) throw new MatoolkitError('CONFIRMATION_NEEDED', { what })
-  io.err(printable(what))
+  io.err(inViewersZone(io, printable(what)))
   const isLarge = members > TYPED_ABOVE_MEMBERS
   const answer = await io.ask(
     isLarge ? `Type the number of members (${members}) to continue: ` : 'Continue? [y/N] ',

@@ -96,6 +96,8 @@ function refuseMove(
   return target?.isEnded ? refused(`batch ${target.id} of that time is ${target.status}`) : null
 }
 
+const people = (count: number): string => countText(count, 'person', 'people')
+
 function reviewReason(
   { id, members }: KnownBatch,
   moving: number,
@@ -104,10 +106,11 @@ function reviewReason(
 ): { cause: 'redated' | 'many'; reason: string } | null {
   if (moving === 0) return null
   if (isVanished) {
-    const reason = `the source no longer has the group of batch ${id}, and other groups have ${moving} of its ${countText(members, 'member')}`
+    const who = moving === members ? `all ${people(members)}` : `${moving} of ${people(members)}`
+    const reason = `the source has ${who} of batch ${id} at another cut-over, and nobody at the former one`
     return { cause: 'redated', reason }
   }
   if (!isTooMany(moving, members, percent)) return null
-  const reason = `${moving} of the ${countText(members, 'member')} of batch ${id} would move at once, more than ${percent} %`
+  const reason = `${moving} of ${people(members)} of batch ${id} would move at once, more than ${percent} %`
   return { cause: 'many', reason }
 }

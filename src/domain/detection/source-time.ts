@@ -81,7 +81,7 @@ export function noInstantReason(reason: NoInstant, value: string, timeZone: stri
 const DAY_MS = 86_400_000
 
 /** Every instant at which the zone shows this local time: normally one, none or two at a clock change. */
-function instantsOf(localMs: number, timeZone: string): number[] {
+export function instantsOf(localMs: number, timeZone: string): number[] {
   // No zone changes its offset twice within two days, so only the offsets a day before and after can apply.
   const offsets = new Set([
     offsetAt(localMs - DAY_MS, timeZone),
@@ -96,7 +96,7 @@ function instantsOf(localMs: number, timeZone: string): number[] {
 const formats = new Map<string, Intl.DateTimeFormat>()
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/
 
-function offsetAt(ms: number, timeZone: string): number {
+export function offsetAt(ms: number, timeZone: string): number {
   let format = formats.get(timeZone)
   if (!format) {
     format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })

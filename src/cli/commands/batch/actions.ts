@@ -6,14 +6,13 @@ import type { Json } from '../../../domain/json.ts'
 import { MatoolkitError } from '../../../errors.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readBytes } from '../../files.ts'
-import { inViewersZone, printable } from '../../terminal/io.ts'
+import { printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { heldBatch, holdThenAsk } from '../hold-first.ts'
 import { capital } from '../holds-in-force.ts'
-import { showBatch } from './lists.ts'
 import { batchPath } from './paths.ts'
-import { failOnFailedPhase, waitUntilIdle } from './wait.ts'
+import { showResult, waitAndShow } from './results.ts'
 
 const CREATED: readonly Column[] = [
   ['batch', 'batchId'],
@@ -83,11 +82,6 @@ const activeMembersOf = (batch: Row): number => Number((batch.members as Row).ac
 
 const nameOf = (batch: Row): string => `batch ${Number(batch.id)} of "${String(batch.runbookName)}"`
 
-async function showResult(context: CommandContext, body: Row): Promise<void> {
-  await showBatch(context, body)
-  if (body.isDryRun) context.show.say('Dry run: nothing was changed.')
-}
-
 export async function runAdvance(
   context: CommandContext,
   [id]: readonly string[],
@@ -121,21 +115,14 @@ export async function runAdvance(
   await waitAndShow(context, id!)
 }
 
-async function waitAndShow(context: CommandContext, id: string): Promise<void> {
-  const page = await waitUntilIdle(context, id)
-  await showResult(context, page)
-  failOnFailedPhase(context, page)
-}
-
 /** An action on the whole batch. `warns` states the consequence of an irreversible one. */
 interface BatchAction {
   readonly verb: string
   readonly warns?: (batch: Row) => string
-  readonly fields?: (flags: Flags) => Record<string, Json>
 }
 
 const batchAction =
-  ({ verb, warns, fields }: BatchAction) =>
+  ({ verb, warns }: BatchAction) =>
   async (context: CommandContext, [id]: readonly string[], flags: Flags): Promise<void> => {
     const path = batchPath(id)
     let ifMatch: string | null = null
@@ -146,12 +133,8 @@ const batchAction =
       if (!flags.yes) ifMatch = seen.etag
     }
     const reason = await askReason(context)
-    const body: Json = { reason, dryRun: flags.dryRun === true, ...fields?.(flags) }
+    const body: Json = { reason, dryRun: flags.dryRun === true }
     const done = await context.client.post<Row>(`${path}/${verb}`, { body, ifMatch })
-    for (const { phaseName, dueAt } of rowsIn(done.body, 'overdue')) {
-      const warning = `warning: phase ${String(phaseName)}, due at ${String(dueAt)}, starts at once`
-      context.io.err(inViewersZone(context.io, warning))
-    }
     if (!flags.wait || flags.dryRun) return showResult(context, done.body)
     await waitAndShow(context, id!)
   }
@@ -174,17 +157,7 @@ export async function runHold(
   await showResult(context, done.body)
 }
 
-export const runResume = batchAction({ verb: 'resume' })
 export const runRestart = batchAction({ verb: 'restart' })
-export const runReschedule = (
-  context: CommandContext,
-  [id, start]: readonly string[],
-  flags: Flags,
-) =>
-  batchAction({
-    verb: 'reschedule',
-    fields: () => ({ startTime: start!, allowOverdue: flags.allowOverdue === true }),
-  })(context, [id!], flags)
 
 export async function runClone(
   context: CommandContext,

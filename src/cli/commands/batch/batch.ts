@@ -21,9 +21,7 @@ import {
   runClone,
   runCreate,
   runHold,
-  runReschedule,
   runRestart,
-  runResume,
 } from './actions.ts'
 import {
   runGetBatch,
@@ -44,6 +42,7 @@ import {
   runSetVariable,
   runSkipMembers,
 } from './member-actions.ts'
+import { runReschedule, runResume } from './starting.ts'
 import { stepAction, stepOrMembers } from './step-actions.ts'
 
 const ID = ['<id>', 'id of the batch'] as const
@@ -218,7 +217,8 @@ The batch starts when you advance it.`,
     name: 'resume',
     about: 'resume a held batch',
     args: [ID],
-    options: [REASON, DRY_RUN, ...WAITING],
+    options: [...CHANGE, DRY_RUN, ...WAITING],
+    more: 'Says first what starts at once.',
     examples: ['batch resume 7 --reason "fast again" --wait'],
     run: runResume,
   },
@@ -233,10 +233,14 @@ The batch starts when you advance it.`,
   {
     name: 'reschedule',
     about: 'move the cut-over time of a batch',
-    args: [ID, ['<time>', 'new start with time zone, such as 2030-03-01T20:00:00Z']],
-    options: [['--allow-overdue', 'allow phases to start at once'], REASON, DRY_RUN],
-    more: 'Phases that have not started move with the start time.',
-    examples: ['batch reschedule 7 2030-03-08T20:00:00Z --reason "week of the audit" --dry-run'],
+    args: [ID, ['<time>', 'new start: +2h, -30m, 22:30, 2030-03-08T20:00:00Z']],
+    options: [['--allow-overdue', 'allow phases to start at once'], ...CHANGE, DRY_RUN],
+    more: `Phases that have not started move with the start time. +2h and -30m count from the present start; 22:30 is the next such
+time. A time without a zone is in yours; --zone takes another, or "runbook". Times that clocks skip or repeat are refused.`,
+    examples: [
+      'batch reschedule 7 +2h --reason "network is down"',
+      'batch reschedule 7 "2030-03-08 20:00" --zone Europe/Berlin --reason "week of the audit" --dry-run',
+    ],
     run: runReschedule,
   },
   {

@@ -1,4 +1,5 @@
 // `matoolkit runbook plan`: the steps of a runbook with their due times and parameters, before anything runs.
+
 import type { Json } from '../../../domain/json.ts'
 import {
   type CommandContext,
@@ -9,6 +10,7 @@ import {
 } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
 import type { Column, Row } from '../../terminal/show.ts'
+import { timeFlag } from '../../typed-time.ts'
 
 interface PlannedStep {
   readonly name: string
@@ -45,13 +47,14 @@ const STEPS: readonly Column[] = [
 ]
 
 export async function runPlan(
-  { client, show, io }: CommandContext,
+  context: CommandContext,
   [name]: readonly string[],
   flags: Flags,
 ): Promise<void> {
+  const { client, show, io } = context
   const file = textFlag(flags, 'file')
   const batch = textFlag(flags, 'batch')
-  const startTime = textFlag(flags, 'start')
+  const startTime = timeFlag(context, flags, 'start')
   const body: Json = {
     ...(file !== undefined && { yamlContent: await readTextFile(file) }),
     ...(batch !== undefined && { batchId: idOf('batch', batch) }),

@@ -126,7 +126,7 @@ function addReadVerbs(runbook: Command, io: Io): void {
     args: [NAME],
     options: [
       ['--batch <id>', 'plan for the members of this batch'],
-      ['--start <time>', 'plan for this start, such as 2030-03-01T20:00:00Z'],
+      ['--start <time>', 'plan for this start, such as +2h or 22:30'],
       ['--file <yaml>', 'runbook file to use instead of the published version'],
     ],
     more: 'Parameters are shown as they would be sent.',

@@ -1,0 +1,27 @@
+// What a change would start at once, as lines: before the question, and in a dry run.
+import { type StartsAtOnce, startTexts } from '../../domain/starts-at-once.ts'
+import type { CommandContext } from '../command-context.ts'
+import { inViewersZone, printable } from '../terminal/io.ts'
+
+/** As the API answers it: times are texts. */
+export interface StartsAnswer {
+  readonly phases: readonly (Omit<StartsAtOnce['phases'][number], 'dueAt'> & {
+    readonly dueAt: string | null
+  })[]
+  readonly steps: StartsAtOnce['steps']
+}
+
+/** Times stay instants; what shows the lines puts them into the viewer's zone. */
+const startLines = ({ phases, steps }: StartsAnswer): string[] =>
+  startTexts(
+    {
+      phases: phases.map((phase) => ({ ...phase, dueAt: phase.dueAt && new Date(phase.dueAt) })),
+      steps,
+    } as StartsAtOnce,
+    (at) => at.toISOString(),
+  )
+
+/** On stderr, so that stdout stays parseable. */
+export function warnStarts({ io }: CommandContext, starts: StartsAnswer): void {
+  for (const line of startLines(starts)) io.err(inViewersZone(io, printable(`warning: ${line}`)))
+}
