@@ -134,7 +134,8 @@ describe('an operator’s night', () => {
 
   it('move by two hours: nothing starts at the old time', async () => {
     const jobs = await jobsOf(async () => {
-      const out = await run('batch', 'reschedule', TONIGHT, '2026-03-02T12:00:00Z', ...WHY)
+      await run('batch', 'reschedule', TONIGHT, '+2h', ...YES)
+      const out = await run('batch', 'get', TONIGHT)
       assert.match(out, /cutover +Mon 02 Mar 2026 12:00 UTC +pending/)
       await world.pass(2 * HOUR)
     })
@@ -174,6 +175,16 @@ describe('an operator’s night', () => {
     assert.deepEqual([status, failed], ['completed', 0])
   })
 
+  it('roll back one who succeeded: the dry run lists the steps, and only this person is rolled back', async () => {
+    const rollback = ['batch', 'rollback', TONIGHT, key(1)]
+    const tried = await jobsOf(async () => {
+      assert.match(await run(...rollback, '--dry-run'), /undo/)
+    })
+    assert.deepEqual(tried, [])
+    assert.deepEqual(await jobsOf(() => run(...rollback, ...YES)), ['undo user1'])
+    assert.deepEqual(await keysOf(TONIGHT, 'failed'), [key(1)])
+  })
+
   it('what is stuck: a silent worker is named, and nothing of an ended batch', async () => {
     world.workers = []
     await world.pass(24 * HOUR)
@@ -200,7 +211,11 @@ describe('an operator’s night', () => {
       return entries.map(({ action }) => action).reverse()
     }
     const changes = ['retry', 'skip', 'remove', 'move', 'readd'].map((verb) => `members.${verb}`)
-    assert.deepEqual(await doneTo(`batch ${TONIGHT}`), [...changes, 'batch.reschedule'])
+    assert.deepEqual(await doneTo(`batch ${TONIGHT}`), [
+      ...changes,
+      'batch.reschedule',
+      'members.rollback',
+    ])
     assert.deepEqual(await doneTo('system'), ['system.hold', 'system.resume'])
     assert.deepEqual(await doneTo('runbook wave'), [])
   })
@@ -209,7 +224,8 @@ describe('an operator’s night', () => {
     const csv = await run('batch', 'report', TONIGHT, '--format', 'csv', '--file', '-')
     const lines = csv.trim().split('\n').slice(1)
     assert.equal(lines.length, 12)
-    assert.equal(lines.filter((line) => !/,removed,/.test(line)).length, 10)
+    assert.equal(lines.filter((line) => /,migrated,/.test(line)).length, 9)
+    assert.match(csv, /user1@contoso\.example,failed,.*rolled back/)
     assert.match(csv, /user8@contoso\.example,removed,/)
     assert.match(csv, /user9@contoso\.example,.*,2\n/)
     assert.doesNotMatch(csv, /user1[34]@/)
