@@ -148,7 +148,9 @@ describe('an operator’s night', () => {
     const jobs = await jobsOf(async () => {
       const out = await run('runbook', 'publish', file, '--dry-run')
       assert.match(out, /2 running batches with 13 active members/)
-      assert.match(out, /cutover/)
+      assert.match(out, /\nBatch \d+ \(\d+ people(?:, held)?\), from version 1:\n/)
+      assert.match(out, /\n {2}cutover (?:runs|stays as it is)/)
+      assert.match(out, /\n(?:Nothing starts|Starts) at once/)
     })
     assert.deepEqual(jobs, [])
     const { versions } = await cli.json<{ versions: unknown[] }>('runbook', 'versions', 'wave')

@@ -12,7 +12,7 @@ export interface StartsAnswer {
 }
 
 /** Times stay instants; what shows the lines puts them into the viewer's zone. */
-const startLines = ({ phases, steps }: StartsAnswer): string[] =>
+export const startLines = ({ phases, steps }: StartsAnswer): string[] =>
   startTexts(
     {
       phases: phases.map((phase) => ({ ...phase, dueAt: phase.dueAt && new Date(phase.dueAt) })),

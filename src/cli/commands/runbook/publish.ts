@@ -7,6 +7,7 @@ import { readTextFile } from '../../files.ts'
 import { printable } from '../../terminal/io.ts'
 import { confirm } from '../../terminal/prompt.ts'
 import type { Column, Row } from '../../terminal/show.ts'
+import { type StartsAnswer, startLines } from '../starts.ts'
 import { versionPath } from './lists.ts'
 
 interface Published {
@@ -19,6 +20,7 @@ interface Published {
     readonly membersActive: number
     readonly phases: Readonly<Record<string, number>>
     readonly listed: readonly Row[]
+    readonly startsAtOnce: StartsAnswer
     readonly warnings: readonly string[]
   }
 }
@@ -75,7 +77,10 @@ async function showImpact(context: CommandContext, { warnings, impact }: Publish
   if (show.format !== 'table' || impact.batches === 0) return
   const batches = countText(impact.batches, 'running batch', 'running batches')
   show.say(`${batches} with ${countText(impact.membersActive, 'active member')}:`)
-  await show.list({ whole: null, rows: impact.listed, columns: IMPACT, empty: '' })
+  for (const batch of impact.listed) show.say(printable(`\n${planOf(batch).join('\n')}`))
+  const starts = startLines(impact.startsAtOnce)
+  show.say(starts.length === 0 ? '\nNothing starts at once.' : '\nStarts at once:')
+  for (const line of starts) show.say(printable(`  ${line}`), 'yellow')
   sayRest(context, impact.listed.length, impact.batches, '--output json counts all batches')
 }
 
@@ -86,20 +91,38 @@ const missingVariableLines = ({ batchId, lacking }: Row): string[] =>
       `batch ${Number(batchId)}: "${variable}" has no value for ${countText(members, 'member')}; steps that use it would fail`,
   )
 
-const IMPACT: readonly Column[] = [
-  ['BATCH', 'batchId'],
-  ['STATUS', 'status'],
-  ['FROM VERSION', 'fromVersion'],
-  ['MEMBERS', 'membersActive'],
-  ['INIT', 'init'],
-  [
-    'PHASES',
-    ({ phases }) =>
-      (phases as unknown as { name: string; outcome: string }[])
-        .map(({ name, outcome }) => `${name}: ${outcome}`)
-        .join(', '),
-  ],
-]
+interface PlannedPhase {
+  readonly name: string
+  readonly outcome: string
+  readonly dueAt: string | null
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  pending: 'runs',
+  rerun: 'runs again',
+  skipped: 'is skipped, its time has passed',
+  carried_over: 'stays as it is',
+  dropped: 'is dropped',
+}
+const INITS: Readonly<Record<string, string>> = {
+  new: '  init runs as in the new version',
+  rerun: '  init runs again',
+}
+
+/** A batch as a plan: who, from which version, and what becomes of each phase, and when. */
+function planOf({ batchId, isHeld, fromVersion, membersActive, init, phases }: Row): string[] {
+  const held = isHeld ? ', held' : ''
+  const people = countText(Number(membersActive), 'person', 'people')
+  const when = ({ outcome, dueAt }: PlannedPhase) =>
+    outcome === 'pending' || outcome === 'rerun' ? ` ${dueAt ?? 'when advanced'}` : ''
+  return [
+    `Batch ${Number(batchId)} (${people}${held}), from version ${Number(fromVersion)}:`,
+    ...(INITS[String(init)] ? [INITS[String(init)]!] : []),
+    ...(phases as unknown as PlannedPhase[]).map(
+      (phase) => `  ${phase.name} ${OUTCOMES[phase.outcome] ?? phase.outcome}${when(phase)}`,
+    ),
+  ]
+}
 
 export async function runDeleteVersion(
   context: CommandContext,
