@@ -1,7 +1,6 @@
 // Names and flags of the earlier system's command line. What means the same is translated, with a word on stderr; what means something
 // else now is refused with the command to write. Nothing here may change what a current command line means.
 import { MatoolkitError } from '../errors.ts'
-import { OUTPUT_FORMATS } from './terminal/show.ts'
 
 /** Earlier flag: the current one, or a refusal. An empty flag is dropped. */
 type Flags = Readonly<Record<string, string | { readonly refusal: string }>>
@@ -66,8 +65,9 @@ export function fromEarlierNames(
 
 function refuseFile(command: string, token: string, value: string | undefined): void {
   const instead = Object.hasOwn(FILES, command) ? FILES[command] : undefined
-  const isFormat = OUTPUT_FORMATS.some((format) => format === value)
-  if (instead === undefined || token !== '-o' || value === undefined || isFormat) return
+  // A format is one word; commander refuses an unknown one.
+  const isFile = value !== undefined && /[./\\]/.test(value)
+  if (instead === undefined || token !== '-o' || !isFile) return
   const reason = `"-o" names the output format now, and "${value}" is none. To write a file: ${instead}`
   throw new MatoolkitError('USAGE', { reason })
 }

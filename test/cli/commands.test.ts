@@ -71,6 +71,7 @@ describe('the table of nouns', () => {
     const ours = stderr.match(/src\/\S+/g)!.sort()
     assert.deepEqual(ours, [
       'src/app/commands/nouns.ts',
+      'src/cli/earlier-names.ts',
       'src/cli/global-flags.ts',
       'src/cli/program.ts',
       'src/cli/terminal/io.ts',
