@@ -290,5 +290,41 @@ export const MUTANTS: readonly BankedMutant[] = [
     edits: [replace('if (!$supersedes) continue', 'if (!$supersedes || version > 0) continue')],
     foundBy: 5,
   },
+  {
+    name: 'the timeout counts from the sending: a job that waits or runs is lost',
+    in: 'awaitUntil',
+    edits: [
+      replace(
+        'const $since = lastSign($$args)',
+        `const $since = place.is === 'answered' ? now : null`,
+      ),
+    ],
+    foundBy: 18,
+  },
+  {
+    name: 'a job that a worker has is lost',
+    in: 'awaitUntil',
+    edits: [
+      replace(
+        'if ($since === null) return null',
+        `if ($since === null || place.is === 'leased') return null`,
+      ),
+    ],
+    foundBy: null,
+  },
+  {
+    name: 'a job that nobody started uses up a retry',
+    in: 'onDeadLetter',
+    edits: [replace(`$hasRun === 'possibly'`, `$hasRun === 'possibly' || $hasRun === 'never'`)],
+    foundBy: null,
+  },
+  {
+    name: 'a lost job stays in the queue',
+    in: 'withdrawLapsed',
+    edits: [
+      replace('if ($lapsed.length === 0) return $chunk', 'if ($lapsed.length >= 0) return $chunk'),
+    ],
+    foundBy: null,
+  },
   ...SOURCE_MUTANTS,
 ]
