@@ -1,7 +1,7 @@
 // `matoolkit failures`: the failed steps of a batch, grouped by error.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
-import { sayRest } from '../command-context.ts'
+import { type CommandContext, sayRest } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
@@ -34,10 +34,21 @@ export function addFailureCommands(program: Command, io: Io): void {
       })
       const all = `for every step: batch steps ${id} --status failed,poll_timeout --all`
       sayRest(context, rows.length, Number(body.groupCount), `largest groups first; ${all}`)
-      if (rows.length === 0) return
-      const isInit = rows.every(({ phaseName }) => phaseName === null)
-      const again = isInit ? `batch restart ${id}` : `batch retry ${id} --failed-step <step>`
-      show.say(`When the cause is fixed, run: matoolkit ${again}`)
+      if (rows.length > 0 && show.format === 'table') await sayWayOut(context, id!, rows[0]!)
     },
   })
+}
+
+/** What the API would accept for the largest group now, by its newest failure. */
+async function sayWayOut({ client, show }: CommandContext, id: string, group: Row): Promise<void> {
+  const { memberId } = group.sample as Row
+  const fixed = 'When the cause is fixed, run: matoolkit'
+  if (memberId === null) return show.say(`${fixed} batch restart ${id}`)
+  const { body } = await client.get<Row>(`${batchPath(id)}/members/${Number(memberId)}`)
+  const [way] = rowsIn(body, 'actions').filter(({ action }) => action !== 'resume')
+  if (way) {
+    const ofGroup = `--failed-step ${String(group.stepName)}`
+    show.say(`${fixed} ${String(way.command).replace(/--member \S+/, ofGroup)}`)
+  }
+  show.say(`For every way out of one person: matoolkit member show ${id} id:${Number(memberId)}`)
 }
