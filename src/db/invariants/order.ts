@@ -136,9 +136,9 @@ const ROWS: Invariant[] = [
          and not exists (select from step_executions s
                           where s.kind = 'phase' and s.phase_execution_id = p.id and s.batch_member_id = m.id)
          and not exists (select from messages q
-                          where q.topic = 'orchestrator-events' and q.message_id like format('member-added-%s-%%', m.id))
+                          where q.topic = 'orchestrator-events' and q.message_id = format('member-added-%s', m.id))
          and not exists (select from dead_letters d
-                          where d.topic = 'orchestrator-events' and d.original_message_id like format('member-added-%s-%%', m.id)
+                          where d.topic = 'orchestrator-events' and d.original_message_id = format('member-added-%s', m.id)
                             and d.replayed_at is null and d.discarded_at is null)
       union all
       select batch_id,
