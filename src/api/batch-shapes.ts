@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
 import { ACTION_NAMES, type Candidate } from '../domain/decide/actions.ts'
 import type { Phase } from '../domain/facts.ts'
+import { outcomeCounts } from '../domain/outcome.ts'
 import {
   BATCH_STATUSES,
   PHASE_STATUSES,
@@ -36,7 +37,10 @@ export const batch = z
     held: held.nullable(),
     memberCount: wholeCount.meta({ description: 'Active members.' }),
     members: z.strictObject({
-      active: wholeCount,
+      active: wholeCount.meta({ description: 'In progress, migrated or stopped.' }),
+      inProgress: wholeCount,
+      migrated: wholeCount.meta({ description: 'Through all phases.' }),
+      stopped: wholeCount.meta({ description: 'The batch ended before they were through.' }),
       failed: wholeCount,
       removed: wholeCount,
       total: wholeCount,
@@ -50,15 +54,15 @@ export const batch = z
 
 export function shownBatch(line: BatchLine): z.input<typeof batch> {
   const { membersActive, membersFailed, membersRemoved, failureRevision: _, ...others } = line
-  const { heldAt, heldBy, heldReason, ...rest } = others
+  const { heldAt, heldBy, heldReason, hasPhaseToCome: __, isExpanding: ___, ...more } = others
+  const { membersOpen: ____, membersThrough: _____, ...rest } = more
   return {
     ...rest,
     held: heldAt && { at: heldAt, by: heldBy!, reason: heldReason! },
     memberCount: membersActive,
     members: {
       active: membersActive,
-      failed: membersFailed,
-      removed: membersRemoved,
+      ...outcomeCounts(line),
       total: membersActive + membersFailed + membersRemoved,
     },
   }

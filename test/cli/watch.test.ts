@@ -30,7 +30,7 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
     status: 'active',
     batchStartTime: '2030-03-01T20:00:00.000Z',
     held: null,
-    members: { active: 8, failed: 2, removed: 0, total: 10 },
+    members: { inProgress: 8, migrated: 0, stopped: 0, failed: 2, removed: 0, total: 10 },
   },
   phases: [
     {
@@ -77,10 +77,7 @@ describe('the screen of batch watch', () => {
     assert.match(text, /\nprepare +█+▓+[▒░]+ {2}\S+/)
     assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
     assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
-    assert.match(
-      text,
-      /\n8 active, 2 failed, 0 removed · 12 steps\/min · ends in 1d · 1 review open/,
-    )
+    assert.match(text, /\n8 in progress, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
     assert.match(text, /\nThu 20:01 ✗ ada@x\.example: create failed: no licence left\\u001b\[2J$/)
   })
 
@@ -138,7 +135,7 @@ describe('matoolkit batch watch', () => {
   it('prints lines without a terminal, until the timeout', async () => {
     const said = await cli.cli('batch', 'watch', '1', '--timeout', '1s')
     assert.equal(said.exit, 8, said.err)
-    assert.match(said.out, /^active \| 4 active, 1 failed, 0 removed/)
+    assert.match(said.out, /^active \| 4 in progress, 1 failed/)
     assert.ok(!said.out.includes('\u001b'))
   })
 

@@ -1,6 +1,7 @@
 // Members of a batch: the list, and removing one. Member files are in member-files.ts.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
+import { loadHolds } from '../../db/holds.ts'
 import type { BatchLine } from '../../db/views/batches.ts'
 import {
   findMemberState,
@@ -12,11 +13,14 @@ import {
   type MemberPage,
   type MemberState,
 } from '../../db/views/members.ts'
+import { type HoldsOnBatch, holdsOnBatch } from '../../domain/holds.ts'
 import { foldKeyPart } from '../../domain/member-key.ts'
+import { activeOutcome, OUTCOMES, whereText } from '../../domain/outcome.ts'
 import { MEMBER_STATUSES } from '../../domain/transitions.ts'
 import { removeMembers } from '../../engine/member-actions.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { loadBatchLine, lockBatchState } from '../batch-state.ts'
+import { STEP_KINDS } from '../batch-shapes.ts'
+import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { etagOf, requireEtag } from '../http/etag.ts'
 import { change, type Route, read, type Services } from '../route.ts'
@@ -37,12 +41,31 @@ const COUNT_MAX = 1_000
 
 const params = z.strictObject({ batchId: id })
 
+const currentStep = z
+  .strictObject({
+    stepId: z.int(),
+    stepKind: z.enum(STEP_KINDS),
+    phaseName: nullableText,
+    stepName: z.string(),
+    workerId: z.string(),
+    attempt: z.int().meta({ description: 'From 0.' }),
+    waitsFor: z.enum(['slot', 'job', 'retry', 'poll']),
+    since: dateTime,
+    wakeAt: nullableDateTime.meta({ description: 'The next attempt or poll; a job’s deadline.' }),
+  })
+  .meta({ id: 'CurrentStep', description: 'The step that the member is at.' })
+
 const memberLine = z
   .strictObject({
     id: z.int(),
     memberKey: z.string(),
     status: z.enum(MEMBER_STATUSES),
-    isActive: z.boolean(),
+    outcome: z.enum(OUTCOMES).meta({ description: 'What became of the person.' }),
+    where: z.string().meta({
+      description: 'Where the person stands and what comes next, as a sentence; times in UTC.',
+    }),
+    step: currentStep.nullable(),
+    isActive: z.boolean().meta({ description: 'Neither failed nor removed; see `outcome`.' }),
     joinedAt: dateTime,
     leftAt: nullableDateTime,
     failedAt: nullableDateTime,
@@ -63,7 +86,46 @@ const memberLine = z
   })
   .meta({ id: 'Member' })
 
-const shownMember = (line: MemberLine): z.input<typeof memberLine> => ({
+function shownMember(
+  line: MemberLine,
+  { line: batch, phases }: BatchState,
+  holds: HoldsOnBatch,
+): z.input<typeof memberLine> {
+  const { outcome, removedBy, movedToBatchId } = line
+  const step = line.step && {
+    ...line.step,
+    since: new Date(line.step.since),
+    wakeAt: line.step.wakeAt === null ? null : new Date(line.step.wakeAt),
+  }
+  const nextPhase = phases.find(({ status }) => status === 'pending') ?? null
+  const failure =
+    line.failedStepId === null
+      ? null
+      : {
+          stepId: line.failedStepId,
+          phaseName: line.failedPhase!,
+          stepName: line.failedStep!,
+          status: line.failedStatus!,
+          error: line.error,
+        }
+  const hold = holdOn(batch, holds, line.id, step?.workerId)
+  const facts = { outcome, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
+  return { ...lineOf(line), outcome, where: whereText(facts), step, failure }
+}
+
+/** The widest hold that covers the member's step. */
+function holdOn(
+  { heldBy, heldReason }: BatchLine,
+  { system, runbook, workers, members }: HoldsOnBatch,
+  memberId: number,
+  workerId: string | undefined,
+): { readonly heldBy: string; readonly reason: string } | null {
+  const own = heldBy === null ? null : { heldBy, reason: heldReason! }
+  const ofWorker = workerId === undefined ? undefined : workers.get(workerId)
+  return system ?? runbook ?? own ?? members.get(memberId) ?? ofWorker ?? null
+}
+
+const lineOf = (line: MemberLine) => ({
   id: line.id,
   memberKey: line.memberKey,
   status: line.status,
@@ -73,16 +135,6 @@ const shownMember = (line: MemberLine): z.input<typeof memberLine> => ({
   failedAt: line.failedAt,
   removedBy: line.removedBy,
   movedToBatchId: line.movedToBatchId,
-  failure:
-    line.failedStepId === null
-      ? null
-      : {
-          stepId: line.failedStepId,
-          phaseName: line.failedPhase!,
-          stepName: line.failedStep!,
-          status: line.failedStatus!,
-          error: line.error,
-        },
 })
 
 const listRoute = read({
@@ -98,6 +150,9 @@ const listRoute = read({
   query: z.strictObject({
     ...pagingQuery,
     status: commaSeparated(MEMBER_STATUSES).optional(),
+    outcome: commaSeparated(OUTCOMES).optional(),
+    phase: nameText.optional().meta({ description: 'The current step is in this phase.' }),
+    step: nameText.optional().meta({ description: 'The current step has this name.' }),
     key: searchText.optional().meta({ description: 'Start of the key.' }),
     search: searchText.optional().meta({ description: 'Part of the key.' }),
     failedPhase: nameText.optional(),
@@ -108,15 +163,26 @@ const listRoute = read({
   answers: { 200: pageOf('members', memberLine) },
   handle: async ({ engine: { db }, services, params: { batchId }, query }) => {
     const { limit, cursor, sort, ...filter } = query
-    const line = await loadBatchLine(db, batchId)
-    const page = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
+    const state = await loadBatchState(db, batchId)
+    const { line } = state
+    const holds = holdsOnBatch(await loadHolds(db, batchId))
+    const asked = { sort, after: readCursor(sort, cursor), limit: limit + 1 }
+    const page = { ...asked, active: activeOutcome(line) }
     const { total, isTotalExact, members } = await findPage(db, services, line, filter, page)
     const at = (member: MemberLine) => ({
       value: sort === 'key' ? member.keyFolded : null,
       id: member.id,
     })
     const { rows, next } = pageFrom(members, limit, sort, at)
-    return { status: 200, body: { members: rows.map(shownMember), total, isTotalExact, next } }
+    return {
+      status: 200,
+      body: {
+        members: rows.map((row) => shownMember(row, state, holds)),
+        total,
+        isTotalExact,
+        next,
+      },
+    }
   },
 })
 

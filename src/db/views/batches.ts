@@ -1,29 +1,28 @@
 // Batches for lists and pages. Member counts come from the stored counters.
 import type { Batch } from '../../domain/facts.ts'
 import type { Json } from '../../domain/json.ts'
+import type { OutcomeFacts } from '../../domain/outcome.ts'
 import type { BatchStatus } from '../../domain/transitions.ts'
 import { Conditions } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
 
 export interface BatchLine
-  extends Pick<
-    Batch,
-    | 'id'
-    | 'runbookName'
-    | 'runbookVersion'
-    | 'isManual'
-    | 'currentPhase'
-    | 'failedInInit'
-    | 'initDispatchedAt'
-    | 'activatedAt'
-    | 'endedAt'
-    | 'heldAt'
-    | 'heldBy'
-    | 'heldReason'
-    | 'membersActive'
-    | 'membersFailed'
-    | 'membersRemoved'
-  > {
+  extends OutcomeFacts,
+    Pick<
+      Batch,
+      | 'id'
+      | 'runbookName'
+      | 'runbookVersion'
+      | 'isManual'
+      | 'currentPhase'
+      | 'failedInInit'
+      | 'initDispatchedAt'
+      | 'activatedAt'
+      | 'endedAt'
+      | 'heldAt'
+      | 'heldBy'
+      | 'heldReason'
+    > {
   readonly runbookId: number
   readonly sourceTime: Date | null
   readonly batchStartTime: Date | null
@@ -49,7 +48,16 @@ const LINE = `b.id, b.runbook_id as "runbookId", b.runbook_name as "runbookName"
   b.init_dispatched_at as "initDispatchedAt", b.activated_at as "activatedAt", b.ended_at as "endedAt",
   b.held_at as "heldAt", b.held_by as "heldBy", b.held_reason as "heldReason",
   b.members_active as "membersActive", b.members_failed as "membersFailed", b.members_removed as "membersRemoved",
-  b.failure_revision as "failureRevision"`
+  b.failure_revision as "failureRevision", o."hasPhaseToCome", o."isExpanding", o."membersOpen", o."membersThrough"`
+
+/** The phases decide whether an active member is through; see domain/outcome.ts. A batch has a handful of them. */
+const FROM = `batches b cross join lateral (
+  select coalesce(bool_or(p.status = 'pending' or (p.status = 'cancelled' and p.dispatched_at is null)), false) as "hasPhaseToCome",
+         coalesce(bool_or(p.status = 'dispatched' and p.expanded_at is null), false) as "isExpanding",
+         coalesce(max(p.members_total - p.members_passed - p.members_failed - p.members_stopped - p.members_removed)
+           filter (where p.status = 'dispatched'), 0) as "membersOpen",
+         coalesce(min(p.members_passed) filter (where p.status = 'cancelled'), 0) as "membersThrough"
+    from phase_executions p where p.batch_id = b.id and p.status <> 'superseded') as o`
 
 function conditionsOf(filter: BatchFilter): Conditions {
   const { runbook, status, isManual, isHeld, startsFrom, startsBefore } = filter
@@ -102,7 +110,7 @@ export function listBatches(
   const where = conditionsOf(filter)
   if (after) addAfter(where, sort, after)
   return db.query<BatchLine>(
-    `select ${LINE} from batches b where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
+    `select ${LINE} from ${FROM} where ${where.text} order by ${ORDER[sort]} limit ${where.add(limit)}`,
     where.values,
   )
 }
@@ -121,7 +129,7 @@ export async function countBatches(
 }
 
 export async function findBatchLine(db: Queryable, batchId: number): Promise<BatchLine | null> {
-  const rows = await db.query<BatchLine>(`select ${LINE} from batches b where b.id = $1`, [batchId])
+  const rows = await db.query<BatchLine>(`select ${LINE} from ${FROM} where b.id = $1`, [batchId])
   return rows[0] ?? null
 }
 

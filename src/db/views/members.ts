@@ -1,6 +1,7 @@
 // Members of a batch for lists, page by page along an index. Failed members come with the step that failed; lists carry no data.
 import type { Json } from '../../domain/json.ts'
 import { foldKey, foldKeyPart } from '../../domain/member-key.ts'
+import type { ActiveOutcome, CurrentStep, Outcome } from '../../domain/outcome.ts'
 import type { SampleMember } from '../../domain/run-plan.ts'
 import type { MemberStatus } from '../../domain/transitions.ts'
 import { idsParam } from '../arrays.ts'
@@ -24,6 +25,11 @@ export interface MemberLine {
   readonly failedStep: string | null
   readonly failedStatus: string | null
   readonly error: string | null
+  readonly outcome: Outcome
+  /** The step that waits: of a rollback or removal before one of a phase. */
+  readonly step:
+    | (Omit<CurrentStep, 'since' | 'wakeAt'> & { since: string; wakeAt: string | null })
+    | null
 }
 
 export interface MemberFilter {
@@ -39,7 +45,27 @@ export interface MemberFilter {
   readonly ids?: readonly number[] | undefined
   /** People named by key; together with `ids` either fits. */
   readonly keys?: readonly string[] | undefined
+  readonly outcome?: readonly string[] | undefined
+  /** The current step is in this phase, or has this name. */
+  readonly phase?: string | undefined
+  readonly step?: string | undefined
 }
+
+/** An active member's outcome is that of its batch, or its own. */
+const OUTCOME_OF: Readonly<Record<ActiveOutcome, string>> = {
+  in_progress: `'in_progress'`,
+  migrated: `'migrated'`,
+  stopped: `'stopped'`,
+  by_wait: `case when exists (select from waits w where w.batch_id = m.batch_id and w.batch_member_id = m.id)
+    then 'in_progress' else 'migrated' end`,
+  by_cancelled: `case when exists (select from step_executions s
+      where s.kind = 'phase' and s.batch_member_id = m.id and s.status = 'cancelled') then 'stopped' else 'migrated' end`,
+}
+const outcomeOf = (active: ActiveOutcome): string =>
+  `case m.status when 'active' then ${OUTCOME_OF[active]} else m.status end`
+
+const IS_AT = `m.id in (select w.batch_member_id from waits w
+  join step_executions s on s.id = w.step_id left join phase_executions p on p.id = s.phase_execution_id where w.batch_id = $1 and `
 
 export const MEMBER_SORTS = ['id', 'key'] as const
 export type MemberSort = (typeof MEMBER_SORTS)[number]
@@ -55,7 +81,11 @@ const FAILED_SO = `select s.batch_member_id from step_executions s
 const IN_PHASE =
   's.phase_execution_id in (select id from phase_executions where batch_id = $1 and lower(phase_name) = lower'
 
-function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
+function conditionsOf(
+  batchId: number,
+  filter: MemberFilter,
+  active: ActiveOutcome = 'in_progress',
+): Conditions {
   const where = new Conditions(batchId).and('m.batch_id = $1')
   const { status, key, search, failedPhase, failedStep, error, ids, keys } = filter
   const named = [
@@ -67,6 +97,11 @@ function conditionsOf(batchId: number, filter: MemberFilter): Conditions {
   if (status?.length === 1) where.and('m.status = ?', status[0])
   else if (status !== undefined) where.and('m.status = any(?::text[])', [...status])
   if (status?.every((one) => one !== 'active')) where.and(`m.status <> 'active'`)
+  if (filter.outcome !== undefined)
+    where.and(`(${outcomeOf(active)}) = any(?::text[])`, [...filter.outcome])
+  if (filter.phase !== undefined)
+    where.and(`${IS_AT} lower(p.phase_name) = lower(?))`, filter.phase)
+  if (filter.step !== undefined) where.and(`${IS_AT} lower(s.step_name) = lower(?))`, filter.step)
   if (key !== undefined) where.and('m.key_folded like ?', startsWith(foldKeyPart(key)))
   if (search !== undefined) where.and('m.key_folded like ?', contains(foldKeyPart(search)))
   const failure = [
@@ -90,6 +125,7 @@ export interface MemberPage {
   readonly sort: MemberSort
   readonly after: MemberAfter | null
   readonly limit: number
+  readonly active: ActiveOutcome
 }
 
 export function listMembers(
@@ -98,7 +134,7 @@ export function listMembers(
   filter: MemberFilter,
   page: MemberPage,
 ): Promise<MemberLine[]> {
-  const where = conditionsOf(batchId, filter)
+  const where = conditionsOf(batchId, filter, page.active)
   return db.query<MemberLine>(linesOf(pageOf(where, page), page), where.values)
 }
 
@@ -110,7 +146,7 @@ export async function findMembers(
   page: MemberPage,
   most: number,
 ): Promise<{ total: number; members: MemberLine[] }> {
-  const where = conditionsOf(batchId, filter)
+  const where = conditionsOf(batchId, filter, page.active)
   const meant = `select m.id from batch_members m where ${where.text} limit ${where.add(most)}`
   const within = new Conditions(...where.values).and('m.id in (select id from meant)')
   const rows = await db.query<Found>(
@@ -134,16 +170,23 @@ function pageOf(where: Conditions, { sort, after, limit }: MemberPage): string {
   return `select * from batch_members m where ${where.text} order by ${orderOf(sort)} limit ${where.add(limit)}`
 }
 
-const linesOf = (members: string, { sort }: MemberPage): string =>
+const linesOf = (members: string, { sort, active }: MemberPage): string =>
   `select m.id, m.member_key as "memberKey", m.key_folded as "keyFolded", m.status, m.added_at as "addedAt",
           m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
           m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
-          f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error
+          f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error,
+          ${outcomeOf(active)} as outcome, w.step
      from (${members}) as m
      left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message
              from step_executions s join phase_executions p on p.id = s.phase_execution_id
             where ${IS_FAILED} and s.batch_member_id = m.id and m.status <> 'active'
             order by s.completed_at desc, s.id desc limit 1) as f on true
+     left join lateral (select json_build_object('stepId', s.id, 'stepKind', s.kind, 'phaseName', p.phase_name,
+              'stepName', s.step_name, 'workerId', s.worker_id, 'attempt', s.attempt, 'waitsFor', w.kind,
+              'since', w.since, 'wakeAt', w.wake_at) as step
+             from waits w join step_executions s on s.id = w.step_id
+             left join phase_executions p on p.id = s.phase_execution_id
+            where w.batch_id = m.batch_id and w.batch_member_id = m.id order by w.priority, w.step_id limit 1) as w on true
     order by ${orderOf(sort)}`
 
 /** Members that match the filter, in id order. */

@@ -172,7 +172,15 @@ export function batchContract(): void {
       await api.world.settle()
       const ended = await readBatch()
       assert.equal(ended.body.batch.status, 'completed')
-      assert.deepEqual(ended.body.batch.members, { active: 1, failed: 1, removed: 0, total: 2 })
+      assert.deepEqual(ended.body.batch.members, {
+        active: 1,
+        inProgress: 0,
+        migrated: 1,
+        stopped: 0,
+        failed: 1,
+        removed: 0,
+        total: 2,
+      })
       assert.equal(ended.body.nextPhase, null)
     })
 

@@ -91,9 +91,12 @@ const READ_VERBS: readonly Verb[] = [
   },
   {
     name: 'members',
-    about: 'list members',
+    about: 'list members: where they are, what comes next',
     args: [ID],
     options: [
+      ['--outcome <list>', 'in-progress, migrated, failed, removed, stopped'],
+      ['--phase <name>', 'only now in this phase'],
+      ['--step <name>', 'only now at this step'],
       ['--search <text>', 'only with this text in the key'],
       ['--failed-phase <name>', 'only failed in this phase'],
       ['--failed-step <name>', 'only failed in this step'],
@@ -103,7 +106,8 @@ const READ_VERBS: readonly Verb[] = [
     lists: [['--status <list>', 'only with these statuses', STATUSES.member]],
     choices: [['--sort <order>', 'sort order', ['id', 'key']]],
     examples: [
-      'batch members 7 --status failed',
+      'batch members 7 --outcome in-progress --phase cutover',
+      'batch members 7 --outcome failed',
       'batch members 7 --all --output csv > members.csv',
     ],
     run: runListMembers,

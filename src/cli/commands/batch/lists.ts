@@ -3,6 +3,7 @@
 import type { DescribedAttention } from '../../../domain/attention.ts'
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import {
   type CommandContext,
@@ -29,10 +30,8 @@ const LIST: readonly Column[] = [
   ['STATUS', 'status'],
   ['START', 'batchStartTime'],
   ['PHASE', 'currentPhase'],
-  ['ACTIVE', 'members.active'],
-  ['FAILED', 'members.failed'],
-  ['REMOVED', 'members.removed', 'spare'],
   ['MANUAL', 'isManual', 'spare'],
+  ['MEMBERS', (batch) => membersText(batch)],
 ]
 const PHASES: readonly Column[] = [
   ['PHASE', 'phaseName'],
@@ -51,9 +50,10 @@ const PHASES: readonly Column[] = [
 const MEMBERS: readonly Column[] = [
   ['ID', 'id'],
   ['MEMBER', 'memberKey', 'whole'],
-  ['STATUS', 'status'],
-  ['JOINED', 'joinedAt', 'spare'],
-  ['FAILED AT', ({ failure }) => failedAt(failure as Row | null)],
+  ['OUTCOME', ({ outcome }) => String(outcome).replace('_', ' ')],
+  ['PHASE', ({ step, failure }) => ((step ?? failure) as Row | null)?.phaseName],
+  ['STEP', ({ step, failure }) => ((step ?? failure) as Row | null)?.stepName],
+  ['NOW', 'where'],
   ['ERROR', 'failure.error'],
 ]
 const STEPS: readonly Column[] = [
@@ -72,9 +72,6 @@ const STEPS: readonly Column[] = [
 
 const openSteps = ({ pending, dispatched, polling }: Row): number =>
   Number(pending) + Number(dispatched) + Number(polling)
-
-const failedAt = (failure: Row | null): string | null =>
-  failure && `${String(failure.phaseName)} / ${String(failure.stepName)}`
 
 export async function runListBatches(
   context: CommandContext,
@@ -157,10 +154,8 @@ function heldText({ held }: Row): string | null {
   return `since ${String(at)} by ${String(by)}: ${String(reason)}`
 }
 
-export function membersText({ members }: Row): string {
-  const { active, failed, removed } = members as Row
-  return `${Number(active)} active, ${Number(failed)} failed, ${Number(removed)} removed`
-}
+export const membersText = ({ members }: Row): string =>
+  outcomeText(members as unknown as OutcomeCounts)
 
 function reviewsText(openReviews: Row | undefined): string | null {
   const kinds = Object.entries(openReviews ?? {}).filter(([, count]) => Number(count) > 0)
@@ -214,6 +209,9 @@ export const runListMembers = (
     path: `${batchPath(id)}/members`,
     query: {
       status: textFlag(flags, 'status'),
+      outcome: textFlag(flags, 'outcome')?.replaceAll(/in[ -]progress/g, 'in_progress'),
+      phase: textFlag(flags, 'phase'),
+      step: textFlag(flags, 'step'),
       search: textFlag(flags, 'search'),
       failedPhase: textFlag(flags, 'failedPhase'),
       failedStep: textFlag(flags, 'failedStep'),

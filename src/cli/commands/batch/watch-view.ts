@@ -4,6 +4,7 @@ import { countText } from '../../../domain/count-text.ts'
 import { durationText } from '../../../domain/duration.ts'
 
 import type { Phase } from '../../../domain/facts.ts'
+import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { printable } from '../../terminal/io.ts'
@@ -29,7 +30,7 @@ export interface Summary {
     readonly status: string
     readonly batchStartTime: string | null
     readonly held: { readonly by: string; readonly reason: string } | null
-    readonly members: Readonly<Record<'active' | 'failed' | 'removed' | 'total', number>>
+    readonly members: OutcomeCounts & { readonly total: number }
   }
   readonly phases: readonly ShownPhase[]
   readonly throughput: { readonly stepsPerMin: number }
@@ -137,12 +138,11 @@ function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): strin
 }
 
 function outlookText({ batch, throughput, estimate, openReviews }: Summary, now: Date): string {
-  const { active, failed, removed } = batch.members
   const waiting = Object.values(openReviews).reduce((sum, count) => sum + count, 0)
   const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
   const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
   return [
-    `${active} active, ${failed} failed, ${removed} removed`,
+    outcomeText(batch.members),
     ...(perMin > 0 ? [`${perMin} steps/min`] : []),
     ...(ends === null ? [] : [`ends in ${durationText(+ends - +now)}`]),
     ...(waiting > 0 ? [`${countText(waiting, 'review')} open`] : []),

@@ -105,7 +105,8 @@ const ENTRY: readonly Column[] = [
   ['PHASE', 'event.phaseName'],
   ['STEP', 'event.stepName'],
   ['BECAUSE', 'event.because'],
-  ['ACTIVE', 'summary.batch.members.active'],
+  ['MIGRATED', 'summary.batch.members.migrated'],
+  ['IN PROGRESS', 'summary.batch.members.inProgress'],
   ['FAILED', 'summary.batch.members.failed'],
   ['REMOVED', 'summary.batch.members.removed'],
 ]
