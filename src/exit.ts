@@ -10,6 +10,8 @@ export const EXIT = {
   conflict: 6,
   unavailable: 7,
   timedOut: 8,
+  /** `status`: all is told, and somebody is needed. */
+  needed: 9,
   /** Ctrl-C: 128 plus the signal number, as in shells. */
   interrupted: 130,
 } as const

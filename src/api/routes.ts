@@ -12,12 +12,14 @@ import { INSIGHT_ROUTES } from './routes/insight.ts'
 import { MEMBER_ACTION_ROUTES } from './routes/member-actions.ts'
 import { MEMBER_DETAIL_ROUTES } from './routes/member-detail.ts'
 import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
+import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
 import { REVIEW_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type ServiceContext, serviceRoutes } from './routes/service.ts'
 import { SOURCE_ROUTES } from './routes/sources.ts'
+import { STATUS_ROUTES } from './routes/status.ts'
 import { STEP_ACTION_ROUTES } from './routes/step-actions.ts'
 import { STEP_ROUTES } from './routes/steps.ts'
 import { TICK_ROUTES } from './routes/ticks.ts'
@@ -31,6 +33,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...PLAN_ROUTES,
     ...BATCH_ROUTES,
     ...MEMBER_ROUTES,
+    ...MEMBER_FIND_ROUTES,
     ...MEMBER_FILE_ROUTES,
     ...STEP_ROUTES,
     ...BATCH_ACTION_ROUTES,
@@ -40,6 +43,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...DEAD_LETTER_ROUTES,
     ...REVIEW_ROUTES,
     ...ATTENTION_ROUTES,
+    ...STATUS_ROUTES,
     ...INSIGHT_ROUTES,
     ...MEMBER_DETAIL_ROUTES,
     ...TICK_ROUTES,

@@ -52,9 +52,14 @@ export interface FailureGroup {
   count: number
   firstSeenAt: Date
   lastSeenAt: Date
+  /** The first members, up to `PEOPLE_KEPT_MAX`; people are named by them. */
+  memberIds: number[]
   /** The newest message. */
   sample: { readonly stepId: number; readonly memberId: number | null; readonly message: string }
 }
+
+/** Enough to recognise a failure by; the members' list has all. */
+export const PEOPLE_KEPT_MAX = 3
 
 /** Groups failures page by page: memory grows with the groups, not with the failures. */
 export class FailureGroups {
@@ -68,11 +73,15 @@ export class FailureGroups {
     const sample = { stepId, memberId, message }
     const group = this.#groups.get(key)
     if (!group) {
-      const seen = { firstSeenAt: at, lastSeenAt: at }
+      const memberIds = memberId === null ? [] : [memberId]
+      const seen = { firstSeenAt: at, lastSeenAt: at, memberIds }
       this.#groups.set(key, { pattern, phaseName, stepName, count: 1, ...seen, sample })
       return
     }
     group.count += 1
+    const { memberIds } = group
+    const isNew = memberId !== null && !memberIds.includes(memberId)
+    if (isNew && memberIds.length < PEOPLE_KEPT_MAX) memberIds.push(memberId)
     if (at < group.firstSeenAt) group.firstSeenAt = at
     if (at < group.lastSeenAt) return
     group.lastSeenAt = at

@@ -124,7 +124,7 @@ describe('a manual migration from the command line', () => {
     const csv = (await cli.script('batch', 'members', '1', '-o', 'csv')).out
     assert.match(
       csv,
-      /^ID,MEMBER,STATUS,JOINED,FAILED AT,ERROR\r\n1,ada@x\.example,failed,[^,]*,cutover \/ switch,no licence left/,
+      /^ID,MEMBER,OUTCOME,PHASE,STEP,NOW,ERROR\r\n1,ada@x\.example,failed,cutover,switch,failed in cutover \/ switch,no licence left/,
     )
     assert.match(
       (await cli.cli('batch', 'steps', '1', '--status', 'failed')).out,
@@ -132,7 +132,7 @@ describe('a manual migration from the command line', () => {
     )
     assert.match(
       (await cli.cli('failures', '1')).out,
-      /\n +2 +cutover +switch .* no licence left \(TestError\)\n/,
+      /\n +2 +ada@x\.example, bob@x\.example +cutover +switch .* no licence left \(TestError\)\n/,
     )
     assert.match(
       (await cli.cli('member', 'show', '1', 'ADA@x.example')).out,

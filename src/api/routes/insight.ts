@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { loadHolds } from '../../db/holds.ts'
 import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
+import { keysOfMembers } from '../../db/views/status.ts'
 import { sumSteps } from '../../domain/facts.ts'
+import { PEOPLE_KEPT_MAX } from '../../domain/failures.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { holdsOnBatch } from '../../domain/holds.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
@@ -113,6 +115,9 @@ const failures = z
           phaseName: nullableText,
           stepName: z.string(),
           count: wholeCount,
+          people: z
+            .array(z.string())
+            .meta({ description: `Keys of the first ${PEOPLE_KEPT_MAX} members it hit.` }),
           firstSeenAt: dateTime,
           lastSeenAt: dateTime,
           sample: z.strictObject({
@@ -139,7 +144,15 @@ const failuresRoute = read({
   answers: { 200: failures },
   handle: async ({ engine: { db }, services: { failureCache }, params: { batchId } }) => {
     const { groups, ...rest } = await failureCache.groups(db, await loadBatchLine(db, batchId))
-    return { status: 200, body: { ...rest, groups: [...groups] } }
+    const keys = await keysOfMembers(
+      db,
+      groups.flatMap(({ memberIds }) => memberIds),
+    )
+    const named = groups.map(({ memberIds, ...group }) => ({
+      ...group,
+      people: memberIds.map((memberId) => keys.get(memberId)!),
+    }))
+    return { status: 200, body: { ...rest, groups: named } }
   },
 })
 

@@ -55,7 +55,7 @@ const currentStep = z
   })
   .meta({ id: 'CurrentStep', description: 'The step that the member is at.' })
 
-const memberLine = z
+export const memberLine = z
   .strictObject({
     id: z.int(),
     memberKey: z.string(),
@@ -111,6 +111,23 @@ function shownMember(
   const hold = holdOn(batch, holds, line.id, step?.workerId)
   const facts = { outcome, step, batch, hold, nextPhase, removedBy, movedToBatchId, failure }
   return { ...lineOf(line), outcome, where: whereText(facts), step, failure }
+}
+
+/** These members of the batch, as lists show them. */
+export async function loadShownMembers(
+  db: Queryable,
+  state: BatchState,
+  ids: readonly number[],
+): Promise<z.input<typeof memberLine>[]> {
+  const page = {
+    sort: 'id',
+    after: null,
+    limit: ids.length,
+    active: activeOutcome(state.line),
+  } as const
+  const members = await listMembers(db, state.line.id, { ids }, page)
+  const holds = holdsOnBatch(await loadHolds(db, state.line.id))
+  return members.map((member) => shownMember(member, state, holds))
 }
 
 /** The widest hold that covers the member's step. */

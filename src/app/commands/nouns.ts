@@ -57,6 +57,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'runbooks',
     load: async () => (await import('../../cli/commands/template.ts')).addTemplateCommands,
   },
+  status: {
+    about: 'show whether somebody is needed, and what runs',
+    group: 'daily',
+    load: async () => (await import('../../cli/commands/status.ts')).addStatusCommands,
+  },
   batch: {
     about: 'manage batches and their members',
     group: 'daily',

@@ -1,6 +1,7 @@
 // `matoolkit failures`: the failed steps of a batch, grouped by error.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
+import { peopleText } from '../../domain/status.ts'
 import { type CommandContext, sayRest } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../terminal/show.ts'
@@ -9,10 +10,11 @@ import { addVerb, BATCH_ARG } from './verb.ts'
 
 const FAILURES: readonly Column[] = [
   ['COUNT', 'count'],
+  ['PEOPLE', ({ people, count }) => peopleText(people as string[], Number(count)), 'whole'],
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['LAST SEEN', 'lastSeenAt', 'spare'],
-  ['STEP ID', 'sample.stepId'],
+  ['STEP ID', 'sample.stepId', 'spare'],
   ['ERROR', 'sample.message'],
 ]
 

@@ -1,10 +1,11 @@
 // `matoolkit member …`: one member's data, steps and events.
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
+import { EXIT } from '../../errors.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
-import { memberPath } from './batch/paths.ts'
+import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
 
@@ -46,12 +47,65 @@ const EVENTS_MAX = 500
 export function addMemberCommands(program: Command, io: Io): void {
   const noun = program.command('member').description('inspect a member')
   addVerb(noun, io, {
+    name: 'find',
+    about: 'find a person in all batches',
+    args: [['<text>', 'key, old or new address, or another value of their data']],
+    more: 'Shows where they are, what comes next and when. If nobody has the text, similar people are listed.',
+    examples: ['member find ada@contoso.com', 'member find 4711'],
+    run: runFindMember,
+  })
+  addVerb(noun, io, {
     name: 'show',
     about: "show a member's data, steps and events",
     args: [BATCH_ARG, MEMBER_ARG],
     examples: ['member show 7 ada@contoso.com', 'member show 7 4711 --output json'],
     run: runShowMember,
   })
+}
+
+const FOUND: readonly Column[] = [
+  ['MEMBER', 'member.memberKey', 'whole'],
+  ['BATCH', 'batch.id'],
+  ['RUNBOOK', 'batch.runbookName'],
+  ['CUT-OVER', 'batch.batchStartTime'],
+  ['OUTCOME', ({ member }) => String((member as Row).outcome).replace('_', ' ')],
+  ['PHASE', ({ member }) => currentOf(member as Row)?.phaseName],
+  ['STEP', ({ member }) => currentOf(member as Row)?.stepName],
+  ['NOW', 'member.where'],
+  ['NEXT', ({ nextPhase, member }) => nextText(nextPhase as Row | null, member as Row)],
+]
+const RECENT_EVENTS = 5
+
+const currentOf = ({ step, failure }: Row): Row | null => (step ?? failure) as Row | null
+
+const nextText = (nextPhase: Row | null, { outcome }: Row): string | null => {
+  if (nextPhase === null || outcome !== 'in_progress') return null
+  const { phaseName, dueAt } = nextPhase
+  return `${String(phaseName)} ${dueAt === null ? 'when it is advanced' : `at ${String(dueAt)}`}`
+}
+
+async function runFindMember(
+  { client, io, show }: CommandContext,
+  [text]: readonly string[],
+): Promise<void> {
+  const { body } = await client.get<Row>('/api/members', { text })
+  const rows = rowsIn(body, 'members')
+  if (body.how === 'near') io.err(`Nobody has "${text}". Similar people:`)
+  const empty = `Nobody in any batch has "${text}" as a key or in their data.`
+  await show.list({ whole: body as Json, rows, columns: FOUND, empty })
+  if (body.isComplete === false) io.err(`The newest ${rows.length} are shown; use a longer text.`)
+  if (rows.length === 0) io.exitCode = EXIT.notFound
+  if (rows.length !== 1 || show.format !== 'table') return
+  const { id: batchId } = rows[0]!.batch as Row
+  const { id, memberKey } = rows[0]!.member as Row
+  const path = `${batchPath(String(batchId))}/members/${String(id)}`
+  const { body: detail } = await client.get<Row>(path)
+  const columns = EVENT_COLUMNS.filter(([title]) => title !== 'MEMBER')
+  const events = rowsIn(detail, 'events').slice(0, RECENT_EVENTS)
+  await showSection(show, 'What happened last', events, columns)
+  show.say(
+    `\nEverything, and what you can do: matoolkit member show ${String(batchId)} ${String(memberKey)}`,
+  )
 }
 
 async function runShowMember(

@@ -56,6 +56,61 @@ export function insightContract(): void {
       assert.match(sample.message, /^user\d@contoso.example has 12\d items/)
     })
 
+    it('are one inbox over all batches', async () => {
+      interface Status {
+        isSomebodyNeeded: boolean
+        headline: string
+        needs: { kind: string; people: string[]; count: number; command: string }[]
+        phases: { phaseName: string; status: string }[]
+        holds: object[]
+      }
+      const { status, body } = await api.call<Status>('GET', '/api/status')
+      assert.equal(status, 200)
+      assert.deepEqual([body.isSomebodyNeeded, body.holds], [true, []])
+      assert.match(body.headline, /^Somebody is needed: 3 people of batch 1 failed at create: user/)
+      const { kind, people: named, count, command } = body.needs[0]!
+      assert.deepEqual([kind, count, command], ['failure', 3, 'matoolkit failures 1'])
+      assert.deepEqual(
+        named.toSorted(),
+        members(3).map(({ key }) => key),
+      )
+      assert.deepEqual(
+        body.phases.map((phase) => [phase.phaseName, phase.status]),
+        [['cutover', 'pending']],
+      )
+    })
+
+    it('find a person by key, by other data, and by a similar one', async () => {
+      interface Found {
+        how: string | null
+        members: {
+          batch: { id: number }
+          member: { memberKey: string; outcome: string; where: string }
+        }[]
+      }
+      const find = async (text: string) =>
+        (await api.call<Found>('GET', `/api/members?text=${encodeURIComponent(text)}`)).body
+      const key = members(5)[4]!.key
+      const byKey = await find(key.toUpperCase())
+      assert.equal(byKey.how, 'key')
+      assert.deepEqual(
+        byKey.members.map(({ batch, member }) => [batch.id, member.memberKey, member.outcome]),
+        [[1, key, 'in_progress']],
+      )
+      assert.equal(
+        byKey.members[0]!.member.where,
+        'waits for phase cutover at 2026-03-02T09:00:00.000Z',
+      )
+      assert.deepEqual(
+        [(await find('user5')).how, (await find('user5')).members.length],
+        ['text', 1],
+      )
+      const near = await find('user5@nowhere.example')
+      assert.deepEqual([near.how, near.members.length], ['near', 1])
+      const nobody = await find('zz')
+      assert.deepEqual([nobody.how, nobody.members], [null, []])
+    })
+
     it('list its events, of all members or one, in pages', async () => {
       interface Events {
         events: { id: number; entity: string; event: string; because: string; memberKey: string }[]

@@ -1,0 +1,231 @@
+// The state of everything on one page: whether somebody is needed, what runs and comes next, sources, workers, holds. Every list is
+// bounded, and nothing here counts members or steps.
+import { z } from 'zod'
+import { listHolds, loadHolds } from '../../db/holds.ts'
+import { listWaitGroups, listWorkerFacts, listWorkers } from '../../db/views/insight.ts'
+import {
+  keysOfMembers,
+  listFailedBatches,
+  listPhaseOutlook,
+  listSourceOutlook,
+  type PhaseOutlook,
+} from '../../db/views/status.ts'
+import { attentionText, describeAttention } from '../../domain/attention.ts'
+import { countText } from '../../domain/count-text.ts'
+import {
+  HOLD_SCOPES,
+  type Hold,
+  holdsOnBatch,
+  nameOfHeld,
+  resumeCommand,
+} from '../../domain/holds.ts'
+import {
+  headlineOf,
+  isAutomaticHold,
+  isBlocking,
+  NEED_KINDS,
+  type Need,
+} from '../../domain/status.ts'
+import { findStuck, isSilent } from '../../domain/stuck.ts'
+import { PHASE_STATUSES } from '../../domain/transitions.ts'
+import { loadAttention } from '../../engine/attention.ts'
+import type { Engine } from '../../engine/engine.ts'
+import { loadBatchState } from '../batch-state.ts'
+import type { FailureCache } from '../failure-cache.ts'
+import { holdInForce, shownHold } from '../hold-shapes.ts'
+import { type Route, read } from '../route.ts'
+import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
+
+const PHASES_MAX = 100
+const SOURCES_MAX = 100
+const HOLDS_MAX = 100
+/** Batches whose waits are looked at one by one. */
+const BATCHES_LOOKED_AT = 20
+const FAILED_BATCHES_MAX = 20
+const CAUSES_MAX = 3
+/** Failures of batches that ended longer ago are no news tonight. */
+const FAILURES_SINCE_MS = 24 * 3_600_000
+
+const need = z
+  .strictObject({
+    kind: z.enum(NEED_KINDS),
+    batchId: z.int().nullable(),
+    text: z.string().meta({ description: 'A sentence; times in UTC.' }),
+    people: z.array(z.string()).meta({ description: 'The first people concerned.' }),
+    count: wholeCount.meta({ description: 'All of them.' }),
+    command: z.string().meta({ description: 'Handles it, or shows it in full.' }),
+  })
+  .meta({ id: 'Need' })
+
+const status = z
+  .strictObject({
+    at: dateTime,
+    isSomebodyNeeded: z.boolean(),
+    headline: z.string(),
+    needs: z.array(need),
+    phases: z
+      .array(
+        z.strictObject({
+          batchId: z.int(),
+          runbookName: z.string(),
+          phaseName: z.string(),
+          status: z.enum(PHASE_STATUSES),
+          dueAt: nullableDateTime,
+          startedAt: nullableDateTime,
+          isManual: z.boolean(),
+          heldAt: nullableDateTime,
+          membersTotal: wholeCount,
+          membersDone: wholeCount,
+          membersActive: wholeCount,
+        }),
+      )
+      .meta({ description: `Running, then the next of each batch; at most ${PHASES_MAX}.` }),
+    sources: z.array(
+      z.strictObject({
+        runbookName: z.string(),
+        lastTickAt: nullableDateTime,
+        lastOutcome: nullableText,
+        nextTickAt: nullableDateTime,
+      }),
+    ),
+    workers: z.array(
+      z.strictObject({
+        workerId: z.string(),
+        isKnown: z.boolean(),
+        isSilent: z.boolean(),
+        lastSeenAt: nullableDateTime,
+        slots: z.int().nullable(),
+        busy: wholeCount.meta({ description: 'Outstanding jobs.' }),
+        waiting: wholeCount.meta({ description: 'Steps that wait for a free slot.' }),
+      }),
+    ),
+    holds: z.array(holdInForce),
+  })
+  .meta({ id: 'Status' })
+
+const statusRoute = read({
+  method: 'GET',
+  path: '/api/status',
+  operation: 'getStatus',
+  tag: 'service',
+  summary: 'Show whether somebody is needed, what runs and what comes next, over all batches',
+  rule: 'reader',
+  isPersonal: true,
+  answers: { 200: status },
+  handle: async ({ engine, services: { failureCache }, now }) => {
+    const { db } = engine
+    const phases = await listPhaseOutlook(db, PHASES_MAX)
+    const { holds } = await listHolds(db, HOLD_SCOPES, HOLDS_MAX)
+    const needs = [
+      ...(await decisions(engine)),
+      ...holds.filter(({ heldBy }) => isAutomaticHold(heldBy)).map(holdNeed),
+      ...(await stuckNeeds(engine, phases, now)),
+      ...(await failureNeeds(engine, failureCache, now)),
+    ]
+    const workers = (await listWorkers(db)).map((line) => ({
+      workerId: line.workerId,
+      isKnown: line.isKnown,
+      isSilent: isSilent(line, now),
+      lastSeenAt: line.lastSeenAt,
+      slots: line.slots,
+      busy: line.outstanding,
+      waiting: line.waiting,
+    }))
+    const body = {
+      at: now,
+      isSomebodyNeeded: needs.length > 0,
+      headline: headlineOf(needs, phases.filter(isRunning).length, nextOf(phases)),
+      needs,
+      phases,
+      sources: await listSourceOutlook(db, SOURCES_MAX),
+      workers,
+      holds: holds.map(shownHold),
+    }
+    return { status: 200, body }
+  },
+})
+
+const isRunning = (phase: PhaseOutlook): boolean => phase.status === 'dispatched'
+
+function nextOf(phases: readonly PhaseOutlook[]): string | null {
+  const next = phases.find((phase) => !isRunning(phase) && phase.dueAt !== null)
+  if (!next) return null
+  return `${next.phaseName} of batch ${next.batchId} at ${next.dueAt!.toISOString()}`
+}
+
+async function decisions(engine: Engine): Promise<Need[]> {
+  const { items } = await loadAttention(engine)
+  return items.map((item) => ({
+    kind: 'decision',
+    batchId: item.batchId,
+    text: attentionText(item, (at) => at.toISOString()),
+    people: [],
+    count: item.count,
+    command: describeAttention(item).command,
+  }))
+}
+
+const holdNeed = (hold: Hold): Need => ({
+  kind: 'hold',
+  batchId: hold.scope === 'batch' ? Number(hold.target) : hold.batchId,
+  text: `${nameOfHeld(hold)} is held by the ${hold.heldBy} since ${hold.heldAt.toISOString()}: ${hold.reason}`,
+  people: [],
+  count: 1,
+  command: resumeCommand(hold),
+})
+
+async function stuckNeeds(
+  { db, maxOutstanding }: Engine,
+  phases: readonly PhaseOutlook[],
+  now: Date,
+): Promise<Need[]> {
+  const ids = [...new Set(phases.map(({ batchId }) => batchId))].slice(0, BATCHES_LOOKED_AT)
+  const needs: Need[] = []
+  for (const batchId of ids) {
+    const { line, phases: own } = await loadBatchState(db, batchId)
+    const waits = await listWaitGroups(db, batchId, now)
+    const workers = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
+    const holds = holdsOnBatch(await loadHolds(db, batchId))
+    const found = { batch: line, holds, phases: own, waits, workers }
+    const facts = { ...found, openReviews: 0, maxOutstanding, now }
+    for (const { kind, because, count } of findStuck(facts)) {
+      if (!isBlocking(kind)) continue
+      const text = `batch ${batchId} is stuck: ${because}`
+      const command = `matoolkit stuck ${batchId}`
+      needs.push({ kind: 'stuck', batchId, text, people: [], count, command })
+    }
+  }
+  return needs
+}
+
+async function failureNeeds({ db }: Engine, cache: FailureCache, now: Date): Promise<Need[]> {
+  const since = new Date(+now - FAILURES_SINCE_MS)
+  const needs: Need[] = []
+  for (const batch of await listFailedBatches(db, since, FAILED_BATCHES_MAX)) {
+    const { groups } = await cache.groups(db, batch)
+    const shown = groups.slice(0, CAUSES_MAX)
+    const keys = await keysOfMembers(
+      db,
+      shown.flatMap(({ memberIds }) => memberIds),
+    )
+    for (const { phaseName, stepName, count, memberIds, sample } of shown) {
+      const people = memberIds.map((memberId) => keys.get(memberId)!)
+      const who = phaseName === null ? 'init' : countText(count, 'person', 'people')
+      needs.push({
+        kind: 'failure',
+        batchId: batch.id,
+        text: `${who} of batch ${batch.id} failed at ${stepName}: ${firstLine(sample.message)}`,
+        people,
+        count,
+        command: `matoolkit failures ${batch.id}`,
+      })
+    }
+  }
+  return needs
+}
+
+const TEXT_MAX = 200
+const firstLine = (message: string): string =>
+  message.split('\n')[0]!.slice(0, TEXT_MAX).replace(/\.$/, '')
+
+export const STATUS_ROUTES: readonly Route[] = [statusRoute]

@@ -1,0 +1,162 @@
+// `matoolkit status`: one page over all batches. The first line says whether somebody is needed, and so does the exit code.
+import type { Command } from 'commander'
+import { durationText } from '../../domain/duration.ts'
+import type { Json } from '../../domain/json.ts'
+import { type Need, peopleText } from '../../domain/status.ts'
+import { EXIT } from '../../errors.ts'
+import type { CommandContext } from '../command-context.ts'
+import { interruptible } from '../terminal/interrupt.ts'
+import { type Io, inViewersZone, printable } from '../terminal/io.ts'
+import { openScreen, type Screen } from '../terminal/screen.ts'
+import {
+  type Column,
+  makeShow,
+  type Row,
+  rowsIn,
+  type Show,
+  showSection,
+} from '../terminal/show.ts'
+import { cutTo } from '../terminal/text-width.ts'
+import { addVerb } from './verb.ts'
+
+const REFRESH_MS = 5_000
+
+export function addStatusCommands(program: Command, io: Io): void {
+  addVerb(program, io, {
+    name: 'status',
+    about: 'show whether somebody is needed, and what runs',
+    options: [['--watch', 'refresh every 5 seconds until Ctrl-C']],
+    more: `The first line says whether somebody is needed. Holds that a person set and manual batches that wait
+to be advanced are as planned, and need nobody.
+
+Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
+    examples: ['status', 'status --watch', 'status --output json'],
+    run: async (context, _, flags) => (flags.watch ? watchStatus(context) : showOnce(context)),
+  })
+}
+
+const load = async ({ client }: CommandContext): Promise<Row> =>
+  (await client.get<Row>('/api/status')).body
+
+async function showOnce(context: CommandContext): Promise<void> {
+  const body = await load(context)
+  await showStatus(context.show, context.io, body)
+  if (body.isSomebodyNeeded) context.io.exitCode = EXIT.needed
+}
+
+/** On a terminal the page is redrawn; elsewhere it is written again when it says something new. */
+async function watchStatus(context: CommandContext): Promise<void> {
+  const { io, show, clock } = context
+  const screen = io.width === null || show.format !== 'table' ? null : openScreen(process.stdout)
+  let last = ''
+  try {
+    await interruptible(async (interrupted) => {
+      while (!interrupted.aborted) {
+        const body = await load(context)
+        const { at: _, ...state } = body
+        const isNew = JSON.stringify(state) !== last
+        last = JSON.stringify(state)
+        if (screen) await draw(screen, io, body)
+        else if (isNew && show.format === 'table') await showStatus(show, io, body)
+        else if (isNew) await show.entry(body as Json, [])
+        await clock.wait(REFRESH_MS, interrupted).catch(() => undefined)
+      }
+    })
+  } finally {
+    screen?.end()
+  }
+  io.exitCode = EXIT.interrupted
+}
+
+async function draw(screen: Screen, io: Io, body: Row): Promise<void> {
+  const lines: string[] = []
+  const { width, height } = screen
+  const page: Io = {
+    ...io,
+    width,
+    out: (text) => lines.push(...text.split('\n')),
+    err: () => {},
+  }
+  await showStatus(makeShow('table', page), page, body)
+  const fitting = lines.map((line) => cutTo(line, width - 1))
+  screen.draw(fitting.slice(0, height - 1))
+}
+
+async function showStatus(show: Show, io: Io, body: Row): Promise<void> {
+  if (show.format !== 'table') {
+    const rows = rowsIn(body, 'needs')
+    return show.list({ whole: body as Json, rows, columns: NEEDS, empty: '' })
+  }
+  const isNeeded = body.isSomebodyNeeded === true
+  show.say(printable(String(body.headline)), isNeeded ? 'red' : 'green')
+  sayNeeds(show, rowsIn(body, 'needs') as unknown as Need[])
+  const now = new Date(String(body.at))
+  await showSection(show, 'Phases', rowsIn(body, 'phases'), phaseColumns(now))
+  await showSection(show, 'Holds', rowsIn(body, 'holds'), HOLDS)
+  await showSection(show, 'Sources', rowsIn(body, 'sources'), sourceColumns(now))
+  await showSection(show, 'Workers', rowsIn(body, 'workers'), WORKERS)
+  show.say(
+    `\nAs of ${inViewersZone(io, String(body.at))}. One person: matoolkit member find <text>`,
+  )
+}
+
+const NEEDS: readonly Column[] = [
+  ['KIND', 'kind'],
+  ['BATCH', 'batchId'],
+  ['COUNT', 'count'],
+  ['PEOPLE', ({ people }) => (people as string[]).join(', ')],
+  ['TEXT', 'text'],
+  ['COMMAND', 'command', 'whole'],
+]
+
+/** Each with its people and its command. */
+function sayNeeds(show: Show, needs: readonly Need[]): void {
+  for (const { text, people, count, command } of needs) {
+    const who = people.length === 0 ? '' : `\n    ${peopleText(people, count)}`
+    show.say(printable(`\n- ${text}${who}\n    ${command}`))
+  }
+}
+
+const phaseColumns = (now: Date): readonly Column[] => [
+  ['BATCH', 'batchId'],
+  ['RUNBOOK', 'runbookName'],
+  ['PHASE', 'phaseName'],
+  ['TIME', ({ dueAt, startedAt }) => startedAt ?? dueAt],
+  ['STATE', (phase) => stateOf(phase, now)],
+]
+
+function stateOf(phase: Row, now: Date): string {
+  const { status, heldAt, dueAt, isManual, membersTotal, membersDone, membersActive } = phase
+  const held = heldAt ? `, held since ${String(heldAt)}` : ''
+  if (status === 'dispatched')
+    return `running, ${Number(membersDone)} of ${Number(membersTotal)} through${held}`
+  if (isManual || dueAt === null) return `waits to be advanced${held}`
+  const ms = +new Date(String(dueAt)) - +now
+  const when = ms < 0 ? `due ${durationText(-ms)} ago` : `in ${durationText(ms)}`
+  return `${when}, ${Number(membersActive)} ${Number(membersActive) === 1 ? 'person' : 'people'}${held}`
+}
+
+const HOLDS: readonly Column[] = [
+  ['HELD', 'name'],
+  ['SINCE', 'heldAt'],
+  ['BY', 'heldBy'],
+  ['REASON', 'reason'],
+  ['ENDS WITH', 'endsWith', 'whole'],
+]
+
+const sourceColumns = (now: Date): readonly Column[] => [
+  ['SOURCE OF', 'runbookName'],
+  ['LAST TICK', 'lastTickAt'],
+  ['RESULT', 'lastOutcome'],
+  ['NEXT TICK', ({ nextTickAt }) => nextTickAt],
+  ['IN', ({ nextTickAt }) => nextTickAt && durationText(+new Date(String(nextTickAt)) - +now)],
+]
+
+const WORKERS: readonly Column[] = [
+  ['WORKER', 'workerId'],
+  ['STATE', ({ isKnown, isSilent }) => (isKnown ? (isSilent ? 'silent' : 'ok') : 'never seen')],
+  ['LAST SEEN', 'lastSeenAt'],
+  ['SLOTS', 'slots'],
+  ['BUSY', 'busy'],
+  ['WAITING', 'waiting'],
+]

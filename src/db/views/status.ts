@@ -1,0 +1,89 @@
+// The state of everything, for one screen: phases that run or come next, failed people by batch, sources. Each list is bounded.
+import type { PhaseStatus } from '../../domain/transitions.ts'
+import { idsParam } from '../arrays.ts'
+import type { Queryable } from '../db.ts'
+import { UNFINISHED_BATCHES } from '../status-lists.ts'
+
+export interface PhaseOutlook {
+  readonly batchId: number
+  readonly runbookName: string
+  readonly phaseName: string
+  readonly status: PhaseStatus
+  readonly dueAt: Date | null
+  readonly startedAt: Date | null
+  readonly isManual: boolean
+  readonly heldAt: Date | null
+  readonly membersTotal: number
+  readonly membersDone: number
+  readonly membersActive: number
+}
+
+/** Of unfinished batches: every running phase, and the next one of each; running ones first, then by time. */
+export function listPhaseOutlook(db: Queryable, limit: number): Promise<PhaseOutlook[]> {
+  return db.query<PhaseOutlook>(
+    `select p.batch_id as "batchId", p.runbook_name as "runbookName", p.phase_name as "phaseName", p.status, p.due_at as "dueAt",
+            p.dispatched_at as "startedAt", p.is_manual as "isManual", p.held_at as "heldAt", p.members_total as "membersTotal",
+            p.members_passed + p.members_failed + p.members_stopped + p.members_removed as "membersDone",
+            p.members_active as "membersActive"
+       from (select p.*, b.runbook_name, b.is_manual, b.held_at, b.members_active,
+                    row_number() over (partition by p.batch_id, p.status order by p.due_at, p.offset_minutes desc, p.phase_index) as place
+               from phase_executions p join batches b on b.id = p.batch_id
+              where b.status in ${UNFINISHED_BATCHES} and p.status in ('dispatched', 'pending')) as p
+      where p.status = 'dispatched' or p.place = 1
+      order by p.status, p.due_at nulls last, p.batch_id limit $1`,
+    [limit],
+  )
+}
+
+interface FailedBatch {
+  readonly id: number
+  readonly failureRevision: number
+  readonly runbookName: string
+  readonly membersFailed: number
+}
+
+/** Batches with failed people or a failed init that run, or ended since then; newest first. */
+export function listFailedBatches(
+  db: Queryable,
+  since: Date,
+  limit: number,
+): Promise<FailedBatch[]> {
+  return db.query<FailedBatch>(
+    `select id, failure_revision as "failureRevision", runbook_name as "runbookName", members_failed as "membersFailed"
+       from batches where (members_failed > 0 or failed_in_init) and (ended_at is null or ended_at >= $1) order by id desc limit $2`,
+    [since, limit],
+  )
+}
+
+/** The keys of these members. */
+export async function keysOfMembers(
+  db: Queryable,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const rows = await db.query<{ id: number; key: string }>(
+    'select id, member_key as key from batch_members where id = any($1::bigint[])',
+    [idsParam(ids)],
+  )
+  return new Map(rows.map(({ id, key }) => [id, key]))
+}
+
+export interface SourceOutlook {
+  readonly runbookName: string
+  readonly lastTickAt: Date | null
+  readonly lastOutcome: string | null
+  readonly nextTickAt: Date | null
+}
+
+/** Sources that are queried automatically. */
+export function listSourceOutlook(db: Queryable, limit: number): Promise<SourceOutlook[]> {
+  return db.query<SourceOutlook>(
+    `select r.name as "runbookName", t.started_at as "lastTickAt", t.outcome as "lastOutcome", s.due_at as "nextTickAt"
+       from runbooks r
+       join runbook_automation_settings a on a.runbook_name = lower(r.name) and a.automation_enabled
+       left join source_states s on s.runbook_name = lower(r.name)
+       left join lateral (select started_at, outcome from source_ticks t
+                           where t.runbook_name = lower(r.name) order by t.id desc limit 1) as t on true
+      where r.is_active order by lower(r.name) limit $1`,
+    [limit],
+  )
+}
