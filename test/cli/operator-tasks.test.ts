@@ -68,8 +68,8 @@ describe('an operator’s night', () => {
 
   it('what failed and why: groups by cause, and how to retry', async () => {
     const out = await run('failures', TONIGHT)
-    assert.match(out, /\n *3 +prepare +archive .*has no archive/)
-    assert.match(out, /\n *2 +prepare +licence .*no licence left/)
+    assert.match(out, /\n *3 +user4@\S+ user5@\S+ user6@\S+ +prepare +archive .*has no archive/)
+    assert.match(out, /\n *2 +user2@\S+ user3@\S+ +prepare +licence .*no licence left/)
     assert.doesNotMatch(out, /cutover|create/)
   })
 

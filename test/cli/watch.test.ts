@@ -191,14 +191,14 @@ describe('matoolkit batch watch', () => {
       /user2@/.test(String(parameters.Upn)) ? { fail: 'mailbox is locked' } : { ok: true }
     const watching = start(['batch', 'watch', '1'], settingsOf(cli))
     const reading = start(['batch', 'watch', '1', '--output', 'json'], settingsOf(cli))
-    await watching.saying(/^active \| 4 active/m)
+    await watching.saying(/^active \| 4 in progress/m)
     await reading.saying(/"status":"active"/)
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
     assert.match(out, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
     assert.doesNotMatch(out, /no licence left/)
-    assert.match(out, /\ncompleted \| 3 active, 2 failed, 0 removed\n/)
+    assert.match(out, /\ncompleted \| 3 migrated, 2 failed\n/)
     const lines = (await reading.ended).out.trimEnd().split('\n')
     const entries = lines.map((line) => JSON.parse(line) as Entry)
     const failed = entries.find(({ event }) => event?.event === 'fail' && event.entity === 'step')

@@ -3,7 +3,7 @@
 import { durationText } from '../../domain/duration.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
-import { dayTimeText } from '../../domain/zoned-time.ts'
+import { dayTimeText, withZonedTimes } from '../../domain/zoned-time.ts'
 import { type Io, printable, type Style } from './io.ts'
 import { cutTo } from './text-width.ts'
 
@@ -80,7 +80,8 @@ export function newsLine(
   zone: string,
 ): string {
   const time = dayTimeText(at, zone)
-  return `${paint('dim', time)} ${paint(style, mark)} ${cutTo(text, width - time.length - 3)}`
+  const shown = withZonedTimes(text, at, zone)
+  return `${paint('dim', time)} ${paint(style, mark)} ${cutTo(shown, width - time.length - 3)}`
 }
 
 const firstPart = (memberKey: string): string => memberKey.split('@')[0]!
