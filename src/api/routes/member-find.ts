@@ -1,11 +1,7 @@
 // One person over all batches, by key, by an old or new address, or by any other value of their data.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
-import {
-  type FoundMember,
-  findMembersByKey,
-  findMembersByText,
-} from '../../db/views/find-members.ts'
+import { type FoundMember, findPeopleByKey, findPeopleByText } from '../../db/views/find-members.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
 import { loadBatchState } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
@@ -68,14 +64,13 @@ interface Found {
 }
 
 async function find(db: Queryable, text: string): Promise<Found> {
-  const byKey = await findMembersByKey(db, text, FOUND_MAX + 1)
+  const byKey = await findPeopleByKey(db, text, FOUND_MAX + 1)
   if (byKey.length > 0) return { how: 'key', found: byKey }
-  const byText = await findMembersByText(db, text, FOUND_MAX + 1)
+  const byText = await findPeopleByText(db, text, FOUND_MAX + 1)
   if (byText.length > 0) return { how: 'text', found: byText }
   const [local = ''] = text.split('@')
   const begin = local.length < text.length ? local : local.slice(0, Math.ceil(local.length / 2))
-  const near =
-    begin.length < NEAR_CHARS_MIN ? [] : await findMembersByText(db, begin, FOUND_MAX + 1)
+  const near = begin.length < NEAR_CHARS_MIN ? [] : await findPeopleByText(db, begin, FOUND_MAX + 1)
   return near.length > 0 ? { how: 'near', found: near } : { how: null, found: [] }
 }
 

@@ -12,11 +12,7 @@ export interface FoundMember {
 const NEWEST = 'order by id desc limit'
 
 /** Members with this key, in whatever batch; newest first. */
-export function findMembersByKey(
-  db: Queryable,
-  key: string,
-  limit: number,
-): Promise<FoundMember[]> {
+export function findPeopleByKey(db: Queryable, key: string, limit: number): Promise<FoundMember[]> {
   return db.query<FoundMember>(
     `select id, batch_id as "batchId" from batch_members where key_folded = $1 ${NEWEST} $2`,
     [foldKey(key), limit],
@@ -24,7 +20,7 @@ export function findMembersByKey(
 }
 
 /** Members with this text in their key, their data or the outputs of their steps, without regard to case. */
-export function findMembersByText(
+export function findPeopleByText(
   db: Queryable,
   text: string,
   limit: number,
