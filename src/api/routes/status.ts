@@ -175,7 +175,7 @@ const holdNeed = (hold: Hold): Need => ({
 })
 
 async function stuckNeeds(
-  { db, maxOutstanding }: Engine,
+  { db, pace }: Engine,
   phases: readonly PhaseOutlook[],
   now: Date,
 ): Promise<Need[]> {
@@ -184,10 +184,11 @@ async function stuckNeeds(
   for (const batchId of ids) {
     const { line, phases: own } = await loadBatchState(db, batchId)
     const waits = await listWaitGroups(db, batchId, now)
-    const workers = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
+    const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
+    const workers = loads.map((load) => ({ ...load, window: pace.windowOf(load) }))
     const holds = holdsOnBatch(await loadHolds(db, batchId))
     const found = { batch: line, holds, phases: own, waits, workers }
-    const facts = { ...found, openReviews: 0, maxOutstanding, now }
+    const facts = { ...found, openReviews: 0, now }
     for (const { kind, because, count } of findStuck(facts)) {
       if (!isBlocking(kind)) continue
       const text = `batch ${batchId} is stuck: ${because}`
