@@ -320,6 +320,12 @@ export const ERRORS = table({
     sentence:
       'Cannot write to the folder "{folder}": {reason}. Change its permissions, start in another folder, or set {setting}.',
   },
+  FOLDER_UNSAFE: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The folder "{folder}" is not safe: {reason}. Check that nobody has changed it, then run {command}, or set {setting} to another folder.',
+  },
   PORT_UNUSABLE: {
     http: 503,
     exit: EXIT.unavailable,

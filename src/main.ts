@@ -4,6 +4,8 @@ import { commandsFor } from './app/commands/nouns.ts'
 import { run } from './cli/program.ts'
 import { processIo } from './cli/terminal/io.ts'
 
+// For every file from here on, those of libraries too.
+process.umask(0o077)
 const args = process.argv.slice(2)
 // Not process.exit(): it would cut off output to a pipe.
 process.exitCode = await run(args, processIo(), await commandsFor(args))

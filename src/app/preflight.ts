@@ -1,21 +1,23 @@
 // What can be known before anything starts: that every folder can be written to and every port is free. Each problem names the folder
 // or port and the setting that chooses another.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { listedInstances } from '../cli/instances.ts'
 import type { Config, Role } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { draftOf, type FolderUse, OWNER_ONLY, requirePrivateFolder } from '../private-files.ts'
 
-/** Throws FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */
+/** Throws FOLDER_UNSAFE, FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */
 export async function requireStartable(config: Config, roles: readonly Role[]): Promise<void> {
   const { apiHost, apiPort, healthPort, dataDir, apiTokenFile } = config
   const hasApi = roles.includes('api')
   if (hasApi) await requireApiPort(apiHost, apiPort)
   else if (roles.includes('worker')) await requireHealthPort(healthPort)
-  if (config.databaseUrl === null) requireWritable(dataDir, 'MATOOLKIT_DATA_DIR')
+  if (config.databaseUrl === null) requireUsable(dataDir, { setting: 'MATOOLKIT_DATA_DIR' })
   if (hasApi && config.oidcIssuers.length === 0) {
-    requireWritable(dirname(apiTokenFile), 'MATOOLKIT_API_TOKEN_FILE')
+    const use = { setting: 'MATOOLKIT_API_TOKEN_FILE', mayBeListed: true }
+    requireUsable(dirname(apiTokenFile), use)
   }
 }
 
@@ -40,14 +42,19 @@ const FOLDER_REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'it is a file',
 }
 
-/** Writes and removes a file: permissions alone say nothing about read-only and full disks. */
-export function requireWritable(folder: string, setting: string): void {
-  const probe = join(folder, `.probe-${process.pid}`)
+/**
+ * Private, and proven by writing and removing a file: permissions alone say nothing about read-only and full disks. Throws
+ * FOLDER_UNSAFE or FOLDER_UNWRITABLE.
+ */
+export function requireUsable(folder: string, use: FolderUse): void {
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    writeFileSync(probe, '')
+    requirePrivateFolder(folder, use)
+    const probe = draftOf(join(folder, 'probe'))
+    writeFileSync(probe, '', { flag: 'wx', mode: OWNER_ONLY })
     rmSync(probe)
   } catch (error) {
+    if (error instanceof MatoolkitError) throw error
+    const { setting } = use
     const reason = FOLDER_REASONS[codeOf(error)] ?? messageOf(error)
     const details = { folder: resolve(folder), reason, setting }
     throw new MatoolkitError('FOLDER_UNWRITABLE', details, { cause: error })

@@ -9,7 +9,7 @@ import { realClock } from '../clock.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
-import { requireStartable, requireWritable } from './preflight.ts'
+import { requireStartable, requireUsable } from './preflight.ts'
 import { type SandboxFlags, startSandbox } from './sandbox.ts'
 import { logTo, openServe, type ServeHandle } from './serve.ts'
 
@@ -32,7 +32,7 @@ export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
     sourceFolder: loaded.sourceFolder ?? process.cwd(),
   }
   await requireStartable(config, ROLES)
-  requireWritable(homeFolder(), 'MATOOLKIT_HOME')
+  requireUsable(homeFolder(), { setting: 'MATOOLKIT_HOME', mayBeListed: true })
   const sandbox = await sandboxOf(flags, io)
   io.err('Starting the embedded PostgreSQL …')
   try {

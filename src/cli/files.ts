@@ -1,6 +1,9 @@
 // Reads and writes files for commands. Errors say why; existing files are replaced only on request.
-import { type FileHandle, open, readFile, writeFile } from 'node:fs/promises'
+import { createWriteStream, lstatSync, type Stats } from 'node:fs'
+import { type FileHandle, open, readFile, rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { draftOf, OWNER_ONLY } from '../private-files.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
@@ -45,13 +48,41 @@ export async function readStart(file: string, bytesMax: number): Promise<Uint8Ar
 export const readTextFile = async (file: string): Promise<string> =>
   (await readBytes(file)).toString('utf8')
 
-/** Throws FILE_EXISTS or FILE_UNWRITABLE. */
-export async function writeNewFile(file: string, text: string, mayReplace: boolean): Promise<void> {
+/** Throws FILE_EXISTS, or FILE_UNWRITABLE for a link or a device, which are never written through. */
+export function requireReplaceable(file: string, mayReplace: boolean): void {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  if (!found) return
+  if (!mayReplace) throw new MatoolkitError('FILE_EXISTS', { file })
+  const reason = whyNotReplaceable(found)
+  if (reason !== null) throw new MatoolkitError('FILE_UNWRITABLE', { file, reason })
+}
+
+/**
+ * Written under an unpredictable name until it is complete, for its owner only: it may name people. Throws FILE_EXISTS or
+ * FILE_UNWRITABLE.
+ */
+export async function writeNewFile(
+  file: string,
+  text: string | AsyncIterable<string>,
+  mayReplace: boolean,
+): Promise<void> {
+  requireReplaceable(file, mayReplace)
+  const draft = draftOf(file)
   try {
-    await writeFile(file, text, { flag: mayReplace ? 'w' : 'wx' })
+    const target = createWriteStream(draft, { mode: OWNER_ONLY, flags: 'wx' })
+    await pipeline(typeof text === 'string' ? [text] : text, target)
+    await rename(draft, file)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST') throw new MatoolkitError('FILE_EXISTS', { file })
+    await rm(draft, { force: true })
+    const isOfFile = typeof (error as NodeJS.ErrnoException).syscall === 'string'
+    if (!isOfFile) throw error
     throw new MatoolkitError('FILE_UNWRITABLE', { file, reason: messageOf(error) })
   }
+}
+
+/** Null if a rename may replace it. */
+function whyNotReplaceable(found: Stats): string | null {
+  if (found.isFile()) return null
+  if (found.isSymbolicLink()) return 'it is a link; name the file itself'
+  return found.isDirectory() ? 'it is a folder' : 'it is not a regular file'
 }

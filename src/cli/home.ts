@@ -1,14 +1,17 @@
 // The user's folder ~/.matoolkit: small JSON files that only the owner can read, replaced atomically. A file that does not parse is
 // reported, never overwritten.
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readClientEnv } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
-
-const OWNER_ONLY = 0o600
+import { requirePrivateFolder, writePrivateFile } from '../private-files.ts'
 
 export const homeFolder = (): string => readClientEnv().homeFolder ?? join(homedir(), '.matoolkit')
+
+/** Creates it if necessary. Throws FOLDER_UNSAFE if others could put files there. */
+export const requireHomeFolder = (): void =>
+  requirePrivateFolder(homeFolder(), { setting: 'MATOOLKIT_HOME', mayBeListed: true })
 
 export const inHome = (name: string): string => join(homeFolder(), name)
 
@@ -30,11 +33,11 @@ export function readJsonFile(file: string): unknown {
   }
 }
 
+/** Throws FOLDER_UNSAFE. */
 export function writeJsonFile(file: string, value: unknown): void {
+  requireHomeFolder()
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: OWNER_ONLY, flag: 'w' })
-  renameSync(draft, file)
+  writePrivateFile(file, `${JSON.stringify(value, null, 2)}\n`)
 }
 
 export const removeFile = (file: string): void => rmSync(file, { force: true })

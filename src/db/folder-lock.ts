@@ -21,7 +21,7 @@ export function lockFolder(folder: string): () => void {
     )
   }
   // Only for the error of a second process; nothing decides by it.
-  writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`)
+  writeFileSync(ownerFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   return () => lock.close()
 }
 

@@ -2,12 +2,13 @@
 //
 // It survives `kill -9` (12 rounds of ~5,500 commits lost nothing acknowledged), not power loss: it never calls fsync. It does not lock
 // its folder, and two processes on one folder silently lost 6,629 acknowledged commits, so folder-lock.ts does.
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type Transaction, types } from '@electric-sql/pglite'
+import { requirePrivateFolder } from '../private-files.ts'
 import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
 import { lockFolder } from './folder-lock.ts'
+import { PrivateFolder } from './pglite-folder.ts'
 import { preparing, type RunStatement } from './pglite-prepared.ts'
 
 const INT8_ARRAY = 1016
@@ -20,7 +21,7 @@ export const PARSERS = {
 /** In memory without a folder. */
 export async function openPglite(folder?: string): Promise<Db> {
   if (folder === undefined) return wrapPglite(await boot())
-  mkdirSync(folder, { recursive: true })
+  requirePrivateFolder(folder, { setting: 'MATOOLKIT_DATA_DIR' })
   const unlock = lockFolder(folder)
   try {
     const db = wrapPglite(await boot(join(folder, 'pgdata')))
@@ -36,7 +37,10 @@ export const SESSION =
   "set timezone = 'UTC'; set random_page_cost = 1.1; set jit = off; set plan_cache_mode = force_custom_plan"
 
 async function boot(dataDir?: string): Promise<PGlite> {
-  const lite = await PGlite.create({ parsers: PARSERS, ...(dataDir !== undefined && { dataDir }) })
+  const lite = await PGlite.create({
+    parsers: PARSERS,
+    ...(dataDir !== undefined && { fs: new PrivateFolder(dataDir) }),
+  })
   await lite.exec(SESSION)
   return lite
 }

@@ -1,6 +1,14 @@
 // Two real `matoolkit up`s on one machine are kept apart, and what keeps one from starting is told before anything starts.
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -139,6 +147,34 @@ describe('two instances on one machine', () => {
     assert.equal(nobody.code, EXIT.unavailable)
     assert.match(nobody.err, /"matoolkit up" starts one on this machine/)
   })
+})
+
+describe('a folder that others can use', { skip: process.platform === 'win32' }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-open-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const open = join(folder, 'data')
+  mkdirSync(open)
+  writeFileSync(join(open, 'planted.sql'), '')
+  const CASES: [command: string, setting: string, mode: number][] = [
+    ['up', 'MATOOLKIT_DATA_DIR', 0o755],
+    ['serve', 'MATOOLKIT_DATA_DIR', 0o750],
+    ['up', 'MATOOLKIT_HOME', 0o777],
+  ]
+  for (const [command, setting, mode] of CASES) {
+    it(`is refused by ${command} before anything starts: ${setting}, ${mode.toString(8)}`, async () => {
+      chmodSync(open, mode)
+      const settings = { MATOOLKIT_API_PORT: '0', MATOOLKIT_HOME: join(folder, 'home') }
+      const { code, out, err } = await start([command], { ...settings, [setting]: open }, folder)
+        .ended
+      assert.deepEqual([code, out], [EXIT.unavailable, ''])
+      assert.ok(
+        err.startsWith(`matoolkit: The folder "${open}" is not safe: other users can `),
+        err,
+      )
+      assert.match(err, /run chmod -R go= ".*", or set MATOOLKIT_\w+ to .*\(FOLDER_UNSAFE\)\n$/)
+      assert.deepEqual(readdirSync(open), ['planted.sql'])
+    })
+  }
 })
 
 describe('a folder that cannot be written to', () => {

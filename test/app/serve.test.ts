@@ -1,7 +1,7 @@
 // The roles as processes: they start, report their address, and stop gracefully on a signal.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -104,6 +104,11 @@ describe('matoolkit up', () => {
       up.kill('SIGINT')
       assert.equal((await up.ended).code, EXIT.ok)
     }
+    if (process.platform === 'win32') return
+    const written = readdirSync(cwd, { recursive: true, encoding: 'utf8' })
+    assert.ok(written.length > 1_000)
+    const isOpen = (name: string) => (statSync(join(cwd, name)).mode & 0o077) !== 0
+    assert.deepEqual(written.filter(isOpen), [], 'no file or folder is for others')
   })
 })
 

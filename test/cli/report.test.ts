@@ -1,6 +1,14 @@
 // The report of a batch in three formats, with members that passed, failed and left, and with hostile names.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'csv-parse/sync'
@@ -140,8 +148,41 @@ describe('matoolkit batch report', () => {
     assert.match(nowhere.err, /\(FILE_UNWRITABLE\)/)
     const none = await run.cli('batch', 'report', '9', '--file', path('none.csv'))
     assert.equal(none.exit, EXIT.notFound)
-    assert.ok(!existsSync(path('none.csv')) && !existsSync(path('none.csv.part')))
+    assert.ok(!existsSync(path('none.csv')))
+    assert.deepEqual(
+      readdirSync(path('.')).filter((name) => name.startsWith('.')),
+      [],
+    )
     assert.equal((await run.cli('batch', 'report', 'x')).exit, EXIT.usage)
+  })
+
+  it('never writes through a planted link, and has no predictable draft', async () => {
+    mkdirSync(path('shared'))
+    const [target, file] = [path('target.txt'), path('shared/report.csv')]
+    writeFileSync(target, 'untouched')
+    const planted = [file, `${file}.part`, path('shared/gone.csv')]
+    for (const link of planted.slice(0, 2)) symlinkSync(target, link)
+    symlinkSync(path('not-there.txt'), planted[2]!)
+    for (const [link, ...flags] of [
+      [file],
+      [file, '--force'],
+      [planted[2]!],
+      [planted[2]!, '--force'],
+    ]) {
+      const { exit, err } = await run.cli('batch', 'report', '1', '--file', link!, ...flags)
+      const [code, why] =
+        flags.length === 0
+          ? [EXIT.conflict, /FILE_EXISTS/]
+          : [EXIT.failed, /it is a link; name the/]
+      assert.equal(exit, code, err)
+      assert.match(err, why)
+    }
+    const beside = path('shared/beside.csv')
+    symlinkSync(target, `${beside}.part`)
+    await run.cli('batch', 'report', '1', '--file', beside)
+    assert.match(readFileSync(beside, 'utf8'), /^member,outcome/)
+    assert.equal(readFileSync(target, 'utf8'), 'untouched')
+    assert.ok(!existsSync(path('not-there.txt')))
   })
 
   it('reads members page by page and says when the page does not list all', async () => {

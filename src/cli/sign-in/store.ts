@@ -2,10 +2,17 @@
 // readable by its owner only, and `auth status` says so. The keyring holds the key, not the tokens: tokens of Entra ID are too long
 // for some keyrings.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { Clock } from '../../clock.ts'
-import { homeFolder, inHome, readJsonFile, removeFile, writeJsonFile } from '../home.ts'
+import {
+  homeFolder,
+  inHome,
+  readJsonFile,
+  removeFile,
+  requireHomeFolder,
+  writeJsonFile,
+} from '../home.ts'
 import type { GrantedToken } from './issuer.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 import type { Registration } from './registration.ts'
@@ -114,7 +121,7 @@ const LOCK_POLL_MS = 100
  */
 export async function withSignInLock<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   const lock = inHome(LOCK)
-  mkdirSync(homeFolder(), { recursive: true, mode: 0o700 })
+  requireHomeFolder()
   for (let waitedMs = 0; !take(lock); waitedMs += LOCK_POLL_MS) {
     if (waitedMs >= LOCK_MAX_MS || isAbandoned(lock)) removeFile(lock)
     else await clock.wait(LOCK_POLL_MS)

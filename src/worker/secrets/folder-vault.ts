@@ -3,17 +3,18 @@
 // encryption only keeps them out of backups and searches. Use Key Vault in production.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, link, mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { MatoolkitError, messageOf } from '../../errors.ts'
+import { draftOf, isPrivateFile, OWNER_ONLY, requirePrivateFolder } from '../../private-files.ts'
 import type { Secrets } from '../m365/api.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
-const OWNER_ONLY = 0o600
 const KEY_FILE = 'key'
+const NEW_FILE = { mode: OWNER_ONLY, flag: 'wx', flush: true } as const
 
 export interface FolderVaultOptions {
   readonly folder: string
@@ -21,9 +22,10 @@ export interface FolderVaultOptions {
   readonly key: Buffer | null
 }
 
-/** Opens the folder, creating it if necessary. Throws SECRETS_UNUSABLE. */
+/** Opens the folder, creating it if necessary. Throws SECRETS_UNUSABLE or FOLDER_UNSAFE. */
 export async function openFolderVault({ folder, key }: FolderVaultOptions): Promise<Secrets> {
   const secret = await prepare(folder, key).catch((error: unknown) => {
+    if (error instanceof MatoolkitError) throw error
     throw new MatoolkitError('SECRETS_UNUSABLE', { folder, reason: messageOf(error) })
   })
   const read = async (reference: string): Promise<Buffer | null> => {
@@ -39,8 +41,8 @@ export async function openFolderVault({ folder, key }: FolderVaultOptions): Prom
       const reference = secretReferenceOf(name)
       const path = join(folder, reference)
       // Written whole or not at all, even across a crash.
-      const draft = `${path}.${randomBytes(6).toString('hex')}`
-      await writeFile(draft, sealed(value, reference, secret), { mode: OWNER_ONLY, flush: true })
+      const draft = draftOf(path)
+      await writeFile(draft, sealed(value, reference, secret), NEW_FILE)
       await rename(draft, path)
       return reference
     },
@@ -58,11 +60,12 @@ export async function openFolderVault({ folder, key }: FolderVaultOptions): Prom
 }
 
 async function prepare(folder: string, given: Buffer | null): Promise<Buffer> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  requirePrivateFolder(folder, { setting: 'MATOOLKIT_SECRETS_FOLDER' })
   if (given !== null) return given
   const path = join(folder, KEY_FILE)
   if (!existsSync(path)) await makeKey(path)
-  await requirePrivate(path)
+  if (!isPrivateFile(path))
+    throw new Error(`other users can read the file "${KEY_FILE}"; run chmod 600 on it`)
   const key = await readFile(path)
   if (key.length !== KEY_BYTES)
     throw new Error(`the file "${KEY_FILE}" does not hold a ${KEY_BYTES}-byte key`)
@@ -74,24 +77,15 @@ async function prepare(folder: string, given: Buffer | null): Promise<Buffer> {
  * place: a worker that read a half-written file rejected the key and did not start.
  */
 async function makeKey(path: string): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`
-  await writeFile(draft, randomBytes(KEY_BYTES), { mode: OWNER_ONLY, flush: true })
+  const draft = draftOf(path)
+  await writeFile(draft, randomBytes(KEY_BYTES), NEW_FILE)
   try {
-    await chmod(draft, OWNER_ONLY)
     await link(draft, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     await unlink(draft)
   }
-}
-
-async function requirePrivate(path: string): Promise<void> {
-  // Windows has no mode bits; a user's folder is private there.
-  if (process.platform === 'win32') return
-  const { mode } = await stat(path)
-  if ((mode & 0o077) !== 0)
-    throw new Error(`other users can read the file "${KEY_FILE}"; run chmod 600 on it`)
 }
 
 function sealed(value: string, reference: string, key: Buffer): Buffer {

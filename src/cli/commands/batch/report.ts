@@ -1,13 +1,10 @@
 // `matoolkit batch report`: the outcome of a batch in a file. CSV has a line per member, JSON everything, HTML a self-contained page
 // that prints well. A report that fails halfway leaves no file behind.
-import { createWriteStream, existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { csvLine } from '../../../csv.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
-import { MatoolkitError, messageOf } from '../../../errors.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
+import { requireReplaceable, writeNewFile } from '../../files.ts'
 import { printable, safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import {
   loadHead,
@@ -41,9 +38,9 @@ export async function runReport(
   const given = textFlag(flags, 'file')
   const format = formatFor(textFlag(flags, 'format'), given)
   const file = given ?? `batch-${batchId}-report.${format}`
-  if (file !== '-' && !flags.force && existsSync(file)) {
-    throw new MatoolkitError('FILE_EXISTS', { file })
-  }
+  const mayReplace = flags.force === true
+  // Before anything is loaded.
+  if (file !== '-') requireReplaceable(file, mayReplace)
   const head = await loadHead(context, batchId)
   const reader = { zone: context.io.zone, isInternal: flags.internal === true }
   const text = WRITERS[format](head, (status) => memberPages(context, batchId, status), reader)
@@ -52,7 +49,7 @@ export async function runReport(
     for await (const part of text) whole += part
     return context.io.out(safeFor(context.io, withoutLineEnd(whole)))
   }
-  await writeWhole(file, text)
+  await writeNewFile(file, text, mayReplace)
   const { status, members } = head.batch
   await context.show.one({ file, format, batchId, status, members }, [
     ['file', 'file'],
@@ -68,20 +65,6 @@ function formatFor(requested: string | undefined, file = ''): ReportFormat {
   const ending = extname(file).slice(1).toLowerCase()
   const name = requested ?? (Object.hasOwn(WRITERS, ending) ? ending : 'html')
   return name as ReportFormat
-}
-
-/** Written under another name until it is complete. Only the owner can read it: it names people. */
-async function writeWhole(file: string, text: AsyncIterable<string>): Promise<void> {
-  const draft = `${file}.part`
-  try {
-    await pipeline(text, createWriteStream(draft, { mode: 0o600 }))
-    await rename(draft, file)
-  } catch (error) {
-    await rm(draft, { force: true })
-    const isOfFile = typeof (error as NodeJS.ErrnoException).syscall === 'string'
-    if (!isOfFile) throw error
-    throw new MatoolkitError('FILE_UNWRITABLE', { file, reason: messageOf(error) })
-  }
 }
 
 type CsvValue = string | number | null | undefined

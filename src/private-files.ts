@@ -1,0 +1,104 @@
+// Files and folders that only their owner can use. Files appear whole, under an unpredictable name first, and never through a link
+// that somebody else has put there. A folder that other users could have read or changed is refused.
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { MatoolkitError } from './errors.ts'
+
+export const OWNER_ONLY = 0o600
+const OWNER_ONLY_FOLDER = 0o700
+const OTHERS = 0o077
+const OTHERS_WRITE = 0o022
+
+/** Null on Windows, which has no mode bits; a user's folder is private there. */
+const ownUser = (): number | null => process.getuid?.() ?? null
+
+export interface FolderUse {
+  /** The setting that names another folder. */
+  readonly setting: string
+  /** Other users may list the folder, because each file in it is private; they must not change it. */
+  readonly mayBeListed?: boolean
+}
+
+/**
+ * Creates the folder if necessary. Throws FOLDER_UNSAFE if it belongs to somebody else or is open to others. An empty folder of
+ * our own is narrowed instead: nobody has put anything there yet.
+ */
+export function requirePrivateFolder(folder: string, { setting, mayBeListed }: FolderUse): void {
+  mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+  const user = ownUser()
+  if (user === null) return
+  const forbidden = mayBeListed ? OTHERS_WRITE : OTHERS
+  let found = statSync(folder)
+  if (found.uid === user && (found.mode & forbidden) !== 0 && isEmpty(folder)) {
+    chmodSync(folder, OWNER_ONLY_FOLDER)
+    // Again: somebody may have been quicker.
+    if (isEmpty(folder)) found = statSync(folder)
+  }
+  const refusal = refusalOf(found, forbidden, user)
+  if (refusal === null) return
+  const path = resolve(folder)
+  const [reason, command] = refusal
+  throw new MatoolkitError('FOLDER_UNSAFE', {
+    folder: path,
+    reason,
+    command: `${command} "${path}"`,
+    setting,
+  })
+}
+
+function refusalOf(
+  { uid, mode }: Stats,
+  forbidden: number,
+  user: number,
+): [reason: string, command: string] | null {
+  if (uid !== user) {
+    const reason = `it belongs to user ${uid}, and this process runs as user ${user}`
+    return [reason, `chown -R ${user}`]
+  }
+  if ((mode & forbidden) === 0) return null
+  const can = (mode & OTHERS_WRITE) === 0 ? 'read' : 'change'
+  const reason = `other users can ${can} it (mode ${(mode & 0o777).toString(8)})`
+  return [reason, 'chmod -R go=']
+}
+
+const isEmpty = (folder: string): boolean => readdirSync(folder).length === 0
+
+/** Whether it is a file of our own that nobody else can read or change. A link is not. */
+export function isPrivateFile(file: string): boolean {
+  const found = lstatSync(file, { throwIfNoEntry: false })
+  const user = ownUser()
+  if (!found?.isFile()) return false
+  return user === null || (found.uid === user && (found.mode & OTHERS) === 0)
+}
+
+/** Undefined unless it is a private file. */
+export const readPrivateFile = (file: string): string | undefined =>
+  isPrivateFile(file) ? readFileSync(file, 'utf8') : undefined
+
+/** The name under which a file is written until it is complete. Open it with the flag "wx". */
+export const draftOf = (file: string): string =>
+  join(dirname(file), `.${basename(file)}.${randomBytes(9).toString('base64url')}`)
+
+/** Replaces the file as a whole. A link in its place is replaced, not followed. */
+export function writePrivateFile(file: string, content: string): void {
+  const draft = draftOf(file)
+  try {
+    writeFileSync(draft, content, { mode: OWNER_ONLY, flag: 'wx' })
+    renameSync(draft, file)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
