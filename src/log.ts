@@ -3,7 +3,7 @@
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
-import { redact } from './redact.ts'
+import { redact, safeReasonOf } from './redact.ts'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child' | 'isLevelEnabled'>
 
@@ -37,13 +37,21 @@ export function createLog({ level, format, clock, destination }: LogOptions): Lo
       hooks: {
         // Arguments of `%s` and `%o` lose their field names in the finished line, so they are redacted here.
         logMethod([first, ...rest], method) {
-          method.apply(this, [first, ...rest.map(redact)] as Parameters<LogFn>)
+          const said = rest.length > 0 ? rest.map(redact) : reasonIn(first)
+          method.apply(this, [first, ...said] as Parameters<LogFn>)
         },
         streamWrite: (line) => finishLine(line, isPretty),
       },
     },
     { write: (line: string) => void destination.write(line) },
   )
+}
+
+/** pino would take an error's message as it is, without the rules for errors. */
+function reasonIn(first: unknown): string[] {
+  const { err, msg } = Object(first) as { err?: unknown; msg?: unknown }
+  const error = first instanceof Error ? first : err
+  return error instanceof Error && msg === undefined ? [safeReasonOf(error)] : []
 }
 
 /** Every line passes here; messages and child fields are redacted only now. */

@@ -1,6 +1,7 @@
-// Keeps personal data and secrets out of the log. `redact` turns any value into plain JSON without them: it drops fields by name at
+// Keeps personal data and secrets out of the log. Errors of databases quote the value they refuse, often a name: those go too. `redact` turns any value into plain JSON without them: it drops fields by name at
 // any depth, and masks whatever looks like a secret or an e-mail address in every text, key and error. Limits keep one huge value from
 // flooding the log.
+import { MatoolkitError, messageOf } from './errors.ts'
 
 const REDACTED = '[redacted]'
 const MAX_DEPTH = 8
@@ -56,7 +57,36 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
     /(?<![\p{L}\p{N}._%+#'-])[\p{L}\p{N}._%+#'-]+(?:@|%40)(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/giu,
     '[address]',
   ],
+  // Values that PostgreSQL, SQL Server and Databricks quote in errors; a value may contain quotes, so up to the last one or the stack.
+  [
+    /\b((?:invalid input (?:syntax|value) for|malformed \w{1,20} literal|field value out of range|for input string)[^:"]{0,80}(?:"[^"]{0,80}")?: ?)"(?:(?!\n {4}at ).)*/gis,
+    `$1${REDACTED}`,
+  ],
+  [/\b(value )".*"( is out of range)/gis, `$1${REDACTED}$2`],
+  [
+    /\b((?:conversion failed when converting|the conversion of) the [^']{1,60} value |truncated value: )'(?:.*'|.*)/gis,
+    `$1${REDACTED}`,
+  ],
+  [/\b(duplicate key value is )\((?:.*\)|.*)/gis, `$1${REDACTED}`],
+  [/\b(the value |text )'.*'( of the type| could not be parsed| cannot be )/gis, `$1${REDACTED}$2`],
 ]
+
+/** From the first quote to the last, in any language of the server. */
+const QUOTED =
+  /["'`\u2018-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f].*["'`\u2018-\u201f\u00ab\u00bb\u2039\u203a\u300c-\u300f]/s
+/** SQLSTATE class 22: the data is wrong, and the message quotes it. */
+const DATA_STATE = /^22[0-9A-Z]{3}$/
+
+const isAboutData = (error: Error): boolean =>
+  'code' in error && typeof error.code === 'string' && DATA_STATE.test(error.code)
+
+/** An error's reason for ticks, events and dead letters: our own sentences as they are, others without secrets and quoted data. */
+export function safeReasonOf(error: unknown): string {
+  if (error instanceof MatoolkitError) return error.message
+  const reason = messageOf(error)
+  const isData = error instanceof Error && isAboutData(error)
+  return redactText(isData ? reason.replace(QUOTED, REDACTED) : reason)
+}
 
 /** Masks secrets and e-mail addresses; cuts a very long text. */
 export function redactText(text: string): string {
@@ -114,7 +144,9 @@ function redactFields(fields: Fields, depth: number, budget: Budget): object {
 
 /** All fields of an error; name, message, stack, cause and an aggregate's errors are not enumerable. */
 function fieldsOf(error: Error): Fields {
-  const { name, message, stack, cause } = error
+  const { name, cause } = error
+  const message = isAboutData(error) ? error.message.replace(QUOTED, REDACTED) : error.message
+  const stack = error.stack?.replace(error.message, () => message)
   const further = error instanceof AggregateError ? { errors: error.errors } : {}
   return Object.entries({ ...error, name, message, stack, cause, ...further })
 }

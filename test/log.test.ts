@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MatoolkitError } from '../src/errors.ts'
-import { redact, redactText } from '../src/redact.ts'
+import { redact, redactText, safeReasonOf } from '../src/redact.ts'
 import { collectLog } from './log-lines.ts'
 
 /** Planted wherever personal data or secrets may appear; no line may contain it. */
@@ -72,6 +72,26 @@ const PLANTED: Record<string, unknown> = {
     detail: `Key (member_key)=(${CANARY}) already exists.`,
     where: `COPY members, line 1: "${CANARY}"`,
   }),
+  'an error of PostgreSQL that quotes a value': withFields(
+    new Error(`invalid input syntax for type integer: "${CANARY} "x" ${CANARY}"`),
+    { code: '22P02' },
+  ),
+  'an error of PostgreSQL in another language': withFields(
+    new Error(`ungültige Eingabesyntax für Typ integer: »${CANARY}«`),
+    { code: '22P02' },
+  ),
+  'a value that PostgreSQL refused, as text': {
+    note: `it failed: invalid input value for enum "batch_status": "${CANARY}" "${CANARY}`,
+    more: `value "${CANARY}" is out of range for type integer`,
+  },
+  'a value that SQL Server refused': {
+    note: `Conversion failed when converting the nvarchar value '${CANARY} O'${CANARY}' to data type int.`,
+    more: `Cannot insert duplicate key. The duplicate key value is (${CANARY}, 1).`,
+    last: `String or binary data would be truncated in table 'a'. Truncated value: '${CANARY}'.`,
+  },
+  'a value that Databricks refused': {
+    note: `[CAST_INVALID_INPUT] The value '${CANARY}' of the type "STRING" cannot be cast to "INT"`,
+  },
   'an error of our own': new MatoolkitError('DATABASE_UNREACHABLE', { reason: `pwd=${CANARY}` }),
   'a cycle': cyclic,
   'too deep': { a: { b: { c: { d: { e: { f: { g: { h: { i: CANARY } } } } } } } } },
@@ -116,6 +136,20 @@ describe('no log line contains a canary', () => {
         assert.doesNotMatch(redactText(long), new RegExp(CANARY))
       }
     }
+  })
+})
+
+describe('the reason of an error for ticks, events and dead letters', () => {
+  it('is our own sentence as it is, and any other without addresses and quoted data', () => {
+    const own = new MatoolkitError('RUNBOOK_NOT_FOUND', { name: PERSON })
+    assert.equal(safeReasonOf(own), own.message)
+    const refused = new Error(`value "${CANARY}" is out of range for type integer`)
+    const reason = 'value [redacted] is out of range for type integer'
+    assert.equal(safeReasonOf(withFields(refused, { code: '22003' })), reason)
+    assert.equal(safeReasonOf(refused.message), reason)
+    assert.equal(safeReasonOf(new Error(`no mailbox for ${PERSON}`)), 'no mailbox for [address]')
+    const missing = 'relation "batches" does not exist'
+    assert.equal(safeReasonOf(withFields(new Error(missing), { code: '42P01' })), missing)
   })
 })
 

@@ -7,7 +7,7 @@ import { isTransient } from '../db/transient.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
-import { messageOf } from '../errors.ts'
+import { safeReasonOf } from '../redact.ts'
 import type { Engine } from './engine.ts'
 import { changeBatch } from './locking.ts'
 
@@ -36,7 +36,7 @@ export async function holdAfterFailure(
   error: unknown,
   actor: string,
 ): Promise<void> {
-  const reason = `a change failed: ${messageOf(error).slice(0, REASON_CHARS_MAX)}`
+  const reason = `a change failed: ${safeReasonOf(error).slice(0, REASON_CHARS_MAX)}`
   try {
     await changeBatch(engine, batchId, actor, async ({ draft }) => {
       const { batch } = draft

@@ -9,7 +9,8 @@ import { onResult } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { leavesSlots } from '../domain/decide/window.ts'
 import type { Message } from '../domain/messages.ts'
-import { MatoolkitError, messageOf } from '../errors.ts'
+import { MatoolkitError } from '../errors.ts'
+import { safeReasonOf } from '../redact.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './hold-on-failure.ts'
@@ -82,7 +83,7 @@ async function handleGroup(
     }
     verdicts[group[0]!.index] = {
       deadLetter: 'HandlerFailed',
-      description: messageOf(error).slice(0, 1_000),
+      description: safeReasonOf(error).slice(0, 1_000),
     }
     const isUnknown = error instanceof MatoolkitError && error.code === 'BATCH_NOT_FOUND'
     if (!isUnknown) await holdAfterFailure(engine, batchId, error, ACTOR)

@@ -12,7 +12,8 @@ import { setHold } from '../domain/decide/finish.ts'
 import type { FoundRow, Issue, KnownMember, MemberWithRow } from '../domain/detection/compare.ts'
 import { HELD_BY_SOURCE, type TickChanges } from '../domain/detection/scheduled.ts'
 import type { Json } from '../domain/json.ts'
-import { MatoolkitError, messageOf } from '../errors.ts'
+import { MatoolkitError } from '../errors.ts'
+import { safeReasonOf } from '../redact.ts'
 import { releaseBatch } from './batch-actions.ts'
 import { addMembers, createBatch, type GivenMember } from './create.ts'
 import type { Engine } from './engine.ts'
@@ -136,7 +137,7 @@ async function recordFailure(
       return
     }
     if (isTransient(error) || isLeaseLost(error)) throw error
-    done.failures.push(`${what}: ${messageOf(error)}`)
+    done.failures.push(`${what}: ${safeReasonOf(error)}`)
   }
 }
 

@@ -35,7 +35,8 @@ import {
   failureText,
   recordTick,
 } from '../engine/tick-changes.ts'
-import { type ErrorCode, MatoolkitError, messageOf } from '../errors.ts'
+import { type ErrorCode, MatoolkitError } from '../errors.ts'
+import { safeReasonOf } from '../redact.ts'
 import { type Detection, detect } from './detection.ts'
 import type { SourceAccess } from './sources/source.ts'
 
@@ -91,7 +92,7 @@ function failedEnd(error: unknown, stopping: AbortSignal): TickEnd {
     rowCount: null,
     groupCount: null,
     counts: {},
-    error: isAbandoned ? null : messageOf(error),
+    error: isAbandoned ? null : safeReasonOf(error),
   }
 }
 

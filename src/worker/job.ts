@@ -11,13 +11,15 @@ import { type Message, readMessage } from '../domain/messages.ts'
 import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
+import type { HiddenSecrets } from '../hidden-secrets.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
 import { watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
 import type { JobResult } from './result-cache.ts'
-import { resolveSecrets, watchedSecrets } from './secrets/reference.ts'
+import { resolveSecrets } from './secrets/reference.ts'
+import { watchedSecrets } from './secrets/watched-secrets.ts'
 
 export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | 'functionName'> {
   readonly parameters: { readonly [key: string]: Json }
@@ -158,7 +160,7 @@ async function attempt(
   // It may overrun before anything waits for it.
   overrun.promise.catch(() => {})
   void abortInTime(job, clock, abort, ended.signal, overrun.reject)
-  const { secrets, hide } = watchedSecrets(tenant.secrets)
+  const { secrets, seen } = watchedSecrets(tenant.secrets)
   const watched = watchEffects(withSecrets(tenant, secrets))
   const inTenant = { ...context, tenant: watched.tenant }
   let isCalled = false
@@ -166,11 +168,11 @@ async function attempt(
     const fitted = await fitResolved(definition, job, inTenant, abort.signal)
     if ('misfits' in fitted) {
       const message = `Parameters do not fit ${definition.name}: ${fitted.misfits}`
-      return hideIn(refuse(job, 'UnfitParameters', message), hide)
+      return settled(refuse(job, 'UnfitParameters', message), seen)
     }
     isCalled = true
     const running = runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal)
-    return hideIn(await Promise.race([running, overrun.promise]), hide)
+    return settled(await Promise.race([running, overrun.promise]), seen)
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
@@ -180,7 +182,7 @@ async function attempt(
     const hasNoEffect = definition.actsOnlyOnTenant === true && !watched.mayHaveChanged()
     // A function that is given up still runs.
     const mayHaveActed = isCalled && (!hasNoEffect || error instanceof StillRuns)
-    return hideIn(mayHaveActed ? failed : withoutEffect(job, failed), hide)
+    return settled(mayHaveActed ? failed : withoutEffect(job, failed), seen)
   } finally {
     ended.abort()
     stopping.removeEventListener('abort', stop)
@@ -240,19 +242,24 @@ function asJson(result: unknown, name: string): Outcome {
       `${name} ran, but its result is not JSON (${messageOf(error).split('\n')[0]}). Check in the tenant what was done, and correct the function.`,
     )
   }
-  return { result: text === undefined ? null : fitResult(JSON.parse(text) as Json) }
+  return { result: text === undefined ? null : (JSON.parse(text) as Json) }
 }
 
-function hideIn(outcome: Outcome, hide: <T extends Json>(value: T) => T): Outcome {
-  if ('result' in outcome) return { result: hide(outcome.result) }
-  return { failure: { ...outcome.failure, message: hide(outcome.failure.message) } }
+/** Secrets are hidden before anything is cut: half a secret would not be found. */
+function settled(outcome: Outcome, seen: HiddenSecrets): Outcome {
+  if ('result' in outcome) return { result: fitResult(seen.hideIn(outcome.result)) }
+  const { message, type } = outcome.failure
+  const texts = {
+    message: seen.hideIn(message).slice(0, MESSAGE_CHARS_MAX),
+    type: seen.hideIn(type).slice(0, TYPE_CHARS_MAX),
+  }
+  return { failure: { ...outcome.failure, ...texts } }
 }
 
 function failureOf(error: unknown): Failed {
   if (!(error instanceof ApiError))
     return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
-  const { code, isThrottled, attempts } = error
-  const message = error.message.slice(0, MESSAGE_CHARS_MAX)
+  const { message, code, isThrottled, attempts } = error
   return { failure: { ...POSSIBLE, message, type: code, isThrottled, attempts } }
 }
 
@@ -281,12 +288,12 @@ async function abortInTime(
 }
 
 const MESSAGE_CHARS_MAX = 2_000
+const TYPE_CHARS_MAX = 200
 
 const POSSIBLE = { effect: 'possible', isFinal: false } as const
 
 function fail(type: string, message: string): Failed {
-  const shown = message.slice(0, MESSAGE_CHARS_MAX)
-  return { failure: { ...POSSIBLE, message: shown, type, isThrottled: false, attempts: 1 } }
+  return { failure: { ...POSSIBLE, message, type, isThrottled: false, attempts: 1 } }
 }
 
 /** The function or its parameters are wrong: nothing was called, and a retry would end the same way. */

@@ -230,6 +230,70 @@ describe('secrets of a job', () => {
     assert.equal(error?.message, 'Bearer [secret matoolkit-hook] is too weak')
   })
 
+  const KEPT = 'Pass"w0rd+<ä>/1'
+  const B64 = (text: string) => Buffer.from(text).toString('base64')
+  const FORMS: Record<string, string> = {
+    plain: KEPT,
+    'JSON-escaped': JSON.stringify({ KEPT }),
+    'JSON in JSON': JSON.stringify(JSON.stringify({ KEPT })),
+    'JSON in ASCII': 'Pass\\"w0rd\\u002B\\u003C\\u00E4\\u003E/1',
+    'URL-encoded': encodeURIComponent(KEPT),
+    'URL-encoded in lower case': 'Pass%22w0rd%2b%3c%c3%a4%3e%2f1',
+    'a form': new URLSearchParams({ KEPT }).toString(),
+    'XML-escaped': 'Pass"w0rd+&lt;ä&gt;/1',
+    'HTML-escaped': 'Pass&quot;w0rd+&lt;ä&gt;/1',
+    'quoted twice': 'Pass""w0rd+<ä>/1',
+    base64: B64(KEPT),
+    'base64 after one byte': B64(`a${KEPT}`),
+    'base64 within a pair': B64(`me:${KEPT}:more`),
+    base64url: Buffer.from(`sa:${KEPT}`).toString('base64url'),
+    'base64 of UTF-16': Buffer.from(KEPT, 'utf16le').toString('base64'),
+    hex: Buffer.from(KEPT).toString('hex').toUpperCase(),
+  }
+  for (const [form, text] of Object.entries(FORMS)) {
+    it(`stay hidden in a result and an error, ${form}`, async () => {
+      const keep: Body = async (_, { secrets }) => secrets.put('kept', KEPT)
+      const { result } = await answerOf(async (params, tenant) => {
+        await keep(params, tenant)
+        return { said: `it was ${text}.` }
+      })
+      assert.match(
+        String((result as { said: string }).said),
+        /^it was .{0,13}\[secret kept\].{0,8}\.$/,
+      )
+      const { error } = await answerOf(async (params, tenant) => {
+        await keep(params, tenant)
+        throw Object.assign(new Error(`refused ${text}`), { name: text })
+      })
+      assert.match(error!.message, /^refused .{0,13}\[secret kept\].{0,7}$/)
+      assert.match(error!.type, /^.{0,13}\[secret kept\].{0,7}$/)
+    })
+  }
+
+  it('stay hidden whatever overlaps, is cut, is a number or is one line of several', async () => {
+    const PEM = '-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----'
+    const { result, error } = await answerOf(async (_, { secrets }) => {
+      for (const [name, value] of Object.entries({ short: 'abcd', long: 'bcdefghij', pin: '4711' }))
+        await secrets.put(name, value)
+      await secrets.put('inner', 'cdef')
+      await secrets.put('pem', PEM)
+      return ['abcdefghij', 'xbcdefghijx', 'abcd', 14711, 'line hkiG9w0BAQEFAASC is bad']
+    })
+    assert.equal(error, null)
+    assert.deepEqual(result, [
+      ...['[secret long]', 'x[secret long]x', '[secret short]', '1[secret pin]'],
+      'line [secret pem] is bad',
+    ])
+    const cut = await answerOf(
+      async ({ Text }) => {
+        throw new Error(`${'x'.repeat(1_996 - 'Bearer '.length)}${Text}`)
+      },
+      { parameters: marked },
+    )
+    assert.equal(cut.error!.message.length, 2_000)
+    assert.doesNotMatch(cut.error!.message, /hunt/)
+  })
+
   it('fail the job when missing', async () => {
     const parameters = { Text: { $secret: [{ ref: 'matoolkit-gone' }] } }
     const { error } = await answerOf(async () => true, { parameters })

@@ -34,7 +34,7 @@ export async function openDatabricks(request: SourceRequest): Promise<OpenedSour
   const variable = source.connection ?? ''
   const target = readConnection('databricks', request.variable(variable), variable, request.hide)
   const host = hostOf(target.server, variable)
-  const warehouseId = request.variable(source.warehouseId)
+  const warehouseId = warehouseIn(request)
   const authorize = async () => `Bearer ${await tokenFor(request, target.identity, host)}`
   const api = new DatabricksApi({ host, authorize, clock: settings.clock, signal })
   const statement = new RunningStatement(api, settings.clock.wait, signal)
@@ -51,6 +51,18 @@ export async function openDatabricks(request: SourceRequest): Promise<OpenedSour
     await statement.cancel()
     throw error
   }
+}
+
+const WAREHOUSE_ID = /^[0-9a-f]{16}$/i
+
+/** Never shown: a runbook could name a variable that holds a secret, and read it in the error. */
+function warehouseIn(request: SourceRequest): string {
+  const { warehouseId: name } = request.source
+  const id = request.variable(name)
+  request.hide(id)
+  if (WAREHOUSE_ID.test(id)) return id
+  const reason = `the variable ${name} does not hold the id of a warehouse: 16 hexadecimal digits, the end of its HTTP path`
+  throw new SourceFault('not_configured', reason)
 }
 
 /** Only scheme and host: a path in the variable would silently call something else. */

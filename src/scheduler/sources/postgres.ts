@@ -7,6 +7,7 @@ import type { ColumnType, SourceColumn, SourceRow } from '../../domain/detection
 import { exactNumber, floatNumber, jsonValue } from '../../domain/detection/source-values.ts'
 import type { Json } from '../../domain/json.ts'
 import { messageOf } from '../../errors.ts'
+import { safeReasonOf } from '../../redact.ts'
 import { SourceFault } from './fault.ts'
 import type { OpenedSource, SourceRequest } from './source.ts'
 
@@ -181,7 +182,7 @@ const stateOf = (error: unknown): string =>
 
 /** When both addresses of a host refuse, the error's own message is empty. */
 const reasonOf = (error: unknown): string =>
-  error instanceof AggregateError ? messageOf(error.errors[0]) : messageOf(error)
+  safeReasonOf(error instanceof AggregateError ? error.errors[0] : error)
 
 interface Kind {
   readonly type: ColumnType

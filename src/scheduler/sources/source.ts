@@ -8,6 +8,7 @@ import type { SourceColumn, SourceRow } from '../../domain/detection/source-valu
 import type { DataSource } from '../../domain/runbook/model.ts'
 import { CONNECTION_PREFIXES } from '../../domain/runbook/shape.ts'
 import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
+import { HiddenSecrets } from '../../hidden-secrets.ts'
 import { redactText } from '../../redact.ts'
 import {
   AZURE_ENDPOINTS,
@@ -27,8 +28,6 @@ import { openTds } from './tds.ts'
 /** More than any tenant moves at once; stops a query without its WHERE. */
 const ROWS_MAX = 1_000_000
 const REASON_CHARS_MAX = 500
-/** Hiding a shorter secret would mangle ordinary text. */
-const SECRET_CHARS_MIN = 4
 
 export interface SourceSettings {
   /** The value of an environment variable; undefined when not set. */
@@ -150,7 +149,7 @@ class RunningQuery {
   readonly #source: DataSource
   readonly #settings: SourceSettings
   readonly #ending = new AbortController()
-  readonly #secrets = new Set<string>()
+  readonly #secrets = new HiddenSecrets()
   readonly #stopping: AbortSignal
   readonly #stop = () => this.#end('stopped')
   #endedBecause: 'timed_out' | 'stopped' | 'closed' | null = null
@@ -180,7 +179,7 @@ class RunningQuery {
       signal: this.#ending.signal,
       variable: (name) => this.#variable(name ?? ''),
       token: (tokenRequest) => this.#token(tokenRequest),
-      hide: (secret) => this.#secrets.add(secret),
+      hide: (secret) => this.#secrets.add(secret, '[redacted]'),
     }
     this.#opening = OPENERS[this.#source.type](request)
     const opened = await orAborted(this.#opening, this.#ending.signal)
@@ -220,7 +219,7 @@ class RunningQuery {
 
   async #token(request: TokenRequest): Promise<string> {
     const token = await orAborted(this.#settings.tokens.get(request), this.#ending.signal)
-    this.#secrets.add(token)
+    this.#secrets.add(token, '[redacted]')
     return token
   }
 
@@ -254,11 +253,8 @@ class RunningQuery {
 
   /** One line without full stop and secrets, to fit into our sentences. */
   #cleanReason(text: string): string {
-    let reason = text
-    for (const secret of this.#secrets) {
-      if (secret.length >= SECRET_CHARS_MIN) reason = reason.replaceAll(secret, '[redacted]')
-    }
-    reason = redactText(reason).replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
+    const hidden = redactText(this.#secrets.hideIn(text))
+    const reason = hidden.replaceAll(/\s+/g, ' ').trim().replace(/\.+$/, '')
     return reason.length > REASON_CHARS_MAX ? `${reason.slice(0, REASON_CHARS_MAX)}…` : reason
   }
 }

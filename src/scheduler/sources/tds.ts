@@ -113,7 +113,19 @@ const codeOf = (error: unknown): string =>
 
 /** A statement may fail for several reasons; the driver puts them into one error without a message. */
 const reasonOf = (error: Error): string =>
-  error instanceof AggregateError ? error.errors.map(messageOf).join('; ') : error.message
+  error instanceof AggregateError ? error.errors.map(reasonOfOne).join('; ') : reasonOfOne(error)
+
+/** Errors of SQL Server that quote a value: conversion, overflow, duplicate, truncation. In any language of the server. */
+const QUOTES_DATA = new Set([220, 232, 235, 244, 245, 246, 248, 2601, 2627, 2628])
+
+const reasonOfOne = (error: unknown): string => {
+  const { number } = error as { number?: number }
+  const reason = messageOf(error)
+  return QUOTES_DATA.has(number ?? 0) ? reason.replace(VALUE, '[redacted]') : reason
+}
+
+/** From the first quote, bracket or equals sign to the last. */
+const VALUE = /['"(=].*['")\d]/s
 
 /** One query and its rows: the driver pushes, the reader pulls. */
 class TdsResult {

@@ -122,8 +122,6 @@ function partsOf(text: string): { readonly code: string; readonly message: strin
   return { code: type.slice(type.lastIndexOf('.') + 1), message: rest.join('|') }
 }
 
-const REASON_CHARS_MAX = 300
-
 function readRefusal({ status, headers, text }: HttpResponse, body: Json): ServiceRefusal {
   const error = objectOf(valueIn(objectOf(body), 'error'))
   const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
@@ -133,8 +131,8 @@ function readRefusal({ status, headers, text }: HttpResponse, body: Json): Servi
   if (reason.includes('|')) return { ...partsOf(reason), details: [] }
   const named = headers.get('x-exceptiontype')?.split('.').at(-1)
   const code = named || textIn(error, 'code') || 'Unexplained'
-  // The body of a 403 is often garbled.
-  const fallback = status === 403 ? FORBIDDEN : text.slice(0, REASON_CHARS_MAX)
+  // The body of a 403 is often garbled. Others are not cut here: the job hides secrets first.
+  const fallback = status === 403 ? FORBIDDEN : text
   return { code, message: reason || fallback || 'no reason given.', details: [] }
 }
 

@@ -125,18 +125,16 @@ export const objectOf = (value: Json | undefined): JsonObject =>
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
-/** An OData error, as Graph, Key Vault and others send it. */
+/** An OData error, as Graph, Key Vault and others send it. Not cut: the job hides secrets first. */
 export function readODataRefusal({ text }: HttpResponse, body: Json): ServiceRefusal {
   const error = objectOf(objectOf(body).error)
   const details = Array.isArray(error.details) ? error.details.map(objectOf) : []
   return {
     code: textOf(error.code) || 'Unexplained',
-    message: textOf(error.message) || text.slice(0, REASON_CHARS_MAX) || 'no reason given.',
+    message: textOf(error.message) || text || 'no reason given.',
     details: details.map(detailOf),
   }
 }
-
-const REASON_CHARS_MAX = 300
 
 const detailOf = (detail: JsonObject): ErrorDetail => ({
   code: textOf(detail.code),

@@ -21,6 +21,7 @@ import { dataSource, errorOf, NEVER, readAll, settingsOf, skippingClock } from '
 
 const NAME = 'DATABRICKS_WORKSPACE'
 const WAREHOUSE = 'DATABRICKS_WAREHOUSE_ID'
+const WAREHOUSE_ID = '0123456789abcdef'
 const TOKEN = 'dapi-0123456789abcdef'
 const COLUMNS = [
   ['id', 'INT'],
@@ -102,14 +103,14 @@ async function startDatabricks(): Promise<StartedSource> {
   }
   const server = await startDatabricksServer({
     token: TOKEN,
-    warehouseId: 'w1',
+    warehouseId: WAREHOUSE_ID,
     answer: (sql) => answers[sql]!(),
   })
   const text = (host: string, token: string) =>
     `Server=${host};Authentication=Databricks Token;Password=${token}`
   const variables = (host: string, token: string) => ({
     [NAME]: text(host, token),
-    [WAREHOUSE]: 'w1',
+    [WAREHOUSE]: WAREHOUSE_ID,
   })
   let cancelsSeen = 0
   const cancels = () => server.calls.filter((call) => call === 'CANCEL').length
@@ -150,13 +151,21 @@ describe('Databricks', () => {
   let answer: DatabricksAnswer | DatabricksFailure
   beforeEach(async () => {
     answer = chunked(3, 2, memberName)
-    server = await startDatabricksServer({ token: TOKEN, warehouseId: 'w1', answer: () => answer })
+    server = await startDatabricksServer({
+      token: TOKEN,
+      warehouseId: WAREHOUSE_ID,
+      answer: () => answer,
+    })
   })
   afterEach(() => server.close())
   const source = dataSource({
     ...{ type: 'databricks', connection: NAME, warehouseId: WAREHOUSE, query: 'q' },
   })
-  const settings = (clock = skippingClock(), text = `Password=${TOKEN}`, warehouse = 'w1') =>
+  const settings = (
+    clock = skippingClock(),
+    text = `Password=${TOKEN}`,
+    warehouse = WAREHOUSE_ID,
+  ) =>
     settingsOf({
       variables: {
         [NAME]: `Host=${server.url};Authentication=Databricks Token;${text}`,
@@ -214,10 +223,33 @@ describe('Databricks', () => {
     assert.equal(server.busy.length, 6)
   })
 
-  it('reports an unknown warehouse', async () => {
-    const use = settings(skippingClock(), `Password=${TOKEN}`, 'w2')
+  it('reports an unknown warehouse without its id', async () => {
+    const use = settings(skippingClock(), `Password=${TOKEN}`, 'feedfeedfeedfeed')
     const message = await errorOf(source, use, 'SOURCE_QUERY_REFUSED')
-    assert.match(message, /Databricks returned 404: no warehouse w2/)
+    assert.match(message, /Databricks returned 404: no warehouse \[redacted\]/)
+  })
+
+  it('neither sends nor shows a warehouse id that does not look like one', async () => {
+    for (const id of [
+      'Server=x;Password=hunter2',
+      'dapi0123456789abcdef',
+      '0123456789abcde',
+      'w1',
+    ]) {
+      const use = settings(skippingClock(), `Password=${TOKEN}`, id)
+      const message = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED')
+      assert.match(message, new RegExp(`${WAREHOUSE} does not hold the id of a warehouse: 16 hex`))
+      assert.ok(!message.includes(id), message)
+    }
+    assert.deepEqual(server.calls, [])
+  })
+
+  it('does not quote the value that a cast refused', async () => {
+    const message = `[CAST_INVALID_INPUT] The value 'Ada O'Hara' of the type "STRING" cannot be cast to "INT"`
+    answer = { errorCode: 'BAD_REQUEST', message, polls: 0 }
+    const told = await errorOf(source, settings(), 'SOURCE_QUERY_REFUSED')
+    assert.match(told, /The value \[redacted\] of the type "STRING" cannot be cast to "INT"/)
+    assert.doesNotMatch(told, /Ada|Hara/)
   })
 
   it('does not cancel a finished statement', async () => {
@@ -242,7 +274,10 @@ describe('Databricks', () => {
       `${place};Authentication=Databricks OAuth;UID=c;PWD=secret`,
     ]) {
       answer = { columns: COLUMNS, chunks: [], totalRows: 0 }
-      await readAll(source, settingsOf({ variables: { [NAME]: text, [WAREHOUSE]: 'w1' }, tokens }))
+      await readAll(
+        source,
+        settingsOf({ variables: { [NAME]: text, [WAREHOUSE]: WAREHOUSE_ID }, tokens }),
+      )
     }
     const scope = '2ff814a6-3304-4ab8-85cb-cd0e6f879c1d/.default'
     assert.deepEqual(asked, [
@@ -255,7 +290,7 @@ describe('Databricks', () => {
 
   it('refuses a URL with a path or without TLS', async () => {
     for (const host of ['http://adb-1.azuredatabricks.net', 'https://adb-1.net/sql/1', 'ftp://x']) {
-      const use = settingsOf({ variables: { [NAME]: `Server=${host}`, [WAREHOUSE]: 'w1' } })
+      const use = settingsOf({ variables: { [NAME]: `Server=${host}`, [WAREHOUSE]: WAREHOUSE_ID } })
       const message = await errorOf(source, use, 'SOURCE_NOT_CONFIGURED')
       assert.match(message, /DATABRICKS_WORKSPACE is not an address such as https:/)
     }

@@ -147,6 +147,17 @@ describe('PostgreSQL', () => {
     assert.equal(await peopleLeft(), 1)
   })
 
+  it('does not quote the value that the server refused', async () => {
+    for (const query of [
+      `select name::int as id from (values ('Ada "Countess" Lovelace')) as people (name)`,
+      `select name::date as id from (values ('Ada Lovelace')) as people (name)`,
+    ]) {
+      const message = await errorOf(asking(query), settings(), 'SOURCE_QUERY_REFUSED')
+      assert.match(message, /invalid input syntax for type \w+: \[redacted\]/)
+      assert.doesNotMatch(message, /Ada|Lovelace/)
+    }
+  })
+
   it('accepts a query that ends with a comment and a semicolon', async () => {
     const { rows } = await readAll(asking('select id from people; -- all of them\n'), settings())
     assert.deepEqual(rows, [{ id: 1 }])
