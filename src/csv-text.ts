@@ -17,6 +17,9 @@ export class CsvFault extends Error {
 
 const SAVE = 'save it as UTF-8 (in Excel: "CSV UTF-8")'
 const LF = 10
+const CR = 13
+/** Cells without text do not count in the parser's own limit: 50 MB of commas would be one record. */
+const LINE_BYTES_MAX = 2 * 1024 * 1024
 
 /** Passes UTF-8 through and counts its bytes. Fails with a CsvFault for anything else. */
 export class CheckedBytes extends Transform {
@@ -31,10 +34,12 @@ export class CheckedBytes extends Transform {
     if (fault) return void done(fault)
     this.bytes += chunk.length
     for (let at = chunk.indexOf(LF); at >= 0; at = chunk.indexOf(LF, at + 1)) this.#lines += 1
-    const last = chunk.lastIndexOf(LF)
+    const last = Math.max(chunk.lastIndexOf(LF), chunk.lastIndexOf(CR))
     this.#begun =
       last < 0 ? Buffer.concat([this.#begun, chunk]) : Buffer.from(chunk.subarray(last + 1))
-    done(null, chunk)
+    if (this.#begun.length <= LINE_BYTES_MAX) return void done(null, chunk)
+    const line = this.#lines + 1
+    done(new CsvFault(`has more than ${LINE_BYTES_MAX} bytes in line ${line}; shorten it`, line))
   }
 
   override _flush(done: TransformCallback): void {

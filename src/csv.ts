@@ -29,6 +29,7 @@ export class CsvReader {
       relax_column_count: options.isRagged ?? false,
       max_record_size: RECORD_BYTES_MAX,
     })
+    if (options.isRagged) expectNoLength(this.#parser)
     this.#parser.on('readable', () => this.#wake())
     // Called after the last record, or when one of the three fails.
     pipeline(bytes, this.#checked, this.#parser, (error) => {
@@ -76,6 +77,18 @@ export class CsvReader {
   close(): void {
     this.#parser.destroy()
   }
+}
+
+/**
+ * The parser makes an error with a stack and copies for every ragged record, also where they are allowed: 1 MB of them took a minute.
+ * A length that always fits costs nothing.
+ */
+function expectNoLength(parser: Parser): void {
+  const { state } = parser as unknown as { state: { record: readonly string[] } }
+  Object.defineProperty(state, 'expectedRecordLength', {
+    get: () => state.record.length,
+    set: () => {},
+  })
 }
 
 function describeError(error: CsvError): string {

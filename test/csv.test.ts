@@ -48,6 +48,47 @@ describe('reading CSV', () => {
   })
 })
 
+describe('reading a file made to be slow', () => {
+  /** Processor time, the best of three: the clock on the wall also counts what others do. */
+  async function timeOf(line: string, bytes: number): Promise<number> {
+    const text = Buffer.from(`a,b,c\n${line.repeat(bytes / line.length)}`)
+    const options = { keepsBlankLines: true, isRagged: true }
+    const times: number[] = []
+    for (let run = 0; run < 3; run++) {
+      const before = process.cpuUsage()
+      const reader = new CsvReader(Readable.from(chunksOf(text)), options)
+      while ((await reader.read(1_000)).length > 0) await new Promise(setImmediate)
+      times.push(process.cpuUsage(before).user / 1_000)
+    }
+    return Math.min(...times)
+  }
+  const chunksOf = (bytes: Buffer) =>
+    Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, at) =>
+      bytes.subarray(at * 65_536, (at + 1) * 65_536),
+    )
+  const MB = 1_000_000
+
+  it('costs the same per row, whether its rows fit the header or not', async () => {
+    const good = await timeOf('1,2,3\n', 375_000)
+    // As many rows, and fewer cells.
+    const ragged = await timeOf('1,2\n', 250_000)
+    assert.ok(ragged < good * 3 + 50, `ragged ${ragged} ms, good ${good} ms`)
+    const twice = await timeOf('1,2\n', 500_000)
+    assert.ok(twice < ragged * 2.5 + 100, `half ${ragged} ms, all ${twice} ms`)
+  })
+
+  it('ends with a fault when one line is longer than 2 MB, even without any text', async () => {
+    const reader = new CsvReader(Readable.from(chunksOf(Buffer.alloc(3 * MB, ','))))
+    await assert.rejects(reader.read(1), (error: unknown) => {
+      assert.ok(error instanceof CsvFault)
+      assert.equal(error.row, 1)
+      assert.match(error.message, /more than 2097152 bytes in line 1/)
+      return true
+    })
+    assert.ok(reader.bytes < 3 * MB)
+  })
+})
+
 describe('a file that is not UTF-8 with commas', () => {
   const TEXT = 'Upn,Name\r\na@x,Ann\r\nb@x,Müller\r\n'
   const bom = (text: string) => `\uFEFF${text}`

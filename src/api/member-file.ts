@@ -1,5 +1,6 @@
-// Checks a whole member file before using it: every fault with row and column, all counted and the first hundred listed. The file is
-// read twice, to check and to use, so that 200,000 rows are never in memory together. Cells that look like formulas are plain text.
+// Checks a whole member file before using it: every fault with row and column, counted up to 1,000 and the first hundred listed. The
+// file is read twice, to check and to use, so that 200,000 rows are never in memory together. Cells that look like formulas are plain
+// text. Blank and faulty rows count too, so that no file costs more than a good one.
 import { CsvReader } from '../csv.ts'
 import { CsvFault } from '../csv-text.ts'
 import { rowReader } from '../domain/detection/row-reader.ts'
@@ -10,30 +11,38 @@ import type { Runbook } from '../domain/runbook/read.ts'
 import { BATCH_VARIABLES } from '../domain/runbook/variables.ts'
 import { hintFor } from '../domain/spelling.ts'
 import type { GivenMember, PagedMembers } from '../engine/create.ts'
+import { MatoolkitError } from '../errors.ts'
 import { FAULTS_LISTED_MAX, FaultyRequest, type RequestFault } from './http/problem.ts'
 import type { UploadedFile } from './http/upload.ts'
 
 const ROWS_MAX = 200_000
 const COLUMNS_MAX = 1_000
+/** A file with more faults has one cause: the rest of it is not read. */
+const FAULTS_COUNTED_MAX = 1_000
 const RECORDS_PER_READ = 1_000
 
 export interface MemberFile extends PagedMembers {
   readonly warnings: readonly string[]
 }
 
-/** Throws MEMBER_ROWS_INVALID with the faults. */
-export async function readMemberFile(file: UploadedFile, runbook: Runbook): Promise<MemberFile> {
+/** Throws MEMBER_ROWS_INVALID with the faults, or TRY_AGAIN when the caller is gone. */
+export async function readMemberFile(
+  file: UploadedFile,
+  runbook: Runbook,
+  signal: AbortSignal,
+): Promise<MemberFile> {
   const faults = new Faults()
   const first = new Rows(file, runbook, faults)
   const seen = new Map<string, number>()
   let count = 0
   try {
     for await (const page of first.pages()) {
+      if (signal.aborted) throw new MatoolkitError('TRY_AGAIN')
       for (const { row, member } of page) {
         count += 1
         checkKey(member.key, row, seen, faults, first.columns)
       }
-      if (count > ROWS_MAX) throw new CsvFault(`has more than ${ROWS_MAX} members`)
+      if (faults.areTooMany) break
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error
@@ -68,10 +77,14 @@ function checkKey(
   } else seen.set(folded, row)
 }
 
-/** Counts all faults and keeps the first. */
+/** Counts the faults and keeps the first. */
 class Faults {
   readonly #listed: RequestFault[] = []
   count = 0
+
+  get areTooMany(): boolean {
+    return this.count > FAULTS_COUNTED_MAX
+  }
 
   add(row: number, column: string, message: string): void {
     this.count += 1
@@ -82,8 +95,10 @@ class Faults {
     const [first] = this.#listed
     if (!first) return
     const { row = 1, column = '', message } = first
-    const details = { file, count: this.count, row, column: column || '–', reason: message }
-    throw new FaultyRequest('MEMBER_ROWS_INVALID', details, this.#listed, this.count)
+    const count = this.areTooMany ? 'more than 1,000' : this.count
+    const details = { file, count, row, column: column || '–', reason: message }
+    const counted = Math.min(this.count, FAULTS_COUNTED_MAX + 1)
+    throw new FaultyRequest('MEMBER_ROWS_INVALID', details, this.#listed, counted)
   }
 }
 
@@ -121,6 +136,7 @@ class Rows {
         const page: Row[] = []
         for (const cells of records) {
           row += 1
+          if (row > ROWS_MAX + 1) throw new CsvFault(`has more than ${ROWS_MAX} rows`, row)
           const member = isBlank(cells) ? null : readRow(cells, row)
           if (member) page.push({ row, member })
         }
@@ -137,15 +153,15 @@ class Rows {
   #headerOf(record: readonly string[]): string[] | null {
     const { needed, known } = this.columns
     const before = this.#faults.count
-    const spelled = record.map((cell) => spellingOf(cell, known) ?? cell.trim())
-    const seen = new Set<string>()
-    if (spelled.length > COLUMNS_MAX) {
+    if (record.length > COLUMNS_MAX) {
       this.#faults.add(1, '', `the header has more than ${COLUMNS_MAX} columns`)
       return null
     }
+    const spelled = record.map((cell) => spellingOf(cell, known) ?? cell.trim())
+    const seen = new Set<string>()
     for (const [index, name] of spelled.entries()) {
       const why = whyUnusable(name, seen)
-      if (why) this.#faults.add(1, name || String(index + 1), why)
+      if (why) this.#faults.add(1, name.slice(0, NAME_CHARS_MAX) || String(index + 1), why)
       seen.add(name.toLowerCase())
     }
     for (const name of needed) {

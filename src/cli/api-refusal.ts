@@ -9,6 +9,7 @@ export interface ApiProblem {
   readonly detail: string
   readonly faults?: readonly Fault[]
   readonly faultCount?: number
+  readonly details?: Readonly<Record<string, string | number>>
 }
 
 interface Fault {
@@ -29,18 +30,21 @@ export class ApiRefusal extends Error {
   /** One line per fault, and advice. */
   readonly more: string[]
 
-  constructor({ code, status, detail, faults = [], faultCount = faults.length }: ApiProblem) {
+  constructor(problem: ApiProblem) {
+    const { code, status, detail, faults = [], faultCount = faults.length } = problem
     super(detail)
     this.code = code
     this.status = status
     this.exitCode = exitOf(code, status)
     const unlisted = faultCount - faults.length
+    // "more than 1,000": the API stopped counting.
+    const least = typeof problem.details?.count === 'string' ? 'at least ' : ''
     const [first] = faults
     // The sentence already names the first fault; a single one is not repeated.
     const isInSentence = faultCount === 1 && first !== undefined && detail.includes(first.message)
     this.more = [
       ...(isInSentence ? [] : faults.map(lineOf)),
-      ...(unlisted > 0 ? [`… and ${unlisted} more`] : []),
+      ...(unlisted > 0 ? [`… and ${least}${unlisted} more`] : []),
       ...(status === 401 ? ['Run: matoolkit auth login'] : []),
     ]
   }

@@ -40,7 +40,7 @@ const createRoute = change({
   tag: 'batches',
   summary: 'Create a manual batch from a member file (CSV)',
   about:
-    'At most 50 MB and 200,000 members. The whole file is checked first, and every fault has its row and column. The batch waits to be advanced.',
+    'At most 50 MB and 200,000 rows. The whole file is checked first, and every fault has its row and column. The batch waits to be advanced.',
   rule: 'admin',
   action: 'batch.create',
   takes: 'upload',
@@ -49,16 +49,18 @@ const createRoute = change({
   query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ runbookName: nameText, file: uploaded, reason: reason.optional() }),
   answers: { 200: created, 201: created },
-  prepare: async ({ engine, query: { dryRun }, body }) => {
-    const checked = await checkedFile(await requireRunbook(engine, body.runbookName), body.file)
+  prepare: async ({ engine, query: { dryRun }, body, signal }) => {
+    const runbook = await requireRunbook(engine, body.runbookName)
+    const checked = await checkedFile(runbook, body.file, signal)
     if (dryRun) await previewMembers(engine, checked, NEW_BATCH)
     return checked
   },
-  handle: async ({ engine, query: { dryRun }, body, by }, prepared) => {
+  handle: async ({ engine, query: { dryRun }, body, by, signal }, prepared) => {
     const { runbook, file } = await recheckedFile(
       prepared,
       await requireRunbook(engine, body.runbookName),
       body.file,
+      signal,
     )
     const about = {
       memberCount: file.length,
@@ -97,17 +99,20 @@ interface CheckedFile {
   readonly file: MemberFile
 }
 
-const checkedFile = async (runbook: Runbook, file: UploadedFile): Promise<CheckedFile> => ({
-  runbook,
-  file: await readMemberFile(file, runbook),
-})
+const checkedFile = async (
+  runbook: Runbook,
+  file: UploadedFile,
+  signal: AbortSignal,
+): Promise<CheckedFile> => ({ runbook, file: await readMemberFile(file, runbook, signal) })
 
 /** Checks the file again if another version was published meanwhile. Runbooks are cached: same object, same version. */
 const recheckedFile = async (
   prepared: CheckedFile,
   runbook: Runbook,
   file: UploadedFile,
-): Promise<CheckedFile> => (prepared.runbook === runbook ? prepared : checkedFile(runbook, file))
+  signal: AbortSignal,
+): Promise<CheckedFile> =>
+  prepared.runbook === runbook ? prepared : checkedFile(runbook, file, signal)
 
 /** No batch has this id: every unfinished one counts as another. */
 const NEW_BATCH = 0
@@ -157,19 +162,20 @@ const addRoute = change({
   query: z.strictObject({ dryRun: booleanText.default(false) }),
   body: z.strictObject({ file: uploaded, reason: reason.optional() }),
   answers: { 200: added, 201: added },
-  prepare: async ({ engine, params: { batchId }, query: { dryRun }, body }) => {
+  prepare: async ({ engine, params: { batchId }, query: { dryRun }, body, signal }) => {
     const { line } = await loadBatchState(engine.db, batchId)
-    const checked = await checkedFile(await runbookOf(engine, line), body.file)
+    const checked = await checkedFile(await runbookOf(engine, line), body.file, signal)
     return { checked, preview: dryRun ? await previewAdding(engine, checked, batchId) : null }
   },
   handle: async (
-    { engine: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch },
+    { engine: outer, params: { batchId }, query: { dryRun }, body, by, ifMatch, signal },
     { checked, preview },
   ) => {
     const { counts, skipped, warnings } = await runOrDryRun(outer, dryRun, async (engine) => {
       const { line } = await lockBatchState(engine, batchId, ifMatch)
       requireManual(line)
-      const { file } = await recheckedFile(checked, await runbookOf(engine, line), body.file)
+      const runbook = await runbookOf(engine, line)
+      const { file } = await recheckedFile(checked, runbook, body.file, signal)
       const why = body.reason ?? 'added again from a member file'
       const added = await addFile(engine, { batchId, actor: by.name, reason: why }, file, preview)
       return { ...added, warnings: [...file.warnings] }

@@ -126,7 +126,7 @@ export function memberFileContract(): void {
       assert.deepEqual([body.faults!.length, body.faultCount], [100, 249])
     })
 
-    it('has at most 200,000 members and 50 MB', async () => {
+    it('has at most 200,000 rows and 50 MB', async () => {
       const many = `Upn\n${Array.from({ length: 200_001 }, (_, at) => `u${at}`).join('\n')}`
       const { body } = await api.refused(
         422,
@@ -135,7 +135,7 @@ export function memberFileContract(): void {
         path,
         send(many, 'plain'),
       )
-      assert.match(body.faults![0]!.message, /more than 200000 members/)
+      assert.match(body.faults![0]!.message, /more than 200000 rows/)
       const large = new Uint8Array(50 * 1024 * 1024 + 1).fill(97)
       await api.refused(413, 'BODY_TOO_LARGE', 'POST', path, send(large, 'plain'))
     })
