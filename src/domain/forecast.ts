@@ -1,9 +1,10 @@
-// Forecast of a batch's end: each phase starts at its time and after the previous one has ended, and its open steps run at the rate of
-// the last minutes. Where that would be a guess, the forecast gives the reason instead.
+// The one forecast of when phases and a batch end: each phase starts at its time and after the previous one has ended, and its open
+// steps run at the pace of the last minutes of work. Where that would be a guess, or a hold stops the work, it gives the reason instead.
 import { countText } from './count-text.ts'
-import { holdOnAll } from './decide/held.ts'
+import { holdsOnAll } from './decide/held.ts'
 import { type Batch, openSteps, type Phase } from './facts.ts'
-import { type HoldsOnBatch, nameOfHeld } from './holds.ts'
+import { type Hold, type HoldsOnBatch, nameOfHeld } from './holds.ts'
+import { stepsIn } from './progress.ts'
 
 export interface ForecastFacts {
   readonly batch: Pick<
@@ -11,6 +12,8 @@ export interface ForecastFacts {
     'endedAt' | 'heldAt' | 'heldBy' | 'heldReason' | 'id' | 'isManual' | 'membersActive' | 'status'
   >
   readonly holds: HoldsOnBatch
+  /** Workers of the batch's steps that are not done. */
+  readonly workerIds: ReadonlySet<string>
   /** In order of time. */
   readonly phases: readonly Phase[]
   /** Steps per active member in a phase that has not begun. */
@@ -22,36 +25,113 @@ export interface ForecastFacts {
 
 export interface Forecast {
   readonly endsAt: Date | null
+  /** Times in UTC. */
   readonly because: string
+  /** A hold stops the batch, or people or steps without which it cannot end. */
+  readonly heldSince: Date | null
+  /** Ends of the running phases; a phase without an estimate is left out. */
+  readonly phases: PhaseEnd[]
 }
 
+interface PhaseEnd {
+  readonly phaseId: number
+  readonly endsAt: Date
+}
+
+const guess = (because: string, phases: PhaseEnd[] = []): Forecast => ({
+  endsAt: null,
+  because,
+  heldSince: null,
+  phases,
+})
+
 export function forecastEnd(facts: ForecastFacts): Forecast {
-  const { batch, holds, phases, stepsPerMember, stepsPerMin, now } = facts
-  if (batch.endedAt !== null) return { endsAt: batch.endedAt, because: `it is ${batch.status}` }
-  const held = holdOnAll(batch, holds)
-  if (held)
-    return {
-      endsAt: null,
-      because: held.scope === 'batch' ? 'it is held' : `${nameOfHeld(held)} is held`,
-    }
-  const toCome = phases.filter(({ status }) => status === 'pending')
-  if (batch.isManual && toCome.length > 0) {
-    return { endsAt: null, because: `phase ${toCome[0]!.name} waits to be advanced` }
+  const { batch, phases, stepsPerMember, stepsPerMin, now } = facts
+  if (batch.endedAt !== null) {
+    const because = `it ended at ${batch.endedAt.toISOString()}`
+    return { endsAt: batch.endedAt, because, heldSince: null, phases: [] }
   }
-  let at = +now
-  let open = 0
-  for (const phase of phases) {
-    if (phase.status !== 'pending' && phase.status !== 'dispatched') continue
-    const isToCome = phase.status === 'pending'
-    const steps = isToCome ? batch.membersActive * stepsPerMember(phase.name) : openSteps(phase)
-    if (isToCome) at = Math.max(at, +(phase.dueAt ?? now))
-    // Started phases need a measured rate; for pending ones their time matters most.
-    if (!isToCome && steps > 0 && stepsPerMin === 0) {
-      return { endsAt: null, because: `no step passed lately and ${steps} are open` }
-    }
+  const [held] = holdsInTheWay(facts)
+  if (held) {
+    const what = held.scope === 'batch' ? '' : `${nameOfHeld(held)} is `
+    const because = `${what}held since ${held.heldAt.toISOString()}`
+    return { ...guess(because), heldSince: held.heldAt }
+  }
+  const running = endsOfRunning(phases, stepsPerMin, now)
+  const known = running.flatMap(({ phaseId, endsAt }) => (endsAt ? [{ phaseId, endsAt }] : []))
+  const toCome = phases.filter(({ status }) => status === 'pending')
+  // The last few steps of a phase do not keep the next one from its time.
+  const unknown = running.find(({ whyNot, isTail }) => whyNot && !(isTail && toCome.length > 0))
+  if (unknown) return guess(unknown.whyNot!, known)
+  if (batch.isManual && toCome[0])
+    return guess(`phase ${toCome[0].name} waits to be advanced`, known)
+  let at = Math.max(+now, ...known.map(({ endsAt }) => +endsAt))
+  let open = phases.filter(isRunning).reduce((sum, phase) => sum + openSteps(phase), 0)
+  for (const { name, dueAt } of toCome) {
+    const steps = batch.membersActive * stepsPerMember(name)
+    at = Math.max(at, +(dueAt ?? now))
     if (stepsPerMin > 0) at += (steps / stepsPerMin) * 60_000
     open += steps
   }
   const rate = stepsPerMin === 0 ? 'at the times of its phases' : `at ${stepsPerMin} steps a minute`
-  return { endsAt: new Date(at), because: `${countText(open, 'step')} left ${rate}` }
+  const because = `${countText(open, 'step')} left ${rate}`
+  return { endsAt: new Date(at), because, heldSince: null, phases: known }
 }
+
+const isRunning = ({ status }: Phase): boolean => status === 'dispatched'
+
+/** Those of the whole batch first. */
+function holdsInTheWay({ batch, holds, workerIds }: ForecastFacts): Hold[] {
+  const ofWorkers = [...holds.workers.values()].filter(({ target }) => workerIds.has(target))
+  return [...holdsOnAll(batch, holds), ...ofWorkers, ...holds.members.values()]
+}
+
+/** With a smaller share of the steps ended, or open, an estimate would be wrong: the last few are slow. */
+const ESTIMATE_FROM_SHARE = 0.05
+
+interface EndOfPhase {
+  readonly phaseId: number
+  readonly endsAt: Date | null
+  /** Why there is no estimate. */
+  readonly whyNot: string | null
+  /** Only the last few steps are open. */
+  readonly isTail: boolean
+}
+
+/** When each running phase ends, one after the other. */
+function endsOfRunning(phases: readonly Phase[], stepsPerMin: number, now: Date): EndOfPhase[] {
+  let at = +now
+  return phases.filter(isRunning).map((phase) => {
+    const { total, ended } = stepsIn(phase)
+    const open = total - ended
+    const isTail = open > 0 && open < total * ESTIMATE_FROM_SHARE
+    const whyNot = whyNoEnd(phase, isTail, stepsPerMin)
+    if (whyNot !== null) return { phaseId: phase.id, endsAt: null, whyNot, isTail }
+    at += open === 0 ? 0 : (open / stepsPerMin) * 60_000
+    return { phaseId: phase.id, endsAt: new Date(at), whyNot, isTail }
+  })
+}
+
+function whyNoEnd(phase: Phase, isTail: boolean, stepsPerMin: number): string | null {
+  const { total, ended } = stepsIn(phase)
+  const open = total - ended
+  if (phase.expandedAt === null) return `phase ${phase.name} has just started`
+  if (open === 0) return null
+  if (isTail)
+    return `the last ${countText(open, 'step')} of phase ${phase.name} ${open === 1 ? 'is' : 'are'} open`
+  if (stepsPerMin === 0)
+    return `no step passed lately and ${countText(open, 'step is', 'steps are')} open`
+  return ended < total * ESTIMATE_FROM_SHARE ? `phase ${phase.name} has just started` : null
+}
+
+/** Ends of the running phases, for a view that shows nothing else of the forecast. */
+export const phaseEnds = (
+  phases: readonly Phase[],
+  stepsPerMin: number,
+  now: Date,
+): ReadonlyMap<number, Date> =>
+  new Map(
+    endsOfRunning(phases, stepsPerMin, now).flatMap(({ phaseId, endsAt }) =>
+      endsAt ? [[phaseId, endsAt]] : [],
+    ),
+  )

@@ -16,6 +16,8 @@ export interface Progress {
   >
   /** In order of time. */
   readonly phases: readonly Phase[]
+  /** Estimated ends of running phases, by id. */
+  readonly ends: ReadonlyMap<number, Date>
 }
 
 /** An event, with the names of its member, phase and step. */
@@ -41,18 +43,6 @@ export const openIn = ({ members }: Phase): number =>
 export function stepsIn(phase: Phase): { readonly total: number; readonly ended: number } {
   const total = sumSteps(phase.steps, STEP_STATUSES)
   return { total, ended: total - openSteps(phase) }
-}
-
-/** With a smaller share of the steps ended, or open, an estimate would be wrong: the last few are slow. */
-const ESTIMATE_FROM_SHARE = 0.05
-
-/** Seconds until the phase ends at its rate so far; null when that cannot be estimated. */
-export function secondsLeft(phase: Phase, now: Date): number | null {
-  const { total, ended } = stepsIn(phase)
-  if (phase.dispatchedAt === null || phase.expandedAt === null || ended === 0) return null
-  if (Math.min(ended, total - ended) < total * ESTIMATE_FROM_SHARE) return null
-  const elapsedSec = (+now - +phase.dispatchedAt) / 1_000
-  return (elapsedSec / ended) * (total - ended)
 }
 
 export interface Tally {

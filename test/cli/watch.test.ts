@@ -49,7 +49,10 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
     },
   ],
   throughput: { stepsPerMin: 12.4 },
-  estimate: { endsAt: '2030-03-01T20:30:00.000Z', because: '' },
+  estimate: {
+    ...{ endsAt: '2030-03-01T20:30:00.000Z', because: '', heldSince: null },
+    phases: [{ phaseId: 1, endsAt: '2030-02-28T20:07:00.000Z' }],
+  },
   openReviews: { removal: 1, move: 0, join: 0 },
   ...more,
 })
@@ -74,7 +77,7 @@ describe('the screen of batch watch', () => {
       text,
       /^Batch 7 of wave · 10 members +Thu 28 Feb 2030 20:02 UTC {2}T-23h 58m\nactive\n/,
     )
-    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}\S+/)
+    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}~5m left\n/)
     assert.match(text, /\n +4 passed · 2 failed · 4 open · 6 of 10 steps\n/)
     assert.match(text, /\ncutover +░+ {2}in 23h 58m\n/)
     assert.match(text, /\n8 in progress, 2 failed · 12 steps\/min · ends in 1d · 1 review open/)
@@ -94,10 +97,22 @@ describe('the screen of batch watch', () => {
     }
   })
 
-  it('shows a hold, and an unreachable server', () => {
-    const held = summaryWith()
+  it('never says that it ends in no time', () => {
+    const { estimate } = summaryWith()
+    const soon = { ...estimate, endsAt: '2030-02-28T20:02:00.000Z' }
+    assert.match(watchLine(sight({ summary: summaryWith({ estimate: soon }) })), /under a minute/)
+  })
+
+  it('shows a hold without an estimate, and an unreachable server', () => {
+    const heldSince = '2030-02-28T20:01:00.000Z'
+    const because = `held since ${heldSince}`
+    const held = summaryWith({ estimate: { endsAt: null, because, heldSince, phases: [] } })
     const batch = { ...held.batch, held: { by: 'ops', reason: 'too slow' } }
     const shown = sight({ summary: { ...held, batch } })
+    const text = watchLines(shown, { width: 101, height: 30 }, noPaint).join('\n')
+    assert.match(text, /\nprepare +█+▓+[▒░]+ {2}held\n/)
+    assert.match(text, / · held since 20:01/)
+    assert.doesNotMatch(text, /ends in|left\n/)
     assert.equal(watchLines(shown, { width: 80, height: 24 }, noPaint)[1], 'held by ops: too slow')
     assert.match(watchLine(shown), /^held by ops: too slow \| prepare: 4 passed/)
     const away = sight({ trouble: 'It does not answer.' })

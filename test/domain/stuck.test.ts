@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Phase } from '../../src/domain/facts.ts'
-import { type ForecastFacts, forecastEnd } from '../../src/domain/forecast.ts'
+import { type ForecastFacts, forecastEnd, phaseEnds } from '../../src/domain/forecast.ts'
 import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/holds.ts'
-import { throughputOf } from '../../src/domain/pace.ts'
+import { type BatchPace, throughputOf } from '../../src/domain/pace.ts'
 import { findStuck, type StuckFacts, type WaitGroup } from '../../src/domain/stuck.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
@@ -177,11 +177,16 @@ it('does not claim to have counted what it has not', () => {
 })
 
 describe('the forecast of a batch', () => {
-  const open = (pending: number) => ({ steps: { ...phase('x', 'pending').steps, pending } })
+  const steps = (pending: number, succeeded: number): Partial<Phase> => ({
+    expandedAt: ago(20),
+    steps: { ...phase('x', 'pending').steps, pending, succeeded },
+  })
+  const half = (pending: number) => steps(pending, pending)
   const facts = (more: Partial<ForecastFacts>): ForecastFacts => ({
     batch,
     holds: NO_HOLDS,
     phases: [],
+    workerIds: new Set(['w1']),
     stepsPerMember: () => 2,
     stepsPerMin: 10,
     now: NOW,
@@ -200,16 +205,16 @@ describe('the forecast of a batch', () => {
       { batch: { ...batch, isManual: true }, phases: [phase('cutover', 'pending')] },
       null,
     ],
-    ['under way', { phases: [phase('a', 'dispatched', open(50))] }, ago(-5)],
-    ['that stands still', { phases: [phase('a', 'dispatched', open(5))], stepsPerMin: 0 }, null],
+    ['under way', { phases: [phase('a', 'dispatched', half(50))] }, ago(-5)],
+    ['that stands still', { phases: [phase('a', 'dispatched', half(5))], stepsPerMin: 0 }, null],
     [
       'with a phase to come',
-      { phases: [phase('a', 'dispatched', open(50)), phase('b', 'pending', { dueAt: ago(-60) })] },
+      { phases: [phase('a', 'dispatched', half(50)), phase('b', 'pending', { dueAt: ago(-60) })] },
       ago(-62),
     ],
     [
       'whose next phase falls due while it is still at the one before',
-      { phases: [phase('a', 'dispatched', open(50)), phase('b', 'pending', { dueAt: ago(-1) })] },
+      { phases: [phase('a', 'dispatched', half(50)), phase('b', 'pending', { dueAt: ago(-1) })] },
       ago(-7),
     ],
     [
@@ -218,21 +223,108 @@ describe('the forecast of a batch', () => {
       ago(-60),
     ],
   ]
+  const underWay = phase('a', 'dispatched', half(50))
+  const NONE: readonly (readonly [
+    about: string,
+    more: Partial<ForecastFacts>,
+    because: string,
+    since?: Date,
+  ])[] = [
+    [
+      'a held worker of its steps',
+      { phases: [underWay], holds: holdsOnBatch([hold('worker', 'w1')]) },
+      'worker w1 is held since 2026-03-02T07:55:00.000Z',
+      ago(5),
+    ],
+    [
+      'a held member',
+      { phases: [underWay], holds: holdsOnBatch([hold('member', '3')]) },
+      'member ann of batch 7 is held since 2026-03-02T07:55:00.000Z',
+      ago(5),
+    ],
+    [
+      'its own hold',
+      { phases: [underWay], batch: { ...batch, heldAt: ago(3) } },
+      'held since 2026-03-02T07:57:00.000Z',
+      ago(3),
+    ],
+    [
+      'a phase of which little is done',
+      { phases: [phase('a', 'dispatched', steps(98, 2))] },
+      'phase a has just started',
+    ],
+    [
+      'the slow end of the last phase',
+      { phases: [phase('a', 'dispatched', steps(2, 98))] },
+      'the last 2 steps of phase a are open',
+    ],
+    [
+      'work that stands still',
+      { phases: [phase('a', 'dispatched', half(1))], stepsPerMin: 0 },
+      'no step passed lately and 1 step is open',
+    ],
+  ]
   for (const [about, more, at] of CASES)
     it(about, () => assert.deepEqual(forecastEnd(facts(more)).endsAt, at))
+  for (const [about, more, because, since = null] of NONE)
+    it(`is not given for ${about}`, () => {
+      const { phases: ends, ...forecast } = forecastEnd(facts(more))
+      assert.deepEqual(forecast, { endsAt: null, because, heldSince: since })
+      assert.deepEqual(ends, [])
+    })
+
+  it('is the same for a running phase and for its batch', () => {
+    const { endsAt, phases } = forecastEnd(facts({ phases: [underWay] }))
+    assert.deepEqual(phases, [{ phaseId: 1, endsAt }])
+    assert.deepEqual([...phaseEnds([underWay], 10, NOW)], [[1, endsAt]])
+  })
+
+  it('ignores the held worker of other batches', () => {
+    const holds = holdsOnBatch([hold('worker', 'w2')])
+    assert.deepEqual(forecastEnd(facts({ phases: [underWay], holds })).endsAt, ago(-5))
+  })
+
+  it('expects the next phase at its time though the last steps of this one are open', () => {
+    const phases = [
+      phase('a', 'dispatched', steps(2, 98)),
+      phase('b', 'pending', { dueAt: ago(-60) }),
+    ]
+    assert.deepEqual(forecastEnd(facts({ phases })).endsAt, ago(-62))
+  })
 })
 
-it('the pace is counted over a minute at least, and over the look where that was cut', () => {
-  assert.deepEqual(throughputOf({ passed: 5, since: ago(0), isCut: false }, NOW), {
-    stepsPerMin: 5,
-    overSec: 60,
-  })
-  assert.deepEqual(throughputOf({ passed: 900, since: ago(0.5), isCut: true }, NOW), {
-    stepsPerMin: 1_800,
-    overSec: 30,
-  })
-  assert.deepEqual(throughputOf({ passed: 0, since: null, isCut: false }, NOW), {
-    stepsPerMin: 0,
-    overSec: 60,
-  })
+describe('the pace of a batch', () => {
+  const ran = (from: number, to: number | null): Phase =>
+    phase('x', to === null ? 'dispatched' : 'completed', {
+      dispatchedAt: ago(from),
+      completedAt: to === null ? null : ago(to),
+    })
+  const pace = { passed: 30, restartedAt: null, readSince: null }
+  const CASES: readonly (readonly [
+    about: string,
+    more: Partial<BatchPace>,
+    phases: readonly Phase[],
+    stepsPerMin: number,
+    overSec: number,
+  ])[] = [
+    ['counts at least a minute', {}, [], 30, 60],
+    ['counts the time a phase runs', {}, [ran(10, null)], 3, 600],
+    ['leaves out the time after a phase', {}, [ran(12, 9)], 10, 180],
+    ['leaves out the time between phases', {}, [ran(14, 13), ran(2, null)], 10, 180],
+    ['counts phases that run together once', {}, [ran(10, null), ran(8, 6)], 3, 600],
+    [
+      'leaves out what was before the last hold ended',
+      { restartedAt: ago(2) },
+      [ran(60, null)],
+      15,
+      120,
+    ],
+    ['counts what was read of many events', { readSince: ago(0.5) }, [ran(60, null)], 60, 30],
+    ['counts fifteen minutes at most', {}, [ran(60, null)], 2, 900],
+    ['is zero when nothing passed', { passed: 0 }, [ran(60, null)], 0, 900],
+  ]
+  for (const [about, more, phases, stepsPerMin, overSec] of CASES)
+    it(about, () =>
+      assert.deepEqual(throughputOf({ ...pace, ...more }, phases, NOW), { stepsPerMin, overSec }),
+    )
 })

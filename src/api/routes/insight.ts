@@ -41,7 +41,16 @@ const summary = z
       stepsPerMin: z.number().min(0),
       overSec: wholeCount.meta({ description: 'The measured time span.' }),
     }),
-    estimate: z.strictObject({ endsAt: nullableDateTime, because: z.string() }),
+    estimate: z.strictObject({
+      endsAt: nullableDateTime.meta({
+        description: 'Null while held, or where it would be a guess.',
+      }),
+      because: z.string(),
+      heldSince: nullableDateTime,
+      phases: z
+        .array(z.strictObject({ phaseId: z.int(), endsAt: dateTime }))
+        .meta({ description: 'Ends of the running phases that can be estimated.' }),
+    }),
     openReviews: openReviews.meta({ description: 'Open reviews by kind; see /api/reviews.' }),
   })
   .meta({ id: 'BatchSummary' })
@@ -59,8 +68,8 @@ const summaryRoute = read({
   handle: async ({ engine, params: { batchId }, now }) => {
     const state = await loadBatchState(engine.db, batchId)
     const pace = await loadPace(engine.db, batchId, new Date(+now - PACE_WINDOW_MS))
-    const throughput = throughputOf(pace, now)
     const { line, phases } = state
+    const throughput = throughputOf(pace, phases, now)
     const body = {
       batch: shownBatch(line),
       phases: phases.map(shownPhase),
@@ -70,7 +79,7 @@ const summaryRoute = read({
         batch: line,
         holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
         phases,
-        stepsPerMember: await stepsPerMember(engine, state),
+        ...(await workAhead(engine, state)),
         stepsPerMin: throughput.stepsPerMin,
         now,
       }),
@@ -91,12 +100,16 @@ function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
   return counts
 }
 
-async function stepsPerMember(engine: Engine, { line }: BatchState) {
+/** What the runbook says about the phases that have not ended. */
+async function workAhead(engine: Engine, { line, phases }: BatchState) {
   const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
-  const byName = new Map(
-    runbook.phases.map(({ name, steps }) => [name.toLowerCase(), steps.length]),
-  )
-  return (phaseName: string): number => byName.get(phaseName.toLowerCase()) ?? 0
+  const byName = new Map(runbook.phases.map(({ name, steps }) => [name.toLowerCase(), steps]))
+  const stepsOf = (phaseName: string) => byName.get(phaseName.toLowerCase()) ?? []
+  const ahead = phases.filter(({ status }) => status === 'pending' || status === 'dispatched')
+  return {
+    stepsPerMember: (phaseName: string): number => stepsOf(phaseName).length,
+    workerIds: new Set(ahead.flatMap(({ name }) => stepsOf(name).map((step) => step.workerId))),
+  }
 }
 
 const failures = z

@@ -49,9 +49,9 @@ async function keepTenants({ tenants }: Demo, interrupted: AbortSignal, io: Io):
   await ended.promise
 }
 
-function watcherOf({ db, batchId }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {
+function watcherOf({ db, batchId, clock }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {
   const source = {
-    progress: async () => (await loadProgress(db, batchId))!,
+    progress: async () => (await loadProgress(db, batchId, clock.now()))!,
     events: (after: number, limit: number) => listProgressEvents(db, batchId, after, limit),
   }
   return new DemoWatcher(source, io, screen)

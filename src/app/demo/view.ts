@@ -15,7 +15,6 @@ import {
 } from '../../cli/terminal/progress-text.ts'
 import { cutTo } from '../../cli/terminal/text-width.ts'
 import { countText } from '../../domain/count-text.ts'
-import type { Phase } from '../../domain/facts.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
 
@@ -48,7 +47,7 @@ export function frameLines(frame: DemoFrame, size: Size, paint: Paint): string[]
     `${paint('bold', title)}${' '.repeat(width - title.length - time.length)}${time}`,
     paint('dim', cutTo(pace, width)),
     '',
-    ...phasesLines(progress.phases, now, width, paint),
+    ...phasesLines(progress, now, width, paint),
     '',
     cutTo(tallyText(tally), width),
     '',
@@ -73,12 +72,12 @@ const OFFSET_CHARS = 7
 const STATE_CHARS = 18
 const INDENT_CHARS = NAME_CHARS + OFFSET_CHARS
 
-function phasesLines(phases: readonly Phase[], now: Date, width: number, paint: Paint): string[] {
+function phasesLines({ phases, ends }: Progress, now: Date, width: number, paint: Paint): string[] {
   return phases.flatMap((phase) => {
     const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
     const offset = phaseOffsetText(phase.offsetMinutes).padEnd(OFFSET_CHARS)
     const bar = progressBar(phase, width - INDENT_CHARS - STATE_CHARS - 2, paint)
-    const state = cutTo(stateText(phase, now), STATE_CHARS)
+    const state = cutTo(stateText(phase, now, ends.get(phase.id)), STATE_CHARS)
     const counts = cutTo(countsText(phase), width - INDENT_CHARS)
     return [
       `${paint('bold', name)}${offset}${bar}  ${state}`,
@@ -92,9 +91,10 @@ export function statusLine({ progress, tally, now, zone }: DemoFrame): string {
   const running = progress.phases.filter(({ status }) => status === 'dispatched')
   const next = progress.phases.find(({ status }) => status === 'pending')
   const phases = running.map(
-    (phase) => `${phase.name}: ${countsText(phase)}, ${stateText(phase, now)}`,
+    (phase) =>
+      `${phase.name}: ${countsText(phase)}, ${stateText(phase, now, progress.ends.get(phase.id))}`,
   )
-  const waiting = next ? `${next.name} ${stateText(next, now)}` : 'closing'
+  const waiting = next ? `${next.name} ${stateText(next, now, undefined)}` : 'closing'
   const what = phases.length > 0 ? phases.join('; ') : waiting
   return `${clockText(progress, now, zone)}  ${printable(what)} | ${tallyText(tally)}`
 }

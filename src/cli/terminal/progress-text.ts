@@ -2,7 +2,7 @@
 // they are coloured. Names and reasons come from files and are made printable.
 import { durationText } from '../../domain/duration.ts'
 import type { Phase } from '../../domain/facts.ts'
-import { openIn, type ProgressEvent, secondsLeft, stepsIn } from '../../domain/progress.ts'
+import { openIn, type ProgressEvent, stepsIn } from '../../domain/progress.ts'
 import { dayTimeText, withZonedTimes } from '../../domain/zoned-time.ts'
 import { type Io, printable, type Style } from './io.ts'
 import { cutTo } from './text-width.ts'
@@ -44,16 +44,21 @@ export function progressBar(phase: Phase, width: number, paint: Paint): string {
   ].join('')
 }
 
-export function stateText(phase: Phase, now: Date): string {
+/** `endsAt` is the forecast of a running phase. */
+export function stateText(phase: Phase, now: Date, endsAt: Date | undefined): string {
   if (phase.status === 'pending') {
     return phase.dueAt === null ? 'not started' : `in ${durationText(+phase.dueAt - +now)}`
   }
   if (phase.status !== 'dispatched') return phase.status
-  const left = secondsLeft(phase, now)
-  if (left !== null) return `~${durationText(left * 1_000)} left`
   const { total, ended } = stepsIn(phase)
+  if (total > 0 && ended === total) return 'about to end'
+  if (endsAt) return `${leftText(endsAt, now)} left`
   return ended * 2 < total || total === 0 ? 'running' : `${openIn(phase)} to go`
 }
+
+/** `~3m`, and never zero: an estimate in the past says only that it is soon. */
+export const leftText = (endsAt: Date, now: Date): string =>
+  +endsAt - +now < 60_000 ? 'under a minute' : `~${durationText(+endsAt - +now)}`
 
 export function countsText(phase: Phase): string {
   const { total, passed, failed, stopped, removed } = phase.members

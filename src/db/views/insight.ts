@@ -8,15 +8,24 @@ import { listWorkersWithQueue } from '../waits.ts'
 import type { WorkerWindow } from '../workers.ts'
 
 const EVENTS_LOOKED_AT = 2_000
+const COMMON_EVENTS_LOOKED_AT = 500
 
-/** Steps passed since then, among a bounded number of the batch's last events. */
+/** Steps passed since then, among a bounded number of the batch's last events and of those that concern all batches. */
 export async function loadPace(db: Queryable, batchId: number, since: Date): Promise<BatchPace> {
   const rows = await db.query<BatchPace>(
-    `select count(*) filter (where entity = 'step' and to_status in ${PASSED_STEPS})::int as passed,
-            min(at) as since, count(*)::int = $3 as "isCut"
-       from (select entity, to_status, at from events where batch_id = $1 order by id desc limit $3) as e
-      where at >= $2`,
-    [batchId, since, EVENTS_LOOKED_AT],
+    `with own as (select entity, event, to_status, phase_id, at
+                    from (select * from events where batch_id = $1 order by id desc limit $3) as e where at >= $2),
+          common as (select entity, event, at
+                       from (select * from events where batch_id is null order by id desc limit $4) as e where at >= $2),
+          restart as (select max(at) as at
+                        from (select at from own where (entity, event) in (('batch', 'resumed'), ('phase', 'reopen'))
+                              union all
+                              select at from common where entity in ('system', 'runbook') and event = 'resumed') as r)
+     select count(*) filter (where o.entity = 'step' and o.phase_id is not null and o.to_status in ${PASSED_STEPS}
+                               and (r.at is null or o.at >= r.at))::int as passed,
+            r.at as "restartedAt", case when count(o.at) = $3 then min(o.at) end as "readSince"
+       from restart r left join own o on true group by r.at`,
+    [batchId, since, EVENTS_LOOKED_AT, COMMON_EVENTS_LOOKED_AT],
   )
   return rows[0]!
 }

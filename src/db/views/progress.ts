@@ -1,12 +1,19 @@
 // A batch's progress for watch screens, from counters and events; steps are never counted. The statements lock nothing.
 import { phaseOrder } from '../../domain/decide/next.ts'
+import { phaseEnds } from '../../domain/forecast.ts'
+import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import type { Progress, ProgressEvent } from '../../domain/progress.ts'
 import type { Queryable } from '../db.ts'
 import { loadPhases } from '../facts.ts'
 import { BATCH_IS_FREE } from '../holds.ts'
+import { loadPace } from './insight.ts'
 
 /** Null when the batch does not exist. */
-export async function loadProgress(db: Queryable, batchId: number): Promise<Progress | null> {
+export async function loadProgress(
+  db: Queryable,
+  batchId: number,
+  now: Date,
+): Promise<Progress | null> {
   const rows = await db.query<Progress['batch']>(
     `select id, runbook_name as "runbookName", status, batch_start_time as "startTime", held_reason as "heldReason",
             members_active as "membersActive", members_failed as "membersFailed", members_removed as "membersRemoved"
@@ -14,7 +21,11 @@ export async function loadProgress(db: Queryable, batchId: number): Promise<Prog
     [batchId],
   )
   const batch = rows[0]
-  return batch ? { batch, phases: phaseOrder(await loadPhases(db, batchId)) } : null
+  if (!batch) return null
+  const phases = phaseOrder(await loadPhases(db, batchId))
+  const pace = await loadPace(db, batchId, new Date(+now - PACE_WINDOW_MS))
+  const { stepsPerMin } = throughputOf(pace, phases, now)
+  return { batch, phases, ends: phaseEnds(phases, stepsPerMin, now) }
 }
 
 /**

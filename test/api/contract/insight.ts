@@ -179,7 +179,7 @@ export function insightContract(): void {
           isConfigured: false,
           isSilent: true,
           version: '1',
-          slots: 4,
+          slots: 1000,
           functions: [],
           firstSeenAt: '2026-03-02T08:00:00.000Z',
           lastSeenAt: '2026-03-02T08:00:00.000Z',

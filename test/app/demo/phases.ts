@@ -48,9 +48,11 @@ export function phase({ steps, members, ...rest }: PhaseWords = {}): Phase {
 export function progress(
   phases: readonly Phase[],
   batch: Partial<Progress['batch']> = {},
+  ends: Progress['ends'] = new Map(),
 ): Progress {
   return {
     phases,
+    ends,
     batch: {
       id: 1,
       runbookName: 'full-migration',

@@ -11,12 +11,7 @@ import {
   stateText,
 } from '../../../src/cli/terminal/progress-text.ts'
 import { durationText } from '../../../src/domain/duration.ts'
-import {
-  EMPTY_TALLY,
-  type ProgressEvent,
-  secondsLeft,
-  tallyEvents,
-} from '../../../src/domain/progress.ts'
+import { EMPTY_TALLY, type ProgressEvent, tallyEvents } from '../../../src/domain/progress.ts'
 import { fullTimeText } from '../../../src/domain/zoned-time.ts'
 import { at, phase, progress, T0 } from './phases.ts'
 
@@ -98,17 +93,25 @@ describe('a phase', () => {
   ]
   for (const [what, of, state, counts] of PHASES) {
     it(`${what}: ${state}`, () => {
-      assert.deepEqual([stateText(phase(of), at(10)), countsText(phase(of))], [state, counts])
+      assert.deepEqual(
+        [stateText(phase(of), at(10), undefined), countsText(phase(of))],
+        [state, counts],
+      )
     })
   }
 
-  it('is estimated from finished steps, but not from few or near the end', () => {
-    assert.equal(stateText(running, at(10)), '~3m left')
-    assert.equal(secondsLeft(running, at(10)), (600 / 304) * 96)
-    const few = { succeeded: 4, pending: 96 }
-    assert.equal(secondsLeft(phase({ status: 'dispatched', steps: few }), at(10)), null)
-    const last = { succeeded: 96, pending: 4 }
-    assert.equal(secondsLeft(phase({ status: 'dispatched', steps: last }), at(10)), null)
+  const LEFT: [about: string, ends: Date | undefined, said: string][] = [
+    ['with a forecast', at(13), '~3m left'],
+    ['that ends soon', at(10), 'under a minute left'],
+    ['that ought to have ended', at(9), 'under a minute left'],
+    ['without a forecast', undefined, '96 to go'],
+  ]
+  for (const [about, ends, said] of LEFT)
+    it(`${about}: ${said}`, () => assert.equal(stateText(running, at(10), ends), said))
+
+  it('without open steps is about to end', () => {
+    const done = phase({ status: 'dispatched', steps: { succeeded: 4 } })
+    assert.equal(stateText(done, at(10), at(10)), 'about to end')
   })
 
   const BARS: [what: string, of: Parameters<typeof phase>[0], bar: string][] = [
@@ -140,11 +143,20 @@ describe('a phase', () => {
 })
 
 const sight = (news = 20): DemoFrame => ({
-  progress: progress([
-    phase({ name: 'prepare', offsetMinutes: 7_200, status: 'completed' }),
-    running,
-    phase({ name: 'a-very-long-name-of-a-phase', offsetMinutes: -1_440, dueAt: at(1_440) }),
-  ]),
+  progress: progress(
+    [
+      phase({ id: 2, name: 'prepare', offsetMinutes: 7_200, status: 'completed' }),
+      running,
+      phase({
+        id: 3,
+        name: 'a-very-long-name-of-a-phase',
+        offsetMinutes: -1_440,
+        dueAt: at(1_440),
+      }),
+    ],
+    {},
+    new Map([[running.id, at(18)]]),
+  ),
   tally: { jobs: 1_234, retries: 1, polls: 7, rollbacksBegun: 4, rolledBack: 3 },
   now: at(14),
   news: Array.from({ length: news }, (_, index) => ({

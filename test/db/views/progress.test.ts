@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { loadPace } from '../../../src/db/views/insight.ts'
 import { findQuietUntil, listProgressEvents, loadProgress } from '../../../src/db/views/progress.ts'
 import { EMPTY_TALLY, tallyEvents } from '../../../src/domain/progress.ts'
+import { holdScope, resumeScope } from '../../../src/engine/holds.ts'
 import { START, story } from '../../scenarios/world.ts'
 
 const YAML = `
@@ -23,7 +25,7 @@ it('reports progress, events and the next due time', () =>
   story({}, async (world) => {
     const { db } = world
     assert.equal(await findQuietUntil(db), null, 'nothing is to come')
-    assert.equal(await loadProgress(db, 1), null)
+    assert.equal(await loadProgress(db, 1, world.clock.now()), null)
     await world.publish(YAML)
     const batchId = await world.batch('watched', 2, { startsInMin: 10 })
     await world.settle()
@@ -36,7 +38,7 @@ it('reports progress, events and the next due time', () =>
     assert.deepEqual(await findQuietUntil(db), at(630), 'a retry')
     await world.pass(30)
     assert.deepEqual(await findQuietUntil(db), at(4_200), 'the next phase')
-    const progress = await loadProgress(db, batchId)
+    const progress = await loadProgress(db, batchId, world.clock.now())
     assert.deepEqual(
       progress?.phases.map(({ name, status, members }) => [name, status, members.passed]),
       [
@@ -58,4 +60,39 @@ it('reports progress, events and the next due time', () =>
     )
     const tally = tallyEvents(EMPTY_TALLY, all)
     assert.deepEqual([tally.jobs, tally.retries], [3, 1])
+  }))
+
+it('estimates the end of a phase by the pace since the last hold ended', () =>
+  story({}, async (world) => {
+    const { db, clock, engine } = world
+    await world.publish(YAML)
+    const batchId = await world.batch('watched', 10, { startsInMin: 120 })
+    await world.settle()
+    // Two hours without work do not count.
+    await clock.advance(7_200_000)
+    world.answer = () => 'silent'
+    await world.settle()
+    const jobs = [...world.jobs]
+    const finish = async (count: number) => {
+      for (const job of jobs.splice(0, count)) await world.result(job, { ok: true })
+      await world.orchestrate()
+    }
+    const left = async () => {
+      const { ends } = (await loadProgress(db, batchId, clock.now()))!
+      return [...ends.values()].map((at) => +at - +clock.now())
+    }
+    assert.deepEqual(await left(), [], 'nothing has passed')
+    await clock.advance(120_000)
+    await finish(4)
+    assert.deepEqual(await left(), [180_000], '4 in 2 minutes, 6 to go')
+    const whole = { scope: 'system', target: '', actor: 'op', reason: 'wait' } as const
+    await holdScope(engine, whole)
+    await clock.advance(240_000)
+    await resumeScope(engine, whole)
+    assert.deepEqual(await left(), [], 'nothing has passed since the hold')
+    await clock.advance(60_000)
+    await finish(3)
+    assert.deepEqual(await left(), [60_000], '3 in the minute after the hold, 3 to go')
+    const pace = await loadPace(db, batchId, new Date(+clock.now() - 900_000))
+    assert.deepEqual([pace.passed, pace.readSince], [3, null])
   }))

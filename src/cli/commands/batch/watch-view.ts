@@ -1,15 +1,14 @@
 // The screen of `matoolkit batch watch` as text: pure functions from the API's answers to lines that fit the width.
 
 import { countText } from '../../../domain/count-text.ts'
-import { durationText } from '../../../domain/duration.ts'
-
 import type { Phase } from '../../../domain/facts.ts'
 import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
-import { fullTimeText } from '../../../domain/zoned-time.ts'
+import { fullTimeText, withZonedTimes } from '../../../domain/zoned-time.ts'
 import { printable } from '../../terminal/io.ts'
 import {
   countsText,
+  leftText,
   type NewsItem,
   newsLine,
   newsOf,
@@ -34,7 +33,12 @@ export interface Summary {
   }
   readonly phases: readonly ShownPhase[]
   readonly throughput: { readonly stepsPerMin: number }
-  readonly estimate: { readonly endsAt: string | null; readonly because: string }
+  readonly estimate: {
+    readonly endsAt: string | null
+    readonly because: string
+    readonly heldSince: string | null
+    readonly phases: readonly { readonly phaseId: number; readonly endsAt: string }[]
+  }
   readonly openReviews: Readonly<Record<string, number>>
 }
 
@@ -109,10 +113,10 @@ export function watchLines(frame: WatchFrame, size: Size, paint: Paint): string[
     trouble === null ? state : paint('red', cutTo(trouble, width)),
     '',
     ...summary.phases.flatMap((phase, index) =>
-      phaseLines(phaseOf(phase, index), now, width, paint),
+      phaseLines(phaseOf(phase, index), stateIn(frame, phase, index), width, paint),
     ),
     '',
-    cutTo(outlookText(summary, now), width),
+    cutTo(outlookText(frame), width),
     '',
   ]
   const newsMax = Math.max(0, Math.min(NEWS_SHOWN_MAX, size.height - 1 - above.length))
@@ -126,10 +130,17 @@ const titleOf = ({ batch }: Summary): string =>
 const heldText = ({ batch }: Summary): string =>
   printable(`held by ${batch.held?.by}: ${batch.held?.reason}`)
 
-function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): string[] {
+function stateIn({ summary, now }: WatchFrame, shown: ShownPhase, index: number): string {
+  const { phases, heldSince } = summary.estimate
+  if (shown.status === 'dispatched' && heldSince !== null) return 'held'
+  const end = phases.find(({ phaseId }) => phaseId === shown.id)
+  return stateText(phaseOf(shown, index), now, end && new Date(end.endsAt))
+}
+
+function phaseLines(phase: Phase, stateOf: string, width: number, paint: Paint): string[] {
   const name = cutTo(printable(phase.name), NAME_CHARS - 1).padEnd(NAME_CHARS)
   const bar = progressBar(phase, width - NAME_CHARS - STATE_CHARS - 2, paint)
-  const state = cutTo(stateText(phase, now), STATE_CHARS)
+  const state = cutTo(stateOf, STATE_CHARS)
   const counts = cutTo(countsText(phase), width - NAME_CHARS)
   return [
     `${paint('bold', name)}${bar}  ${state}`,
@@ -137,25 +148,35 @@ function phaseLines(phase: Phase, now: Date, width: number, paint: Paint): strin
   ]
 }
 
-function outlookText({ batch, throughput, estimate, openReviews }: Summary, now: Date): string {
+function outlookText({ summary, now, zone }: WatchFrame): string {
+  const { batch, phases, throughput, openReviews } = summary
   const waiting = Object.values(openReviews).reduce((sum, count) => sum + count, 0)
-  const ends = BATCH_ENDED.includes(batch.status) ? null : dateOf(estimate.endsAt)
-  const perMin = BATCH_ENDED.includes(batch.status) ? 0 : Math.round(throughput.stepsPerMin)
+  const isRunning = phases.some(({ status }) => status === 'dispatched')
+  const perMin = isRunning ? Math.round(throughput.stepsPerMin) : 0
+  const end = endText(summary, now, zone)
   return [
     outcomeText(batch.members),
     ...(perMin > 0 ? [`${perMin} steps/min`] : []),
-    ...(ends === null ? [] : [`ends in ${durationText(+ends - +now)}`]),
+    ...(end === null ? [] : [end]),
     ...(waiting > 0 ? [`${countText(waiting, 'review')} open`] : []),
   ].join(' · ')
 }
 
+function endText({ batch, estimate }: Summary, now: Date, zone: string): string | null {
+  if (estimate.heldSince !== null) return printable(withZonedTimes(estimate.because, now, zone))
+  const endsAt = dateOf(estimate.endsAt)
+  if (endsAt === null || BATCH_ENDED.includes(batch.status)) return null
+  return `ends in ${leftText(endsAt, now).replace('~', '')}`
+}
+
 /** One line for a log or a pipe. */
-export function watchLine({ summary, now }: WatchFrame): string {
+export function watchLine(frame: WatchFrame): string {
+  const { summary } = frame
   const running = summary.phases
     .map(phaseOf)
     .filter(({ status }) => status === 'dispatched')
     .map((phase) => `${phase.name}: ${countsText(phase)}`)
   const { batch } = summary
   const state = batch.held ? heldText(summary) : batch.status
-  return printable([state, ...running, outlookText(summary, now)].join(' | '))
+  return printable([state, ...running, outlookText(frame)].join(' | '))
 }
