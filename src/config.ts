@@ -7,6 +7,7 @@ import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 import {
+  aKey,
   aPath,
   aText,
   httpsUrl,
@@ -92,6 +93,22 @@ export const SETTINGS = {
       defaultShown: 'none',
       description:
         'Ids of workers that never announce themselves, read when the orchestrator starts. Jobs for other unannounced workers wait.',
+    },
+  ),
+  jobKeyFile: setting<string | null>('MATOOLKIT_JOB_KEY_FILE', aPath, {
+    default: null,
+    defaultShown: 'none: jobs are not signed; `up` creates a key',
+    description:
+      'File with the keys that sign jobs, 32 bytes in base64 each, one per line. The first signs, all are accepted. The same in every process; see docs/security.md.',
+  }),
+  jobKeys: setting(
+    'MATOOLKIT_JOB_KEY',
+    listSetting(aKey, 'a list of keys, 32 bytes in base64 each'),
+    {
+      default: [] as readonly string[],
+      defaultShown: 'none',
+      description: 'The same keys in the environment; they come before those of the file.',
+      secret: true,
     },
   ),
   sourceFolder: setting<string | null>('MATOOLKIT_SOURCE_FOLDER', aPath, {

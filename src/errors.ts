@@ -302,6 +302,12 @@ export const ERRORS = table({
     sentence:
       'The worker cannot sign in to tenant {tenantId}: {reason}. Check the app, its credential and its consent in that tenant.',
   },
+  JOB_KEY_UNUSABLE: {
+    http: 500,
+    exit: EXIT.usage,
+    sentence:
+      'Cannot use the job keys in "{file}": {reason}. Create a key with "openssl rand -base64 32", or set MATOOLKIT_JOB_KEY_FILE to another file.',
+  },
   SECRETS_UNUSABLE: {
     http: 500,
     exit: EXIT.usage,

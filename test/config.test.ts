@@ -33,6 +33,8 @@ const DEFAULTS: Config = {
   maxOutstanding: 1_000,
   queueLimitSec: 21_600,
   foreignWorkers: [],
+  jobKeyFile: null,
+  jobKeys: [],
   sourceFolder: null,
   sourceTimeoutSec: 300,
   tickIntervalSec: 300,

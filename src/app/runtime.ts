@@ -12,6 +12,7 @@ import { type ClockReport, followDatabaseTime } from '../db/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RunbookCache } from '../engine/runbook-cache.ts'
 import { WorkerPace } from '../engine/worker-pace.ts'
+import { readJobKeys } from '../job-keys.ts'
 import { openTransport } from './transports.ts'
 
 export interface RuntimeOptions {
@@ -46,6 +47,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
       pace: new WorkerPace(config.maxOutstanding),
       queueLimitSec: config.queueLimitSec,
       bus,
+      jobKeys: readJobKeys(config),
     }
     const close = async () => {
       try {

@@ -82,6 +82,9 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
   }
 }
 
+const UNSIGNED =
+  'Jobs are not signed: with write access to the database one can run every function of the workers and read their secrets. Set MATOOLKIT_JOB_KEY_FILE in every process.'
+
 async function openRoleContext({ config, makeLog }: ServeOptions): Promise<RoleContext> {
   const clock = realClock()
   const log = makeLog(clock)
@@ -92,6 +95,7 @@ async function openRoleContext({ config, makeLog }: ServeOptions): Promise<RoleC
   })
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
+  if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
   return { ...runtime, config, clock, log }
 }
 

@@ -8,6 +8,7 @@ import type { Io } from '../cli/terminal/io.ts'
 import { realClock } from '../clock.ts'
 import { type Config, loadConfig, ROLES, readConfig } from '../config.ts'
 import { MatoolkitError } from '../errors.ts'
+import { ownJobKeyFile } from '../job-keys.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { requireStartable, requireUsable } from './preflight.ts'
 import { type SandboxFlags, startSandbox } from './sandbox.ts'
@@ -30,6 +31,7 @@ export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
     oidcAudiences: [],
     // Files of csv sources are found where the person is.
     sourceFolder: loaded.sourceFolder ?? process.cwd(),
+    jobKeyFile: jobKeyFileOf(loaded),
   }
   await requireStartable(config, ROLES)
   requireUsable(homeFolder(), { setting: 'MATOOLKIT_HOME', mayBeListed: true })
@@ -67,6 +69,10 @@ export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
     throw error
   }
 }
+
+/** Jobs are signed without any set-up. */
+const jobKeyFileOf = ({ jobKeys, jobKeyFile, secretsFolder }: Config): string | null =>
+  jobKeyFile ?? (jobKeys.length > 0 ? null : ownJobKeyFile(secretsFolder))
 
 /** `up` prints its own instructions instead of the sandbox's. */
 async function sandboxOf({ sandbox, seed }: UpFlags, io: Io): Promise<Sandbox | null> {

@@ -5,6 +5,7 @@ import { arrayParams, timeParam } from '../db/arrays.ts'
 import type { Tx } from '../db/db.ts'
 import { writeMessage } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
+import type { JobKeys } from '../job-keys.ts'
 import { type Bundle, joinLines, packBundles } from './bundles.ts'
 import {
   addressOf,
@@ -48,14 +49,15 @@ export async function enqueue(
 
 /**
  * For messages whose ids only this transaction can create, such as a job's: the guarded transition of its step succeeds once. So
- * duplicate detection is left out; it was more than half the cost of sending a job.
+ * duplicate detection is left out; it was more than half the cost of sending a job. Signed if there are keys.
  */
 export async function enqueueNew(
   tx: Tx,
   messages: readonly OutgoingMessage[],
   now: Date,
+  keys: JobKeys | null = null,
 ): Promise<void> {
-  const rows = messages.map((message) => rowOf(message, now))
+  const rows = messages.map((message) => rowOf(message, now, keys))
   for (const chunk of chunksOf(rows)) await store(tx, chunk, now)
 }
 
@@ -163,7 +165,7 @@ function separatorOf(bodies: readonly string[]): string {
   return separator
 }
 
-function rowOf(message: OutgoingMessage, now: Date): OutboxRow {
+function rowOf(message: OutgoingMessage, now: Date, keys: JobKeys | null = null): OutboxRow {
   const { topic, messageId, type, workerId = null } = message
   if (!MESSAGE_ID.test(messageId)) throw new MatoolkitError('MESSAGE_ID_INVALID', { messageId })
   if (workerId === null ? topic === 'worker-jobs' : !WORKER_ID.test(workerId)) {
@@ -173,7 +175,8 @@ function rowOf(message: OutgoingMessage, now: Date): OutboxRow {
   if (!written.ok) {
     throw new MatoolkitError('MESSAGE_BODY_INVALID', { messageId, reason: written.reason })
   }
-  requireSize(messageId, written.text, type, workerId)
+  const body = keys === null ? written.text : keys.sign(written.text)
+  requireSize(messageId, body, type, workerId)
   const visibleAt = message.visibleAt ?? now
   const latest = new Date(visibleAt.getTime() + TIME_TO_LIVE_MAX_MS)
   const { expiresAt = latest } = message
@@ -183,7 +186,7 @@ function rowOf(message: OutgoingMessage, now: Date): OutboxRow {
     message_id: messageId,
     message_type: type,
     worker_id: workerId,
-    body: written.text,
+    body,
     visible_at: visibleAt,
     expires_at: expiresAt < latest ? expiresAt : latest,
   }

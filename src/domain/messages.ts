@@ -121,8 +121,17 @@ export const MESSAGE_FORMATS = {
     { ...ofRunbook, batchId: id, isInitStep: z.boolean() },
   ),
   'worker-job': {
-    write: z.strictObject({ ...jobNeeds, ...jobTimes, correlationData: jobCorrelation }),
-    read: z.object({ ...jobNeeds, ...optional(jobTimes), correlationData: readCorrelation }),
+    write: z.strictObject({
+      ...jobNeeds,
+      ...jobTimes,
+      correlationData: jobCorrelation,
+      signature: text.optional(),
+    }),
+    read: z.object({
+      ...jobNeeds,
+      ...optional({ ...jobTimes, signature: text }),
+      correlationData: readCorrelation,
+    }),
   },
   'worker-result': {
     write: z.strictObject({

@@ -8,7 +8,8 @@ type Fields = Readonly<Record<string, unknown>>
 
 export function isOwnJob(body: Fields): boolean {
   return (
-    countFields(body) === JOB_FIELDS &&
+    countFields(body) === (body.signature === undefined ? JOB_FIELDS : JOB_FIELDS + 1) &&
+    (body.signature === undefined || isText(body.signature)) &&
     isText(body.jobId) &&
     isId(body.batchId) &&
     isText(body.workerId) &&

@@ -31,13 +31,16 @@ export async function commit(batchTx: BatchTransaction): Promise<void> {
   updateCounters(draft)
   closeFinished(draft)
   const jobs = jobMessages(draft)
-  await Promise.all([writeChanges(tx, draft), jobs.length > 0 && enqueueNew(tx, jobs, draft.now)])
+  await Promise.all([
+    writeChanges(tx, draft),
+    jobs.length > 0 && enqueueNew(tx, jobs, draft.now, engine.jobKeys),
+  ])
   await requireActiveNowhereElse(batchTx)
   if (hasWorkForTimers(draft)) await engine.bus.hintIn?.(tx, ORCHESTRATOR_EVENTS)
 }
 
 export async function commitShared(batchTx: BatchTransaction): Promise<void> {
-  const { tx, draft, countsLoaded } = batchTx
+  const { tx, draft, engine, countsLoaded } = batchTx
   await sendIntoFreeSlots(batchTx)
   updateCounters(draft)
   requireMembersOnly(draft)
@@ -45,7 +48,10 @@ export async function commitShared(batchTx: BatchTransaction): Promise<void> {
     if (fuseAcknowledged !== countsLoaded.get(id)!.fuseAcknowledged) throw new NeedsExclusiveLock()
   }
   const jobs = jobMessages(draft)
-  await Promise.all([writeRows(tx, draft), jobs.length > 0 && enqueueNew(tx, jobs, draft.now)])
+  await Promise.all([
+    writeRows(tx, draft),
+    jobs.length > 0 && enqueueNew(tx, jobs, draft.now, engine.jobKeys),
+  ])
   // Last, once all rows are written: adding locks the phase until the commit. Sent with the rows it overtook them, and chunks of one
   // phase waited for each other's writing: 15 ms each, an eighth of the rate.
   await addToCounters(tx, [...draft.changedPhases], countsLoaded)

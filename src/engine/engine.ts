@@ -4,6 +4,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { PhaseCounters } from '../db/counters.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Draft } from '../domain/decide/draft.ts'
+import type { JobKeys } from '../job-keys.ts'
 import type { RunbookCache } from './runbook-cache.ts'
 import type { WorkerPace } from './worker-pace.ts'
 
@@ -21,6 +22,8 @@ export interface Engine {
   /** How long a job may wait for a worker, besides its step's timeout. */
   readonly queueLimitSec: number
   readonly bus: EngineBus
+  /** Sign jobs; without them workers that have keys refuse every job. */
+  readonly jobKeys?: JobKeys | null
   /** Everything is rolled back: new batches take no number. */
   readonly isDryRun?: boolean
 }

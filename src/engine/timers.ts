@@ -13,9 +13,10 @@ import {
   listWorkersWithQueue,
 } from '../db/waits.ts'
 import { onPhaseDue } from '../domain/decide/lifecycle.ts'
-import { onDeadLetter, onLost } from '../domain/decide/settle.ts'
+import { type HasRun, onDeadLetter, onLost } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { parseJobId } from '../domain/messages.ts'
+import { SIGNATURE_FAULTS } from '../job-keys.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { expandPhase } from './expand.ts'
 import { fillWorker } from './fill-worker.ts'
@@ -124,7 +125,7 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
   await deadLetters.markNoticed(foreign.map(({ id }) => id))
   const settled = await inChunks(engine, ours, async ({ tx, draft }, chunk) => {
     for (const { stepId, jobId, why, deliveryCount, reason } of chunk) {
-      const hasRun = deliveryCount === 0 || reason === NOT_STARTED ? 'never' : 'possibly'
+      const hasRun = whetherItRan(reason, deliveryCount)
       onDeadLetter(draft, draft.steps.get(stepId)!, jobId, why, hasRun)
     }
     await deadLetters.markNoticed(
@@ -133,6 +134,13 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
     )
   })
   return foreign.length + settled
+}
+
+const REFUSED: readonly string[] = SIGNATURE_FAULTS
+
+function whetherItRan(reason: string, deliveryCount: number): HasRun {
+  if (deliveryCount === 0 || reason === NOT_STARTED) return 'never'
+  return deliveryCount === 1 && REFUSED.includes(reason) ? 'refused' : 'possibly'
 }
 
 function withOwner(

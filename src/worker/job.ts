@@ -12,6 +12,7 @@ import { hintFor } from '../domain/spelling.ts'
 import { holdsMark } from '../domain/template.ts'
 import { messageOf } from '../errors.ts'
 import type { HiddenSecrets } from '../hidden-secrets.ts'
+import type { JobKeys, SignatureFault } from '../job-keys.ts'
 import type { Catalogue, WorkerFunction } from './catalogue.ts'
 import { watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
@@ -39,7 +40,23 @@ export interface RefusedJob {
   readonly description: string
 }
 
-export function readJob(received: ReceivedMessage, workerId: string): Job | RefusedJob {
+const FAULTS: Readonly<Record<SignatureFault, string>> = {
+  JobUnsigned:
+    'The job is not signed, and this worker runs signed jobs only. If matoolkit sent it, set MATOOLKIT_JOB_KEY_FILE for every process; otherwise somebody else wrote it.',
+  JobKeyUnknown:
+    'The job is signed with a key that this worker does not have. Give every process the same MATOOLKIT_JOB_KEY_FILE.',
+  JobForged:
+    'The signature does not fit the job: somebody made it up or changed it. Find out who can write to the database.',
+}
+
+/** With keys, nothing of a job is believed before its signature. */
+export function readJob(
+  received: ReceivedMessage,
+  workerId: string,
+  keys: JobKeys | null = null,
+): Job | RefusedJob {
+  const fault = keys?.faultIn(received.body)
+  if (fault) return { reason: fault, description: FAULTS[fault] }
   const read = readMessage(received.type, received.body, 'worker-job')
   if (!read.ok) return { reason: 'Unreadable', description: read.reason }
   const { message } = read
@@ -160,7 +177,7 @@ async function attempt(
   // It may overrun before anything waits for it.
   overrun.promise.catch(() => {})
   void abortInTime(job, clock, abort, ended.signal, overrun.reject)
-  const { secrets, seen } = watchedSecrets(tenant.secrets)
+  const { secrets, seen } = watchedSecrets(tenant.secrets, job.parameters)
   const watched = watchEffects(withSecrets(tenant, secrets))
   const inTenant = { ...context, tenant: watched.tenant }
   let isCalled = false

@@ -5,6 +5,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { readJobKeys } from '../job-keys.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
 import { readCertificate, type SigningCertificate } from '../sign-in/certificate.ts'
@@ -55,6 +56,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
     bus,
     clock,
     functions,
+    keys: readJobKeys(config),
     ...(tenant ? { tenant } : {}),
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
@@ -68,6 +70,8 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
         { workerId, jobId, batchId, functionName, status, durationMs, failure: error?.type },
         'Job finished',
       ),
+    onRefused: ({ messageId, reason, description }) =>
+      log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran'),
     onError: (error) =>
       log.error({ err: error, workerId }, 'Worker error; the worker keeps running'),
   })

@@ -7,9 +7,10 @@ import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from
 import type { Clock } from '../clock.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
+import type { JobKeys } from '../job-keys.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
-import { type Job, readJob, refuseExpired, runJob } from './job.ts'
+import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
 import { type JobResult, ResultCache } from './result-cache.ts'
 
@@ -19,6 +20,8 @@ export interface WorkerOptions {
   readonly bus: Bus
   readonly clock: Clock
   readonly functions: readonly WorkerFunction[]
+  /** With keys, only jobs that one of them signed are run. */
+  readonly keys?: JobKeys | null
   /** Without a tenant, functions that need one fail with `NoTenant`. */
   readonly tenant?: Tenant
   /** Slots: jobs run at the same time. */
@@ -35,6 +38,8 @@ export interface WorkerOptions {
   readonly idleExit?: { readonly afterMs: number; onIdle(): void }
   /** Called with the result of every job that ran. */
   readonly onResult?: (result: JobResult) => void
+  /** Called for every job that is dead-lettered instead of run. */
+  readonly onRefused?: (refused: RefusedJob & { readonly messageId: string }) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -150,9 +155,9 @@ export class Worker implements Service {
   }
 
   async #take(received: ReceivedMessage): Promise<void> {
-    const { bus, workerId, clock } = this.#options
-    const job = readJob(received, workerId)
-    if ('reason' in job) return bus.deadLetter([received], job.reason, job.description)
+    const { workerId, clock, keys } = this.#options
+    const job = readJob(received, workerId, keys)
+    if ('reason' in job) return this.#refuse(received, job)
     const leased = this.#leased.get(job.jobId)
     if (leased) {
       leased.received = received
@@ -160,11 +165,17 @@ export class Worker implements Service {
     }
     const cached = this.#results.get(job.jobId)
     const late = cached ? null : refuseExpired(job, clock.now())
-    if (late) return bus.deadLetter([received], late.reason, late.description)
+    if (late) return this.#refuse(received, late)
     const leasedJob: LeasedJob = { received, ended: Promise.resolve() }
     this.#leased.set(job.jobId, leasedJob)
     if (cached) this.#queue(cached)
     else leasedJob.ended = this.#run(job)
+  }
+
+  async #refuse(received: ReceivedMessage, refused: RefusedJob): Promise<void> {
+    const { bus, onRefused } = this.#options
+    onRefused?.({ ...refused, messageId: received.messageId })
+    await bus.deadLetter([received], refused.reason, refused.description)
   }
 
   /** Never rejects: what a function throws becomes its result. */

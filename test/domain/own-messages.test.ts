@@ -37,6 +37,7 @@ const SUCCESS = {
 }
 const KINDS = [
   { type: 'worker-job', good: JOB, isOwn: isOwnJob },
+  { type: 'worker-job', good: { ...JOB, signature: 'key.mac' }, isOwn: isOwnJob },
   { type: 'worker-result', good: SUCCESS, isOwn: isOwnSuccess },
 ] as const
 
@@ -75,6 +76,7 @@ const ODD: readonly unknown[] = [
 ]
 const NEW_KEYS = [
   'JobId',
+  'signature',
   'memberIds',
   'messageType',
   '__proto__',
@@ -112,14 +114,15 @@ function* odd(good: Fields, seed: number): Iterable<Fields> {
 }
 
 for (const { type, good, isOwn } of KINDS) {
-  it(`recognises our own ${type}`, () => {
+  const what = 'signature' in good ? `signed ${type}` : type
+  it(`recognises our own ${what}`, () => {
     assert.equal(isOwn(good), true)
     const { stepExecutionId, ...others } = correlationData
     const ofInit = { ...others, initExecutionId: stepExecutionId, isInitStep: true }
     assert.equal(isOwn({ ...good, correlationData: ofInit }), true)
   })
 
-  it(`accepts no ${type} that the schema refuses`, () => {
+  it(`accepts no ${what} that the schema refuses`, () => {
     let own = 0
     for (const body of odd(good, 1)) {
       if (!isOwn(body)) continue
@@ -130,7 +133,7 @@ for (const { type, good, isOwn } of KINDS) {
     assert.ok(own > 100, `only ${own} bodies were taken, which proves nothing`)
   })
 
-  it(`reads every ${type} as the schema does`, () => {
+  it(`reads every ${what} as the schema does`, () => {
     for (const body of odd(good, 2)) {
       const text = JSON.stringify(body)
       // An unknown field is ignored and disables the fast check.
@@ -139,7 +142,7 @@ for (const { type, good, isOwn } of KINDS) {
     }
   })
 
-  it(`refuses to write an invalid ${type} with a reason`, () => {
+  it(`refuses to write an invalid ${what} with a reason`, () => {
     for (const body of odd(good, 3)) {
       const { success } = MESSAGE_FORMATS[type].write.safeParse(body)
       assert.equal(writeMessage(type, body as never).ok, success, JSON.stringify(body))

@@ -23,6 +23,7 @@ import {
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { runTimers } from '../../src/engine/timers.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
+import type { JobKeys } from '../../src/job-keys.ts'
 import { handleChunk } from '../../src/orchestrator/orchestrator.ts'
 import { openTestPglite, type TestDatabase } from '../databases.ts'
 import { brokenInvariants } from '../invariants.ts'
@@ -73,6 +74,7 @@ export async function openWorld(
     slots?: number
     database?: TestDatabase
     random?: () => number
+    jobKeys?: JobKeys
   } = {},
 ): Promise<World> {
   const test = options.database ?? (await openTestPglite())
@@ -87,6 +89,7 @@ export async function openWorld(
     pace: new WorkerPace(options.maxOutstanding ?? 1000),
     queueLimitSec: 21_600,
     bus,
+    jobKeys: options.jobKeys ?? null,
   }
   const world = makeWorld(test, clock, bus, engine)
   // Most stories are not about slots: their worker has enough for everybody.

@@ -256,15 +256,20 @@ export function onLost(draft: Draft, step: Step, jobId: string): void {
   if (isCurrentJob(step, jobId)) loseJob(draft, step, 'lost', 'no result in time')
 }
 
+/** `refused`: the worker did not start it, and will not start one like it. */
+export type HasRun = 'possibly' | 'never' | 'refused'
+
 /** No worker could run the job, or none started it in time. Ignored if it was settled meanwhile. */
 export function onDeadLetter(
   draft: Draft,
   step: Step,
   jobId: string,
   reason: string,
-  hasRun: 'possibly' | 'never',
+  hasRun: HasRun,
 ): void {
   if (!isCurrentJob(step, jobId)) return
+  if (hasRun === 'refused')
+    return loseJob(draft, step, 'refused', `the worker refused the job: ${reason}`)
   if (hasRun === 'possibly') {
     return loseJob(draft, step, 'dead_lettered', `the job could not be delivered: ${reason}`)
   }
@@ -275,7 +280,12 @@ export function onDeadLetter(
   if (step.status === 'pending') draft.changeStep(step, { error: why })
 }
 
-function loseJob(draft: Draft, step: Step, outcome: 'lost' | 'dead_lettered', why: string): void {
+function loseJob(
+  draft: Draft,
+  step: Step,
+  outcome: 'lost' | 'dead_lettered' | 'refused',
+  why: string,
+): void {
   const wasRepoll = step.pollCount > 0
   settle(draft, step, outcome, { error: why })
   if (step.status === 'cancelled') {

@@ -1,26 +1,52 @@
-// The vault as one job sees it: it remembers every value read or stored, so that none leaves with the result.
+// The vault as one job sees it. It reads what the job's parameters name, which are signed, and what the job itself stored or found; it
+// remembers every value read or stored, so that none leaves with the result.
+import type { Json, JsonObject } from '../../domain/json.ts'
 import { HiddenSecrets } from '../../hidden-secrets.ts'
-import type { Secrets } from '../m365/api.ts'
+import { ApiError, type Secrets } from '../m365/api.ts'
 
-export function watchedSecrets(secrets: Secrets): {
+export function watchedSecrets(
+  secrets: Secrets,
+  parameters: JsonObject,
+): {
   readonly secrets: Secrets
   readonly seen: HiddenSecrets
 } {
   const seen = new HiddenSecrets()
+  const own = new Set<string>()
   const remember = (value: string, reference: string) => seen.add(value, `[secret ${reference}]`)
   return {
     secrets: {
       put: async (name, value, signal) => {
         remember(value, name)
-        return secrets.put(name, value, signal)
+        const reference = await secrets.put(name, value, signal)
+        own.add(reference)
+        return reference
       },
       get: async (reference, signal) => {
+        if (!own.has(reference) && !isNamedIn(parameters, reference)) throw notNamed(reference)
         const value = await secrets.get(reference, signal)
         remember(value, reference)
         return value
       },
-      find: (name, signal) => secrets.find(name, signal),
+      find: async (name, signal) => {
+        const reference = await secrets.find(name, signal)
+        if (reference !== null) own.add(reference)
+        return reference
+      },
     },
     seen,
   }
 }
+
+function isNamedIn(value: Json | JsonObject, reference: string): boolean {
+  if (typeof value === 'string') return value === reference
+  if (typeof value !== 'object' || value === null) return false
+  return Object.values(value).some((inner) => isNamedIn(inner, reference))
+}
+
+const notNamed = (reference: string): ApiError =>
+  new ApiError({
+    status: null,
+    code: 'SecretRefused',
+    message: `The job does not name the secret "${reference.slice(0, 130)}". Pass its reference in the step's params.`,
+  })
