@@ -18,6 +18,9 @@ const CODES = Object.keys(ERRORS) as ErrorCode[]
 const DIRECTION =
   /^(or |and |then )?(add|ask|cancel|cast|change|check|choose|close|confirm|correct|create|delete|give|install|list|look|make|move|name|open|please|publish|read|remove|repeat|report|restore|resume|retry|run|see|send|set|shorten|show|sign|split|start|stop|try|turn|use|wait|write)\b/i
 
+/** A code with the literal of its details, or without details; details from elsewhere are not looked at. */
+const THROWN = /new MatoolkitError\(\s*'([A-Z_0-9]+)'(?:,\s*(\{[^;]*?\}),?\s*(?:\)|\{)|\s*\))/g
+
 describe('the table of errors', () => {
   for (const code of CODES) {
     const { http, exit, sentence }: ErrorRow = ERRORS[code]
@@ -87,6 +90,22 @@ describe('an error', () => {
 
   it('leaves a placeholder without a detail as it is, and never reads inherited names', () => {
     assert.match(new MatoolkitError('DATABASE_UNREACHABLE').message, /\{reason\}/)
+  })
+
+  it('gets every detail that its sentence names, wherever it is thrown', () => {
+    const files = globSync('{src,test/simulation}/**/*.ts', { cwd: root })
+    const thrown = files.flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(THROWN)].map(
+        ([, code, details]) => [file, code as ErrorCode, details ?? ''] as const,
+      ),
+    )
+    assert.ok(thrown.length > 100, 'the pattern finds the places')
+    const missing = thrown.flatMap(([file, code, details]) =>
+      [...ERRORS[code].sentence.matchAll(/\{(\w+)/g)]
+        .filter(([, name]) => !new RegExp(`\\b${name}\\b|\\.\\.\\.`).test(details))
+        .map(([, name]) => `${file}: ${code} lacks ${name}`),
+    )
+    assert.deepEqual(missing, [])
   })
 
   it('keeps a detail that looks like a placeholder as it is', () => {

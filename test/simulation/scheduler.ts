@@ -178,7 +178,11 @@ function openFor(world: World, programme: Programme, self: () => Scheduler): Ope
     await interrupt(programme, () => meanwhile(world, programme, scheduler))
     const source = 'simulated source'
     if (faults.strikes('source failed'))
-      throw new MatoolkitError('SOURCE_UNREACHABLE', { source, reason: 'it is down' })
+      throw new MatoolkitError('SOURCE_UNREACHABLE', {
+        source,
+        reason: 'it is down',
+        reach: 'its network',
+      })
     if (faults.strikes('source past its time limit')) {
       clock.turn(TIMEOUT_MS)
       throw new MatoolkitError('SOURCE_TIMED_OUT', { source, seconds: TIMEOUT_MS / 1_000 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { watchEffects } from '../../src/worker/effects.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import { ApiError, type ApiFailure, type Tenant } from '../../src/worker/m365/api.ts'
 
 const { signal } = new AbortController()
@@ -57,6 +58,16 @@ describe('a job may have changed something after', () => {
       assert.equal(tenant.organization, 'contoso')
     })
   }
+
+  it('a test: its rollback reverses earlier steps, so the worker claims nothing', () => {
+    const watched = STANDARD_FUNCTIONS.filter(({ actsOnlyOnTenant }) => actsOnlyOnTenant)
+    const others = STANDARD_FUNCTIONS.filter((one) => !watched.includes(one))
+    assert.ok(watched.length > 20)
+    assert.deepEqual(
+      others.map(({ name }) => name),
+      STANDARD_FUNCTIONS.map(({ name }) => name).filter((name) => /^Test-/.test(name)),
+    )
+  })
 
   it('one change among refused ones: yes', async () => {
     let isRefused = false

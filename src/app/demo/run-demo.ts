@@ -10,7 +10,7 @@ import { isBatchEnded } from '../../domain/transitions.ts'
 import { EXIT } from '../../errors.ts'
 import type { Demo } from './open-demo.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
-import { DEFECT_COUNT } from './tenants.ts'
+import { DEFECT_COUNT, ROLLBACK_COUNT } from './tenants.ts'
 import { DemoWatcher } from './watch.ts'
 
 export interface RunDemoOptions {
@@ -109,6 +109,7 @@ async function printOutcome(
     failures: watcher.failures,
     membersExpected,
     failuresExpected: DEFECT_COUNT,
+    rollbacksExpected: ROLLBACK_COUNT,
     leaversExpected: 1,
     faultReport: tenants.faultReport(),
     invariantsChecked: INVARIANTS.length,

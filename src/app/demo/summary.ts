@@ -1,5 +1,5 @@
 // The summary of the demonstration, and whether it is the expected one. Some members fail by design. The demonstration itself fails
-// when the batch does not complete, a member is unaccounted for, a rollback is missing or an invariant is broken.
+// when the batch does not complete, a member is unaccounted for, a rollback is missing or needless, or an invariant is broken.
 
 import { type NewsItem, type Paint, phaseOffsetText } from '../../cli/terminal/progress-text.ts'
 import { tableText } from '../../cli/terminal/table.ts'
@@ -24,6 +24,8 @@ export interface DemoOutcome {
   readonly failures: readonly NewsItem[]
   readonly membersExpected: number
   readonly failuresExpected: number
+  /** The other failed members had changed nothing. */
+  readonly rollbacksExpected: number
   readonly leaversExpected: number
   readonly faultReport: FaultReport
   readonly invariantsChecked: number
@@ -56,8 +58,9 @@ export function unexpectedOutcomes(outcome: DemoOutcome): string[] {
     [tally.retries > 0, 'Nothing was retried.'],
     [tally.polls > 0, 'Nothing was polled.'],
     [
-      tally.rollbacksBegun === batch.membersFailed && tally.rolledBack === tally.rollbacksBegun,
-      `${countText(batch.membersFailed, 'member')} failed, but ${tally.rolledBack} were rolled back.`,
+      tally.rollbacksBegun === outcome.rollbacksExpected &&
+        tally.rolledBack === outcome.rollbacksExpected,
+      `${countText(tally.rollbacksBegun, 'rollback')} started and ${tally.rolledBack} completed, ${outcome.rollbacksExpected} were expected.`,
     ],
   ]
   return [
@@ -87,11 +90,17 @@ export function summaryLines(outcome: DemoOutcome, width: number, paint: Paint):
     '',
     totals(outcome),
     '',
-    'Failures (all rolled back):',
+    failuresHeading(outcome),
     ...outcome.failures.map(({ text }) => `  ${cutTo(text, width - 3)}`),
     '',
     ...WHERE_NEXT,
   ]
+}
+
+function failuresHeading({ progress, tally }: DemoOutcome): string {
+  const unchanged = progress.batch.membersFailed - tally.rolledBack
+  const rest = unchanged > 0 ? `, ${unchanged} had changed nothing` : ''
+  return `Failures (${tally.rolledBack} rolled back${rest}):`
 }
 
 const HEADER = ['PHASE', 'DUE', 'STATUS', 'TOTAL', 'PASSED', 'FAILED', 'STOPPED', 'REMOVED']

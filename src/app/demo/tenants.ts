@@ -33,6 +33,8 @@ const DEFECTS = {
   movedBefore: [60, 110, 160, 190],
 } as const
 export const DEFECT_COUNT = Object.values(DEFECTS).flat().length
+/** New-EntraUser leaves the account of a namesake alone: there is nothing to roll back. */
+export const ROLLBACK_COUNT = DEFECT_COUNT - DEFECTS.namesakes.length
 
 const FAULTS: FaultSettings = {
   rates: { throttle: 0.001, error: 0.003, 'expired-token': 0.001 },
