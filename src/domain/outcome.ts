@@ -138,6 +138,12 @@ function waitText({ batch, hold, nextPhase }: WhereFacts): string {
   return `waits for phase ${name} at ${iso(dueAt)}`
 }
 
+/** What became of one person, in words: `in progress`, `moved to batch 9`. */
+export const outcomeWord = (outcome: Outcome, movedToBatchId: number | null = null): string =>
+  outcome === 'removed' && movedToBatchId !== null
+    ? `moved to batch ${movedToBatchId}`
+    : outcome.replace('_', ' ')
+
 /** `29 migrated`; `20 migrated, 9 in progress, 1 failed`. Parts without anybody are left out. */
 export function outcomeText(counts: OutcomeCounts): string {
   const { inProgress, migrated, failed, removed, stopped } = counts

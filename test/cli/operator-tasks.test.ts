@@ -66,6 +66,28 @@ describe('an operator’s night', () => {
     return members.map(({ memberKey }) => memberKey).sort()
   }
 
+  it('is somebody needed: status says so first, names the people and the next command', async () => {
+    const { exit, out } = await cli.cli('status')
+    assert.equal(exit, EXIT.needed)
+    assert.match(out, /^Somebody is needed: /)
+    assert.match(out, /licence.*\n +user2@\S+, user3@\S+\n +matoolkit /)
+    assert.doesNotMatch(out, /user1@|user7@/)
+  })
+
+  it('what comes next and when: each wave with its next phase, time and people', async () => {
+    const { out } = await cli.cli('status')
+    assert.match(out, /1 +wave +cutover +.*10:00 UTC +in 1h, 7 people/)
+    assert.match(out, /2 +wave +prepare +.*09:00 UTC +in 1d, 2 people/)
+    assert.doesNotMatch(out, /2 +wave +cutover/)
+  })
+
+  it('who is where now: every person with what it waits for', async () => {
+    const out = await run('batch', 'members', TONIGHT)
+    assert.match(out, /user1@\S+ +in progress +.*waits for phase cutover at .*10:00 UTC/)
+    assert.match(out, /user4@\S+ +failed +prepare +archive/)
+    assert.doesNotMatch(out, /migrated|user13@/)
+  })
+
   it('what failed and why: groups by cause, and how to retry', async () => {
     const out = await run('failures', TONIGHT)
     assert.match(out, /\n *3 +user4@\S+ user5@\S+ user6@\S+ +prepare +archive .*has no archive/)
@@ -121,6 +143,14 @@ describe('an operator’s night', () => {
     for (const name of ['create', 'licence', 'archive']) {
       assert.match(shown, new RegExp(` ${name} +succeeded`))
     }
+  })
+
+  it('where is this one person: found in both waves by key, nobody else is shown', async () => {
+    const out = await run('member', 'find', key(9))
+    assert.match(out, /user9@\S+ +2 +wave .*in progress .*waits for phase prepare at .*09:00 UTC/)
+    assert.match(out, /user9@\S+ +1 +wave .*moved to batch 2/)
+    assert.doesNotMatch(out, /user(?!9@)\d+@|removed/)
+    assert.equal((await cli.cli('member', 'find', 'nobody@fabrikam.example')).exit, EXIT.notFound)
   })
 
   it('readd: the removed person starts over, the other one stays out', async () => {
@@ -227,9 +257,12 @@ describe('an operator’s night', () => {
     const lines = csv.trim().split('\n').slice(1)
     assert.equal(lines.length, 12)
     assert.equal(lines.filter((line) => /,migrated,/.test(line)).length, 9)
-    assert.match(csv, /user1@contoso\.example,failed,.*rolled back/)
+    assert.match(csv, /user1@contoso\.example,failed,.*rolled back by hand: as agreed/)
     assert.match(csv, /user8@contoso\.example,removed,/)
-    assert.match(csv, /user9@contoso\.example,.*,2\n/)
+    assert.match(csv, /user9@contoso\.example,moved to batch 2,.*,2\n/)
+    const { entries } = await cli.json<{ entries: { actorName: string }[] }>('audit', 'list')
+    for (const { actorName } of entries)
+      assert.ok(!csv.includes(`by ${actorName}`), 'who did it is internal')
     assert.doesNotMatch(csv, /user1[34]@/)
   })
 })

@@ -4,6 +4,7 @@ import {
   type OutcomeFacts,
   outcomeCounts,
   outcomeText,
+  outcomeWord,
   type WhereFacts,
   whereText,
 } from '../../src/domain/outcome.ts'
@@ -105,4 +106,10 @@ describe('where a person stands', () => {
     ],
   ]
   for (const [more, text] of CASES) it(text, () => assert.equal(whereText(stands(more)), text))
+})
+
+it('a person who went to another batch has moved, not been removed', () => {
+  assert.equal(outcomeWord('removed', 9), 'moved to batch 9')
+  assert.equal(outcomeWord('removed'), 'removed')
+  assert.equal(outcomeWord('in_progress'), 'in progress')
 })

@@ -69,6 +69,9 @@ export const memberLine = z
     joinedAt: dateTime,
     leftAt: nullableDateTime,
     failedAt: nullableDateTime,
+    finishedAt: nullableDateTime.meta({
+      description: 'The end of the last step of a person who is through.',
+    }),
     removedBy: nullableText.meta({
       description: '`source` when the member left the data source.',
     }),
@@ -150,6 +153,7 @@ const lineOf = (line: MemberLine) => ({
   joinedAt: line.addedAt,
   leftAt: line.removedAt,
   failedAt: line.failedAt,
+  finishedAt: line.finishedAt,
   removedBy: line.removedBy,
   movedToBatchId: line.movedToBatchId,
 })

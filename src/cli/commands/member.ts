@@ -5,6 +5,7 @@ import { EXIT } from '../../errors.ts'
 import type { CommandContext } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
+import { outcomeCell } from './batch/lists.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
@@ -68,7 +69,7 @@ const FOUND: readonly Column[] = [
   ['BATCH', 'batch.id'],
   ['RUNBOOK', 'batch.runbookName'],
   ['CUT-OVER', 'batch.batchStartTime'],
-  ['OUTCOME', ({ member }) => String((member as Row).outcome).replace('_', ' ')],
+  ['OUTCOME', ({ member }) => outcomeCell(member as Row)],
   ['PHASE', ({ member }) => currentOf(member as Row)?.phaseName],
   ['STEP', ({ member }) => currentOf(member as Row)?.stepName],
   ['NOW', 'member.where'],

@@ -26,6 +26,8 @@ export interface MemberLine {
   readonly failedStatus: string | null
   readonly error: string | null
   readonly outcome: Outcome
+  /** The end of the last step of a member who is through. */
+  readonly finishedAt: Date | null
   /** The step that waits: of a rollback or removal before one of a phase. */
   readonly step:
     | (Omit<CurrentStep, 'since' | 'wakeAt'> & { since: string; wakeAt: string | null })
@@ -175,7 +177,9 @@ const linesOf = (members: string, { sort, active }: MemberPage): string =>
           m.failed_at as "failedAt", m.removed_at as "removedAt", m.removed_by as "removedBy",
           m.moved_to_batch_id as "movedToBatchId", f.id as "failedStepId", f.phase_name as "failedPhase",
           f.step_name as "failedStep", f.status as "failedStatus", f.error_message as error,
-          ${outcomeOf(active)} as outcome, w.step
+          ${outcomeOf(active)} as outcome, w.step,
+          case when ${outcomeOf(active)} = 'migrated' then (select max(s.completed_at) from step_executions s
+            where s.kind = 'phase' and s.batch_member_id = m.id) end as "finishedAt"
      from (${members}) as m
      left join lateral (select s.id, p.phase_name, s.step_name, s.status, s.error_message
              from step_executions s join phase_executions p on p.id = s.phase_execution_id

@@ -57,12 +57,14 @@ export function rollBackMember(draft: Draft, member: Member, why: string, from?:
   if (no) return no
   const { rollbacks } = planRollback(draft, member, from)
   const because = `rolled back by ${draft.actor}: ${why}`
+  // The event names the person; the error is shown to customers.
+  const error = `rolled back by hand: ${why}`
   acknowledge(
     draft,
     member,
     rollbacks.flatMap(({ steps }) => steps),
   )
-  for (const { steps } of rollbacks) for (const step of steps) undo(draft, step, because)
+  for (const { steps } of rollbacks) for (const step of steps) undo(draft, step, because, error)
   if (member.status === 'active')
     draft.transitionMember(member, 'fail', because, { failedAt: draft.now })
   cancelOpenSteps(draft, member.id, because)
@@ -72,14 +74,14 @@ export function rollBackMember(draft: Draft, member: Member, why: string, from?:
 }
 
 /** Failed until its rollback has ended well. */
-function undo(draft: Draft, step: Step, because: string): void {
+function undo(draft: Draft, step: Step, because: string, error: string): void {
   const wasRolledBack = draft
     .siblings(step.memberId, 'rollback')
     .some((row) => row.originStepId === step.id && row.originAttempt === step.attempt)
   draft.setWait(step, null)
   draft.transitionStep(step, step.status === 'polling' ? 'fail' : 'undo', because, {
     completedAt: draft.now,
-    error: because,
+    error,
     // Marked done after a rollback of the same attempt: rows are unique by attempt.
     ...(wasRolledBack && { attempt: step.attempt + 1 }),
   })

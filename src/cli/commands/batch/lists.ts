@@ -3,7 +3,12 @@
 import type { DescribedAttention } from '../../../domain/attention.ts'
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
-import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
+import {
+  type Outcome,
+  type OutcomeCounts,
+  outcomeText,
+  outcomeWord,
+} from '../../../domain/outcome.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
 import {
   type CommandContext,
@@ -50,12 +55,18 @@ const PHASES: readonly Column[] = [
 const MEMBERS: readonly Column[] = [
   ['ID', 'id'],
   ['MEMBER', 'memberKey', 'whole'],
-  ['OUTCOME', ({ outcome }) => String(outcome).replace('_', ' ')],
+  ['OUTCOME', outcomeCell],
   ['PHASE', ({ step, failure }) => ((step ?? failure) as Row | null)?.phaseName],
   ['STEP', ({ step, failure }) => ((step ?? failure) as Row | null)?.stepName],
   ['NOW', 'where'],
   ['ERROR', 'failure.error'],
 ]
+
+/** What became of the person in a row of the API. */
+export function outcomeCell({ outcome, movedToBatchId }: Row): string {
+  return outcomeWord(outcome as Outcome, movedToBatchId as number | null)
+}
+
 const STEPS: readonly Column[] = [
   ['ID', 'id'],
   ['MEMBER', 'memberKey', 'whole'],

@@ -1,6 +1,7 @@
 // Loads the data of a batch report from the API. Members are read page by page, so that 200,000 of them are never in memory at once.
 // A running batch may change while it is read; the report says so.
 
+import type { Outcome, OutcomeCounts } from '../../../domain/outcome.ts'
 import type { CommandContext } from '../../command-context.ts'
 import type { Row } from '../../terminal/show.ts'
 import { batchPath } from './paths.ts'
@@ -14,7 +15,7 @@ export interface ReportBatch {
   readonly isManual: boolean
   readonly createdBy: string
   readonly held: { readonly by: string; readonly reason: string; readonly at: string } | null
-  readonly members: Readonly<Record<'active' | 'failed' | 'removed' | 'total', number>>
+  readonly members: OutcomeCounts & Readonly<Record<'active' | 'total', number>>
   readonly detectedAt: string
   readonly activatedAt: string | null
   readonly endedAt: string | null
@@ -52,7 +53,9 @@ export interface CourseEvent {
 export interface ReportMember {
   readonly memberKey: string
   readonly status: 'active' | 'failed' | 'removed'
+  readonly outcome: Outcome
   readonly joinedAt: string
+  readonly finishedAt: string | null
   readonly failedAt: string | null
   readonly leftAt: string | null
   readonly removedBy: string | null
@@ -64,25 +67,13 @@ export interface ReportMember {
   } | null
 }
 
-/** The members page by page, optionally of one status. */
-export type MemberPages = (
-  status?: ReportMember['status'],
-) => AsyncIterable<readonly ReportMember[]>
+/** The members page by page, optionally of one outcome. */
+export type MemberPages = (outcome?: Outcome) => AsyncIterable<readonly ReportMember[]>
 
 /** Who reads the report: the zone of its times, and whether it shows who did what inside. */
 export interface ReportReader {
   readonly zone: string
   readonly isInternal: boolean
-}
-
-/** What became of a member, in words for people. */
-export function outcomeOfMember(
-  { status }: Pick<ReportMember, 'status'>,
-  batch: Pick<ReportBatch, 'status'>,
-): string {
-  if (status !== 'active') return status
-  if (batch.status === 'completed') return 'migrated'
-  return batch.status === 'cancelled' ? 'not migrated' : 'in progress'
 }
 
 /** Everything but the members. */
@@ -134,16 +125,19 @@ export async function loadHead(
   }
 }
 
-/** The members sorted by key, page by page, optionally of one status. */
+/** The members sorted by key, page by page, optionally of one outcome. */
 export async function* memberPages(
   { client, io }: CommandContext,
   batchId: number,
-  status?: ReportMember['status'],
+  outcome?: Outcome,
 ): AsyncGenerator<readonly ReportMember[]> {
   let read = 0
+  // Failed and removed people are found by their status, along its index.
+  const isStatus = outcome === 'failed' || outcome === 'removed'
+  const filter = isStatus ? { status: outcome } : { outcome }
   let cursor: string | null = null
   do {
-    const query = { sort: 'key', limit: PAGE, cursor, status }
+    const query = { sort: 'key', limit: PAGE, cursor, ...filter }
     const { body }: { body: Row } = await client.get<Row>(
       `${batchPath(String(batchId))}/members`,
       query,
@@ -151,7 +145,8 @@ export async function* memberPages(
     const members = body.members as unknown as ReportMember[]
     cursor = body.next as string | null
     read += members.length
-    io.progress(`Reading members: ${read} of ${Number(body.total)} …`)
+    const of = body.isTotalExact === false ? '' : ` of ${Number(body.total)}`
+    io.progress(`Reading members: ${read}${of} …`)
     yield members
   } while (cursor !== null)
   io.progress('')

@@ -1,23 +1,20 @@
 // The report of a batch as one HTML page: no scripts, no external resources, all text escaped. Accessible: captions and headings for
 // screen readers, no meaning by colour alone, table headings repeated on every printed page.
 
+import { type Outcome, outcomeWord } from '../../../domain/outcome.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { BATCH_ENDED } from './lists.ts'
-import {
-  type CourseEvent,
-  type MemberPages,
-  outcomeOfMember,
-  type ReportBatch,
-  type ReportFailureGroup,
-  type ReportHead,
-  type ReportMember,
-  type ReportPhase,
-  type ReportReader,
+import type {
+  CourseEvent,
+  MemberPages,
+  ReportBatch,
+  ReportFailureGroup,
+  ReportHead,
+  ReportMember,
+  ReportPhase,
+  ReportReader,
 } from './report-data.ts'
 import { type Html, html, htmlText } from './report-markup.ts'
-
-/** Nobody reads a page with more rows; CSV and JSON have all. */
-const MEMBERS_LISTED_MAX = 5_000
 
 export async function* htmlReport(
   head: ReportHead,
@@ -54,7 +51,7 @@ async function* pageOf(
 <p class="kicker">Migration report</p>
 <h1>${title}</h1>
 <p class="outcome ${moodOf(batch)}">${outcomeOf(batch)}</p>
-${head.batch.held ? html`<p>Held since ${time(head.batch.held.at)} by ${head.batch.held.by}: ${head.batch.held.reason}</p>` : null}
+${heldOf(batch, isInternal)}
 ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still running when this report was made; figures may differ slightly.</p>`}
 </header>
 <main>
@@ -71,18 +68,28 @@ ${BATCH_ENDED.includes(batch.status) ? null : html`<p>The batch was still runnin
 `)
 }
 
-/** "Completed: Migrated (147), failed (3)." */
-function outcomeOf({ status, members }: ReportBatch): string {
-  const { active, failed, removed } = members
-  const state = outcomeOfMember({ status: 'active' }, { status })
-  const rest = [
-    ...(failed > 0 ? [`failed (${count(failed)})`] : []),
-    ...(removed > 0 ? [`removed (${count(removed)})`] : []),
-  ]
-  const words = status.replaceAll('_', ' ')
-  const headline = `${words.charAt(0).toUpperCase()}${words.slice(1)}`
-  return `${headline}: ${[`${state} (${count(active)})`, ...rest].join(', ')}.`
+function heldOf({ held }: ReportBatch, isInternal: boolean): Html | null {
+  if (held === null) return null
+  return html`<p>Held since ${time(held.at)}${isInternal ? ` by ${held.by}: ${held.reason}` : '.'}</p>`
 }
+
+/** "Completed: migrated (147), failed (3)." */
+function outcomeOf({ status, members }: ReportBatch): string {
+  const parts = HEADLINE.filter((outcome) => membersIn(members, outcome) > 0).map(
+    (outcome) => `${titleOf(outcome)} (${count(membersIn(members, outcome))})`,
+  )
+  const headline = capital(status.replaceAll('_', ' '))
+  return `${headline}: ${parts.length === 0 ? 'no members' : parts.join(', ')}.`
+}
+
+const HEADLINE: readonly Outcome[] = ['migrated', 'in_progress', 'stopped', 'failed', 'removed']
+
+const membersIn = (members: ReportBatch['members'], outcome: Outcome): number =>
+  members[outcome === 'in_progress' ? 'inProgress' : outcome]
+
+/** Who left was removed, or is in another batch. */
+const titleOf = (outcome: Outcome): string =>
+  outcome === 'removed' ? 'left' : outcomeWord(outcome)
 
 /** The colour next to the headline. */
 function moodOf({ status, members }: ReportBatch): string {
@@ -183,52 +190,47 @@ function failuresOf({ count: all, groupCount, groups }: ReportHead['failures']):
   return section('failures', title, table(caption, heads, groups.map(row)))
 }
 
+/** Every member, a section per outcome, written page by page. */
 async function* membersOf(
-  batch: ReportBatch,
+  { members }: ReportBatch,
   pages: MemberPages,
   isInternal: boolean,
 ): AsyncGenerator<string> {
-  const { members } = batch
-  let remaining = MEMBERS_LISTED_MAX
-  for (const { status, more, cells } of groupsFor(isInternal)) {
-    const all = members[status]
+  for (const { outcome, more, cells } of groupsFor(isInternal)) {
+    const all = membersIn(members, outcome)
     if (all === 0) continue
-    const rows = remaining > 0 ? await rowsOf(pages(status), remaining, cells) : []
-    remaining -= rows.length
-    const isCut = remaining === 0 && rows.length < all
-    const caption = isCut
-      ? `${count(rows.length)} of ${count(all)} are listed; CSV and JSON reports have all.`
-      : `All ${count(rows.length)}.`
-    const heads = columns('Member', ...more)
-    const title = `${capital(outcomeOfMember({ status }, batch))} (${count(all)})`
-    yield htmlText(section(status, title, table(caption, heads, rows)))
+    const title = `${capital(titleOf(outcome))} (${count(all)})`
+    const caption = `All ${count(all)}, in the order of their keys.`
+    const [begin, end] = emptySection(outcome, title, caption, columns('Member', ...more))
+    yield begin
+    for await (const page of pages(outcome)) yield page.map((one) => rowOf(one, cells)).join('')
+    yield end
   }
 }
 
-async function rowsOf(
-  pages: AsyncIterable<readonly ReportMember[]>,
-  limit: number,
-  cells: (member: ReportMember) => Html,
-): Promise<Html[]> {
-  const rows: Html[] = []
-  for await (const page of pages) {
-    const fitting = page.slice(0, limit - rows.length)
-    rows.push(
-      ...fitting.map(
-        (member) => html`<tr><th scope="row" class="key">${member.memberKey}</th>
-${cells(member)}</tr>
-`,
-      ),
-    )
-    if (rows.length >= limit) break
-  }
-  return rows
+/** A section with a table, as what comes before the rows and after. */
+function emptySection(
+  id: string,
+  title: string,
+  caption: string,
+  heads: readonly Html[],
+): [begin: string, end: string] {
+  const mark = html`<!-- rows -->`
+  const [begin, end] = htmlText(section(id, title, table(caption, heads, [mark]))).split(
+    htmlText(mark),
+  )
+  return [begin!, end!]
 }
+
+const rowOf = (member: ReportMember, cells: MemberGroup['cells']): string =>
+  htmlText(html`<tr><th scope="row" class="key">${member.memberKey}</th>
+${cells(member)}</tr>
+`)
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 interface MemberGroup {
-  readonly status: ReportMember['status']
+  readonly outcome: Outcome
   readonly more: readonly string[]
   cells(member: ReportMember): Html
 }
@@ -236,21 +238,27 @@ interface MemberGroup {
 /** Members that need attention come first. */
 const groupsFor = (isInternal: boolean): readonly MemberGroup[] => [
   {
-    status: 'failed',
+    outcome: 'failed',
     more: ['Failed', 'Phase', 'Step', 'Error'],
     cells: ({ failedAt, failure }) => html`<td>${time(failedAt)}</td><td>${failure?.phaseName}</td>
 <td>${failure?.stepName}</td><td class="long">${failure?.error}</td>`,
   },
   {
-    status: 'removed',
-    more: ['Joined', 'Left', 'Moved to batch', ...(isInternal ? ['Removed by'] : [])],
-    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId }) =>
-      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${movedToBatchId}</td>${isInternal ? html`<td>${removedBy}</td>` : null}`,
+    outcome: 'removed',
+    more: ['Joined', 'Left', 'Outcome', ...(isInternal ? ['Removed by'] : [])],
+    cells: ({ joinedAt, leftAt, removedBy, movedToBatchId, outcome }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(leftAt)}</td><td>${outcomeWord(outcome, movedToBatchId)}</td>${isInternal ? html`<td>${removedBy}</td>` : null}`,
   },
-  {
-    status: 'active',
+  ...(['stopped', 'in_progress'] as const).map((outcome) => ({
+    outcome,
     more: ['Joined'],
-    cells: ({ joinedAt }) => html`<td>${time(joinedAt)}</td>`,
+    cells: ({ joinedAt }: ReportMember) => html`<td>${time(joinedAt)}</td>`,
+  })),
+  {
+    outcome: 'migrated',
+    more: ['Joined', 'Finished'],
+    cells: ({ joinedAt, finishedAt }) =>
+      html`<td>${time(joinedAt)}</td><td>${time(finishedAt)}</td>`,
   },
 ]
 

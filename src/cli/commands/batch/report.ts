@@ -1,7 +1,8 @@
 // `matoolkit batch report`: the outcome of a batch in a file. CSV has a line per member, JSON everything, HTML a self-contained page
-// that prints well. A report that fails halfway leaves no file behind.
+// that prints well. Every member is in it, and nothing internal unless asked. A report that fails halfway leaves no file behind.
 import { extname } from 'node:path'
 import { csvLine } from '../../../csv.ts'
+import { outcomeWord } from '../../../domain/outcome.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
 import { requireReplaceable, writeNewFile } from '../../files.ts'
@@ -10,7 +11,6 @@ import {
   loadHead,
   type MemberPages,
   memberPages,
-  outcomeOfMember,
   type ReportHead,
   type ReportMember,
   type ReportReader,
@@ -43,11 +43,10 @@ export async function runReport(
   if (file !== '-') requireReplaceable(file, mayReplace)
   const head = await loadHead(context, batchId)
   const reader = { zone: context.io.zone, isInternal: flags.internal === true }
-  const text = WRITERS[format](head, (status) => memberPages(context, batchId, status), reader)
+  const text = WRITERS[format](head, (outcome) => memberPages(context, batchId, outcome), reader)
   if (file === '-') {
-    let whole = ''
-    for await (const part of text) whole += part
-    return context.io.out(safeFor(context.io, withoutLineEnd(whole)))
+    for await (const lines of wholeLines(text)) context.io.out(safeFor(context.io, lines))
+    return
   }
   await writeNewFile(file, text, mayReplace)
   const { status, members } = head.batch
@@ -61,6 +60,18 @@ export async function runReport(
   ])
 }
 
+/** Without the last line end: `out` writes one. */
+async function* wholeLines(parts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const part of parts) {
+    rest += part
+    const end = rest.lastIndexOf('\n')
+    if (end >= 0) yield withoutLineEnd(rest.slice(0, end + 1))
+    rest = rest.slice(end + 1)
+  }
+  if (rest !== '') yield rest
+}
+
 function formatFor(requested: string | undefined, file = ''): ReportFormat {
   const ending = extname(file).slice(1).toLowerCase()
   const name = requested ?? (Object.hasOwn(WRITERS, ending) ? ending : 'html')
@@ -70,15 +81,16 @@ function formatFor(requested: string | undefined, file = ''): ReportFormat {
 type CsvValue = string | number | null | undefined
 type CsvColumn = readonly [name: string, value: (member: ReportMember) => CsvValue]
 
-function csvColumns({ batch }: ReportHead, { zone, isInternal }: ReportReader): CsvColumn[] {
+function csvColumns({ zone, isInternal }: ReportReader): CsvColumn[] {
   const time = (iso: string | null) => iso && fullTimeText(new Date(iso), zone)
   return [
     ['member', ({ memberKey }) => memberKey],
-    ['outcome', (member) => outcomeOfMember(member, batch)],
+    ['outcome', ({ outcome, movedToBatchId }) => outcomeWord(outcome, movedToBatchId)],
     ['failedPhase', ({ failure }) => failure?.phaseName],
     ['failedStep', ({ failure }) => failure?.stepName],
     ['error', ({ failure }) => failure?.error],
     ['joinedAt', ({ joinedAt }) => time(joinedAt)],
+    ['finishedAt', ({ finishedAt }) => time(finishedAt)],
     ['failedAt', ({ failedAt }) => time(failedAt)],
     ['leftAt', ({ leftAt }) => time(leftAt)],
     ['movedToBatch', ({ movedToBatchId }) => movedToBatchId],
@@ -87,11 +99,11 @@ function csvColumns({ batch }: ReportHead, { zone, isInternal }: ReportReader): 
 }
 
 async function* csvReport(
-  head: ReportHead,
+  _: ReportHead,
   members: MemberPages,
   reader: ReportReader,
 ): AsyncGenerator<string> {
-  const columns = csvColumns(head, reader)
+  const columns = csvColumns(reader)
   yield csvLine(columns.map(([name]) => name))
   for await (const page of members()) {
     yield page
@@ -101,14 +113,48 @@ async function* csvReport(
 }
 
 /** The head, then the members in its last field, a line each. */
-async function* jsonReport(head: ReportHead, members: MemberPages): AsyncGenerator<string> {
-  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "members": [`
+async function* jsonReport(
+  head: ReportHead,
+  members: MemberPages,
+  { isInternal }: ReportReader,
+): AsyncGenerator<string> {
+  const shown = isInternal ? head : customersHead(head)
+  yield `${JSON.stringify(shown, null, 2).slice(0, -2)},\n  "members": [`
   let separator = '\n    '
   for await (const page of members()) {
     for (const member of page) {
-      yield `${separator}${JSON.stringify(member)}`
+      yield `${separator}${JSON.stringify(isInternal ? member : customersMember(member))}`
       separator = ',\n    '
     }
   }
   yield '\n  ]\n}\n'
+}
+
+/** Without people of ours, addresses of ours and the history. */
+function customersHead({ madeAt, batch, phases, failures }: ReportHead) {
+  const { createdBy: _, held, ...rest } = batch
+  const groups = failures.groups.map((group) => {
+    const { pattern, phaseName, stepName, count, firstSeenAt, lastSeenAt } = group
+    return { pattern, phaseName, stepName, count, firstSeenAt, lastSeenAt }
+  })
+  const { count, groupCount } = failures
+  return {
+    madeAt,
+    batch: { ...rest, held: held && { at: held.at } },
+    phases,
+    failures: { count, groupCount, groups },
+  }
+}
+
+function customersMember(member: ReportMember) {
+  const { memberKey, status, outcome, joinedAt, finishedAt, failedAt, leftAt } = member
+  const { movedToBatchId, failure } = member
+  return {
+    ...{ memberKey, status, outcome, joinedAt, finishedAt, failedAt, leftAt, movedToBatchId },
+    failure: failure && {
+      phaseName: failure.phaseName,
+      stepName: failure.stepName,
+      error: failure.error,
+    },
+  }
 }
