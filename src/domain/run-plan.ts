@@ -1,8 +1,15 @@
 // The plan of a run: each phase with its time, each step with its templates resolved for some members. Outputs of earlier steps are not
-// known yet and appear as `<name from step>`; variables that nothing provides are listed as missing.
+// known yet and appear as `<name from step>`; variables that nothing provides are listed as missing. Inserted values are cut: one long
+// value in many templates would make hundreds of megabytes.
 import type { Json } from './json.ts'
 import type { Runbook, RunbookPhase, RunbookStep } from './runbook/model.ts'
-import { resolveTemplates, scopeOf } from './template.ts'
+import { resolveTemplates, type Scope, scopeOf } from './template.ts'
+
+const VALUE_CHARS_MAX = 2_000
+const INSERTED_CHARS_MAX = 1_000_000
+/** The limit of batch_members. */
+const KEY_CHARS_MAX = 512
+const CUT = '…'
 
 export interface SampleMember {
   readonly key: string
@@ -55,6 +62,8 @@ export interface RunPlan {
   /** In the order of their times. */
   readonly phases: readonly PlannedPhase[]
   readonly onRemoval: readonly PlannedStep[]
+  /** What the examples leave out. */
+  readonly warnings: readonly string[]
 }
 
 type Known = Readonly<Record<string, Json>>
@@ -62,8 +71,9 @@ type Known = Readonly<Record<string, Json>>
 export function planRun(facts: PlanFacts): RunPlan {
   const { runbook, startTime, now } = facts
   const promised: Record<string, Json> = {}
+  const inserted = new InsertedText()
   const plan = (step: RunbookStep, members: readonly SampleMember[]) =>
-    planStep(facts, step, members, promised)
+    planStep({ ...facts, inserted }, step, members, promised)
   const init = runbook.init.map((step) => plan(step, []))
   const phases = inOrder(runbook.phases).map(({ name, offsetMinutes, steps }) => {
     const dueAt = startTime && new Date(+startTime - offsetMinutes * 60_000)
@@ -76,19 +86,57 @@ export function planRun(facts: PlanFacts): RunPlan {
       steps: steps.map((step) => plan(step, facts.members)),
     }
   })
-  return {
-    init,
-    phases,
-    onRemoval: runbook.onMemberRemoved.map((step) => plan(step, facts.members)),
+  const onRemoval = runbook.onMemberRemoved.map((step) => plan(step, facts.members))
+  return { init, phases, onRemoval, warnings: inserted.warnings() }
+}
+
+/** Cuts long values, and all values after the first million characters. */
+class InsertedText {
+  readonly #texts = new WeakMap<object, string>()
+  #charsLeft = INSERTED_CHARS_MAX
+  #hasLongValues = false
+
+  cutting(scope: Scope): Scope {
+    return {
+      lookup: (name) => {
+        const value = scope.lookup(name)
+        return value === undefined ? undefined : this.#cut(value)
+      },
+      names: () => scope.names(),
+    }
+  }
+
+  #cut(value: Json): Json {
+    const text = this.#textOf(value)
+    const isLong = text.length > VALUE_CHARS_MAX
+    this.#hasLongValues ||= isLong
+    this.#charsLeft -= Math.min(text.length, VALUE_CHARS_MAX)
+    if (this.#charsLeft < 0) return CUT
+    return isLong ? text.slice(0, VALUE_CHARS_MAX) + CUT : value
+  }
+
+  #textOf(value: Json): string {
+    if (typeof value !== 'object' || value === null) return String(value)
+    const known = this.#texts.get(value) ?? JSON.stringify(value)
+    this.#texts.set(value, known)
+    return known
+  }
+
+  warnings(): string[] {
+    const long = `Values of more than ${VALUE_CHARS_MAX} characters are cut in the examples.`
+    const many = `The examples insert more than ${INSERTED_CHARS_MAX} characters; later values are shown as "${CUT}".`
+    return [...(this.#hasLongValues ? [long] : []), ...(this.#charsLeft < 0 ? [many] : [])]
   }
 }
+
+type StepFacts = PlanFacts & { readonly inserted: InsertedText }
 
 const inOrder = (phases: readonly RunbookPhase[]): RunbookPhase[] =>
   phases.toSorted((a, b) => b.offsetMinutes - a.offsetMinutes)
 
 /** A step with an example per member; its outputs are promised to all later steps. */
 function planStep(
-  facts: PlanFacts,
+  facts: StepFacts,
   step: RunbookStep,
   members: readonly SampleMember[],
   promised: Record<string, Json>,
@@ -111,7 +159,7 @@ function planStep(
 }
 
 function exampleOf(
-  { startTime, batchId, batchOutputs }: PlanFacts,
+  { startTime, batchId, batchOutputs, inserted }: StepFacts,
   { function: functionName, params }: RunbookStep,
   member: SampleMember | null,
   promised: Known,
@@ -122,8 +170,8 @@ function exampleOf(
   }
   const layers = [special, member?.outputs ?? {}, batchOutputs, promised, member?.data ?? {}]
   const call = { functionName, params }
-  const resolved = resolveTemplates(call, scopeOf(layers))
+  const resolved = resolveTemplates(call, inserted.cutting(scopeOf(layers)))
   const missing = resolved.ok ? [] : resolved.missing.map(({ name }) => name)
   const value = (resolved.ok ? resolved.value : call) as { functionName: string; params: Json }
-  return { memberKey: member?.key ?? null, ...value, missing }
+  return { memberKey: member?.key.slice(0, KEY_CHARS_MAX) ?? null, ...value, missing }
 }

@@ -1,10 +1,12 @@
 // Shows what a source returns and what the next tick would change, and changes nothing. Works for an unpublished runbook, whose
 // members are all new. Reads the source to its end, as a tick does; takes no lease and writes nothing.
 import type { Queryable } from '../db/db.ts'
+import { countText } from '../domain/count-text.ts'
 import { isoSeconds } from '../domain/detection/compare.ts'
 import type { CountedSample, NextTick, SourcePreview } from '../domain/detection/preview.ts'
 import type { TickChanges } from '../domain/detection/scheduled.ts'
 import type { SourceRow } from '../domain/detection/source-values.ts'
+import type { Json } from '../domain/json.ts'
 import type { Runbook } from '../domain/runbook/read.ts'
 import { detect } from './detection.ts'
 import type { StoredRow } from './read-source.ts'
@@ -13,6 +15,8 @@ import type { SourceAccess } from './sources/source.ts'
 const SAMPLE_MAX = 100
 const GROUPS_MAX = 200
 const NAMED_MAX = 100
+const CELL_CHARS_MAX = 2_000
+const SAMPLE_CHARS_MAX = 1_000_000
 
 export interface PreviewRequest {
   readonly db: Queryable
@@ -25,19 +29,15 @@ export interface PreviewRequest {
 export async function previewSource(request: PreviewRequest): Promise<SourcePreview> {
   const { clock } = request.sources.settings
   const startedMs = +clock.now()
-  const sample: SourceRow[] = []
-  const { reading, changes } = await detect({
-    ...request,
-    onRow: (row) => {
-      if (sample.length < SAMPLE_MAX) sample.push(row)
-    },
-  })
+  const sample = new SampleRows()
+  const { reading, changes } = await detect({ ...request, onRow: (row) => sample.add(row) })
   reading.issues.addAll(changes.issues)
   const isImmediate = request.runbook.dataSource.batchTimeColumn === null
   const groups = [...reading.found.groups].sort(([a], [b]) => a - b)
   return {
     columns: reading.columns,
-    sample,
+    sample: sample.rows,
+    warnings: sample.warnings(),
     rowCount: reading.rowCount,
     batchGroups: groups.slice(0, GROUPS_MAX).map(([timeMs, memberCount]) => ({
       batchTime: isImmediate ? null : new Date(timeMs),
@@ -48,6 +48,38 @@ export async function previewSource(request: PreviewRequest): Promise<SourcePrev
     problemCount: reading.issues.total,
     durationMs: +clock.now() - startedMs,
     nextTick: nextTickOf(changes),
+  }
+}
+
+/** The first rows, with long cells cut: one cell can have the size of the whole file. */
+class SampleRows {
+  readonly rows: SourceRow[] = []
+  #charsLeft = SAMPLE_CHARS_MAX
+  #hasLongCells = false
+  #isFull = false
+
+  add(row: SourceRow): void {
+    if (this.#isFull || this.rows.length === SAMPLE_MAX) return
+    const cells = Object.entries(row).map(([name, value]): [string, Json] => [
+      name,
+      this.#cut(value),
+    ])
+    this.#isFull = this.#charsLeft < 0
+    if (!this.#isFull) this.rows.push(Object.fromEntries(cells))
+  }
+
+  #cut(value: Json): Json {
+    const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+    this.#charsLeft -= Math.min(text.length, CELL_CHARS_MAX)
+    if (text.length <= CELL_CHARS_MAX) return value
+    this.#hasLongCells = true
+    return `${text.slice(0, CELL_CHARS_MAX)}…`
+  }
+
+  warnings(): string[] {
+    const long = `Cells of more than ${CELL_CHARS_MAX} characters are cut in the sample.`
+    const full = `The sample ends after ${countText(this.rows.length, 'row')}: together they have ${SAMPLE_CHARS_MAX} characters.`
+    return [...(this.#hasLongCells ? [long] : []), ...(this.#isFull ? [full] : [])]
   }
 }
 

@@ -26,7 +26,7 @@ export function readRequest(route: Route, request: FastifyRequest, form: unknown
       message: `The body is nested deeper than ${JSON_DEPTH_MAX} levels.`,
     })
   } else {
-    faults.push(...unstorable(given, []))
+    findUnstorable(given, [], faults)
   }
   const parts =
     faults.length > 0
@@ -38,14 +38,21 @@ export function readRequest(route: Route, request: FastifyRequest, form: unknown
         }
   if (parts === null || faults.length > 0) {
     const first = faults[0]!
-    const more = faults.length - 1
-    const details = {
-      first: first.message,
-      what: more === 0 ? 'it' : `it and ${more} more`,
-    }
-    throw new FaultyRequest('REQUEST_INVALID', details, faults)
+    throw new FaultyRequest(
+      'REQUEST_INVALID',
+      { first: first.message, what: whatToCorrect(faults.length - 1) },
+      faults,
+    )
   }
   return { ...parts, hash: hashOf(route, given) }
+}
+
+/** Bounded work per request: 200,000 faults in one body were too many to collect at once. */
+const FAULTS_MAX = 1_000
+
+function whatToCorrect(more: number): string {
+  if (more === 0) return 'it'
+  return more >= FAULTS_MAX ? `it and at least ${more} more` : `it and ${more} more`
 }
 
 function parsed(
@@ -56,30 +63,36 @@ function parsed(
 ): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  faults.push(...faultsOf(schema, place, value, result.error.issues))
+  // One more than the limit shows that there are more.
+  const issues = result.error.issues.slice(0, FAULTS_MAX + 1)
+  for (const fault of faultsOf(schema, place, value, issues)) {
+    if (faults.length <= FAULTS_MAX) faults.push(fault)
+  }
   return undefined
 }
 
 /** PostgreSQL stores neither NUL nor half a surrogate pair. Refused here, so that no statement fails. */
-function unstorable(value: unknown, path: readonly string[]): RequestFault[] {
+function findUnstorable(value: unknown, path: readonly string[], faults: RequestFault[]): void {
+  if (faults.length > FAULTS_MAX) return
   if (typeof value === 'string') {
-    const isFine = !value.includes('\0') && value.isWellFormed()
-    return isFine
-      ? []
-      : [
-          {
-            path: path.join('.'),
-            message: `"${path.at(-1)}" contains a character that cannot be stored (NUL or half a surrogate pair).`,
-          },
-        ]
+    if (!value.includes('\0') && value.isWellFormed()) return
+    const name = path.at(-1)?.slice(0, NAME_CHARS_MAX)
+    faults.push({
+      path: shortPath(path),
+      message: `"${name}" contains a character that cannot be stored (NUL or half a surrogate pair).`,
+    })
+    return
   }
   // Member files check their own bytes.
-  if (typeof value !== 'object' || value === null || value instanceof UploadedFile) return []
-  return Object.entries(value).flatMap(([key, inner]) => [
-    ...unstorable(key, path),
-    ...unstorable(inner, [...path, key]),
-  ])
+  if (typeof value !== 'object' || value === null || value instanceof UploadedFile) return
+  for (const [key, inner] of Object.entries(value)) {
+    findUnstorable(key, path, faults)
+    findUnstorable(inner, [...path, key], faults)
+  }
 }
+
+const NAME_CHARS_MAX = 60
+const shortPath = (path: readonly string[]): string => path.join('.').slice(0, 500)
 
 const hashOf = (route: Route, given: object): string =>
   createHash('sha256')

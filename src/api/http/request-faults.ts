@@ -8,6 +8,9 @@ type Place = 'path' | 'query' | 'body'
 type Issue = z.core.$ZodIssue
 
 const VALUE_CHARS_MAX = 60
+const PATH_CHARS_MAX = 500
+/** Each unknown key is compared with the known ones. */
+const KEYS_MAX = 1_001
 const SAID: Record<Place, string> = { path: 'path', query: 'parameter', body: 'key' }
 
 export function faultsOf(
@@ -25,15 +28,15 @@ function faultsOfIssue(
   given: unknown,
   issue: Issue,
 ): RequestFault[] {
-  const path = [place, ...issue.path].join('.')
+  const path = [place, ...issue.path].join('.').slice(0, PATH_CHARS_MAX)
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? Object.keys(shapeOf(schema)) : []
-    return issue.keys.map((key) => ({
-      path: `${path}.${key}`,
+    return issue.keys.slice(0, KEYS_MAX).map((key) => ({
+      path: `${path}.${key}`.slice(0, PATH_CHARS_MAX),
       message: sentence(`Unknown ${SAID[place]} "${shortened(key)}"`, hintFor(key, known, 'Use')),
     }))
   }
-  const name = nameOf(issue.path)
+  const name = shortened(nameOf(issue.path))
   const value = valueAt(given, issue.path)
   if (value === undefined) {
     const what = name === '' ? `The ${place} is missing` : `The ${SAID[place]} "${name}" is missing`

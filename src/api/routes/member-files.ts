@@ -212,7 +212,7 @@ async function addFile(
   if (preview?.refusal) throw preview.refusal
   const back = { ...order, memberIds: removed, event: 'readd' } as const
   const { done, refused } = await readmitMembers(engine, back)
-  skipped.push(...refused)
+  for (const one of refused) skipped.push(one)
   const counts = {
     addedCount: file.length - known,
     takenBackCount: done.length,

@@ -55,6 +55,9 @@ const plan = z
       }),
     ),
     onRemoval: z.array(step),
+    warnings: z
+      .array(z.string())
+      .meta({ description: 'Says that long values are cut, or that there are too many of them.' }),
   })
   .meta({ id: 'Plan' })
 

@@ -54,6 +54,9 @@ const previewed = z
     rowCount: wholeCount,
     columns: z.array(z.strictObject({ name: z.string(), type: z.string() })),
     sample: z.array(z.record(z.string(), json)).meta({ description: 'The first 100 rows.' }),
+    warnings: z
+      .array(z.string())
+      .meta({ description: 'Says that long cells are cut, or that the sample is shorter.' }),
     batchGroups: z
       .array(z.strictObject({ batchTime: nullableDateTime, memberCount: wholeCount }))
       .meta({

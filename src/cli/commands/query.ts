@@ -30,6 +30,7 @@ interface Preview {
   readonly rowCount: number
   readonly columns: readonly { readonly name: string }[]
   readonly sample: readonly Row[]
+  readonly warnings: readonly string[]
   readonly batchGroups: readonly Row[]
   readonly groupCount: number
   readonly problems: readonly Row[]
@@ -41,13 +42,14 @@ interface Preview {
 const SAMPLE_SHOWN = 5
 
 async function runPreview(context: CommandContext, [name]: readonly string[]): Promise<void> {
-  const { client, show } = context
+  const { client, show, io } = context
   const file = textFlag(context.flags, 'file')
   const body = file === undefined ? {} : { yamlContent: await readTextFile(file) }
   const path = `/api/runbooks/${pathSegment(name ?? '')}/query/preview`
   const { body: found } = await client.post<Preview>(path, { body, isRead: true })
   const columns = found.columns.map((column): Column => [column.name, (row) => row[column.name]])
   const limit = 'a preview has no more'
+  for (const warning of found.warnings) io.err(`warning: ${warning}`)
   if (show.format !== 'table') {
     const whole = found as unknown as Json
     await show.list({ whole, rows: found.sample, columns, empty: '' })

@@ -171,7 +171,7 @@ export function compareWithSource<Row extends FoundRow>(
     if (takenOut) issues.push(movedByHand(pair, takenOut))
     else movers.push(pair)
   }
-  issues.push(...failedElsewhere(failed, members))
+  for (const issue of failedElsewhere(failed, members)) issues.push(issue)
   const joining = findJoiners(found, currentKeys, removed, byTime, issues)
   for (const id of vanished) {
     if (!movers.some(({ member }) => member.batchId === id)) issues.push(groupGone(byId.get(id)!))

@@ -55,8 +55,9 @@ export function leaverChanges(
       if (missed === 2 && !dismissedIds.has(member.id)) due.push(member)
     }
     const decided = judgeLeavers(facts.byId.get(batchId)!, due, facts)
-    leavers.push(...decided.leavers)
-    newReviews.push(...decided.newReviews)
+    // Not spread: a call takes about 120,000 arguments.
+    for (const leaver of decided.leavers) leavers.push(leaver)
+    for (const review of decided.newReviews) newReviews.push(review)
   }
   return { leavers, absences, newReviews }
 }

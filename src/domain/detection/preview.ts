@@ -14,6 +14,8 @@ export interface CountedSample<T> {
 export interface SourcePreview {
   readonly columns: readonly SourceColumn[]
   readonly sample: readonly SourceRow[]
+  /** What the sample leaves out. */
+  readonly warnings: readonly string[]
   readonly rowCount: number
   /** The first groups by time. An immediate runbook has one, without a time. */
   readonly batchGroups: readonly { readonly batchTime: Date | null; readonly memberCount: number }[]

@@ -333,6 +333,7 @@ export function runbookContract(): void {
       rowCount: 2,
       columns: [{ name: 'Upn', type: 'text' as const }],
       sample: [{ Upn: 'a@contoso.example' }],
+      warnings: [],
       batchGroups: [{ batchTime: new Date('2026-04-01T20:00:00Z'), memberCount: 2 }],
       groupCount: 1,
       problems: [],

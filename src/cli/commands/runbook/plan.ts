@@ -34,6 +34,7 @@ interface Plan {
     readonly steps: readonly PlannedStep[]
   }[]
   readonly onRemoval: readonly PlannedStep[]
+  readonly warnings: readonly string[]
 }
 
 const STEPS: readonly Column[] = [
@@ -69,6 +70,7 @@ export async function runPlan(
     columns: STEPS,
     empty: 'The runbook has no steps.',
   })
+  for (const warning of plan.warnings) io.err(`warning: ${warning}`)
   for (const { name: phase, isOverdue } of plan.phases) {
     if (isOverdue) io.err(`warning: phase ${phase} would start at once`)
   }
