@@ -2,9 +2,10 @@
 // refused. The members of a wave share one state, so that each command has a member of its own.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Candidate } from '../../src/domain/decide/actions.ts'
+import type { ActionName, Candidate } from '../../src/domain/decide/actions.ts'
 import { listCandidates } from '../../src/engine/actions.ts'
 import { cancelBatch, holdBatch } from '../../src/engine/batch-actions.ts'
+import { holdScope } from '../../src/engine/holds.ts'
 import { removeMembers } from '../../src/engine/member-actions.ts'
 import { EXIT } from '../../src/errors.ts'
 import { memberId, order } from '../scenarios/looking.ts'
@@ -99,7 +100,37 @@ const DEAD_ENDS: readonly DeadEnd[] = [
     },
     shows: ['resume', 'retry', 'skip', 'mark_done', 'remove'],
   },
+  {
+    name: 'a failed step under holds of system, runbook, worker and member',
+    failing: ['create'],
+    startsInMin: 30,
+    afterwards: async ({ engine }, batchId, ids) => {
+      const held = { actor: 'operator', reason: 'stop' }
+      await holdScope(engine, { scope: 'system', target: '', ...held })
+      await holdScope(engine, { scope: 'runbook', target: 'wave', ...held })
+      await holdScope(engine, { scope: 'worker', target: 'w1', ...held })
+      for (const id of ids) {
+        await holdScope(engine, { scope: 'member', target: `${id}`, batchId, ...held })
+      }
+    },
+    shows: [...Array(4).fill('resume'), 'retry', 'skip', 'mark_done', 'remove'],
+  },
+  {
+    name: 'a late success of a failed step',
+    failing: ['switch'],
+    afterwards: async (world) => {
+      const late = world.jobs.filter(({ functionName }) => functionName === 'switch')
+      for (const job of late) await world.result(job, { ok: true })
+    },
+    shows: ['retry', 'skip', 'mark_done', 'accept_late', 'roll_back', 'remove'],
+  },
 ]
+
+/** The status that an action promises. */
+const LEADS_TO: Partial<Record<ActionName, string>> = {
+  ...{ retry: 'active', accept_late: 'active', readd: 'active' },
+  ...{ remove: 'removed', move: 'removed', roll_back: 'failed' },
+}
 
 async function openDeadEnd({ failing = [], startsInMin = 60, afterwards }: DeadEnd) {
   const cli = await openCli()
@@ -128,6 +159,7 @@ const possible = ({ refusal }: Candidate): boolean => refusal === null
 const stateOf = async ({ db }: World, batchId: number, member: number): Promise<string> => {
   const rows = await db.query(
     `select m.status, m.moved_to_batch_id as moved, b.held_at is not null as held,
+            (select count(*) from holds) as holds,
             (select string_agg(s.step_name || ' ' || s.status, ',' order by s.id)
                from step_executions s where s.batch_member_id = m.id) as steps
        from batch_members m join batches b on b.id = m.batch_id where m.id = $2 and b.id = $1`,
@@ -139,7 +171,7 @@ const stateOf = async ({ db }: World, batchId: number, member: number): Promise<
 const run = (cli: Cli, command: string, ...more: string[]) =>
   cli.cli(...command.split(' '), '--reason', 'fixed', ...more)
 
-/** Tries the command, runs it, and compares the member before and after. */
+/** Tries the command and runs it; then the dead end is gone, and the command with it. */
 async function leave(
   { cli, world, batchId }: Awaited<ReturnType<typeof openDeadEnd>>,
   member: number,
@@ -153,11 +185,16 @@ async function leave(
     before,
     `${command} --dry-run changes nothing`,
   )
-  const yes = action === 'resume' ? [] : ['--yes']
+  const yes = command.startsWith('batch resume') ? [] : ['--yes']
   const done = await run(cli, command, ...yes)
   assert.equal(done.exit, EXIT.ok, `${command}: ${done.err}`)
   await world.settle()
-  assert.notEqual(await stateOf(world, batchId, member), before, `${command} leads out`)
+  const after = await stateOf(world, batchId, member)
+  assert.notEqual(after, before, `${command} leads out`)
+  const status = LEADS_TO[action]
+  if (status) assert.match(after, new RegExp(`"status":"${status}"`), command)
+  const left = (await candidatesOf(world, batchId, member)).filter(possible)
+  assert.ok(!left.some((one) => one.command === command), `${command} is no longer needed`)
 }
 
 /** What is not shown is refused. */
@@ -196,7 +233,7 @@ describe('every dead end has a way out:', () => {
         // The last first: a resume changes the state of all.
         for (const at of shown.keys()) {
           const candidates = await candidatesOf(world, batchId, ids[at]!)
-          await leave(opened, ids[at]!, candidates.filter(possible).at(-1 - at)!)
+          await leave(opened, ids[at]!, candidates.filter(possible)[shown.length - 1 - at]!)
         }
       } finally {
         await cli.close()

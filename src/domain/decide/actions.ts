@@ -1,8 +1,10 @@
 // The ways out of a dead end: for a member in its state, what an operator may do, each with the exact command. An action is possible
 // exactly when the decision behind it does not refuse, so a shown command works at that moment.
 import type { Member, Step } from '../facts.ts'
-import { isFailed } from '../transitions.ts'
+import { type Hold, nameOfHeld } from '../holds.ts'
+import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
+import { holdsOnAll } from './held.ts'
 import { type Refusal, refuseMoveOut, refuseReadmission } from './membership.ts'
 import { effectiveSteps, firstNotPassed } from './next.ts'
 import {
@@ -65,16 +67,34 @@ export function candidatesFor(draft: Draft, member: Member, facts: ActionFacts):
     ...rollbackCandidates(draft, member),
   ]
   return [
-    ...resumeCandidates(draft),
+    ...resumeCandidates(draft, member),
     ...repairs.map((one) => ({ ...one, refusal: one.refusal ?? elsewhere })),
     ...leaveCandidates(draft, member, facts),
   ]
 }
 
-function resumeCandidates({ batch: { id, heldAt } }: Draft): Candidate[] {
-  if (heldAt === null) return []
-  const about = 'resume the batch: while it is held, nothing else takes effect'
-  return [{ action: 'resume', about, command: `batch resume ${id}`, refusal: null }]
+/** The holds that stop the member's steps, the widest first. */
+function resumeCandidates({ batch, holds, stepsOfMember }: Draft, member: Member): Candidate[] {
+  const unfinished = (stepsOfMember.get(member.id) ?? []).filter(({ status }) => !isPassed(status))
+  const workerIds = new Set(unfinished.map(({ definition }) => definition.workerId))
+  const own = holds.members.get(member.id)
+  const inForce = [
+    ...holdsOnAll(batch, holds),
+    ...[...workerIds].flatMap((id) => holds.workers.get(id) ?? []),
+    ...(own ? [own] : []),
+  ]
+  return inForce.map((hold) => ({
+    action: 'resume',
+    about: `resume ${nameOfHeld(hold)}: while it is held, nothing else takes effect`,
+    command: resumeOf(hold, member),
+    refusal: null,
+  }))
+}
+
+function resumeOf(hold: Hold, member: Member): string {
+  if (hold.scope === 'batch') return `batch resume ${hold.target}`
+  if (hold.scope === 'member') return `resume --member ${hold.batchId} ${referenceOf(member)}`
+  return hold.scope === 'system' ? 'resume --all' : `resume --${hold.scope} ${hold.target}`
 }
 
 function compensationCandidates(draft: Draft, member: Member): Candidate[] {
