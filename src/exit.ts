@@ -12,6 +12,8 @@ export const EXIT = {
   timedOut: 8,
   /** `status`: all is told, and somebody is needed. */
   needed: 9,
+  /** An error that nobody caught: a bug of ours or of a custom function. */
+  crashed: 70,
   /** Ctrl-C: 128 plus the signal number, as in shells. */
   interrupted: 130,
 } as const

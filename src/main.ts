@@ -1,11 +1,14 @@
 // The program: loads and runs one command and ends with its exit code. src/app/commands/nouns.ts lists the commands.
 
 import { commandsFor } from './app/commands/nouns.ts'
+import { endOnCrash } from './app/crash.ts'
 import { run } from './cli/program.ts'
 import { processIo } from './cli/terminal/io.ts'
 
 // For every file from here on, those of libraries too.
 process.umask(0o077)
 const args = process.argv.slice(2)
+const io = processIo()
+endOnCrash(io)
 // Not process.exit(): it would cut off output to a pipe.
-process.exitCode = await run(args, processIo(), await commandsFor(args))
+process.exitCode = await run(args, io, await commandsFor(args))

@@ -1,7 +1,8 @@
-// Graceful shutdown: the first signal stops the process in order, a second one at least 500 ms later ends it at once.
+// Graceful shutdown: the first signal or an unexpected error stops the process in order, a second signal at least 500 ms later ends it at once.
 
 import type { Io } from '../cli/terminal/io.ts'
 import { EXIT } from '../errors.ts'
+import { stopOnCrash } from './crash.ts'
 import type { ServeHandle } from './serve.ts'
 
 /** npm and terminals send a Ctrl-C twice within milliseconds; a person needs longer. */
@@ -31,15 +32,17 @@ export function listenForStop(nowMs: () => number): StopRequest {
 
 /** Waits for a stop request, then stops and exits: a socket that a library left open must not keep the process alive. */
 export async function runUntilStopped(
-  { log, stop }: ServeHandle,
+  handle: ServeHandle,
   stopping: StopRequest,
   io: Io,
 ): Promise<never> {
+  const { log, stop } = handle
+  stopOnCrash(handle, stopping, io)
   const reason = await stopping.requested
   log.info({ reason }, 'Stopping')
   // Services that did not stop in time are in the log already.
   await stop().catch(() => {
-    io.exitCode = EXIT.failed
+    io.exitCode ||= EXIT.failed
   })
   process.exit(io.exitCode)
 }

@@ -18,6 +18,7 @@ import { watchEffects } from './effects.ts'
 import { fitParameters } from './fit-parameters.ts'
 import { fitResult } from './fit-result.ts'
 import { ApiError, type Secrets, type Tenant } from './m365/api.ts'
+import { runOwned } from './owning-job.ts'
 import type { JobResult } from './result-cache.ts'
 import { resolveSecrets } from './secrets/reference.ts'
 import { watchedSecrets } from './secrets/watched-secrets.ts'
@@ -158,6 +159,11 @@ class TimedOut extends Error {
 
 class StillRuns extends TimedOut {}
 
+/** Something that the function started and did not wait for failed. */
+class LeftBehind extends Error {
+  override readonly name = 'UnhandledRejection'
+}
+
 class WorkerStops extends Error {
   override readonly name = 'WorkerStops'
 }
@@ -188,14 +194,27 @@ async function attempt(
       return settled(refuse(job, 'UnfitParameters', message), seen)
     }
     isCalled = true
-    const running = runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal)
-    return settled(await Promise.race([running, overrun.promise]), seen)
+    const owner = {
+      ...{ jobId: job.jobId, functionName: definition.name },
+      reasonOf: (error: unknown) => seen.hideIn(messageOf(error)),
+      fail: (error: unknown) => {
+        if (ended.signal.aborted) return false
+        void abortForLeftBehind(error, clock, abort, ended.signal, overrun.reject)
+        return true
+      },
+    }
+    const running = runOwned(owner, () =>
+      runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal),
+    )
+    const outcome = await Promise.race([running, overrun.promise])
+    // Node reports unhandled rejections at the end of the turn; standard functions leave none.
+    if (!definition.actsOnlyOnTenant) await new Promise(setImmediate)
+    if (abort.signal.reason instanceof LeftBehind) throw abort.signal.reason
+    return settled(outcome, seen)
   } catch (error) {
     const reason: unknown = abort.signal.reason
     if (reason instanceof WorkerStops) return null
-    const timedOut = error instanceof TimedOut ? error : reason
-    const failed =
-      timedOut instanceof TimedOut ? fail(timedOut.name, timedOut.message) : failureOf(error)
+    const failed = failureBy(reason, error)
     const hasNoEffect = definition.actsOnlyOnTenant === true && !watched.mayHaveChanged()
     // A function that is given up still runs.
     const mayHaveActed = isCalled && (!hasNoEffect || error instanceof StillRuns)
@@ -273,6 +292,13 @@ function settled(outcome: Outcome, seen: HiddenSecrets): Outcome {
   return { failure: { ...outcome.failure, ...texts } }
 }
 
+/** Why the job was aborted counts more than what the function made of it. */
+function failureBy(abortReason: unknown, error: unknown): Failed {
+  if (abortReason instanceof LeftBehind) return fail(abortReason.name, abortReason.message)
+  const timedOut = error instanceof TimedOut ? error : abortReason
+  return timedOut instanceof TimedOut ? fail(timedOut.name, timedOut.message) : failureOf(error)
+}
+
 function failureOf(error: unknown): Failed {
   if (!(error instanceof ApiError))
     return fail(error instanceof Error ? error.name : 'Error', messageOf(error))
@@ -302,6 +328,20 @@ async function abortInTime(
   // A stopping worker keeps the job until it ends: abandoned while it runs, it would run twice at once.
   if (ended.aborted || !(abort.signal.reason instanceof TimedOut)) return
   giveUp(new StillRuns(`${why}, but it did not stop and may still run`))
+}
+
+/** Nobody waits for what failed, and the function may wait for it forever. */
+async function abortForLeftBehind(
+  error: unknown,
+  clock: Clock,
+  abort: AbortController,
+  ended: AbortSignal,
+  giveUp: (error: TimedOut) => void,
+): Promise<void> {
+  const why = `the function started something without waiting for it, and that failed: ${messageOf(error)}`
+  abort.abort(new LeftBehind(why))
+  await clock.wait(STOPS_WITHIN_MS, ended)
+  if (!ended.aborted) giveUp(new StillRuns(why))
 }
 
 const MESSAGE_CHARS_MAX = 2_000

@@ -11,6 +11,7 @@ import { realClock } from '../../src/clock.ts'
 import { listWorkerIds } from '../../src/db/workers.ts'
 import { readMessage } from '../../src/domain/messages.ts'
 import { EXIT } from '../../src/errors.ts'
+import type { JobResult } from '../../src/worker/result-cache.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { start } from '../cli/processes.ts'
 import { openEmptyPostgres, openTestPostgres } from '../databases.ts'
@@ -75,6 +76,65 @@ describe('matoolkit serve', () => {
     assert.ok(read.ok, answer!.body)
     assert.deepEqual([read.message.status, read.message.result], ['Success', true])
     await bus.close()
+  })
+
+  it('fails the job that left a promise behind, not the worker; ends in order on an exception', async () => {
+    const test = await openTestPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
+    const functions = mkdtempSync(join(folder, 'functions-'))
+    writeFileSync(join(functions, 'careless.ts'), CARELESS)
+    const worker = start(['serve', '--roles', 'worker'], {
+      DATABASE_URL: test.url!,
+      MATOOLKIT_WORKER_ID: 'w1',
+      MATOOLKIT_HEALTH_PORT: '0',
+      MATOOLKIT_FUNCTIONS_FOLDER: functions,
+      MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
+    })
+    await using _worker = { [Symbol.asyncDispose]: async () => worker.kill('SIGKILL') }
+    await bus.publish([jobOf('Forget-It'), jobOf('Forget-Late'), jobOf('Wait-Forgotten')])
+    await worker.saying(/Forget-It[^\n]*A function left a promise that failed; the job fails/)
+    await worker.saying(/Wait-Forgotten[^\n]*A function left a promise that failed; the job fails/)
+    await worker.saying(/Forget-Late[^\n]*left a promise that failed; the job had ended before/)
+    await bus.publish([jobOf('Throw-Later')])
+    const { code, out, err } = await worker.ended
+    assert.equal(code, EXIT.crashed, out)
+    assert.match(out, /"functionName":"Throw-Later"[^\n]*Unexpected error; the process stops/)
+    assert.match(out, /"reason":"unexpected error"[\s\S]*"msg":"Stopped"/)
+    assert.doesNotMatch(out + err, /hunter2|ada@/)
+    const results = (await bus.receive(WORKER_RESULTS, 10))
+      .filter(({ type }) => type !== 'worker-hello')
+      .map(({ body }) => {
+        const { functionName, status, error } = JSON.parse(body) as JobResult
+        return [functionName, status, error?.type, error?.message]
+      })
+    const why = 'the function started something without waiting for it, and that failed: '
+    assert.deepEqual(results.toSorted(), [
+      [
+        'Forget-It',
+        'Failure',
+        'UnhandledRejection',
+        `${why}password=hunter2 of ada@x.example is weak`,
+      ],
+      ['Forget-Late', 'Success', undefined, undefined],
+      ['Throw-Later', 'Failure', 'UnhandledRejection', `${why}password=hunter2 of ada@x.example`],
+      ['Wait-Forgotten', 'Failure', 'UnhandledRejection', `${why}gone`],
+    ])
+    await bus.close()
+  })
+
+  it('redacts what a crash says, also before a command has begun', async () => {
+    for (const crash of ['Promise.reject(error)', '(() => { throw error })()']) {
+      const code = `process.once('beforeExit', () => { const error = new Error('password=hunter2 of ada@x.example'); void ${crash} })`
+      const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(code)}`
+      const ended = await start(['--version'], { NODE_OPTIONS }).ended
+      assert.equal(ended.code, EXIT.crashed, ended.err)
+      assert.match(
+        ended.err,
+        /^matoolkit: Unexpected error: password=\[redacted\] of \[address\]\./,
+      )
+      assert.doesNotMatch(ended.err, /hunter2 of|ada@/)
+    }
   })
 
   it('refuses unknown roles, and an exposed API without sign-in', async () => {
@@ -142,7 +202,7 @@ bob@x.example,2090-03-01T20:00:00Z
 cy@x.example,soon
 `
 
-const JOB: OutgoingMessage = {
+const JOB = {
   topic: 'worker-jobs',
   messageId: 'j1',
   type: 'worker-job',
@@ -162,7 +222,47 @@ const JOB: OutgoingMessage = {
     timeoutSec: 3_600,
     notAfter: '2100-01-01T00:00:00Z',
   },
+} as const satisfies OutgoingMessage
+
+const jobOf = (functionName: string): OutgoingMessage => ({
+  ...JOB,
+  messageId: functionName,
+  body: { ...JOB.body, jobId: functionName, functionName },
+})
+
+/** Promises and timers that nobody waits for. */
+const CARELESS = `
+export default ({ defineFunction, z }) => {
+  const define = (name, run) => defineFunction({
+    name, description: '', parameters: z.strictObject({}), result: z.boolean(), permissions: {},
+    isIdempotent: true, undo: null, run,
+  })
+  const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  const fail = async (ms, message) => {
+    if (ms > 0) await later(ms)
+    throw new Error(message)
+  }
+  return [
+    define('Forget-It', async () => {
+      void fail(0, 'password=hunter2 of ada@x.example is weak')
+      return true
+    }),
+    define('Forget-Late', async () => {
+      void fail(500, 'of ada@x.example')
+      return true
+    }),
+    define('Wait-Forgotten', ({ signal }) => new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      void fail(50, 'gone')
+    })),
+    define('Throw-Later', async ({ signal }) => {
+      setTimeout(() => { throw new Error('password=hunter2 of ada@x.example') }, 20)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return true
+    }),
+  ]
 }
+`
 
 const WAIT_FOR_STOP = `
 export default ({ defineFunction, z }) => [

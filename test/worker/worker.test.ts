@@ -182,6 +182,9 @@ for (const database of DATABASES) {
       const [first] = gates.keys()
       gates.get(first!)!.resolve(true)
       await clock.advance(0)
+      // The job waits for a turn of Node, in which unhandled rejections show.
+      await new Promise<void>((done) => setImmediate(done))
+      await clock.advance(0)
       // The slot is free once the result is sent, not before.
       assert.equal(await worker.takeJobs(), 0)
       await worker.sendResults()

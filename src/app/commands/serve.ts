@@ -50,7 +50,8 @@ const SERVE_HELP = `
 Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration.md lists them. Processes that share a PostgreSQL
 server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue.
 
-Exit code: 0 stopped on request, 1 a part did not stop in time, 2 a setting is wrong, 7 the database or port cannot be used.
+Exit code: 0 stopped on request, 1 a part did not stop in time, 2 a setting is wrong, 7 the database or port cannot be used,
+70 an unexpected error, logged and redacted; running jobs finish first.
 
 Examples:
   $ MATOOLKIT_WORKER_ID=contoso-worker matoolkit serve
