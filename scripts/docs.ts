@@ -70,7 +70,7 @@ function renderErrors(): string {
 
 function renderBugBank(): string {
   const rows = MUTANTS.map(({ name, foundBy }) => [name, foundBy ?? 'none'])
-  return markdownTable(['bug', 'first seed that detects it'], rows)
+  return markdownTable(['bug', 'a seed that detects it'], rows)
 }
 
 function renderExitCodes(): string {

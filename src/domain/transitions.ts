@@ -21,8 +21,8 @@ const STEP_TRANSITIONS = define({
   unresolved: { from: ['pending'], to: 'failed' },
   fail: { from: ['dispatched', 'polling'], to: 'failed' },
   time_out: { from: ['polling'], to: 'poll_timeout' },
-  // By a person, whose rollback of a passed step begins.
-  undo: { from: ['succeeded'], to: 'failed' },
+  // By a person, whose rollback of a step that passed or polls begins. It ends no job: the last one is settled.
+  undo: { from: ['succeeded', 'polling'], to: 'failed' },
   roll_back: { from: ['failed', 'poll_timeout'], to: 'rolled_back' },
   cancel: { from: ['pending', 'dispatched', 'polling'], to: 'cancelled' },
   reactivate: { from: ['failed', 'poll_timeout', 'rolled_back', 'cancelled'], to: 'pending' },

@@ -47,6 +47,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
       retry: 'pending',
       fail: 'failed',
       time_out: 'poll_timeout',
+      undo: 'failed',
       cancel: 'cancelled',
     },
     failed: {

@@ -79,6 +79,34 @@ it('starts at a phase or step, and a retry starts where the rollback ended', () 
     assert.deepEqual([status, active, failed], ['completed', 2, 0])
   }))
 
+it('does not repeat a rollback that has run after a failure', () =>
+  story({}, async (world) => {
+    await world.publish(YAML)
+    world.answer = ({ functionName }) =>
+      functionName === 'licence' ? { fail: 'no' } : { ok: true }
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await world.settle()
+    await world.pass(3600)
+    const id = await memberId(world, batchId, 1)
+    assert.deepEqual((await stepsOf(world, id)).slice(0, 2), [
+      ...['create succeeded', 'licence rolled_back'],
+    ])
+    const jobs = world.jobs.length
+    const who = { ...order(batchId), memberIds: [id] }
+    // The failed step's rollback has undone what create did, too.
+    for (const from of [{}, { fromStepName: 'create' }]) {
+      const { done, refused } = await rollBackMembers(world.engine, { ...who, ...from })
+      assert.deepEqual(done, [])
+      assert.match(refused[0]!.reason, /has nothing to roll back$/)
+    }
+    await world.settle()
+    assert.equal(world.jobs.length, jobs)
+    assert.deepEqual(
+      calls(world).filter((call) => call === 'delete user1'),
+      ['delete user1'],
+    )
+  }))
+
 it('of a whole wave leaves its phases failed and does not blow the fuse', () =>
   story({}, async (world) => {
     const { batchId, ids } = await completed(world, 12)

@@ -57,7 +57,30 @@ const PROMISES: readonly Check[] = [
     sql: `
       select a.batch_id, format('job %s was never started, and its step went by %s to %s', a.job_id, e.event, e.to_status) as found
         from attempts a join events e on e.step_id = a.step_id and e.job_id = a.job_id
-       where a.outcome = 'undelivered' and e.entity = 'step' and e.event in ('retry', 'fail')`,
+       where a.outcome = 'undelivered' and e.entity = 'step' and e.event in ('retry', 'fail')
+      union all
+      select a.batch_id, format('job %s was never taken, and is %s', a.job_id, a.outcome)
+        from attempts a join dead_letters d on d.topic = 'worker-jobs' and d.message_id = a.job_id
+       where d.delivery_count = 0 and a.outcome in ('lost', 'dead_lettered')`,
+  },
+  {
+    id: 'R46',
+    sentence: 'A rollback that ran runs again only after a step that it undoes was taken up again',
+    sql: `
+      select batch_id, format('member %s: rollback %s begins at event %s and again at event %s', member_id, name, former, id) as found
+        from (select r.id, r.batch_id, r.batch_member_id as member_id, lower(o.on_failure) as name,
+                     lag(r.id) over by_name as former, lag(r.step_id) over by_name as origin_id,
+                     lag(r.attempt) over by_name as origin_attempt
+                from events r join step_executions o on o.id = r.step_id
+               where r.event = 'rollback_begun' and r.batch_member_id is not null and o.on_failure is not null
+              window by_name as (partition by r.batch_member_id, lower(o.on_failure) order by r.id)) as again
+       where exists (select from step_executions u
+                      where u.kind = 'rollback' and u.may_have_effect
+                        and (u.origin_step_id, u.origin_attempt) = (again.origin_id, again.origin_attempt))
+         and not exists (select from events e join step_executions s on s.id = e.step_id
+                          where e.batch_member_id = again.member_id and e.id > again.former and e.id < again.id
+                            and e.event in ('dispatch', 'repoll', 'skip', 'mark_done')
+                            and s.kind = 'phase' and lower(s.on_failure) = again.name)`,
   },
   {
     id: 'R42',

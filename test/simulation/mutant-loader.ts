@@ -12,7 +12,7 @@ export interface Mutant extends Place {
 
 /** A name of the bug bank. */
 export interface BankedMutant extends Mutant {
-  /** The first seed that found it in the last full search; null if none was made since the stories changed. */
+  /** A seed that finds it, by the check it is meant for; null if none is known. */
   readonly foundBy: number | null
 }
 

@@ -136,7 +136,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     in: 'commit',
     under: 'src/engine/',
     edits: [replace('$draft.wantsWithdrawal', '$draft.wantsWithdrawal && $draft.jobs.length > 0')],
-    foundBy: 13,
+    foundBy: 3,
   },
   {
     name: 'cancel does not withdraw jobs',
@@ -310,13 +310,13 @@ export const MUTANTS: readonly BankedMutant[] = [
         `if ($since === null || place.is === 'leased') return null`,
       ),
     ],
-    foundBy: null,
+    foundBy: 24,
   },
   {
     name: 'a job that nobody started uses up a retry',
     in: 'onDeadLetter',
     edits: [replace(`$hasRun === 'possibly'`, `$hasRun === 'possibly' || $hasRun === 'never'`)],
-    foundBy: null,
+    foundBy: 1,
   },
   {
     name: 'a lost job stays in the queue',
@@ -324,6 +324,12 @@ export const MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('if ($lapsed.length === 0) return $chunk', 'if ($lapsed.length >= 0) return $chunk'),
     ],
+    foundBy: 24,
+  },
+  {
+    name: 'a rollback by hand repeats one that has run',
+    in: 'planRollback',
+    edits: [replace('!$isUndone.has($name)', `(!$isUndone.has($name) || $name !== '')`)],
     foundBy: null,
   },
   ...SOURCE_MUTANTS,

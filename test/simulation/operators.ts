@@ -38,7 +38,7 @@ import { attempt, type World } from './world.ts'
 /** What the operators of one world know. */
 export interface OperatorState {
   readonly shape: Shape
-  /** For holds of the system, the runbook, workers and members. */
+  /** For holds of the system, the runbook, workers and members, and for failed rollback or removal steps. */
   readonly wider: Chance
   version: number
   peopleMade: number
@@ -399,6 +399,8 @@ export async function askAnything(world: World, operators: OperatorState): Promi
     const isEnd = moment.isHeldWider && wider.happens(0.7)
     return ask(world, operators, isEnd ? 'resume more' : 'hold more')
   }
+  if (moment.hasFailedUndo && wider.happens(FAILED_UNDO_SHARE))
+    return ask(world, operators, 'retry a rollback or removal step')
   const mean = chance.happens(MEAN_SHARE) ? inconvenient(moment) : []
   if (mean.length > 0) return ask(world, operators, chance.pick(mean))
   const pairs = OPERATION_NAMES.map((name) => {
@@ -409,6 +411,8 @@ export async function askAnything(world: World, operators: OperatorState): Promi
 }
 
 const MEAN_SHARE = 0.6
+/** Most rollbacks and removals run while the world heals, so one that failed before is not left to chance. */
+const FAILED_UNDO_SHARE = 0.5
 /** Actions without a target are tried now and then: they must be refused. */
 const POINTLESS = 0.1
 

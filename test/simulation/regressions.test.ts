@@ -5,6 +5,7 @@ import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
+import { rollBackMembers } from '../../src/engine/member-actions.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -14,6 +15,8 @@ import {
 import { brokenInvariants } from '../invariants.ts'
 import { attemptsOf, batchOf, calls, runbook, step } from '../scenarios/looking.ts'
 import { people, story, type World } from '../scenarios/world.ts'
+
+const POLL = 'poll: { interval: 1m, timeout: 1h }'
 
 const waiting = async ({ db }: World): Promise<number> =>
   (await db.query(`select 1 from messages where topic = 'worker-results'`)).length
@@ -159,7 +162,7 @@ it('a phase that a new version puts first precedes queued steps (seed 35)', () =
 it('a phase that a new version puts first waits for a running poll', () =>
   story({}, async (world) => {
     const cutover = {
-      'cutover T-0': [step('sync', 'poll: { interval: 1m, timeout: 1h }'), step('switch')],
+      'cutover T-0': [step('sync', POLL), step('switch')],
     }
     world.answer = ({ functionName }) => ({ ok: { complete: functionName !== 'sync' } })
     await world.publish(runbook('wave', cutover))
@@ -177,4 +180,23 @@ it('a phase that a new version puts first waits for a running poll', () =>
       'create user1',
       'switch user1',
     ])
+  }))
+
+it('a poll that a person rolls back ends no job a second time (seed 67)', () =>
+  story({}, async (world) => {
+    const phases = { 'prepare T-1h': [step('sync', `${POLL}, on_failure: undo`)] }
+    await world.publish(runbook('wave', phases, `rollbacks: { undo: [${step('unsync')}] }`))
+    world.answer = ({ functionName }) => ({ ok: { complete: functionName !== 'sync' } })
+    const batchId = await world.batch('wave', 1, { startsInMin: 60 })
+    await world.settle()
+    const order = { batchId, actor: 'operator', reason: 'let us see' }
+    const { done } = await rollBackMembers(world.engine, { ...order, memberIds: [1] })
+    assert.deepEqual(done, [1])
+    assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+    await world.settle()
+    await world.pass(3_600)
+    assert.deepEqual(calls(world), ['sync user1', 'unsync user1'])
+    const ends = (await attemptsOf(world)).map((line) => line.replace(/-\d+/, ''))
+    assert.deepEqual(ends, ['step incomplete', 'rollback succeeded'])
+    assert.equal((await batchOf(world, batchId)).status, 'failed')
   }))

@@ -89,7 +89,10 @@ export async function comeToRest(world: World, programme: Programme): Promise<nu
   for (let round = 1; round <= ROUNDS_MAX && world.found.length === 0; round++) {
     await tickInCalm(world, programme)
     events += CALM_TICKS
-    const open = await world.db.query('select from batches where ended_at is null')
+    // A job of an ended batch explains an absence too, so there is another round once it has settled.
+    const open = await world.db.query(
+      'select from batches where ended_at is null union all select from waits',
+    )
     if (open.length === 0) return events
     if (world.found.length === 0) events += await heal(world)
   }

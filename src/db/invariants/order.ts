@@ -16,11 +16,14 @@ export const EFFECTIVE = `
                        where newer.batch_id = p.batch_id and lower(newer.phase_name) = lower(p.phase_name)
                          and newer.status <> 'superseded' and newer.runbook_version > p.runbook_version))`
 
-/** An operator did that to the former step after the later one was sent. */
-const formerWas = (event: string): string => `
+const eventOfFormer = (what: string): string => `
   exists (select from events e
-           where e.batch_member_id = former.batch_member_id and e.step_id = former.id and e.event = '${event}'
-             and e.at >= later.dispatched_at)`
+           where e.batch_member_id = former.batch_member_id and e.step_id = former.id and ${what})`
+
+/** The former step had ended like this when the later one was sent, and an operator took that back afterwards. */
+const wasTakenBack = (ended: string, event: string): string => `
+  (${eventOfFormer(`e.to_status ${ended} and e.at <= later.dispatched_at`)}
+   and ${eventOfFormer(`e.event = '${event}' and e.at >= later.dispatched_at`)})`
 
 /**
  * A later step that was sent and is neither pending nor cancelled. A step that a newer version inserts before it does not count, nor one
@@ -29,7 +32,7 @@ const formerWas = (event: string): string => `
 const SENT_BEFORE = `
   later.job_id is not null and later.status not in ('pending', 'cancelled')
     and former.status not in ${PASSED_STEPS} and later.runbook_version >= former.runbook_version
-    and not ${formerWas('undo')}`
+    and not ${wasTakenBack(`in ${PASSED_STEPS}`, 'undo')}`
 
 /** Each member's standing in each phase, from its steps. */
 export const STANDING = `
@@ -98,7 +101,7 @@ const SEQUENCES: Invariant[] = [
          and (former.origin_step_id, former.origin_attempt) is not distinct from (later.origin_step_id, later.origin_attempt)
          and (former.batch_member_id, former.removal_number) is not distinct from (later.batch_member_id, later.removal_number)
        where later.kind in ('rollback', 'removal') and later.job_id is not null and former.status in ${OPEN_STEPS}
-         and not ${formerWas('reactivate')}`,
+         and not ${wasTakenBack(`not in ${OPEN_STEPS}`, 'reactivate')}`,
   },
 ]
 

@@ -79,7 +79,7 @@ function undo(draft: Draft, step: Step, because: string, error: string): void {
     .siblings(step.memberId, 'rollback')
     .some((row) => row.originStepId === step.id && row.originAttempt === step.attempt)
   draft.setWait(step, null)
-  draft.transitionStep(step, step.status === 'polling' ? 'fail' : 'undo', because, {
+  draft.transitionStep(step, 'undo', because, {
     completedAt: draft.now,
     error,
     // Marked done after a rollback of the same attempt: rows are unique by attempt.

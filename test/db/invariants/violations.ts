@@ -11,6 +11,16 @@ const pend = (step: string) =>
 const eventOf = (entity: string, event: string, actor = 'operator') =>
   `insert into events (at, batch_id, entity, event, actor, because)
    select detected_at, id, '${entity}', '${event}', '${actor}', 'planted' from batches where id = 2`
+/** An event of a step, so many seconds after another step was sent. */
+const eventAfter = (step: string, event: string, sent: string, afterSec: number) =>
+  `insert into events (at, batch_id, batch_member_id, step_id, entity, event, from_status, to_status, actor, because)
+   select sent.dispatched_at + interval '${afterSec} s', s.batch_id, s.batch_member_id, s.id, 'step', '${event}', 'succeeded',
+          'failed', 'operator', 'planted'
+     from step_executions s, step_executions sent where s.id = ${step} and sent.id = ${sent}`
+/** Its end is told only after another step was sent. */
+const endLater = (step: string, sent: string) =>
+  `update events set at = (select dispatched_at + interval '1 s' from step_executions where id = ${sent})
+    where step_id = ${step} and to_status in ('succeeded', 'failed')`
 const jobWait = (step: string) =>
   `insert into waits (step_id, batch_id, batch_member_id, worker_id, kind, priority, since, wake_at, job_id)
    select s.id, s.batch_id, s.batch_member_id, s.worker_id, 'job', 1, w.since, w.wake_at, 'step-' || s.id
@@ -43,9 +53,39 @@ export const VIOLATIONS: readonly Violation[] = [
     sql: pend(stepOf('ann', 'create')),
   },
   {
+    id: 'I1',
+    what: 'a step sent after the previous one was rolled back by hand',
+    sql: `${pend(stepOf('ann', 'create'))};
+          ${eventAfter(stepOf('ann', 'create'), 'undo', stepOf('ann', 'await'), -1)}`,
+  },
+  {
+    id: 'I1',
+    what: 'a step sent too early, though another step was rolled back by hand',
+    sql: `${pend(stepOf('ann', 'create'))};
+          ${eventAfter(stepOf('ann', 'switch'), 'undo', stepOf('ann', 'await'), 1)}`,
+  },
+  {
+    id: 'I1',
+    what: 'a step sent too early, though the previous one was rolled back by hand afterwards',
+    sql: `${pend(stepOf('ann', 'create'))}; ${endLater(stepOf('ann', 'create'), stepOf('ann', 'await'))};
+          ${eventAfter(stepOf('ann', 'create'), 'undo', stepOf('ann', 'await'), 2)}`,
+  },
+  {
     id: 'I2',
     what: 'a phase started before the previous one ended',
     sql: pend(stepOf('ann', 'await')),
+  },
+  {
+    id: 'I2',
+    what: 'a phase started after the previous one was rolled back by hand',
+    sql: `${pend(stepOf('ann', 'await'))};
+          ${eventAfter(stepOf('ann', 'await'), 'undo', stepOf('ann', 'switch'), -1)}`,
+  },
+  {
+    id: 'I2',
+    what: 'a phase started too early, though somebody else was rolled back by hand',
+    sql: `${pend(stepOf('ann', 'await'))};
+          ${eventAfter(stepOf('dot', 'await'), 'undo', stepOf('ann', 'switch'), 1)}`,
   },
   {
     id: 'I3',
@@ -59,6 +99,18 @@ export const VIOLATIONS: readonly Violation[] = [
   },
   { id: 'I4', what: 'a rollback out of order', sql: pend(stepOf('bob', 'undo-a')) },
   { id: 'I4', what: 'a removal out of order', sql: pend(stepOf('cid', 'tidy')) },
+  {
+    id: 'I4',
+    what: 'a rollback step sent after the previous one was sent again',
+    sql: `${pend(stepOf('bob', 'undo-a'))};
+          ${eventAfter(stepOf('bob', 'undo-a'), 'reactivate', stepOf('bob', 'undo-b'), -1)}`,
+  },
+  {
+    id: 'I4',
+    what: 'a removal step sent before the previous one ended, which was sent again afterwards',
+    sql: `${pend(stepOf('cid', 'tidy'))}; ${endLater(stepOf('cid', 'tidy'), stepOf('cid', 'sweep'))};
+          ${eventAfter(stepOf('cid', 'tidy'), 'reactivate', stepOf('cid', 'sweep'), 2)}`,
+  },
   {
     id: 'I5',
     what: 'a phase step twice',
