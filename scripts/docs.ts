@@ -109,6 +109,7 @@ const routes = () =>
     meter: createMeter(),
     stopping: new AbortController().signal,
     signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
+    prove: async () => null,
   })
 
 const renderOpenApi = (): string => `${JSON.stringify(openApiDocument(routes()), null, 2)}\n`

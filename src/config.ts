@@ -153,7 +153,7 @@ export const SETTINGS = {
   apiTokenFile: setting('MATOOLKIT_API_TOKEN_FILE', aPath, {
     default: '.matoolkit/api-token',
     description:
-      'File with the local API token, created at the first start. Its owner may use the API on this machine.',
+      'File with the local API token: new at each start, removed at the end. Its owner may use the API on this machine.',
   }),
   apiReadsPerMin: setting('MATOOLKIT_API_READS_PER_MIN', wholeNumber(1, 1_000_000), {
     default: 600,

@@ -29,7 +29,7 @@ export const API_ERRORS = rows({
     http: 500,
     exit: EXIT.usage,
     sentence:
-      'The local token file "{file}" is unsafe: it holds something else, or other users can read it. Delete it and start again; the API creates a new one.',
+      'Another process uses the local token file "{file}", but it is missing, holds something else, or other users can read it. Stop that process and start again, or set MATOOLKIT_API_TOKEN_FILE to another file.',
   },
   API_EXPOSED: {
     http: 500,

@@ -16,6 +16,12 @@ export const CLI_ERRORS = rows({
     sentence:
       '{url} answered with status {status} and no matoolkit answer. Check that the address is a matoolkit API of the same version.',
   },
+  API_UNPROVEN: {
+    http: 502,
+    exit: EXIT.unavailable,
+    sentence:
+      'Nothing was sent to {url}: {reason}. Check the address with "matoolkit config show"; "matoolkit up" starts an API on this machine.',
+  },
   INSTANCE_UNCLEAR: {
     http: 409,
     exit: EXIT.conflict,

@@ -330,7 +330,7 @@ export const ERRORS = table({
     http: 503,
     exit: EXIT.unavailable,
     sentence:
-      'The folder "{folder}" is not safe: {reason}. Check that nobody has changed it, then run {command}, or set {setting} to another folder.',
+      'The folder "{folder}" is not safe: {reason}. {remedy}, or set {setting} to another folder.',
   },
   PORT_UNUSABLE: {
     http: 503,

@@ -20,6 +20,8 @@ export const OWNER_ONLY = 0o600
 const OWNER_ONLY_FOLDER = 0o700
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
+/** Of folders for everybody, such as /tmp. */
+const STICKY = 0o1000
 
 /** Null on Windows, which has no mode bits; a user's folder is private there. */
 const ownUser = (): number | null => process.getuid?.() ?? null
@@ -41,36 +43,39 @@ export function requirePrivateFolder(folder: string, { setting, mayBeListed }: F
   if (user === null) return
   const forbidden = mayBeListed ? OTHERS_WRITE : OTHERS
   let found = statSync(folder)
-  if (found.uid === user && (found.mode & forbidden) !== 0 && isEmpty(folder)) {
+  const isOwn = found.uid === user && (found.mode & STICKY) === 0
+  if (isOwn && (found.mode & forbidden) !== 0 && isEmpty(folder)) {
     chmodSync(folder, OWNER_ONLY_FOLDER)
     // Again: somebody may have been quicker.
     if (isEmpty(folder)) found = statSync(folder)
   }
-  const refusal = refusalOf(found, forbidden, user)
-  if (refusal === null) return
   const path = resolve(folder)
-  const [reason, command] = refusal
-  throw new MatoolkitError('FOLDER_UNSAFE', {
-    folder: path,
-    reason,
-    command: `${command} "${path}"`,
-    setting,
-  })
+  const refusal = refusalOf(found, path, { forbidden, user })
+  if (refusal === null) return
+  const [reason, remedy] = refusal
+  throw new MatoolkitError('FOLDER_UNSAFE', { folder: path, reason, remedy, setting })
 }
 
+/** The remedy never names a folder of the system: a chmod would lock others out of it. */
 function refusalOf(
   { uid, mode }: Stats,
-  forbidden: number,
-  user: number,
-): [reason: string, command: string] | null {
-  if (uid !== user) {
-    const reason = `it belongs to user ${uid}, and this process runs as user ${user}`
-    return [reason, `chown -R ${user}`]
+  path: string,
+  { forbidden, user }: { forbidden: number; user: number },
+): [reason: string, remedy: string] | null {
+  const isShared = (mode & STICKY) !== 0 && (mode & forbidden) !== 0
+  if (uid !== user || isShared) {
+    const reason = isShared
+      ? 'all users share it'
+      : `it belongs to user ${uid}, and this process runs as user ${user}`
+    return [reason, 'Start in a folder of your own']
   }
   if ((mode & forbidden) === 0) return null
   const can = (mode & OTHERS_WRITE) === 0 ? 'read' : 'change'
-  const reason = `other users can ${can} it (mode ${(mode & 0o777).toString(8)})`
-  return [reason, 'chmod -R go=']
+  const command = forbidden === OTHERS ? 'chmod -R go=' : 'chmod go-w'
+  return [
+    `other users can ${can} it (mode ${(mode & 0o777).toString(8)})`,
+    `Check that nobody has changed it, then run ${command} "${path}"`,
+  ]
 }
 
 const isEmpty = (folder: string): boolean => readdirSync(folder).length === 0

@@ -93,6 +93,20 @@ describe('a private folder', { skip: !hasModes }, () => {
     assert.equal(code, 'FOLDER_UNSAFE')
   })
 
+  it('is refused if all users share it, and nobody is told to close it', () => {
+    const folder = usedFolder('sticky', 0o1777)
+    const { code, message } = refusalOf(() => requirePrivateFolder(folder, SETTING))
+    assert.equal(code, 'FOLDER_UNSAFE')
+    assert.match(
+      message,
+      /all users share it\. Start in a folder of your own, or set MATOOLKIT_DATA_DIR/,
+    )
+    assert.doesNotMatch(message, /chmod/)
+    rmSync(join(folder, 'data'))
+    assert.equal(refusalOf(() => requirePrivateFolder(folder, SETTING)).code, 'FOLDER_UNSAFE')
+    assert.equal(modeOf(folder), '777', 'not narrowed, even while it is empty')
+  })
+
   it('is refused if it belongs to somebody else, even when it is empty', { skip: !isRoot }, () => {
     const folder = join(root, 'foreign')
     mkdirSync(folder, { mode: 0o700 })
@@ -100,7 +114,7 @@ describe('a private folder', { skip: !hasModes }, () => {
     const { code, message } = refusalOf(() => requirePrivateFolder(folder, SETTING))
     assert.equal(code, 'FOLDER_UNSAFE')
     assert.match(message, /it belongs to user 12345, and this process runs as user 0/)
-    assert.match(message, /chown -R 0 .*MATOOLKIT_DATA_DIR/)
+    assert.match(message, /Start in a folder of your own, or set MATOOLKIT_DATA_DIR to another/)
   })
 
   it('of the embedded database has no file for others, and is not opened when it is wider', async () => {

@@ -11,6 +11,7 @@ import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
 import type { Engine } from '../engine/engine.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { isLoopback } from '../local-token.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
 import { openEventFeed } from './events/event-feed.ts'
@@ -20,7 +21,7 @@ import { MemberSearch } from './member-search.ts'
 import { createMeter, type Meter } from './metrics.ts'
 import type { ApiBus } from './route.ts'
 import { allRoutes } from './routes.ts'
-import { isLoopback, localSignIn } from './sign-in/local.ts'
+import { localSignIn } from './sign-in/local.ts'
 import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
 import type { SignInMethod } from './sign-in/sign-in.ts'
 
@@ -72,8 +73,14 @@ export function openApi(options: ApiOptions): Api {
   const stopping = new AbortController()
   const meter = createMeter()
   const signIn = signInOf(config, clock)
+  const listening = Promise.withResolvers<string>()
   const server = buildServer({
-    routes: allRoutes({ meter, stopping: stopping.signal, signIn: signInOffer(config, signIn) }),
+    routes: allRoutes({
+      meter,
+      stopping: stopping.signal,
+      signIn: signInOffer(config, signIn),
+      prove: async (nonce) => signIn.prove?.(await listening.promise, nonce) ?? null,
+    }),
     engine,
     clock,
     log,
@@ -100,7 +107,6 @@ export function openApi(options: ApiOptions): Api {
     stopping: stopping.signal,
   })
   const maintenance = maintenanceLoop(options)
-  const listening = Promise.withResolvers<string>()
   // The log has the error too, so an ignored rejection must not end the process.
   listening.promise.catch(() => {})
   const { apiHost: host, apiPort: port } = config
@@ -122,7 +128,11 @@ export function openApi(options: ApiOptions): Api {
     },
     stop: async (giveUp) => {
       stopping.abort()
-      await Promise.all([maintenance.stop(giveUp), closeServer(server, meter, giveUp)])
+      try {
+        await Promise.all([maintenance.stop(giveUp), closeServer(server, meter, giveUp)])
+      } finally {
+        signIn.close?.()
+      }
     },
   }
 }

@@ -89,6 +89,7 @@ export class AdminApiClient {
     signal: AbortSignal,
   ): Promise<ReadableStream<Uint8Array>> {
     const token = await this.#options.token(false)
+    if (token === null) await this.#refusal()
     const url = urlOf(this.apiUrl, path, query)
     this.#options.debug?.(`> GET ${url}, as a stream`)
     const response = await fetch(url, {
@@ -130,6 +131,7 @@ export class AdminApiClient {
     const isRepeatable = method === 'GET' || send.isKeyed === true
     const key = send.isKeyed ? { 'idempotency-key': randomUUID() } : {}
     let token = await tokenOf(false)
+    if (token === null && !isAnonymous(path)) return this.#refusal<Body>()
     let isRenewed = false
     for (let attempt = 1; ; attempt += 1) {
       const isLast = attempt >= ATTEMPTS || !isRepeatable
@@ -151,6 +153,19 @@ export class AdminApiClient {
       }
       await clock.wait(pauseMs(found?.response, attempt), send.signal)
     }
+  }
+
+  /**
+   * The API's own answer to a caller without a token. The request itself is not sent: it would be refused, and may name people to
+   * a program that is no matoolkit.
+   */
+  async #refusal<Body>(): Promise<ApiResponse<Body>> {
+    const found = await this.#once('GET', '/api/me', {}, {}, null)
+    if (!found.response.ok) return this.#answerOf<Body>(found, {})
+    throw new MatoolkitError('API_NOT_UNDERSTOOD', {
+      url: this.apiUrl,
+      status: found.response.status,
+    })
   }
 
   async #once(
@@ -229,6 +244,10 @@ export class AdminApiClient {
   }
 }
 
+/** Paths that the API answers without a token. */
+const isAnonymous = (path: string): boolean =>
+  /^\/api\/(?:health|ready|sign-in|openapi\.json)$/.test(path)
+
 function urlOf(apiUrl: string, path: string, query: Query = {}): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
@@ -274,7 +293,7 @@ const isRefusedConnection = (error: unknown): boolean =>
 const CONNECTION_REFUSED = 'connection refused'
 
 /** fetch hides the reason in the cause. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { name, cause } = error as { name?: string; cause?: { code?: string; message?: string } }
   if (name === 'TimeoutError') return 'the request timed out'
   const code = cause?.code ?? ''

@@ -1,8 +1,9 @@
 // The instances of matoolkit that `matoolkit up` runs on this machine: one file each in the user's folder, readable by its owner only.
 // A token is sent to the address of its own instance and nowhere else.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { homeFolder, readJsonFile, removeFile, writeJsonFile } from './home.ts'
+import { readPrivateFile } from '../private-files.ts'
+import { homeFolder, removeFile, writeJsonFile } from './home.ts'
 
 export interface Instance {
   /** Where it was started. */
@@ -42,12 +43,20 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Null if the file was removed meanwhile or holds something else. */
+/** Null if the file was removed meanwhile, holds something else, or is not private: others could have written it. */
 function readInstance(file: string): Instance | null {
-  const found = readJsonFile(file) as Partial<Instance> | undefined
+  const found = parsedNote(readPrivateFile(file))
   const texts = [found?.folder, found?.url, found?.tokenFile, found?.startedAt]
   const isWhole = typeof found?.pid === 'number' && texts.every((text) => typeof text === 'string')
   return isWhole && URL.canParse(found.url!) ? (found as Instance) : null
+}
+
+function parsedNote(text = ''): Partial<Instance> | null {
+  try {
+    return JSON.parse(text) as Partial<Instance> | null
+  } catch {
+    return null
+  }
 }
 
 /** The instances that run, newest first. Those that have ended are taken off the list. */
@@ -66,13 +75,12 @@ export async function runningInstances(): Promise<Instance[]> {
   return listed.filter((_, at) => states[at])
 }
 
+/** False too if the process belongs to somebody else: the number has a new owner, because the note is ours. */
 function isAlive(pid: number): boolean {
   try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // It is there, but belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 
@@ -88,13 +96,10 @@ async function answers({ url }: Instance): Promise<boolean> {
   }
 }
 
-/** The token of the instance at this address; null if there is none, or its file is gone. */
+/** The token of the instance at this address; null if none runs there, or its file is gone or not private. */
 export function localTokenFor(apiUrl: string): string | null {
   const { origin } = new URL(apiUrl)
   const local = listedInstances().find(({ url }) => new URL(url).origin === origin)
-  try {
-    return local ? readFileSync(local.tokenFile, 'utf8').trim() : null
-  } catch {
-    return null
-  }
+  if (!local || !isAlive(local.pid)) return null
+  return readPrivateFile(local.tokenFile)?.trim() ?? null
 }

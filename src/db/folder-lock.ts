@@ -1,6 +1,6 @@
-// One process per folder, by SQLite's exclusive file lock: the kernel releases it when the process dies, however it dies. A pid file
-// cannot be trusted after a crash.
-import { readFileSync, writeFileSync } from 'node:fs'
+// One process per folder, or several that know who is first and last, by SQLite's file locks: the kernel releases them when the process
+// dies, however it dies. A pid file cannot be trusted after a crash.
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -30,5 +30,47 @@ function readOwner(file: string): string {
     return readFileSync(file, 'utf8').trim()
   } catch {
     return 'another process'
+  }
+}
+
+/** Longer than any `first` or `last` takes. */
+const SHARE_WAIT_MS = 10_000
+
+export interface ShareTurns {
+  /** Runs while no other process shares the file, before this one joins. */
+  readonly first: () => void
+  /** Runs after this process has left, if no other shares the file. */
+  readonly last: () => void
+}
+
+/** Shares the lock on the file with other processes. Returns the function that leaves. */
+export function joinShare(file: string, { first, last }: ShareTurns): () => void {
+  // For its owner only: a user who can read it can lock it.
+  closeSync(openSync(file, 'a', 0o600))
+  runAlone(file, first)
+  const shared = new DatabaseSync(file, { timeout: SHARE_WAIT_MS })
+  shared.exec('begin; select count(*) from sqlite_schema')
+  let hasLeft = false
+  return () => {
+    if (hasLeft) return
+    hasLeft = true
+    shared.close()
+    runAlone(file, last)
+  }
+}
+
+/** Does nothing while other processes share the file. */
+function runAlone(file: string, work: () => void): void {
+  const lock = new DatabaseSync(file)
+  try {
+    lock.exec('begin exclusive')
+  } catch {
+    lock.close()
+    return
+  }
+  try {
+    work()
+  } finally {
+    lock.close()
   }
 }

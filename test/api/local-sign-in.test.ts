@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { localSignIn } from '../../src/api/sign-in/local.ts'
+import { localProof, randomText } from '../../src/local-token.ts'
+import { isPrivateFile } from '../../src/private-files.ts'
 import { rawStatus } from './raw-status.ts'
 import { openApiUnderTest } from './under-test.ts'
+
+const noModes = process.platform === 'win32'
 
 describe('local sign-in', () => {
   let folder: string
@@ -14,24 +28,86 @@ describe('local sign-in', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  it('uses a token in a file that only its owner can read, created once', async () => {
+  it('uses a token in a file that only its owner can read, while it is open', () => {
     const file = join(folder, 'new', 'token')
-    localSignIn(file)
-    assert.equal(statSync(file).mode & 0o777, 0o600)
-    assert.equal(statSync(join(folder, 'new')).mode & 0o777, 0o700)
-    const made = statSync(file).mtimeMs
-    localSignIn(file)
-    assert.equal(statSync(file).mtimeMs, made)
+    const first = localSignIn(file)
+    const token = readFileSync(file, 'utf8')
+    if (process.platform !== 'win32') {
+      assert.equal(statSync(file).mode & 0o777, 0o600)
+      assert.equal(statSync(join(folder, 'new')).mode & 0o777, 0o700)
+    }
+    first.close!()
+    assert.equal(existsSync(file), false)
+    const second = localSignIn(file)
+    assert.notEqual(readFileSync(file, 'utf8'), token)
+    second.close!()
   })
 
-  it('refuses a token file that others can read, or with other content', () => {
+  it('shares the token between two that run at once; the last one removes it', async () => {
+    const file = join(folder, 'shared')
+    const first = localSignIn(file)
+    const token = readFileSync(file, 'utf8')
+    const second = localSignIn(file)
+    assert.equal(readFileSync(file, 'utf8'), token)
+    first.close!()
+    first.close!()
+    assert.equal(readFileSync(file, 'utf8'), token)
+    const third = localSignIn(file)
+    for (const each of [second, third]) assert.equal((await each.authenticate(token)).lacks, null)
+    third.close!()
+    second.close!()
+    assert.equal(existsSync(file), false)
+  })
+
+  it('replaces what a crash or somebody else has left in the file', { skip: noModes }, async () => {
+    const [left, target] = [join(folder, 'left'), join(folder, 'target')]
+    writeFileSync(left, randomText(), { mode: 0o644 })
+    writeFileSync(target, 'untouched')
+    const link = join(folder, 'link')
+    symlinkSync(target, link)
+    for (const file of [left, link]) {
+      const before = readFileSync(file, 'utf8')
+      const signIn = localSignIn(file)
+      assert.equal(isPrivateFile(file), true)
+      await assert.rejects(signIn.authenticate(before), { code: 'TOKEN_REFUSED' })
+      signIn.close!()
+    }
+    assert.equal(readFileSync(target, 'utf8'), 'untouched')
+  })
+
+  it('refuses a token in use that others can read, and a folder that others can change', {
+    skip: noModes,
+  }, () => {
     const file = join(folder, 'open')
-    localSignIn(file)
+    const first = localSignIn(file)
     chmodSync(file, 0o644)
-    assert.throws(() => localSignIn(file), /LOCAL_TOKEN_UNFIT|is unsafe/)
-    const short = join(folder, 'short')
-    writeFileSync(short, 'password', { mode: 0o600 })
-    assert.throws(() => localSignIn(short), /is unsafe/)
+    assert.throws(() => localSignIn(file), { code: 'LOCAL_TOKEN_UNFIT' })
+    first.close!()
+    const shared = join(folder, 'shared-folder')
+    mkdirSync(shared)
+    writeFileSync(join(shared, 'other'), '')
+    chmodSync(shared, 0o777)
+    assert.throws(() => localSignIn(join(shared, 'token')), { code: 'FOLDER_UNSAFE' })
+  })
+
+  it('proves that it has the token, for its own address and each nonce', async () => {
+    const api = await openApiUnderTest()
+    try {
+      const nonce = randomText()
+      const { body } = await api.call('GET', `/api/sign-in/proof?nonce=${nonce}`, { token: null })
+      assert.deepEqual(body, { proof: localProof(api.token, api.url, nonce) })
+      for (const other of [
+        localProof(randomText(), api.url, nonce),
+        localProof(api.token, 'http://127.0.0.1:1', nonce),
+        localProof(api.token, api.url, randomText()),
+      ]) {
+        assert.notEqual(body.proof, other)
+      }
+      const short = '/api/sign-in/proof?nonce=short'
+      assert.equal((await api.call('GET', short, { token: null })).status, 400)
+    } finally {
+      await api.close()
+    }
   })
 
   it('refuses to listen on other addresses', async () => {

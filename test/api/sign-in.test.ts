@@ -64,6 +64,9 @@ describe('tokens of an issuer', () => {
       clientId: 'cli-client',
       scope: `api://${AUDIENCE}/access_as_user`,
     })
+    const nonce = 'n'.repeat(43)
+    const proof = await api.call('GET', `/api/sign-in/proof?nonce=${nonce}`, { token: null })
+    assert.deepEqual(proof.body, { proof: null })
   })
 
   it('carry the full scope where Entra requires it', () => {

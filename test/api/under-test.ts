@@ -18,6 +18,7 @@ export const ROUTES: readonly Route[] = allRoutes({
   meter: createMeter(),
   stopping: new AbortController().signal,
   signIn: { mode: 'local', issuer: null, clientId: null, scope: null },
+  prove: async () => null,
 })
 
 export interface Answer<Body = Record<string, unknown>> {

@@ -171,7 +171,10 @@ describe('a folder that others can use', { skip: process.platform === 'win32' },
         err.startsWith(`matoolkit: The folder "${open}" is not safe: other users can `),
         err,
       )
-      assert.match(err, /run chmod -R go= ".*", or set MATOOLKIT_\w+ to .*\(FOLDER_UNSAFE\)\n$/)
+      assert.match(
+        err,
+        /run chmod (?:-R go=|go-w) ".*", or set MATOOLKIT_\w+ to .*\(FOLDER_UNSAFE\)\n$/,
+      )
       assert.deepEqual(readdirSync(open), ['planted.sql'])
     })
   }

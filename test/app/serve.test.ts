@@ -1,7 +1,15 @@
 // The roles as processes: they start, report their address, and stop gracefully on a signal.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -154,16 +162,20 @@ describe('matoolkit up', () => {
   it('runs all roles in the current folder, and finds its data again', async () => {
     const cwd = mkdtempSync(join(folder, 'up-'))
     const env = { MATOOLKIT_API_PORT: '0', MATOOLKIT_HOME: join(cwd, 'home') }
+    const tokens = new Set<string>()
     for (const _ of ['first', 'second']) {
       const up = start(['up', '--sandbox'], env, cwd)
       const [, url] = await up.saying(/matoolkit is up: (\S+)/)
       const token = readFileSync(join(cwd, '.matoolkit/api-token'), 'utf8')
+      tokens.add(token)
       const me = await fetch(`${url}/api/me`, { headers: { authorization: `Bearer ${token}` } })
       assert.equal(me.status, 200)
       await up.saying(/"contoso-worker"[^\n]*"msg":"Worker ready"/)
       up.kill('SIGINT')
       assert.equal((await up.ended).code, EXIT.ok)
+      assert.equal(existsSync(join(cwd, '.matoolkit/api-token')), false)
     }
+    assert.equal(tokens.size, 2, 'each start has a token of its own')
     if (process.platform === 'win32') return
     const written = readdirSync(cwd, { recursive: true, encoding: 'utf8' })
     assert.ok(written.length > 1_000)

@@ -84,7 +84,7 @@ describe('matoolkit config', () => {
 
   it('sends the token of an instance to its own address only', async () => {
     const tokenFile = join(home, 'api-token')
-    writeFileSync(tokenFile, 'secret\n')
+    writeFileSync(tokenFile, 'secret\n', { mode: 0o600 })
     registerInstance({
       folder: home,
       url: 'http://127.0.0.1:7001',

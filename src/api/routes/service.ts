@@ -15,6 +15,8 @@ export interface ServiceContext {
   readonly meter: Meter
   readonly stopping: AbortSignal
   readonly signIn: SignInOffer
+  /** Null where callers sign in elsewhere. */
+  prove(nonce: string): Promise<string | null>
   /** All routes, these included, for the OpenAPI document. */
   routes(): readonly Route[]
 }
@@ -41,7 +43,15 @@ export function serviceRoutes(context: ServiceContext): Route[] {
   const document = once(() => openApiDocument(context.routes()))
   const page = once(() => docsPage(document()))
   const about = [openApi(document), docs(page)]
-  return [health(), ready(context), signIn(context), me(), ...about, metrics(context)]
+  return [
+    health(),
+    ready(context),
+    signIn(context),
+    proof(context),
+    me(),
+    ...about,
+    metrics(context),
+  ]
 }
 
 /** Computed on the first call and cached: it takes 0.1 s, and callers need no sign-in. */
@@ -118,6 +128,28 @@ const signIn = (context: ServiceContext) =>
     rule: 'anonymous',
     answers: { 200: signInOffer },
     handle: async () => ({ status: 200, body: context.signIn }),
+  })
+
+const proof = ({ prove }: ServiceContext) =>
+  read({
+    method: 'GET',
+    path: '/api/sign-in/proof',
+    operation: 'getProof',
+    tag: 'service',
+    summary: 'Prove that this API has the local token, before a caller sends it',
+    rule: 'anonymous',
+    query: z.strictObject({ nonce: z.string().regex(/^[\w-]{22,128}$/) }),
+    answers: {
+      200: z
+        .strictObject({
+          proof: nullableText.meta({
+            description:
+              'HMAC-SHA-256 with the token over "matoolkit", the address of the API and the nonce, in base64url; null without a local token.',
+          }),
+        })
+        .meta({ id: 'Proof' }),
+    },
+    handle: async ({ query: { nonce } }) => ({ status: 200, body: { proof: await prove(nonce) } }),
   })
 
 const me = () =>

@@ -1,17 +1,19 @@
-// Local sign-in: a random token in a file that only its owner can read. The token grants everything, so the API listens on the
-// loopback only and checks the Host header against DNS rebinding (a web page whose name resolves to 127.0.0.1).
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+// Local sign-in: a random token in a file that only its owner can read, while the API runs. The token grants everything, so the API
+// listens on the loopback only and checks the Host header against DNS rebinding (a web page whose name resolves to 127.0.0.1).
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
+import { joinShare } from '../../db/folder-lock.ts'
 import { MatoolkitError } from '../../errors.ts'
+import { isLocalToken, isLoopback, localProof, randomText } from '../../local-token.ts'
+import { readPrivateFile, requirePrivateFolder, writePrivateFile } from '../../private-files.ts'
 import { refuseToken, type SignInMethod } from './sign-in.ts'
 
-const TOKEN_BYTES = 32
-const TOKEN = /^[\w-]{43}$/
-
+/** Throws LOCAL_TOKEN_UNFIT or FOLDER_UNSAFE. */
 export function localSignIn(file: string): SignInMethod {
-  const expected = digest(tokenIn(file))
+  const { token: own, leave } = openToken(file)
+  const expected = digest(own)
   const { username } = userInfo()
   const actor = {
     id: `local/${username}`,
@@ -26,30 +28,33 @@ export function localSignIn(file: string): SignInMethod {
         return refuseToken('it is not the token in the local token file')
       return { actor, lacks: null, tokenEndsAt: null }
     },
+    prove: (origin, nonce) => localProof(own, origin, nonce),
+    close: leave,
   }
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Reads the token, creating it first if the file does not exist. */
-function tokenIn(file: string): string {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  try {
-    // Fails if the file exists, so two processes that start at once agree on one token.
-    writeFileSync(file, randomBytes(TOKEN_BYTES).toString('base64url'), { flag: 'wx', mode: 0o600 })
-    // The umask may have narrowed the mode; this makes it exact.
-    chmodSync(file, 0o600)
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'EEXIST') throw error
-  }
-  const othersMayRead = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
-  const token = readFileSync(file, 'utf8').trim()
-  if (othersMayRead || !TOKEN.test(token)) throw new MatoolkitError('LOCAL_TOKEN_UNFIT', { file })
-  return token
-}
+/** Another process may leave, and remove the file, between our joining and reading. */
+const ATTEMPTS = 5
 
-export const isLoopback = (host: string): boolean =>
-  /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
+/**
+ * A new token, unless another process uses the file right now: several APIs with one file share its token. The last one to stop
+ * removes it; after a crash the next start replaces it.
+ */
+function openToken(file: string): { token: string; leave: () => void } {
+  requirePrivateFolder(dirname(file), { setting: 'MATOOLKIT_API_TOKEN_FILE', mayBeListed: true })
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const leave = joinShare(`${file}.lock`, {
+      first: () => writePrivateFile(file, randomText()),
+      last: () => rmSync(file, { force: true }),
+    })
+    const token = readPrivateFile(file)?.trim() ?? ''
+    if (isLocalToken(token)) return { token, leave }
+    leave()
+  }
+  throw new MatoolkitError('LOCAL_TOKEN_UNFIT', { file })
+}
 
 /** Throws HOST_REFUSED unless the Host header names the loopback. */
 export function requireLocalHost(host: string | undefined): void {

@@ -30,6 +30,10 @@ export interface SignInMethod {
   readonly mode: 'local' | 'oidc'
   /** The token's owner. Throws TOKEN_REFUSED or SIGN_IN_UNAVAILABLE. */
   authenticate(token: string): Promise<SignedIn>
+  /** Local mode: proves to a caller, who has not sent the token yet, that the API at this address has it too. */
+  prove?(origin: string, nonce: string): string
+  /** Local mode: removes the token, unless another process uses it. */
+  close?(): void
 }
 
 export type ReadPolicy = 'reader' | 'authenticated'

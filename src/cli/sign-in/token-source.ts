@@ -1,16 +1,19 @@
 // The access token of a request: MATOOLKIT_TOKEN, else the local token of `matoolkit up`, else that of the signed-in application or
-// person.
+// person. No token leaves over plain http to another machine, and no local one before the other end has proven that it has it.
 import type { Clock } from '../../clock.ts'
 import { readClientEnv } from '../../config.ts'
+import { isLocalToken } from '../../local-token.ts'
 import { localTokenFor } from '../instances.ts'
 import type { Profile } from '../profile.ts'
+import { isOnThisMachine, requireProof } from './prove-local.ts'
+import { requireHttps } from './registration.ts'
 
 export interface TokenSourceOptions {
   readonly profile: Profile
   readonly clock: Clock
 }
 
-/** `isRefused`: the last token was refused, get another. */
+/** `isRefused`: the last token was refused, get another. Throws API_NOT_SECURE, API_UNPROVEN or API_UNREACHABLE. */
 export function tokenSource(
   options: TokenSourceOptions,
 ): (isRefused: boolean) => Promise<string | null> {
@@ -18,10 +21,13 @@ export function tokenSource(
   const apiUrl = options.profile['api-url'].value!
   let signedIn: ((isRefused: boolean) => Promise<string | null>) | undefined
   return async (isRefused) => {
-    if (given !== undefined) return given
-    // The token of an earlier `up` may be refused: another API may listen at its address today.
-    const local = isRefused ? null : localTokenFor(apiUrl)
-    if (local !== null) return local
+    const ready = given ?? localTokenFor(apiUrl)
+    if (ready !== null) {
+      requireHttps(apiUrl)
+      // Each time: while a command runs, the API may stop and another program take its port.
+      if (isLocalToken(ready) && isOnThisMachine(apiUrl)) await requireProof(apiUrl, ready)
+      return ready
+    }
     signedIn ??= (await import('./renewing-token.ts')).renewingToken(options)
     return signedIn(isRefused)
   }

@@ -1,6 +1,7 @@
 // The service's own endpoints: health, readiness, sign-in settings, current user, OpenAPI, documentation page, metrics.
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { localProof } from '../../../src/local-token.ts'
 import { type ApiUnderTest, openApiUnderTest } from '../under-test.ts'
 
 export function serviceContract(): void {
@@ -28,6 +29,9 @@ export function serviceContract(): void {
     it('shows how to sign in, and the signed-in user', async () => {
       const { body } = await api.call('GET', '/api/sign-in', { token: null })
       assert.deepEqual(body, { mode: 'local', issuer: null, clientId: null, scope: null })
+      const nonce = 'n'.repeat(43)
+      const proof = await api.call('GET', `/api/sign-in/proof?nonce=${nonce}`, { token: null })
+      assert.equal(proof.body.proof, localProof(api.token, api.url, nonce))
       const me = await api.call('GET', '/api/me')
       assert.deepEqual(me.body.roles, ['Admin'])
     })
