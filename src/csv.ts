@@ -105,14 +105,26 @@ function describeError(error: CsvError): string {
   }
 }
 
-/** Spreadsheets execute cells that begin with one of these. Reading the file back keeps the apostrophe. */
-const FORMULA = /^[=+\-@\t\r]/
+/** Signs that begin a formula, also in full width. Reading the file back keeps the apostrophe. */
+const FORMULA_SIGN = /[=+\-@\uff1d\uff0b\uff0d\uff20]/
+/** Where a spreadsheet may see a cell begin, with its own separator too; blanks and invisible marks do not keep it from a formula. */
+const CELL_START = /(?:^|[;|\t\r\n])[\s\p{Cc}\p{Cf};|]*/gu
+const SEPARATOR = /[;|\t\r\n]/
+const BLANK_START = /^[\t\r]/
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/
+
+function withoutFormulas(cell: string): string {
+  const safe = cell.replaceAll(CELL_START, (start, at: number) => {
+    if (!FORMULA_SIGN.test(cell.charAt(at + start.length))) return start
+    return SEPARATOR.test(start) ? `${start}'` : `'${start}`
+  })
+  return BLANK_START.test(safe) ? `'${safe}` : safe
+}
 
 /** One record with its line end. */
 export function csvLine(cells: readonly string[]): string {
   const written = cells.map((cell) => {
-    const safe = FORMULA.test(cell) ? `'${cell}` : cell
+    const safe = withoutFormulas(cell)
     return NEEDS_QUOTES.test(safe) || safe !== cell ? `"${safe.replaceAll('"', '""')}"` : safe
   })
   return `${written.join(',')}\r\n`

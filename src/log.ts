@@ -3,6 +3,7 @@
 import { type LogFn, type Logger, pino } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
+import { printable } from './printable.ts'
 import { redact, safeReasonOf } from './redact.ts'
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error' | 'child' | 'isLevelEnabled'>
@@ -57,7 +58,7 @@ function reasonIn(first: unknown): string[] {
 /** Every line passes here; messages and child fields are redacted only now. */
 function finishLine(line: string, isPretty: boolean): string {
   const safe = redact(JSON.parse(line)) as Record<string, unknown>
-  return `${isPretty ? prettyLine(safe) : JSON.stringify(safe)}\n`
+  return `${printable(isPretty ? prettyLine(safe) : JSON.stringify(safe))}\n`
 }
 
 /** For terminals: `10:00:00.000 INFO  Created batch batchId=7` */

@@ -164,5 +164,27 @@ describe('writing CSV', () => {
       assert.ok(csvLine([cell]).startsWith(`"'`), cell)
     }
     assert.equal(csvLine(['a=b', '1-2']), 'a=b,1-2\r\n')
+    assert.equal(csvLine(['a; b', 'x|y', '-']), `a; b,x|y,"'-"\r\n`)
+  })
+
+  it('disarms a formula behind blanks, marks and separators, and in full width', () => {
+    const CELLS: [cell: string, written: string][] = [
+      ['  =1', "'  =1"],
+      ['\u00a0+1', "'\u00a0+1"],
+      ['\0=1', "'\0=1"],
+      ['\u200b\ufeff@x', "'\u200b\ufeff@x"],
+      ['\n=1', "\n'=1"],
+      ['a;=1', "a;'=1"],
+      ['a|  -1|b', "a|  '-1|b"],
+      ['a\t=1', "a\t'=1"],
+      ['a\r\n\r\n+1', "a\r\n\r\n'+1"],
+      ...['\uff1d', '\uff0b', '\uff0d', '\uff20'].map((s): [string, string] => [`${s}1`, `'${s}1`]),
+    ]
+    for (const [cell, written] of CELLS) assert.equal(csvLine([cell]), `"${written}"\r\n`, cell)
+  })
+
+  it('disarms a cell of a million line breaks in linear time', () => {
+    const cell = `${'\n'.repeat(1_000_000)}=1`
+    assert.ok(csvLine([cell]).endsWith(`\n'=1"\r\n`))
   })
 })

@@ -153,6 +153,19 @@ describe('the reason of an error for ticks, events and dead letters', () => {
   })
 })
 
+describe('a log on a terminal', () => {
+  for (const format of ['json', 'pretty'] as const) {
+    it(`shows escape sequences and marks of direction instead of obeying them (${format})`, () => {
+      const bad = 'red \u001b[31m \u009b2J \u202e \u200f \u061c \u2066 \r over'
+      const { log, text } = collectLog({ format })
+      log.error({ err: new Error(bad), note: bad, [bad]: 1 }, bad)
+      log.child({ bad }).info('child %s', bad)
+      assert.doesNotMatch(text(), /(?!\n)\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u)
+      assert.match(text(), /red \\u001b\[31m \\u009b2J \\u202e/)
+    })
+  }
+})
+
 describe('redaction keeps', () => {
   it('ids, counts, statuses, codes, times and plain sentences', () => {
     const { log, lines } = collectLog()

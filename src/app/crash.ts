@@ -1,7 +1,8 @@
 // Unexpected errors that nobody caught. What they say is redacted like the log, and the process ends with EXIT.crashed: a command at
 // once, a server in order. A rejection that a job left behind fails that job; the worker continues.
-import { type Io, printable } from '../cli/terminal/io.ts'
+import type { Io } from '../cli/terminal/io.ts'
 import { EXIT, MatoolkitError } from '../errors.ts'
+import { printable } from '../printable.ts'
 import { redact, safeReasonOf } from '../redact.ts'
 import { owningJob } from '../worker/owning-job.ts'
 import type { ServeHandle } from './serve.ts'

@@ -3,10 +3,11 @@ import { type Clock, realClock } from '../clock.ts'
 import { parseDurationSec } from '../domain/duration.ts'
 import type { Json } from '../domain/json.ts'
 import { MatoolkitError } from '../errors.ts'
+import { printable } from '../printable.ts'
 import { AdminApiClient, type Query } from './client.ts'
 import { loadProfile, openProfile, type Profile, type ProfileFlags } from './profile.ts'
 import { tokenSource } from './sign-in/token-source.ts'
-import { type Io, printable } from './terminal/io.ts'
+import type { Io } from './terminal/io.ts'
 import { showFor } from './terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from './terminal/show.ts'
 
@@ -60,7 +61,7 @@ export function contextOf(
     clock,
     progress: io.progress,
     doubt,
-    ...(flags.debug && { debug: (line: string) => io.err(line) }),
+    ...(flags.debug && { debug: (line: string) => io.err(printable(line)) }),
   })
   const given = (flags.output as OutputFormat | undefined) ?? (isText ? 'table' : undefined)
   return { io, clock, profile, client, show: showFor(given, profile, io), flags }

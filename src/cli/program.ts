@@ -3,9 +3,10 @@
 import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { EXIT, MatoolkitError, messageOf } from '../errors.ts'
+import { printable } from '../printable.ts'
 import { fromEarlierNames } from './earlier-names.ts'
 import { GLOBAL_FLAGS, globalFlagsLast, keepNegativeTimes } from './global-flags.ts'
-import { type Io, inViewersZone, printable } from './terminal/io.ts'
+import { type Io, inViewersZone } from './terminal/io.ts'
 
 export type AddCommands = (program: Command, io: Io) => void
 

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { addRunbookCommands } from '../../src/cli/commands/runbook/runbook.ts'
 import { globalFlagsLast } from '../../src/cli/global-flags.ts'
 import { run } from '../../src/cli/program.ts'
-import { printable } from '../../src/cli/terminal/io.ts'
 import { tableText } from '../../src/cli/terminal/table.ts'
 import { EXIT, MatoolkitError } from '../../src/errors.ts'
+import { printable } from '../../src/printable.ts'
 import { recordingIo } from './recording-io.ts'
 
 async function runWith(...args: string[]) {
@@ -112,6 +112,10 @@ describe('the flags of every command', () => {
 
 describe('text for a terminal', () => {
   it('has no control characters', () => {
+    assert.equal(
+      printable('\u200e\u200f\u061c\u202e\u2066\u2069'),
+      '\\u200e\\u200f\\u061c\\u202e\\u2066\\u2069',
+    )
     assert.equal(printable('a\u001b[31m\u009b\r\0b\tc'), 'a\\u001b[31m\\u009b\\u000d\\u0000b\tc')
   })
 

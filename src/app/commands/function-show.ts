@@ -1,6 +1,6 @@
 // `matoolkit function list` and `show`: the standard functions and, with --folder, custom ones.
 
-import { type Io, printable } from '../../cli/terminal/io.ts'
+import type { Io } from '../../cli/terminal/io.ts'
 import { openShow } from '../../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
 import { fieldsText } from '../../cli/terminal/table.ts'
@@ -8,6 +8,7 @@ import { realClock } from '../../clock.ts'
 import type { Json } from '../../domain/json.ts'
 import { hintFor } from '../../domain/spelling.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
+import { printable } from '../../printable.ts'
 import { parametersSchema, resultSchema, type WorkerFunction } from '../../worker/catalogue.ts'
 import { discoverFunctions } from '../../worker/custom-functions.ts'
 import { functionReferenceOf, type ReferenceField } from '../../worker/function-reference.ts'

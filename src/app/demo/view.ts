@@ -1,7 +1,6 @@
 // The screen of the demonstration as text: pure functions from progress and events to lines that fit the width. Lines are cut before
 // they are coloured. Names and reasons come from files and are made printable.
 
-import { printable } from '../../cli/terminal/io.ts'
 import {
   countsText,
   type NewsItem,
@@ -17,6 +16,7 @@ import { cutTo } from '../../cli/terminal/text-width.ts'
 import { countText } from '../../domain/count-text.ts'
 import { membersOf, type Progress, type Tally } from '../../domain/progress.ts'
 import { fullTimeText } from '../../domain/zoned-time.ts'
+import { printable } from '../../printable.ts'
 
 /** Everything one frame shows. */
 export interface DemoFrame {

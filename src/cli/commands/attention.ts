@@ -1,8 +1,8 @@
 // What waits for a person, as lines with the command that decides it.
 import { attentionText, type DescribedAttention } from '../../domain/attention.ts'
+import { printable } from '../../printable.ts'
 import type { Query } from '../client.ts'
 import type { CommandContext } from '../command-context.ts'
-import { printable } from '../terminal/io.ts'
 
 const LINES_MAX = 10
 

@@ -1,7 +1,8 @@
 // `matoolkit config …`: profiles with the API's address and the sign-in, and the source of each value.
 import { type Command, Option } from 'commander'
 import { MatoolkitError } from '../../errors.ts'
-import { type Io, printable } from '../terminal/io.ts'
+import { printable } from '../../printable.ts'
+import type { Io } from '../terminal/io.ts'
 import type { Column, OutputFormat } from '../terminal/show.ts'
 import { outputOption } from './verb.ts'
 

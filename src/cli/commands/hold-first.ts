@@ -1,7 +1,7 @@
 // Holding at once: the hold is set before anybody is asked for its reason, because people are being cut over meanwhile.
 import { countText } from '../../domain/count-text.ts'
+import { printable } from '../../printable.ts'
 import { type CommandContext, idOf, textFlag } from '../command-context.ts'
-import { printable } from '../terminal/io.ts'
 import type { Row } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
 import { capital } from './holds-in-force.ts'

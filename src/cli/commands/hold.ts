@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { countText } from '../../domain/count-text.ts'
 import type { Json } from '../../domain/json.ts'
+import { printable } from '../../printable.ts'
 import {
   type CommandContext,
   type Flags,
@@ -10,7 +11,7 @@ import {
   textFlag,
   usageError,
 } from '../command-context.ts'
-import { type Io, printable } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../terminal/show.ts'
 import { showBatch } from './batch/lists.ts'

@@ -1,6 +1,8 @@
 // Holds in force, as overviews show them: a hold of the whole system on the first line, others in the row of what they stop.
+
+import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'
-import { inViewersZone, printable } from '../terminal/io.ts'
+import { inViewersZone } from '../terminal/io.ts'
 import type { Column } from '../terminal/show.ts'
 
 export interface HoldInForce {

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Json } from '../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
+import { printable } from '../../printable.ts'
 import {
   type CommandContext,
   type Flags,
@@ -11,7 +12,7 @@ import {
   showPages,
   textFlag,
 } from '../command-context.ts'
-import { type Io, printable } from '../terminal/io.ts'
+import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
 import type { Column } from '../terminal/show.ts'
 import { timeFlag } from '../typed-time.ts'

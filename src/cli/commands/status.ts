@@ -4,9 +4,10 @@ import { durationText } from '../../domain/duration.ts'
 import type { Json } from '../../domain/json.ts'
 import { type Need, peopleText } from '../../domain/status.ts'
 import { EXIT } from '../../errors.ts'
+import { printable } from '../../printable.ts'
 import type { CommandContext } from '../command-context.ts'
 import { interruptible } from '../terminal/interrupt.ts'
-import { type Io, inViewersZone, printable } from '../terminal/io.ts'
+import { type Io, inViewersZone } from '../terminal/io.ts'
 import { openScreen, type Screen } from '../terminal/screen.ts'
 import {
   type Column,

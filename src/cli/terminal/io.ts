@@ -3,6 +3,7 @@
 import { styleText } from 'node:util'
 import { type Clock, realClock } from '../../clock.ts'
 import { withZonedTimes } from '../../domain/zoned-time.ts'
+import { printable } from '../../printable.ts'
 
 export type Style = 'red' | 'yellow' | 'green' | 'bold' | 'dim'
 
@@ -95,16 +96,6 @@ async function askOn(
     lines.close()
   }
 }
-
-/** Control characters and bidirectional overrides. */
-const CONTROL = /(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu
-
-/** Makes foreign text safe to show: it could move the cursor, change colours or disguise a name. */
-export const printable = (text: string): string =>
-  text.replaceAll(
-    CONTROL,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 /** Every instant in the text as the viewer reads it. */
 export const inViewersZone = ({ now, zone }: Pick<Io, 'now' | 'zone'>, text: string): string =>

@@ -4,7 +4,8 @@ import { durationText } from '../../domain/duration.ts'
 import type { Phase } from '../../domain/facts.ts'
 import { openIn, type ProgressEvent, stepsIn } from '../../domain/progress.ts'
 import { dayTimeText, withZonedTimes } from '../../domain/zoned-time.ts'
-import { type Io, printable, type Style } from './io.ts'
+import { printable } from '../../printable.ts'
+import type { Io, Style } from './io.ts'
 import { cutTo } from './text-width.ts'
 
 export type Paint = Io['paint']

@@ -1,7 +1,8 @@
 // Shows answers as a table that fits the terminal, as the API's JSON, as YAML, or as CSV with the table's columns. Foreign text is
 // made printable. Only tables on a terminal are cut, and a note on stderr says so.
 import type { Json } from '../../domain/json.ts'
-import { type Io, inViewersZone, printable, type Style, safeFor, withoutLineEnd } from './io.ts'
+import { printable } from '../../printable.ts'
+import { type Io, inViewersZone, type Style, safeFor, withoutLineEnd } from './io.ts'
 import { fieldsText, type TableColumn, tableOf } from './table.ts'
 import { wrapped } from './text-width.ts'
 

@@ -2,6 +2,7 @@
 import { readClientEnv } from '../../../config.ts'
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
+import { printable } from '../../../printable.ts'
 import { ApiRefusal } from '../../api-refusal.ts'
 import type { CommandContext } from '../../command-context.ts'
 import { localTokenFor } from '../../instances.ts'
@@ -43,8 +44,8 @@ export async function runLogin(context: CommandContext): Promise<void> {
     registration,
     clock,
     show: (page, code, complete) => {
-      io.err(`Open ${page} in a browser on any machine and enter the code ${code}`)
-      if (complete) io.err(`or open ${complete}`)
+      io.err(printable(`Open ${page} in a browser on any machine and enter the code ${code}`))
+      if (complete) io.err(printable(`or open ${complete}`))
       io.progress('Waiting for you to sign in …')
     },
   })
@@ -137,7 +138,9 @@ export async function runLogout(context: CommandContext): Promise<void> {
     const ended = refreshToken === null ? false : await revoke(kept, refreshToken).catch(() => null)
     whole.isEndedAtIssuer = ended === true
     if (ended === null) {
-      io.err(`warning: ${issuer} did not answer; its session stays valid until it expires`)
+      io.err(
+        printable(`warning: ${issuer} did not answer; its session stays valid until it expires`),
+      )
     }
   }
   await show.one(whole, [

@@ -3,6 +3,7 @@
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
 import { EXIT, MatoolkitError } from '../../../errors.ts'
+import { printable } from '../../../printable.ts'
 import {
   type CommandContext,
   type Flags,
@@ -11,7 +12,6 @@ import {
   textFlag,
   usageError,
 } from '../../command-context.ts'
-import { printable } from '../../terminal/io.ts'
 import { askReason, confirm } from '../../terminal/prompt.ts'
 import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../../terminal/show.ts'
 import { outputsFrom } from './outputs.ts'

@@ -4,9 +4,10 @@ import { extname } from 'node:path'
 import { csvLine } from '../../../csv.ts'
 import { outcomeWord } from '../../../domain/outcome.ts'
 import { fullTimeText } from '../../../domain/zoned-time.ts'
+import { printable } from '../../../printable.ts'
 import { type CommandContext, type Flags, idOf, textFlag } from '../../command-context.ts'
 import { requireReplaceable, writeNewFile } from '../../files.ts'
-import { printable, safeFor, withoutLineEnd } from '../../terminal/io.ts'
+import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import {
   loadHead,
   type MemberPages,

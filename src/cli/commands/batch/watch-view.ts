@@ -5,7 +5,7 @@ import type { Phase } from '../../../domain/facts.ts'
 import { type OutcomeCounts, outcomeText } from '../../../domain/outcome.ts'
 import type { ProgressEvent } from '../../../domain/progress.ts'
 import { fullTimeText, withZonedTimes } from '../../../domain/zoned-time.ts'
-import { printable } from '../../terminal/io.ts'
+import { printable } from '../../../printable.ts'
 import {
   countsText,
   leftText,

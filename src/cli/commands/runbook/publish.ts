@@ -2,9 +2,9 @@
 
 import { countText } from '../../../domain/count-text.ts'
 import type { Json } from '../../../domain/json.ts'
+import { printable } from '../../../printable.ts'
 import { type CommandContext, type Flags, sayRest, textFlag } from '../../command-context.ts'
 import { readTextFile } from '../../files.ts'
-import { printable } from '../../terminal/io.ts'
 import { confirm } from '../../terminal/prompt.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 import { type StartsAnswer, startLines } from '../starts.ts'
