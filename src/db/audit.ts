@@ -64,6 +64,8 @@ export interface AuditFilter {
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly subject?: string | undefined
+  /** False: only actions, no reads of personal data. */
+  readonly reads?: boolean | undefined
   readonly from?: Date | undefined
   readonly before?: Date | undefined
   /** Only rows older than this one. */
@@ -72,14 +74,16 @@ export interface AuditFilter {
 
 const FILTER = `
   ($1::text is null or actor = $1) and ($2::text is null or action = $2) and ($3::text is null or subject = $3)
-  and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5)`
+  and ($4::timestamptz is null or at >= $4) and ($5::timestamptz is null or at < $5)
+  and ($6::boolean or action not like 'read %')`
 
-const filterValues = ({ actor, action, subject, from, before }: AuditFilter): unknown[] => [
+const filterValues = ({ actor, action, subject, from, before, reads }: AuditFilter): unknown[] => [
   actor ?? null,
   action ?? null,
   subject ?? null,
   from ?? null,
   before ?? null,
+  reads ?? true,
 ]
 
 /** Newest first. */
@@ -87,7 +91,7 @@ export function listAudit(db: Queryable, filter: AuditFilter, limit: number): Pr
   return db.query<AuditRow>(
     `select id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",
             request_id as "requestId", before_json as before, after_json as after, hash is not null as "isSealed"
-       from audit where ${FILTER} and ($6::bigint is null or id < $6) order by id desc limit $7`,
+       from audit where ${FILTER} and ($7::bigint is null or id < $7) order by id desc limit $8`,
     [...filterValues(filter), filter.olderThan ?? null, limit],
   )
 }
@@ -98,7 +102,7 @@ export async function countAudit(
   most: number,
 ): Promise<number> {
   const [row] = await db.query<{ count: number }>(
-    `select count(*)::int as count from (select from audit where ${FILTER} limit $6) as counted`,
+    `select count(*)::int as count from (select from audit where ${FILTER} limit $7) as counted`,
     [...filterValues(filter), most],
   )
   return row!.count

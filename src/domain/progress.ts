@@ -27,6 +27,7 @@ export interface ProgressEvent {
   readonly entity: string
   readonly event: string
   readonly because: string
+  readonly actor: string
   readonly memberKey: string | null
   readonly phaseName: string | null
   readonly stepName: string | null

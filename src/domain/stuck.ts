@@ -72,7 +72,7 @@ export interface StuckFacts {
 /** Workers announce themselves each minute. */
 const SILENT_AFTER_MS = 3 * 60_000
 /** Timers act to the second; anything later than this is blocked. */
-const LATE_AFTER_MS = 60_000
+export const LATE_AFTER_MS = 60_000
 /** A job that is out for so long holds others up. */
 const SLOW_AFTER_MS = 15 * 60_000
 

@@ -59,7 +59,12 @@ const summaryWith = (more: Partial<Summary> = {}): Summary => ({
 
 const failure = newsFrom({
   ...{ id: 1, at: '2030-02-28T20:01:00.000Z', entity: 'step', event: 'fail', stepName: 'create' },
-  ...{ because: 'no licence left\u001b[2J', memberKey: 'ada@x.example', phaseName: 'prepare' },
+  ...{
+    actor: 'orchestrator',
+    because: 'no licence left\u001b[2J',
+    memberKey: 'ada@x.example',
+    phaseName: 'prepare',
+  },
 })!
 const sight = (more: Partial<WatchFrame> = {}): WatchFrame => ({
   summary: summaryWith(),

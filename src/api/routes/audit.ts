@@ -5,6 +5,7 @@ import { verifyAudit } from '../../db/audit-chain.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
 import { type Route, read } from '../route.ts'
 import {
+  booleanText,
   dateTime,
   instant,
   json,
@@ -52,6 +53,9 @@ const listRoute = read({
     actor: z.string().max(300).optional(),
     action: z.string().max(100).optional(),
     subject: z.string().max(500).optional(),
+    reads: booleanText
+      .optional()
+      .meta({ description: 'False leaves out reads of personal data (default: true).' }),
     from: instant.optional(),
     before: instant.optional(),
   }),

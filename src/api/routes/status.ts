@@ -2,10 +2,16 @@
 // bounded, and nothing here counts members or steps.
 import { z } from 'zod'
 import { listHolds, loadHolds } from '../../db/holds.ts'
-import { listWaitGroups, listWorkerFacts, listWorkers } from '../../db/views/insight.ts'
+import {
+  listWaitGroups,
+  listWorkerFacts,
+  listWorkers,
+  type WorkerLine,
+} from '../../db/views/insight.ts'
 import {
   keysOfMembers,
   listFailedBatches,
+  listLateBatches,
   listPhaseOutlook,
   listSourceOutlook,
   type PhaseOutlook,
@@ -26,7 +32,7 @@ import {
   NEED_KINDS,
   type Need,
 } from '../../domain/status.ts'
-import { findStuck, isSilent } from '../../domain/stuck.ts'
+import { findStuck, isSilent, LATE_AFTER_MS } from '../../domain/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/transitions.ts'
 import { loadAttention } from '../../engine/attention.ts'
 import type { Engine } from '../../engine/engine.ts'
@@ -39,8 +45,9 @@ import { dateTime, nullableDateTime, nullableText, wholeCount } from '../shapes.
 const PHASES_MAX = 100
 const SOURCES_MAX = 100
 const HOLDS_MAX = 100
-/** Batches whose waits are looked at one by one. */
-const BATCHES_LOOKED_AT = 20
+/** Late batches that are looked at one by one; with more of them, that is said. */
+const BATCHES_LOOKED_AT = 100
+const STUCK_MAX = 20
 const FAILED_BATCHES_MAX = 20
 const CAUSES_MAX = 3
 /** Failures of batches that ended longer ago are no news tonight. */
@@ -116,13 +123,14 @@ const statusRoute = read({
     const { db } = engine
     const phases = await listPhaseOutlook(db, PHASES_MAX)
     const { holds } = await listHolds(db, HOLD_SCOPES, HOLDS_MAX)
+    const lines = await listWorkers(db)
     const needs = [
       ...(await decisions(engine)),
       ...holds.filter(({ heldBy }) => isAutomaticHold(heldBy)).map(holdNeed),
-      ...(await stuckNeeds(engine, phases, now)),
+      ...(await stuckNeeds(engine, lines, now)),
       ...(await failureNeeds(engine, failureCache, now)),
     ]
-    const workers = (await listWorkers(db)).map((line) => ({
+    const workers = lines.map((line) => ({
       workerId: line.workerId,
       isKnown: line.isKnown,
       isSilent: isSilent(line, now),
@@ -174,29 +182,51 @@ const holdNeed = (hold: Hold): Need => ({
   command: resumeCommand(hold),
 })
 
+/** Finds late batches in one statement over all, and says why each is stuck. */
 async function stuckNeeds(
-  { db, pace }: Engine,
-  phases: readonly PhaseOutlook[],
+  engine: Engine,
+  workers: readonly WorkerLine[],
   now: Date,
 ): Promise<Need[]> {
-  const ids = [...new Set(phases.map(({ batchId }) => batchId))].slice(0, BATCHES_LOOKED_AT)
+  const silent = workers.filter((worker) => !worker.isKnown || isSilent(worker, now))
+  const late = new Date(+now - LATE_AFTER_MS)
+  const workerIds = silent.map(({ workerId }) => workerId)
+  const ids = await listLateBatches(engine.db, late, workerIds, BATCHES_LOOKED_AT + 1)
   const needs: Need[] = []
-  for (const batchId of ids) {
-    const { line, phases: own } = await loadBatchState(db, batchId)
-    const waits = await listWaitGroups(db, batchId, now)
-    const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
-    const workers = loads.map((load) => ({ ...load, window: pace.windowOf(load) }))
-    const holds = holdsOnBatch(await loadHolds(db, batchId))
-    const found = { batch: line, holds, phases: own, waits, workers }
-    const facts = { ...found, openReviews: 0, now }
-    for (const { kind, because, count } of findStuck(facts)) {
-      if (!isBlocking(kind)) continue
-      const text = `batch ${batchId} is stuck: ${because}`
-      const command = `matoolkit stuck ${batchId}`
-      needs.push({ kind: 'stuck', batchId, text, people: [], count, command })
-    }
+  let looked = 0
+  for (const batchId of ids.slice(0, BATCHES_LOOKED_AT)) {
+    if (needs.length >= STUCK_MAX) break
+    needs.push(...(await stuckIn(engine, batchId, now)))
+    looked += 1
   }
-  return needs
+  const more = ids.length - looked
+  return more === 0 ? needs : [...needs, notLookedAt(more, ids.length <= BATCHES_LOOKED_AT)]
+}
+
+/** Never silent about what was left out: somebody has to look. */
+function notLookedAt(count: number, isExact: boolean): Need {
+  const many = isExact ? countText(count, 'more batch is', 'more batches are') : 'More batches are'
+  const text = `${many} late and may be stuck`
+  const command = 'matoolkit batch list --sort oldest'
+  return { kind: 'stuck', batchId: null, text, people: [], count, command }
+}
+
+async function stuckIn({ db, pace }: Engine, batchId: number, now: Date): Promise<Need[]> {
+  const { line, phases } = await loadBatchState(db, batchId)
+  const waits = await listWaitGroups(db, batchId, now)
+  const loads = await listWorkerFacts(db, new Set(waits.map(({ workerId }) => workerId)))
+  const workers = loads.map((load) => ({ ...load, window: pace.windowOf(load) }))
+  const holds = holdsOnBatch(await loadHolds(db, batchId))
+  return findStuck({ batch: line, holds, phases, waits, workers, openReviews: 0, now })
+    .filter(({ kind }) => isBlocking(kind))
+    .map(({ because, count }) => ({
+      kind: 'stuck',
+      batchId,
+      text: `batch ${batchId} is stuck: ${because}`,
+      people: [],
+      count,
+      command: `matoolkit stuck ${batchId}`,
+    }))
 }
 
 async function failureNeeds({ db }: Engine, cache: FailureCache, now: Date): Promise<Need[]> {

@@ -46,6 +46,7 @@ export function addAuditCommands(program: Command, io: Io): void {
       ['--actor <id>', 'only by this person or application'],
       ['--action <name>', 'only this action, such as batch.cancel'],
       ['--subject <text>', 'only on this subject, such as "batch 7"'],
+      ['--reads', 'also who looked at personal data'],
       ['--from <time>', 'from this time, such as -2h or 22:30'],
       ['--before <time>', 'before this time'],
       ...PAGED,
@@ -55,13 +56,14 @@ export function addAuditCommands(program: Command, io: Io): void {
       showPages(context, {
         path: '/api/audit',
         query: {
+          reads: flags.reads === true || textFlag(flags, 'action')?.startsWith('read ') === true,
           ...Object.fromEntries(FILTERS.map((name) => [name, textFlag(flags, name)])),
           from: timeFlag(context, flags, 'from'),
           before: timeFlag(context, flags, 'before'),
         },
         rows: 'entries',
         columns: ENTRIES,
-        empty: 'No entries.',
+        empty: 'No audit entries match.',
       }),
   })
   addVerb(noun, io, {

@@ -36,9 +36,19 @@ export function addFailureCommands(program: Command, io: Io): void {
       })
       const all = `for every step: batch steps ${id} --status failed,poll_timeout --all`
       sayRest(context, rows.length, Number(body.groupCount), `largest groups first; ${all}`)
+      if (show.format === 'table') sayRestOfPeople(context, id!, rows)
       if (rows.length > 0 && show.format === 'table') await sayWayOut(context, id!, rows[0]!)
     },
   })
+}
+
+/** The command for each group of which not everybody is named. */
+function sayRestOfPeople({ show }: CommandContext, id: string, groups: readonly Row[]): void {
+  for (const { stepName, phaseName, people, count } of groups) {
+    if (phaseName === null || (people as string[]).length >= Number(count)) continue
+    const filter = `--failed-phase ${String(phaseName)} --failed-step ${String(stepName)}`
+    show.say(`Everybody who failed there: matoolkit batch members ${id} ${filter} --all`)
+  }
 }
 
 /** What the API would accept for the largest group now, by its newest failure. */

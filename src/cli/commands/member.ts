@@ -8,6 +8,7 @@ import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { outcomeCell } from './batch/lists.ts'
 import { batchPath, memberPath } from './batch/paths.ts'
 import { EVENT_COLUMNS } from './events.ts'
+import { ATTEMPT_COLUMN, NOW_COLUMN } from './step-texts.ts'
 import { addVerb, BATCH_ARG, MEMBER_ARG } from './verb.ts'
 
 const MEMBER: readonly Column[] = [
@@ -17,7 +18,7 @@ const MEMBER: readonly Column[] = [
   ['status', 'member.status'],
   ['joined', 'member.joinedAt'],
   ['failed', 'member.failedAt'],
-  ['left', 'member.leftAt'],
+  ['removed', 'member.leftAt'],
   ['removed by', 'member.removedBy'],
   ['moved to batch', 'member.movedToBatchId'],
 ]
@@ -27,8 +28,9 @@ const STEPS: readonly Column[] = [
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['STATUS', 'status'],
-  ['TRY', 'attempt', 'spare'],
+  ATTEMPT_COLUMN,
   ['POLLS', 'pollCount', 'spare'],
+  NOW_COLUMN,
   ['ENDED', 'completedAt'],
   ['ERROR', 'errorMessage'],
 ]

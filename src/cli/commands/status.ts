@@ -31,7 +31,7 @@ export function addStatusCommands(program: Command, io: Io): void {
 to be advanced are as planned, and need nobody.
 
 Exit code: 0 nobody is needed, 9 somebody is needed; with --watch 130.`,
-    examples: ['status', 'status --watch', 'status --output json'],
+    examples: ['status', 'status --output json'],
     run: async (context, _, flags) => (flags.watch ? watchStatus(context) : showOnce(context)),
   })
 }

@@ -4,6 +4,7 @@ import type { Json } from '../../domain/json.ts'
 import { idOf } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
+import { stepNow } from './step-texts.ts'
 import { addVerb } from './verb.ts'
 
 const STEP: readonly Column[] = [
@@ -14,8 +15,7 @@ const STEP: readonly Column[] = [
   ['phase', 'step.phaseName'],
   ['member', 'step.memberKey'],
   ['status', 'step.status'],
-  ['waits for', 'step.waitsFor'],
-  ['until', 'step.wakeAt'],
+  ['now', ({ step }) => stepNow(step as Row)],
   ['worker', 'step.workerId'],
   ['function', 'step.functionName'],
   ['parameters', 'step.params'],
@@ -26,7 +26,7 @@ const STEP: readonly Column[] = [
   ['ended', 'step.completedAt'],
 ]
 const ATTEMPTS: readonly Column[] = [
-  ['TRY', 'attempt'],
+  ['ATTEMPT', ({ attempt }) => Number(attempt) + 1],
   ['POLL', 'poll'],
   ['SENT', 'sentAt'],
   ['SETTLED', 'settledAt', 'spare'],

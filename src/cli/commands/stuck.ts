@@ -7,16 +7,22 @@ import { batchPath } from './batch/paths.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
 
 const STUCK: readonly Column[] = [
-  ['WHAT', 'kind'],
+  ['WHAT', ({ kind }) => String(kind).replaceAll('_', ' ')],
   ['COUNT', 'count'],
   ['SINCE', 'since', 'spare'],
   ['WORKER', 'workerId'],
   ['STEP ID', 'stepId'],
   ['BECAUSE', 'because'],
 ]
+const WAITED_FOR = {
+  slot: 'a free slot',
+  job: 'the result (running)',
+  retry: 'the next attempt',
+  poll: 'the next poll',
+}
 const WAITS: readonly Column[] = [
   ['WORKER', 'workerId'],
-  ['WAITS FOR', 'kind'],
+  ['WAIT FOR', ({ kind }) => WAITED_FOR[kind as keyof typeof WAITED_FOR]],
   ['STEPS', 'count'],
   ['SINCE', 'since'],
   ['NEXT', 'wakeAt'],

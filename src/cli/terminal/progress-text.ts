@@ -99,11 +99,11 @@ export function newsOf(
 ): NewsItem | null {
   const found = LINES[`${event.entity} ${event.event}`]
   if (!found) return null
-  const { memberKey, stepName, phaseName, stepKind, because, at } = event
+  const { memberKey, stepName, phaseName, stepKind, because, at, actor } = event
   if (found.kinds && !found.kinds.includes(stepKind ?? '')) return null
   const member = memberKey === null ? '' : `${nameOf(memberKey)}: `
   const what = stepName ?? (phaseName ? `phase ${phaseName}` : '')
-  const words = [what, found.word].filter(Boolean).join(' ')
+  const words = [what, found.word, found.isByPerson ? `by ${actor}` : ''].filter(Boolean).join(' ')
   const text = `${member}${words ? `${words}: ` : ''}${because}`
   return { at, mark: found.mark, style: found.style, text: printable(text) }
 }
@@ -113,6 +113,8 @@ interface Line {
   readonly style: Style
   readonly word: string
   readonly kinds?: readonly string[]
+  /** Says who did it. */
+  readonly isByPerson?: true
 }
 
 const LINES: Readonly<Record<string, Line>> = {
@@ -124,12 +126,12 @@ const LINES: Readonly<Record<string, Line>> = {
   'step roll_back': { mark: '↩', style: 'green', word: 'rolled back' },
   'step rollback_incomplete': { mark: '↩', style: 'red', word: '' },
   'step succeed': { mark: '−', style: 'green', word: 'done', kinds: ['removal'] },
-  'member remove': { mark: '−', style: 'yellow', word: 'left' },
+  'member remove': { mark: '−', style: 'yellow', word: 'removed', isByPerson: true },
   'member rejoin': { mark: '+', style: 'green', word: 'rejoined' },
   'batch members_added': { mark: '+', style: 'green', word: '' },
-  'batch resumed': { mark: '▶', style: 'green', word: 'resumed' },
-  'batch cancel': { mark: '■', style: 'yellow', word: 'cancelled' },
-  'batch held': { mark: '!', style: 'red', word: 'held' },
+  'batch resumed': { mark: '▶', style: 'green', word: 'resumed', isByPerson: true },
+  'batch cancel': { mark: '■', style: 'yellow', word: 'cancelled', isByPerson: true },
+  'batch held': { mark: '!', style: 'red', word: 'held', isByPerson: true },
   'batch activate': { mark: '▶', style: 'green', word: 'started' },
   'batch complete': { mark: '■', style: 'green', word: 'completed' },
   'batch fail': { mark: '■', style: 'red', word: 'failed' },

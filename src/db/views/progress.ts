@@ -39,7 +39,7 @@ export async function listProgressEvents(
   limit: number,
 ): Promise<ProgressEvent[]> {
   return db.query<ProgressEvent>(
-    `select e.id, e.at, e.entity, e.event, e.because, m.member_key as "memberKey", p.phase_name as "phaseName",
+    `select e.id, e.at, e.entity, e.event, e.because, e.actor, m.member_key as "memberKey", p.phase_name as "phaseName",
             s.step_name as "stepName", s.kind as "stepKind"
        from events e
        left join batch_members m on m.id = e.batch_member_id

@@ -35,6 +35,32 @@ export function listPhaseOutlook(db: Queryable, limit: number): Promise<PhaseOut
   )
 }
 
+/**
+ * Unfinished batches with a phase or a wait that was due before `late`, or with waits for one of these workers; oldest first. A batch
+ * that is stuck is among them; not all of them are stuck.
+ */
+export async function listLateBatches(
+  db: Queryable,
+  late: Date,
+  workerIds: readonly string[],
+  limit: number,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select b.id from batches b
+      where b.status in ${UNFINISHED_BATCHES} and b.id in (
+        select p.batch_id from phase_executions p where p.status = 'pending' and p.due_at < $1
+        union
+        select w.batch_id from waits w where w.wake_at < $1
+        union
+        select w.batch_id from waits w where w.worker_id = any($2::text[]) and w.kind = 'slot'
+        union
+        select w.batch_id from waits w where w.worker_id = any($2::text[]) and w.kind <> 'slot')
+      order by b.id limit $3`,
+    [late, [...workerIds], limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
 interface FailedBatch {
   readonly id: number
   readonly failureRevision: number

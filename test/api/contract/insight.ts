@@ -194,6 +194,42 @@ export function insightContract(): void {
     })
   })
 
+  describe('the status of many batches', () => {
+    let api: ApiUnderTest
+    const BATCHES = 22
+    before(async () => {
+      api = await openApiUnderTest()
+      await api.world.publish(plain())
+      for (const [index, member] of members(BATCHES).entries())
+        await api.world.batch('plain', [member], { startsInMin: 60 + index })
+      await api.world.settle()
+      // The orchestrator stands still past the time of every phase.
+      await api.world.clock.advance(2 * 3_600_000)
+    })
+    after(() => api.close())
+    interface Status {
+      isSomebodyNeeded: boolean
+      needs: { kind: string; batchId: number | null; text: string; count: number }[]
+    }
+    const needs = async () => (await api.call<Status>('GET', '/api/status')).body.needs
+
+    it('names twenty that are stuck and says how many more may be', async () => {
+      const found = await needs()
+      assert.equal(found.length, 21)
+      assert.match(found[0]!.text, /^batch 1 is stuck: phase cutover was due at /)
+      assert.equal(found[20]!.text, '2 more batches are late and may be stuck')
+    })
+
+    it('finds the one behind many that wait as planned', async () => {
+      for (let batchId = 1; batchId < BATCHES; batchId++)
+        await holdBatch(api.world.engine, { batchId, actor: 'op', reason })
+      assert.deepEqual(
+        (await needs()).map(({ kind, batchId }) => [kind, batchId]),
+        [['stuck', BATCHES]],
+      )
+    })
+  })
+
   describe('a plan', () => {
     let api: ApiUnderTest
     interface Plan {

@@ -59,7 +59,7 @@ describe('the demonstration', () => {
       /✗ ada\.dorn: wait-until-copied failed: .*TargetUserMissingX500/,
       /↩ ada\.dorn: wait-until-copied rolled back/,
       /\+ 1 member was added/,
-      /− ben\.adler: left: no longer in the member list/,
+      /− ben\.adler: removed by [a-z]+: no longer in the member list/,
       /− ben\.adler: free-licence done/,
       /cutover: \d+ passed/,
       /^requests +1\d,\d{3} to the tenants, of which$/m,

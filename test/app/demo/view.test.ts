@@ -221,6 +221,7 @@ const happening = (of: Partial<ProgressEvent>): ProgressEvent => ({
   entity: 'step',
   event: 'fail',
   because: 'no licence left (Obstacle)',
+  actor: 'root',
   memberKey: 'ada.adler@contoso.example',
   phaseName: null,
   stepName: 'switch-address',
@@ -250,7 +251,7 @@ describe('news', () => {
     ],
     [
       { entity: 'member', event: 'remove', stepName: null, because: 'not in the list' },
-      'Fri 20:00 − ada.adler: left: not in the list',
+      'Fri 20:00 − ada.adler: removed by root: not in the list',
     ],
     [
       { event: 'succeed', stepKind: 'removal', stepName: 'clean-up', because: 'it worked' },

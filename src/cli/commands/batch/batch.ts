@@ -29,7 +29,6 @@ import {
   runListMembers,
   runListPhases,
   runListSteps,
-  runSummary,
 } from './lists.ts'
 import {
   runMarkMembersDone,
@@ -70,21 +69,21 @@ const READ_VERBS: readonly Verb[] = [
   },
   {
     name: 'get',
-    about: 'show status and phases of a batch',
+    about: 'show the overview: outcomes, phases, end, needs',
     args: [ID],
     examples: ['batch get 7', 'batch get 7 --output yaml'],
     run: runGetBatch,
   },
   {
     name: 'summary',
-    about: 'show counts, pace and expected end',
+    about: 'show the overview, as batch get',
     args: [ID],
     examples: ['batch summary 7'],
-    run: runSummary,
+    run: runGetBatch,
   },
   {
     name: 'phases',
-    about: 'list phases with member and step counts',
+    about: 'list only the phases, for scripts',
     args: [ID],
     examples: ['batch phases 7'],
     run: runListPhases,

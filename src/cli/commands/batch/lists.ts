@@ -17,9 +17,11 @@ import {
   showPages,
   textFlag,
 } from '../../command-context.ts'
+import { inViewersZone } from '../../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'
 import { type HoldInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
+import { ATTEMPT_COLUMN, NOW_COLUMN } from '../step-texts.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
 /** Holds named above a batch. */
@@ -41,6 +43,7 @@ const LIST: readonly Column[] = [
 const PHASES: readonly Column[] = [
   ['PHASE', 'phaseName'],
   ['DUE', 'dueAt'],
+  ['STARTED', 'dispatchedAt', 'spare'],
   [
     'STATUS',
     ({ status, skippedBecause }) => (skippedBecause ? `${status}: ${skippedBecause}` : status),
@@ -73,10 +76,10 @@ const STEPS: readonly Column[] = [
   ['PHASE', 'phaseName'],
   ['STEP', 'stepName'],
   ['STATUS', 'status'],
-  ['TRY', 'attempt', 'spare'],
+  ATTEMPT_COLUMN,
   ['VERSION', 'runbookVersion', 'spare'],
   ['WORKER', 'workerId', 'spare'],
-  ['WAITS FOR', 'waitsFor'],
+  NOW_COLUMN,
   ['ENDED', 'completedAt', 'spare'],
   ['ERROR', 'errorMessage'],
 ]
@@ -145,14 +148,25 @@ const BATCH_FIELDS: readonly Column[] = [
   ['created by', 'batch.createdBy'],
   ['members', ({ batch }) => membersText(batch as Row)],
   ['next to advance', 'nextPhase'],
-  [
-    'pace',
-    ({ throughput }) => throughput && `${Number((throughput as Row).stepsPerMin)} steps a minute`,
-  ],
-  ['ends', 'estimate.endsAt'],
-  ['because', 'estimate.because'],
-  ['open reviews', ({ openReviews }) => reviewsText(openReviews as Row | undefined)],
+  ['finished', 'batch.endedAt'],
+  ['pace', (body) => paceText(body)],
+  ['ends', ({ batch, estimate }) => estimateText(batch as Row, estimate as Row | undefined)],
+  ['needs', ({ openReviews, batch }) => reviewsText(openReviews as Row | undefined, batch as Row)],
 ]
+
+function paceText({ throughput, phases }: Row): string | null {
+  const isRunning = ((phases ?? []) as Row[]).some(({ status }) => status === 'dispatched')
+  const { stepsPerMin = 0 } = (throughput ?? {}) as Row
+  return isRunning && Number(stepsPerMin) > 0 ? `${Number(stepsPerMin)} steps a minute` : null
+}
+
+function estimateText({ endedAt }: Row, estimate: Row | undefined): string | null {
+  if (!estimate || endedAt !== null) return null
+  const { endsAt, because } = estimate
+  return endsAt === null
+    ? `no estimate: ${String(because)}`
+    : `about ${String(endsAt)}: ${String(because)}`
+}
 
 function initFailure(steps: readonly Row[] = []): string | null {
   const failed = steps.find(({ status }) => ['failed', 'poll_timeout'].includes(String(status)))
@@ -168,11 +182,18 @@ function heldText({ held }: Row): string | null {
 export const membersText = ({ members }: Row): string =>
   outcomeText(members as unknown as OutcomeCounts)
 
-function reviewsText(openReviews: Row | undefined): string | null {
+const REVIEWED = { removal: 'removal', move: 'move', join: 'latecomer' } as const
+
+/** `15 removals need your decision: matoolkit review list --batch 2`. */
+function reviewsText(openReviews: Row | undefined, { id }: Row): string | null {
   const kinds = Object.entries(openReviews ?? {}).filter(([, count]) => Number(count) > 0)
-  return kinds.length === 0
-    ? null
-    : kinds.map(([kind, count]) => `${Number(count)} ${kind}`).join(', ')
+  if (kinds.length === 0) return null
+  const counts = kinds.map(([kind, count]) =>
+    countText(Number(count), REVIEWED[kind as keyof typeof REVIEWED]),
+  )
+  const total = kinds.reduce((sum, [, count]) => sum + Number(count), 0)
+  const verb = total === 1 ? 'needs' : 'need'
+  return `${counts.join(', ')} ${verb} your decision: matoolkit review list --batch ${Number(id)}`
 }
 
 /** Shows a batch with its phases. */
@@ -185,8 +206,9 @@ export async function showBatch({ show }: CommandContext, body: Row): Promise<vo
 }
 
 export async function runGetBatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
-  const { body } = await context.client.get<Row>(batchPath(id))
-  const { runbookName } = body.batch as Row
+  const { body: summary } = await context.client.get<Row>(`${batchPath(id)}/summary`)
+  const body = { ...summary, ...(await context.client.get<Row>(batchPath(id))).body }
+  const { runbookName } = (body as Row).batch as Row
   const holds = (await sayHeldSystem(context)).filter(
     ({ scope, target, batchId }) =>
       (scope === 'runbook' && target === runbookName) ||
@@ -196,10 +218,6 @@ export async function runGetBatch(context: CommandContext, [id]: readonly string
   const more = holds.length - HOLDS_SAID
   if (more > 0) context.show.say(`and ${countText(more, 'hold')} more: matoolkit hold list`)
   await showBatch(context, body)
-}
-
-export async function runSummary(context: CommandContext, [id]: readonly string[]): Promise<void> {
-  await showBatch(context, (await context.client.get<Row>(`${batchPath(id)}/summary`)).body)
 }
 
 export async function runListPhases(
@@ -240,6 +258,9 @@ export async function runListSteps(
   flags: Flags,
 ): Promise<void> {
   const member = textFlag(flags, 'member')
+  const isWhole =
+    context.show.format === 'table' &&
+    STEP_FILTERS.every((name) => textFlag(flags, name) === undefined)
   await showPages(context, {
     path: `${batchPath(id)}/steps`,
     query: {
@@ -253,6 +274,18 @@ export async function runListSteps(
     },
     rows: 'steps',
     columns: STEPS,
-    empty: 'No steps match.',
+    empty: isWhole ? await whyNoSteps(context, id) : 'No steps match.',
   })
+}
+
+const STEP_FILTERS = ['kind', 'status', 'phase', 'step', 'worker', 'member', 'error']
+
+/** `No steps yet: prepare starts at 23:13`. */
+async function whyNoSteps({ client, io }: CommandContext, id: string | undefined): Promise<string> {
+  const { body } = await client.get<Row>(`${batchPath(id)}/phases`)
+  const next = rowsIn(body, 'phases').find(({ status }) => status === 'pending')
+  if (!next) return 'No steps.'
+  const { phaseName, dueAt } = next
+  const when = dueAt === null ? 'waits to be advanced' : `starts at ${String(dueAt)}`
+  return inViewersZone(io, `No steps yet: ${String(phaseName)} ${when}.`)
 }

@@ -78,7 +78,7 @@ async function followBatch(
       }
       if (+clock.now() - startedMs >= limitMs) {
         const seconds = Math.round(limitMs / 1_000)
-        const command = `matoolkit batch summary ${id}`
+        const command = `matoolkit batch get ${id}`
         throw new MatoolkitError('WAIT_TIMED_OUT', {
           seconds,
           what: `The end of batch ${id}`,
