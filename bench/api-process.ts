@@ -35,6 +35,8 @@ if (import.meta.main) {
       oidcApps: [],
       readPolicy: 'reader',
       auditKeptDays: null,
+      auditHeadsFile: null,
+      auditHeadsUrl: null,
     },
     engine: benchDoor(db),
     bus: openPostgresBus({ db, clock, newToken: randomUUID }),

@@ -73,8 +73,9 @@ create index audit_by_actor on audit (actor, id);
 create index audit_by_subject on audit (subject, id);
 create index audit_prunings on audit (id) where action = 'audit.prune';
 
--- Sealing is the only update. Pruning (a setting limits how long the audit is kept) deletes sealed rows from the start of the chain
--- up to the number that its transaction names; an audit row (audit.prune) records where the chain starts from then on.
+-- Sealing is the only update. Pruning (a setting limits how long the audit is kept) is itself a sealed row (audit.prune): it names
+-- the last row that goes and the time before which rows go. Only such rows can be deleted, and only after it is sealed, so nobody can
+-- delete without leaving that row in the chain.
 create function audit_rows_are_immutable() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' and old.hash is null and new.hash is not null
@@ -83,7 +84,9 @@ begin
   then
     return new;
   end if;
-  if tg_op = 'DELETE' and old.seal_number <= nullif(current_setting('matoolkit.audit_pruned_through', true), '')::bigint
+  if tg_op = 'DELETE' and exists (
+    select from audit p where p.action = 'audit.prune' and p.hash is not null and p.seal_number > old.seal_number
+      and old.seal_number <= (p.after_json->>'through')::bigint and old.at < (p.after_json->>'before')::timestamptz)
   then
     return old;
   end if;
@@ -92,6 +95,14 @@ end
 $$;
 create trigger audit_rows_are_immutable before update or delete on audit
   for each row execute function audit_rows_are_immutable();
+
+create function audit_is_not_truncated() returns trigger language plpgsql as $$
+begin
+  raise exception 'the audit is never truncated';
+end
+$$;
+create trigger audit_is_not_truncated before truncate on audit
+  for each statement execute function audit_is_not_truncated();
 
 -- One row per creating call with an Idempotency-Key, written in the call's transaction: the answer exists exactly when the created
 -- row does. A second call with the same key waits at the primary key for the first one's commit.

@@ -226,6 +226,20 @@ export const SETTINGS = {
     defaultShown: 'forever',
     description: 'Days to keep the audit. Older rows are deleted; the hash chain stays valid.',
   }),
+  auditHeadsFile: setting<string | null>('MATOOLKIT_AUDIT_HEADS_FILE', aPath, {
+    default: null,
+    description:
+      'File to which each head of the audit is appended as it is sealed, for `audit verify --against`. Keep it where database administrators cannot write.',
+  }),
+  auditHeadsUrl: setting<string | null>(
+    'MATOOLKIT_AUDIT_HEADS_URL',
+    httpsUrl('an address with https'),
+    {
+      default: null,
+      description: 'Webhook to which the heads of the audit are posted as they are sealed.',
+      secret: true,
+    },
+  ),
   logFormat: setting('MATOOLKIT_LOG_FORMAT', oneOf(['auto', 'json', 'pretty']), {
     default: 'auto',
     description: 'Format of log lines. `auto`: `pretty` on a terminal, `json` elsewhere.',

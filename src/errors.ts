@@ -302,6 +302,12 @@ export const ERRORS = table({
     sentence:
       'The worker cannot sign in to tenant {tenantId}: {reason}. Check the app, its credential and its consent in that tenant.',
   },
+  AUDIT_HEADS_UNSENT: {
+    http: 500,
+    exit: EXIT.failed,
+    sentence:
+      'Cannot send the heads of the audit to "{place}": {reason}. Correct the place, or set MATOOLKIT_AUDIT_HEADS_FILE or MATOOLKIT_AUDIT_HEADS_URL to another; the heads wait until then.',
+  },
   JOB_KEY_UNUSABLE: {
     http: 500,
     exit: EXIT.usage,

@@ -34,6 +34,8 @@ const DEFAULTS: Config = {
   queueLimitSec: 21_600,
   foreignWorkers: [],
   jobKeyFile: null,
+  auditHeadsFile: null,
+  auditHeadsUrl: null,
   jobKeys: [],
   sourceFolder: null,
   sourceTimeoutSec: 300,

@@ -3,8 +3,8 @@
 // running requests finish.
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { sealAudit } from '../db/audit-chain.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
+import { sealAudit } from '../db/audit-sealing.ts'
 import { forgetKeys } from '../db/idempotency.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
@@ -14,6 +14,7 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import { isLoopback } from '../local-token.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
+import { makeHeadSender } from './audit-heads.ts'
 import { openEventFeed } from './events/event-feed.ts'
 import { FailureCache } from './failure-cache.ts'
 import { buildServer } from './http/server.ts'
@@ -26,8 +27,7 @@ import { entraOf, oidcSignIn } from './sign-in/oidc.ts'
 import type { SignInMethod } from './sign-in/sign-in.ts'
 
 const MAINTENANCE_INTERVAL_MS = 60_000
-const DAY_MS = 24 * 3_600_000
-const KEYS_KEPT_MS = DAY_MS
+const KEYS_KEPT_MS = 24 * 3_600_000
 
 export type ApiConfig = Pick<
   Config,
@@ -45,6 +45,8 @@ export type ApiConfig = Pick<
   | 'oidcApps'
   | 'readPolicy'
   | 'auditKeptDays'
+  | 'auditHeadsFile'
+  | 'auditHeadsUrl'
 >
 
 type ScopeConfig = Pick<ApiConfig, 'oidcIssuers' | 'oidcAudiences' | 'oidcScope'>
@@ -96,6 +98,7 @@ export function openApi(options: ApiOptions): Api {
       }),
       memberSearch: new MemberSearch(),
       failureCache: new FailureCache(),
+      auditKeptDays: config.auditKeptDays,
       clockReport: options.clockReport ?? (() => null),
     },
     signIn,
@@ -199,11 +202,9 @@ export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeCon
   return `${api}/${oidcScope}`
 }
 
-/** Start of the first day to keep. Whole days, so that pruning writes one audit row a day instead of one a minute. */
-export const keptFrom = (now: Date, keptDays: number): Date =>
-  new Date(Math.floor((+now - keptDays * DAY_MS) / DAY_MS) * DAY_MS)
-
-function maintenanceLoop({ engine, clock, log, config: { auditKeptDays } }: ApiOptions): Loop {
+function maintenanceLoop({ engine, clock, log, config }: ApiOptions): Loop {
+  const { auditKeptDays: keptDays } = config
+  const heads = makeHeadSender(config)
   return everyLoop({
     name: 'audit maintenance',
     clock,
@@ -212,15 +213,16 @@ function maintenanceLoop({ engine, clock, log, config: { auditKeptDays } }: ApiO
       let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
         log.info({ sealed: sealed.sealed, head: sealed.hash }, 'Sealed audit rows')
+        heads.note(sealed, now)
         sealed = await sealAudit(engine.db)
       }
+      await heads.send(signal)
       await forgetKeys(engine.db, new Date(+now - KEYS_KEPT_MS))
-      if (auditKeptDays === null) return
-      const before = keptFrom(now, auditKeptDays)
-      let rows = await pruneAudit(engine.db, before, now)
+      if (keptDays === null) return
+      let rows = await pruneAudit(engine.db, { keptDays, now })
       while (rows > 0 && !signal.aborted) {
-        log.info({ rows, before }, 'Pruned old audit rows')
-        rows = await pruneAudit(engine.db, before, now)
+        log.info({ rows, keptDays }, 'Pruned old audit rows')
+        rows = await pruneAudit(engine.db, { keptDays, now })
       }
     },
     onError: (err, inARow) => log.error({ err, inARow }, 'Audit maintenance failed'),

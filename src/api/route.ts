@@ -39,6 +39,8 @@ export interface Services {
   readonly events: EventFeed
   readonly memberSearch: MemberSearch
   readonly failureCache: FailureCache
+  /** How long the audit is kept; null: forever. */
+  readonly auditKeptDays: number | null
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }

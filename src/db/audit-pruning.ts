@@ -1,18 +1,47 @@
-// Prunes the oldest audit rows, when a setting limits how long they are kept. An audit row, sealed like any other, records where the
-// chain starts afterwards; verification starts there. Rows go in chain order, so a young row keeps all rows sealed after it.
+// Prunes the oldest audit rows, when a setting limits how long they are kept. An audit row records what goes and by which setting; it is
+// sealed before anything is deleted, and the database deletes nothing else. Verification starts with the first row kept and
+// compares the pruning with the setting. Rows go in chain order, so a young row keeps all rows sealed after it.
 import { insertAudit } from './audit.ts'
+import { CHAIN_LOCK, sealRows } from './audit-sealing.ts'
 import type { Db, Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 5_000
 const ACTION = 'audit.prune'
-/** Sealing and pruning exclude each other. Any number that nothing else uses for advisory locks in this database. */
-export const CHAIN_LOCK = 7_263_406
 
 export interface Pruning {
   /** The last pruned row's number and hash, on which the next row's hash builds. */
   readonly through: number
   readonly hash: string
   readonly at: Date
+  /** Rows from before this time were not kept; null when the pruning does not say. */
+  readonly before: Date | null
+}
+
+/** Pruning by the setting: rows of so many whole days stay. */
+export interface Retention {
+  readonly keptDays: number
+  readonly now: Date
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Start of the first day to keep. Whole days, so that pruning writes one audit row a day instead of one a minute. */
+export const keptFrom = ({ now, keptDays }: Retention): Date =>
+  new Date(Math.floor((+now - keptDays * DAY_MS) / DAY_MS) * DAY_MS)
+
+/** Why the setting does not explain the pruning; null when it does. */
+export function whyUnconfigured(
+  { before, at, through }: Pruning,
+  keptDays: number | null,
+  now: Date,
+): string | null {
+  const gone = `rows 1 to ${through} were deleted on ${at.toISOString()}`
+  if (keptDays === null) return `${gone}, but no setting (MATOOLKIT_AUDIT_KEPT_DAYS) allows it`
+  if (at > now) return `${gone}, which is in the future`
+  const kept = keptFrom({ now: at, keptDays })
+  return before !== null && before <= kept
+    ? null
+    : `${gone}, although the last ${keptDays} days before are kept (MATOOLKIT_AUDIT_KEPT_DAYS)`
 }
 
 interface OldRow {
@@ -23,7 +52,8 @@ interface OldRow {
 }
 
 /** Prunes up to a chunk of sealed rows older than `before` and returns their count. Keeps the newest sealed row. */
-export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
+export function pruneAudit(db: Db, retention: Retention): Promise<number> {
+  const before = keptFrom(retention)
   return db.transaction(async (tx) => {
     const [lock] = await tx.query<{ mine: boolean }>(
       'select pg_try_advisory_xact_lock($1) as mine',
@@ -38,14 +68,21 @@ export function pruneAudit(db: Db, before: Date, now: Date): Promise<number> {
     // The previous pruning's own row is no reason to prune again: that would repeat every day.
     if (!last || old.every(({ action }) => action === ACTION)) return 0
     await insertAudit(tx, {
-      ...{ at: now, actor: 'system', actorName: 'matoolkit', action: ACTION, subject: 'audit' },
+      ...{
+        at: retention.now,
+        actor: 'system',
+        actorName: 'matoolkit',
+        action: ACTION,
+        subject: 'audit',
+      },
       ...{ reason: `rows from before ${before.toISOString()} are not kept` },
       ...{ source: null, clientApp: null, requestId: null },
-      after: { through: last.sealNumber, hash: last.hash, rows: old.length },
+      after: {
+        ...{ through: last.sealNumber, hash: last.hash, rows: old.length },
+        ...{ before: before.toISOString(), keptDays: retention.keptDays },
+      },
     })
-    await tx.query(`select set_config('matoolkit.audit_pruned_through', $1::text, true)`, [
-      String(last.sealNumber),
-    ])
+    while ((await sealRows(tx)).count > 0);
     await tx.query('delete from audit where seal_number <= $1', [last.sealNumber])
     return old.length
   })
@@ -58,11 +95,12 @@ const listOldest = (db: Queryable, limit: number): Promise<OldRow[]> =>
     [limit],
   )
 
-/** The last pruning; null when nothing was ever pruned. */
+/** The last sealed pruning; null when nothing was ever pruned. One that is not sealed has deleted nothing. */
 export async function findPruning(db: Queryable): Promise<Pruning | null> {
   const rows = await db.query<Pruning>(
-    `select (after_json->>'through')::bigint as through, after_json->>'hash' as hash, at
-       from audit where action = '${ACTION}' order by id desc limit 1`,
+    `select (after_json->>'through')::bigint as through, after_json->>'hash' as hash, at,
+            (after_json->>'before')::timestamptz as before
+       from audit where action = '${ACTION}' and hash is not null order by seal_number desc limit 1`,
   )
   return rows[0] ?? null
 }

@@ -71,6 +71,8 @@ export const LOCAL: Omit<ApiConfig, 'apiTokenFile'> = {
   oidcApps: [],
   readPolicy: 'reader',
   auditKeptDays: null,
+  auditHeadsFile: null,
+  auditHeadsUrl: null,
 }
 
 export interface UnderTestOptions {

@@ -1,14 +1,15 @@
 // Old rows of the audit go when they may, and the chain of hashes shows afterwards what it showed before.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { keptFrom } from '../../src/api/api.ts'
 import { insertAudit } from '../../src/db/audit.ts'
-import { findChainHead, sealAudit, verifyAudit } from '../../src/db/audit-chain.ts'
-import { pruneAudit } from '../../src/db/audit-pruning.ts'
+import { type Expected, verifyAudit } from '../../src/db/audit-chain.ts'
+import { keptFrom, pruneAudit } from '../../src/db/audit-pruning.ts'
+import { type ChainHead, findChainHead, sealAudit } from '../../src/db/audit-sealing.ts'
 import type { Queryable } from '../../src/db/db.ts'
 import { DATABASES, type TestDatabase } from '../databases.ts'
 
 const day = (number: number) => new Date(Date.UTC(2026, 0, number, 12))
+const EXPECTED = { keptDays: 30, now: day(400) }
 
 for (const { kind, open } of DATABASES) {
   describe(`pruning the audit on ${kind}`, () => {
@@ -32,18 +33,28 @@ for (const { kind, open } of DATABASES) {
       (await test.db.query<{ subject: string }>('select subject from audit order by id')).map(
         ({ subject }) => subject,
       )
-    const broken = async (...known: Parameters<typeof verifyAudit>[1][]) =>
-      (await verifyAudit(test.db, ...known)).broken?.why ?? null
+    const broken = async (known?: ChainHead, expected: Partial<Expected> = {}) =>
+      (await verifyAudit(test.db, { ...EXPECTED, ...expected, known })).broken?.why ?? null
+    /** Prunes the rows from before a day, so many days later. */
+    const prune = (before: number, today: number) =>
+      pruneAudit(test.db, { keptDays: today - before, now: day(today) })
 
     it('prunes old rows up to the first young one and records it', async () => {
       await days(1, 2, 9, 3, 10)
       const [second, head] = [await headAt(2), await findChainHead(test.db)]
-      assert.equal(await pruneAudit(test.db, day(5), day(40)), 2)
+      assert.equal(await prune(5, 40), 2)
       assert.deepEqual(await left(), ['day 9', 'day 3', 'day 10', 'audit'])
-      const verdict = await verifyAudit(test.db, head)
+      const verdict = await verifyAudit(test.db, { ...EXPECTED, known: head })
       assert.deepEqual(
         [verdict.broken, verdict.pruned, verdict.unsealed],
-        [null, { through: 2, hash: second.hash, at: day(40) }, 1],
+        [
+          null,
+          {
+            ...{ through: 2, hash: second.hash, at: day(40) },
+            before: new Date('2026-01-05T00:00:00Z'),
+          },
+          0,
+        ],
       )
       await sealAudit(test.db)
       assert.equal(await broken(second), null)
@@ -64,12 +75,12 @@ for (const { kind, open } of DATABASES) {
 
     it('prunes day by day and ignores its own old row', async () => {
       await days(1, 2, 3)
-      assert.equal(await pruneAudit(test.db, day(2), day(32)), 1)
-      assert.equal(await pruneAudit(test.db, day(2), day(32)), 0)
+      assert.equal(await prune(2, 32), 1)
+      assert.equal(await prune(2, 32), 0)
       await sealAudit(test.db)
-      assert.equal(await pruneAudit(test.db, day(4), day(34)), 2)
+      assert.equal(await prune(4, 34), 2)
       await sealAudit(test.db)
-      assert.equal(await pruneAudit(test.db, day(90), day(120)), 0)
+      assert.equal(await prune(90, 120), 0)
       assert.deepEqual(await left(), ['audit', 'audit'])
       assert.equal(await broken(), null)
     })
@@ -77,9 +88,9 @@ for (const { kind, open } of DATABASES) {
     it('keeps unsealed rows and the newest sealed one', async () => {
       await days(1)
       await write(2)
-      assert.equal(await pruneAudit(test.db, day(9), day(40)), 0)
+      assert.equal(await prune(9, 40), 0)
       await sealAudit(test.db)
-      assert.equal(await pruneAudit(test.db, day(9), day(40)), 1)
+      assert.equal(await prune(9, 40), 1)
       assert.deepEqual(await left(), ['day 2', 'audit'])
     })
 
@@ -99,30 +110,30 @@ for (const { kind, open } of DATABASES) {
       for (let nth = 1; nth <= 4; nth++) {
         await write(20 + nth)
         const seal = () => sealAudit(test.db)
-        const { head, unsealed, broken } = await verifyAudit(after(nth, seal))
+        const { head, unsealed, broken } = await verifyAudit(after(nth, seal), EXPECTED)
         assert.deepEqual([head.sealed + unsealed, broken], [4 + nth, null])
         await seal()
       }
       for (let nth = 1; nth <= 3; nth++) {
         let pruned = 0
-        const prune = async () => {
-          pruned = await pruneAudit(test.db, day(nth + 1), day(40))
+        const pruneNow = async () => {
+          pruned = await prune(nth + 1, 40)
         }
-        assert.equal((await verifyAudit(after(nth, prune))).broken, null)
+        assert.equal((await verifyAudit(after(nth, pruneNow), EXPECTED)).broken, null)
         assert.equal(pruned, 1)
       }
     })
 
     it('detects deleted, restored and rewritten rows', async () => {
       await days(1, 2, 3, 4)
-      await pruneAudit(test.db, day(3), day(40))
+      await prune(3, 40)
       await sealAudit(test.db)
       const forged = async (sql: string) => {
         class Undo extends Error {}
         let why: string | null = null
         const forging = test.db.transaction(async (tx) => {
           await tx.script(`alter table audit disable trigger audit_rows_are_immutable; ${sql}`)
-          why = (await verifyAudit(tx)).broken?.why ?? null
+          why = (await verifyAudit(tx, EXPECTED)).broken?.why ?? null
           throw new Undo()
         })
         await assert.rejects(forging, Undo)
@@ -146,9 +157,68 @@ for (const { kind, open } of DATABASES) {
       )
       assert.equal(await broken(), null)
     })
+
+    const DELETE = 'delete from audit where seal_number <= 19'
+    /** What somebody with plain DML can write: a pruning that nobody configured. */
+    const forgePruning = async (before: Date, at: Date) =>
+      insertAudit(test.db, {
+        ...{ at, actor: 'system', actorName: 'matoolkit', action: 'audit.prune', subject: 'audit' },
+        ...nothing,
+        after: { through: 19, hash: (await headAt(19)).hash, before: before.toISOString() },
+      })
+    const twenty = Array.from({ length: 20 }, (_, index) => index + 301)
+
+    it('deletes nothing for a switch or a pruning that is not sealed, and is never truncated', async () => {
+      await days(...twenty)
+      await forgePruning(day(999), day(400))
+      const deleting = test.db.transaction(async (tx) => {
+        await tx.query(`select set_config('matoolkit.audit_pruned_through', '19', true)`)
+        await tx.query(DELETE)
+      })
+      await assert.rejects(deleting, /never changed or deleted/)
+      await assert.rejects(test.db.query('truncate audit'), /never truncated/)
+      assert.equal((await left()).length, 21)
+    })
+
+    it('says what is gone when somebody pruned what no setting allows, and passes no head', async () => {
+      await days(...twenty)
+      const [tenth, head] = [await headAt(10), await findChainHead(test.db)]
+      await forgePruning(day(999), day(390))
+      await sealAudit(test.db)
+      await test.db.query(DELETE)
+      const gone = `rows 1 to 19 were deleted on ${day(390).toISOString()}`
+      for (const known of [undefined, tenth, head]) {
+        const forever = await broken(known, { keptDays: null })
+        assert.equal(forever, `${gone}, but no setting (MATOOLKIT_AUDIT_KEPT_DAYS) allows it`)
+        assert.match(
+          (await broken(known))!,
+          /^rows 1 to 19 .*although the last 30 days before are kept/,
+        )
+        assert.match((await broken(known, { now: day(389) }))!, /which is in the future$/)
+      }
+    })
+
+    it('cannot delete young rows under a pruning that the setting would explain', async () => {
+      await days(...twenty)
+      await forgePruning(day(200), day(400))
+      await sealAudit(test.db)
+      await assert.rejects(test.db.query(DELETE), /never changed or deleted/)
+    })
+
+    it('passes no head inside the pruned rows, and the one at their end', async () => {
+      await days(1, 2, 3, 10)
+      const [second, third] = [await headAt(2), await headAt(3)]
+      assert.equal(await prune(5, 40), 3)
+      assert.match((await broken(second))!, /^rows 1 to 3 were pruned on .*this head among them/)
+      assert.equal(await broken(third), null)
+      assert.equal(await broken(), null)
+    })
   })
 }
 
 it('counts by whole days', () => {
-  assert.deepEqual(keptFrom(new Date('2026-03-02T08:00:00Z'), 30), new Date('2026-01-31T00:00:00Z'))
+  assert.deepEqual(
+    keptFrom({ now: new Date('2026-03-02T08:00:00Z'), keptDays: 30 }),
+    new Date('2026-01-31T00:00:00Z'),
+  )
 })

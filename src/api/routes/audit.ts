@@ -93,9 +93,17 @@ const verifyRoute = read({
       .strictObject({
         head: z.strictObject({ sealed: wholeCount, hash: z.string() }),
         pruned: z
-          .strictObject({ through: wholeCount, hash: z.string(), at: dateTime })
+          .strictObject({
+            through: wholeCount,
+            hash: z.string(),
+            at: dateTime,
+            before: dateTime.nullable(),
+          })
           .nullable()
-          .meta({ description: 'The last pruned row, and when it was pruned.' }),
+          .meta({
+            description:
+              'Rows 1 to `through` are gone: pruned `at`, because they were from before `before`.',
+          }),
         unsealed: wholeCount,
         broken: z
           .strictObject({ sealNumber: wholeCount, id: z.int().nullable(), why: z.string() })
@@ -103,9 +111,12 @@ const verifyRoute = read({
       })
       .meta({ id: 'AuditVerdict' }),
   },
-  handle: async ({ engine, query: { sealed, hash } }) => {
+  handle: async ({ engine, now, services, query: { sealed, hash } }) => {
     const known = sealed !== undefined && hash !== undefined ? { sealed, hash } : undefined
-    return { status: 200, body: await verifyAudit(engine.db, known) }
+    return {
+      status: 200,
+      body: await verifyAudit(engine.db, { known, keptDays: services.auditKeptDays, now }),
+    }
   },
 })
 

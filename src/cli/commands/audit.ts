@@ -33,8 +33,19 @@ const VERDICT: readonly Column[] = [
   ['because', 'broken.why'],
   ['sealed rows', 'head.sealed'],
   ['not sealed yet', 'unsealed'],
+  ['pruned', ({ pruned }) => prunedText(pruned as PrunedRows | null)],
   ['head', 'head.hash'],
 ]
+interface PrunedRows {
+  readonly through: number
+  readonly at: string
+  readonly before: string | null
+}
+
+const prunedText = (pruned: PrunedRows | null): string | null =>
+  pruned &&
+  `rows 1 to ${pruned.through}, on ${pruned.at}${pruned.before === null ? '' : `: older than ${pruned.before}`}`
+
 const FILTERS = ['actor', 'action', 'subject'] as const
 
 export function addAuditCommands(program: Command, io: Io): void {
@@ -70,7 +81,7 @@ export function addAuditCommands(program: Command, io: Io): void {
     name: 'verify',
     about: 'check that the audit is intact',
     options: [
-      ['--against <file>', 'compare with an earlier check, saved as JSON'],
+      ['--against <file>', 'compare with an earlier check, or a file of heads'],
       ['--sealed <number>', 'compare with a noted head: its number of rows'],
       ['--hash <text>', 'compare with a noted head: its hash'],
     ],
@@ -106,15 +117,25 @@ async function earlierHead(flags: Flags): Promise<{ sealed?: string; hash?: stri
   return sealed === undefined || hash === undefined ? {} : { sealed, hash }
 }
 
+/** A check is one JSON text; MATOOLKIT_AUDIT_HEADS_FILE has a line per head, the newest last. */
+function lastJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return JSON.parse(text.trimEnd().split('\n').at(-1)!)
+  }
+}
+
 function headIn(file: string, text: string): { sealed: string; hash: string } {
   try {
-    const { head } = JSON.parse(text) as { head: { sealed: unknown; hash: unknown } }
+    const { head } = lastJson(text) as { head: { sealed: unknown; hash: unknown } }
     if (Number.isSafeInteger(head.sealed) && typeof head.hash === 'string') {
       return { sealed: String(head.sealed), hash: head.hash }
     }
   } catch {
     // Reported below, as for JSON of another shape.
   }
-  const reason = 'it is not output of "matoolkit audit verify --output json"'
+  const reason =
+    'it is neither output of "matoolkit audit verify --output json" nor a file of heads'
   throw new MatoolkitError('FILE_UNREADABLE', { file, reason })
 }
