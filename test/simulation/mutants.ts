@@ -142,14 +142,14 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'cancel does not withdraw jobs',
     in: 'cancelBatch',
     edits: [remove('await withdrawJobs($$args)')],
-    foundBy: 54,
+    foundBy: 135,
   },
   {
     name: 'withdrawal takes jobs that a worker already has',
     in: 'NEVER_LEASED',
     under: 'src/bus/',
     edits: [replace('lease_token is null', 'true')],
-    foundBy: 40,
+    foundBy: 167,
   },
   {
     name: "rollback starts while the failed step's job is unsettled",
@@ -166,7 +166,7 @@ export const MUTANTS: readonly BankedMutant[] = [
         `($$removal) ?? firstOpenCompensation($steps, 'rollback')`,
       ),
     ],
-    foundBy: 181,
+    foundBy: 16,
   },
   {
     name: 'fuse blows one failure too early',
@@ -223,13 +223,13 @@ export const MUTANTS: readonly BankedMutant[] = [
         'const $letters = (await deadLetters.listUnnoticedJobs($$args)).slice(0, 0)',
       ),
     ],
-    foundBy: 4,
+    foundBy: 1,
   },
   {
     name: 'time on hold counts',
     in: 'resumeBatch',
     edits: [remove('await postpone($$args)')],
-    foundBy: 24,
+    foundBy: 57,
   },
   {
     name: 'a late success is applied to a cancelled step',
@@ -259,7 +259,7 @@ export const MUTANTS: readonly BankedMutant[] = [
     name: 'operator retry reuses the old job id',
     in: 'reopenStep',
     edits: [replace('{ ...$fresh, attempt: $step.attempt + 1 }', '$fresh')],
-    foundBy: 3,
+    foundBy: 24,
   },
   {
     name: 'the window ignores outstanding jobs',
@@ -282,7 +282,7 @@ export const MUTANTS: readonly BankedMutant[] = [
       ),
       replace('return $elsewhere.map(', 'return $elsewhere.slice(0, 0).map('),
     ],
-    foundBy: 19,
+    foundBy: 11,
   },
   {
     name: 'a phase that a new version replaces is not superseded',

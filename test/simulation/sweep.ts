@@ -114,6 +114,8 @@ const RARE_FACTS: ReadonlySet<string> = new Set([
   'step lost',
   'step time_out',
   'operator: accept a late result done',
+  // Rollbacks and removals nearly always fail while the world heals, when operators ask for nothing more.
+  'operator: retry a rollback or removal step done',
   'tick: rejoined',
   ...['approve join', 'dismiss join', 'dismiss removal', 'move move', 'reschedule move'].map(
     (decision) => `decided: ${decision}`,
