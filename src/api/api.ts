@@ -60,6 +60,7 @@ export interface ApiOptions {
   readonly preview?: PreviewQuery
   readonly tickNow?: TickNow
   readonly clockReport?: () => ClockReport | null
+  readonly whyWaiting?: () => string | null
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
 }
@@ -100,6 +101,7 @@ export function openApi(options: ApiOptions): Api {
       failureCache: new FailureCache(),
       auditKeptDays: config.auditKeptDays,
       clockReport: options.clockReport ?? (() => null),
+      whyWaiting: options.whyWaiting ?? (() => null),
     },
     signIn,
     readPolicy: config.readPolicy,

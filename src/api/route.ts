@@ -41,6 +41,8 @@ export interface Services {
   readonly failureCache: FailureCache
   /** How long the audit is kept; null: forever. */
   readonly auditKeptDays: number | null
+  /** Why the orchestrator of this process waits for the database; null while it works, or without one. */
+  whyWaiting(): string | null
   /** The last measurement of the machine's clock; null before the first. */
   clockReport(): ClockReport | null
 }

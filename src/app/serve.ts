@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
+import { logOutage } from '../bus/outage.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
@@ -46,6 +47,8 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly log: Log
   /** The latest clock measurement. */
   clockReport: ClockReport
+  /** Why the orchestrator waits for the database; null while it works, or without one. */
+  whyWaiting(): string | null
 }
 
 /** A log that writes through an Io: for people on a terminal, as JSON elsewhere. */
@@ -96,7 +99,7 @@ async function openRoleContext({ config, makeLog }: ServeOptions): Promise<RoleC
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
-  return { ...runtime, config, clock, log }
+  return { ...runtime, config, clock, log, whyWaiting: () => null }
 }
 
 async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<Service[]> {
@@ -148,23 +151,20 @@ const workersOf = (
     ),
   )
 
-async function orchestratorOf({
-  db,
-  engine,
-  bus,
-  clock,
-  config,
-  log,
-}: RoleContext): Promise<Service> {
+async function orchestratorOf(shared: RoleContext): Promise<Service> {
+  const { db, engine, bus, clock, config, log } = shared
   await configureWorkers(db, config.foreignWorkers)
-  return makeOrchestrator({
+  const orchestrator = makeOrchestrator({
     engine,
     bus,
     clock,
     chunk: config.chunkSize,
     onDeadLetters: (item) => warnOf(log, item),
+    onOutage: (change) => logOutage(log, 'The orchestrator', change),
     onError: (err) => log.error({ err }, 'Orchestrator error; the orchestrator keeps running'),
   })
+  shared.whyWaiting = orchestrator.whyWaiting
+  return orchestrator
 }
 
 const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
@@ -201,6 +201,7 @@ const apiOf = (shared: RoleContext): Api =>
     preview: previewOf(shared),
     tickNow: tickNowOf(shared),
     clockReport: () => shared.clockReport,
+    whyWaiting: () => shared.whyWaiting(),
   })
 
 function previewOf({ db, clock, config }: RoleContext): PreviewQuery {

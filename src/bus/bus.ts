@@ -119,6 +119,11 @@ export interface Bus {
   ack(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
   /** Returns messages to the queue; each counts as one delivery. `delayMs` postpones them where the transport can. */
   abandon(messages: readonly ReceivedMessage[], delayMs?: number): Promise<void>
+  /**
+   * Returns messages as if this delivery had not taken place, also after their lease has lapsed; another consumer that has one keeps
+   * it. A transport that cannot leaves it out.
+   */
+  release?(messages: readonly ReceivedMessage[], delayMs: number): Promise<void>
   /** Starts a new lease. Returns the messages whose lease was lost. */
   renew(messages: readonly ReceivedMessage[]): Promise<ReceivedMessage[]>
   /** Moves messages to the dead letters. Messages whose lease was lost stay with their new consumer. */
@@ -204,6 +209,11 @@ export interface DeadLetters {
   /** Sends it again, to its own subscription only, as `{messageId}-replay-{n}` with a new time to live. Returns that id. */
   replay(id: string, by: string): Promise<string>
   discard(id: string, by: string): Promise<void>
+  /**
+   * Sends messages to orchestrators again that were delivered too often: 1 minute, 10 minutes and 1 hour after each such end, then no
+   * more. Returns how many per topic.
+   */
+  replayExhausted?(by: string, limit: number): Promise<TopicCount[]>
   /** Workers whose jobs are among the undecided dead letters, sorted; empty where the transport cannot tell. */
   listWorkers(): Promise<string[]>
   /** Dead jobs that are not marked as noticed, oldest first, whether or not a person has decided on them. */

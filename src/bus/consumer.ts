@@ -1,16 +1,24 @@
 // The loop of every subscriber: receive a chunk, call the handler, ack, abandon or dead-letter each message as it says. Leases are
 // renewed while the handler runs, and at most lanes × chunk messages are in flight.
 //
+// While the database refuses for the moment (its disk is full, it restarts), all lanes wait together and no delivery is counted: the
+// messages go back as if nobody had received them, as soon as that can be written. Good results once went to the dead letters in 45 s.
+//
 // Stopping is graceful: nothing more is received, the handlers' `stopping` signal aborts, and abandoned messages are free at once.
 // A handler that does not return keeps its leases until they lapse; abandoning for it would run its work twice at the same time.
 import type { Clock } from '../clock.ts'
 import { everyLoop, type Service } from '../service.ts'
+import { isCollision } from '../transient.ts'
 import type { Bus, ReceivedMessage, Subscription } from './bus.ts'
+import { makeOutage, type Outage, reportingTo } from './outage.ts'
 
 export type MessageOutcome =
   | 'ack'
   | 'abandon'
   | { readonly deadLetter: string; readonly description: string }
+
+/** `release`: no delivery, for reasons outside the message. */
+type Outcome = MessageOutcome | 'release'
 
 export interface HandlerSignals {
   /** The consumer stops: start nothing, return `abandon` for what is not started. */
@@ -19,7 +27,10 @@ export interface HandlerSignals {
   readonly leaseLost: AbortSignal
 }
 
-/** Returns one outcome per message, in order. When it throws, the whole chunk is abandoned. */
+/**
+ * Returns one outcome per message, in order. When it throws, the whole chunk is abandoned, or released if the database refuses for the
+ * moment.
+ */
 export type Handler = (
   messages: readonly ReceivedMessage[],
   signals: HandlerSignals,
@@ -36,6 +47,8 @@ export interface ConsumerOptions {
   /** Concurrent handler calls. */
   readonly lanes?: number
   readonly pollIntervalMs?: number
+  /** Shared with others that wait for the same database. Without it, the beginning of an outage goes to `onError`. */
+  readonly outage?: Outage
   /** The handler threw, or the bus did not answer. The consumer continues. */
   readonly onError: (error: unknown) => void
   /** Handled messages whose lease was lost: they are delivered again. */
@@ -54,21 +67,25 @@ const RETRY_AFTER_MS = 500
 const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 20_000
 
-/** How long an abandoned message waits. Ten deliveries take about 45 s, so a short outage dead-letters nothing. */
+/** How long an abandoned message waits: ten deliveries take about 45 s. */
 export function backoffMs(deliveryCount: number): number {
   return Math.min(BACKOFF_MIN_MS * 2 ** (deliveryCount - 1), BACKOFF_MAX_MS)
 }
 
-export function makeConsumer(options: ConsumerOptions): Consumer {
-  const { name, bus, subscription, clock, onError } = options
+interface Running extends ConsumerOptions {
+  readonly outage: Outage
+}
+
+export function makeConsumer(given: ConsumerOptions): Consumer {
+  const { name, bus, subscription, clock, onError } = given
+  const outage = given.outage ?? makeOutage(clock, reportingTo(onError))
+  const options: Running = { ...given, outage }
   const lanes = Array.from({ length: options.lanes ?? 1 }, (_, lane) =>
     everyLoop({
       name: `${name} lane ${lane + 1}`,
       clock,
       intervalMs: options.pollIntervalMs ?? POLL_INTERVAL_MS,
-      runOnce: async (_now, stopping) => {
-        while (!stopping.aborted && (await runOnce(options, stopping)) > 0);
-      },
+      runOnce: (_now, stopping) => emptyQueue(options, stopping),
       onError,
     }),
   )
@@ -96,20 +113,39 @@ export function makeConsumer(options: ConsumerOptions): Consumer {
   }
 }
 
-async function runOnce(options: ConsumerOptions, stopping: AbortSignal): Promise<number> {
-  const messages = await options.bus.receive(options.subscription, options.chunk)
-  if (messages.length === 0) return 0
+/** Until nothing is visible. During an outage it stays here and tries again. */
+async function emptyQueue(options: Running, stopping: AbortSignal): Promise<void> {
+  const { outage } = options
+  while (!stopping.aborted) {
+    await outage.pause(stopping)
+    if (stopping.aborted) return
+    try {
+      if ((await runOnce(options, stopping)) === 0) return
+    } catch (error) {
+      if (!outage.note(error)) throw error
+    }
+  }
+}
+
+async function runOnce(options: Running, stopping: AbortSignal): Promise<number> {
+  const { bus, outage } = options
+  const messages = await bus.receive(options.subscription, options.chunk)
+  if (messages.length === 0) {
+    outage.endIfQuiet()
+    return 0
+  }
   const outcomes = await handleUnderLease(options, messages, stopping)
   await carryOut(options, messages, outcomes, stopping)
+  if (!outcomes.includes('release')) outage.end()
   return messages.length
 }
 
 /** Runs the handler and renews the leases meanwhile. */
 async function handleUnderLease(
-  options: ConsumerOptions,
+  options: Running,
   messages: readonly ReceivedMessage[],
   stopping: AbortSignal,
-): Promise<readonly MessageOutcome[]> {
+): Promise<readonly Outcome[]> {
   const done = new AbortController()
   const leaseLost = new AbortController()
   const renewing = keepRenewing(options, messages, done.signal, leaseLost)
@@ -118,8 +154,9 @@ async function handleUnderLease(
     if (outcomes.length === messages.length) return outcomes
     throw new Error(`${options.name}: ${outcomes.length} outcomes for ${messages.length} messages`)
   } catch (error) {
+    if (options.outage.note(error)) return messages.map(() => 'release')
     options.onError(error)
-    return messages.map(() => 'abandon')
+    return messages.map(() => (isCollision(error) ? 'release' : 'abandon'))
   } finally {
     done.abort()
     await renewing
@@ -127,7 +164,7 @@ async function handleUnderLease(
 }
 
 async function keepRenewing(
-  { bus, clock, onError }: ConsumerOptions,
+  { bus, clock, onError, outage }: Running,
   messages: readonly ReceivedMessage[],
   done: AbortSignal,
   leaseLost: AbortController,
@@ -141,37 +178,41 @@ async function keepRenewing(
       if (lost.size > 0) leaseLost.abort()
       leased = leased.filter((message) => !lost.has(message))
     } catch (error) {
-      onError(error)
+      if (!outage.note(error)) onError(error)
     }
   }
 }
 
 /**
- * Retries calls to the bus for as long as a lease lasts. A database restarts within a second; without retries the chunk stayed
- * leased for the rest of its minute.
+ * Retries calls to the bus for as long as an outage or a lease lasts. Without retries the chunk stayed leased for the rest of its
+ * minute, and then counted as delivered.
  */
-function retryingOn({ bus, clock, onError }: ConsumerOptions, stopping: AbortSignal) {
+function retryingOn({ bus, clock, onError, outage }: Running, stopping: AbortSignal) {
   const untilMs = clock.now().getTime() + bus.leaseMs
   return async <T>(call: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
         return await call()
       } catch (error) {
-        if (stopping.aborted || clock.now().getTime() >= untilMs) throw error
-        onError(error)
-        await clock.wait(RETRY_AFTER_MS, stopping)
+        if (stopping.aborted) throw error
+        if (outage.note(error)) await outage.pause(stopping)
+        else if (clock.now().getTime() >= untilMs) throw error
+        else {
+          onError(error)
+          await clock.wait(RETRY_AFTER_MS, stopping)
+        }
       }
     }
   }
 }
 
 async function carryOut(
-  options: ConsumerOptions,
+  options: Running,
   messages: readonly ReceivedMessage[],
-  outcomes: readonly MessageOutcome[],
+  outcomes: readonly Outcome[],
   stopping: AbortSignal,
 ): Promise<void> {
-  const { bus, onLost } = options
+  const { bus, onLost, outage } = options
   const retrying = retryingOn(options, stopping)
   const handled = messages.filter((_, index) => outcomes[index] === 'ack')
   const lost = handled.length > 0 ? await retrying(() => bus.ack(handled)) : []
@@ -180,15 +221,20 @@ async function carryOut(
   const others = messages.map((message, index) => ({
     message,
     outcome: outcomes[index]!,
-    delayMs: stopping.aborted ? 0 : backoffMs(message.deliveryCount),
+    delayMs: stopping.aborted ? 0 : Math.max(backoffMs(message.deliveryCount), outage.pauseMs()),
   }))
   const groups = Map.groupBy(others, ({ outcome, delayMs }) => JSON.stringify([outcome, delayMs]))
   for (const [first, ...rest] of groups.values()) {
     const { outcome, delayMs } = first!
     const same = [first!, ...rest].map(({ message }) => message)
     if (outcome === 'abandon') await retrying(() => bus.abandon(same, delayMs))
+    else if (outcome === 'release') await retrying(() => releaseOn(bus, same, delayMs))
     else if (outcome !== 'ack') {
       await retrying(() => bus.deadLetter(same, outcome.deadLetter, outcome.description))
     }
   }
 }
+
+/** A transport that cannot take a delivery back counts it. */
+const releaseOn = (bus: Bus, messages: readonly ReceivedMessage[], delayMs: number) =>
+  bus.release ? bus.release(messages, delayMs) : bus.abandon(messages, delayMs)

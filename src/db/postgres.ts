@@ -2,9 +2,9 @@
 // error in bounded time, the pool discards the connection and the next statement gets a new one.
 import pg from 'pg'
 import { MatoolkitError, messageOf } from '../errors.ts'
+import { isConnectionLost } from '../transient.ts'
 import { parseIntegers } from './arrays.ts'
 import type { Db, Tx } from './db.ts'
-import { isConnectionLost } from './transient.ts'
 
 export interface PostgresOptions {
   readonly url: string

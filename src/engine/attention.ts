@@ -13,8 +13,11 @@ import {
   type DescribedAttention,
   describeAttention,
 } from '../domain/attention.ts'
+import { countText } from '../domain/count-text.ts'
 import { type EventRecord, eventRecord } from '../domain/event-record.ts'
 import type { Engine } from './engine.ts'
+
+const ACTOR = 'orchestrator'
 
 export interface AttentionList {
   readonly items: readonly Attention[]
@@ -37,6 +40,24 @@ export async function loadAttention(
   }
 }
 
+const REPLAYED_AT_ONCE = 500
+
+/** Messages that were delivered too often for a passing reason get another chance, with an event. Returns how many. */
+export async function replayExhausted({ db, bus, clock }: Engine): Promise<number> {
+  const counts = (await bus.deadLetters.replayExhausted?.(ACTOR, REPLAYED_AT_ONCE)) ?? []
+  const events = counts.map(({ topic, count }) =>
+    eventRecord(
+      'worker',
+      'dead_letters_replayed',
+      `${countText(count, 'message')} on ${topic} that had been delivered too often: sent again`,
+      { details: { topic, count } },
+    ),
+  )
+  if (events.length > 0)
+    await db.transaction((tx) => insertEvents(tx, null, clock.now(), ACTOR, events))
+  return counts.reduce((sum, { count }) => sum + count, 0)
+}
+
 /** Writes an event when the number of dead letters has changed, whichever orchestrator sees it first. Returns what is new. */
 export async function noteDeadLetters({ db, bus, clock }: Engine): Promise<DescribedAttention[]> {
   const { deadLetters } = await bus.depth()
@@ -49,7 +70,7 @@ export async function noteDeadLetters({ db, bus, clock }: Engine): Promise<Descr
   const decided = [...noted].filter(([topic, count]) => count > 0 && !left.has(topic as Topic))
   const events = [...items.map(attentionEvent), ...decided.map(([topic]) => allDecided(topic))]
   if (events.length > 0)
-    await db.transaction((tx) => insertEvents(tx, null, clock.now(), 'orchestrator', events))
+    await db.transaction((tx) => insertEvents(tx, null, clock.now(), ACTOR, events))
   return items
 }
 

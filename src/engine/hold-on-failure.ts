@@ -3,11 +3,11 @@
 
 import { holdRow } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
-import { isTransient } from '../db/transient.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
 import { safeReasonOf } from '../redact.ts'
+import { isTransient } from '../transient.ts'
 import type { Engine } from './engine.ts'
 import { changeBatch } from './locking.ts'
 

@@ -1,7 +1,7 @@
 // Handling messages: each is routed to its batch, and the messages of one batch are decided together, in order, in one transaction.
 // When a group fails its messages are handled one by one, so that a poison message harms only itself: it goes to the dead letters
 // with its reason, and its batch is held.
-import { isTransient } from '../db/transient.ts'
+
 import { beginBatch, onPhaseDue } from '../domain/decide/lifecycle.ts'
 import { removeMember } from '../domain/decide/membership.ts'
 import { queueNextOfMember } from '../domain/decide/next.ts'
@@ -11,6 +11,7 @@ import { leavesSlots } from '../domain/decide/window.ts'
 import type { Message } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import { safeReasonOf } from '../redact.ts'
+import { isTransient } from '../transient.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './hold-on-failure.ts'

@@ -2,11 +2,12 @@
 import type { Bus, ReceivedMessage } from '../bus/bus.ts'
 import { ORCHESTRATOR_EVENTS, WORKER_RESULTS } from '../bus/bus.ts'
 import { type Handler, type MessageOutcome, makeConsumer } from '../bus/consumer.ts'
+import { makeOutage, type OutageChange, reportingTo } from '../bus/outage.ts'
 import type { Clock } from '../clock.ts'
 import { vacuumEmbedded } from '../db/vacuum.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
 import { type Message, readMessage } from '../domain/messages.ts'
-import { noteDeadLetters } from '../engine/attention.ts'
+import { noteDeadLetters, replayExhausted } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { handleMessages } from '../engine/messages.ts'
 import { fillWorkers, runTimers } from '../engine/timers.ts'
@@ -25,7 +26,14 @@ export interface OrchestratorOptions {
   readonly chunk: number
   /** Called once per change of the number of dead letters, while there are any. */
   readonly onDeadLetters?: (item: DescribedAttention) => void
+  /** Called when the orchestrator begins to wait for the database, when the cause changes, and when it continues; else `onError` is. */
+  readonly onOutage?: (change: OutageChange) => void
   readonly onError: (error: unknown) => void
+}
+
+export interface Orchestrator extends Service {
+  /** Why it waits for the database; null while it works. */
+  whyWaiting(): string | null
 }
 
 /** Handles the readable messages of a chunk and dead-letters the others. `onSlots`: see handleMessages. */
@@ -64,19 +72,36 @@ export function makeHandler(engine: Engine): Handler {
   }
 }
 
+const upkeepLoop = ({ engine, bus, clock, onError }: OrchestratorOptions): Service =>
+  everyLoop({
+    name: 'upkeep',
+    clock,
+    intervalMs: UPKEEP_INTERVAL_MS,
+    runOnce: async () => {
+      await bus.sweep()
+      await vacuumEmbedded(engine.db)
+    },
+    onError,
+  })
+
 const deadLetterLoop = ({ engine, clock, onDeadLetters, onError }: OrchestratorOptions): Service =>
   everyLoop({
     name: 'dead letters',
     clock,
     intervalMs: DEAD_LETTER_INTERVAL_MS,
     runOnce: async () => {
+      while ((await replayExhausted(engine)) > 0);
       for (const item of await noteDeadLetters(engine)) onDeadLetters?.(item)
     },
     onError,
   })
 
-export function makeOrchestrator(options: OrchestratorOptions): Service {
-  const { engine, bus, clock, chunk, onError } = options
+export function makeOrchestrator(options: OrchestratorOptions): Orchestrator {
+  const { engine, bus, clock, chunk } = options
+  const outage = makeOutage(clock, options.onOutage ?? reportingTo(options.onError))
+  const onError = (error: unknown) => {
+    if (!outage.note(error)) options.onError(error)
+  }
   const handle = makeHandler(engine)
   const timers = everyLoop({
     name: 'timers',
@@ -100,6 +125,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       },
       clock,
       chunk,
+      outage,
       onError,
     }),
     makeConsumer({
@@ -110,24 +136,17 @@ export function makeOrchestrator(options: OrchestratorOptions): Service {
       handle,
       clock,
       chunk,
+      outage,
       onError,
     }),
     timers,
-    everyLoop({
-      name: 'upkeep',
-      clock,
-      intervalMs: UPKEEP_INTERVAL_MS,
-      runOnce: async () => {
-        await bus.sweep()
-        await vacuumEmbedded(engine.db)
-      },
-      onError,
-    }),
-    deadLetterLoop(options),
+    upkeepLoop({ ...options, onError }),
+    deadLetterLoop({ ...options, onError }),
   ]
   let unlisten: Promise<(() => Promise<void>) | undefined> | undefined
   return {
     name: 'orchestrator',
+    whyWaiting: outage.why,
     start: () => {
       for (const service of services) service.start()
       // Without hints the timers run every second, so a failure to listen is only reported.

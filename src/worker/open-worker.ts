@@ -2,6 +2,7 @@
 // coded error: a platform restarts the process, whereas a half-open worker would fail its jobs one by one.
 import { readFile } from 'node:fs/promises'
 import type { Bus } from '../bus/bus.ts'
+import { logOutage } from '../bus/outage.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
@@ -72,6 +73,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
       ),
     onRefused: ({ messageId, reason, description }) =>
       log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran'),
+    onOutage: (change) => logOutage(log, `Worker ${workerId}`, change),
     onError: (error) =>
       log.error({ err: error, workerId }, 'Worker error; the worker keeps running'),
   })

@@ -4,6 +4,7 @@
 // is answered from the result cache. While the bus is down, results wait in memory. On stop no job begins, running jobs drain,
 // and the rest are aborted and abandoned.
 import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
+import { makeOutage, type Outage, type OutageChange, reportingTo } from '../bus/outage.ts'
 import type { Clock } from '../clock.ts'
 import { messageIdOf } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
@@ -40,6 +41,8 @@ export interface WorkerOptions {
   readonly onResult?: (result: JobResult) => void
   /** Called for every job that is dead-lettered instead of run. */
   readonly onRefused?: (refused: RefusedJob & { readonly messageId: string }) => void
+  /** Called when the worker begins to wait for the bus, when the cause changes, and when it continues; else `onError` is. */
+  readonly onOutage?: (change: OutageChange) => void
   readonly onError: (error: unknown) => void
 }
 
@@ -73,6 +76,7 @@ export class Worker implements Service {
   readonly #options: WorkerOptions
   readonly #catalogue: Catalogue
   readonly #results: ResultCache
+  readonly #outage: Outage
   readonly #leased = new Map<string, LeasedJob>()
   #unsent: JobResult[] = []
   readonly #receiveLoop: Loop
@@ -86,7 +90,7 @@ export class Worker implements Service {
   #unlisten: Promise<(() => Promise<void>) | undefined> | undefined
 
   constructor(options: WorkerOptions) {
-    const { workerId, clock, onError, maxParallelism } = options
+    const { workerId, clock, maxParallelism } = options
     if (!(maxParallelism > 0)) throw new RangeError(`maxParallelism ${maxParallelism}`)
     this.name = `worker ${workerId}`
     this.#options = options
@@ -94,6 +98,10 @@ export class Worker implements Service {
     this.#results = new ResultCache(
       options.cachedResultsMax ? { max: options.cachedResultsMax } : {},
     )
+    this.#outage = makeOutage(clock, options.onOutage ?? reportingTo(options.onError))
+    const onError = (error: unknown) => {
+      if (!this.#outage.note(error)) options.onError(error)
+    }
     const loop = (
       name: string,
       intervalMs: number,
@@ -127,15 +135,21 @@ export class Worker implements Service {
   async takeJobs(stopping?: AbortSignal): Promise<number> {
     const { bus, workerId, maxParallelism } = this.#options
     const free = maxParallelism - this.#leased.size
-    if (free <= 0) return 0
+    if (free <= 0 || this.#mustAnswerFirst()) return 0
     const received = await bus.receive(workerJobs(workerId), free)
     if (stopping?.aborted) {
       await bus.abandon(received)
       return 0
     }
     if (received.length > 0) this.#busyAt = this.#options.clock.now()
+    else this.#outage.endIfQuiet()
     for (const message of received) await this.#take(message)
     return received.length
+  }
+
+  /** During an outage lapsed leases come back to this worker: taking them again used up their deliveries. */
+  #mustAnswerFirst(): boolean {
+    return this.#outage.why() !== null && this.#leased.size > 0
   }
 
   /** Called only after a successful receive: while the bus is down, it is unknown whether there is work. */
@@ -151,6 +165,8 @@ export class Worker implements Service {
   /** Null when it takes jobs, otherwise the reason. */
   whyNotReady(now: Date): string | null {
     if (this.#receivedAt === null) return 'not started'
+    const why = this.#outage.why()
+    if (why !== null) return why
     return +now - +this.#receivedAt > UNREADY_AFTER_MS ? 'the bus does not answer' : null
   }
 
@@ -222,6 +238,7 @@ export class Worker implements Service {
       this.#unsent.unshift(...results)
       throw error
     }
+    this.#outage.end()
     const finished = results.flatMap(({ jobId }) => this.#leased.get(jobId)?.received ?? [])
     for (const { jobId } of results) this.#leased.delete(jobId)
     this.#receiveLoop.nudge()
@@ -251,7 +268,9 @@ export class Worker implements Service {
   async renewLeases(): Promise<void> {
     const messages = [...this.#leased.values()].map(({ received }) => received)
     // A lost lease changes nothing: the job keeps running, is delivered again, and is recognised.
-    if (messages.length > 0) await this.#options.bus.renew(messages)
+    if (messages.length === 0) return
+    await this.#options.bus.renew(messages)
+    if (this.#unsent.length === 0) this.#outage.end()
   }
 
   /** Announces id, slots and functions. The orchestrator sends no job to a worker it has never heard from. */

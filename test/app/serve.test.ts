@@ -49,7 +49,7 @@ describe('matoolkit serve', () => {
     assert.equal(ready.isReady, true)
     assert.deepEqual(
       ready.checks.map(({ name }) => name),
-      ['server', 'database', 'schema', 'bus', 'clock'],
+      ['server', 'database', 'schema', 'bus', 'orchestrator', 'clock'],
     )
     assert.deepEqual(await listWorkerIds(test.db), ['legacy-a', 'legacy-b'])
     await previews(url!, join(folder, 'api-token'))

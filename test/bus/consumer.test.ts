@@ -158,6 +158,74 @@ describe('consumer: one chunk', () => {
   })
 })
 
+const refusal = (code: string) => Object.assign(new Error('refused'), { code })
+
+describe('consumer: the database refuses for the moment', () => {
+  it('releases the chunk instead of abandoning it, also when two transactions collide', async () => {
+    for (const code of ['53100', '57P01', '25006', 'ECONNREFUSED', '40001', '40P01']) {
+      const on = script({
+        release: async (messages) => void on.calls.push(`release ${ids(messages)}`),
+      })
+      on.waiting.push(message('a', 9), message('b', 9))
+      const handle: Handler = async () => {
+        throw refusal(code)
+      }
+      await consumerOf(on, handle).runOnce()
+      assert.deepEqual(on.calls, ['release a,b'], code)
+    }
+  })
+
+  it('counts the delivery of a message whose statement takes too long or fails by itself', async () => {
+    for (const code of ['57014', '22P02', 'XX000']) {
+      const on = script({
+        release: async (messages) => void on.calls.push(`release ${ids(messages)}`),
+      })
+      on.waiting.push(message('a'))
+      const handle: Handler = async () => {
+        throw refusal(code)
+      }
+      await consumerOf(on, handle).runOnce()
+      assert.deepEqual(on.calls, ['abandon a for 100'], code)
+    }
+  })
+
+  it('waits with all lanes together, reports once, and writes the release when it can', async () => {
+    let isFull = true
+    let receives = 0
+    const on = script({
+      receive: async (_subscription, limit) => {
+        receives += 1
+        return on.waiting.splice(0, limit)
+      },
+      release: async (messages) => {
+        if (isFull) throw refusal('53100')
+        on.calls.push(`release ${ids(messages)}`)
+        on.waiting.push(...messages)
+      },
+    })
+    on.waiting.push(...['a', 'b', 'c', 'd', 'e', 'f'].map((id) => message(id)))
+    const handle: Handler = async (messages) => {
+      if (isFull) throw refusal('53100')
+      return messages.map(() => 'ack')
+    }
+    const consumer = consumerOf(on, handle, { lanes: 2 })
+    consumer.start()
+    await on.clock.advance(3_600_000)
+    assert.equal(receives, 2)
+    assert.equal(on.errors.length, 1)
+    assert.deepEqual(on.calls, [])
+    isFull = false
+    await on.clock.advance(30_000)
+    assert.deepEqual(on.calls.toSorted(), [
+      'ack a,b,c',
+      'ack d,e,f',
+      'release a,b,c',
+      'release d,e,f',
+    ])
+    await consumer.stop()
+  })
+})
+
 describe('consumer: leases', () => {
   it('renews while the handler runs, and stops when it returns', async () => {
     const on = script()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import {
   type BusDepth,
+  MAX_DELIVERIES,
   ORCHESTRATOR_EVENTS,
   type OutgoingMessage,
   type Topic,
@@ -61,6 +62,49 @@ export function operation(suite: Suite): void {
     await Promise.all([bus.sweep(), other.sweep()])
     assert.deepEqual(await bus.ack([leased]), [])
     assert.equal((await takeOne(bus, ORCHESTRATOR_EVENTS)).messageId, waiting.messageId)
+  })
+}
+
+/** Only for transports that can take a delivery back. */
+export function releases(suite: Suite): void {
+  it('takes deliveries back, so that a message is never exhausted by them', async () => {
+    const { bus, advance } = suite()
+    if (!bus.release) return
+    await bus.publish([event(), event(), event()])
+    for (let round = 0; round < MAX_DELIVERIES + 2; round += 1) {
+      const taken = await drain(bus, ORCHESTRATOR_EVENTS)
+      assert.deepEqual(
+        taken.map(({ deliveryCount }) => deliveryCount),
+        [1, 1, 1],
+      )
+      await bus.release(taken, SECOND)
+      assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [])
+      await advance(SECOND)
+    }
+    await bus.ack(await drain(bus, ORCHESTRATOR_EVENTS))
+  })
+
+  it('takes a delivery back after its lease has lapsed, also while another consumer has the message', async () => {
+    const { bus, other, advance } = suite()
+    if (!bus.release) return
+    await bus.publish([event(), event()])
+    const lapsed = await drain(bus, ORCHESTRATOR_EVENTS)
+    await advance(bus.leaseMs + SECOND)
+    await bus.release(lapsed, 0)
+    const taken = await drain(bus, ORCHESTRATOR_EVENTS)
+    assert.deepEqual(
+      taken.map(({ deliveryCount }) => deliveryCount),
+      [1, 1],
+    )
+    await advance(bus.leaseMs + SECOND)
+    const takenOver = await drain(other, ORCHESTRATOR_EVENTS)
+    await bus.release(taken, 0)
+    assert.deepEqual(await drain(bus, ORCHESTRATOR_EVENTS), [], 'the other one keeps them')
+    await other.abandon(takenOver.slice(0, 1))
+    const again = await takeOne(bus, ORCHESTRATOR_EVENTS)
+    assert.equal(again.deliveryCount, 2)
+    await bus.ack([again])
+    assert.deepEqual(await other.ack(takenOver.slice(1)), [])
   })
 }
 

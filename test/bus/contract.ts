@@ -16,7 +16,7 @@ import {
 import { readMessage } from '../../src/domain/messages.ts'
 import { courses } from './contract-course.ts'
 import { deadJobs, deadLetters, lastLetter } from './contract-dead-letters.ts'
-import { capabilities, operation, places } from './contract-operation.ts'
+import { capabilities, operation, places, releases } from './contract-operation.ts'
 import {
   type BusUnderTest,
   DAY,
@@ -57,6 +57,7 @@ export function busContract(name: string, make: () => Promise<BusUnderTest>): vo
     deadJobs(suite)
     operation(suite)
     places(suite)
+    releases(suite)
     capabilities(suite)
     courses(suite)
   })

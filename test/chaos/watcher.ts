@@ -2,7 +2,7 @@
 // lease waits to be taken over. Retries later while the server is down.
 import type { Clock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
-import { isTransient } from '../../src/db/transient.ts'
+import { isTransient } from '../../src/transient.ts'
 import { brokenInvariants } from '../invariants.ts'
 import type { Fleet } from './fleet.ts'
 

@@ -8,10 +8,10 @@ import { realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { isTransient } from '../../src/db/transient.ts'
 import { configureWorkers } from '../../src/db/workers.ts'
 import { createBatch } from '../../src/engine/create.ts'
 import { publishRunbook } from '../../src/engine/publish.ts'
+import { isTransient } from '../../src/transient.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import {
   missingAcknowledged,

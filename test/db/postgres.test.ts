@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { isTransient } from '../../src/db/transient.ts'
+import { isTransient } from '../../src/transient.ts'
 import { startProxy, type TcpProxy } from '../chaos/proxy.ts'
 import { openTestPostgres, type TestDatabase } from '../databases.ts'
 

@@ -55,6 +55,7 @@ export function faultyBus(
       return lost
     },
     abandon: (messages, delayMs) => bus.abandon(real(messages), delayMs),
+    release: (messages, delayMs) => bus.release(real(messages), delayMs),
     renew: (messages) => bus.renew(real(messages)),
     deadLetter: (messages, reason, description) =>
       bus.deadLetter(real(messages), reason, description),

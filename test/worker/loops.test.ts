@@ -41,24 +41,26 @@ function message(jobId: string): ReceivedMessage {
   }
 }
 
-function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
+function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000, maxParallelism = 1 } = {}) {
   const clock = virtualClock(START)
   const waiting: ReceivedMessage[] = []
   const calls: string[] = []
   let hint = () => {}
-  const state = { isDown: false }
+  const state = { isDown: false, isFull: false, receives: 0 }
   const note = (what: string) => calls.push(`${(+clock.now() - +START) / 1_000} ${what}`)
   const ids = (messages: readonly { messageId: string }[]) =>
     messages.map(({ messageId }) => messageId).join(',')
   const bus: Bus = {
     leaseMs: LEASE_MS,
     publish: async (messages: readonly OutgoingMessage[]) => {
+      if (state.isFull) throw Object.assign(new Error('no space'), { code: '53100' })
       for (const { type, messageId } of messages) {
         note(type === 'worker-hello' ? 'hello' : `publish ${messageId}`)
       }
     },
     receive: async (_subscription, limit) => {
       if (state.isDown) throw new Error('the bus is down')
+      if (limit > 0) state.receives += 1
       return waiting.splice(0, limit)
     },
     ack: async (messages) => {
@@ -87,7 +89,7 @@ function setUp({ drainMs = 1_000, idleAfterMs = 1_000_000 } = {}) {
     bus,
     clock,
     functions: [work],
-    maxParallelism: 1,
+    maxParallelism,
     drainMs,
     idleExit: { afterMs: idleAfterMs, onIdle: () => note('idle') },
     onError: (error) => errors.push(error),
@@ -120,6 +122,30 @@ describe('the loops of a worker', () => {
     ])
     assert.deepEqual(withoutHello.slice(-2), ['180 publish result-step-2', '180 settle step-2'])
     assert.deepEqual(errors, [])
+    await worker.stop()
+  })
+
+  it('takes no jobs while it cannot send its results, says why, and continues', async () => {
+    const { clock, calls, worker, waiting, errors, state } = setUp({ maxParallelism: 3 })
+    waiting.push(message('step-1'))
+    worker.start()
+    await clock.advance(80_000)
+    state.isFull = true
+    await clock.advance(20_000)
+    const before = state.receives
+    waiting.push(message('step-2'))
+    await clock.advance(600_000)
+    assert.equal(state.receives, before)
+    assert.equal(worker.whyNotReady(clock.now()), 'the disk of the database is full')
+    assert.equal(errors.length, 1)
+    state.isFull = false
+    await clock.advance(150_000)
+    assert.equal(worker.whyNotReady(clock.now()), null)
+    const settled = calls.filter((line) => line.includes('settle'))
+    assert.deepEqual(
+      settled.map((line) => line.split(' ').slice(1).join(' ')),
+      ['settle step-1', 'settle step-2'],
+    )
     await worker.stop()
   })
 

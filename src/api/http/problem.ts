@@ -1,7 +1,6 @@
 // Error answers as `application/problem+json` (RFC 9457): a stable code, a sentence, and a list of faults where there are several.
 // Only coded errors reach the caller. The text of any other error goes to the log alone.
 import { z } from 'zod'
-import { isTransient } from '../../db/transient.ts'
 import {
   ERRORS,
   type ErrorCode,
@@ -9,6 +8,7 @@ import {
   MatoolkitError,
   sentenceOf,
 } from '../../errors.ts'
+import { isTransient } from '../../transient.ts'
 
 /** One fault in a request, a runbook or a member file. */
 export const faultSchema = z

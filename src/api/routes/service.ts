@@ -81,7 +81,7 @@ const ready = ({ stopping }: ServiceContext) =>
     path: '/api/ready',
     operation: 'getReadiness',
     tag: 'service',
-    summary: 'Check database, schema, bus and clock',
+    summary: 'Check database, schema, bus, orchestrator and clock',
     rule: 'anonymous',
     answers: { 200: readiness, 503: readiness },
     handle: async ({ engine, services }) => {
@@ -94,6 +94,7 @@ const ready = ({ stopping }: ServiceContext) =>
         await check('database', async () => (await engine.db.query('select 1')).length === 1),
         await check('schema', () => isSchemaCurrent(engine.db)),
         await check('bus', () => services.bus.isReady()),
+        waitCheck(services),
         clockCheck(services),
       ]
       const isReady = checks.every(({ isOk }) => isOk)
@@ -105,6 +106,15 @@ const ready = ({ stopping }: ServiceContext) =>
 async function check(name: string, passes: () => Promise<boolean>): Promise<Check> {
   const isOk = await passes().catch(() => false)
   return { name, isOk, about: isOk ? 'ok' : 'check failed; see the log' }
+}
+
+function waitCheck({ whyWaiting }: Services): Check {
+  const why = whyWaiting()
+  return {
+    name: 'orchestrator',
+    isOk: why === null,
+    about: why === null ? 'ok' : `waits: ${why}`,
+  }
 }
 
 function clockCheck({ clockReport }: Services): Check {

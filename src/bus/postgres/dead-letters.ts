@@ -4,6 +4,7 @@ import { idsParam } from '../../db/arrays.ts'
 import type { Db, Queryable, Tx } from '../../db/db.ts'
 import { MatoolkitError } from '../../errors.ts'
 import {
+  DELIVERED_TOO_OFTEN,
   type DeadJob,
   type DeadLetter,
   type DeadLetterPage,
@@ -13,8 +14,9 @@ import {
   TIME_TO_LIVE_MAX_MS,
   type TimeSource,
   type Topic,
+  type TopicCount,
 } from '../bus.ts'
-import { enqueueRows } from '../outbox.ts'
+import { enqueueRows, type OutboxRow } from '../outbox.ts'
 import { propertiesOf } from './queue.ts'
 
 const PAGE_MAX = 500
@@ -46,6 +48,8 @@ export function postgresDeadLetters(db: Db, clock: TimeSource): DeadLetters {
     show: async (id) => wholeOf(await find(db, id)),
     replay: (id, by) => db.transaction((tx) => replay(tx, id, by, clock.now())),
     discard: (id, by) => db.transaction((tx) => discard(tx, id, by, clock.now())),
+    replayExhausted: (by, limit) =>
+      db.transaction((tx) => replayExhausted(tx, by, limit, clock.now())),
     listWorkers: () => listWorkers(db),
     listUnnoticedJobs: (limit) => listUnnoticedJobs(db, limit),
     markNoticed: (ids, tx) => markNoticed(tx ?? db, ids, clock.now()),
@@ -114,6 +118,50 @@ async function replay(tx: Tx, id: string, by: string, now: Date): Promise<string
   if (stored !== 1)
     throw new MatoolkitError('DEAD_LETTER_DECIDED', { id, decision: 'replayed', by })
   return messageId
+}
+
+/** By the number of replays so far: a message that ends the process it comes to must not do so forever. */
+const REPLAYED_AFTER_SEC = [60, 600, 3_600]
+
+// Skips what a person decides on at this moment.
+const EXHAUSTED = `
+  select d.id, d.topic, d.subscription, d.message_type, d.worker_id, d.body, d.original_message_id as original, r.replays
+    from dead_letters d
+    cross join lateral (select count(*)::int as replays from dead_letters s
+      where s.topic = d.topic and s.original_message_id = d.original_message_id and s.replayed_at is not null) r
+   where d.topic in ('worker-results', 'orchestrator-events') and d.replayed_at is null and d.discarded_at is null and d.reason = $1
+     and d.dead_lettered_at <= $2::timestamptz - make_interval(secs => ($3::int[])[r.replays + 1])
+   order by d.id limit $4 for update of d skip locked`
+
+interface ExhaustedRow extends Omit<OutboxRow, 'message_id' | 'visible_at' | 'expires_at'> {
+  readonly id: number
+  readonly original: string
+  readonly replays: number
+}
+
+async function replayExhausted(
+  tx: Tx,
+  by: string,
+  limit: number,
+  now: Date,
+): Promise<TopicCount[]> {
+  const delays = idsParam(REPLAYED_AFTER_SEC)
+  const found = await tx.query<ExhaustedRow>(EXHAUSTED, [DELIVERED_TOO_OFTEN, now, delays, limit])
+  // One message can have several dead letters; their replays need numbers of their own, so the others wait for the next run.
+  const letters = [...new Map(found.map((row) => [`${row.topic}/${row.original}`, row])).values()]
+  if (letters.length === 0) return []
+  const expires_at = new Date(now.getTime() + TIME_TO_LIVE_MAX_MS)
+  const rows = letters.map(({ id, original, replays, ...row }) => {
+    return { ...row, message_id: `${original}-replay-${replays + 1}`, visible_at: now, expires_at }
+  })
+  await tx.query(
+    `update dead_letters set replayed_at = $1, replayed_by = $2, replayed_as = ($4::text[])[array_position($3::bigint[], id)]
+      where id = any ($3::bigint[])`,
+    [now, by, idsParam(letters.map(({ id }) => id)), rows.map(({ message_id }) => message_id)],
+  )
+  await enqueueRows(tx, rows, now)
+  const byTopic = Map.groupBy(rows, ({ topic }) => topic)
+  return [...byTopic].map(([topic, { length: count }]) => ({ topic, count }))
 }
 
 async function discard(tx: Tx, id: string, by: string, now: Date): Promise<void> {

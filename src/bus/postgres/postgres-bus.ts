@@ -13,7 +13,7 @@ import { isReady, loadDepth } from './depth.ts'
 import { hint, openHints } from './hints.ts'
 import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
-import { abandon, ack, type Claim, claim, deadLetter, renewLeases } from './queue.ts'
+import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './queue.ts'
 import { sweepBus } from './sweep.ts'
 import { withdraw } from './withdraw.ts'
 
@@ -46,6 +46,10 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     abandon: (messages, delayMs = 0) => {
       const at = now()
       return abandon(db, messages, new Date(at.getTime() + delayMs), at)
+    },
+    release: (messages, delayMs) => {
+      const at = now()
+      return release(db, messages, new Date(at.getTime() + delayMs), at)
     },
     renew: (messages) => {
       const at = now()

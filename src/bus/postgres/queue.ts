@@ -137,9 +137,11 @@ export function propertiesOf(row: {
   return row.worker_id === null ? { MessageType } : { MessageType, WorkerId: row.worker_id }
 }
 
-/** Row p is leased under the token $3 at the time $1, and the call names all of its messages: $4 counts them. */
-const IS_LEASED = `p.id = any ($2::bigint[]) and p.lease_token = $3 and p.leased_until > $1
+/** Row p was last leased under the token $3, and the call names all of its messages: $4 counts them. */
+const IS_OWN = `p.id = any ($2::bigint[]) and p.lease_token = $3
   and p.size = ($4::int[])[array_position($2::bigint[], p.id)]`
+/** The lease lasts at the time $1. */
+const IS_LEASED = `${IS_OWN} and p.leased_until > $1`
 
 type ByRow = ReadonlyMap<string, readonly ReceivedMessage[]>
 
@@ -237,6 +239,28 @@ export async function abandon(
 ): Promise<void> {
   const sql = `update bundles p set visible_at = $5, leased_until = null, lease_token = null where ${IS_LEASED}`
   await changeLeased(db, sql, messages, now, visibleAt)
+}
+
+const UNCOUNT = `update bundles p set delivery_count = delivery_count - 1, visible_at = greatest($5, $1::timestamptz),
+  leased_until = null, lease_token = null where ${IS_OWN}`
+/** Rows that another consumer has taken since keep its lease. */
+const UNCOUNT_TAKEN = `update bundles p set delivery_count = delivery_count - 1
+  where p.id = any ($1::bigint[]) and p.size = ($2::int[])[array_position($1::bigint[], p.id)] and p.delivery_count > 1`
+
+/** Takes the delivery back. Without it the messages of a consumer that could not write used up their deliveries. */
+export async function release(
+  db: Queryable,
+  messages: readonly ReceivedMessage[],
+  visibleAt: Date,
+  now: Date,
+): Promise<void> {
+  const lost = await changeLeased(db, UNCOUNT, messages, now, visibleAt)
+  if (lost.length === 0) return
+  const inBundles = lost.filter(({ lease }) => isInBundle(lease))
+  const sizes = new Map(lost.map(({ lease }) => [rowOnceSplit(lease), 1]))
+  for (const [row, same] of Map.groupBy(inBundles, ({ lease }) => rowHolding(lease)))
+    sizes.set(row, countDistinct(same))
+  await db.query(UNCOUNT_TAKEN, [`{${[...sizes.keys()].join(',')}}`, idsParam([...sizes.values()])])
 }
 
 /** Moves the messages of the rows that `deletion` deletes to the dead letters. $1 is now; `why` gives reason and description. */

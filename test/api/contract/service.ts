@@ -17,12 +17,12 @@ export function serviceContract(): void {
       assert.deepEqual([status, body], [200, { status: 'healthy' }])
     })
 
-    it('is ready when server, database, schema, bus and clock are', async () => {
+    it('is ready when server, database, schema, bus, orchestrator and clock are', async () => {
       const { status, body, text } = await api.call('GET', '/api/ready', { token: null })
       assert.equal(status, 200, text)
       assert.deepEqual(
         (body.checks as { name: string }[]).map(({ name }) => name),
-        ['server', 'database', 'schema', 'bus', 'clock'],
+        ['server', 'database', 'schema', 'bus', 'orchestrator', 'clock'],
       )
     })
 
@@ -70,6 +70,17 @@ export function serviceContract(): void {
       const { status, text } = await api.call('GET', '/api/ready')
       assert.equal(status, 503)
       assert.match(text, /machine clock is 45 s off the database clock/)
+    } finally {
+      await api.close()
+    }
+  })
+
+  it('is not ready while the orchestrator waits for the database, and says why', async () => {
+    const api = await openApiUnderTest({ options: { whyWaiting: () => 'the disk is full' } })
+    try {
+      const { status, text } = await api.call('GET', '/api/ready')
+      assert.equal(status, 503)
+      assert.match(text, /"orchestrator","isOk":false,"about":"waits: the disk is full"/)
     } finally {
       await api.close()
     }

@@ -1,0 +1,65 @@
+// Transient errors: the connection is lost, the server restarts, its disk is full, two transactions collide. A retry may succeed; any
+// other error would repeat.
+
+const TRANSIENT_CLASSES = ['08', '53', '57']
+const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '25P03', '25006', '58030', 'XX000'])
+const COLLISIONS = new Set(['40001', '40P01'])
+const NO_ANSWER = 'the database does not answer'
+/** By SQLSTATE or its class. A statement that took too long (57014) is not among them: the next try takes as long. */
+const OUTAGES: Readonly<Record<string, string>> = {
+  '08': NO_ANSWER,
+  '25P03': NO_ANSWER,
+  '25006': 'the database is read-only',
+  '53': 'the database has too little of something it needs',
+  '53100': 'the disk of the database is full',
+  '53200': 'the database is out of memory',
+  '53300': 'the database has no free connection',
+  '57P01': 'the database shuts down',
+  '57P02': 'the database restarts after a crash',
+  '57P03': 'the database is starting',
+  '57P05': NO_ANSWER,
+  '58030': 'the database cannot read or write its disk',
+}
+const LOST_SYSTEM = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/** Errors of `pg` that have no code. */
+const LOST_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/
+
+/** The connection is unusable, even for a rollback. */
+export function isConnectionLost(error: unknown): boolean {
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  return LOST_SYSTEM.has(code) || LOST_TEXT.test(message)
+}
+
+export function isTransient(error: unknown): boolean {
+  const { code = '' } = error as { code?: string }
+  return (
+    isConnectionLost(error) ||
+    TRANSIENT_CODES.has(code) ||
+    (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
+  )
+}
+
+/**
+ * Why the database refuses for the moment, whatever it is asked; null for any other error. Says nothing against the message or request
+ * that met it.
+ */
+export function outageOf(error: unknown): string | null {
+  const { code = '' } = error as { code?: string }
+  if (isConnectionLost(error)) return NO_ANSWER
+  if (!/^[0-9A-Z]{5}$/.test(code)) return null
+  return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
+}
+
+/** Two transactions met; one of them was undone and may try again at once. */
+export const isCollision = (error: unknown): boolean =>
+  COLLISIONS.has((error as { code?: string }).code ?? '')
