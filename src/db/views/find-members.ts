@@ -1,5 +1,6 @@
 // Finds people over all batches. A key is found by its index. Other values are searched in the data and outputs of every member, in one
-// pass that ends at the limit: 100,000 members take a fraction of a second, and only a text that is no key asks for it.
+// pass that ends at the limit: among 100,000 members 1.8 s on the embedded database of a busy machine. Only a text that is no key asks
+// for it.
 import { foldKey } from '../../domain/member-key.ts'
 import { contains } from '../conditions.ts'
 import type { Queryable } from '../db.ts'
