@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'
 import { install, root, runtime } from './setup.mjs'
 
-install()
+// Tests, benchmarks and tools need more than the program itself.
+install({ withDevelopment: process.argv[2] !== 'src/main.ts' })
 const node = runtime()
 const child = spawn(node, process.argv.slice(2), {
   cwd: root,

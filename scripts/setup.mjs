@@ -15,15 +15,21 @@ const lockHash = () =>
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex')
 
+/** What runs people's migrations gets no development packages and no install scripts: none of its packages needs one. */
+const RUNTIME_ONLY = ['--omit=dev', '--ignore-scripts']
+
 /** Installs the locked dependencies unless this very lock file is installed already. */
-export function install() {
-  const wanted = lockHash()
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+export function install({ withDevelopment }) {
+  const all = lockHash()
+  const wanted = withDevelopment ? all : `${all} runtime`
+  const installed = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
+  if (installed === all || installed === wanted) return
   console.error('matoolkit: installing dependencies (once, about a minute) …')
   // The stamp goes first and comes last: an install that is cut off is simply done again.
   rmSync(stamp, { force: true })
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const result = spawnSync(npm, ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+  const only = withDevelopment ? [] : RUNTIME_ONLY
+  const result = spawnSync(npm, ['ci', ...only, '--no-fund', '--no-audit', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32',
