@@ -160,6 +160,15 @@ export interface StepOwner {
   readonly memberId: number | null
 }
 
+/** Whether the step is part of a phase, rather than of an init, a rollback or a removal. */
+export async function isPhaseStep(db: Queryable, stepId: number): Promise<boolean> {
+  const rows = await db.query('select from step_executions where id = $1 and kind = $2', [
+    stepId,
+    'phase',
+  ])
+  return rows.length > 0
+}
+
 /** Each step's batch and member, which never change. Three arrays instead of a row per result. */
 export async function loadOwners(db: Queryable, stepIds: readonly number[]): Promise<StepOwner[]> {
   const [owners] = await db.query<{ ids: number[]; batchIds: number[]; memberIds: number[] }>(

@@ -1,7 +1,7 @@
 // Actions of operators and the scheduler on members: remove, readmit, retry, redo, set a variable, pass a step, retry a step.
 // Large selections run in chunks, a transaction each. Refused members are returned with the reason; the others are done.
 import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
-import { loadOwners } from '../db/facts.ts'
+import { isPhaseStep, loadOwners } from '../db/facts.ts'
 import { keepInBatch } from '../db/reviews.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import { type Refusal, readmitMember, removeMember } from '../domain/decide/membership.ts'
@@ -313,9 +313,14 @@ async function onStep(
   if (memberId === null)
     requireAccepted(`step ${order.stepId} belongs to the batch, not to a member`)
   await changeBatch(engine, batchId, order.actor, async (batchTx) => {
-    // Passing a step by hand reactivates a failed member, who may be active elsewhere by now.
-    const [refused] = await withAllSteps(batchTx, [memberId!])
-    requireAccepted(refused?.reason ?? null)
+    // A rollback or cleanup step brings nobody back: a removed member must get no steps (seed 166).
+    if (!(await isPhaseStep(batchTx.tx, order.stepId))) {
+      await loadMembersWithSteps(batchTx, [memberId!], { all: true })
+    } else {
+      // Passing a step by hand reactivates a failed member, who may be active elsewhere by now.
+      const [refused] = await withAllSteps(batchTx, [memberId!])
+      requireAccepted(refused?.reason ?? null)
+    }
     requireAccepted(decide(batchTx, batchTx.draft.steps.get(order.stepId)!))
   })
 }

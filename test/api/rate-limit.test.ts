@@ -9,7 +9,7 @@ describe('a request budget', () => {
     const budget = createRateLimit(6)
     for (let n = 0; n < 6; n++) budget.spend('ada', at(0))
     assert.throws(() => budget.spend('ada', at(0)), /Wait 10 seconds/)
-    assert.throws(() => budget.spend('ada', at(9)), /Wait 1 seconds/)
+    assert.throws(() => budget.spend('ada', at(9)), /Wait 1 second and/)
     budget.spend('ada', at(10))
     assert.throws(() => budget.spend('ada', at(10)), /RATE_LIMITED|more than 6 requests/)
     for (let n = 0; n < 6; n++) budget.spend('ada', at(100))

@@ -124,7 +124,10 @@ it('is refused on hold, when cancelled, and for a scheduled batch', () =>
   story({}, async (world) => {
     const batchId = await begin(world)
     await holdBatch(world.engine, order(batchId))
-    await assert.rejects(advance(world, batchId, 'prepare'), /batch 1 is held: as agreed/)
+    await assert.rejects(
+      advance(world, batchId, 'prepare'),
+      /batch 1 is held by operator: as agreed; end it with "matoolkit resume --batch 1"/,
+    )
     await resumeBatch(world.engine, order(batchId))
     await assert.rejects(
       rescheduleBatch(world.engine, {

@@ -5,7 +5,7 @@ import { DUPLICATE_WINDOW_MS, type OutgoingMessage } from '../../src/bus/bus.ts'
 import { messageIdOf } from '../../src/domain/messages.ts'
 import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { addMembers } from '../../src/engine/create.ts'
-import { rollBackMembers } from '../../src/engine/member-actions.ts'
+import { removeMembers, retryStep, rollBackMembers } from '../../src/engine/member-actions.ts'
 import {
   expandPhases,
   fillWorkers,
@@ -199,4 +199,25 @@ it('a poll that a person rolls back ends no job a second time (seed 67)', () =>
     const ends = (await attemptsOf(world)).map((line) => line.replace(/-\d+/, ''))
     assert.deepEqual(ends, ['step incomplete', 'rollback succeeded'])
     assert.equal((await batchOf(world, batchId)).status, 'failed')
+  }))
+
+it('a removed member gets no steps when a person retries a failed cleanup step (seed 166)', () =>
+  story({}, async (world) => {
+    const removed = `on_member_removed: [${step('tell', 'retry: { max_retries: 0 }')}]`
+    await world.publish(runbook('wave', { 'cutover T-0': [step('switch')] }, removed))
+    world.answer = ({ functionName }) =>
+      functionName === 'tell' ? { fail: 'mailbox full' } : { ok: true }
+    const batchId = await world.batch('wave', 2, { startsInMin: 60 })
+    const order = { batchId, actor: 'operator', reason: 'stays' }
+    await removeMembers(world.engine, { ...order, memberIds: [1] })
+    await world.settle()
+    await world.pass(3_600)
+    const [cleanup] = await world.db.query<{ id: number }>(
+      `select id from step_executions where kind = 'removal'`,
+    )
+    world.answer = () => ({ ok: true })
+    await retryStep(world.engine, { stepId: cleanup!.id, actor: 'operator', reason: 'room made' })
+    assert.deepEqual(await brokenInvariants(world.db, world.clock.now()), [])
+    await world.settle()
+    assert.deepEqual(calls(world).sort(), ['switch user2', 'tell user1', 'tell user1'])
   }))
