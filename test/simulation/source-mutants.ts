@@ -41,7 +41,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
         `if (!(await renewLease($$args)) && name === '') throw`,
       ),
     ],
-    foundBy: 28,
+    foundBy: 50,
   },
   {
     name: 'a truncated source result is used',
@@ -56,7 +56,7 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
         for await (const $chunk of { [Symbol.asyncIterator]: () => forgiving }) {`,
       ),
     ],
-    foundBy: 17,
+    foundBy: 24,
   },
   {
     name: 'a lease is granted to every caller',
@@ -70,6 +70,6 @@ export const SOURCE_MUTANTS: readonly BankedMutant[] = [
     edits: [
       replace('rejoins: $comparison.rejoiners', 'rejoins: $comparison.rejoiners.slice(0, 0)'),
     ],
-    foundBy: 106,
+    foundBy: 69,
   },
 ]
