@@ -82,7 +82,7 @@ describe('a program on the port of an API', () => {
   }
 
   function gotNothing(...secrets: string[]): void {
-    for (const secret of [...secrets, token, PERSON, 'authorization', 'Upn']) {
+    for (const secret of [...secrets, token, PERSON, 'authorization', 'data_source']) {
       assert.ok(!received.toLowerCase().includes(secret.toLowerCase()), `${secret}:\n${received}`)
     }
   }
