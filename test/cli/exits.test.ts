@@ -77,7 +77,7 @@ const DEAD_ENDS: readonly DeadEnd[] = [
     refuses: ['move'],
   },
   { name: 'a person removed by hand', afterwards: removeAll(), shows: ['readd'] },
-  { name: 'a person whom the source removed', afterwards: removeAll('source'), shows: ['readd'] },
+  { name: 'a person removed by the source', afterwards: removeAll('source'), shows: ['readd'] },
   { name: 'a person in tonight’s wave', startsInMin: 120, shows: ['move', 'remove'] },
   {
     name: 'a failed removal step in a cancelled batch',
