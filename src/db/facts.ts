@@ -17,12 +17,15 @@ const BATCH = `
 /**
  * Locks the batch exclusively and reads it; null when there is none. The row is current, but the active version was read when the wait
  * for the lock began and may be older than the version the lock's last owner upgraded to. So the greater counts.
+ *
+ * Not `for update`: that would also wait for everybody who only refers to the batch by a foreign key, such as a tick's new reviews.
  */
 export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
   await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
-  const rows = await tx.query<Batch>(`select ${BATCH} from batches where id = $1 for update`, [
-    batchId,
-  ])
+  const rows = await tx.query<Batch>(
+    `select ${BATCH} from batches where id = $1 for no key update`,
+    [batchId],
+  )
   return rows[0] ?? null
 }
 

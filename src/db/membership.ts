@@ -3,7 +3,6 @@
 import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
 import type { PastMembership } from '../domain/detection/joiners.ts'
-import { MatoolkitError } from '../errors.ts'
 import { arrayParams, idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
@@ -301,15 +300,4 @@ export async function markGone(
   now: Date,
 ): Promise<void> {
   await writeAbsences(tx, runbookName, new Map(), new Map(memberIds.map((id) => [id, 2])), now)
-}
-
-/** Locks the batch. Throws BATCH_OVER when it has ended. */
-export async function requireUnfinished(tx: Tx, batchId: number): Promise<void> {
-  const rows = await tx.query<{ status: string; isEnded: boolean }>(
-    'select status, ended_at is not null as "isEnded" from batches where id = $1 for update',
-    [batchId],
-  )
-  const [batch] = rows
-  if (!batch || batch.isEnded)
-    throw new MatoolkitError('BATCH_OVER', { batchId, status: batch?.status ?? 'gone' })
 }

@@ -39,8 +39,9 @@ export async function writeReviews<Row extends FoundRow>(
   dataOf: (row: Row) => string,
   now: Date,
 ): Promise<void> {
-  if (changes.drop.length > 0)
-    await tx.query('delete from reviews where id = any($1::bigint[])', [idsParam(changes.drop)])
+  if (changes.drop.length + changes.change.length > 0)
+    await lockInOrder(tx, [...changes.drop, ...changes.change.map(({ id }) => id)])
+  if (changes.drop.length > 0) await deleteReviews(tx, changes.drop)
   for (const some of chunksOf(changes.add, ROWS_PER_STATEMENT))
     await insertReviews(tx, runbookName, some, dataOf, now)
   for (const some of chunksOf(changes.change, ROWS_PER_STATEMENT))
@@ -184,6 +185,14 @@ export async function countReviews(
 export function findReviews(db: Queryable, ids: readonly number[]): Promise<ReviewRow[]> {
   return db.query<ReviewRow>(
     `select ${ITEM} from reviews where id = any($1::bigint[]) and dismissed_at is null order by id`,
+    [idsParam(ids)],
+  )
+}
+
+/** In the order in which decisions lock them, so that a tick and a person who decides wait for each other instead of deadlocking. */
+async function lockInOrder(tx: Tx, ids: readonly number[]): Promise<void> {
+  await tx.query(
+    'select count(*) from (select from reviews where id = any($1::bigint[]) order by id for update) as r',
     [idsParam(ids)],
   )
 }

@@ -3,7 +3,9 @@
 // next tick; a failed change does not stop the others.
 
 import { chunksOf } from '../chunks.ts'
-import { type NewData, refreshMembers, requireUnfinished, writeAbsences } from '../db/membership.ts'
+import type { Tx } from '../db/db.ts'
+import { lockBatch } from '../db/facts.ts'
+import { type NewData, refreshMembers, writeAbsences } from '../db/membership.ts'
 import { writeReviews } from '../db/reviews.ts'
 import { replaceIssues } from '../db/source-issues.ts'
 import { countText } from '../domain/count-text.ts'
@@ -251,6 +253,13 @@ async function joinAll<Row extends FoundRow>(
       })
     }
   }
+}
+
+/** Under the batch's lock, which the change takes too: the row alone, locked before it, made a deadlock with an approval of moves. */
+async function requireUnfinished(tx: Tx, batchId: number): Promise<void> {
+  const batch = await lockBatch(tx, batchId)
+  if (!batch || batch.endedAt !== null)
+    throw new MatoolkitError('BATCH_OVER', { batchId, status: batch?.status ?? 'gone' })
 }
 
 async function rejoinAndRemove(

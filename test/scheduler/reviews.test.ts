@@ -1,6 +1,8 @@
 // Listing reviews, and deciding them while ticks run, on a real server.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { Tx } from '../../src/db/db.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { countReviews, listReviews } from '../../src/db/reviews.ts'
 import { approveReviews, dismissReviews } from '../../src/engine/reviews.ts'
@@ -138,24 +140,14 @@ it('removes a leaver who returns during the approval entirely or not at all', ()
     }
   }))
 
-/** Once more after a deadlock: the API answers TRY_AGAIN then, and its clients repeat. */
-async function again<T>(change: () => Promise<T>): Promise<T> {
-  try {
-    return await change()
-  } catch (error) {
-    if ((error as { code?: string }).code !== '40P01') throw error
-    return change()
-  }
-}
-
 it('moves a wave once when a person approves it during a tick', () =>
   race(async (world, person) => {
     await world.tick(wave(40, ...range(1, 20)))
     await world.tick(wave(64, ...range(1, 20)))
     const moves = await reviewIds(world, 'move')
     await Promise.all([
-      again(() => approveReviews(person, { ...WHO, reviewIds: moves, choice: 'move' })),
-      again(() => tickNow(world)),
+      approveReviews(person, { ...WHO, reviewIds: moves, choice: 'move' }),
+      tickNow(world),
     ])
     await world.tick()
     await world.tick()
@@ -164,3 +156,26 @@ it('moves a wave once when a person approves it during a tick', () =>
     assert.match(fresh!, /^64h active: user1, .* user20$/)
     assert.deepEqual(await heldOf(world), [])
   }))
+
+it('locks the batch of a joiner before its row, as every other change does', () =>
+  race(async (world, person) => {
+    await world.tick(wave(40, 1, 2))
+    world.rows = wave(40, 1, 2, 3)
+    let tick = Promise.resolve()
+    await person.db.transaction(async (tx) => {
+      await tx.query('select pg_advisory_xact_lock(-1)')
+      tick = tickNow(world)
+      while ((await waitingForBatch(tx)) === 0) await setImmediate()
+      await tx.query('select from batches where id = 1 for update nowait')
+    })
+    await tick
+    assert.match((await batchesOf(world))[0]!, /^40h \w+: user1, user2, user3$/)
+  }))
+
+/** Transactions that wait for the lock of some batch; those have negative keys. */
+const waitingForBatch = async (tx: Tx): Promise<number> => {
+  const [row] = await tx.query<{ count: number }>(
+    `select count(*)::int as count from pg_locks where locktype = 'advisory' and objsubid = 1 and not granted`,
+  )
+  return row!.count
+}
