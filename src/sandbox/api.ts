@@ -198,7 +198,7 @@ export class SandboxApis {
     const now = this.#world.clock.now()
     if (error instanceof CmdletRefusal) {
       const mark = `Ex${ids.requestId.slice(0, 6).toUpperCase()}`
-      const headers = { 'x-exceptiontype': error.exception }
+      const headers = error.exception === '' ? {} : { 'x-exceptiontype': error.exception }
       return { status: error.status, headers, body: cmdletErrorBody(error, mark) }
     }
     if (!(error instanceof GraphRefusal)) throw error

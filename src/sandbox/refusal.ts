@@ -48,7 +48,9 @@ export function objectConflict(property: string, value: string, owner: string): 
   return new GraphRefusal(400, 'Request_BadRequest', message, details)
 }
 
-/** A cmdlet's .NET exception and text, wrapped as Exchange's REST endpoint does. */
+const CODES: Readonly<Record<number, string>> = { 404: 'NotFound', 500: 'InternalServerError' }
+
+/** A cmdlet's .NET exception and text, wrapped as Exchange's REST endpoint does; without an exception, the bare text. */
 export class CmdletRefusal extends Error {
   override readonly name = 'CmdletRefusal'
   readonly status: number
@@ -58,7 +60,7 @@ export class CmdletRefusal extends Error {
   constructor(status: number, exception: string, message: string) {
     super(message)
     this.status = status
-    this.code = status === 404 ? 'NotFound' : 'BadRequest'
+    this.code = CODES[status] ?? 'BadRequest'
     this.exception = exception
   }
 }
@@ -87,9 +89,7 @@ export const cmdletErrorBody = (refusal: CmdletRefusal, mark: string): Json => (
   error: {
     code: refusal.code,
     message: 'Error executing cmdlet',
-    details: [
-      { code: 'Client', target: '', message: `${mark}|${refusal.exception}|${refusal.message}` },
-    ],
+    details: [{ code: 'Client', target: '', message: detailOf(refusal, mark) }],
     innererror: {
       message: 'Error executing cmdlet',
       type: 'Microsoft.Exchange.Admin.OData.Core.ODataServiceException',
@@ -98,3 +98,6 @@ export const cmdletErrorBody = (refusal: CmdletRefusal, mark: string): Json => (
     },
   },
 })
+
+const detailOf = ({ exception, message }: CmdletRefusal, mark: string): string =>
+  exception === '' ? message : `${mark}|${exception}|${message}`

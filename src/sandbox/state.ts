@@ -129,12 +129,19 @@ const migrationBatchSchema = z.strictObject({
   mailboxMoves: z.array(mailboxMoveSchema),
 })
 
+/** Forms of Exchange that no document settles: each was observed somewhere, so a worker must understand all of them. */
+const dialectSchema = z.strictObject({
+  /** An object that Exchange does not know: the status of its exception, or `text`, a 400 without the exception's name. */
+  notFound: z.enum(['404', '400', '500', 'text']).default('404'),
+})
+
 const tenantSchema = z.strictObject({
   id: guid.optional(),
   displayName: z.string().optional(),
   /** Verified and accepted; the first is the default. The initial domain is the one under onmicrosoft.com, else the first. */
   domains: z.array(domain).min(1),
   applications: z.array(applicationSchema).default([]),
+  dialect: dialectSchema.prefault({}),
   skus: z.array(skuSchema).default(() => DEFAULT_SKUS.map((sku) => structuredClone(sku))),
   users: z.array(userSchema).max(USERS_MAX).default([]),
   groups: z.array(groupSchema).max(GROUPS_MAX).default([]),

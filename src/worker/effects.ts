@@ -1,6 +1,7 @@
 // Watches whether a job may have changed the tenant. A failure before the first change has nothing to roll back: a rollback that
 // deletes an account after "this account was created elsewhere" would delete somebody's account.
 import { ApiError, type Exchange, type RestApi, type Tenant, type Webhooks } from './m365/api.ts'
+import { isNotFound } from './m365/not-found.ts'
 
 export interface WatchedTenant {
   readonly tenant: Tenant
@@ -47,7 +48,7 @@ export function watchEffects(tenant: Tenant): WatchedTenant {
 /** Sent once and refused. An earlier sending whose response was lost may have been done. */
 function isPlainRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.isOutcomeUnknown || error.attempts > 1) return false
-  return error.status !== null && REFUSALS.includes(error.status)
+  return (error.status !== null && REFUSALS.includes(error.status)) || isNotFound(error)
 }
 
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 409]

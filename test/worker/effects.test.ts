@@ -44,6 +44,12 @@ const CASES: readonly (readonly [
     true,
   ],
   ['a change that ends in a server error', { status: 500 }, ({ graph }) => graph.call(post), true],
+  [
+    'a change of something that a 500 calls missing',
+    { status: 500, isMissing: true },
+    ({ graph }) => graph.call(post),
+    false,
+  ],
   ['a change without answer', { isOutcomeUnknown: true }, ({ graph }) => graph.call(post), true],
   ['a Set cmdlet', null, ({ exchange }) => exchange.run('Set-Mailbox', {}, { signal }), true],
   ['a webhook', null, ({ webhooks }) => webhooks.post('https://x', null, { signal }), true],

@@ -119,10 +119,13 @@ const unfit = (name: string, value: Json): CmdletRefusal =>
     `Cannot process argument transformation on parameter '${name}'. Cannot convert value "${typeof value === 'object' ? JSON.stringify(value) : value}".`,
   )
 
-/** Exchange's error for an unknown name. */
-export const noObject = (call: SandboxCall, identity: string): CmdletRefusal =>
-  new CmdletRefusal(
-    404,
-    'Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException',
-    `The operation couldn't be performed because object '${identity}' couldn't be found on '${call.tenant.initialDomain}'.`,
-  )
+/** Exchange's error for an unknown name, in the form that this tenant's servers use. */
+export function noObject({ tenant }: SandboxCall, identity: string): CmdletRefusal {
+  const message = `The operation couldn't be performed because object '${identity}' couldn't be found on '${tenant.initialDomain}'.`
+  const { notFound } = tenant.state.dialect
+  return notFound === 'text'
+    ? new CmdletRefusal(400, '', message)
+    : new CmdletRefusal(Number(notFound), NOT_FOUND, message)
+}
+
+const NOT_FOUND = 'Microsoft.Exchange.Configuration.Tasks.ManagementObjectNotFoundException'

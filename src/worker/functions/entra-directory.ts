@@ -2,7 +2,8 @@
 // A missing user is reported by name, with what to check.
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { pathOf } from '../m365/api.ts'
-import { isNotFound, noUser, orNotFound } from './failure.ts'
+import { isNotFound } from '../m365/not-found.ts'
+import { noUser, orNotFound } from './failure.ts'
 import { isGuid } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 

@@ -5,8 +5,9 @@ import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
+import { isNotFound } from '../m365/not-found.ts'
 import { objectIdOf } from './entra-directory.ts'
-import { isNotFound, NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
+import { NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
 import { expected, isSameText, objectId, userId } from './parameters.ts'
 import { changeOnce, type ReplicationContext, retryWhileTooEarly } from './replication.ts'
 
@@ -18,8 +19,9 @@ const isAlreadyMember = ({ status, message }: ApiError): boolean =>
   status === 400 && /added object references already exist/i.test(message)
 
 /** Group or user is too new to be known everywhere. */
-const isTooEarly = ({ status, message }: ApiError): boolean =>
-  status === 404 || (status === 400 && /referenced (?:don't|do not) exist/i.test(message))
+const isTooEarly = (error: ApiError): boolean =>
+  isNotFound(error) ||
+  (error.status === 400 && /referenced (?:don't|do not) exist/i.test(error.message))
 
 export const addEntraGroupMember = defineFunction({
   name: 'Add-EntraGroupMember',
@@ -54,8 +56,9 @@ export const addEntraGroupMember = defineFunction({
 })
 
 /** Also true when the group does not exist, so the group is checked separately. */
-const isNoMember = ({ status, message }: ApiError): boolean =>
-  status === 404 || (status === 400 && /removed object references do not exist/i.test(message))
+const isNoMember = (error: ApiError): boolean =>
+  isNotFound(error) ||
+  (error.status === 400 && /removed object references do not exist/i.test(error.message))
 
 export const removeEntraGroupMember = defineFunction({
   name: 'Remove-EntraGroupMember',

@@ -6,8 +6,9 @@ import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
 import { ApiError, pathOf } from '../m365/api.ts'
+import { isNotFound } from '../m365/not-found.ts'
 import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
-import { FunctionRefused, isNotFound, noUser } from './failure.ts'
+import { FunctionRefused, noUser } from './failure.ts'
 import {
   address,
   isGuid,

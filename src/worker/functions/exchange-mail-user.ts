@@ -2,10 +2,11 @@
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
+import { isNotFound } from '../m365/not-found.ts'
 import { isMatch, matchParameters, matchResult, valueAt } from './attribute-match.ts'
 import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
-import { FunctionRefused, isNotFound, NotFound, noRecipient, notThereReason } from './failure.ts'
+import { FunctionRefused, NotFound, noRecipient, notThereReason } from './failure.ts'
 import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 

@@ -1,8 +1,9 @@
 // Exchange recipients: a mail user, whose mailbox is elsewhere, or a mailbox. A person is the former before the mailbox move
 // and the latter after it, so functions look first and use the matching cmdlet.
 import type { Json, JsonObject } from '../../domain/json.ts'
+import { isNotFound } from '../m365/not-found.ts'
 import { textOf } from './entra-directory.ts'
-import { FunctionRefused, isNotFound, noRecipient } from './failure.ts'
+import { FunctionRefused, noRecipient } from './failure.ts'
 import { isSameText, withoutSmtp } from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
@@ -62,7 +63,7 @@ export async function readMailUser(
   return recipient
 }
 
-/** What a cmdlet finds; empty on a 404. */
+/** What a cmdlet finds; empty when Exchange says that there is none. */
 export async function runOrNone(
   run: () => Promise<readonly JsonObject[]>,
 ): Promise<readonly JsonObject[]> {

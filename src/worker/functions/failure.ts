@@ -1,7 +1,7 @@
 // The failures that functions raise themselves: something is missing, or the tenant is in the wrong state. Each says what to do
 // next. A refusal by the tenant is an ApiError and passes through unchanged.
 import { z } from 'zod'
-import { ApiError } from '../m365/api.ts'
+import { isNotFound } from '../m365/not-found.ts'
 
 export class NotFound extends Error {
   override readonly name = 'NotFound'
@@ -18,9 +18,6 @@ export const notThereReason = z
   .nullable()
   .describe('What is not there yet; null when it was found.')
 
-export const isNotFound = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.status === 404
-
 export const noUser = (userId: string): NotFound =>
   new NotFound(`The tenant has no user "${userId}". Check the id, and that the account exists.`)
 
@@ -32,7 +29,7 @@ export const noRecipient = (identity: string): NotFound =>
     `Exchange has no recipient "${identity}". Check the address; a new account takes minutes to appear.`,
   )
 
-/** Runs `act` and replaces a 404 by the given error. */
+/** Runs `act` and replaces "not found" by the given error. */
 export async function orNotFound<Done>(act: () => Promise<Done>, notFound: Error): Promise<Done> {
   try {
     return await act()

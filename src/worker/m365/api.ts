@@ -100,6 +100,7 @@ export interface ApiFailure {
   readonly attempts?: number
   readonly retryAfterSec?: number | null
   readonly isOutcomeUnknown?: boolean
+  readonly isMissing?: boolean
 }
 
 export class ApiError extends Error {
@@ -114,6 +115,8 @@ export class ApiError extends Error {
   readonly retryAfterSec: number | null
   /** It may have been done: no response came to a sent request that is not idempotent. */
   readonly isOutcomeUnknown: boolean
+  /** The service says that there is no such object. */
+  readonly isMissing: boolean
 
   constructor(failure: ApiFailure, options?: ErrorOptions) {
     super(failure.message, options)
@@ -125,6 +128,7 @@ export class ApiError extends Error {
     this.attempts = failure.attempts ?? 1
     this.retryAfterSec = failure.retryAfterSec ?? null
     this.isOutcomeUnknown = failure.isOutcomeUnknown ?? false
+    this.isMissing = failure.isMissing ?? false
   }
 }
 

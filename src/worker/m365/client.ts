@@ -23,6 +23,8 @@ export interface ServiceRefusal {
   readonly code: string
   readonly message: string
   readonly details: readonly ErrorDetail[]
+  /** It says that there is no such object. */
+  readonly isMissing: boolean
 }
 
 /**

@@ -8,6 +8,7 @@ import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal 
 import { objectOf, queryText } from './graph.ts'
 import type { HttpResponse } from './http.ts'
 import { Gate, LaneLimit } from './limits.ts'
+import { isMissingInExchange } from './not-found.ts'
 
 export type ExchangeOnlineOptions = Pick<
   ClientOptions,
@@ -103,7 +104,8 @@ function requireNoErrors(response: JsonObject): void {
   const first = errors[0]
   const text = typeof first === 'string' ? first : textIn(objectOf(first), 'message')
   const { code, message } = partsOf(text)
-  throw new ApiError({ status: 200, code, message: `Exchange Online: ${message}` })
+  const isMissing = isMissingInExchange(200, { code, message })
+  throw new ApiError({ status: 200, code, message: `Exchange Online: ${message}`, isMissing })
 }
 
 /** The casing of keys varies. */
@@ -122,18 +124,26 @@ function partsOf(text: string): { readonly code: string; readonly message: strin
   return { code: type.slice(type.lastIndexOf('.') + 1), message: rest.join('|') }
 }
 
-function readRefusal({ status, headers, text }: HttpResponse, body: Json): ServiceRefusal {
+function readRefusal(response: HttpResponse, body: Json): ServiceRefusal {
+  const told = reasonOf(response, body)
+  return { ...told, details: [], isMissing: isMissingInExchange(response.status, told) }
+}
+
+function reasonOf(
+  { status, headers, text }: HttpResponse,
+  body: Json,
+): Pick<ServiceRefusal, 'code' | 'message'> {
   const error = objectOf(valueIn(objectOf(body), 'error'))
   const inner = objectOf(valueIn(objectOf(valueIn(error, 'innererror')), 'internalexception'))
   const details = valueIn(error, 'details')
   const detail = Array.isArray(details) ? textIn(objectOf(details[0]), 'message') : ''
   const reason = detail || textIn(inner, 'message') || textIn(error, 'message')
-  if (reason.includes('|')) return { ...partsOf(reason), details: [] }
+  if (reason.includes('|')) return partsOf(reason)
   const named = headers.get('x-exceptiontype')?.split('.').at(-1)
   const code = named || textIn(error, 'code') || 'Unexplained'
   // The body of a 403 is often garbled. Others are not cut here: the job hides secrets first.
   const fallback = status === 403 ? FORBIDDEN : text
-  return { code, message: reason || fallback || 'no reason given.', details: [] }
+  return { code, message: reason || fallback || 'no reason given.' }
 }
 
 const FORBIDDEN = 'The cmdlet does not exist, or no Exchange role of the app allows it.'
@@ -143,10 +153,13 @@ const BUSY =
   /ServerBusy|MicroDelay|Backoff|too many concurrent|maximum number of concurrent requests/i
 const WRITE_FAILED = 'UnableToWriteToAadException'
 
-function decideRetry(status: number, { code, message }: ServiceRefusal): RetryDecision | null {
+function decideRetry(
+  status: number,
+  { code, message, isMissing }: ServiceRefusal,
+): RetryDecision | null {
   if (status !== 404 && (BUSY.test(code) || BUSY.test(message))) return 'throttled'
   if (code === WRITE_FAILED) return 'unsure'
   // A cmdlet exception is final whatever the status: a retry would fail the same way.
-  if (status === 500 && code.endsWith('Exception')) return 'final'
+  if (status === 500 && (code.endsWith('Exception') || isMissing)) return 'final'
   return null
 }

@@ -12,6 +12,7 @@ import {
 import { ApiClient, type ClientOptions, type RetryDecision, type ServiceRefusal } from './client.ts'
 import type { HttpResponse } from './http.ts'
 import { Gate, PaceLimit } from './limits.ts'
+import { isMissingInGraph } from './not-found.ts'
 
 /** Calls per second, shared by all slots of this process. */
 export interface GraphQuota {
@@ -126,14 +127,14 @@ export const objectOf = (value: Json | undefined): JsonObject =>
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
 /** An OData error, as Graph, Key Vault and others send it. Not cut: the job hides secrets first. */
-export function readODataRefusal({ text }: HttpResponse, body: Json): ServiceRefusal {
+export function readODataRefusal({ status, text }: HttpResponse, body: Json): ServiceRefusal {
   const error = objectOf(objectOf(body).error)
   const details = Array.isArray(error.details) ? error.details.map(objectOf) : []
-  return {
+  const told = {
     code: textOf(error.code) || 'Unexplained',
     message: textOf(error.message) || text || 'no reason given.',
-    details: details.map(detailOf),
   }
+  return { ...told, details: details.map(detailOf), isMissing: isMissingInGraph(status, told) }
 }
 
 const detailOf = (detail: JsonObject): ErrorDetail => ({

@@ -2,10 +2,11 @@
 // managed identity needs the role Key Vault Secrets Officer, or Secrets User if no function creates secrets.
 
 import type { JsonObject } from '../../domain/json.ts'
-import { ApiError, type Secrets } from '../m365/api.ts'
+import type { Secrets } from '../m365/api.ts'
 import { ApiClient, type ClientOptions } from '../m365/client.ts'
 import { objectOf, queryText, readODataRefusal } from '../m365/graph.ts'
 import { Gate } from '../m365/limits.ts'
+import { isNotFound } from '../m365/not-found.ts'
 import { requireReference, secretMissing, secretReferenceOf } from './reference.ts'
 
 export type KeyVaultOptions = Pick<
@@ -66,7 +67,7 @@ export class KeyVault implements Secrets {
       if (typeof value !== 'string') return null
       return { value, contentType: typeof contentType === 'string' ? contentType : null }
     } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return null
+      if (isNotFound(error)) return null
       throw error
     }
   }

@@ -91,9 +91,12 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   effects(): string[]
 }
 
-const seedOf = (): Seed => {
+export type Dialect = NonNullable<Seed['tenants'][number]['dialect']>
+
+const seedOf = (dialect: Dialect): Seed => {
   const [contoso, fabrikam] = SEED.tenants
-  const seed = { tenants: [{ ...contoso, migrationBatches: [UNDER_WAY] }, fabrikam] }
+  const target = { ...contoso, migrationBatches: [UNDER_WAY], dialect }
+  const seed = { tenants: [target, { ...fabrikam, dialect }] }
   return structuredClone(seed) as unknown as Seed
 }
 
@@ -102,6 +105,8 @@ let jobs = 0
 
 export interface WithinOptions {
   readonly lagSec?: number
+  /** Forms in which Exchange answers. */
+  readonly dialect?: Dialect
   /** Additional worker settings. */
   readonly env?: Record<string, string>
   /** Puts a proxy between the worker and the two APIs and returns its URL. */
@@ -121,7 +126,7 @@ export async function withinOn<Told, OfClock extends Clock>(
 ): Promise<Told> {
   const lag = options.lagSec ?? 0
   const timing = { replicationLagSec: lag, exchangeLagSec: lag }
-  const sandbox = await openSandbox({ clock, seed: seedOf(), timing })
+  const sandbox = await openSandbox({ clock, seed: seedOf(options.dialect ?? {}), timing })
   const tenantId = sandbox.state().tenants[0]!.id
   const env = { ...options.env }
   if (options.between) {

@@ -5,9 +5,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { STANDARD_CATALOGUE } from '../../../src/domain/runbook/catalogues.ts'
 import type { InjectedFault } from '../../../src/sandbox/faults.ts'
+import type { Permissions } from '../../../src/worker/catalogue.ts'
 import { STANDARD_FUNCTIONS } from '../../../src/worker/functions/standard.ts'
 import { CASES, type Case } from './cases.ts'
-import { type Setting, within } from './setting.ts'
+import { type Dialect, type Setting, within } from './setting.ts'
 
 /** The parts of a result that the tests check. */
 function requireSuccess(answer: Awaited<ReturnType<Setting['run']>>) {
@@ -61,19 +62,30 @@ describe('the table of cases', () => {
   })
 })
 
-for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
+/** Every form in which Exchange was seen to say "not found". */
+const FORMS: readonly Dialect[] = [
+  { notFound: '404' },
+  { notFound: '400' },
+  { notFound: '500' },
+  { notFound: 'text' },
+]
+const dialectsOf = ({ exchange }: Permissions): readonly Dialect[] =>
+  exchange ? FORMS : FORMS.slice(0, 1)
+
+for (const { name, isIdempotent, result: schema, permissions } of STANDARD_FUNCTIONS) {
   const one = CASES[name]
   if (!one) continue
   const { params, gives, again, effects, isRepeated } = one
 
   describe(name, () => {
-    it('succeeds, with objects created a moment ago too, and returns its declared result', () =>
-      within({ lagSec: 3 }, async (setting) => {
-        const result = requireSuccess(await setting.run(name, params))
-        assert.partialDeepStrictEqual(result, gives)
-        assert.deepEqual(schema.parse(result), result)
-        assert.deepEqual(setting.effects(), effects)
-      }))
+    for (const dialect of dialectsOf(permissions))
+      it(`succeeds, with objects created a moment ago too, and returns its declared result (${JSON.stringify(dialect)})`, () =>
+        within({ lagSec: 3, dialect }, async (setting) => {
+          const result = requireSuccess(await setting.run(name, params))
+          assert.partialDeepStrictEqual(result, gives)
+          assert.deepEqual(schema.parse(result), result)
+          assert.deepEqual(setting.effects(), effects)
+        }))
 
     it(
       isRepeated ? 'does it again when it is run again' : 'does nothing when it is run again',
@@ -97,21 +109,21 @@ for (const { name, isIdempotent, result: schema } of STANDARD_FUNCTIONS) {
       }))
 
     const { missing } = one
-    if (missing)
-      it('names what is missing and changes nothing; a test is incomplete, not failed', () =>
-        within({}, async (setting) => {
+    for (const dialect of missing ? dialectsOf(permissions) : [])
+      it(`names what is missing and changes nothing; a test is incomplete, not failed (${JSON.stringify(dialect)})`, () =>
+        within({ dialect }, async (setting) => {
           const { status, error, result } = await setting.run(name, {
             ...params,
-            ...missing.params,
+            ...missing!.params,
           })
           const isTest = name.startsWith('Test-')
           assert.equal(status, isTest ? 'Success' : 'Failure')
           if (isTest) {
             const { complete, data } = schema.parse(result) as unknown as Incomplete
             assert.equal(complete, false)
-            assert.match(data.Reason, missing.says)
+            assert.match(data.Reason, missing!.says)
           } else {
-            assert.match(error!.message, missing.says)
+            assert.match(error!.message, missing!.says)
             assert.equal(error!.effect, 'none', 'there is nothing to roll back')
           }
           assert.deepEqual(setting.effects(), [])
