@@ -1,19 +1,26 @@
-// `npm run chaos -- [--minutes 5] [--members 2000] [--seed n] [--json]`: real processes on a real server, killed, frozen and cut
-// off at random, and then everything checked. Lines for people on stderr; with --json the figures as one object on stdout.
+// `npm run chaos -- [--mode kills] [--minutes 5] [--members 2000] [--seed n] [--json]`: real processes on a real server, sabotaged
+// in the way that the mode names, and then everything checked. Lines for people on stderr; with --json the figures as one object on
+// stdout. Ends with 0 when everything held, 1 when something did not, 2 when the options are wrong.
 import { parseArgs } from 'node:util'
-import { runChaos } from '../test/chaos/world.ts'
+import { CHAOS_MODES, chaosMode } from '../test/chaos/modes.ts'
 
-const USAGE = `Usage: npm run chaos -- [--minutes 5] [--members 2000] [--seed n] [--json]
+const NAME_WIDTH = Math.max(...CHAOS_MODES.map(({ name }) => name.length)) + 2
+const USAGE = `Usage: npm run chaos -- [--mode kills] [--minutes 5] [--members 2000] [--seed n] [--json]
 
-  --minutes   how long processes are killed, frozen and cut off; then everything may finish
+  --mode      the sabotage; see below
+  --minutes   how long it lasts; then everything may finish
   --members   in each batch; a new batch begins when one has ended
   --seed      what happens when; a run says the one it took
-  --json      the figures as one object on stdout`
+  --json      the figures as one object on stdout
+
+Modes:
+${CHAOS_MODES.map(({ name, sabotage }) => `  ${name.padEnd(NAME_WIDTH)}${sabotage}`).join('\n')}`
 
 function read() {
   try {
     return parseArgs({
       options: {
+        mode: { type: 'string', default: CHAOS_MODES[0].name },
         minutes: { type: 'string', default: '5' },
         members: { type: 'string', default: '2000' },
         seed: { type: 'string', default: String(Date.now() % 1_000_000) },
@@ -38,22 +45,31 @@ if (!(seed! >= 0 && minutes! > 0 && members! > 0)) {
   process.exit(2)
 }
 
+const mode = chaosMode(values.mode)
+if (!mode) {
+  const names = CHAOS_MODES.map(({ name }) => name).join(', ')
+  console.error(`There is no mode "${values.mode}". Use one of: ${names}.`)
+  process.exit(2)
+}
+
 const giveUp = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => giveUp.abort())
 
-console.error(`seed ${seed}, ${minutes} minutes, ${members} members × 5 steps a batch`)
-const { figures, findings, report } = await runChaos({
-  ...{ seed: seed!, minutes: minutes!, members: members! },
-  takeoverMaxMs: 5_000,
-  giveUp: giveUp.signal,
-  say: (line) => console.error(line),
-}).catch((error: unknown): never => {
-  // What the run had started is ended by now; a fault that was under way may still wait for its time.
-  console.error(error)
-  process.exit(1)
-})
-if (values.json) console.log(JSON.stringify({ seed, ...figures }))
+console.error(`mode ${mode.name}, seed ${seed}, ${minutes} minutes, ${members} members a batch`)
+const { figures, findings, report } = await mode
+  .run({
+    ...{ seed: seed!, minutes: minutes!, members: members! },
+    takeoverMaxMs: 5_000,
+    giveUp: giveUp.signal,
+    say: (line) => console.error(line),
+  })
+  .catch((error: unknown): never => {
+    // What the run had started is ended by now; a fault that was under way may still wait for its time.
+    console.error(error)
+    process.exit(1)
+  })
+if (values.json) console.log(JSON.stringify({ mode: mode.name, seed, ...figures }))
 else console.error(JSON.stringify(figures, null, 2))
 if (findings.length > 0) console.error(report)
-else console.error('nothing lost, nothing out of order, everything ended')
+else console.error(`held: ${mode.holds}`)
 process.exitCode = findings.length > 0 ? 1 : 0

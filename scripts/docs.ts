@@ -9,6 +9,7 @@ import { allRoutes } from '../src/api/routes.ts'
 import { SETTINGS } from '../src/config.ts'
 import { type Entity, TRANSITIONS, type Transition } from '../src/domain/transitions.ts'
 import { ERRORS, EXIT } from '../src/errors.ts'
+import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
 
@@ -30,6 +31,7 @@ export const GENERATED: readonly GeneratedDocument[] = [
   { file: 'docs/transitions.md', section: 'transitions', render: renderTransitions },
   { file: 'docs/versions.md', section: 'phase outcomes', render: renderPhaseOutcomes },
   { file: 'docs/reliability.md', section: 'bug bank', render: renderBugBank },
+  { file: 'docs/reliability.md', section: 'chaos modes', render: renderChaosModes },
   { file: '.env.example', render: renderEnvExample },
   { file: 'docs/openapi.json', render: () => renderOpenApi() },
   { file: 'docs/api.md', section: 'endpoints', render: renderEndpoints },
@@ -71,6 +73,11 @@ function renderErrors(): string {
 function renderBugBank(): string {
   const rows = MUTANTS.map(({ name, foundBy }) => [name, foundBy ?? 'none'])
   return markdownTable(['bug', 'a seed that detects it'], rows)
+}
+
+function renderChaosModes(): string {
+  const rows = CHAOS_MODES.map(({ name, sabotage, holds }) => [`\`${name}\``, sabotage, holds])
+  return markdownTable(['mode', 'sabotage', 'what must hold'], rows)
 }
 
 function renderExitCodes(): string {

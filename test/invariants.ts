@@ -7,8 +7,9 @@ export async function brokenInvariants(
   db: Queryable,
   now: Date,
   batchId?: number,
+  clockSlackMs = 0,
 ): Promise<string[]> {
-  const broken = await findBroken(db, now, batchId ?? null)
+  const broken = await findBroken(db, now, batchId ?? null, clockSlackMs)
   return broken.map(
     ({ id, sentence, batchId: batch, found }) =>
       `${id} ${sentence}. ${batch === null ? '' : `Batch ${batch}: `}${found}`,

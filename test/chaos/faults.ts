@@ -35,7 +35,9 @@ const KINDS: readonly Kind[] = [
 ]
 
 /** Injects faults until `over` aborts, then lets everything heal. */
-export async function doHarm(targets: Targets, seed: number, over: AbortSignal): Promise<void> {
+export type Harm = (targets: Targets, seed: number, over: AbortSignal) => Promise<void>
+
+export const doHarm: Harm = async (targets, seed, over) => {
   const { clock, proxy } = targets
   const pick = seeded(seed)
   const lasting: Promise<void>[] = []

@@ -20,7 +20,7 @@ import {
   repeatedJobs,
   unhealthy,
 } from './checks.ts'
-import { doHarm } from './faults.ts'
+import { doHarm, type Harm } from './faults.ts'
 import { Fleet, type Happened } from './fleet.ts'
 import { readJournals } from './journal.ts'
 import { chaosDoor, type Part, type Role } from './process.ts'
@@ -29,6 +29,8 @@ import { LARGE, LARGE_YAML, SMALL_YAML, WORKER_ID } from './runbooks.ts'
 import { brokenInvariantsOf, makeWatcher, type Watcher } from './watcher.ts'
 
 export interface ChaosOptions {
+  /** The mode's name, for the command that repeats the run. Default: kills. */
+  readonly mode?: string
   readonly seed: number
   readonly minutes: number
   /** Members of a batch; each has five steps. */
@@ -135,7 +137,7 @@ export async function createLarge(db: Db, members: number): Promise<number> {
   return batchId
 }
 
-export async function runChaos(options: ChaosOptions): Promise<Verdict> {
+export async function runChaos(options: ChaosOptions, harm: Harm = doHarm): Promise<Verdict> {
   const setup = await openSetup(options.seed)
   const names = (role: Role, count: number) =>
     Array.from({ length: count }, (_, index) => setup.partOf(`${role}-${index + 1}`, [role]))
@@ -146,7 +148,7 @@ export async function runChaos(options: ChaosOptions): Promise<Verdict> {
   ])
   try {
     await fleet.start()
-    return await Promise.race([harmAndHeal(options, setup, fleet), givenUp(options.giveUp)])
+    return await Promise.race([harmAndHeal(options, setup, fleet, harm), givenUp(options.giveUp)])
   } finally {
     await fleet.killAll()
     await setup.close()
@@ -163,6 +165,7 @@ async function harmAndHeal(
   options: ChaosOptions,
   setup: ChaosSetup,
   fleet: Fleet,
+  harm: Harm,
 ): Promise<Verdict> {
   const { db, server, proxy } = setup
   const startedAt = Date.now()
@@ -176,7 +179,7 @@ async function harmAndHeal(
     )
   }
   const batchIds = [await createLarge(db, options.members)]
-  const harm = doHarm(
+  const harming = harm(
     { fleet, server, proxy, clock, leaseMs: LEASE_MS, cutConnections },
     options.seed,
     harmOver.signal,
@@ -184,7 +187,7 @@ async function harmAndHeal(
   const endsAt = startedAt + options.minutes * 60_000
   const run = await batchAfterBatch(options, { db, watcher, batchIds, endsAt })
   harmOver.abort()
-  await harm
+  await harming
   options.say('the harm is over; healing')
   const healed = await heal(fleet, watcher, run.openBatchId)
   over.abort()
@@ -325,7 +328,7 @@ function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Record<string
 const LAST_SHOWN = 40
 
 async function reportOf(
-  { seed, minutes, members }: ChaosOptions,
+  { mode = 'kills', seed, minutes, members }: ChaosOptions,
   happened: readonly Happened[],
   db: Db,
   findings: readonly string[],
@@ -346,6 +349,6 @@ async function reportOf(
     'the last events, newest first:',
     ...events.map(({ line }) => `  ${line}`),
     'again, as far as real processes can be replayed:',
-    `  npm run chaos -- --seed ${seed} --minutes ${minutes} --members ${members}`,
+    `  npm run chaos -- --mode ${mode} --seed ${seed} --minutes ${minutes} --members ${members}`,
   ].join('\n')
 }

@@ -10,7 +10,7 @@ import { TRANSITION_INVARIANTS } from './transitions.ts'
 export interface Invariant {
   readonly id: `I${number}`
   readonly sentence: string
-  /** Returns (batch_id, found) per violation. $1 is now; findBroken filters by batch. */
+  /** Returns (batch_id, found) per violation. $1 is now, $3 how far two processes' clocks differ; findBroken filters by batch. */
   readonly sql: string
 }
 
@@ -62,17 +62,22 @@ export const TESTED_ELSEWHERE: readonly TestedElsewhere[] = [
 /** Findings kept per invariant: a broken one often breaks for every member. */
 const FOUND_MAX = 20
 
-/** Violations of all batches or of one. For one batch, findings without a batch are left out. */
+/**
+ * Violations of all batches or of one. For one batch, findings without a batch are left out. Times of one row may come from two
+ * processes, whose clocks agree within `clockSlackMs`.
+ */
 export async function findBroken(
   db: Queryable,
   now: Date,
   batchId: number | null = null,
+  clockSlackMs = 0,
 ): Promise<BrokenInvariant[]> {
   const broken: BrokenInvariant[] = []
   for (const { id, sentence, sql } of INVARIANTS) {
     const rows = await db.query<{ batchId: number | null; found: string }>(bounded(sql), [
       now,
       batchId,
+      `${clockSlackMs} milliseconds`,
     ])
     for (const row of rows) broken.push({ id, sentence, ...row })
   }
@@ -83,5 +88,5 @@ export async function findBroken(
 const bounded = (sql: string): string =>
   `with broken as materialized (
      select batch_id, found from (${sql}) as found_rows
-      where $1::timestamptz is not null and ($2::bigint is null or batch_id = $2::bigint))
+      where $1::timestamptz is not null and $3::interval is not null and ($2::bigint is null or batch_id = $2::bigint))
    select batch_id as "batchId", found from broken order by batch_id, found limit ${FOUND_MAX}`

@@ -189,7 +189,7 @@ const ONE_AT_A_TIME: Invariant[] = [
                      max(settled_at) over (partition by batch_id, member_id order by sent_at, settled_at
                                            rows between unbounded preceding and 1 preceding) as former_settled_at
                 from ${JOBS} as j) as jobs
-       where former_settled_at > sent_at`,
+       where former_settled_at > sent_at + $3::interval`,
   },
 ]
 

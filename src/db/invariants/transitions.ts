@@ -134,18 +134,18 @@ const TIMES: Invariant[] = [
       select batch_id, format('step %s was sent at %s and ended at %s', id, dispatched_at, completed_at) as found
         from step_executions
        where greatest(dispatched_at, completed_at, poll_started_at, last_polled_at) > $1::timestamptz
-          or dispatched_at > completed_at
+          or dispatched_at > completed_at + $3::interval
           or deadline_at < dispatched_at
       union all
       select batch_id, format('job %s was sent at %s and settled at %s', job_id, sent_at, settled_at)
-        from attempts where settled_at > $1::timestamptz or sent_at > settled_at
+        from attempts where settled_at > $1::timestamptz or sent_at > settled_at + $3::interval
       union all
       select batch_id, format('phase %s began at %s and ended at %s', id, dispatched_at, completed_at)
-        from phase_executions where greatest(dispatched_at, completed_at) > $1::timestamptz or dispatched_at > completed_at
+        from phase_executions where greatest(dispatched_at, completed_at) > $1::timestamptz or dispatched_at > completed_at + $3::interval
       union all
       select id, format('the batch was found at %s, went active at %s and ended at %s', detected_at, activated_at, ended_at)
         from batches where greatest(detected_at, activated_at, ended_at, held_at) > $1::timestamptz
-           or detected_at > activated_at or activated_at > ended_at
+           or detected_at > activated_at + $3::interval or activated_at > ended_at + $3::interval
       union all
       select batch_id, format('the hold of %s %s is of %s', scope, target, held_at) from holds where held_at > $1::timestamptz
       union all

@@ -1,0 +1,17 @@
+// Every mode of `npm run chaos -- --mode <name>`. To add one, write it in modes/ and list it here; then run `npm run docs`.
+import { doHarm } from './faults.ts'
+import { type ChaosMode, harmMode } from './mode.ts'
+import { databaseDown } from './modes/database-down.ts'
+import { freeze } from './modes/freeze.ts'
+
+const kills = harmMode(
+  'kills',
+  'processes killed, frozen and stopped, server crashes, a faulty network: all at random',
+  doHarm,
+)
+
+/** The first one is the default. */
+export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [kills, freeze, databaseDown]
+
+export const chaosMode = (name: string): ChaosMode | undefined =>
+  CHAOS_MODES.find((mode) => mode.name === name)
