@@ -53,6 +53,8 @@ const QUESTIONS: Readonly<Record<string, Question>> = {
   membersSearchedByMany: (n) => `${batch}/members?limit=100&search=${(n * 37) % 100}@`,
   membersSearchedByOne: (n) => `${batch}/members?limit=100&search=r${(n * 7919) % MEMBERS}@`,
   membersSearchedByNone: (n) => `${batch}/members?limit=100&search=example${n}`,
+  personByAddress: (n) => `/api/members?text=person${(n * 7919) % MEMBERS}@fabrikam.example`,
+  personSimilar: (n) => `/api/members?text=person${(n * 7919) % MEMBERS}@nowhere.example`,
   membersFailed: () => `${batch}/members?status=failed`,
   membersByError: (n) => `${batch}/members?status=failed&error=quota%20${n % 10}`,
   steps: (n) => `${batch}/steps?limit=100&cursor=${cursorAfter((n * 7919) % MEMBERS)}`,
@@ -93,7 +95,7 @@ export async function fillBatch(db: Db, members: number): Promise<void> {
   await publishRunbook(engine, { yaml: YAML, publishedBy: 'bench' })
   const people = Array.from({ length: members }, (_, n) => {
     const key = `user${n}@contoso.example`
-    return { key, data: { Upn: key, Name: `User ${n}`, Office: 'Berlin' } }
+    return { key, data: { Upn: key, NewUpn: `person${n}@fabrikam.example`, Office: 'Berlin' } }
   })
   await createBatch(engine, {
     runbookName: 'bench',

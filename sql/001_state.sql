@@ -120,6 +120,14 @@ create index batch_members_not_active on batch_members (batch_id, status, id) wh
 -- operator class serves prefixes in every collation.
 create index batch_members_keys on batch_members (batch_id, key_folded text_pattern_ops) include (id);
 
+-- Every address in the key, data and outputs of a member, folded like keys, so that a person is found by any of them. An address
+-- stays when the data changes. Byte order, so that this one index finds an address by its beginning too.
+create table member_addresses (
+  address   text collate "C" not null check (length(address) <= 320),
+  member_id bigint not null,
+  primary key (address, member_id)
+);
+
 -- due_at is null for manual batches. offset_minutes is positive before the start (T-5d = 7200) and negative after it.
 -- expanded_at means that every member's steps are written; members_* count the members who have steps here.
 create table phase_executions (

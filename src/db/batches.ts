@@ -4,6 +4,7 @@ import { foldKey } from '../domain/member-key.ts'
 import { arrayParams } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
 import { BATCH_IS_FREE } from './holds.ts'
+import { addAddresses, type TextsOfMember } from './member-addresses.ts'
 import { UNFINISHED_BATCHES } from './status-lists.ts'
 
 export interface NewBatch {
@@ -68,7 +69,7 @@ export async function insertMembers(
   members: readonly NewMember[],
   now: Date,
 ): Promise<{ id: number; key: string }[]> {
-  return tx.query(
+  const added = await tx.query<{ id: number; key: string }>(
     `insert into batch_members (batch_id, member_key, key_folded, data_json, data_hash, worker_data_json, status, added_at,
                                 add_dispatched_at)
      select $1, key, folded, data::jsonb, hash, outputs::jsonb, 'active', $2, $2
@@ -88,6 +89,15 @@ export async function insertMembers(
       ),
     ],
   )
+  const given = new Map(members.map((member) => [member.key, member]))
+  await addAddresses(
+    tx,
+    added.map(({ id, key }) => {
+      const { data, outputs = {} } = given.get(key)!
+      return { memberId: id, texts: [key, data, outputs] }
+    }),
+  )
+  return added
 }
 
 export async function addToMemberCount(tx: Tx, batchId: number, added: number): Promise<void> {
@@ -195,15 +205,29 @@ export async function copyMembers(
   now: Date,
 ): Promise<{ id: number; folded: string }[]> {
   if (memberIds.length === 0) return []
-  return tx.query(
+  const copied = await tx.query<StoredTexts & { folded: string }>(
     `insert into batch_members (batch_id, member_key, key_folded, data_json, data_hash, worker_data_json, status, added_at,
                                 add_dispatched_at)
      select $2, member_key, key_folded, data_json, data_hash, worker_data_json, 'active', $3, $3
        from batch_members where id = any($1::bigint[]) order by id
-     returning id, key_folded as folded`,
+     returning id, key_folded as folded, member_key as key, data_json as data, worker_data_json as outputs`,
     [memberIds, toBatchId, now],
   )
+  await addAddresses(tx, copied.map(textsOf))
+  return copied.map(({ id, folded }) => ({ id, folded }))
 }
+
+interface StoredTexts {
+  readonly id: number
+  readonly key: string
+  readonly data: Json
+  readonly outputs: Json
+}
+
+const textsOf = ({ id, key, data, outputs }: StoredTexts): TextsOfMember => ({
+  memberId: id,
+  texts: [key, data, outputs],
+})
 
 /** Copies data between rows of the same key, for members who return from another batch. */
 export async function copyMemberData(
@@ -211,16 +235,18 @@ export async function copyMemberData(
   pairs: readonly { from: number; to: number }[],
 ): Promise<void> {
   if (pairs.length === 0) return
-  await tx.query(
+  const copied = await tx.query<StoredTexts>(
     `update batch_members m set data_json = f.data_json, data_hash = f.data_hash, member_key = f.member_key
        from unnest($1::bigint[], $2::bigint[]) as p (from_id, to_id) join batch_members f on f.id = p.from_id
-      where m.id = p.to_id`,
+      where m.id = p.to_id
+     returning m.id, m.member_key as key, m.data_json as data, m.worker_data_json as outputs`,
     arrayParams(
       pairs,
       (pair) => pair.from,
       (pair) => pair.to,
     ),
   )
+  await addAddresses(tx, copied.map(textsOf))
 }
 
 /** In id order. */

@@ -16,6 +16,7 @@ import {
 import { batchCounters, countersOf, PHASE_COUNTERS } from './counters.ts'
 import type { Tx } from './db.ts'
 import { updateGuarded } from './guard.ts'
+import { addAddresses } from './member-addresses.ts'
 import { insertSteps, updateDefinitions, updateSteps } from './step-changes.ts'
 
 /** Writes the draft without its messages. The statements are pipelined: the next one's parameters are built while the database runs. */
@@ -131,7 +132,16 @@ async function insertAttempts(
 async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
   if (draft.changedMembers.size === 0) return
   const isTransition = draft.events.some(({ entity }) => entity === 'member')
-  await (isTransition ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft))
+  await Promise.all([
+    isTransition ? updateWholeMembers(tx, draft) : updateOutputs(tx, draft),
+    addAddresses(
+      tx,
+      [...draft.changedMembers].map((member) => ({
+        memberId: member.id,
+        texts: draft.newOutputs(member),
+      })),
+    ),
+  ])
 }
 
 function updateOutputs(tx: Tx, draft: Draft): Promise<void> {

@@ -3,8 +3,10 @@
 import { chunksOf } from '../chunks.ts'
 import type { KnownBatch, KnownMember } from '../domain/detection/compare.ts'
 import type { PastMembership } from '../domain/detection/joiners.ts'
+import type { Json } from '../domain/json.ts'
 import { arrayParams, idsParam } from './arrays.ts'
 import type { Queryable, Tx } from './db.ts'
+import { addAddresses } from './member-addresses.ts'
 import { OPEN_STEPS, UNFINISHED_BATCHES } from './status-lists.ts'
 
 const MEMBERS_PER_PAGE = 10_000
@@ -189,11 +191,11 @@ export async function refreshMembers(
   batchId: number,
   fresh: readonly NewData[],
 ): Promise<number> {
-  const rows = await tx.query(
+  const rows = await tx.query<{ id: number; key: string; data: Json }>(
     `update batch_members m set member_key = f.key, data_json = f.data::jsonb, data_hash = f.hash
        from unnest($2::bigint[], $3::text[], $4::text[], $5::text[]) as f (id, key, data, hash)
       where m.id = f.id and m.batch_id = $1 and (m.data_hash <> f.hash or m.member_key <> f.key)
-     returning m.id`,
+     returning m.id, m.member_key as key, m.data_json as data`,
     [
       batchId,
       ...arrayParams(
@@ -204,6 +206,10 @@ export async function refreshMembers(
         (one) => one.hash,
       ),
     ],
+  )
+  await addAddresses(
+    tx,
+    rows.map(({ id, key, data }) => ({ memberId: id, texts: [key, data] })),
   )
   return rows.length
 }

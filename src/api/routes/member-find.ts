@@ -1,7 +1,14 @@
 // One person over all batches, by key, by an old or new address, or by any other value of their data.
 import { z } from 'zod'
 import type { Queryable } from '../../db/db.ts'
-import { type FoundMember, findPeopleByKey, findPeopleByText } from '../../db/views/find-members.ts'
+import {
+  type FoundMember,
+  findPeopleByAddress,
+  findPeopleByBeginning,
+  findPeopleByKey,
+  findPeopleByText,
+} from '../../db/views/find-members.ts'
+import { soleAddress } from '../../domain/member-addresses.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
 import { loadBatchState } from '../batch-state.ts'
 import { type Route, read } from '../route.ts'
@@ -12,13 +19,13 @@ const FOUND_MAX = 20
 /** A shorter part of an address names nobody. */
 const NEAR_CHARS_MIN = 3
 
-const HOW = ['key', 'text', 'near'] as const
+const HOW = ['key', 'address', 'text', 'near'] as const
 
 const foundMembers = z
   .strictObject({
     how: z.enum(HOW).nullable().meta({
       description:
-        '`key`: the text is their key. `text`: it is part of their key or data. `near`: only its beginning is.',
+        '`key`: the text is their key. `address`: it is or was one of their addresses. `text`: it is part of their key or data. `near`: only its beginning is.',
     }),
     isComplete: z.boolean().meta({ description: `False when there are more than ${FOUND_MAX}.` }),
     members: z.array(
@@ -46,7 +53,7 @@ const findRoute = read({
   tag: 'members',
   summary: 'Find a person over all batches by key, address or another value of their data',
   about:
-    'Newest batch first. If nobody has the text, those whose key or data has its beginning are near misses.',
+    'Newest batch first. An address is found whole or by its beginning, any other text anywhere in keys and data. If nobody has it, those who have its beginning are near misses.',
   rule: 'reader',
   isPersonal: true,
   query: z.strictObject({ text: searchText.meta({ description: 'Key, address or other value.' }) }),
@@ -58,20 +65,44 @@ const findRoute = read({
   },
 })
 
+type Search = (db: Queryable, text: string, limit: number) => Promise<FoundMember[]>
+type Way = readonly [(typeof HOW)[number], Search, string]
+
 interface Found {
   readonly how: (typeof HOW)[number] | null
   readonly found: readonly FoundMember[]
 }
 
+/** The ways to find somebody, best first; the first that finds anybody counts. */
 async function find(db: Queryable, text: string): Promise<Found> {
-  const byKey = await findPeopleByKey(db, text, FOUND_MAX + 1)
-  if (byKey.length > 0) return { how: 'key', found: byKey }
-  const byText = await findPeopleByText(db, text, FOUND_MAX + 1)
-  if (byText.length > 0) return { how: 'text', found: byText }
+  const address = soleAddress(text)
+  const ways: Way[] = [
+    ['key', findPeopleByKey, text],
+    ...(address === undefined ? waysByText(text) : waysByAddress(address)),
+  ]
+  for (const [how, search, what] of ways) {
+    if (how === 'near' && what.length < NEAR_CHARS_MIN) continue
+    const found = await search(db, what, FOUND_MAX + 1)
+    if (found.length > 0) return { how, found }
+  }
+  return { how: null, found: [] }
+}
+
+const waysByAddress = (address: string): Way[] => [
+  ['address', findPeopleByAddress, address],
+  ['text', findPeopleByBeginning, address],
+  ['near', findPeopleByBeginning, beginningOf(address)],
+]
+
+const waysByText = (text: string): Way[] => [
+  ['text', findPeopleByText, text],
+  ['near', findPeopleByText, beginningOf(text)],
+]
+
+/** What stands before the sign of an address, else the first half. */
+function beginningOf(text: string): string {
   const [local = ''] = text.split('@')
-  const begin = local.length < text.length ? local : local.slice(0, Math.ceil(local.length / 2))
-  const near = begin.length < NEAR_CHARS_MIN ? [] : await findPeopleByText(db, begin, FOUND_MAX + 1)
-  return near.length > 0 ? { how: 'near', found: near } : { how: null, found: [] }
+  return local.length < text.length ? local : local.slice(0, Math.ceil(local.length / 2))
 }
 
 /** In the order they were found, each with its batch. */

@@ -282,9 +282,25 @@ const VERSIONS: Invariant[] = [
   },
 ]
 
+const ADDRESSES: Invariant[] = [
+  {
+    id: 'I35',
+    sentence: 'A member whose key is an address is found by it, and no address leads to nobody',
+    sql: `
+      select m.batch_id, format('member %s is not found by its key', m.id) as found
+        from batch_members m
+       where m.key_folded ~ '^[a-z0-9][a-z0-9._-]*@[a-z0-9.-]*[a-z0-9]$'
+         and not exists (select from member_addresses a where a.address = m.key_folded and a.member_id = m.id)
+      union all
+      select null, format('an address leads to member %s, who does not exist', a.member_id)
+        from member_addresses a where not exists (select from batch_members m where m.id = a.member_id)`,
+  },
+]
+
 export const ORDER_INVARIANTS: readonly Invariant[] = [
   ...SEQUENCES,
   ...ROWS,
   ...ENDINGS,
   ...VERSIONS,
+  ...ADDRESSES,
 ]

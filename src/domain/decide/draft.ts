@@ -113,6 +113,7 @@ export class Draft {
   readonly #traces = new Map<Step, Trace>()
   readonly #laters = new Map<number, Date>()
   readonly #memberStatusLoaded = new Map<Member, MemberStatus>()
+  readonly #outputsLoaded = new Map<Member, Variables>()
   readonly #memberStatusCounted = new Map<Member, MemberStatus>()
   readonly batchStatusLoaded: BatchStatus
   readonly #phaseStatusLoaded: Map<number, PhaseStatus>
@@ -263,7 +264,7 @@ export class Draft {
   ): void {
     const from = member.status
     if (!this.#memberStatusLoaded.has(member)) this.#memberStatusLoaded.set(member, from)
-    Object.assign(member, change)
+    this.#assignMember(member, change)
     member.status = statusAfter('member', event, from) as MemberStatus
     this.changedMembers.add(member)
     this.events.push(
@@ -311,8 +312,23 @@ export class Draft {
   }
 
   changeMember(member: Member, change: Partial<Member>): void {
-    Object.assign(member, change)
+    this.#assignMember(member, change)
     this.changedMembers.add(member)
+  }
+
+  #assignMember(member: Member, change: Partial<Member>): void {
+    if (change.outputs && !this.#outputsLoaded.has(member))
+      this.#outputsLoaded.set(member, member.outputs)
+    Object.assign(member, change)
+  }
+
+  /** The outputs of the member that this draft has added or replaced. */
+  newOutputs(member: Member): Json[] {
+    const loaded = this.#outputsLoaded.get(member)
+    if (!loaded) return []
+    return Object.keys(member.outputs)
+      .filter((name) => member.outputs[name] !== loaded[name])
+      .map((name) => member.outputs[name]!)
   }
 
   /** Outputs go to the step's member, or to the batch for a step without one. */

@@ -105,6 +105,8 @@ export function insightContract(): void {
         [(await find('user5')).how, (await find('user5')).members.length],
         ['text', 1],
       )
+      const beginning = await find(key.slice(0, -2))
+      assert.deepEqual([beginning.how, beginning.members.length], ['text', 1])
       const near = await find('user5@nowhere.example')
       assert.deepEqual([near.how, near.members.length], ['near', 1])
       const nobody = await find('zz')

@@ -433,4 +433,14 @@ export const VIOLATIONS: readonly Violation[] = [
           select batch_id, upper(phase_name), phase_index, offset_minutes, due_at, 2, status
             from phase_executions where id = ${phaseOf(2, 'cutover')}`,
   },
+  {
+    id: 'I35',
+    what: 'an address that is nowhere',
+    sql: `update batch_members set member_key = 'ann@x.example', key_folded = 'ann@x.example' where id = ${idOf('ann')}`,
+  },
+  {
+    id: 'I35',
+    what: 'an address of nobody',
+    sql: `insert into member_addresses (address, member_id) values ('who@x.example', 999)`,
+  },
 ]
