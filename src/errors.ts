@@ -97,6 +97,18 @@ export const ERRORS = table({
     sentence:
       'The database has schema version {found}, but this program supports versions up to {known}. Run the newer matoolkit that migrated it, or restore a backup from before the upgrade.',
   },
+  SCHEMA_OLDER: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database has schema version {found}, but this program needs version {known} and may not upgrade it: {why}. Run "matoolkit db migrate" with the DATABASE_URL of the owner.',
+  },
+  NOT_OWNER: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database role "{role}" does not own the tables. Run the command with the DATABASE_URL of the owner.',
+  },
   SCHEMA_EDITED: {
     http: 503,
     exit: EXIT.unavailable,

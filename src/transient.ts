@@ -1,8 +1,19 @@
-// Transient errors: the connection is lost, the server restarts, its disk is full, two transactions collide. A retry may succeed; any
-// other error would repeat.
+// Transient errors: the connection is lost, the server restarts, its disk is full, two transactions collide, schema or rights are being
+// changed. A retry may succeed; any other error would repeat.
 
 const TRANSIENT_CLASSES = ['08', '53', '57']
-const TRANSIENT_CODES = new Set(['40001', '40P01', '55P03', '25P03', '25006', '58030', 'XX000'])
+/** Every statement is tested against the schema of its program, so these are the deployment's fault. */
+const UNFIT_SCHEMA = 'the database lacks a table, column or function of this version'
+const UNFIT: Readonly<Record<string, string>> = {
+  '42501': 'the database role lacks a right',
+  '42P01': UNFIT_SCHEMA,
+  '42703': UNFIT_SCHEMA,
+  '42883': UNFIT_SCHEMA,
+}
+const TRANSIENT_CODES = new Set([
+  ...['40001', '40P01', '55P03', '25P03', '25006', '58030', 'XX000'],
+  ...Object.keys(UNFIT),
+])
 const COLLISIONS = new Set(['40001', '40P01'])
 const NO_ANSWER = 'the database does not answer'
 /** By SQLSTATE or its class. A statement that took too long (57014) is not among them: the next try takes as long. */
@@ -19,6 +30,7 @@ const OUTAGES: Readonly<Record<string, string>> = {
   '57P03': 'the database is starting',
   '57P05': NO_ANSWER,
   '58030': 'the database cannot read or write its disk',
+  ...UNFIT,
 }
 const LOST_SYSTEM = new Set([
   'ECONNREFUSED',
@@ -63,3 +75,7 @@ export function outageOf(error: unknown): string | null {
 /** Two transactions met; one of them was undone and may try again at once. */
 export const isCollision = (error: unknown): boolean =>
   COLLISIONS.has((error as { code?: string }).code ?? '')
+
+/** The schema or the rights of the role are not those of this version. */
+export const isUnfit = (error: unknown): boolean =>
+  Object.hasOwn(UNFIT, (error as { code?: string } | null)?.code ?? '')

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { pruneAudit } from '../db/audit-pruning.ts'
 import { sealAudit } from '../db/audit-sealing.ts'
 import { forgetKeys } from '../db/idempotency.ts'
+import type { SchemaGap } from '../db/migrate.ts'
 import type { ClockReport } from '../db/time.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow } from '../domain/detection/tick-report.ts'
@@ -61,6 +62,8 @@ export interface ApiOptions {
   readonly tickNow?: TickNow
   readonly clockReport?: () => ClockReport | null
   readonly whyWaiting?: () => string | null
+  /** Set when a newer program has upgraded the schema. */
+  readonly schemaNewer?: () => SchemaGap | null
   /** Maximum number of live event streams. */
   readonly listenersMax?: number
 }
@@ -100,8 +103,7 @@ export function openApi(options: ApiOptions): Api {
       memberSearch: new MemberSearch(),
       failureCache: new FailureCache(),
       auditKeptDays: config.auditKeptDays,
-      clockReport: options.clockReport ?? (() => null),
-      whyWaiting: options.whyWaiting ?? (() => null),
+      ...processReports(options),
     },
     signIn,
     readPolicy: config.readPolicy,
@@ -141,6 +143,15 @@ export function openApi(options: ApiOptions): Api {
     },
   }
 }
+
+const nothing = () => null
+
+/** What the process knows about itself. */
+const processReports = (options: ApiOptions) => ({
+  clockReport: options.clockReport ?? nothing,
+  whyWaiting: options.whyWaiting ?? nothing,
+  schemaNewer: options.schemaNewer ?? nothing,
+})
 
 /**
  * Waits for running requests; after the last one server.ts cuts all connections, at `giveUp` in any case. Node closes idle connections
@@ -204,7 +215,7 @@ export function offeredScope({ oidcIssuers, oidcAudiences, oidcScope }: ScopeCon
   return `${api}/${oidcScope}`
 }
 
-function maintenanceLoop({ engine, clock, log, config }: ApiOptions): Loop {
+function maintenanceLoop({ engine, clock, log, config, schemaNewer }: ApiOptions): Loop {
   const { auditKeptDays: keptDays } = config
   const heads = makeHeadSender(config)
   return everyLoop({
@@ -212,6 +223,7 @@ function maintenanceLoop({ engine, clock, log, config }: ApiOptions): Loop {
     clock,
     intervalMs: MAINTENANCE_INTERVAL_MS,
     runOnce: async (now, signal) => {
+      if (schemaNewer?.()) return
       let sealed = await sealAudit(engine.db)
       while (sealed.count > 0 && !signal.aborted) {
         log.info({ sealed: sealed.sealed, head: sealed.hash }, 'Sealed audit rows')

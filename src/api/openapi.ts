@@ -20,7 +20,9 @@ function commonErrors(route: Route): ErrorCode[] {
   return [
     ...always,
     ...local,
-    ...(route.rule === 'anonymous' ? [] : [...signedIn, 'SIGN_IN_UNAVAILABLE' as const]),
+    ...(route.rule === 'anonymous'
+      ? []
+      : [...signedIn, ...(['SIGN_IN_UNAVAILABLE', 'SCHEMA_NEWER'] as const)]),
     ...(route.takes === undefined ? [] : withBody),
     ...(route.takes === 'upload' ? ['UPLOADS_BUSY' as const] : []),
     ...(route.creates ? ['KEY_REUSED' as const] : []),

@@ -1,23 +1,29 @@
-// What every process that touches the state needs: the migrated database, the database's time, the bus and the engine. When
+// What every process that touches the state needs: the database with the current schema, the database's time, the bus and the engine. When
 // opening fails, nothing stays open.
 import { randomUUID } from 'node:crypto'
 import type { Bus } from '../bus/bus.ts'
 import type { RealClock } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Config, Role } from '../config.ts'
 import type { Db } from '../db/db.ts'
-import { migrate } from '../db/migrate.ts'
 import { openPglite } from '../db/pglite.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { type ClockReport, followDatabaseTime } from '../db/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { RunbookCache } from '../engine/runbook-cache.ts'
 import { WorkerPace } from '../engine/worker-pace.ts'
+import type { MatoolkitError } from '../errors.ts'
 import { readJobKeys } from '../job-keys.ts'
+import { requireSchema } from './schema.ts'
 import { openTransport } from './transports.ts'
 
 export interface RuntimeOptions {
   readonly config: Config
   readonly clock: RealClock
+  readonly roles: readonly Role[]
+  /** Ends waiting for an upgrade of the schema. */
+  readonly stopping: AbortSignal
+  /** Called once when it waits for an upgrade of the schema. */
+  readonly onWaiting: (why: MatoolkitError) => void
   /** Called when an idle connection to the server breaks. */
   readonly onConnectionLost?: (error: Error) => void
 }
@@ -37,7 +43,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const db = await openDatabase(options)
   try {
     const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
-    const applied = await migrate(db, clock.now())
+    const applied = await requireSchema(db, options)
     const bus = openTransport(config, { db, clock, newToken: randomUUID })
     const engine: Engine = {
       db,

@@ -7,20 +7,24 @@ import { logOutage } from '../bus/outage.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { type RealClock, realClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
+import type { SchemaGap } from '../db/migrate.ts'
 import { type ClockReport, databaseClockLoop } from '../db/time.ts'
 import { configureWorkers } from '../db/workers.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow, TickReport } from '../domain/detection/tick-report.ts'
+import { MatoolkitError } from '../errors.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
 import { previewSource } from '../scheduler/preview.ts'
 import { makeScheduler } from '../scheduler/scheduler.ts'
 import { sourceAccessFrom } from '../scheduler/sources/source.ts'
 import { tick } from '../scheduler/tick.ts'
-import type { Service } from '../service.ts'
-import { openWorker } from '../worker/open-worker.ts'
+import type { Loop, Service } from '../service.ts'
+import { isUnfit } from '../transient.ts'
+import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
+import { schemaWatch } from './schema.ts'
 
 export interface ServeOptions {
   readonly config: Config
@@ -30,6 +34,8 @@ export interface ServeOptions {
   makeLog(clock: RealClock): Log
   /** Called when a worker-only process has been idle for the configured time. */
   readonly onIdle: () => void
+  /** Ends a start that waits for an upgrade of the schema. */
+  readonly stopping: AbortSignal
 }
 
 export interface ServeHandle {
@@ -47,6 +53,10 @@ interface RoleContext extends Omit<Runtime, 'clockReport'> {
   readonly log: Log
   /** The latest clock measurement. */
   clockReport: ClockReport
+  /** Set when a newer program has upgraded the schema; then nothing but API and health endpoints runs. */
+  schemaNewer: SchemaGap | null
+  /** Looks whether the schema is newer, after an error that could come from that. */
+  suspectSchema(error: unknown): void
   /** Why the orchestrator waits for the database; null while it works, or without one. */
   whyWaiting(): string | null
 }
@@ -75,6 +85,9 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
       service.start()
       started.push(service)
     }
+    const watch = watchSchema(shared, started)
+    watch.start()
+    started.push(watch)
     const api = services.find((service): service is Api => service.name === 'api')
     const url = (await api?.listening) ?? null
     shared.log.info({ roles: options.roles, url, version: manifest.version }, 'Started')
@@ -88,19 +101,66 @@ export async function openServe(options: ServeOptions): Promise<ServeHandle> {
 const UNSIGNED =
   'Jobs are not signed: with write access to the database one can run every function of the workers and read their secrets. Set MATOOLKIT_JOB_KEY_FILE in every process.'
 
-async function openRoleContext({ config, makeLog }: ServeOptions): Promise<RoleContext> {
+async function openRoleContext({
+  config,
+  makeLog,
+  roles,
+  stopping,
+}: ServeOptions): Promise<RoleContext> {
   const clock = realClock()
   const log = makeLog(clock)
   const runtime = await openRuntime({
     config,
     clock,
+    roles,
+    stopping,
+    onWaiting: ({ code, message }) => log.warn({ code }, `${message} Waiting for it`),
     onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
   })
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
-  return { ...runtime, config, clock, log, whyWaiting: () => null }
+  return {
+    ...{ ...runtime, config, clock, log },
+    ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },
+  }
 }
+
+/** Stops all work in order when a newer program has upgraded the schema. API and health endpoints keep telling why. */
+function watchSchema(shared: RoleContext, started: readonly Service[]): Loop {
+  const { db, clock, log } = shared
+  const watch = schemaWatch({
+    db,
+    clock,
+    onNewer: (gap) => {
+      shared.schemaNewer = gap
+      const { code, message } = new MatoolkitError('SCHEMA_NEWER', { ...gap })
+      log.error({ code }, `${message} This process takes no more work`)
+      const working = started.filter(({ name }) => !KEPT_ON_OLD_SCHEMA.includes(name))
+      void standDown(shared, working)
+    },
+    onError: (err) => log.warn({ err }, 'Schema check failed'),
+  })
+  shared.suspectSchema = (error) => {
+    const isSaid = error instanceof MatoolkitError && error.code === 'SCHEMA_NEWER'
+    if (isSaid || isUnfit(error)) watch.nudge()
+  }
+  return watch
+}
+
+const KEPT_ON_OLD_SCHEMA = ['api', 'database clock', 'schema watch']
+
+async function standDown({ log }: RoleContext, services: readonly Service[]): Promise<void> {
+  for (const service of services.toReversed()) {
+    const stopped = isStandingDown(service) ? service.standDown() : service.stop()
+    await stopped.catch((err: unknown) =>
+      log.error({ err, service: service.name }, 'Service did not stop'),
+    )
+  }
+  log.info('Stood down: running work has ended, the rest is left to newer processes')
+}
+
+const isStandingDown = (service: Service): service is OpenedWorker => 'standDown' in service
 
 async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<Service[]> {
   const { roles } = options
@@ -133,17 +193,18 @@ function clockOf(shared: RoleContext): Service {
 }
 
 const workersOf = (
-  { bus, clock, log }: RoleContext,
+  shared: RoleContext,
   { roles, workers, onIdle }: ServeOptions,
 ): Promise<Service[]> =>
   Promise.all(
     workers.map((config) =>
       openWorker({
         config,
-        bus,
-        clock,
-        log,
+        bus: shared.bus,
+        clock: shared.clock,
+        log: shared.log,
         version: manifest.version,
+        onError: shared.suspectSchema,
         hasHealth: !roles.includes('api'),
         // Other roles keep the process busy even when the worker is idle.
         ...(roles.length === 1 && { onIdle }),
@@ -160,15 +221,22 @@ async function orchestratorOf(shared: RoleContext): Promise<Service> {
     clock,
     chunk: config.chunkSize,
     onDeadLetters: (item) => warnOf(log, item),
-    onOutage: (change) => logOutage(log, 'The orchestrator', change),
-    onError: (err) => log.error({ err }, 'Orchestrator error; the orchestrator keeps running'),
+    onOutage: (change) => {
+      shared.suspectSchema(change.error)
+      logOutage(log, 'The orchestrator', change)
+    },
+    onError: (err) => {
+      shared.suspectSchema(err)
+      log.error({ err }, 'Orchestrator error; the orchestrator keeps running')
+    },
   })
   shared.whyWaiting = orchestrator.whyWaiting
   return orchestrator
 }
 
-const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
-  makeScheduler({
+const schedulerOf = (shared: RoleContext): Service => {
+  const { engine, clock, config, log } = shared
+  return makeScheduler({
     engine,
     clock,
     sources: sourceAccessFrom(config, clock),
@@ -176,8 +244,12 @@ const schedulerOf = ({ engine, clock, config, log }: RoleContext): Service =>
     newToken: randomUUID,
     lanes: config.tickLanes,
     onTick: (report) => logTick(log, report),
-    onError: (err) => log.error({ err }, 'Scheduler error; the scheduler keeps running'),
+    onError: (err) => {
+      shared.suspectSchema(err)
+      log.error({ err }, 'Scheduler error; the scheduler keeps running')
+    },
   })
+}
 
 function logTick(log: Log, { attention: _, news, ...report }: TickReport): void {
   if (report.outcome === 'failed') log.error(report, 'Tick failed')
@@ -202,6 +274,7 @@ const apiOf = (shared: RoleContext): Api =>
     tickNow: tickNowOf(shared),
     clockReport: () => shared.clockReport,
     whyWaiting: () => shared.whyWaiting(),
+    schemaNewer: () => shared.schemaNewer,
   })
 
 function previewOf({ db, clock, config }: RoleContext): PreviewQuery {

@@ -12,12 +12,16 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export interface StopRequest {
   /** Resolves with the reason. */
   readonly requested: Promise<string>
+  /** Aborts with the request. */
+  readonly signal: AbortSignal
   request(reason: string): void
 }
 
 /** Listens for signals. `nowMs` is a monotonic clock. */
 export function listenForStop(nowMs: () => number): StopRequest {
   const stop = Promise.withResolvers<string>()
+  const aborting = new AbortController()
+  void stop.promise.then(() => aborting.abort())
   let firstAtMs: number | null = null
   const onSignal = (signal: string) => {
     if (firstAtMs !== null && nowMs() - firstAtMs > SECOND_SIGNAL_AFTER_MS) {
@@ -27,7 +31,7 @@ export function listenForStop(nowMs: () => number): StopRequest {
     stop.resolve(signal)
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
-  return { requested: stop.promise, request: stop.resolve }
+  return { requested: stop.promise, signal: aborting.signal, request: stop.resolve }
 }
 
 /** Waits for a stop request, then stops and exits: a socket that a library left open must not keep the process alive. */

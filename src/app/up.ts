@@ -46,6 +46,8 @@ export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
         : [{ ...config, workerId: config.workerId ?? WORKER_ID }],
       makeLog: logTo(io.err, io, config),
       onIdle: () => {},
+      // The embedded database is upgraded at once; nothing waits.
+      stopping: new AbortController().signal,
     })
     const url = handle.url!
     const unregister = registerInstance({

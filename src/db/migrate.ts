@@ -1,5 +1,6 @@
 // Applies the numbered files of sql/ that a database lacks, in order, each in one transaction. Two processes may start at once: an
 // advisory lock lets one apply and the other see it done. Refuses a schema newer than this program and an edited migration.
+// Only the owner of the tables may migrate; others ask `findSchemaGap`.
 // From release 0.1.0 on the files are append-only.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -58,8 +59,8 @@ interface AppliedMigration {
   readonly hash: string
 }
 
-const listApplied = (tx: Tx): Promise<AppliedMigration[]> =>
-  tx.query('select version, file, hash from schema_migrations order by version')
+const listApplied = (db: Queryable): Promise<AppliedMigration[]> =>
+  db.query('select version, file, hash from schema_migrations order by version')
 
 const hashOf = ({ sql }: Migration): string => createHash('sha256').update(sql).digest('hex')
 
@@ -93,11 +94,52 @@ async function apply(tx: Tx, migration: Migration, now: Date): Promise<boolean> 
   return true
 }
 
-/** Whether this database has exactly the migrations that this program knows. */
-export async function isSchemaCurrent(db: Queryable): Promise<boolean> {
-  const [row] = await db.query<{ newest: number; applied: number }>(
-    'select coalesce(max(version), 0) as newest, count(*)::int as applied from schema_migrations',
+/** Versions of the schema: the database's (0 when it is empty) and the newest that this program knows. */
+export interface SchemaGap {
+  readonly found: number
+  readonly known: number
+}
+
+/** What `migrate` would have to close; null when nothing. Throws what `migrate` refuses. */
+export async function findSchemaGap(
+  db: Queryable,
+  known: readonly Migration[] = migrationsOnDisk(),
+): Promise<SchemaGap | null> {
+  const applied = (await hasSchema(db)) ? await listApplied(db) : []
+  const isCurrent = known.every((migration) => isApplied(migration, known, applied))
+  return isCurrent ? null : { found: applied.at(-1)?.version ?? 0, known: known.at(-1)!.version }
+}
+
+/** The gap to a schema that a newer program made; null when there is none. One cheap statement, for processes that are running. */
+export async function findNewerSchema(
+  db: Queryable,
+  known: readonly Migration[] = migrationsOnDisk(),
+): Promise<SchemaGap | null> {
+  const [row] = await db.query<{ found: number }>(
+    'select coalesce(max(version), 0) as found from schema_migrations',
   )
-  const known = migrationsOnDisk()
-  return row!.newest === known.at(-1)!.version && row!.applied === known.length
+  const gap = { found: row!.found, known: known.at(-1)!.version }
+  return gap.found > gap.known ? gap : null
+}
+
+async function hasSchema(db: Queryable): Promise<boolean> {
+  const [row] = await db.query<{ exists: boolean }>(
+    "select to_regclass('schema_migrations') is not null as exists",
+  )
+  return row!.exists
+}
+
+export interface SchemaRights {
+  readonly role: string
+  /** It owns the tables, or may create them in an empty database. */
+  readonly mayMigrate: boolean
+}
+
+export async function findSchemaRights(db: Queryable): Promise<SchemaRights> {
+  const [row] = await db.query<SchemaRights>(
+    `select current_user::text as role, coalesce(
+       (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('schema_migrations')),
+       has_schema_privilege(current_schema(), 'create'), false) as "mayMigrate"`,
+  )
+  return row!
 }

@@ -3,9 +3,11 @@
 
 import { holdRow } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
+import { findNewerSchema } from '../db/migrate.ts'
 import { setHold } from '../domain/decide/finish.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { isBatchEnded } from '../domain/transitions.ts'
+import { MatoolkitError } from '../errors.ts'
 import { safeReasonOf } from '../redact.ts'
 import { isTransient } from '../transient.ts'
 import type { Engine } from './engine.ts'
@@ -30,12 +32,15 @@ export async function orHoldBatch(
   }
 }
 
+/** Throws SCHEMA_NEWER: then the failure says nothing about the batch, and a newer process will handle it. */
 export async function holdAfterFailure(
   engine: Engine,
   batchId: number,
   error: unknown,
   actor: string,
 ): Promise<void> {
+  const newer = await findNewerSchema(engine.db)
+  if (newer) throw new MatoolkitError('SCHEMA_NEWER', { ...newer }, { cause: error })
   const reason = `a change failed: ${safeReasonOf(error).slice(0, REASON_CHARS_MAX)}`
   try {
     await changeBatch(engine, batchId, actor, async ({ draft }) => {

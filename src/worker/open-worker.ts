@@ -31,6 +31,13 @@ export interface OpenWorkerOptions {
   readonly onIdle?: () => void
   /** Whether to serve the health port; false where the API does. */
   readonly hasHealth: boolean
+  /** Told about every error, besides the log. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface OpenedWorker extends Service {
+  /** Stops as `stop` does, but keeps the health endpoints: live, not ready. */
+  standDown(): Promise<void>
 }
 
 /** Warn at start about a certificate that expires within this time. */
@@ -38,7 +45,7 @@ const CERTIFICATE_WARNING_MS = 30 * 24 * 3_600_000
 /** The part of the shutdown grace kept for sending the last results. */
 const SEND_GRACE_SEC = 5
 
-export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
+export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWorker> {
   const { config, bus, clock, log, version, onIdle } = options
   const { workerId } = config
   if (workerId === null) {
@@ -73,15 +80,21 @@ export async function openWorker(options: OpenWorkerOptions): Promise<Service> {
       ),
     onRefused: ({ messageId, reason, description }) =>
       log.error({ workerId, messageId, reason, description }, 'Refused a job: nothing ran'),
-    onOutage: (change) => logOutage(log, `Worker ${workerId}`, change),
-    onError: (error) =>
-      log.error({ err: error, workerId }, 'Worker error; the worker keeps running'),
+    onOutage: (change) => {
+      options.onError?.(change.error)
+      logOutage(log, `Worker ${workerId}`, change)
+    },
+    onError: (error) => {
+      options.onError?.(error)
+      log.error({ err: error, workerId }, 'Worker error; the worker keeps running')
+    },
   })
   const health = await openHealthOf(worker, options)
   log.info({ workerId, slots: config.maxParallelism, functions: functions.length }, 'Worker ready')
   return {
     name: worker.name,
     start: () => worker.start(),
+    standDown: () => worker.stop(),
     stop: async (giveUp) => {
       try {
         await worker.stop(giveUp)

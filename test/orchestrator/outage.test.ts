@@ -106,6 +106,8 @@ describe('an outage of 100 seconds with 500 results waiting', () => {
     ['53100', 'the disk of the database is full', true],
     ['53100', 'the disk of the database is full', false],
     ['53300', 'the database has no free connection', true],
+    ['42501', 'the database role lacks a right', true],
+    ['42703', 'the database lacks a table, column or function of this version', false],
   ] as const) {
     const what = exceptBundles ? 'changes' : 'changes and leases'
     it(`${code} on ${what}: nothing is dead-lettered, everything finishes`, async () => {

@@ -52,6 +52,8 @@ async function authenticateCaller(
   request: FastifyRequest,
 ): Promise<SignedIn> {
   if (route.rule === 'anonymous') return { actor: ANONYMOUS, lacks: null, tokenEndsAt: null }
+  const newer = context.services.schemaNewer()
+  if (newer) throw new MatoolkitError('SCHEMA_NEWER', { ...newer })
   const { signIn, clock, rateLimits, log } = context
   try {
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])

@@ -238,7 +238,9 @@ function sendProblem(
     }
     reply.header('allow', String(error.details.allowed))
   }
-  if (error.httpStatus >= 500) log.error({ err: thrown, requestId: request.id }, error.message)
+  // A newer schema is in the log once, not with every request.
+  if (error.httpStatus >= 500 && error.code !== 'SCHEMA_NEWER')
+    log.error({ err: thrown, requestId: request.id }, error.message)
   if (error.httpStatus === 401) reply.header('www-authenticate', challengeOf(error))
   if (error.code === 'NOT_ALLOWED') {
     reply.header('www-authenticate', 'Bearer realm="matoolkit", error="insufficient_scope"')

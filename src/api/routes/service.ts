@@ -1,8 +1,10 @@
 // Endpoints about the service: health, readiness, sign-in, the caller, API documentation, metrics.
 import { z } from 'zod'
-import { isSchemaCurrent } from '../../db/migrate.ts'
+import type { Queryable } from '../../db/db.ts'
+import { findSchemaGap, type SchemaGap } from '../../db/migrate.ts'
 import { loadWorkFigures } from '../../db/views/metrics.ts'
 import type { JsonObject } from '../../domain/json.ts'
+import type { ErrorDetails, MatoolkitError } from '../../errors.ts'
 import { DOCS_PAGE_POLICY, docsPage } from '../docs-page.ts'
 import { busFigures, type Meter, processLines, workLines } from '../metrics.ts'
 import { openApiDocument } from '../openapi.ts'
@@ -92,7 +94,7 @@ const ready = ({ stopping }: ServiceContext) =>
           about: stopping.aborted ? 'stopping' : 'running',
         },
         await check('database', async () => (await engine.db.query('select 1')).length === 1),
-        await check('schema', () => isSchemaCurrent(engine.db)),
+        await schemaCheck(engine.db),
         await check('bus', () => services.bus.isReady()),
         waitCheck(services),
         clockCheck(services),
@@ -107,6 +109,22 @@ async function check(name: string, passes: () => Promise<boolean>): Promise<Chec
   const isOk = await passes().catch(() => false)
   return { name, isOk, about: isOk ? 'ok' : 'check failed; see the log' }
 }
+
+/** Names the versions: a newer one is not in the log of every process. */
+async function schemaCheck(db: Queryable): Promise<Check> {
+  try {
+    const gap = await findSchemaGap(db)
+    if (gap === null) return { name: 'schema', isOk: true, about: 'ok' }
+    return { name: 'schema', isOk: false, about: versionsOf(gap) }
+  } catch (error) {
+    const { code, details } = error as MatoolkitError
+    const about = code === 'SCHEMA_NEWER' ? versionsOf(details) : 'check failed; see the log'
+    return { name: 'schema', isOk: false, about }
+  }
+}
+
+const versionsOf = ({ found, known }: ErrorDetails | SchemaGap): string =>
+  `the database has version ${found}, this program knows version ${known}`
 
 function waitCheck({ whyWaiting }: Services): Check {
   const why = whyWaiting()

@@ -37,6 +37,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'start',
     load: async () => (await import('./serve.ts')).addServeCommands,
   },
+  db: {
+    about: 'set up the PostgreSQL server',
+    group: 'start',
+    load: async () => (await import('./db.ts')).addDbCommands,
+  },
   runbook: {
     about: 'validate, publish and inspect runbooks',
     group: 'runbooks',

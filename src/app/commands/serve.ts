@@ -32,6 +32,7 @@ export function addServeCommands(program: Command, io: Io): void {
         workers: [config],
         makeLog: logTo(io.out, io, config),
         onIdle: () => stopping.request('idle'),
+        stopping: stopping.signal,
       })
       await runUntilStopped(handle, stopping, io)
     })

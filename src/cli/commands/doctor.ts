@@ -105,7 +105,7 @@ const SERVER_ADVICE: Readonly<Record<string, string>> = {
   server: 'Wait until the server has restarted.',
   database: 'Check DATABASE_URL of the server, and that PostgreSQL runs.',
   schema:
-    'Run the same version of matoolkit everywhere; the newest one upgrades the schema at start.',
+    'Run the same version of matoolkit everywhere. Its owner upgrades the schema: matoolkit db migrate',
   bus: 'Check the log of the orchestrator.',
   clock: 'Synchronize the clock of the server with a time server.',
 }
