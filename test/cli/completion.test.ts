@@ -18,7 +18,14 @@ after(() => rmSync(folder, { recursive: true }))
 /** Stands for the program while completing: names of every kind. */
 writeFileSync(
   join(folder, 'matoolkit'),
-  '#!/bin/sh\necho "asked $@" >&2\ncase "$2" in batch) echo 17; echo 18;; *) echo "some-$2";; esac\n',
+  `#!/bin/sh
+echo "asked $@" >&2
+case "$2" in
+  batch) echo 17; echo 18;;
+  batch,member) case "$*" in *' 7 '* | *' 7') echo ada@contoso.example; echo bob@contoso.example;; *) echo 17;; esac;;
+  *) echo "some-$2";;
+esac
+`,
   { mode: 0o755 },
 )
 
@@ -40,18 +47,28 @@ function linesOf(shell: Shell, text: string): string[] {
   return stdout.split('\n').filter(Boolean)
 }
 
+/** Bash splits words at "@", and replaces only what follows it. */
+const atSigns = (word: string): string[] => word.split(/(?<=@)|(?=@)/)
+const keptOf = (word: string): string => word.slice(0, word.lastIndexOf('@') + 1)
+
 /** Completes the last word as each shell would. */
 const ASK: Readonly<Record<Shell, (script: string, words: readonly string[]) => string[]>> = {
   bash: (script, words) =>
     linesOf(
       'bash',
       `${script}
-COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})
-COMP_CWORD=${words.length - 1}
+COMP_LINE='${words.join(' ')}'
+COMP_POINT=\${#COMP_LINE}
+COMP_WORDBREAKS=$' \\t\\n"@><=;|&(:'
+COMP_WORDS=(${words
+        .flatMap(atSigns)
+        .map((word) => `'${word}'`)
+        .join(' ')})
+COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
 _matoolkit
 printf '%s\\n' "\${COMPREPLY[@]}"
 `,
-    ),
+    ).map((word) => keptOf(words.at(-1)!) + word),
   // zsh completes only on a terminal; here the two functions that would show something say it instead.
   zsh: (script, words) =>
     linesOf(
@@ -95,6 +112,19 @@ const ASKED: readonly [typed: string, offered: readonly string[], not: readonly 
   ['matoolkit runbook get so', ['some-runbook'], ['17']],
   ['matoolkit automation tick ', ['some-runbook'], ['enable']],
   ['matoolkit function show ', ['some-function'], ['some-runbook']],
+  ['matoolkit batch remove-member ', ['17'], ['ada@contoso.example']],
+  ['matoolkit batch remove-member 7 ', ['ada@contoso.example', 'bob@contoso.example'], ['17']],
+  ['matoolkit batch remove-member 7 ada@con', ['ada@contoso.example'], ['bob@contoso.example']],
+  ['matoolkit batch remove-member 7 ada@', ['ada@contoso.example'], ['bob@contoso.example']],
+  ['matoolkit hold --member ', ['17'], ['some-member']],
+  ['matoolkit hold --member 7 ', ['some-member'], ['17']],
+  ['matoolkit batch members 7 --phase ', ['some-phase'], ['17', '--step']],
+  ['matoolkit batch retry 7 --failed-step so', ['some-step'], ['some-phase']],
+  ['matoolkit batch move-member 7 ada --to ', ['17', '18'], ['some-member']],
+  ['matoolkit review list --to ', [], ['17']],
+  ['matoolkit status --profile ', ['some-profile'], []],
+  ['matoolkit status --instance ', ['some-instance'], []],
+  ['matoolkit config use ', ['some-profile'], []],
   ['matoolkit completion ', ['bash', 'zsh', 'fish'], ['batch']],
 ]
 

@@ -103,15 +103,37 @@ describe('a tick by hand', () => {
   })
 
   it('completes names and ids from the API, and nothing when it does not answer', async () => {
-    const complete = async (kind: string) => (await cli.cli('complete', kind)).out.split('\n')
-    assert.ok((await complete('runbook')).includes('plain'))
-    assert.ok((await complete('batch')).includes('1'))
-    assert.ok((await complete('function')).includes('New-EntraUser'))
-    setEnv({ MATOOLKIT_API_URL: await nowhere() })
-    for (const kind of ['runbook', 'worker']) {
-      const said = await cli.cli('complete', kind)
-      assert.deepEqual([said.exit, said.out, said.err], [EXIT.ok, '', ''])
+    const complete = async (line: string) => {
+      const { exit, out, err } = await cli.cli('complete', ...line.split(' '))
+      assert.deepEqual([exit, err], [EXIT.ok, ''], line)
+      return out.split('\n').filter(Boolean)
     }
+    const OFFERED: readonly [line: string, names: readonly string[]][] = [
+      ['runbook', ['plain']],
+      ['batch', ['1']],
+      ['function -- New-EntraU matoolkit', ['New-EntraUser']],
+      ['batch,member --  matoolkit batch remove-member', ['1']],
+      ['batch,member --  matoolkit batch remove-member 1', ['ada@x.example', 'bob@x.example']],
+      ['batch,member -- a matoolkit batch remove-member 1', ['ada@x.example']],
+      ['member -- b matoolkit events --limit 5 1 --member', ['bob@x.example']],
+      ['member -- ada@x matoolkit hold --member 1', ['ada@x.example']],
+      ['member -- x matoolkit hold --member 1', []],
+      ['member --  matoolkit hold', []],
+      ['member --  matoolkit hold --member 99', []],
+      ['phase --  matoolkit batch members 1 --phase', ['prepare', 'cutover']],
+      ['step --  matoolkit batch members 1 --step', ['create', 'switch']],
+      ['step -- x matoolkit batch members 1 --step', []],
+      ['profile --  matoolkit status --profile', []],
+      ['instance --  matoolkit status --instance', []],
+      ['runbook --  matoolkit tick --profile nowhere', []],
+      ['something', []],
+    ]
+    for (const [line, names] of OFFERED) assert.deepEqual(await complete(line), names, line)
+    await cli.cli('config', 'set', 'output', 'table', '--profile', 'fabrikam')
+    assert.deepEqual(await complete('profile -- fab matoolkit status --profile'), ['fabrikam'])
+    setEnv({ MATOOLKIT_API_URL: await nowhere() })
+    for (const line of ['runbook', 'worker', 'member --  matoolkit member show 1'])
+      assert.deepEqual(await complete(line), [], line)
     setEnv({ MATOOLKIT_API_URL: cli.api.url })
   })
 

@@ -1,52 +1,144 @@
-// `matoolkit complete <kind>`, hidden: the names and ids that a shell offers, one per line. It has a short time limit and says nothing
-// when anything fails, because a person is typing.
-import { Argument, type Command } from 'commander'
+// `matoolkit complete <kinds> -- <word> <typed...>`, hidden: the names and ids that a shell offers for the word, one per line. It has a
+// short time limit and says nothing when anything fails, because a person is typing.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import type { ProfileFlags } from '../profile.ts'
 import type { Io } from '../terminal/io.ts'
-import type { CompletionKind } from './completion-shells.ts'
+import { COMPLETION_KINDS, type CompletionKind } from './completion-shells.ts'
 
 const LIMIT_MS = 1_500
 const OFFERED_MAX = 200
-
-/** Where each kind comes from: the path, the list in the answer, and the field of a row. */
-const LISTS: Readonly<
-  Record<Exclude<CompletionKind, 'function'>, readonly [path: string, rows: string, field: string]>
-> = {
-  runbook: ['/api/runbooks', 'runbooks', 'name'],
-  batch: ['/api/batches', 'batches', 'id'],
-  worker: ['/api/workers', 'workers', 'workerId'],
-}
+/** A shell expands the words it is given, so everything else is left out. */
+const HARMLESS = /^[\w.@+-]+$/
 
 export function addCompleteCommands(program: Command, io: Io): void {
   program
     .command('complete', { hidden: true })
     .description('list names and ids for shells')
-    .addArgument(
-      new Argument('<kind>', 'what to list').choices([...Object.keys(LISTS), 'function']),
-    )
-    .action(async (kind: CompletionKind) => {
+    .argument('<kinds>', `what the word may be, in order: ${COMPLETION_KINDS.join(', ')}`)
+    .argument('[word]', 'the beginning of the word', '')
+    .argument('[typed...]', 'the words before it')
+    .action(async (kinds: string, word: string, typed: string[]) => {
       try {
-        for (const name of await namesOf(kind, io)) io.out(name)
+        for (const name of await offered(kinds.split(','), { word, typed }, io)) io.out(name)
       } catch {
         // No API, no sign-in, too slow: the shell offers nothing.
       }
     })
 }
 
-async function namesOf(kind: CompletionKind, io: Io): Promise<string[]> {
-  if (kind === 'function') {
+interface Line {
+  readonly word: string
+  readonly typed: readonly string[]
+}
+
+async function offered(kinds: readonly string[], line: Line, io: Io): Promise<string[]> {
+  const batchId = batchIn(line.typed)
+  // The batch stands before its members, so a typed one is not asked for again.
+  const [first, second] = kinds
+  const kind = first === 'batch' && second !== undefined && batchId !== null ? second : first
+  const names = await SOURCES[kind as CompletionKind]({
+    ...line,
+    batchId,
+    client: () => openClient(line, io),
+  })
+  return [...new Set(names)]
+    .filter((name) => name.startsWith(line.word) && HARMLESS.test(name))
+    .slice(0, OFFERED_MAX)
+}
+
+interface Asked extends Line {
+  /** The batch that the typed words name. */
+  readonly batchId: number | null
+  readonly client: () => Promise<Get>
+}
+
+type Get = (path: string, query?: Record<string, string | number>) => Promise<Answer>
+type Answer = Readonly<Record<string, Json>>
+type Source = (asked: Asked) => Promise<readonly string[]>
+
+const listOf =
+  (path: string, rows: string, field: string, query: Record<string, number> = {}): Source =>
+  async ({ client }) =>
+    fieldsOf((await (await client())(path, query))[rows], field)
+
+const SOURCES: Readonly<Record<CompletionKind, Source>> = {
+  runbook: listOf('/api/runbooks', 'runbooks', 'name', { limit: OFFERED_MAX }),
+  batch: listOf('/api/batches', 'batches', 'id', { limit: OFFERED_MAX }),
+  worker: listOf('/api/workers', 'workers', 'workerId'),
+  function: async () => {
     const { STANDARD_CATALOGUE } = await import('../../domain/runbook/catalogues.ts')
     return STANDARD_CATALOGUE.map(({ name }) => name)
-  }
+  },
+  member: ofBatch(async (batchId, get, word) => {
+    const query = { sort: 'key', limit: OFFERED_MAX, ...(word && { key: word }) }
+    return fieldsOf((await get(`/api/batches/${batchId}/members`, query)).members, 'memberKey')
+  }),
+  phase: ofBatch(async (batchId, get) =>
+    fieldsOf((await get(`/api/batches/${batchId}/phases`)).phases, 'phaseName'),
+  ),
+  step: ofBatch(stepsOf),
+  profile: async () => Object.keys((await import('../profile.ts')).readConfigFile().profiles),
+  instance: async () => {
+    const { runningInstances } = await import('../instances.ts')
+    return (await runningInstances()).map(({ url }) => new URL(url).port)
+  },
+}
+
+function ofBatch(list: (batchId: number, get: Get, word: string) => Promise<string[]>): Source {
+  return async ({ batchId, client, word }) =>
+    batchId === null ? [] : list(batchId, await client(), word)
+}
+
+/** The steps of the phases, from the version that the batch follows. */
+async function stepsOf(batchId: number, get: Get): Promise<string[]> {
+  const { batch } = await get(`/api/batches/${batchId}`)
+  const { runbookName, runbookVersion } = batch as Answer
+  const path = `/api/runbooks/${String(runbookName)}/versions/${String(runbookVersion)}`
+  const { yamlContent } = await get(path)
+  const { readRunbook } = await import('../../domain/runbook/read.ts')
+  const { runbook } = readRunbook(String(yamlContent), { catalogues: [] })
+  return (runbook?.phases ?? []).flatMap(({ steps }) => steps.map(({ name }) => name))
+}
+
+const fieldsOf = (rows: Json | undefined, field: string): string[] =>
+  (rows as Answer[]).map((row) => String(row[field]))
+
+const BATCH_ID = /^[1-9]\d{0,9}$/
+
+/** The number behind `--member`, else the first that is no flag's value, else the first. */
+function batchIn(typed: readonly string[]): number | null {
+  const numbers = typed.flatMap((word, at) =>
+    BATCH_ID.test(word) ? [{ id: Number(word), before: typed[at - 1] ?? '' }] : [],
+  )
+  const found =
+    numbers.find(({ before }) => before === '--member') ??
+    numbers.find(({ before }) => !before.startsWith('-')) ??
+    numbers[0]
+  return found?.id ?? null
+}
+
+/** Asks the API that the command itself would talk to. */
+async function openClient({ typed }: Line, io: Io): Promise<Get> {
   const { contextOf } = await import('../command-context.ts')
   const { openProfile } = await import('../profile.ts')
-  const { profile } = await openProfile({})
+  const { profile } = await openProfile(profileFlags(typed))
   const silent: Io = { ...io, out: () => {}, err: () => {}, progress: () => {} }
   const { client } = contextOf({}, silent, { profile })
-  const [path, rows, field] = LISTS[kind]
-  const query = kind === 'worker' ? {} : { limit: OFFERED_MAX }
   const signal = AbortSignal.timeout(LIMIT_MS)
-  const { body } = await client.get<Record<string, Record<string, unknown>[]>>(path, query, {
-    signal,
-  })
-  return body[rows]!.map((row) => String(row[field])).filter((name) => /^[\w.@-]+$/.test(name))
+  return async (path, query = {}) => (await client.get<Answer>(path, query, { signal })).body
+}
+
+function profileFlags(typed: readonly string[]): ProfileFlags {
+  const given = (flag: string): string | undefined => {
+    const at = typed.findIndex((word) => word === flag || word.startsWith(`${flag}=`))
+    const word = typed[at]
+    return word === flag ? typed[at + 1] : word?.slice(flag.length + 1)
+  }
+  const [apiUrl, instance, profile] = ['--api-url', '--instance', '--profile'].map(given)
+  return {
+    ...(apiUrl !== undefined && { apiUrl }),
+    ...(instance !== undefined && { instance }),
+    ...(profile !== undefined && { profile }),
+  }
 }

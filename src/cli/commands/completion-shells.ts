@@ -7,7 +7,7 @@ export interface CompletionNode {
   readonly words: readonly { readonly name: string; readonly about: string }[]
   /** Fixed values of its arguments. */
   readonly values: readonly string[]
-  /** What its arguments name, to be asked from the API while completing. */
+  /** What its arguments name, in order, to be asked while completing. */
   readonly kinds: readonly CompletionKind[]
   readonly flags: readonly FlagWords[]
 }
@@ -18,12 +18,23 @@ interface FlagWords {
   readonly takesValue: boolean
   /** Empty if any value fits. */
   readonly values: readonly string[]
-  /** What its value names; null for anything else. */
-  readonly kind: CompletionKind | null
+  /** What its values name, in order; none for anything else. */
+  readonly kinds: readonly CompletionKind[]
 }
 
 /** Names and ids that `matoolkit complete` lists. */
-export type CompletionKind = 'runbook' | 'batch' | 'worker' | 'function'
+export const COMPLETION_KINDS = [
+  'runbook',
+  'batch',
+  'worker',
+  'function',
+  'member',
+  'phase',
+  'step',
+  'profile',
+  'instance',
+] as const
+export type CompletionKind = (typeof COMPLETION_KINDS)[number]
 
 export type Shell = 'bash' | 'zsh' | 'fish'
 
@@ -54,22 +65,20 @@ ${valueBranches(nodes).join('\n')}
 const valueBranches = (nodes: readonly CompletionNode[]): string[] =>
   nodes.flatMap(({ path, flags }) =>
     flags
-      .filter(({ values, kind }) => values.length > 0 || kind !== null)
-      .map(({ names, values, kind }) => {
+      .filter(({ values, kinds }) => values.length > 0 || kinds.length > 0)
+      .map(({ names, values, kinds }) => {
         const patterns = names.map((name) => quoted([...path, name].join(' ')))
-        const found = kind === null ? quoted(values.join(' ')) : `"$(${asking(kind)})"`
+        const found =
+          kinds.length === 0 ? quoted(values.join(' ')) : `"$(_matoolkit_ask ${kinds.join(',')})"`
         return `    ${patterns.join('|')}) values=${found} ;;`
       }),
   )
-
-/** Silent when the API does not answer. */
-const asking = (kind: CompletionKind): string => `matoolkit complete ${kind} 2>/dev/null`
 
 function bash(nodes: readonly CompletionNode[]): string {
   const branches = nodes.map((node) => {
     const words = [...node.words.map(({ name }) => name), ...node.values]
     const flags = node.flags.map(({ names }) => names[0]!)
-    return `    ${quoted(node.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(node).join(' '))} kinds=${quoted(node.kinds.join(' '))} ;;`
+    return `    ${quoted(node.path.join(' '))}) words=${quoted(words.join(' '))} flags=${quoted(flags.join(' '))} takes=${quoted(takingOf(node).join(' '))} kinds=${quoted(node.kinds.join(','))} ;;`
   })
   return `# bash completion for matoolkit; made by "matoolkit completion bash"
 _matoolkit_at() {
@@ -81,9 +90,17 @@ ${branches.join('\n')}
 
 ${valuesFunction(nodes)}
 
+# Silent when the API does not answer.
+_matoolkit_ask() { matoolkit complete "$1" -- "$current" "\${typed[@]}" 2>/dev/null; }
+
 _matoolkit() {
-  local words flags takes kinds kind values word place='' taking='' at
-  local current="\${COMP_WORDS[COMP_CWORD]}"
+  local words flags takes kinds values word place='' taking='' at typed
+  # Bash splits words at "@" too: the line has them whole, and only what follows the last "@" is replaced.
+  local line="\${COMP_LINE:0:COMP_POINT}"
+  local current="\${line##*[[:space:]]}"
+  local kept=''
+  [[ $COMP_WORDBREAKS == *@* ]] && kept="\${current%"\${current##*@}"}"
+  read -ra typed <<< "\${line%"$current"}"
   COMPREPLY=()
   _matoolkit_at ''
   for ((at = 1; at < COMP_CWORD; at++)); do
@@ -103,18 +120,20 @@ _matoolkit() {
   elif [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$flags" -- "$current"))
   else
-    for kind in $kinds; do words="$words $(matoolkit complete "$kind" 2>/dev/null)"; done
+    [[ -n $kinds ]] && words="$words $(_matoolkit_ask "$kinds")"
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
+  COMPREPLY=("\${COMPREPLY[@]#"$kept"}")
 }
 
 # Files where nothing else fits.
 complete -o default -F _matoolkit matoolkit`
 }
 
+const described = (name: string, about: string): string =>
+  quoted(`${name.replaceAll(':', '\\:')}:${about}`)
+
 function zsh(nodes: readonly CompletionNode[]): string {
-  const described = (name: string, about: string) =>
-    quoted(`${name.replaceAll(':', '\\:')}:${about}`)
   const branches = nodes.map((node) => {
     const words = [
       ...node.words.map(({ name, about }) => described(name, about)),
@@ -127,12 +146,12 @@ function zsh(nodes: readonly CompletionNode[]): string {
       next=(${words.join(' ')})
       flags=(${flags.join(' ')})
       takes=(${takingOf(node).join(' ')})
-      kinds=(${node.kinds.join(' ')}) ;;`
+      kinds=${quoted(node.kinds.join(','))} ;;`
   })
   return `#compdef matoolkit
 # zsh completion for matoolkit; made by "matoolkit completion zsh"
 _matoolkit_at() {
-  next=() flags=() takes=() kinds=()
+  next=() flags=() takes=() kinds=''
   case "$1" in
 ${branches.join('\n')}
   esac
@@ -140,9 +159,14 @@ ${branches.join('\n')}
 
 ${valuesFunction(nodes)}
 
+# Silent when the API does not answer.
+_matoolkit_ask() {
+  matoolkit complete "$1" -- "\${words[CURRENT]}" "\${(@)words[1,CURRENT-1]}" 2>/dev/null
+}
+
 _matoolkit() {
-  local -a next flags takes names kinds
-  local values kind word place='' taking=''
+  local -a next flags takes names
+  local values kinds word place='' taking=''
   _matoolkit_at ''
   for word in "\${(@)words[2,CURRENT-1]}"; do
     names=("\${(@)next%%:*}")
@@ -164,8 +188,8 @@ _matoolkit() {
     fi
   elif [[ \${words[CURRENT]} == -* ]]; then
     _describe -o flag flags
-  elif (( \${#next} || \${#kinds} )); then
-    for kind in $kinds; do next+=(\${(f)"$(matoolkit complete $kind 2>/dev/null)"}); done
+  elif (( \${#next} )) || [[ -n $kinds ]]; then
+    [[ -n $kinds ]] && next+=(\${(f)"$(_matoolkit_ask $kinds)"})
     if (( \${#next} )); then _describe word next; else _files; fi
   else
     _files
@@ -179,6 +203,9 @@ else
 fi`
 }
 
+const fishAsking = (kinds: readonly CompletionKind[]): string =>
+  `(__matoolkit_ask ${kinds.join(',')})`
+
 function fish(nodes: readonly CompletionNode[]): string {
   const text = (raw: string) => `'${raw.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const lines = nodes.flatMap(({ path, words, values, flags, kinds }) => {
@@ -190,12 +217,14 @@ function fish(nodes: readonly CompletionNode[]): string {
         ({ name, about }) =>
           `complete -c matoolkit -f -n ${exactly} -a ${name}${about ? ` -d ${text(about)}` : ''}`,
       ),
-      ...kinds.map((kind) => `complete -c matoolkit -n ${within} -a ${text(`(${asking(kind)})`)}`),
-      ...flags.map(({ names, about, takesValue, values: known, kind }) => {
+      ...(kinds.length > 0
+        ? [`complete -c matoolkit -n ${within} -a ${text(fishAsking(kinds))}`]
+        : []),
+      ...flags.map(({ names, about, takesValue, values: known, kinds: named }) => {
         const spelled = names.map((name) =>
           name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
         )
-        const offers = kind === null ? known.join(' ') : `(${asking(kind)})`
+        const offers = named.length === 0 ? known.join(' ') : fishAsking(named)
         const value = offers === '' ? (takesValue ? ' -r' : '') : ` -x -a ${text(offers)}`
         return `complete -c matoolkit -n ${path.length === 0 ? exactly : within} ${spelled.join(' ')}${value} -d ${text(about)}`
       }),
@@ -209,6 +238,11 @@ function __matoolkit_typed
     for word in $typed
         string match -q -- '-*' $word; or echo $word
     end
+end
+
+function __matoolkit_ask
+    # Silent when the API does not answer.
+    matoolkit complete $argv[1] -- (commandline -ct | string collect --allow-empty) (commandline -opc) 2>/dev/null
 end
 
 function __matoolkit_at

@@ -1,5 +1,5 @@
 // `matoolkit completion <shell>`: prints a script that completes commands, flags and their values. It is generated from the commands
-// of this version. Names and ids of runbooks, batches and workers are asked from the API while completing, briefly and silently.
+// of this version. Names and ids of runbooks, batches, members and others are asked from the API while completing, briefly and silently.
 import { Argument, Command } from 'commander'
 import { type AddCommands, visibleCommands } from '../program.ts'
 import type { Io } from '../terminal/io.ts'
@@ -34,17 +34,36 @@ function wholeProgram(program: Command, commands: readonly AddCommands[], io: Io
   return whole
 }
 
-/** Flags whose value is a name or id that the API knows. */
-const KINDS: Readonly<Record<string, CompletionKind>> = {
-  '--runbook': 'runbook',
-  '--batch': 'batch',
-  '--worker': 'worker',
+/** Flags whose value is a name or id; a flag with several values names them in order. */
+const KINDS: Readonly<Record<string, readonly CompletionKind[]>> = {
+  '--runbook': ['runbook'],
+  '--batch': ['batch'],
+  '--worker': ['worker'],
+  '--member': ['member'],
+  '--phase': ['phase'],
+  '--failed-phase': ['phase'],
+  '--from-phase': ['phase'],
+  '--step': ['step'],
+  '--failed-step': ['step'],
+  '--from-step': ['step'],
+  '--profile': ['profile'],
+  '--instance': ['instance'],
+}
+
+/** A flag's value by its name, unless what it is called says more: a member of any batch follows its batch. */
+function kindOfFlag(long: string, flags: string): readonly CompletionKind[] {
+  if (flags.includes('<batch-and-member')) return ['batch', 'member']
+  if (flags.includes('<batch-id')) return ['batch']
+  return KINDS[long] ?? []
 }
 
 /** What an argument names, by its name and, where that is only "id" or "name", by its noun. */
 function kindOf([noun]: readonly string[], name: string): CompletionKind[] {
   if (name === 'runbook' || (noun === 'runbook' && name === 'name')) return ['runbook']
   if (name === 'batch-id' || (noun === 'batch' && name === 'id')) return ['batch']
+  // The second value of `hold --member 7 …` stands where an argument may.
+  if (name === 'member' || (noun === 'hold' && name === 'action')) return ['member']
+  if (name === 'profile') return ['profile']
   if (noun === 'worker' && name !== 'format') return ['worker']
   return noun === 'function' && name === 'name' ? ['function'] : []
 }
@@ -53,19 +72,19 @@ function kindOf([noun]: readonly string[], name: string): CompletionKind[] {
 export function completionNodes(command: Command, path: readonly string[] = []): CompletionNode[] {
   const flags = command.options
     .filter(({ hidden }) => !hidden)
-    .map(({ long, short, description, argChoices, required }) => ({
+    .map(({ long, short, flags: spelled, description, argChoices, required }) => ({
       names: [long, short].filter((name) => typeof name === 'string'),
       about: description,
       takesValue: required,
       values: argChoices ?? [],
-      kind: KINDS[long ?? ''] ?? null,
+      kinds: kindOfFlag(long ?? '', spelled),
     }))
   const help = {
     names: ['--help', '-h'],
     about: 'display help',
     takesValue: false,
     values: [],
-    kind: null,
+    kinds: [],
   }
   const subcommands = visibleCommands(command)
   const node: CompletionNode = {
