@@ -131,6 +131,11 @@ export const API_ERRORS = rows({
     exit: EXIT.conflict,
     sentence: '{subject} has changed since you read it. Read it again, then decide.',
   },
+  VARIABLE_RESERVED: {
+    http: 422,
+    exit: EXIT.usage,
+    sentence: 'The variable "{name}" cannot be set: {reason}. Choose another name.',
+  },
   SELECTION_CHANGED: {
     http: 409,
     exit: EXIT.conflict,

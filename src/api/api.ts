@@ -122,7 +122,7 @@ export function openApi(options: ApiOptions): Api {
     listening: listening.promise,
     start: () => {
       maintenance.start()
-      server.listen({ host, port }).then(listening.resolve, (error: unknown) => {
+      server.listen({ host: boundHost(host), port }).then(listening.resolve, (error: unknown) => {
         const reason = messageOf(error)
         const refusal = new MatoolkitError(
           'ADDRESS_UNUSABLE',
@@ -152,6 +152,9 @@ const processReports = (options: ApiOptions) => ({
   whyWaiting: options.whyWaiting ?? nothing,
   schemaNewer: options.schemaNewer ?? nothing,
 })
+
+/** For `localhost` Fastify opens a second server for its other address, which has none of our limits. */
+const boundHost = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host)
 
 /**
  * Waits for running requests; after the last one server.ts cuts all connections, at `giveUp` in any case. Node closes idle connections

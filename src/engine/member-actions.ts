@@ -3,6 +3,7 @@
 import { findMembersElsewhere, findMissingMember, lockMembership } from '../db/batches.ts'
 import { isPhaseStep, loadOwners } from '../db/facts.ts'
 import { keepInBatch } from '../db/reviews.ts'
+import { runbookStepOf } from '../domain/decide/definitions.ts'
 import type { Draft } from '../domain/decide/draft.ts'
 import { type Refusal, readmitMember, removeMember } from '../domain/decide/membership.ts'
 import { effectiveSteps, firstNotPassed } from '../domain/decide/next.ts'
@@ -19,6 +20,7 @@ import { retryCompensation } from '../domain/decide/repair-compensation.ts'
 import { planRollback, rollBackMember, type UndoPlan } from '../domain/decide/rollback-by-hand.ts'
 import type { Member, Step } from '../domain/facts.ts'
 import type { Json } from '../domain/json.ts'
+import { whyReserved } from '../domain/runbook/variables.ts'
 import { isFailed } from '../domain/transitions.ts'
 import { MatoolkitError } from '../errors.ts'
 import { type BatchOrder, requireAccepted } from './batch-actions.ts'
@@ -251,6 +253,7 @@ export function passMembers(engine: Engine, order: PassOrder): Promise<MembersOu
   return eachMember(engine, order, withAllSteps, ({ draft }, member) => {
     const step = stepToPass(draft, member, order.stepName)
     if (typeof step === 'string') return step
+    requireSettable(draft, order.outputs, step)
     return order.as === 'skipped'
       ? skipStep(draft, step, order.reason)
       : markDone(draft, step, order.reason, order.outputs)
@@ -286,6 +289,7 @@ export function setMemberVariable(
     engine,
     order,
     async (batchTx, ids) => {
+      requireSettable(batchTx.draft, { [order.name]: order.value })
       await loadMembersWithSteps(batchTx, ids)
       return []
     },
@@ -294,6 +298,23 @@ export function setMemberVariable(
       return null
     },
   )
+}
+
+/** Throws VARIABLE_RESERVED. A step's own outputs may replace the key's column: validation has warned about it. */
+function requireSettable(
+  draft: Draft,
+  variables: Readonly<Record<string, Json>> = {},
+  step?: Step,
+): void {
+  const { primaryKey } = draft.runbooks.get(draft.batch.runbookVersion)!.dataSource
+  const own = (step && runbookStepOf(draft, step)?.outputParams) ?? {}
+  for (const name of Object.keys(variables)) {
+    const reason = whyReserved(name, primaryKey)
+    const isOwnOutput = Object.hasOwn(own, name)
+    if (reason !== null && !isOwnOutput) {
+      throw new MatoolkitError('VARIABLE_RESERVED', { name, reason })
+    }
+  }
 }
 
 export interface StepOrder {
@@ -341,7 +362,10 @@ export const markStepDone = (
   engine: Engine,
   order: StepOrder & { outputs?: Readonly<Record<string, Json>> },
 ): Promise<void> =>
-  onStep(engine, order, ({ draft }, step) => markDone(draft, step, order.reason, order.outputs))
+  onStep(engine, order, ({ draft }, step) => {
+    requireSettable(draft, order.outputs, step)
+    return markDone(draft, step, order.reason, order.outputs)
+  })
 
 export const acceptLate = (engine: Engine, order: StepOrder): Promise<void> =>
   onStep(engine, order, ({ draft }, step) => acceptLateResult(draft, step, order.reason))

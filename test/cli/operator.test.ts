@@ -333,6 +333,19 @@ describe('members with numeric keys', () => {
     const asked = await cli.person({ answers: ['left', 'n'] }, 'batch', 'remove-member', '1', '1')
     assert.match(asked.err, /^1 person will be removed: 2\.\nTheir open steps are cancelled/)
   })
+
+  it('get no variable that hides a built-in one or their key', async () => {
+    for (const set of ['_batch_id=7', 'Upn=9']) {
+      const tried = ['batch', 'set-variable', '1', '--member', '3000', '--set', set]
+      const refused = await cli.cli(...tried, ...WHY, '--yes')
+      assert.equal(refused.exit, EXIT.usage)
+      const name = set.split('=')[0]!
+      assert.match(
+        refused.err,
+        new RegExp(`The variable "${name}" cannot be set: .*Choose another`),
+      )
+    }
+  })
 })
 
 describe('batch reschedule', () => {

@@ -13,6 +13,7 @@ import type { Route, Services } from '../route.ts'
 import { requireLocalHost } from '../sign-in/local.ts'
 import type { ReadPolicy, SignInMethod } from '../sign-in/sign-in.ts'
 import { answerRequest } from './answer-request.ts'
+import { CONNECTION_LIMITS, Connections } from './connections.ts'
 import { codedError, problemOf } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { ReadAudit } from './read-audit.ts'
@@ -28,7 +29,6 @@ const REQUEST_TIMEOUT_MS = 300_000
 const KEEP_ALIVE_MS = 65_000
 const TIMEOUT_CHECK_MS = 5_000
 const REQUESTS_PER_SOCKET_MAX = 1_000
-const CONNECTIONS_MAX = 1_000
 const PARAM_CHARS_MAX = 256
 const REFUSED_TOKENS_PER_MIN = 30
 
@@ -81,6 +81,7 @@ export interface ServerContext extends ServerOptions {
   }
   readonly uploads: ReturnType<typeof uploadReader>
   readonly readAudit: ReadAudit
+  readonly connections: Connections
 }
 
 export function buildServer(options: ServerOptions): FastifyInstance {
@@ -93,6 +94,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     },
     uploads: uploadReader(),
     readAudit: new ReadAudit(options.engine.db),
+    connections: connectionsFor(options),
   }
   const server = fastify({
     bodyLimit: JSON_BYTES_MAX,
@@ -111,7 +113,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       sendProblem(context, error, request as FastifyRequest, reply.headers(SECURITY_HEADERS)),
   })
   server.server.headersTimeout = HEADERS_TIMEOUT_MS
-  server.server.maxConnections = CONNECTIONS_MAX
+  context.connections.watch(server.server)
   // Bodies are JSON or a form with a file. Anything else is refused unread.
   server.removeContentTypeParser('text/plain')
   void server.register(multipart, { throwFileSizeLimit: false })
@@ -122,6 +124,15 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   )
   for (const route of options.routes) register(server, context, route)
   return server
+}
+
+/** Behind a proxy every connection comes from its address. */
+function connectionsFor({ trustedHops }: ServerOptions): Connections {
+  if (trustedHops === 0) return new Connections()
+  return new Connections({
+    ...CONNECTION_LIMITS,
+    anonymousPerAddress: CONNECTION_LIMITS.anonymous,
+  })
 }
 
 const requestIdOf = (header: string | string[] | undefined): string =>

@@ -326,6 +326,7 @@ const doneRoute = change({
   operation: 'markMembersDone',
   summary: 'Mark a step of members as done by hand, with outputs; they continue after it',
   action: 'members.done',
+  errors: [...described.errors, 'VARIABLE_RESERVED'],
   body: z.strictObject({ ...common, ...stepOfMember, outputs: stepOutputs }),
   handle: (request) =>
     forMembers(request, ['failed'], (engine, order) =>
@@ -405,6 +406,7 @@ const variableRoute = change({
   summary: 'Set a variable of members, as if a step had returned it',
   about: 'Jobs sent from then on use it. To send a failed step again, retry it afterwards.',
   action: 'members.variable',
+  errors: [...described.errors, 'VARIABLE_RESERVED'],
   body: z.strictObject({
     ...common,
     name: z

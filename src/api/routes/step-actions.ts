@@ -174,6 +174,7 @@ const doneRoute = change({
   operation: 'markStepDone',
   summary: 'Mark a step as done by hand, with outputs; its member continues after it',
   action: 'step.done',
+  errors: [...described.errors, 'VARIABLE_RESERVED'],
   body: z.strictObject({ ...common, outputs: stepOutputs }),
   handle: (request) =>
     decide(request, (engine, order) =>

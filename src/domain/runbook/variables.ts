@@ -2,6 +2,7 @@
 // by time, then by file order) and columns of the data source. If the columns are unknown, a name without another origin counts
 // as a column. Rollbacks are checked for the earliest step that uses them.
 
+import { RESERVED_NAMES } from '../json.ts'
 import { foldKey } from '../member-key.ts'
 import { hintFor } from '../spelling.ts'
 import { isSecretName, scanTemplate, type TemplateFault } from '../template.ts'
@@ -19,6 +20,17 @@ import type { Findings } from './problems.ts'
 import type { MapNode, Node, ScalarNode } from './tree.ts'
 
 export const BATCH_VARIABLES = ['_batch_id', '_batch_start_time'] as const
+
+/** Names that no step and no person sets. All that begin with "_" are ours, so that a new built-in one shadows nothing. */
+const isBuiltIn = (name: string): boolean =>
+  name.trim().startsWith('_') || RESERVED_NAMES.includes(foldKey(name)) || isSecretName(name.trim())
+
+/** Why a person may not set this variable of a member; null when they may. */
+export function whyReserved(name: string, primaryKey: string): string | null {
+  if (isBuiltIn(name)) return 'the name is reserved'
+  if (foldKey(name) !== foldKey(primaryKey)) return null
+  return "it is the column of the members' keys, so their jobs would run for somebody else"
+}
 
 /** Bounds how large a step's parameters can grow. */
 const VARIABLES_PER_STEP_MAX = 1_000
@@ -286,7 +298,7 @@ function checkOutputs(
         : !isInit && check.init.has(foldKey(name))
           ? 'init output'
           : ''
-      if (isBatchVariable(name)) check.findings.add('RESERVED_NAME', keySpan, outputPath, { name })
+      if (isBuiltIn(name)) check.findings.add('RESERVED_NAME', keySpan, outputPath, { name })
       else if (other) check.findings.add('SHADOWED_VARIABLE', keySpan, outputPath, { name, other })
     }
   }

@@ -218,6 +218,30 @@ function memberActions(): void {
       }
     })
 
+    it('set no variable that hides a built-in one, names a secret, or is the key', async () => {
+      const reserved = ['_batch_id', '_BATCH_ID', '_batch_start_time', '_any', 'secret:admin']
+      for (const name of [...reserved, 'constructor', '__proto__', 'Upn', 'upn']) {
+        const set = { select: { all: true }, name, value: 'somebody else' }
+        const reason = /^upn$/i.test(name) ? /run for somebody else/ : /the name is reserved/
+        const tried = await refused(422, 'VARIABLE_RESERVED', 'variable', set)
+        assert.match(tried.body.detail, reason)
+        await refused(422, 'VARIABLE_RESERVED', 'variable', { ...set, dryRun: true })
+      }
+      const outputs = { outputs: { _batch_id: 7 }, step: 'create', select: { ids: [1] } }
+      await refused(422, 'VARIABLE_RESERVED', 'done', outputs)
+      const step = await api.world.db.query<{ id: number }>(
+        `select id from step_executions where batch_member_id = 1 and status = 'failed'`,
+      )
+      await api.refused(422, 'VARIABLE_RESERVED', 'POST', `/api/steps/${step[0]!.id}/done`, {
+        body: { reason, outputs: { Upn: 'somebody else' } },
+      })
+      const kept = await api.world.db.query(
+        'select from batch_members where worker_data_json::text like $1',
+        ['%somebody else%'],
+      )
+      assert.equal(kept.length, 0)
+    })
+
     it('set a variable, retry members by error, and redo a step', async () => {
       const set = await act('variable', { select: { error: 'LOCKED' }, name: 'Site', value: ['x'] })
       assert.deepEqual([set.body.doneCount, set.body.refusedCount], [2, 0])

@@ -95,6 +95,12 @@ export const CASES: readonly Case[] = [
     edit: withStepKey('output_params: {«_batch_id»: Id}'),
     says: /_batch_id/,
   },
+  {
+    code: 'RESERVED_NAME',
+    edit: withStepKey('output_params: {«_Batch_Start_Time»: Id}'),
+    says: /_Batch_Start_Time/,
+  },
+  { code: 'RESERVED_NAME', edit: withStepKey('output_params: {«_own»: Id}'), says: /_own/ },
   // Keys and types.
   { code: 'UNKNOWN_KEY', edit: withRoot('«rollback»: {}'), says: /Did you mean "rollbacks"/ },
   { code: 'UNKNOWN_KEY', edit: withStepKey('«zzz»: 1'), says: /Use one of: name, worker_id/ },
