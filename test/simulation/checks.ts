@@ -115,13 +115,15 @@ const CHECKS: readonly Check[] = [...INVARIANTS, ...PROMISES]
 /** Holds only where timers run every second; in a world whose clock jumps between timers, at rest. */
 const AT_REST: ReadonlySet<string> = new Set(['I21'])
 const FOUND_MAX = 10
+/** All processes of a simulation have one clock. */
+const NO_SLACK = '0'
 
 const LOOK = `
   select "check", batch_id as "batchId", found from (${CHECKS.map(
     ({ id, sql }, index) =>
-      `select ${index} as check, batch_id, found from (${sql}) as c${index} where $3::boolean or ${!AT_REST.has(id)}`,
+      `select ${index} as check, batch_id, found from (${sql}) as c${index} where $4::boolean or ${!AT_REST.has(id)}`,
   ).join(' union all ')}) as broken
-   where $1::timestamptz is not null and ($2::bigint[] is null or batch_id = any($2) or batch_id is null)
+   where $1::timestamptz is not null and $3::interval is not null and ($2::bigint[] is null or batch_id = any($2) or batch_id is null)
    order by 1, 2, 3 limit ${FOUND_MAX}`
 
 interface Broken {
@@ -136,7 +138,7 @@ export async function lookForBroken(
   batchIds: readonly number[] | null,
 ): Promise<void> {
   const { db, clock, faults, found } = world
-  const rows = await db.query<Broken>(LOOK, [clock.now(), batchIds, faults.isHealed])
+  const rows = await db.query<Broken>(LOOK, [clock.now(), batchIds, NO_SLACK, faults.isHealed])
   for (const row of rows) {
     const { id, sentence } = CHECKS[row.check]!
     const where = row.batchId === null ? '' : `Batch ${row.batchId}: `
