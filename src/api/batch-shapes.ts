@@ -1,7 +1,7 @@
 // Shapes of batches, phases and steps in answers, and the ETag of a batch.
 import { z } from 'zod'
 import type { BatchLine } from '../db/views/batches.ts'
-import { ACTION_NAMES, type Candidate } from '../domain/decide/actions.ts'
+import { ACTION_NAMES, type Candidate, shownAction } from '../domain/decide/actions.ts'
 import type { Phase } from '../domain/facts.ts'
 import { outcomeCounts } from '../domain/outcome.ts'
 import {
@@ -167,4 +167,4 @@ export const action = z
   .meta({ id: 'Action' })
 
 export const shownActions = (candidates: readonly Candidate[]): z.input<typeof action>[] =>
-  candidates.flatMap(({ refusal, ...shown }) => (refusal === null ? [shown] : []))
+  candidates.filter(({ refusal }) => refusal === null).map(shownAction)

@@ -1,6 +1,9 @@
 // Grouping failures: messages that differ only in addresses, times, ids or numbers are the same failure. These parts become words in
 // angle brackets, in one pass; the rest is compared as it is.
 
+import type { StepKind } from './facts.ts'
+import { FAILED_STEP_STATUSES } from './transitions.ts'
+
 /** Parts that vary from member to member. The order matters: an address is found before the numbers in it. */
 const VARYING: readonly (readonly [name: string, pattern: string])[] = [
   ['url', String.raw`\bhttps?:\/\/[^"'<>)]+`],
@@ -37,6 +40,7 @@ function nameOf(...found: readonly unknown[]): string {
 
 export interface Failure {
   readonly stepId: number
+  readonly kind: StepKind
   readonly memberId: number | null
   readonly phaseName: string | null
   readonly stepName: string
@@ -47,6 +51,7 @@ export interface Failure {
 export interface FailureGroup {
   /** The messages' common text. */
   readonly pattern: string
+  readonly kind: StepKind
   readonly phaseName: string | null
   readonly stepName: string
   count: number
@@ -66,16 +71,17 @@ export class FailureGroups {
   readonly #groups = new Map<string, FailureGroup>()
   #count = 0
 
-  add({ phaseName, stepName, message, at, stepId, memberId }: Failure): void {
+  add({ kind, phaseName, stepName, message, at, stepId, memberId }: Failure): void {
     this.#count += 1
     const pattern = errorPattern(message)
-    const key = JSON.stringify([phaseName, stepName, pattern])
+    const key = JSON.stringify([kind, phaseName, stepName, pattern])
     const sample = { stepId, memberId, message }
     const group = this.#groups.get(key)
     if (!group) {
       const memberIds = memberId === null ? [] : [memberId]
       const seen = { firstSeenAt: at, lastSeenAt: at, memberIds }
-      this.#groups.set(key, { pattern, phaseName, stepName, count: 1, ...seen, sample })
+      const place = { kind, phaseName, stepName }
+      this.#groups.set(key, { pattern, ...place, count: 1, ...seen, sample })
       return
     }
     group.count += 1
@@ -101,3 +107,58 @@ export class FailureGroups {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count).slice(0, most)
   }
 }
+
+type GroupPlace = Pick<FailureGroup, 'kind' | 'phaseName' | 'stepName' | 'pattern' | 'sample'>
+
+export interface GroupFlags {
+  /** Select the group's members; null for failures outside phases, which no flags select. */
+  readonly flags: string | null
+  /** They select nobody else. */
+  readonly isOnlyGroup: boolean
+}
+
+/** Flags that select the people of a group among all groups of the batch: by place, and by error where several share it. */
+export function flagsOfGroup(
+  group: GroupPlace,
+  all: readonly GroupPlace[],
+  areAll: boolean,
+): GroupFlags {
+  if (group.kind !== 'phase') return { flags: null, isOnlyGroup: false }
+  const place = `--failed-phase ${group.phaseName} --failed-step ${group.stepName}`
+  const others = all.filter((other) => other !== group && placeOf(other) === placeOf(group))
+  if (others.length === 0) return { flags: place, isOnlyGroup: areAll }
+  const text = commonText(group)
+  const isOwn = text !== null && !others.some(({ sample }) => includes(sample.message, text))
+  return isOwn
+    ? { flags: `${place} --error "${text}"`, isOnlyGroup: areAll }
+    : { flags: place, isOnlyGroup: false }
+}
+
+const placeOf = ({ kind, phaseName, stepName }: GroupPlace): string =>
+  JSON.stringify([kind, phaseName, stepName]).toLowerCase()
+
+const includes = (text: string, part: string): boolean =>
+  text.toLowerCase().includes(part.toLowerCase())
+
+const TEXT_CHARS_MIN = 4
+const TEXT_CHARS_MAX = 80
+
+/** The longest part of the messages that does not vary and that a shell leaves as it is between quotes. */
+function commonText({ pattern, sample }: GroupPlace): string | null {
+  const [longest] = pattern
+    .split(/<[a-z]+>|[^\w .,:;()/'-]/)
+    .map((part) => part.trim().slice(0, TEXT_CHARS_MAX).trim())
+    .filter((part) => part.length >= TEXT_CHARS_MIN && includes(sample.message, part))
+    .sort((a, b) => b.length - a.length)
+  return longest ?? null
+}
+
+/** Lists everybody of the group, without the program's name. */
+export const listCommand = (
+  batchId: number,
+  { kind, stepName }: GroupPlace,
+  flags: string | null,
+) =>
+  flags === null
+    ? `batch steps ${batchId} --kind ${kind} --step ${stepName} --status ${FAILED_STEP_STATUSES.join(',')} --all`
+    : `batch members ${batchId} ${flags} --all`

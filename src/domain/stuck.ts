@@ -1,6 +1,7 @@
 // Blocked work and why, in sentences: what a batch's steps wait for, and whether it will come. Waits in their normal course are not
 // reported.
 import { countText } from './count-text.ts'
+import { type Action, resumeAction } from './decide/actions.ts'
 import { holdsOnAll } from './decide/held.ts'
 import type { Batch, Phase } from './facts.ts'
 import { type HoldsOnBatch, tellHold } from './holds.ts'
@@ -53,6 +54,8 @@ export interface Stuck {
   readonly workerId: string | null
   /** An example of the steps. */
   readonly stepId: number | null
+  /** What an operator may do about it now. */
+  readonly actions: readonly Action[]
 }
 
 export interface StuckFacts {
@@ -94,7 +97,8 @@ function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
   const common = { isCountExact: true, workerId: null, stepId: null }
   for (const hold of holdsOnAll(batch, holds)) {
     const counted = { count: batch.membersActive, since: hold.heldAt }
-    found.push({ ...common, ...counted, kind: 'held', because: tellHold(hold) })
+    const actions = [resumeAction(hold)]
+    found.push({ ...common, ...counted, kind: 'held', because: tellHold(hold), actions })
   }
   found.push(...ofHeldMembers(holds))
   const next = phases.find(({ status }) => status === 'pending')
@@ -107,20 +111,29 @@ function ofBatch({ batch, holds, phases, openReviews }: StuckFacts): Stuck[] {
     batch.status !== 'init_dispatched'
   ) {
     const because = `manual batch ${batch.id} waits to be advanced to ${next.name}`
+    const command = `batch advance ${batch.id}`
+    const advance: Action = { action: 'advance', about: 'start the next phase', command }
     found.push({
       ...common,
       kind: 'not_advanced',
       because,
       count: batch.membersActive,
       since: null,
+      // A held batch is not advanced: the resume comes first, and is shown.
+      actions: holdsOnAll(batch, holds).length > 0 ? [] : [advance],
     })
   }
   if (openReviews > 0) {
     const because = `${countText(openReviews, 'change from the data source waits', 'changes from the data source wait')} for a review`
-    found.push({ ...common, kind: 'reviews_open', because, count: openReviews, since: null })
+    const actions = [inspect('see the changes and decide', `review list --batch ${batch.id}`)]
+    const counted = { count: openReviews, since: null }
+    found.push({ ...common, ...counted, kind: 'reviews_open', because, actions })
   }
   return found
 }
+
+const inspect = (about: string, command: string): Action => ({ action: 'inspect', about, command })
+const SEE_ROLES = inspect('see whether the roles are running', 'doctor')
 
 function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
   const [first] = members.values()
@@ -132,7 +145,9 @@ function ofHeldMembers({ members }: HoldsOnBatch): Stuck[] {
       : `; and ${others} ${others === 1 ? 'other' : 'others'}, see "matoolkit hold list"`
   const because = `${tellHold(first)}${more}`
   const where = { isCountExact: true, workerId: null, stepId: null }
-  return [{ kind: 'held', because, count: members.size, since: first.heldAt, ...where }]
+  const rest = others === 0 ? [] : [inspect('list all holds', 'hold list')]
+  const actions = [resumeAction(first), ...rest]
+  return [{ kind: 'held', because, count: members.size, since: first.heldAt, ...where, actions }]
 }
 
 function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
@@ -143,25 +158,25 @@ function ofPhases({ batch, holds, phases, now }: StuckFacts): Stuck[] {
       batch.status === 'active' ? 'no orchestrator has started it' : `the batch is ${batch.status}`
     const because = `phase ${name} was due at ${dueAt.toISOString()}, but ${why}`
     const counted = { count: batch.membersActive, isCountExact: true }
-    const where = { workerId: null, stepId: null }
+    const where = { workerId: null, stepId: null, actions: [SEE_ROLES] }
     return [{ kind: 'phase_overdue', because, ...counted, since: dueAt, ...where }]
   })
 }
 
 function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   const { workerId, kind, since, stepId, isCountExact } = group
-  const report = (kind: StuckKind, count: number, because: string): Stuck[] => [
-    { kind, because, count, isCountExact, since, workerId, stepId },
+  const report: Report = (kind, count, because, ...actions) => [
+    { kind, because, count, isCountExact, since, workerId, stepId, actions },
   ]
   const worker = facts.workers.find((candidate) => candidate.workerId === workerId)
   const hold = facts.holds.workers.get(workerId)
   // Held steps wait for the end of the hold and for nothing else.
   if (hold && kind !== 'job')
-    return kind === 'slot' ? report('held', group.count, tellHold(hold)) : []
+    return kind === 'slot' ? report('held', group.count, tellHold(hold), resumeAction(hold)) : []
   if (kind === 'slot') return ofSlot(facts, group, worker, report)
   if (kind === 'job' && worker && isSilent(worker, facts.now)) {
     const because = `${silence(worker)}; ${many(group, 'job is', 'jobs are')} unsettled`
-    return report('worker_silent', group.count, because)
+    return report('worker_silent', group.count, because, SEE_WORKERS)
   }
   const isLate = group.wakeAt !== null && +facts.now - +group.wakeAt > LATE_AFTER_MS
   // Retries and polls of a held batch wait with it, and the hold is reported.
@@ -169,29 +184,34 @@ function ofWait(facts: StuckFacts, group: WaitGroup): Stuck[] {
   if (group.overdue === 0 || !isLate || isWaiting) return []
   const noun = { job: 'result', retry: 'retry', poll: 'poll' }[kind]
   const because = `${many({ ...group, count: group.overdue }, `${noun} is`, `${noun}s are`)} overdue since ${group.wakeAt!.toISOString()}; is an orchestrator running?`
-  return report(`${noun}_overdue` as StuckKind, group.overdue, because)
+  return report(`${noun}_overdue` as StuckKind, group.overdue, because, SEE_ROLES)
 }
+
+type Report = (kind: StuckKind, count: number, because: string, ...actions: Action[]) => Stuck[]
+const SEE_WORKERS = inspect('see which workers are there', 'worker list')
 
 function ofSlot(
   { now, batch, holds }: StuckFacts,
   group: WaitGroup,
   worker: WorkerFacts | undefined,
-  report: (kind: StuckKind, count: number, because: string) => Stuck[],
+  report: Report,
 ): Stuck[] {
   const { workerId, count } = group
   if (!worker?.isKnown) {
     const because = `worker ${workerId} was never seen and is not configured; ${waiting(group)} for it`
-    return report('worker_unknown', count, because)
+    return report('worker_unknown', count, because, SEE_WORKERS)
   }
   if (isSilent(worker, now)) {
-    return report('worker_silent', count, `${silence(worker)}; ${waiting(group)} for it`)
+    const because = `${silence(worker)}; ${waiting(group)} for it`
+    return report('worker_silent', count, because, SEE_WORKERS)
   }
   const { outstanding, window, oldestSentAt } = worker
   // A busy worker takes the next job when one has ended: that is the normal course, unless none ends for long.
   const isSlow = oldestSentAt !== null && +now - +oldestSentAt > SLOW_AFTER_MS
   if (outstanding < window || !isSlow || holdsOnAll(batch, holds).length > 0) return []
   const because = `worker ${workerId} works on ${countText(outstanding, 'job')}, the oldest sent at ${oldestSentAt.toISOString()}; ${waiting(group)} for a slot`
-  return report('window_full', count, because)
+  const command = `batch steps ${batch.id} --worker ${workerId} --status dispatched,polling`
+  return report('window_full', count, because, inspect('see what it works on', command))
 }
 
 const waiting = (group: WaitGroup): string => many(group, 'step waits', 'steps wait')

@@ -10,7 +10,7 @@ function storeOf(messages: string[]) {
   const failures = () =>
     store.messages.map(
       (message, n): Failure => ({
-        ...{ stepId: n + 1, memberId: n + 1, phaseName: 'p', stepName: 's' },
+        ...{ stepId: n + 1, kind: 'phase', memberId: n + 1, phaseName: 'p', stepName: 's' },
         ...{ message, at: new Date(n) },
       }),
     )

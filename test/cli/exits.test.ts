@@ -2,7 +2,7 @@
 // refused. The members of a wave share one state, so that each command has a member of its own.
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ActionName, Candidate } from '../../src/domain/decide/actions.ts'
+import { type ActionName, type Candidate, shownAction } from '../../src/domain/decide/actions.ts'
 import { listCandidates } from '../../src/engine/actions.ts'
 import { cancelBatch, holdBatch } from '../../src/engine/batch-actions.ts'
 import { holdScope } from '../../src/engine/holds.ts'
@@ -225,10 +225,7 @@ describe('every dead end has a way out:', () => {
         const { actions } = await cli.json<{ actions: object[] }>(
           ...['member', 'show', String(batchId), `id:${ids[0]}`],
         )
-        assert.deepEqual(
-          actions,
-          shown.map(({ refusal: _, ...action }) => action),
-        )
+        assert.deepEqual(actions, shown.map(shownAction))
         assert.deepEqual(await insist(opened, ids.at(-1)!), deadEnd.refuses ?? [])
         // The last first: a resume changes the state of all.
         for (const at of shown.keys()) {

@@ -216,9 +216,17 @@ describe('matoolkit batch watch', () => {
     await world.pass(3_600)
     const { code, out, err } = await watching.ended
     assert.deepEqual([code, err], [0, ''], out)
-    assert.match(out, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
-    assert.doesNotMatch(out, /no licence left/)
-    assert.match(out, /\ncompleted \| 3 migrated, 2 failed\n/)
+    const [followed, hints] = out.split(/(?<=\ncompleted \| 3 migrated, 2 failed\n)/)
+    assert.match(followed!, /✗ user2@contoso\.example: switch failed: mailbox is locked/)
+    assert.doesNotMatch(followed!, /no licence left|matoolkit /)
+    assert.match(
+      hints!,
+      /prepare \/ create: no licence left.*\n {2}user1@[\s\S]*batch retry 1 --members user1@/,
+    )
+    assert.match(
+      hints!,
+      /cutover \/ switch: mailbox is locked.*\n {2}user2@[\s\S]*batch skip 1 --members user2@/,
+    )
     const lines = (await reading.ended).out.trimEnd().split('\n')
     const entries = lines.map((line) => JSON.parse(line) as Entry)
     const failed = entries.find(({ event }) => event?.event === 'fail' && event.entity === 'step')

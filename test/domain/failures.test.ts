@@ -27,6 +27,7 @@ it('groups have a count, first and last seen and the newest sample', () => {
   const failure = (stepId: number, message: string, at: number) => ({
     stepId,
     memberId: stepId,
+    kind: 'phase' as const,
     phaseName: 'cutover',
     stepName: 'switch',
     message,

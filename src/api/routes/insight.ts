@@ -6,7 +6,12 @@ import { countReviews } from '../../db/reviews.ts'
 import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
 import { sumSteps } from '../../domain/facts.ts'
-import { PEOPLE_KEPT_MAX } from '../../domain/failures.ts'
+import {
+  type FailureGroup,
+  flagsOfGroup,
+  listCommand,
+  PEOPLE_KEPT_MAX,
+} from '../../domain/failures.ts'
 import { forecastEnd } from '../../domain/forecast.ts'
 import { holdsOnBatch } from '../../domain/holds.ts'
 import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
@@ -17,10 +22,11 @@ import {
   PASSED_STEP_STATUSES,
   STEP_STATUSES,
 } from '../../domain/transitions.ts'
+import { listGroupActions } from '../../engine/actions.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { action, batch, phase, STEP_KINDS, shownBatch, shownPhase } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
-import { FAILURES_MAX, GROUPS_LISTED_MAX } from '../failure-cache.ts'
+import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
 import { type Route, read } from '../route.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
@@ -112,6 +118,9 @@ async function workAhead(engine: Engine, { line, phases }: BatchState) {
   }
 }
 
+/** The members of more are not looked at: dashboards poll this. */
+const GROUPS_LOOKED_AT = 10
+
 const failures = z
   .strictObject({
     count: wholeCount.meta({ description: 'Steps that failed and are not retried.' }),
@@ -125,6 +134,7 @@ const failures = z
           pattern: z
             .string()
             .meta({ description: 'The message without ids, times, numbers and addresses.' }),
+          kind: z.enum(STEP_KINDS),
           phaseName: nullableText,
           stepName: z.string(),
           count: wholeCount,
@@ -137,6 +147,12 @@ const failures = z
             stepId: z.int(),
             memberId: z.int().nullable(),
             message: z.string(),
+          }),
+          list: z
+            .string()
+            .meta({ description: 'The command that lists everybody, without the program’s name.' }),
+          actions: z.array(action).meta({
+            description: `What an operator may do about all of them now, most useful first; of the largest ${GROUPS_LOOKED_AT} groups.`,
           }),
         }),
       )
@@ -155,19 +171,39 @@ const failuresRoute = read({
   errors: ['BATCH_NOT_FOUND'],
   params,
   answers: { 200: failures },
-  handle: async ({ engine: { db }, services: { failureCache }, params: { batchId } }) => {
-    const { groups, ...rest } = await failureCache.groups(db, await loadBatchLine(db, batchId))
+  handle: async ({ engine, services: { failureCache }, params: { batchId } }) => {
+    const { db } = engine
+    const found = await failureCache.groups(db, await loadBatchLine(db, batchId))
+    const { groups, ...rest } = found
     const keys = await keysOfMembers(
       db,
       groups.flatMap(({ memberIds }) => memberIds),
     )
-    const named = groups.map(({ memberIds, ...group }) => ({
-      ...group,
-      people: memberIds.map((memberId) => keys.get(memberId)!),
-    }))
+    const flagsOf = selectionIn(found)
+    const looked = groups.slice(0, GROUPS_LOOKED_AT)
+    const actions = await listGroupActions(
+      engine,
+      batchId,
+      looked.map((group) => {
+        const { memberIds, count } = group
+        return { memberIds, isEverybody: memberIds.length === count, ...flagsOf(group) }
+      }),
+    )
+    const named = groups.map((group, at) => {
+      const { memberIds, ...shown } = group
+      const people = memberIds.map((memberId) => keys.get(memberId)!)
+      const list = listCommand(batchId, group, flagsOf(group).flags)
+      return { ...shown, people, list, actions: actions[at] ?? [] }
+    })
     return { status: 200, body: { ...rest, groups: named } }
   },
 })
+
+/** With groups that are not listed, nobody knows whether flags select others too. */
+const selectionIn =
+  ({ groups, groupCount, isComplete }: GroupedFailures) =>
+  (group: FailureGroup) =>
+    flagsOfGroup(group, groups, isComplete && groupCount === groups.length)
 
 const isCountExact = z
   .boolean()
@@ -196,6 +232,7 @@ const stuck = z
         since: nullableDateTime,
         workerId: nullableText,
         stepId: z.int().nullable().meta({ description: 'One of the steps, as an example.' }),
+        actions: z.array(action).meta({ description: 'What an operator may do about it now.' }),
       }),
     ),
     waiting: z
@@ -228,7 +265,7 @@ const stuckRoute = read({
     const waits = await listWaitGroups(engine.db, batchId, now)
     const { removal, move, join } = await countReviews(engine.db, { batchId })
     const loads = await listWorkerFacts(engine.db, new Set(waits.map(({ workerId }) => workerId)))
-    const items = findStuck({
+    const found = findStuck({
       batch: line,
       holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
       phases,
@@ -237,6 +274,7 @@ const stuckRoute = read({
       openReviews: removal + move + join,
       now,
     })
+    const items = found.map(({ actions, ...item }) => ({ ...item, actions: [...actions] }))
     const waiting = waits.map(({ stepId: _, overdue: __, ...shown }) => shown)
     return { status: 200, body: { batchId, items, waiting } }
   },

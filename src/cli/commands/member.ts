@@ -39,7 +39,7 @@ const VALUES: readonly Column[] = [
   ['VALUE', 'value'],
 ]
 
-const ACTIONS: readonly Column[] = [
+export const ACTION_COLUMNS: readonly Column[] = [
   ['TO', 'about'],
   ['RUN', ({ command }) => `matoolkit ${String(command)}`, 'whole'],
 ]
@@ -126,7 +126,7 @@ async function runShowMember(
     )
   }
   if (show.format !== 'table') return
-  await showSection(show, 'What you can do', rowsIn(body, 'actions'), ACTIONS)
+  await showSection(show, 'What you can do', rowsIn(body, 'actions'), ACTION_COLUMNS)
   if (body.blockedBecause) show.say(`Not possible now: ${String(body.blockedBecause)}.`)
   const { data, outputs } = body.member as Row
   await showSection(show, 'Data', valuesOf(data as Row), VALUES)

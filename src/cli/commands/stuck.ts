@@ -4,7 +4,9 @@ import type { Json } from '../../domain/json.ts'
 import type { Io } from '../terminal/io.ts'
 import { type Column, type Row, rowsIn, showSection } from '../terminal/show.ts'
 import { batchPath } from './batch/paths.ts'
+import { ACTION_COLUMNS } from './member.ts'
 import { addVerb, BATCH_ARG } from './verb.ts'
+import { sayFailures } from './ways-out.ts'
 
 const STUCK: readonly Column[] = [
   ['WHAT', ({ kind }) => String(kind).replaceAll('_', ' ')],
@@ -35,13 +37,17 @@ export function addStuckCommands(program: Command, io: Io): void {
     args: [BATCH_ARG],
     more: 'Exit code: 0, also when work is blocked.',
     examples: ['stuck 7'],
-    run: async ({ client, show }, [id]) => {
+    run: async (context, [id]) => {
+      const { client, show } = context
       const { body } = await client.get<Row>(`${batchPath(id)}/stuck`)
       const rows = rowsIn(body, 'items')
       await show.list({ whole: body as Json, rows, columns: STUCK, empty: 'Nothing is stuck.' })
       const waiting = rowsIn(body, 'waiting')
       if (show.format !== 'table') return
+      const ways = rows.flatMap((row) => rowsIn(row, 'actions'))
+      await showSection(show, 'What you can do', ways, ACTION_COLUMNS)
       await showSection(show, 'What open steps wait for', waiting, WAITS)
+      await sayFailures(context, id!)
     },
   })
 }

@@ -38,7 +38,7 @@ export function listFailures(
   limit: number,
 ): Promise<Failure[]> {
   return db.query<Failure>(
-    `select s.id as "stepId", s.batch_member_id as "memberId", p.phase_name as "phaseName", s.step_name as "stepName",
+    `select s.id as "stepId", s.kind, s.batch_member_id as "memberId", p.phase_name as "phaseName", s.step_name as "stepName",
             s.error_message as message, s.completed_at as at
        from step_executions s left join phase_executions p on p.id = s.phase_execution_id
       where s.batch_id = $1 and s.error_message is not null and s.id > $2

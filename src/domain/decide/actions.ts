@@ -5,6 +5,7 @@ import { type Hold, nameOfHeld } from '../holds.ts'
 import { isFailed, isPassed } from '../transitions.ts'
 import type { Draft } from './draft.ts'
 import { holdsOnAll } from './held.ts'
+import { refuseRestart } from './lifecycle.ts'
 import { type Refusal, refuseMoveOut, refuseReadmission } from './membership.ts'
 import { effectiveSteps, firstNotPassed } from './next.ts'
 import {
@@ -19,6 +20,9 @@ import { planRollback, refuseRollback } from './rollback-by-hand.ts'
 
 export const ACTION_NAMES = [
   'resume',
+  'advance',
+  'inspect',
+  'restart',
   'retry',
   'retry_step',
   'skip',
@@ -31,7 +35,7 @@ export const ACTION_NAMES = [
 ] as const
 export type ActionName = (typeof ACTION_NAMES)[number]
 
-/** What an operator may do about a member. */
+/** What an operator may do about a member or a batch. */
 export interface Action {
   readonly action: ActionName
   /** What it does, as a verb phrase. */
@@ -43,7 +47,16 @@ export interface Action {
 /** An action, and why it would be refused now; null when it is possible. */
 export interface Candidate extends Action {
   readonly refusal: Refusal
+  /** The same as one command for several people, selected by flags; null when each needs an own one. */
+  readonly forPeople: ((flags: string) => string) | null
 }
+
+/** The action without how it was found. */
+export const shownAction = ({ action, about, command }: Candidate): Action => ({
+  action,
+  about,
+  command,
+})
 
 /** What the member's own batch does not tell. */
 export interface ActionFacts {
@@ -83,19 +96,39 @@ function resumeCandidates({ batch, holds, stepsOfMember }: Draft, member: Member
     ...[...workerIds].flatMap((id) => holds.workers.get(id) ?? []),
     ...(own ? [own] : []),
   ]
-  return inForce.map((hold) => ({
-    action: 'resume',
-    about: `resume ${nameOfHeld(hold)}: while it is held, nothing else takes effect`,
-    command: resumeOf(hold, member),
-    refusal: null,
-  }))
+  return inForce.map(resumeCandidate)
 }
 
-function resumeOf(hold: Hold, member: Member): string {
-  if (hold.scope === 'batch') return `batch resume ${hold.target}`
-  if (hold.scope === 'member') return `resume --member ${hold.batchId} ${referenceOf(member)}`
-  return hold.scope === 'system' ? 'resume --all' : `resume --${hold.scope} ${hold.target}`
+export const resumeAction = (hold: Hold): Action => ({
+  action: 'resume',
+  about: `resume ${nameOfHeld(hold)}: while it is held, nothing else takes effect`,
+  command: resumeOf(hold),
+})
+
+function resumeCandidate(hold: Hold): Candidate {
+  const action = resumeAction(hold)
+  const forPeople = hold.scope === 'member' ? null : () => action.command
+  return { ...action, refusal: null, forPeople }
 }
+
+function resumeOf({ scope, target, batchId, memberId, memberKey }: Hold): string {
+  if (scope === 'batch') return `batch resume ${target}`
+  if (scope === 'member')
+    return `resume --member ${batchId} ${referenceOf({ id: memberId!, key: memberKey! })}`
+  return scope === 'system' ? 'resume --all' : `resume --${scope} ${target}`
+}
+
+/** What could help a batch whose init failed. */
+export const candidatesForInit = (draft: Draft): Candidate[] => [
+  ...holdsOnAll(draft.batch, draft.holds).map(resumeCandidate),
+  {
+    action: 'restart',
+    about: 'run init again from the step that failed',
+    command: `batch restart ${draft.batch.id}`,
+    refusal: refuseRestart(draft),
+    forPeople: null,
+  },
+]
 
 function compensationCandidates(draft: Draft, member: Member): Candidate[] {
   const steps = draft.stepsOfMember.get(member.id) ?? []
@@ -118,19 +151,20 @@ const isCurrent = (draft: Draft, member: Member, step: Step): boolean =>
 
 function compensationStep({ id, kind, definition }: Step, refusal: Refusal): Candidate[] {
   const name = `${kind} step ${definition.stepName}`
+  const common = { refusal, forPeople: null }
   return [
     {
       action: 'retry_step',
       about: `run the failed ${name} again`,
       command: `batch retry-step ${id}`,
-      refusal,
+      ...common,
     },
-    { action: 'skip', about: `skip the ${name}`, command: `batch skip ${id}`, refusal },
+    { action: 'skip', about: `skip the ${name}`, command: `batch skip ${id}`, ...common },
     {
       action: 'mark_done',
       about: `mark the ${name} as done by hand`,
       command: `batch mark-done ${id}`,
-      refusal,
+      ...common,
     },
   ]
 }
@@ -141,13 +175,15 @@ function retryCandidates(draft: Draft, member: Member): Candidate[] {
   const isRolledBack = rolledBackNames(draft, member).size > 0
   const from = isRolledBack ? firstRolledBack(draft, member) : null
   const start = from === null ? '' : ` --from-step ${placeOf(draft, member, from)}`
+  const forPeople = (flags: string) => `batch retry ${draft.batch.id} ${flags}${start}`
   const retry: Candidate = {
     action: 'retry',
     about: from
       ? `retry from step ${from.definition.stepName}: the rollback has undone it`
       : `retry${step ? ` from step ${step.definition.stepName}` : ''}`,
-    command: `batch retry ${draft.batch.id} --member ${referenceOf(member)}${start}`,
+    command: forPeople(`--member ${referenceOf(member)}`),
     refusal: refuseRetry(draft, member, from?.id),
+    forPeople,
   }
   return step ? [retry, ...passCandidates(draft, step, isRolledBack)] : [retry]
 }
@@ -162,12 +198,14 @@ function passCandidates(draft: Draft, step: Step, isRolledBack: boolean): Candid
       about: `continue without step ${stepName}${undone}`,
       command: `batch skip ${step.id}`,
       refusal,
+      forPeople: (flags) => `batch skip ${draft.batch.id} ${flags}`,
     },
     {
       action: 'mark_done',
       about: `mark step ${stepName} as done by hand${undone}`,
       command: `batch mark-done ${step.id}`,
       refusal,
+      forPeople: (flags) => `batch mark-done ${draft.batch.id} ${flags}`,
     },
   ]
 }
@@ -180,6 +218,7 @@ const lateCandidates = (draft: Draft, member: Member): Candidate[] =>
       about: `accept the late success of step ${step.definition.stepName}`,
       command: `batch accept-late ${step.id}`,
       refusal: refuseLateResult(draft, step),
+      forPeople: null,
     }))
 
 function readdCandidates(draft: Draft, member: Member): Candidate[] {
@@ -187,8 +226,8 @@ function readdCandidates(draft: Draft, member: Member): Candidate[] {
   return [
     {
       action: 'readd',
-      about: 'add the member again',
-      command: `batch readd-member ${draft.batch.id} ${referenceOf(member)}`,
+      about: 'add again',
+      ...commandsOf(`batch readd-member ${draft.batch.id}`, member),
       refusal: refuseReadmission(draft, member, 'readd'),
     },
   ]
@@ -199,8 +238,8 @@ function rollbackCandidates(draft: Draft, member: Member): Candidate[] {
   return [
     {
       action: 'roll_back',
-      about: 'roll back what the member has passed',
-      command: `batch rollback ${draft.batch.id} ${referenceOf(member)}`,
+      about: 'roll back the passed steps',
+      ...commandsOf(`batch rollback ${draft.batch.id}`, member),
       refusal: refuseRollback(draft, member),
     },
   ]
@@ -209,25 +248,29 @@ function rollbackCandidates(draft: Draft, member: Member): Candidate[] {
 function leaveCandidates(draft: Draft, member: Member, facts: ActionFacts): Candidate[] {
   if (member.status === 'removed') return []
   const { id } = draft.batch
-  const who = referenceOf(member)
   const remove: Candidate = {
     action: 'remove',
-    about: 'remove the member and run its removal steps',
-    command: `batch remove-member ${id} ${who}`,
+    about: 'remove from the batch; removal steps run',
+    ...commandsOf(`batch remove-member ${id}`, member),
     refusal: null,
   }
   if (member.status !== 'active' || facts.nextBatchId === null) return [remove]
   const move: Candidate = {
     action: 'move',
-    about: `move the member to batch ${facts.nextBatchId}`,
-    command: `batch move-member ${id} ${who} --to ${facts.nextBatchId}`,
+    about: `move to batch ${facts.nextBatchId}`,
+    ...commandsOf(`batch move-member ${id}`, member, ` --to ${facts.nextBatchId}`),
     refusal: refuseMoveOut(draft, member),
   }
   return [move, remove]
 }
 
+const commandsOf = (verb: string, member: Member, more = '') => ({
+  command: `${verb} ${referenceOf(member)}${more}`,
+  forPeople: (flags: string) => `${verb} ${flags}${more}`,
+})
+
 /** The key where a shell and a comma-separated list leave it as it is, else the id. */
-const referenceOf = ({ id, key }: Pick<Member, 'id' | 'key'>): string =>
+export const referenceOf = ({ id, key }: Pick<Member, 'id' | 'key'>): string =>
   /^[a-z][\w.+@-]*$/i.test(key) ? key : `id:${id}`
 
 /** Names are unique in a phase only: with its phase where the member has another step of that name. */

@@ -139,11 +139,8 @@ export function resume(draft: Draft, reason: string): Refusal {
  * steps stay passed.
  */
 export function restart(draft: Draft, reason: string): Refusal {
-  const { batch } = draft
-  if (batch.status !== 'failed' || !batch.failedInInit) {
-    return `batch ${batch.id} is ${batch.status}; only a batch that failed in init can be restarted`
-  }
-  if (batch.rollbackOpen > 0) return `the rollback of init in batch ${batch.id} has not ended`
+  const no = refuseRestart(draft)
+  if (no) return no
   draft.transitionBatch('restart', reason, {
     endedAt: null,
     failedInInit: false,
@@ -156,6 +153,12 @@ export function restart(draft: Draft, reason: string): Refusal {
   }
   queueNextOfBatch(draft)
   return null
+}
+
+export function refuseRestart({ batch }: Draft): Refusal {
+  if (batch.status !== 'failed' || !batch.failedInInit)
+    return `batch ${batch.id} is ${batch.status}; only a batch that failed in init can be restarted`
+  return batch.rollbackOpen > 0 ? `the rollback of init in batch ${batch.id} has not ended` : null
 }
 
 function reopenInit(draft: Draft, reason: string): void {

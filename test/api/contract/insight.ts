@@ -44,16 +44,26 @@ export function insightContract(): void {
       interface Failures {
         count: number
         isComplete: boolean
-        groups: { pattern: string; count: number; stepName: string; sample: { message: string } }[]
+        groups: {
+          pattern: string
+          count: number
+          stepName: string
+          sample: { message: string }
+          list: string
+          actions: { action: string; command: string }[]
+        }[]
       }
       const { body } = await get<Failures>('/failures')
       assert.deepEqual([body.count, body.isComplete, body.groups.length], [3, true, 1])
-      const { pattern, count, stepName, sample } = body.groups[0]!
+      const { pattern, count, stepName, sample, list, actions } = body.groups[0]!
       assert.deepEqual(
         [pattern, count, stepName],
         ['<address> has <number> items (TestError)', 3, 'create'],
       )
       assert.match(sample.message, /^user\d@contoso.example has 12\d items/)
+      assert.equal(list, 'batch members 1 --failed-phase prepare --failed-step create --all')
+      assert.equal(actions[0]!.action, 'retry')
+      assert.match(actions[0]!.command, /^batch retry 1 --members user\d@.*,user\d@.*,user\d@/)
     })
 
     it('are one inbox over all batches', async () => {

@@ -1,6 +1,7 @@
 // Loads the data of a batch report from the API. Members are read page by page, so that 200,000 of them are never in memory at once.
 // A running batch may change while it is read; the report says so.
 
+import type { Json } from '../../../domain/json.ts'
 import type { Outcome, OutcomeCounts } from '../../../domain/outcome.ts'
 import type { CommandContext } from '../../command-context.ts'
 import type { Row } from '../../terminal/show.ts'
@@ -92,6 +93,13 @@ export interface ReportHead {
   readonly isCourseComplete: boolean
 }
 
+type LoadedFailures = Omit<ReportHead['failures'], 'groups'> & {
+  readonly groups: readonly (ReportFailureGroup & {
+    readonly actions: Json
+    readonly list: string
+  })[]
+}
+
 const PAGE = 500
 const COURSE_MAX = 2_000
 
@@ -104,7 +112,7 @@ export async function loadHead(
     `${path}/summary`,
   )
   const { body: me } = await client.get<{ name: string }>('/api/me')
-  const { body: failures } = await client.get<ReportHead['failures']>(`${path}/failures`)
+  const { body: failures } = await client.get<LoadedFailures>(`${path}/failures`)
   const course: CourseEvent[] = []
   let cursor: string | null = null
   do {
@@ -119,7 +127,11 @@ export async function loadHead(
     api: client.apiUrl,
     batch: summary.batch,
     phases: summary.phases,
-    failures,
+    // A report is for customers: commands are for operators.
+    failures: {
+      ...failures,
+      groups: failures.groups.map(({ actions: _, list: __, ...group }) => group),
+    },
     course,
     isCourseComplete: cursor === null,
   }

@@ -9,6 +9,7 @@ import { interruptible } from '../../terminal/interrupt.ts'
 import { type NewsItem, newsLine } from '../../terminal/progress-text.ts'
 import { openScreen, type Screen, type Terminal } from '../../terminal/screen.ts'
 import type { Column, Row } from '../../terminal/show.ts'
+import { sayFailures } from '../ways-out.ts'
 import { BATCH_ENDED } from './lists.ts'
 import { batchPath } from './paths.ts'
 import {
@@ -74,7 +75,8 @@ async function followBatch(
       await watcher.show()
       if (BATCH_ENDED.includes(status)) {
         if (status !== 'completed') io.exitCode = EXIT.failed
-        return
+        watcher.end()
+        return await sayFailures(context, id)
       }
       if (+clock.now() - startedMs >= limitMs) {
         const seconds = Math.round(limitMs / 1_000)

@@ -1,0 +1,69 @@
+// What failed in a batch, with people and the commands that help: after a watch, below what is stuck, and below the failures.
+import { countText } from '../../domain/count-text.ts'
+import type { Action } from '../../domain/decide/actions.ts'
+import { peopleText } from '../../domain/status.ts'
+import { printable } from '../../printable.ts'
+import type { CommandContext } from '../command-context.ts'
+import { batchPath } from './batch/paths.ts'
+
+/** A group of GET /api/batches/{id}/failures, as far as it is told. */
+export interface ToldFailure {
+  readonly phaseName: string | null
+  readonly stepName: string
+  readonly count: number
+  readonly people: readonly string[]
+  readonly sample: { readonly message: string }
+  readonly list: string
+  readonly actions: readonly Action[]
+}
+
+const GROUPS_TOLD = 3
+const MESSAGE_CHARS = 200
+
+type Shown = Pick<CommandContext, 'io' | 'show'>
+
+/** Prints nothing when nobody failed. */
+export async function sayFailures(
+  context: Shown & Pick<CommandContext, 'client'>,
+  id: string,
+): Promise<void> {
+  if (context.show.format !== 'table') return
+  const { body } = await context.client.get<{ groups: ToldFailure[] }>(`${batchPath(id)}/failures`)
+  for (const group of body.groups.slice(0, GROUPS_TOLD)) {
+    const message = group.sample.message.split('\n')[0]!.slice(0, MESSAGE_CHARS)
+    context.show.say(printable(`\n${headOf(group)}: ${message}`), 'red')
+    sayActions(context, group)
+  }
+  const more = body.groups.length - GROUPS_TOLD
+  if (more > 0) context.show.say(`\nAnd ${countText(more, 'more cause')}: matoolkit failures ${id}`)
+}
+
+/** What the API would accept for each of the first groups. */
+export function sayWaysOut({ io, show }: Shown, groups: readonly ToldFailure[]): void {
+  for (const group of groups.slice(0, GROUPS_TOLD)) {
+    if (show.format !== 'table' || (group.actions.length === 0 && isNamed(group))) continue
+    show.say(printable(`\n${headOf(group)}. What you can do now:`))
+    sayActions({ io, show }, group)
+  }
+}
+
+const isNamed = ({ people, count }: ToldFailure): boolean => people.length >= count
+
+/** `3 people failed at prepare / archive` */
+function headOf({ phaseName, stepName, people, count }: ToldFailure): string {
+  const place = phaseName === null ? stepName : `${phaseName} / ${stepName}`
+  if (people.length === 0) return `${place} failed`
+  return `${countText(count, 'person', 'people')} failed at ${place}`
+}
+
+/** A command stays on its line, however long: it is there to be copied. */
+function sayActions({ io, show }: Shown, group: ToldFailure): void {
+  const ways = group.actions.map(({ about, command }) => [about, command] as const)
+  if (group.people.length > 0) show.say(printable(`  ${peopleText(group.people, group.count)}`))
+  const all = `list all ${group.count}`
+  const rest = isNamed(group) || group.people.length === 0 ? [] : [[all, group.list] as const]
+  for (const [about, command] of [...ways, ...rest]) {
+    show.say(printable(`  ${about}:`))
+    io.out(printable(`    matoolkit ${command}`))
+  }
+}
