@@ -1,6 +1,7 @@
 // Holds in force. A transaction that sends jobs shares the lock of holds and reads them under it; setting or ending a hold takes the
 // lock exclusively. So nothing is sent once a hold is committed.
-import type { Hold, HoldScope, HoldTarget } from '../domain/holds.ts'
+import { HOLD_SCOPES, type Hold, type HoldScope, type HoldTarget } from '../domain/holds.ts'
+import { Conditions } from './conditions.ts'
 import type { Queryable, Tx } from './db.ts'
 
 /** The row `h` of holds covers the batch `b` as a whole. */
@@ -201,22 +202,53 @@ export async function moveHolds(
   ])
 }
 
-/** All holds in force, those of batches too, the widest first. */
+export interface HoldFilter {
+  readonly scope?: readonly HoldScope[] | undefined
+  /** Only of this batch and its members. */
+  readonly batchId?: number | undefined
+}
+
+/** The place of a hold in the list. */
+export interface HoldPlace {
+  readonly rank: number
+  readonly heldAt: Date
+  readonly target: string
+}
+
+export const placeOfHold = ({ scope, heldAt, target }: Hold): HoldPlace => ({
+  rank: HOLD_SCOPES.indexOf(scope),
+  heldAt,
+  target,
+})
+
+/** The holds in force behind a place, those of batches too, the widest first; and how many there are in all. */
 export async function listHolds(
   db: Queryable,
-  scopes: readonly HoldScope[],
+  { scope = HOLD_SCOPES, batchId }: HoldFilter,
+  after: HoldPlace | null,
   limit: number,
 ): Promise<{ holds: Hold[]; total: number }> {
-  const rows = await db.query<Hold & { total: number }>(
-    `select *, count(*) over ()::int as total from (
-       select ${HOLD} from holds h
-       union all
-       select 'batch', b.id::text, null, null, null, b.held_at, b.held_by, b.held_reason from batches b where b.held_at is not null) as h
-      where scope = any($1::text[])
-      order by array_position(array['system', 'runbook', 'worker', 'batch', 'member'], scope), "heldAt", target limit $2`,
-    [scopes, limit],
+  const filter = new Conditions().and('scope = any(?::text[])', scope)
+  if (batchId !== undefined) {
+    const id = filter.add(batchId)
+    filter.and(`"batchId" = ${id} or (scope = 'batch' and target = ${id}::text)`)
+  }
+  const page = after
+    ? `where (rank, "heldAt", target collate "C") > (${filter.add(after.rank)}, ${filter.add(after.heldAt)}::timestamptz, ${filter.add(after.target)})`
+    : ''
+  const rows = await db.query<Hold & { total: number; rank: number }>(
+    `with found as (
+       select *, array_position(array['${HOLD_SCOPES.join("', '")}'], scope) - 1 as rank from (
+         select ${HOLD} from holds h
+         union all
+         select 'batch', b.id::text, null, null, null, b.held_at, b.held_by, b.held_reason
+           from batches b where b.held_at is not null) as h
+        where ${filter.text})
+     select *, (select count(*)::int from found) as total from found
+      ${page} order by rank, "heldAt", target collate "C" limit ${filter.add(limit)}`,
+    filter.values,
   )
-  const holds = rows.map(({ total: _, ...hold }) => hold)
+  const holds = rows.map(({ total: _, rank: __, ...hold }) => hold)
   return { holds, total: rows[0]?.total ?? 0 }
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { findMissingMember } from '../../db/batches.ts'
 import type { Queryable } from '../../db/db.ts'
-import { countStarts, listHolds } from '../../db/holds.ts'
+import { countStarts, type HoldPlace, listHolds, placeOfHold } from '../../db/holds.ts'
 import { findLastVersion } from '../../db/runbooks.ts'
 import { isWorkerKnown } from '../../db/workers.ts'
 import { HOLD_SCOPES } from '../../domain/holds.ts'
@@ -11,9 +11,10 @@ import { giveReason, type HoldOrder, holdScope, resumeScope } from '../../engine
 import { type ErrorCode, MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../hold-shapes.ts'
+import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type Route, read, type Tag } from '../route.ts'
-import { commaSeparated, id, nameText, reason, wholeCount } from '../shapes.ts'
+import { commaSeparated, id, instant, nameText, pageOf, pagingQuery, reason } from '../shapes.ts'
 
 type Target = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
 
@@ -29,8 +30,6 @@ interface Scope<P> {
   targetOf(db: Queryable, params: P): Promise<Target>
 }
 
-const LISTED_MAX = 1_000
-
 const dryRun = z
   .boolean()
   .default(false)
@@ -45,21 +44,13 @@ const reasonedAnswer = z.strictObject({ hold: holdInForce }).meta({ id: 'HoldRea
 const subjectOf = ({ scope, target, batchId }: Target): string =>
   scope === 'system' ? 'system' : `${scope} ${target}${batchId ? ` of batch ${batchId}` : ''}`
 
-function holdRoute<P>({
-  base,
-  name,
-  what,
-  action,
-  tag,
-  params,
-  errors,
-  targetOf,
-}: Scope<P>): Route {
+const sharedBy = <P>({ tag, params, errors }: Scope<P>) =>
+  ({ tag, params, rule: 'admin', takes: 'json', errors: [...errors, 'REFUSED'] }) as const
+
+function holdRoute<P>(scope: Scope<P>): Route {
+  const { base, name, what, action, targetOf } = scope
   return change({
-    tag,
-    rule: 'admin',
-    takes: 'json',
-    params,
+    ...sharedBy(scope),
     method: 'POST',
     path: `${base}/hold`,
     operation: `hold${name}`,
@@ -67,7 +58,6 @@ function holdRoute<P>({
     about: 'The reason may follow later: a hold never waits for it.',
     action: `${action}.hold`,
     inChunks: true,
-    errors: [...errors, 'REFUSED'],
     body: z.strictObject({ reason: reason.optional() }),
     answers: { 200: heldAnswer },
     handle: async ({ engine, params: given, body, by }) => {
@@ -87,28 +77,16 @@ function holdRoute<P>({
   })
 }
 
-function resumeRoute<P>({
-  base,
-  name,
-  what,
-  action,
-  tag,
-  params,
-  errors,
-  targetOf,
-}: Scope<P>): Route {
+function resumeRoute<P>(scope: Scope<P>): Route {
+  const { base, name, what, action, targetOf } = scope
   return change({
-    tag,
-    rule: 'admin',
-    takes: 'json',
-    params,
+    ...sharedBy(scope),
     method: 'POST',
     path: `${base}/resume`,
     operation: `resume${name}`,
     summary: `Resume ${what}; time on hold does not count for retries and polls`,
     about: 'What another hold covers stays held.',
     action: `${action}.resume`,
-    errors: [...errors, 'REFUSED'],
     body: z.strictObject({ reason, dryRun }),
     answers: { 200: resumedAnswer },
     handle: async ({ engine: outer, params: given, body, by, now }) => {
@@ -130,27 +108,15 @@ function resumeRoute<P>({
   })
 }
 
-function reasonRoute<P>({
-  base,
-  name,
-  what,
-  action,
-  tag,
-  params,
-  errors,
-  targetOf,
-}: Scope<P>): Route {
+function reasonRoute<P>(scope: Scope<P>): Route {
+  const { base, name, what, action, targetOf } = scope
   return change({
-    tag,
-    rule: 'admin',
-    takes: 'json',
-    params,
+    ...sharedBy(scope),
     method: 'PUT',
     path: `${base}/hold`,
     operation: `giveReasonOf${name}Hold`,
     summary: `Record the reason for a hold: ${what}`,
     action: `${action}.hold_reason`,
-    errors: [...errors, 'REFUSED'],
     body: z.strictObject({ reason }),
     answers: { 200: reasonedAnswer },
     handle: async ({ engine, params: given, body, by }) => {
@@ -176,25 +142,45 @@ const routesOf = <P>(scope: Scope<P>): Route[] => [
   resumeRoute(scope),
 ]
 
+const SORT = 'widest'
+
+/** The time and the target of the last hold; its scope is the number of the cursor. */
+const PLACE = /^(\S+) (.*)$/s
+
 const listRoute = read({
   method: 'GET',
   path: '/api/holds',
   operation: 'listHolds',
   tag: 'service',
   summary: 'List the holds in force, the widest first',
-  about: `At most ${LISTED_MAX}.`,
   rule: 'reader',
-  query: z.strictObject({ scope: commaSeparated(HOLD_SCOPES).optional() }),
-  answers: {
-    200: z
-      .strictObject({ holds: z.array(holdInForce), total: wholeCount })
-      .meta({ id: 'HoldsInForce' }),
-  },
-  handle: async ({ engine: { db }, query }) => {
-    const { holds, total } = await listHolds(db, query.scope ?? HOLD_SCOPES, LISTED_MAX)
-    return { status: 200, body: { holds: holds.map(shownHold), total } }
+  errors: ['CURSOR_INVALID'],
+  query: z.strictObject({
+    ...pagingQuery,
+    scope: commaSeparated(HOLD_SCOPES).optional(),
+    batchId: id.optional().meta({ description: 'Only of this batch and its members.' }),
+  }),
+  answers: { 200: pageOf('holds', holdInForce) },
+  handle: async ({ engine: { db }, query: { limit, cursor, ...filter } }) => {
+    const found = await listHolds(db, filter, placeIn(cursor), limit + 1)
+    const { rows, next } = pageFrom(found.holds, limit, SORT, (hold) => {
+      const { rank, heldAt, target } = placeOfHold(hold)
+      return { value: `${heldAt.toISOString()} ${target}`, id: rank }
+    })
+    const { total } = found
+    return { status: 200, body: { holds: rows.map(shownHold), total, isTotalExact: true, next } }
   },
 })
+
+function placeIn(cursor: string | undefined): HoldPlace | null {
+  const isPlace = (value: string) => instant.safeParse(PLACE.exec(value)?.[1]).success
+  const found = readCursor(SORT, cursor, isPlace)
+  if (found === null) return null
+  const [, at, target] = PLACE.exec(found.value ?? '') ?? []
+  if (at === undefined || target === undefined)
+    throw new MatoolkitError('CURSOR_INVALID', { cursor: String(cursor).slice(0, 60) })
+  return { rank: found.id, heldAt: new Date(at), target }
+}
 
 export const HOLD_ROUTES: readonly Route[] = [
   listRoute,

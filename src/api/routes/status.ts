@@ -18,13 +18,7 @@ import {
 } from '../../db/views/status.ts'
 import { attentionText, describeAttention } from '../../domain/attention.ts'
 import { countText } from '../../domain/count-text.ts'
-import {
-  HOLD_SCOPES,
-  type Hold,
-  holdsOnBatch,
-  nameOfHeld,
-  resumeCommand,
-} from '../../domain/holds.ts'
+import { type Hold, holdsOnBatch, nameOfHeld, resumeCommand } from '../../domain/holds.ts'
 import {
   headlineOf,
   isAutomaticHold,
@@ -122,7 +116,7 @@ const statusRoute = read({
   handle: async ({ engine, services: { failureCache }, now }) => {
     const { db } = engine
     const phases = await listPhaseOutlook(db, PHASES_MAX)
-    const { holds } = await listHolds(db, HOLD_SCOPES, HOLDS_MAX)
+    const { holds } = await listHolds(db, {}, null, HOLDS_MAX)
     const lines = await listWorkers(db)
     const needs = [
       ...(await decisions(engine)),

@@ -143,14 +143,12 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
 }
 
 async function holdChecks(context: CommandContext): Promise<Check[]> {
-  const holds = await loadHoldsInForce(context)
-  if (holds.length === 0) return [ok('holds', 'nothing is held')]
+  const { holds, total } = await loadHoldsInForce(context, { limit: 1 })
   const [first] = holds
-  const about = `${countText(holds.length, 'hold is', 'holds are')} in force; ${first!.name} since ${first!.heldAt}: ${first!.reason}`
+  if (total === 0) return [ok('holds', 'nothing is held')]
+  const about = `${countText(total, 'hold is', 'holds are')} in force; ${first!.name} since ${first!.heldAt}: ${first!.reason}`
   const advice =
-    holds.length === 1
-      ? `End it with "${first!.endsWith}".`
-      : 'List them with "matoolkit hold list".'
+    total === 1 ? `End it with "${first!.endsWith}".` : 'List them with "matoolkit hold list".'
   return [warning('holds', printable(about), printable(advice))]
 }
 

@@ -8,12 +8,13 @@ import {
   type CommandContext,
   type Flags,
   pathSegment,
+  showPages,
   textFlag,
   usageError,
 } from '../command-context.ts'
 import type { Io } from '../terminal/io.ts'
 import { askReason, confirm } from '../terminal/prompt.ts'
-import { type Column, DRY_RUN_FIELD, type Row, rowsIn } from '../terminal/show.ts'
+import { type Column, DRY_RUN_FIELD, type Row } from '../terminal/show.ts'
 import { showBatch } from './batch/lists.ts'
 import { memberPath } from './batch/paths.ts'
 import { runResume as resumeBatch } from './batch/starting.ts'
@@ -82,11 +83,13 @@ async function heldBy(context: CommandContext, flags: Flags): Promise<Held | nul
   return { path, name, flags: `--member ${batchId} ${member}` }
 }
 
-async function listHolds({ client, show }: CommandContext): Promise<void> {
-  const { body } = await client.get<Row>('/api/holds')
-  const rows = rowsIn(body, 'holds')
-  await show.list({ whole: body as Json, rows, columns: HOLDS, empty: 'Nothing is held.' })
-}
+const listHolds = (context: CommandContext): Promise<void> =>
+  showPages(context, {
+    path: '/api/holds',
+    rows: 'holds',
+    columns: HOLDS,
+    empty: 'Nothing is held.',
+  })
 
 async function giveReason(context: CommandContext, held: Held): Promise<void> {
   const reason = await askReason(context)
@@ -147,7 +150,7 @@ export function addHoldCommands(program: Command, io: Io): void {
     name: 'hold',
     about: 'stop sending: everything, or a part',
     args: [['[action]', '"list" (default): holds in force; "reason": say why']],
-    options: [...SCOPES, REASON],
+    options: [...SCOPES, ['--limit <number>', 'maximum number of rows of the list'], REASON],
     more: 'A hold takes effect at once and asks for its reason afterwards. Jobs that no worker has started are withdrawn; running ones finish.',
     examples: [
       'hold --all',

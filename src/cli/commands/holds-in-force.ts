@@ -17,11 +17,19 @@ export interface HoldInForce {
   readonly endsWith: string
 }
 
-export async function loadHoldsInForce({
-  client,
-}: Pick<CommandContext, 'client'>): Promise<HoldInForce[]> {
-  return (await client.get<{ holds: HoldInForce[] }>('/api/holds')).body.holds
+interface HoldsPage {
+  readonly holds: HoldInForce[]
+  readonly total: number
 }
+
+/** A page of the holds that match, the widest first, and how many there are. */
+export const loadHoldsInForce = async (
+  { client }: Pick<CommandContext, 'client'>,
+  query: { readonly scope?: string; readonly batchId?: number; readonly limit: number },
+): Promise<HoldsPage> => (await client.get<HoldsPage>('/api/holds', query)).body
+
+/** Runbooks and workers are far fewer. */
+const PAGE_MAX = 500
 
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
@@ -37,9 +45,12 @@ const holdLine = (
     ),
   )
 
-/** Says on the first line of an overview that nothing is sent at all. Returns all holds. */
+/** Says on the first line of an overview that nothing is sent at all. Returns the holds of the system, runbooks and workers. */
 export async function sayHeldSystem(context: CommandContext): Promise<HoldInForce[]> {
-  const holds = await loadHoldsInForce(context)
+  const { holds } = await loadHoldsInForce(context, {
+    scope: 'system,runbook,worker',
+    limit: PAGE_MAX,
+  })
   sayHolds(
     context,
     holds.filter(({ scope }) => scope === 'system'),

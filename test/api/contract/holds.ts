@@ -17,11 +17,15 @@ interface Resumed {
 interface Holds {
   total: number
   holds: Held['hold'][]
+  next: string | null
 }
 
 const reason = 'mail loops'
 const members = (count: number) =>
   people(count).map(({ key }) => ({ key, data: { Upn: key, Action: 'Switch', Site: 's' } }))
+
+const cursorOf = (value: string | null): string =>
+  Buffer.from(JSON.stringify(['widest', value, 0])).toString('base64url')
 
 const SCOPES = [
   { base: '/api', scope: 'system', unknown: null, command: 'resume --all', withdrawn: 2 },
@@ -159,6 +163,30 @@ export function holdContract(): void {
       await api.refused(404, 'BATCH_NOT_FOUND', 'PUT', '/api/batches/99/hold', { body: { reason } })
       await api.world.settle()
       assert.ok(api.world.jobs.length > 0)
+    })
+
+    it('are listed in pages, of all or of one batch and its members', async () => {
+      const held = ['/api/workers/w1', '/api/batches/1/members/2', '/api', '/api/batches/1']
+      for (const base of [...held, '/api/batches/1/members/1'])
+        await api.call('POST', `${base}/hold`, { body: { reason } })
+      const pages: string[][] = []
+      let query = '?limit=2'
+      for (let next: string | null = ''; next !== null; query = `?limit=2&cursor=${next}`) {
+        const { body } = await api.call<Holds>('GET', `/api/holds${query}`)
+        assert.equal(body.total, 5)
+        pages.push(body.holds.map(({ scope, target }) => `${scope} ${target}`.trim()))
+        next = body.next
+      }
+      assert.deepEqual(pages, [['system', 'worker w1'], ['batch 1', 'member 1'], ['member 2']])
+      const ofBatch = await api.call<Holds>('GET', '/api/holds?batchId=1&scope=batch,member')
+      assert.equal(ofBatch.body.total, 3)
+      const ofNone = await api.call<Holds>('GET', '/api/holds?batchId=2')
+      assert.deepEqual([ofNone.body.total, ofNone.body.holds], [0, []])
+      for (const value of [null, 'x', 'x 1', '2026-13-01T00:00:00Z 1'])
+        await api.refused(400, 'CURSOR_INVALID', 'GET', `/api/holds?cursor=${cursorOf(value)}`)
+      for (const base of [...held, '/api/batches/1/members/1'])
+        await api.call('POST', `${base}/resume`, { body: { reason } })
+      assert.equal((await list()).total, 0)
     })
   })
 }

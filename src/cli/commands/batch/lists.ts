@@ -20,7 +20,7 @@ import {
 import { inViewersZone } from '../../terminal/io.ts'
 import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'
-import { type HoldInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
+import { type HoldInForce, loadHoldsInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from '../step-texts.ts'
 import { batchPath, findMemberId } from './paths.ts'
 
@@ -209,13 +209,14 @@ export async function runGetBatch(context: CommandContext, [id]: readonly string
   const { body: summary } = await context.client.get<Row>(`${batchPath(id)}/summary`)
   const body = { ...summary, ...(await context.client.get<Row>(batchPath(id))).body }
   const { runbookName } = (body as Row).batch as Row
-  const holds = (await sayHeldSystem(context)).filter(
-    ({ scope, target, batchId }) =>
-      (scope === 'runbook' && target === runbookName) ||
-      (scope === 'member' && batchId === idOf('batch', id)),
+  const ofRunbook = (await sayHeldSystem(context)).filter(
+    ({ scope, target }) => scope === 'runbook' && target === runbookName,
   )
-  sayHolds(context, holds.slice(0, HOLDS_SAID))
-  const more = holds.length - HOLDS_SAID
+  const query = { scope: 'member', batchId: idOf('batch', id), limit: HOLDS_SAID }
+  const ofMembers = await loadHoldsInForce(context, query)
+  const said = [...ofRunbook, ...ofMembers.holds].slice(0, HOLDS_SAID)
+  sayHolds(context, said)
+  const more = ofRunbook.length + ofMembers.total - said.length
   if (more > 0) context.show.say(`and ${countText(more, 'hold')} more: matoolkit hold list`)
   await showBatch(context, body)
 }
