@@ -10,10 +10,13 @@ import { csvSeed, jsonSeed, problemsOf, SeedFault } from '../sandbox/seed.ts'
 import type { Seed } from '../sandbox/state.ts'
 import { FAST_TIMING, USUAL_TIMING } from '../sandbox/world.ts'
 import { portReason } from './preflight.ts'
+import { inspectCommand, keepSandboxToken } from './sandbox-token.ts'
 
 export interface SandboxFlags {
   readonly port: number
   readonly host: string
+  /** Separated by commas. */
+  readonly allowedHosts?: string
   readonly seed?: string
   readonly faults?: string
   readonly fast?: true
@@ -21,18 +24,18 @@ export interface SandboxFlags {
 
 /** Opens the sandbox and prints how to reach it. */
 export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandbox> {
-  const { port, host, seed: seedFile, faults, fast } = options
+  const { port, host, allowedHosts = '', seed: seedFile, faults, fast } = options
   try {
     const sandbox = await openSandbox({
       clock: realClock(),
       port,
       host,
+      names: allowedHosts.split(',').map((name) => name.trim()),
       timing: fast ? FAST_TIMING : USUAL_TIMING,
       ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
       ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
     })
-    printAccess(sandbox, io)
-    return sandbox
+    return await withToken(sandbox, io)
   } catch (error) {
     if (error instanceof SeedFault)
       throw new MatoolkitError('SANDBOX_SEED_INVALID', {
@@ -47,6 +50,24 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
         reason: portReason(error, port),
         setting: '--port',
       })
+    throw error
+  }
+}
+
+/** Its token lies in a file until it closes. */
+async function withToken(sandbox: Sandbox, io: Io): Promise<Sandbox> {
+  try {
+    const removeToken = keepSandboxToken(sandbox)
+    printAccess(sandbox, io)
+    return {
+      ...sandbox,
+      close: () => {
+        removeToken()
+        return sandbox.close()
+      },
+    }
+  } catch (error) {
+    await sandbox.close()
     throw error
   }
 }
@@ -97,7 +118,9 @@ function printAccess(sandbox: Sandbox, io: Io): void {
   io.out('Settings of a worker for the first tenant:')
   for (const [name, value] of Object.entries(workerSettings(sandbox))) io.out(`  ${name}=${value}`)
   io.out('')
-  io.out(`Inspect it: ${sandbox.url}/_sandbox/state, /_sandbox/journal and /_sandbox/requests`)
+  io.out('Inspect it:')
+  io.out(`  ${inspectCommand(sandbox, 'state')}`)
+  io.out(`  ${inspectCommand(sandbox, 'journal')}`)
   io.out('Ctrl-C stops it; nothing is kept.')
 }
 

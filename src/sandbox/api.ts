@@ -46,11 +46,13 @@ export class SandboxApis {
   readonly #world: World
   readonly #faults: Faults
   readonly #signIn: TokenService
+  readonly #controlToken: string
   /** When each throttled API reopens for a tenant. */
   readonly #closedUntilMs = new Map<string, number>()
   #requests = 0
 
-  constructor(world: World, faults: Faults) {
+  constructor(world: World, faults: Faults, controlToken: string) {
+    this.#controlToken = controlToken
     this.#world = world
     this.#faults = faults
     this.#signIn = new TokenService(world)
@@ -60,7 +62,7 @@ export class SandboxApis {
     const { pathname } = incoming.url
     if (pathname.startsWith('/_sandbox/')) {
       this.#world.advance(this.#world.clock.now())
-      return controlResponse(this.#world, this.#faults, incoming)
+      return controlResponse(this.#world, this.#faults, incoming, this.#controlToken)
     }
     this.#requests += 1
     const ids = {

@@ -1,5 +1,7 @@
-// The sandbox's control endpoints under /_sandbox/: state, journal, requests and faults. They need no token.
+// The sandbox's control endpoints under /_sandbox/: state, journal, requests and faults. They need the token that
+// the sandbox makes at its start.
 import type { Json } from '../domain/json.ts'
+import { hasToken } from './access.ts'
 import type { IncomingRequest } from './api.ts'
 import { ok, type SandboxResponse } from './call.ts'
 import { type Faults, faultsSchema } from './faults.ts'
@@ -78,12 +80,23 @@ function setFaults(faults: Faults, text: string): SandboxResponse {
   return ok(plain(faults.settings))
 }
 
+const NO_TOKEN: SandboxResponse = {
+  status: 401,
+  headers: { 'www-authenticate': 'Bearer realm="sandbox"' },
+  body: {
+    error:
+      "Send the sandbox's token: Authorization: Bearer <token>. It lies in the file that the sandbox named at its start.",
+  },
+}
+
 export function controlResponse(
   world: World,
   faults: Faults,
   incoming: IncomingRequest,
+  token: string,
 ): SandboxResponse {
-  const { method, url } = incoming
+  const { method, url, headers } = incoming
+  if (!hasToken(headers.authorization, token)) return NO_TOKEN
   const route = HANDLERS.find(
     (handler) => handler.method === method && handler.path === url.pathname,
   )

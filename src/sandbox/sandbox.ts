@@ -5,6 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
+import { randomText } from '../local-token.ts'
+import { isOwnHost } from './access.ts'
 import { type OutgoingResponse, SandboxApis } from './api.ts'
 import { type FaultSettings, Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
@@ -22,11 +24,15 @@ export interface OpenSandboxOptions {
   readonly port?: number
   /** Default: loopback. */
   readonly host?: string
+  /** Names besides `host` and the loopback under which callers may reach it. */
+  readonly names?: readonly string[]
 }
 
 export interface Sandbox {
   /** Serves sign-in, Graph and Exchange, such as `http://127.0.0.1:4365`. */
   readonly url: string
+  /** For the control endpoints; new at each start. */
+  readonly controlToken: string
   readonly journal: Journal
   state(): State
   setFaults(settings: FaultSettings): void
@@ -37,12 +43,21 @@ const BODY_BYTES_MAX = 4_000_000
 const LOOPBACK = '127.0.0.1'
 
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
-  const { clock, seed = defaultSeed(), timing = {}, host = LOOPBACK, port = 0 } = options
+  const {
+    clock,
+    seed = defaultSeed(),
+    timing = {},
+    host = LOOPBACK,
+    port = 0,
+    names = [],
+  } = options
   const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing })
   const faults = new Faults(options.faults)
-  const apis = new SandboxApis(world, faults)
+  const controlToken = randomText()
+  const apis = new SandboxApis(world, faults, controlToken)
   const closing = new AbortController()
   const server = createServer((request, response) => {
+    if (!isOwnHost(request.headers.host, { host, names })) return refuseHost(response)
     serve(apis, request, response, closing.signal).catch((error: unknown) => {
       // A defect of the sandbox. Reported as such, so that it cannot pass for a response of Microsoft 365.
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
@@ -55,6 +70,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   const address = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    controlToken,
     journal: world.journal,
     state: () => {
       world.advance(clock.now())
@@ -67,6 +83,13 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+/** Without a word of the request: a web page must learn nothing. */
+function refuseHost(response: ServerResponse): void {
+  const text =
+    'The sandbox does not know this host name. Call it by its address, or name the host with --allowed-hosts.\n'
+  response.writeHead(421, { 'content-type': 'text/plain', connection: 'close' }).end(text)
 }
 
 function worldOf(seed: Seed, clock: Clock, timing: Timing): World {

@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { addSandboxCommands } from '../../src/app/commands/sandbox.ts'
 import { type SandboxFlags, startSandbox, workerSettings } from '../../src/app/sandbox.ts'
+import { sandboxTokenFile } from '../../src/app/sandbox-token.ts'
 import { run } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
 import { EXIT } from '../../src/errors.ts'
+import type { Sandbox } from '../../src/sandbox/sandbox.ts'
 import { recordingIo } from '../cli/recording-io.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'matoolkit-sandbox-'))
-after(() => rmSync(folder, { recursive: true }))
+const { MATOOLKIT_HOME } = process.env
+process.env.MATOOLKIT_HOME = join(folder, 'home')
+after(() => {
+  process.env.MATOOLKIT_HOME = MATOOLKIT_HOME
+  if (MATOOLKIT_HOME === undefined) delete process.env.MATOOLKIT_HOME
+  rmSync(folder, { recursive: true })
+})
 
 const file = (name: string, text: string): string => {
   const path = join(folder, name)
@@ -27,6 +35,12 @@ const start = (flags: Partial<SandboxFlags> = {}) => {
   }))
 }
 
+/** As the printed command does it: with the token from its file. */
+const control = (sandbox: Sandbox, what: string) =>
+  fetch(`${sandbox.url}/_sandbox/${what}`, {
+    headers: { authorization: `Bearer ${readFileSync(sandboxTokenFile(sandbox), 'utf8')}` },
+  })
+
 describe('matoolkit sandbox', () => {
   it('prints its address and credentials', async () => {
     const { sandbox, io } = await start()
@@ -37,7 +51,23 @@ describe('matoolkit sandbox', () => {
       io.outText(),
       new RegExp(`contoso\\.example +${source!.id} +\\S+ +sandbox-secret +3 +1`),
     )
-    assert.equal((await fetch(`${sandbox.url}/_sandbox/state`)).status, 200)
+    assert.equal((await control(sandbox, 'state')).status, 200)
+  })
+
+  it('keeps the token of its control endpoints in a private file while it runs', async () => {
+    const { sandbox, io } = await start()
+    const tokenFile = sandboxTokenFile(sandbox)
+    try {
+      assert.equal(readFileSync(tokenFile, 'utf8'), sandbox.controlToken)
+      assert.equal(statSync(tokenFile).mode & 0o777, 0o600)
+      const bearer = `curl -H "Authorization: Bearer $(cat "${tokenFile}")"`
+      assert.ok(io.outText().includes(`${bearer} ${sandbox.url}/_sandbox/state`))
+      assert.ok(!io.outText().includes(sandbox.controlToken))
+      assert.equal((await fetch(`${sandbox.url}/_sandbox/state`)).status, 401)
+    } finally {
+      await sandbox.close()
+    }
+    assert.ok(!existsSync(tokenFile))
   })
 
   it('shows settings that a worker understands', async () => {
@@ -60,7 +90,7 @@ describe('matoolkit sandbox', () => {
       const { sandbox } = await start(flags)
       await using _ = { [Symbol.asyncDispose]: () => sandbox.close() }
       assert.equal(sandbox.state().tenants[0]!.domains[0], 'tailspin.example')
-      const set = (await (await fetch(`${sandbox.url}/_sandbox/faults`)).json()) as {
+      const set = (await (await control(sandbox, 'faults')).json()) as {
         script: unknown[]
         rates: object
       }

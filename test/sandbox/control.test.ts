@@ -1,8 +1,12 @@
 // Seeds, state, the journal, and requests to the wrong place.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { isOwnHost } from '../../src/sandbox/access.ts'
+import { CONTROL_ROUTES } from '../../src/sandbox/control.ts'
 import type { FaultSettings } from '../../src/sandbox/faults.ts'
 import { csvSeed, defaultSeed, jsonSeed, SeedFault, stateOf } from '../../src/sandbox/seed.ts'
 import { DEFAULT_CLIENT_ID, type Seed } from '../../src/sandbox/state.ts'
@@ -260,5 +264,67 @@ describe('a request to the wrong place', () => {
     assert.match(String(reply.body.error), /GET \/_sandbox\/state/)
     const faults = (await under.send('GET', '/_sandbox/faults')).body as unknown as FaultSettings
     assert.deepEqual(faults.script, [])
+  })
+})
+
+describe('the control endpoints', () => {
+  it('need the token of this start, and change nothing without it', async () => {
+    await using under = await openUnderTest(SEED)
+    await using other = await openUnderTest(SEED)
+    const foreign = `Bearer ${other.sandbox.controlToken}`
+    for (const authorization of ['', 'Bearer ', foreign, under.sandbox.controlToken]) {
+      const headers = { authorization }
+      for (const { method, path } of CONTROL_ROUTES) {
+        const body = { rates: { error: 1 } }
+        const asking = method === 'GET' ? { headers } : { headers, body }
+        const reply = await under.send(method, path, asking)
+        assert.equal(reply.status, 401)
+        assert.doesNotMatch(reply.text, /contoso|error: 1/)
+      }
+      assert.equal((await under.send('GET', '/_sandbox/nothing', { headers })).status, 401)
+    }
+    const faults = (await under.send('GET', '/_sandbox/faults')).body as unknown as FaultSettings
+    assert.deepEqual(faults.rates, {})
+  })
+})
+
+describe('a request for another host', () => {
+  const statusFor = async (url: string, host: string): Promise<number> => {
+    const asked = httpRequest(url, { headers: { host }, setHost: false }).end()
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    response.resume()
+    return response.statusCode!
+  }
+
+  it('is refused, whatever it asks for: a web page may point a name at this machine', async () => {
+    await using under = await openUnderTest(SEED)
+    const { url } = under.sandbox
+    for (const host of [
+      'evil.example',
+      'evil.example:80',
+      '127.0.0.1.evil.example',
+      '10.0.0.1',
+      '',
+    ]) {
+      for (const path of ['/v1.0/users', '/_sandbox/state', `/${id(1)}/oauth2/v2.0/token`]) {
+        assert.equal(await statusFor(url + path, host), 421, host)
+      }
+    }
+    assert.deepEqual(await under.requests(), [])
+  })
+
+  it('is answered for the loopback, with any port, and for its further names', async () => {
+    await using under = await openUnderTest(SEED, { names: ['Sandbox.internal'] })
+    const hosts = ['127.0.0.1', '127.0.0.1:9', 'localhost:4365', '[::1]:1', 'sandbox.internal:80']
+    for (const host of hosts)
+      assert.equal(await statusFor(`${under.sandbox.url}/v1.0/users`, host), 401, host)
+  })
+
+  it('on every address of the machine is answered for bare addresses and its names only', () => {
+    const own = { host: '0.0.0.0', names: ['tenant'] }
+    for (const host of ['10.1.2.3:4365', '[fe80::1]', 'tenant', 'TENANT:1', 'localhost'])
+      assert.equal(isOwnHost(host, own), true, host)
+    for (const host of ['evil.example', '10.1.2.3.evil.example', undefined, ''])
+      assert.equal(isOwnHost(host, own), false, host)
   })
 })

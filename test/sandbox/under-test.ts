@@ -55,8 +55,12 @@ export async function openUnderTest(
   const sandbox = await openSandbox({ clock, seed, ...options })
   const [first] = sandbox.state().tenants
   const tokens = new Map<string, string>()
+  const control = { authorization: `Bearer ${sandbox.controlToken}` }
   const send = (method: string, path: string, asking: Asking = {}) =>
-    request(sandbox.url + path, method, asking)
+    request(sandbox.url + path, method, {
+      ...asking,
+      headers: { ...(path.startsWith('/_sandbox/') ? control : {}), ...asking.headers },
+    })
   const token = async (scope: string, tenant: string = first!.id) => {
     const reply = await send('POST', `/${tenant}/oauth2/v2.0/token`, {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },

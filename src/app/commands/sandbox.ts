@@ -17,6 +17,7 @@ export function addSandboxCommands(program: Command, io: Io): void {
       'address to listen on; anyone who reaches it has full access',
       '127.0.0.1',
     )
+    .option('--allowed-hosts <names>', 'further host names to answer to, separated by commas')
     .option('--seed <file>', 'people to start with: a CSV or JSON file')
     .option(
       '--faults <file or rates>',

@@ -8,6 +8,7 @@ import { findQuietUntil, listProgressEvents, loadProgress } from '../../db/views
 import type { Progress } from '../../domain/progress.ts'
 import { isBatchEnded } from '../../domain/transitions.ts'
 import { EXIT } from '../../errors.ts'
+import { inspectCommand, keepSandboxToken } from '../sandbox-token.ts'
 import type { Demo } from './open-demo.ts'
 import { interruptedLines, summaryLines, unexpectedOutcomes } from './summary.ts'
 import { DEFECT_COUNT, ROLLBACK_COUNT } from './tenants.ts'
@@ -41,12 +42,14 @@ export async function runDemo(demo: Demo, options: RunDemoOptions, io: Io): Prom
 async function keepTenants({ tenants }: Demo, interrupted: AbortSignal, io: Io): Promise<void> {
   io.out('')
   io.out('Both tenants are still running. Press Ctrl-C to stop.')
-  io.out(`  ${tenants.url}/_sandbox/state    what is in them`)
-  io.out(`  ${tenants.url}/_sandbox/journal  what was done to them`)
+  const removeToken = keepSandboxToken(tenants)
+  io.out('What is in them, and what was done to them:')
+  io.out(`  ${inspectCommand(tenants, 'state')}`)
+  io.out(`  ${inspectCommand(tenants, 'journal')}`)
   const ended = Promise.withResolvers<void>()
-  if (interrupted.aborted) return
   interrupted.addEventListener('abort', () => ended.resolve(), { once: true })
-  await ended.promise
+  if (!interrupted.aborted) await ended.promise
+  removeToken()
 }
 
 function watcherOf({ db, batchId, clock }: Demo, { screen }: RunDemoOptions, io: Io): DemoWatcher {

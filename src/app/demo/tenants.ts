@@ -123,6 +123,7 @@ function targetTenant(users: readonly DemoUser[]): TenantSeed {
 
 export interface DemoTenants {
   readonly url: string
+  readonly controlToken: string
   readonly target: Tenant
   readonly source: Tenant
   faultReport(): FaultReport
@@ -144,6 +145,7 @@ export async function openDemoTenants(
     .tenants.map(({ id, domains }) => connectedTo(configFor(sandbox.url, id, domains[1]!), clock))
   return {
     url: sandbox.url,
+    controlToken: sandbox.controlToken,
     target: target!,
     source: source!,
     faultReport: () => ({
