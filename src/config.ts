@@ -356,6 +356,12 @@ export function readConnectionVariable(name: string): string | undefined {
   return isAllowed ? process.env[name] : undefined
 }
 
+/** For programs of others that we start: without our settings and secrets. */
+export const environmentWithoutSettings = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(?:MATOOLKIT_|DATABASE_URL$|PG)/i.test(name)),
+  )
+
 /** The client settings in the environment, unparsed; the client merges them with its own file. */
 export function readClientEnv(): ClientEnv {
   const settings = { ...CLIENT_SETTINGS, tenantId: SETTINGS.tenantId }

@@ -51,6 +51,10 @@ const RUNTIME = {
     default: null,
     description: 'Folder with custom functions; see docs/custom-functions.md.',
   }),
+  pwsh: setting('MATOOLKIT_PWSH', aText, {
+    default: 'pwsh',
+    description: 'PowerShell program that runs the PowerShell modules in that folder.',
+  }),
 }
 
 const TENANT = {

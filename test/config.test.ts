@@ -64,6 +64,7 @@ const DEFAULTS: Config = {
   shutdownGraceSec: 30,
   healthPort: 8_080,
   functionsFolder: null,
+  pwsh: 'pwsh',
   tenantId: null,
   organization: null,
   appId: null,

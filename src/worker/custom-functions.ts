@@ -1,19 +1,23 @@
 // Custom functions: modules in a folder, loaded at start and held to the same contract as the standard ones. A module that
 // fails to load or exports no function is reported and skipped; the rest keep working. Modules run with all rights of the
-// worker, so write access to the folder is as good as the worker's own rights.
+// worker, so write access to the folder is as good as the worker's own rights. PowerShell modules are imported by PowerShell.
 import { readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { defineFunction, parametersSchema, resultSchema, type WorkerFunction } from './catalogue.ts'
 import { ApiError, changeOfList, odataText, pathOf } from './m365/api.ts'
+import { openPowerShell, type PowerShellParts } from './powershell/functions.ts'
+import { findPowerShellModules } from './powershell/modules.ts'
 
 export interface Discovered {
   readonly functions: readonly WorkerFunction[]
   /** One sentence per skipped module or export. */
   readonly problems: readonly string[]
+  /** Ends the processes that run PowerShell functions. */
+  close(): void
 }
 
 export interface CustomFunctionsOptions {
@@ -21,6 +25,7 @@ export interface CustomFunctionsOptions {
   /** Functions the worker already has; their names are reserved. */
   readonly standard: readonly WorkerFunction[]
   readonly clock: Clock
+  readonly powerShell: Omit<PowerShellParts, 'clock'>
 }
 
 const MODULE = /^(?!\.).*(?<!\.test)(?<!\.d)\.(?:ts|mts|js|mjs)$/
@@ -40,8 +45,8 @@ export async function discoverFunctions(options: CustomFunctionsOptions): Promis
   const problems: string[] = []
   const functions: WorkerFunction[] = []
   const names = new Set(standard.map(({ name }) => name.toLowerCase()))
-  for (const file of await modulesIn(folder, problems)) {
-    for (const definition of await functionsOf(join(folder, file), file, clock, problems)) {
+  const add = (file: string, found: readonly WorkerFunction[]) => {
+    for (const definition of found) {
       const folded = definition.name.toLowerCase()
       if (names.has(folded))
         problems.push(
@@ -51,7 +56,31 @@ export async function discoverFunctions(options: CustomFunctionsOptions): Promis
       names.add(folded)
     }
   }
-  return { functions, problems }
+  for (const file of await modulesIn(folder, problems))
+    add(file, await functionsOf(join(folder, file), file, clock, problems))
+  const close = await addPowerShell(options, problems, add)
+  return { functions, problems, close }
+}
+
+async function addPowerShell(
+  { folder, clock, powerShell }: CustomFunctionsOptions,
+  problems: string[],
+  add: (file: string, found: readonly WorkerFunction[]) => void,
+): Promise<() => void> {
+  const modules = await findPowerShellModules(folder)
+  if (modules.length === 0) return () => {}
+  const nameOf = (path: string) => relative(folder, path)
+  const opened = await openPowerShell(modules, { ...powerShell, clock })
+  for (const [path, found] of opened.functions) {
+    const fit = found.filter((definition) => {
+      const problem = whyUnfit(definition)
+      if (problem !== null) problems.push(`${nameOf(path)}: ${definition.name}: ${problem}.`)
+      return problem === null
+    })
+    add(nameOf(path), fit)
+  }
+  for (const [path, problem] of opened.problems) problems.push(`${nameOf(path)}: ${problem}`)
+  return opened.close
 }
 
 async function modulesIn(folder: string, problems: string[]): Promise<string[]> {

@@ -57,7 +57,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
   const vault = await openVault(config, clock, tokens)
   log.info({ workerId, vault: vault.where }, 'Opened the vault')
   const tenant = await openTenant(options, tokens, vault)
-  const functions = await openFunctions(options)
+  const { functions, close: closeFunctions } = await openFunctions(options)
   const worker = new Worker({
     workerId,
     version,
@@ -99,6 +99,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
       try {
         await worker.stop(giveUp)
       } finally {
+        closeFunctions()
         await health?.close()
       }
     },
@@ -214,17 +215,24 @@ async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> 
   return Buffer.from(found.value, isPem ? 'utf8' : 'base64')
 }
 
-async function openFunctions({
-  config,
-  clock,
-  log,
-}: OpenWorkerOptions): Promise<readonly WorkerFunction[]> {
-  const { functionsFolder: folder } = config
-  if (folder === null) return STANDARD_FUNCTIONS
-  const found = await discoverFunctions({ folder, standard: STANDARD_FUNCTIONS, clock })
+interface OpenFunctions {
+  readonly functions: readonly WorkerFunction[]
+  close(): void
+}
+
+async function openFunctions({ config, clock, log }: OpenWorkerOptions): Promise<OpenFunctions> {
+  const { functionsFolder: folder, pwsh: program, cloud } = config
+  if (folder === null) return { functions: STANDARD_FUNCTIONS, close: () => {} }
+  const onSeveralObjects = (functionName: string, outputs: number) =>
+    log.warn(
+      { functionName, outputs },
+      'A PowerShell function wrote several objects: only the last counts',
+    )
+  const powerShell = { program, cloud, onSeveralObjects }
+  const found = await discoverFunctions({ folder, standard: STANDARD_FUNCTIONS, clock, powerShell })
   for (const problem of found.problems) log.error({ problem }, 'Skipped a custom function')
   log.info({ functions: found.functions.map(({ name }) => name) }, 'Loaded custom functions')
-  return [...STANDARD_FUNCTIONS, ...found.functions]
+  return { functions: [...STANDARD_FUNCTIONS, ...found.functions], close: found.close }
 }
 
 async function openHealthOf(

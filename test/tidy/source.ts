@@ -119,7 +119,7 @@ export function projectFiles(root: string): SourceFile[] {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((path) =>
-      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
+      /\.(ts|tsx|mjs|md|sql|json|ya?ml|csv|sh|svg|ps1|psm1|psd1)$|(^|\/)(\.env\.example|LICENSE|matoolkit)$/.test(
         path,
       ),
     )

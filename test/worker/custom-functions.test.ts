@@ -28,7 +28,12 @@ describe('custom functions', () => {
   afterEach(() => rm(folder, { recursive: true }))
   const discover = async (files: Record<string, string>, at = folder) => {
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
-    const { functions, problems } = await discoverFunctions({ folder: at, standard, clock })
+    const { functions, problems } = await discoverFunctions({
+      folder: at,
+      standard,
+      clock,
+      powerShell: { program: 'pwsh', cloud: 'public' },
+    })
     return { names: functions.map(({ name }) => name), problems, functions }
   }
 

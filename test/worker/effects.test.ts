@@ -21,6 +21,7 @@ function tenantThat(failure: Partial<ApiFailure> | null): Tenant {
     exchange: { run: async () => [(await act()) as never] },
     secrets: { put: async () => 'ref', get: async () => '', find: async () => null },
     webhooks: { post: act },
+    token: async () => '',
   }
 }
 

@@ -5,6 +5,7 @@ import { openShow } from '../../cli/terminal/output.ts'
 import type { Column, OutputFormat, Row, Show } from '../../cli/terminal/show.ts'
 import { fieldsText } from '../../cli/terminal/table.ts'
 import { realClock } from '../../clock.ts'
+import { loadConfig } from '../../config.ts'
 import type { Json } from '../../domain/json.ts'
 import { hintFor } from '../../domain/spelling.ts'
 import { EXIT, MatoolkitError } from '../../errors.ts'
@@ -63,7 +64,10 @@ export async function showFunction(
 async function functionsWith(folder: string | undefined, io: Io): Promise<WorkerFunction[]> {
   if (folder === undefined) return [...STANDARD_FUNCTIONS]
   const standard = STANDARD_FUNCTIONS
-  const found = await discoverFunctions({ folder, standard, clock: realClock() })
+  const { pwsh: program, cloud } = loadConfig()
+  const powerShell = { program, cloud }
+  const found = await discoverFunctions({ folder, standard, clock: realClock(), powerShell })
+  found.close()
   for (const problem of found.problems) io.err(printable(problem))
   if (found.problems.length > 0) io.exitCode = EXIT.failed
   return [...standard, ...found.functions]

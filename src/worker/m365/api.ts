@@ -11,6 +11,8 @@ export interface Tenant {
   readonly exchange: Exchange
   readonly secrets: Secrets
   readonly webhooks: Webhooks
+  /** An access token, for a program that calls Microsoft itself. Prefer `graph` and `exchange`. */
+  token(service: 'graph' | 'exchange'): Promise<string>
 }
 
 export interface RestRequest {
@@ -185,4 +187,5 @@ export const NO_TENANT: Tenant = {
     find: async () => refuseCall(),
   },
   webhooks: { post: async () => refuseCall() },
+  token: async () => refuseCall(),
 }

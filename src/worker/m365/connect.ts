@@ -128,6 +128,7 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     }),
     secrets,
     webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
+    token: (service) => tokens.get(service === 'graph' ? forGraph : forExchange),
     signIn: async () => {
       await tokens.get(forGraph)
       await tokens.get(forExchange)

@@ -9,9 +9,9 @@ import { memorySecrets } from './setting.ts'
 const { signal } = new AbortController()
 
 function callerWith(kept: Map<string, string>, id = 'a') {
-  const { graph, exchange, webhooks } = NO_TENANT
+  const { graph, exchange, webhooks, token } = NO_TENANT
   const secrets = memorySecrets(kept)
-  const tenant = { id, organization: 'a.example', graph, exchange, webhooks, secrets }
+  const tenant = { id, organization: 'a.example', graph, exchange, webhooks, secrets, token }
   return { tenant, signal, clock: realClock() }
 }
 

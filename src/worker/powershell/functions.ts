@@ -1,0 +1,221 @@
+// Functions of PowerShell modules as worker functions: their signatures come from PowerShell, and each call runs in one of the sessions,
+// as many as there are calls at the same time. A session that ended is replaced by the next call.
+import { z } from 'zod'
+import type { Clock } from '../../clock.ts'
+import type { Json, JsonObject } from '../../domain/json.ts'
+import { messageOf } from '../../errors.ts'
+import { HiddenSecrets } from '../../hidden-secrets.ts'
+import type { CloudName } from '../../worker-settings.ts'
+import { defineFunction, type FunctionCall, type WorkerFunction } from '../catalogue.ts'
+import type { Tenant } from '../m365/api.ts'
+import { PowerShellSession } from './session.ts'
+
+export interface PowerShellParts {
+  /** The program, such as `pwsh`. */
+  readonly program: string
+  readonly cloud: CloudName
+  readonly clock: Clock
+  /** A function wrote several objects; the last one is its result. */
+  readonly onSeveralObjects?: (functionName: string, outputs: number) => void
+}
+
+export interface PowerShellFunctions {
+  /** Per module path. */
+  readonly functions: ReadonlyMap<string, readonly WorkerFunction[]>
+  /** Per module path: why it cannot be used. */
+  readonly problems: ReadonlyMap<string, string>
+  /** Ends all sessions. */
+  close(): void
+}
+
+const parameterShape = z.object({
+  name: z.string(),
+  type: z.string(),
+  mandatory: z.boolean(),
+  choices: z.array(z.string()),
+  help: z.string().nullable(),
+})
+type ParameterShape = z.infer<typeof parameterShape>
+
+const functionShape = z.object({
+  name: z.string(),
+  synopsis: z.string().nullable(),
+  parameters: z.array(parameterShape),
+  idempotent: z.boolean().nullable(),
+  undo: z.string().nullable(),
+  graph: z.array(z.string()),
+  exchange: z.array(z.string()),
+})
+type FunctionShape = z.infer<typeof functionShape>
+
+const service = z.enum(['graph', 'exchange'])
+type Service = z.infer<typeof service>
+
+const moduleShape = z.union([
+  z.object({ path: z.string(), problem: z.string() }),
+  z.object({ path: z.string(), connects: z.array(service), functions: z.array(functionShape) }),
+])
+
+/** Imports the modules and keeps the session for the first call. */
+export async function openPowerShell(
+  modules: readonly string[],
+  parts: PowerShellParts,
+): Promise<PowerShellFunctions> {
+  const sessions = new Sessions(modules, parts)
+  const problems = new Map<string, string>()
+  const functions = new Map<string, readonly WorkerFunction[]>()
+  try {
+    for (const found of await sessions.describe()) {
+      if ('problem' in found) problems.set(found.path, `it cannot be imported: ${found.problem}`)
+      else
+        functions.set(
+          found.path,
+          found.functions.map((shape) => asFunction(shape, found.connects, sessions, parts)),
+        )
+    }
+  } catch (error) {
+    for (const path of modules) problems.set(path, messageOf(error))
+  }
+  return { functions, problems, close: () => sessions.close() }
+}
+
+/** As many sessions as calls at the same time; the worker's slots limit those. */
+class Sessions {
+  readonly #modules: readonly string[]
+  readonly #parts: PowerShellParts
+  readonly #idle: PowerShellSession[] = []
+  readonly #all = new Set<PowerShellSession>()
+  #isClosed = false
+
+  constructor(modules: readonly string[], parts: PowerShellParts) {
+    this.#modules = modules
+    this.#parts = parts
+  }
+
+  async describe(): Promise<z.infer<typeof moduleShape>[]> {
+    const session = await this.#take()
+    this.#idle.push(session)
+    return z.array(moduleShape).parse(session.modules)
+  }
+
+  async run(request: JsonObject, signal: AbortSignal) {
+    const session = await this.#take()
+    try {
+      return await session.run(request, signal)
+    } finally {
+      if (session.isEnded || signal.aborted) this.#all.delete(session)
+      else this.#idle.push(session)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const session of this.#all) session.kill()
+    this.#all.clear()
+  }
+
+  async #take(): Promise<PowerShellSession> {
+    this.#requireOpen()
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (!idle.isEnded) return idle
+      this.#all.delete(idle)
+    }
+    const { program, clock } = this.#parts
+    const started = await PowerShellSession.start({ program, modules: this.#modules, clock })
+    if (this.#isClosed) started.kill()
+    this.#requireOpen()
+    this.#all.add(started)
+    return started
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new Error('The worker is stopping.')
+  }
+}
+
+function asFunction(
+  shape: FunctionShape,
+  connects: readonly Service[],
+  sessions: Sessions,
+  parts: PowerShellParts,
+): WorkerFunction {
+  return defineFunction({
+    name: shape.name,
+    description: shape.synopsis ?? 'A function of a PowerShell module.',
+    parameters: z.strictObject(
+      Object.fromEntries(shape.parameters.map((parameter) => [parameter.name, kindOf(parameter)])),
+    ),
+    result: z.json() as z.ZodType<Json>,
+    permissions: { graph: shape.graph, exchange: shape.exchange },
+    // Unless its owner says otherwise: only reading is safe to repeat.
+    isIdempotent: shape.idempotent ?? /^(?:get|test)-/i.test(shape.name),
+    undo: shape.undo,
+    run: async (call) => {
+      const tokens = await tokensFor(connects, call.tenant)
+      const request = requestOf(shape.name, call, parts.cloud, tokens)
+      const { result, outputs } = await sessions
+        .run(request, call.signal)
+        .catch((error: unknown) => throwWithout(tokens, error))
+      if (outputs > 1) parts.onSeveralObjects?.(shape.name, outputs)
+      return hiding(tokens).hideIn(result)
+    },
+  })
+}
+
+type ServiceTokens = { readonly [name in Service]?: string }
+
+async function tokensFor(services: readonly Service[], tenant: Tenant): Promise<ServiceTokens> {
+  const tokens: { [name in Service]?: string } = {}
+  for (const name of services) tokens[name] = await tenant.token(name)
+  return tokens
+}
+
+function requestOf(
+  name: string,
+  { params, tenant, jobId }: FunctionCall<JsonObject>,
+  cloud: CloudName,
+  tokens: ServiceTokens,
+): JsonObject {
+  const request = { function: name, parameters: params, jobId, cloud, tokens }
+  if (Object.keys(tokens).length === 0) return request
+  return { ...request, tenantId: tenant.id, organization: tenant.organization }
+}
+
+/** A module may repeat its token, in a result or in what it throws. */
+function hiding(tokens: ServiceTokens): HiddenSecrets {
+  const hidden = new HiddenSecrets()
+  for (const token of Object.values(tokens)) hidden.add(token, '***')
+  return hidden
+}
+
+function throwWithout(tokens: ServiceTokens, error: unknown): never {
+  if (error instanceof Error) error.message = hiding(tokens).hideIn(error.message)
+  throw error
+}
+
+const KINDS: Readonly<Record<string, () => z.ZodType<Json>>> = {
+  'System.String': () => z.string(),
+  'System.Security.SecureString': () => z.string(),
+  'System.DateTime': () => z.string(),
+  'System.DateTimeOffset': () => z.string(),
+  'System.Guid': () => z.guid(),
+  'System.Uri': () => z.string(),
+  'System.Int32': () => z.int32(),
+  'System.Int64': () => z.int(),
+  'System.Double': () => z.number(),
+  'System.Decimal': () => z.number(),
+  'System.Boolean': () => z.boolean(),
+  'System.Management.Automation.SwitchParameter': () => z.boolean(),
+}
+
+/** Types that PowerShell alone understands are passed on as they are: it converts or refuses them. */
+function kindOf({ type, mandatory, choices, help }: ParameterShape): z.ZodType<Json> {
+  const listed = type.endsWith('[]') ? type.slice(0, -2) : undefined
+  const one =
+    choices.length > 0
+      ? z.enum(choices)
+      : (KINDS[listed ?? type]?.() ?? (z.json() as z.ZodType<Json>))
+  const kind: z.ZodType<Json> = listed === undefined ? one : z.array(one)
+  const described = help === null ? kind : kind.describe(help)
+  return mandatory ? described : (described.optional() as unknown as z.ZodType<Json>)
+}

@@ -1,0 +1,184 @@
+# Runs the functions of PowerShell modules for a matoolkit worker, one call at a time. It talks JSON, one object a line, over a pipe of
+# its own: modules write to standard output as they like. The worker ends this process at a deadline and starts another one.
+param(
+    [Parameter(Mandatory)] [string] $PipeName
+)
+
+# Modules read their preferences from the global scope, not from the script that calls them.
+$global:ErrorActionPreference = 'Stop'
+$global:ConfirmPreference = 'None'
+$global:ProgressPreference = 'SilentlyContinue'
+$global:WarningPreference = 'Continue'
+
+$utf8 = [System.Text.UTF8Encoding]::new($false)
+$pipe = [System.IO.Pipes.NamedPipeClientStream]::new('.', $PipeName, [System.IO.Pipes.PipeDirection]::InOut)
+$pipe.Connect(30000)
+$reader = [System.IO.StreamReader]::new($pipe, $utf8)
+$writer = [System.IO.StreamWriter]::new($pipe, $utf8)
+$writer.NewLine = "`n"
+$writer.AutoFlush = $true
+
+$connectedWith = @{}
+$connectsOf = @{}
+
+function Send-Answer([hashtable] $Answer) {
+    $writer.WriteLine((ConvertTo-Json -InputObject $Answer -Depth 12 -Compress -EnumsAsStrings -WarningAction SilentlyContinue))
+}
+
+# Not ConvertFrom-Json: it turns every text that looks like a date into a DateTime, and a text parameter would get it in another form.
+function ConvertFrom-Element([System.Text.Json.JsonElement] $Element) {
+    switch ($Element.ValueKind) {
+        'Object' {
+            $table = @{}
+            foreach ($property in $Element.EnumerateObject()) { $table[$property.Name] = ConvertFrom-Element $property.Value }
+            return $table
+        }
+        'Array' {
+            $list = [System.Collections.Generic.List[object]]::new()
+            foreach ($item in $Element.EnumerateArray()) { $list.Add((ConvertFrom-Element $item)) }
+            return , $list.ToArray()
+        }
+        'String' { return $Element.GetString() }
+        'Number' {
+            $whole = [long] 0
+            if ($Element.TryGetInt64([ref] $whole)) { return $whole }
+            return $Element.GetDouble()
+        }
+        'True' { return $true }
+        'False' { return $false }
+        default { return $null }
+    }
+}
+
+function Get-FailureOf([System.Management.Automation.ErrorRecord] $ErrorRecord) {
+    @{
+        type    = $ErrorRecord.Exception.GetType().Name
+        message = $ErrorRecord.Exception.Message
+    }
+}
+
+function Get-ParameterDescription([System.Management.Automation.FunctionInfo] $Command, [System.Management.Automation.ParameterMetadata] $Parameter) {
+    $attributes = $Parameter.Attributes
+    $choices = @($attributes | Where-Object { $_ -is [System.Management.Automation.ValidateSetAttribute] })
+    $isMandatory = $true
+    foreach ($set in $Command.ParameterSets) {
+        $inSet = @($set.Parameters | Where-Object { $_.Name -eq $Parameter.Name })
+        if ($inSet.Count -eq 0 -or -not $inSet[0].IsMandatory) { $isMandatory = $false }
+    }
+    $help = @($attributes | Where-Object { $_ -is [System.Management.Automation.ParameterAttribute] -and $_.HelpMessage })
+    @{
+        name      = $Parameter.Name
+        type      = $Parameter.ParameterType.FullName
+        mandatory = $isMandatory
+        choices   = @(if ($choices.Count -gt 0) { $choices[0].ValidValues })
+        help      = if ($help.Count -gt 0) { $help[0].HelpMessage } else { $null }
+    }
+}
+
+function Get-SynopsisOf([string] $Name) {
+    # Without comment-based help the synopsis is the syntax, which starts with the name.
+    $synopsis = (Get-Help -Name $Name -ErrorAction SilentlyContinue).Synopsis
+    if ($null -eq $synopsis) { return $null }
+    $text = ([string] $synopsis).Trim()
+    if ($text -eq '' -or $text.StartsWith($Name)) { return $null }
+    return $text
+}
+
+function Get-FunctionDescription([System.Management.Automation.FunctionInfo] $Command, [hashtable] $Notes) {
+    $common = [System.Management.Automation.Cmdlet]::CommonParameters + [System.Management.Automation.Cmdlet]::OptionalCommonParameters
+    $parameters = $Command.Parameters.Values | Where-Object { $_.Name -notin $common }
+    @{
+        name       = $Command.Name
+        synopsis   = Get-SynopsisOf $Command.Name
+        parameters = @($parameters | ForEach-Object { Get-ParameterDescription $Command $_ })
+        idempotent = if ($Notes.ContainsKey('Idempotent')) { [bool] $Notes.Idempotent } else { $null }
+        undo       = if ($Notes.ContainsKey('Undo')) { [string] $Notes.Undo } else { $null }
+        graph      = @($Notes.Graph | Where-Object { $_ })
+        exchange   = @($Notes.Exchange | Where-Object { $_ })
+    }
+}
+
+function Import-ForWorker([string] $Path) {
+    $module = Import-Module -Name $Path -Force -Global -PassThru -DisableNameChecking
+    $own = @{}
+    if ($module.PrivateData -is [hashtable] -and $module.PrivateData.Matoolkit -is [hashtable]) { $own = $module.PrivateData.Matoolkit }
+    $connects = @($own.Connect | Where-Object { $_ })
+    $required = @($module.RequiredModules | ForEach-Object { $_.Name })
+    if ($connects.Count -eq 0) {
+        if ($required -like 'Microsoft.Graph*') { $connects += 'graph' }
+        if ($required -contains 'ExchangeOnlineManagement') { $connects += 'exchange' }
+    }
+    $functions = foreach ($command in $module.ExportedFunctions.Values) {
+        $connectsOf[$command.Name] = $connects
+        $notes = @{}
+        if ($own.Functions -is [hashtable] -and $own.Functions[$command.Name] -is [hashtable]) { $notes = $own.Functions[$command.Name] }
+        Get-FunctionDescription $command $notes
+    }
+    @{ path = $Path; connects = $connects; functions = @($functions) }
+}
+
+function Get-Modules([object[]] $Paths) {
+    foreach ($path in $Paths) {
+        try { Import-ForWorker $path }
+        catch { @{ path = $path; problem = $_.Exception.Message } }
+    }
+}
+
+function Connect-Tenant([string] $FunctionName, [hashtable] $Session) {
+    $global:Matoolkit = @{ JobId = $Session.jobId; TenantId = $Session.tenantId; Organization = $Session.organization }
+    foreach ($service in $connectsOf[$FunctionName]) {
+        $token = $Session.tokens[$service]
+        if (-not $token) { throw "Function $FunctionName needs a connection to $service, and this worker has no tenant." }
+        $secure = ConvertTo-SecureString -String $token -AsPlainText -Force
+        $global:Matoolkit["$($service)Token"] = $secure
+        if ($connectedWith[$service] -eq $token) { continue }
+        if ($service -eq 'graph') {
+            $environments = @{ public = 'Global'; usgov = 'USGov'; usdod = 'USGovDoD'; china = 'China' }
+            Connect-MgGraph -AccessToken $secure -Environment $environments[$Session.cloud] -NoWelcome
+        }
+        else {
+            $environments = @{ public = 'O365Default'; usgov = 'O365USGovGCCHigh'; usdod = 'O365USGovDoD'; china = 'O365China' }
+            if ($connectedWith[$service]) { Disconnect-ExchangeOnline -Confirm:$false }
+            Connect-ExchangeOnline -AccessToken $token -Organization $Session.organization -ExchangeEnvironmentName $environments[$Session.cloud] -ShowBanner:$false
+        }
+        $connectedWith[$service] = $token
+    }
+}
+
+function Get-Arguments([System.Management.Automation.FunctionInfo] $Command, [hashtable] $Given) {
+    $arguments = @{}
+    foreach ($name in $Given.Keys) {
+        $isSecure = $Command.Parameters[$name].ParameterType -eq [securestring]
+        $arguments[$name] = if ($isSecure) { ConvertTo-SecureString -String $Given[$name] -AsPlainText -Force } else { $Given[$name] }
+    }
+    $arguments
+}
+
+function Invoke-ForWorker([hashtable] $Request) {
+    $command = Get-Command -Name $Request.function -CommandType Function
+    $null = Connect-Tenant $command.Name $Request
+    $arguments = Get-Arguments $command $Request.parameters
+    $output = @(& $command @arguments)
+    # `return` writes the last object; what came before it was written by accident.
+    $result = if ($output.Count -eq 0) { $true } else { $output[-1] }
+    @{ result = $result; outputs = $output.Count }
+}
+
+Send-Answer @{ greeting = $env:MATOOLKIT_GREETING; version = $PSVersionTable.PSVersion.ToString() }
+$env:MATOOLKIT_GREETING = $null
+
+while ($null -ne ($line = $reader.ReadLine())) {
+    $request = ConvertFrom-Element ([System.Text.Json.JsonDocument]::Parse($line).RootElement)
+    try {
+        $answer = switch ($request.ask) {
+            'modules' { @{ modules = @(Get-Modules $request.paths) } }
+            'run' { Invoke-ForWorker $request }
+            default { throw "Unknown request: $($request.ask)" }
+        }
+        $answer.id = $request.id
+        Send-Answer $answer
+    }
+    catch {
+        Send-Answer @{ id = $request.id; failure = Get-FailureOf $_ }
+    }
+}
