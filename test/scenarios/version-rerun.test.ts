@@ -42,6 +42,31 @@ async function begin(world: World, startsInMin = 60): Promise<number> {
   return batchId
 }
 
+it('the events of a phase that runs again name its version, others do not', () =>
+  story({}, async (world) => {
+    const batchId = await begin(world)
+    await world.publish(TWO, RERUN)
+    await world.settle()
+    await world.pass(3600)
+    assert.deepEqual(await rowsOf(world, batchId), [
+      'prepare 1 completed',
+      'cutover 1 superseded',
+      'prepare 2 completed',
+      'cutover 2 completed',
+    ])
+    const due = (at: string) => `due at 2026-03-02T${at}:00:00.000Z`
+    assert.deepEqual(await because(world, 'start'), [
+      due('08'),
+      `${due('08')}, run again by version 2`,
+      due('09'),
+    ])
+    const sent = (phase: string) => `the member's next step in phase ${phase}, sent to w1`
+    assert.deepEqual(
+      [...new Set(await because(world, 'dispatch'))],
+      [sent('prepare'), sent('prepare, run again by version 2'), sent('cutover')],
+    )
+  }))
+
 it('active members run an ended phase again, and only then what follows', () =>
   story({}, async (world) => {
     world.answer = failing('create', 'user1')

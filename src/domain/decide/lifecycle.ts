@@ -7,7 +7,7 @@ import type { Draft } from './draft.ts'
 import { setHold } from './finish.ts'
 import { holdOnAll } from './held.ts'
 import type { Refusal } from './membership.ts'
-import { phaseOrder, queueNextOfBatch } from './next.ts'
+import { isRerun, phaseOrder, queueNextOfBatch } from './next.ts'
 import { reopenStep } from './reopen-step.ts'
 
 /** Starts a new batch with its init steps, or activates it when it has none. A repeat does nothing. */
@@ -63,7 +63,8 @@ export function startPhase(draft: Draft, phase: Phase, why: string): Refusal {
       skippedBecause: 'empty',
     })
   } else {
-    draft.transitionPhase(phase, 'start', why, { dispatchedAt: draft.now })
+    const again = isRerun(draft, phase) ? `, run again by version ${phase.runbookVersion}` : ''
+    draft.transitionPhase(phase, 'start', `${why}${again}`, { dispatchedAt: draft.now })
   }
   return null
 }

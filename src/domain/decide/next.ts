@@ -53,6 +53,15 @@ export function isEffective(draft: Draft, phase: Phase): boolean {
 export const hasBegun = (phase: Pick<Phase, 'status' | 'skippedBecause'>): boolean =>
   isPhaseStarted(phase.status) || isEmptied(phase)
 
+/** An older version's run of the phase has begun, so this one runs it again. */
+export const isRerun = (draft: Draft, phase: Phase): boolean =>
+  draft.phases.some(
+    (other) =>
+      other.runbookVersion < phase.runbookVersion &&
+      hasBegun(other) &&
+      other.name.toLowerCase() === phase.name.toLowerCase(),
+  )
+
 /** The member's steps in effective phases; steps of a phase that was rerun since are history. */
 export const effectiveSteps = (draft: Draft, memberId: number): Step[] =>
   draft.siblings(memberId, 'phase').filter((step) => isEffective(draft, draft.phase(step.phaseId!)))

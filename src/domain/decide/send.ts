@@ -1,6 +1,6 @@
 // Sending: queued steps take free slots, and their templates resolve into jobs. Templates resolve at sending and at every retry, from
 // the data of that moment; a re-poll repeats what was sent.
-import type { Batch, Step, Variables } from '../facts.ts'
+import type { Batch, Phase, Step, Variables } from '../facts.ts'
 import type { Json } from '../json.ts'
 import { jobIdOf } from '../messages.ts'
 import { resolveTemplates, type Scope, scopeOf } from '../template.ts'
@@ -9,7 +9,7 @@ import type { Draft } from './draft.ts'
 import { failStep } from './fail.ts'
 import { isStepHeld } from './held.ts'
 import { waitAfterSign } from './lost-job.ts'
-import { queueNextAfter } from './next.ts'
+import { isRerun, queueNextAfter } from './next.ts'
 import { timeOut } from './settle.ts'
 
 /** A message holds 256 KB, envelope included. */
@@ -77,13 +77,16 @@ function placeOf(draft: Draft, step: Step): string {
     case 'init':
       return `the next init step of version ${step.definition.runbookVersion}`
     case 'phase':
-      return `the member's next step in phase ${draft.phaseOf(step)!.name}`
+      return `the member's next step in phase ${runOf(draft, draft.phaseOf(step)!)}`
     case 'rollback':
       return `the next step of the rollback of version ${step.definition.runbookVersion}`
     case 'removal':
       return `the next cleanup step of version ${step.definition.runbookVersion}`
   }
 }
+
+const runOf = (draft: Draft, phase: Phase): string =>
+  isRerun(draft, phase) ? `${phase.name}, run again by version ${phase.runbookVersion}` : phase.name
 
 function repoll(draft: Draft, step: Step): boolean {
   if (step.pollTimeoutAt! <= draft.now) {
