@@ -78,6 +78,8 @@ const jobNeeds = {
 }
 /** The job may run for `timeoutSec` from its start, which is not after `notAfter`. */
 const jobTimes = { timeoutSec: z.number().positive(), notAfter: instant }
+/** Written only if true: the step has `poll`, so a function need not wait for what is not there yet. */
+const isPolled = z.boolean()
 const jobCorrelation = z.strictObject({
   ...correlation,
   ...ofRunbook,
@@ -125,11 +127,12 @@ export const MESSAGE_FORMATS = {
       ...jobNeeds,
       ...jobTimes,
       correlationData: jobCorrelation,
+      isPolled: isPolled.optional(),
       signature: text.optional(),
     }),
     read: z.object({
       ...jobNeeds,
-      ...optional({ ...jobTimes, signature: text }),
+      ...optional({ ...jobTimes, isPolled, signature: text }),
       correlationData: readCorrelation,
     }),
   },

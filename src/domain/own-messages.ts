@@ -8,8 +8,9 @@ type Fields = Readonly<Record<string, unknown>>
 
 export function isOwnJob(body: Fields): boolean {
   return (
-    countFields(body) === (body.signature === undefined ? JOB_FIELDS : JOB_FIELDS + 1) &&
+    countFields(body) === JOB_FIELDS + countGiven(body.signature) + countGiven(body.isPolled) &&
     (body.signature === undefined || isText(body.signature)) &&
+    (body.isPolled === undefined || typeof body.isPolled === 'boolean') &&
     isText(body.jobId) &&
     isId(body.batchId) &&
     isText(body.workerId) &&
@@ -53,6 +54,8 @@ function isOwnCorrelation(value: unknown): boolean {
     isId(value.runbookVersion)
   )
 }
+
+const countGiven = (value: unknown): number => (value === undefined ? 0 : 1)
 
 function countFields(value: Fields): number {
   let count = 0

@@ -103,6 +103,7 @@ function jobMessage(
       parameters: params as { [key: string]: Json },
       timeoutSec,
       notAfter: timeParam(notAfter)!,
+      ...(step.definition.pollIntervalSec !== null && { isPolled: true }),
       correlationData: {
         ...owner,
         isInitStep: step.kind === 'init',

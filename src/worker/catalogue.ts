@@ -14,6 +14,8 @@ export interface FunctionCall<Params> {
   /** The same when a job is run again; a new one for every retry and every poll. */
   readonly jobId: string
   readonly clock: Clock
+  /** The step has `poll`: "not yet" is an answer, so do not wait for it in here. */
+  readonly isPolled?: boolean
 }
 
 /** What the worker's app registration must be granted. */

@@ -29,6 +29,8 @@ export interface Job extends Pick<Message<'worker-job'>, 'jobId' | 'batchId' | '
   readonly timeoutSec: number | null
   /** The job is not started later. */
   readonly notAfter: Date | null
+  /** The step has `poll`: it runs again until its function is complete. */
+  readonly isPolled?: boolean
   /** Delivered before: another worker may have run it. */
   readonly isRepeated: boolean
   /** Echoed unchanged: the sender finds its step by it. */
@@ -77,7 +79,9 @@ export function readJob(
   const correlation = correlationIn(received.body)
   const isRepeated = received.deliveryCount > 1
   const timeoutSec = message.timeoutSec ?? null
-  return { jobId, batchId, functionName, parameters, timeoutSec, notAfter, isRepeated, correlation }
+  const isPolled = message.isPolled ?? false
+  const times = { timeoutSec, notAfter, isPolled, isRepeated }
+  return { jobId, batchId, functionName, parameters, ...times, correlation }
 }
 
 /**
@@ -204,7 +208,7 @@ async function attempt(
       },
     }
     const running = runOwned(owner, () =>
-      runFunction(definition, job.jobId, fitted.params, inTenant, abort.signal),
+      runFunction(definition, job, fitted.params, inTenant, abort.signal),
     )
     const outcome = await Promise.race([running, overrun.promise])
     // Node reports unhandled rejections at the end of the turn; standard functions leave none.
@@ -242,13 +246,13 @@ async function fitResolved(
 
 async function runFunction(
   definition: WorkerFunction,
-  jobId: string,
+  { jobId, isPolled = false }: Job,
   params: unknown,
   { clock, tenant }: JobContext,
   signal: AbortSignal,
 ): Promise<Outcome> {
   // A function that ignores its signal and succeeds has succeeded: its effect counts, not the deadline.
-  const call = { params, tenant, signal, jobId, clock: abortingClock(clock, signal) }
+  const call = { params, tenant, signal, jobId, isPolled, clock: abortingClock(clock, signal) }
   const result: unknown = await definition.run(call)
   return asJson(result, definition.name)
 }

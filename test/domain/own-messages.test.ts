@@ -38,6 +38,7 @@ const SUCCESS = {
 const KINDS = [
   { type: 'worker-job', good: JOB, isOwn: isOwnJob },
   { type: 'worker-job', good: { ...JOB, signature: 'key.mac' }, isOwn: isOwnJob },
+  { type: 'worker-job', good: { ...JOB, isPolled: true }, isOwn: isOwnJob },
   { type: 'worker-result', good: SUCCESS, isOwn: isOwnSuccess },
 ] as const
 
@@ -114,7 +115,8 @@ function* odd(good: Fields, seed: number): Iterable<Fields> {
 }
 
 for (const { type, good, isOwn } of KINDS) {
-  const what = 'signature' in good ? `signed ${type}` : type
+  const sort = 'signature' in good ? 'signed ' : 'isPolled' in good ? 'polled ' : ''
+  const what = `${sort}${type}`
   it(`recognises our own ${what}`, () => {
     assert.equal(isOwn(good), true)
     const { stepExecutionId, ...others } = correlationData

@@ -10,7 +10,7 @@ import { isMatch, matchParameters, matchResult, valueAt } from './attribute-matc
 import { changeUser, findUser, objectIdOf, readUser, textOf } from './entra-directory.ts'
 import { noUser, orNotFound } from './failure.ts'
 import { isSameText, nameParameter, userId } from './parameters.ts'
-import { type ReplicationContext, retryUntilFound } from './replication.ts'
+import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 /** Holds the 15 extension attributes of every tenant. */
 const EXTENSIONS = 'onPremisesExtensionAttributes'
@@ -89,7 +89,8 @@ export const testEntraAttributeMatch = defineFunction({
     const { UserId, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
     const path = AttributeName.split('.')
     // Graph returns nested attributes only with their parent.
-    const user = await retryUntilFound(call, () => findUser(call, UserId, [path[0]!]))
+    const look = () => findUser(call, UserId, [path[0]!])
+    const user = await retryUntilFound(onceIfPolled(call), look)
     const current: Json = user && valueAt(user, path)
     const isMatching = user !== null && isMatch(current, ExpectedValue, IsMultiValue)
     return {

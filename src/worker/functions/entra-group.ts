@@ -9,7 +9,12 @@ import { isNotFound } from '../m365/not-found.ts'
 import { objectIdOf } from './entra-directory.ts'
 import { NotFound, noGroup, notThereReason, noUser, orNotFound } from './failure.ts'
 import { expected, isSameText, objectId, userId } from './parameters.ts'
-import { changeOnce, type ReplicationContext, retryWhileTooEarly } from './replication.ts'
+import {
+  changeOnce,
+  onceIfPolled,
+  type ReplicationContext,
+  retryWhileTooEarly,
+} from './replication.ts'
 
 const membership = z.object({ GroupId: z.string(), UserId: z.string(), Changed: z.boolean() })
 type Membership = z.infer<typeof membership>
@@ -118,9 +123,10 @@ export const testEntraGroupMembership = defineFunction({
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { GroupId, UserId, Expected } = call.params
     try {
-      const isMember = await isGroupMember(call, GroupId, UserId)
+      const caller = onceIfPolled(call)
+      const isMember = await isGroupMember(caller, GroupId, UserId)
       // A missing group has no members; without this check a misspelt id would pass as "not a member".
-      if (!isMember) await requireGroup(call, GroupId)
+      if (!isMember) await requireGroup(caller, GroupId)
       const data = { IsMember: isMember, GroupId, UserId, Reason: null }
       return { complete: isMember === Expected, data }
     } catch (error) {

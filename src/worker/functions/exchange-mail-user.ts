@@ -8,7 +8,7 @@ import { textOf } from './entra-directory.ts'
 import { changeRecipient, readRecipient, runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, NotFound, noRecipient, notThereReason } from './failure.ts'
 import { expected, isSameText, nameParameter, optional, recipientId } from './parameters.ts'
-import { type ReplicationContext, retryUntilFound } from './replication.ts'
+import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
@@ -64,7 +64,7 @@ export const testExchangeAttributeMatch = defineFunction({
   undo: null,
   run: async (call) => {
     const { Identity, AttributeName, ExpectedValue, IsMultiValue, Expected } = call.params
-    const found = await retryUntilFound(call, () => findAttributes(call, Identity))
+    const found = await retryUntilFound(onceIfPolled(call), () => findAttributes(call, Identity))
     const data = { AttributeName, ExpectedValue, Identity, IsMultiValue }
     if (found === null) {
       const Reason = noRecipient(Identity).message
@@ -129,7 +129,7 @@ export const testExchangeGroupMembership = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof tested>> => {
     const { GroupIdentity, MemberIdentity, Expected } = call.params
-    const members = await membersOf(call, GroupIdentity)
+    const members = await membersOf(onceIfPolled(call), GroupIdentity)
     const isMember = (members ?? []).some((member) =>
       MEMBER_NAMES.some((property) => isSameText(textOf(member[property]), MemberIdentity)),
     )

@@ -10,7 +10,7 @@ import { textOf, textOrNull } from './entra-directory.ts'
 import { runOrNone } from './exchange-recipient.ts'
 import { FunctionRefused, notThereReason } from './failure.ts'
 import { address, isSameText, listParameter, nameParameter, optional } from './parameters.ts'
-import { type ReplicationContext, retryUntilFound } from './replication.ts'
+import { onceIfPolled, type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const MAILBOXES_MAX = 2_000
 
@@ -186,7 +186,7 @@ export const testMigrationUser = defineFunction({
   undo: null,
   run: async (call): Promise<z.infer<typeof progress>> => {
     const { Identity, WaitFor } = call.params
-    const user = await retryUntilFound(call, () => findMigrationUser(call, Identity))
+    const user = await retryUntilFound(onceIfPolled(call), () => findMigrationUser(call, Identity))
     if (user === null) {
       const Reason = `No migration batch contains "${Identity}". Check the address, and that New-MigrationBatch has run.`
       const nothing = { Status: 'NotFound', BatchId: null, ErrorSummary: null }

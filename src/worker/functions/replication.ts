@@ -4,7 +4,17 @@ import type { FunctionCall } from '../catalogue.ts'
 import { ApiError } from '../m365/api.ts'
 
 /** The part of a function call that a request to the tenant needs. */
-export type ReplicationContext = Pick<FunctionCall<unknown>, 'tenant' | 'signal' | 'clock'>
+export interface ReplicationContext extends Pick<FunctionCall<unknown>, 'tenant' | Waiting> {
+  /** Takes the first look for the answer. */
+  readonly looksOnce?: boolean
+}
+
+type Waiting = 'signal' | 'clock'
+
+/** For tests: the next poll looks again, so a missing person occupies no slot of the worker meanwhile. */
+export const onceIfPolled = <Call extends FunctionCall<unknown>>(
+  call: Call,
+): Call & ReplicationContext => ({ ...call, looksOnce: call.isPolled ?? false })
 
 /**
  * 14 s in total. Entra usually needs a few seconds; longer waits would let every misspelt name of a wave occupy a slot. For
@@ -14,10 +24,10 @@ const RETRY_DELAYS_SEC: readonly number[] = [2, 4, 8]
 
 /** Returns what `look` finds, or null if nothing appears in time. */
 export async function retryUntilFound<Found>(
-  { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
+  { clock, signal, looksOnce = false }: Pick<ReplicationContext, Waiting | 'looksOnce'>,
   look: () => Promise<Found | null>,
 ): Promise<Found | null> {
-  for (const waitSec of RETRY_DELAYS_SEC) {
+  for (const waitSec of looksOnce ? [] : RETRY_DELAYS_SEC) {
     const found = await look()
     if (found !== null) return found
     await clock.wait(waitSec * 1_000, signal)
@@ -28,7 +38,7 @@ export async function retryUntilFound<Found>(
 
 /** Retries `act` while it fails for coming too early; throws the last failure. */
 export async function retryWhileTooEarly<Done>(
-  caller: Pick<ReplicationContext, 'clock' | 'signal'>,
+  caller: Pick<ReplicationContext, Waiting | 'looksOnce'>,
   act: () => Promise<Done>,
   isTooEarly: (error: ApiError) => boolean,
 ): Promise<Done> {
@@ -51,7 +61,7 @@ export async function retryWhileTooEarly<Done>(
  * recognises that failure, and no earlier attempt of ours lost its response.
  */
 export async function changeOnce(
-  { clock, signal }: Pick<ReplicationContext, 'clock' | 'signal'>,
+  { clock, signal }: Pick<ReplicationContext, Waiting>,
   change: () => Promise<unknown>,
   isAlready: (error: ApiError) => boolean,
 ): Promise<boolean> {

@@ -216,6 +216,30 @@ describe('tests that expect the opposite', () => {
   })
 })
 
+describe('tests of somebody who is missing', () => {
+  const MISSING: readonly [string, Params][] = [
+    ['Test-EntraAttributeMatch', { UserId: GONE, AttributeName: 'city', ExpectedValue: 'x' }],
+    ['Test-EntraGroupMembership', { GroupId: NOBODY, UserId: GONE }],
+    ['Test-ExchangeAttributeMatch', { Identity: GONE, AttributeName: 'Name', ExpectedValue: 'x' }],
+    ['Test-ExchangeGroupMembership', { GroupIdentity: GONE, MemberIdentity: GONE }],
+    ['Test-MigrationUser', { Identity: 'nobody@contoso.example' }],
+  ]
+  for (const [name, params] of MISSING)
+    story(`${name} answers a poll at once when nobody is there`, async (s) => {
+      const polled = await s.run(name, params, true)
+      assert.equal(polled.status, 'Success', polled.error?.message)
+      assert.equal((polled.result as { complete: boolean }).complete, false)
+      assert.equal(s.clock.waitedMs(), 0)
+      assert.deepEqual(await succeeds(s, name, params), polled.result)
+    })
+
+  story('wait a moment for a new person when the step is not polled', async (s) => {
+    const [name, params] = MISSING[0]!
+    assert.equal((await succeeds(s, name, params)).complete, false)
+    assert.equal(s.clock.waitedMs(), 14_000)
+  })
+})
+
 describe('guests', () => {
   story('an invitation requires the mail address of the account', (s) =>
     fails(

@@ -86,7 +86,7 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   readonly tenant: ConnectedTenant
   readonly clock: OfClock
   /** Runs a job as the worker does. */
-  run(functionName: string, params: Params): Promise<JobResult>
+  run(functionName: string, params: Params, isPolled?: boolean): Promise<JobResult>
   /** Effects on the tenant, in order, by name. */
   effects(): string[]
 }
@@ -139,10 +139,10 @@ export async function withinOn<Told, OfClock extends Clock>(
     sandbox,
     tenant,
     clock,
-    run: async (functionName, parameters) => {
+    run: async (functionName, parameters, isPolled = false) => {
       const job = {
         ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
-        ...{ timeoutSec: null, notAfter: null, correlation: null, isRepeated: false },
+        ...{ timeoutSec: null, notAfter: null, correlation: null, isRepeated: false, isPolled },
       }
       return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, stopping }))!
     },
