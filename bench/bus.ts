@@ -240,7 +240,7 @@ const results = (count: number): OutgoingMessage[] => Array.from({ length: count
 /** A result such as a worker sends, with some 430 bytes of body. */
 function result(): OutgoingMessage {
   const stepId = ++made
-  const jobId = jobIdOf({ kind: 'phase', stepId, attempt: 1, poll: 0 })
+  const jobId = jobIdOf({ kind: 'phase', stepId, attempt: 1, poll: 0, epoch: '' })
   const data = { UserId: 'abc-123-def-456', Upn: 'someone@contoso.example' }
   const ofRunbook = { runbookName: 'contoso-mailbox-migration', runbookVersion: 3 }
   return {

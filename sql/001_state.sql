@@ -303,6 +303,55 @@ create table settings (
   updated_by text not null
 );
 
+-- The lives of this database: a restore from a backup begins a new one. Ids that are sent end with its epoch, so nothing that workers
+-- remember of the time after the backup matches them; the first epoch is empty. sign tells which PostgreSQL the epoch began on,
+-- backup_at when the newest record of the backup was written. settled_at is set once the jobs of earlier epochs are given back.
+create table epochs (
+  number     integer primary key check (number >= 0),
+  epoch      text not null unique check (epoch ~ '^([a-z2-7]{6})?$'),
+  sign       text not null,
+  began_at   timestamptz not null,
+  begun_by   text not null,
+  because    text not null,
+  backup_at  timestamptz,
+  settled_at timestamptz,
+  check ((number = 0) = (epoch = '')),
+  check ((number = 0) = (backup_at is null)),
+  check (number > 0 or settled_at is not null)
+);
+
+-- Cluster, database and timeline: a dump restored elsewhere changes the first or second, recovery to a point in time the third. The
+-- embedded database shows nothing: its folder looks the same when it is copied back, and reading its control file takes 0.4 ms.
+create function database_sign() returns text language plpgsql stable as $$
+declare
+  cluster text := '-';
+begin
+  if version() like '%PGlite%' then
+    return 'embedded';
+  end if;
+  begin
+    cluster := (select system_identifier from pg_control_system());
+  exception when insufficient_privilege then
+    null;
+  end;
+  return concat_ws('/', cluster, (select oid from pg_database where datname = current_database()),
+                   left(pg_walfile_name(pg_current_wal_lsn()), 8));
+end
+$$;
+
+-- Null when this PostgreSQL is not the one that the epoch began on: nothing may be decided until a new epoch begins.
+create function current_epoch() returns text language plpgsql stable as $$
+declare
+  latest epochs;
+begin
+  select * into latest from epochs order by number desc limit 1;
+  if not found then
+    return '';
+  end if;
+  return case when latest.sign = database_sign() then latest.epoch end;
+end
+$$;
+
 -- Holds in force on the whole system, a runbook, a worker or a member; a batch's own hold is in its row. target is empty, the
 -- runbook's name, the worker's id or the member's id. withdrawn_at is set once the jobs that no worker had taken are withdrawn.
 -- No foreign keys: their checks would wait for a locked batch, and a hold waits for nobody.

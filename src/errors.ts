@@ -61,6 +61,12 @@ export const ERRORS = table({
     sentence:
       'The database does not answer: {reason}. Check DATABASE_URL and that the server is running.',
   },
+  DATABASE_RESTORED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database was restored from a backup, and not everything is on hold yet. Try again in a few seconds; start an orchestrator if none runs.',
+  },
   DATABASE_TOO_OLD: {
     http: 503,
     exit: EXIT.unavailable,

@@ -14,6 +14,8 @@ const TRANSIENT_CODES = new Set([
   ...['40001', '40P01', '55P03', '25P03', '25006', '58030', 'XX000'],
   ...Object.keys(UNFIT),
 ])
+/** Our own code: the engine decides nothing until a new epoch has begun, seconds later. */
+const RESTORED = 'DATABASE_RESTORED'
 const COLLISIONS = new Set(['40001', '40P01'])
 const NO_ANSWER = 'the database does not answer'
 /** By SQLSTATE or its class. A statement that took too long (57014) is not among them: the next try takes as long. */
@@ -57,6 +59,7 @@ export function isTransient(error: unknown): boolean {
   return (
     isConnectionLost(error) ||
     TRANSIENT_CODES.has(code) ||
+    code === RESTORED ||
     (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
   )
 }
@@ -68,6 +71,7 @@ export function isTransient(error: unknown): boolean {
 export function outageOf(error: unknown): string | null {
   const { code = '' } = error as { code?: string }
   if (isConnectionLost(error)) return NO_ANSWER
+  if (code === RESTORED) return 'the database was restored from a backup'
   if (!/^[0-9A-Z]{5}$/.test(code)) return null
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
 }

@@ -13,6 +13,7 @@ import { configureWorkers } from '../db/workers.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow, TickReport } from '../domain/detection/tick-report.ts'
+import { noticeRestore } from '../engine/restores.ts'
 import { MatoolkitError } from '../errors.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
@@ -23,6 +24,7 @@ import { tick } from '../scheduler/tick.ts'
 import type { Loop, Service } from '../service.ts'
 import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
+import { restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 
@@ -120,6 +122,7 @@ async function openRoleContext({
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
+  if (watchesRestores(roles)) tellRestored(log, await noticeRestore(runtime.engine))
   return {
     ...{ ...runtime, config, clock, log },
     ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },
@@ -167,6 +170,7 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
   const workers = roles.includes('worker') ? await workersOf(shared, options) : []
   return [
     clockOf(shared),
+    ...(watchesRestores(roles) && shared.db.kind === 'postgres' ? [restoreWatch(shared)] : []),
     ...workers,
     ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
     ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),

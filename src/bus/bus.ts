@@ -156,6 +156,11 @@ export interface Bus {
     messageIds: readonly string[],
     which?: 'unleased' | 'lapsed',
   ): Promise<string[]>
+  /**
+   * Removes every job, leased or not, and forgets all ids, as part of `tx`: after a restore from a backup they belong to a time that is
+   * gone. A transport that cannot leaves it out: its jobs run, and their results change nothing.
+   */
+  discardJobsIn?(tx: Tx): Promise<void>
   close(): Promise<void>
 }
 

@@ -8,11 +8,14 @@ import type { Queryable, Tx } from './db.ts'
 const BATCH = `
   id, runbook_name as "runbookName",
   greatest((select version from runbooks r where lower(r.name) = runbook_name and r.is_active), runbook_version) as "activeVersion",
-  runbook_version as "runbookVersion", is_manual as "isManual",
+  runbook_version as "runbookVersion", current_epoch() as epoch, is_manual as "isManual",
   batch_start_time as "startTime", status, failed_in_init as "failedInInit", current_phase as "currentPhase",
   init_dispatched_at as "initDispatchedAt", activated_at as "activatedAt", ended_at as "endedAt",
   held_at as "heldAt", held_by as "heldBy", held_reason as "heldReason", outputs_json as "outputs",
   ${batchCounters.map(([property, column]) => `${column} as "${property}"`).join(', ')}`
+
+/** Without an epoch PostgreSQL shows that the database was restored, and nothing may be decided yet. */
+export type LockedBatch = Omit<Batch, 'epoch'> & { readonly epoch: string | null }
 
 /**
  * Locks the batch exclusively and reads it; null when there is none. The row is current, but the active version was read when the wait
@@ -20,9 +23,9 @@ const BATCH = `
  *
  * Not `for update`: that would also wait for everybody who only refers to the batch by a foreign key, such as a tick's new reviews.
  */
-export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> {
+export async function lockBatch(tx: Tx, batchId: number): Promise<LockedBatch | null> {
   await tx.query('select pg_advisory_xact_lock($1)', [lockKey(batchId)])
-  const rows = await tx.query<Batch>(
+  const rows = await tx.query<LockedBatch>(
     `select ${BATCH} from batches where id = $1 for no key update`,
     [batchId],
   )
@@ -33,10 +36,10 @@ export async function lockBatch(tx: Tx, batchId: number): Promise<Batch | null> 
  * Locks the batch shared and reads it. Not by row locks alone: a stream of sharers would starve a hold or a cancel, while the queue of
  * an advisory lock is fair.
  */
-export async function shareBatch(tx: Tx, batchId: number): Promise<Batch | null> {
+export async function shareBatch(tx: Tx, batchId: number): Promise<LockedBatch | null> {
   const [, rows] = await Promise.all([
     tx.query('select pg_advisory_xact_lock_shared($1)', [lockKey(batchId)]),
-    tx.query<Batch>(`select ${BATCH} from batches where id = $1 for key share`, [batchId]),
+    tx.query<LockedBatch>(`select ${BATCH} from batches where id = $1 for key share`, [batchId]),
   ])
   return rows[0] ?? null
 }

@@ -21,6 +21,8 @@ export interface Batch {
    * (engine/version-upgrade.ts). The batch's own version when none is active.
    */
   readonly activeVersion: number
+  /** The database's epoch when the batch was locked: part of every id that is sent. */
+  readonly epoch: string
   readonly isManual: boolean
   startTime: Date | null
   status: BatchStatus

@@ -315,17 +315,41 @@ export interface JobName {
   readonly attempt: number
   /** 0 is the job itself, k its k-th re-poll. */
   readonly poll: number
+  /** The database's epoch when the job was sent; empty until the database is first restored from a backup. */
+  readonly epoch: string
 }
 
-/** `step-7`, `step-7-retry-2`, `step-7-retry-2-poll-3`. */
-export function jobIdOf({ kind, stepId, attempt, poll }: JobName): string {
+/** `step-7`, `step-7-retry-2`, `step-7-retry-2-poll-3`; after a restore `step-7-retry-2~k3f9qz`. */
+export function jobIdOf({ kind, stepId, attempt, poll, epoch }: JobName): string {
   const retry = attempt > 0 ? `-retry-${attempt}` : ''
-  return `${JOB_WORDS[kind]}-${stepId}${retry}${poll > 0 ? `-poll-${poll}` : ''}`
+  return inEpoch(`${JOB_WORDS[kind]}-${stepId}${retry}${poll > 0 ? `-poll-${poll}` : ''}`, epoch)
 }
+
+const EPOCH_MARK = '~'
+
+/** Ids repeat after a restore; with the epoch they differ from those that the lost time used. */
+const inEpoch = (id: string, epoch: string): string =>
+  epoch === '' ? id : `${id}${EPOCH_MARK}${epoch}`
+
+/** The epoch that an id ends with. Costs no parsing: it is asked for every result. */
+export function epochOf(id: string): string {
+  const at = id.lastIndexOf(EPOCH_MARK)
+  return at < 0 ? '' : id.slice(at + 1)
+}
+
+const EPOCH_LETTERS = 'abcdefghijklmnopqrstuvwxyz234567'
+const EPOCH_CHARS = 6
+
+/** Random, because two restores of one backup must not get the same. `random` gives 0 ≤ x < 1. */
+export const newEpoch = (random: () => number): string =>
+  Array.from(
+    { length: EPOCH_CHARS },
+    () => EPOCH_LETTERS[Math.floor(random() * EPOCH_LETTERS.length)],
+  ).join('')
 
 const KIND_OF_WORD = new Map(Object.entries(JOB_WORDS).map(([kind, word]) => [word, kind]))
 const JOB_ID =
-  /^(step|init|rollback|removal)-([1-9]\d{0,15})(?:-retry-([1-9]\d{0,8}))?(?:-poll-([1-9]\d{0,8}))?$/
+  /^(step|init|rollback|removal)-([1-9]\d{0,15})(?:-retry-([1-9]\d{0,8}))?(?:-poll-([1-9]\d{0,8}))?(?:~([a-z2-7]{6}))?$/
 
 /** Parses a job id; null when it is not ours. Each has one spelling, so ids compare as text. */
 export function parseJobId(jobId: string): JobName | null {
@@ -333,13 +357,15 @@ export function parseJobId(jobId: string): JobName | null {
   const stepId = Number(parts?.[2])
   if (!parts || !Number.isSafeInteger(stepId)) return null
   const kind = KIND_OF_WORD.get(parts[1] as 'step') as JobKind
-  return { kind, stepId, attempt: Number(parts[3] ?? 0), poll: Number(parts[4] ?? 0) }
+  const [attempt, poll] = [Number(parts[3] ?? 0), Number(parts[4] ?? 0)]
+  return { kind, stepId, attempt, poll, epoch: parts[5] ?? '' }
 }
 
 /** Ids of our messages: sent twice, a message has the same id, and the bus drops the second for ten minutes. A job's is its job id. */
 export const messageIdOf = {
-  batchInit: (batchId: number) => `batch-init-${batchId}`,
-  memberAdded: (batchMemberId: number) => `member-added-${batchMemberId}`,
+  batchInit: (batchId: number, epoch: string) => inEpoch(`batch-init-${batchId}`, epoch),
+  memberAdded: (batchMemberId: number, epoch: string) =>
+    inEpoch(`member-added-${batchMemberId}`, epoch),
   workerResult: (jobId: string) => `result-${jobId}`,
   workerHello: (workerId: string, at: Date) => `hello-${workerId}-${at.getTime()}`,
 } as const

@@ -125,7 +125,7 @@ async function startBatch(
     [
       {
         topic: 'orchestrator-events',
-        messageId: messageIdOf.batchInit(batchId),
+        messageId: messageIdOf.batchInit(batchId, draft.batch.epoch),
         type: 'batch-init',
         body: {
           batchId,
@@ -241,11 +241,11 @@ export async function addMembers(
 }
 
 const addedMessage = (
-  { id: batchId, runbookName, activeVersion }: Batch,
+  { id: batchId, runbookName, activeVersion, epoch }: Batch,
   { id, key }: { id: number; key: string },
 ): OutgoingMessage => ({
   topic: 'orchestrator-events',
-  messageId: messageIdOf.memberAdded(id),
+  messageId: messageIdOf.memberAdded(id, epoch),
   type: 'member-added',
   body: { batchId, runbookName, runbookVersion: activeVersion, batchMemberId: id, memberKey: key },
 })

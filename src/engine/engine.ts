@@ -9,7 +9,10 @@ import type { RunbookCache } from './runbook-cache.ts'
 import type { WorkerPace } from './worker-pace.ts'
 
 /** The part of the transport that joins the engine's transactions. */
-export type EngineBus = Pick<Bus, 'hintIn' | 'locate' | 'withdrawIn' | 'deadLetters' | 'depth'>
+export type EngineBus = Pick<
+  Bus,
+  'hintIn' | 'locate' | 'withdrawIn' | 'discardJobsIn' | 'deadLetters' | 'depth'
+>
 
 export interface Engine {
   readonly db: Db

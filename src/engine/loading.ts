@@ -2,7 +2,7 @@
 // the order of the code, so that whatever is read after a lock is read under it.
 import { copyCounters } from '../db/counters.ts'
 import type { Tx } from '../db/db.ts'
-import { loadMembers, loadPhases } from '../db/facts.ts'
+import { type LockedBatch, loadMembers, loadPhases } from '../db/facts.ts'
 import { loadHolds } from '../db/holds.ts'
 import { loadMarks } from '../db/phases.ts'
 import {
@@ -27,7 +27,7 @@ import type { BatchTransaction, Engine } from './engine.ts'
 export async function loadBatch(
   engine: Engine,
   tx: Tx,
-  locking: Promise<Batch | null>,
+  locking: Promise<LockedBatch | null>,
   batchId: number,
   actor: string,
   isExclusive: boolean,
@@ -38,6 +38,7 @@ export async function loadBatch(
     loadHolds(tx, batchId),
   ])
   if (!batch) throw new MatoolkitError('BATCH_NOT_FOUND', { batchId })
+  if (batch.epoch === null) throw new MatoolkitError('DATABASE_RESTORED')
   const versions = new Set([
     batch.runbookVersion,
     batch.activeVersion,
@@ -49,7 +50,15 @@ export async function loadBatch(
   }
   const { random, queueLimitSec } = engine
   const now = engine.clock.now()
-  const draft = new Draft({ now, actor, batch, phases, runbooks, random, queueLimitSec })
+  const draft = new Draft({
+    now,
+    actor,
+    batch: batch as Batch,
+    phases,
+    runbooks,
+    random,
+    queueLimitSec,
+  })
   draft.holds = holdsOnBatch(holds)
   const countsLoaded = new Map(phases.map((phase) => [phase.id, copyCounters(phase)]))
   return { tx, draft, engine, freeSlots: new Map(), isExclusive, countsLoaded }

@@ -2,11 +2,15 @@
 // verdict here: a worker's hello is recorded, anything unknown goes to the dead letters.
 import { findMemberBatch, findPhaseBatch } from '../db/batches.ts'
 import { insertEvents } from '../db/changes.ts'
+import { readEpoch, readEpochState } from '../db/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { recordWorker } from '../db/workers.ts'
-import { eventRecord } from '../domain/event-record.ts'
-import { type JobName, type Message, parseJobId } from '../domain/messages.ts'
+import { type EventRecord, eventRecord } from '../domain/event-record.ts'
+import { type JobName, jobIdOf, type Message, parseJobId } from '../domain/messages.ts'
+import { beforeRestore, detailsOfLost } from '../domain/restores.ts'
+import { MatoolkitError } from '../errors.ts'
 import type { Engine } from './engine.ts'
+import { beginEpoch } from './restores.ts'
 
 export type MessageVerdict = 'ack' | { readonly deadLetter: string; readonly description: string }
 
@@ -26,6 +30,7 @@ export async function routeMessages(
   verdicts: MessageVerdict[],
 ): Promise<RoutedMessage[]> {
   const jobs = messages.map(jobOf)
+  await noticeLaterEpoch(engine, jobs)
   const stepIds = messages.flatMap((message, index) => stepIdOf(message, jobs[index]!) ?? [])
   const phaseIds = messages.flatMap((message) =>
     message.messageType === 'phase-due' ? [message.phaseExecutionId] : [],
@@ -42,6 +47,7 @@ export async function routeMessages(
   )
   const batchOfMember = await findBatchesOfMembers(engine, messages)
   const routed: RoutedMessage[] = []
+  const unknown: number[] = []
   for (const [index, message] of messages.entries()) {
     if (message.messageType === 'worker-hello') await recordHello(engine, message)
     else if (message.messageType === 'worker-job') {
@@ -60,11 +66,45 @@ export async function routeMessages(
       const isMissing = step === null && needsStep(message)
       const isForeign =
         'batchMemberId' in message && batchOfMember.get(message.batchMemberId) !== batchId
-      if (batchId === undefined || isMissing || isForeign) verdicts[index] = unknownSubject(message)
+      if (batchId === undefined || isMissing || isForeign) unknown.push(index)
       else routed.push({ index, message, batchId, step, job })
     }
   }
+  if (unknown.length > 0) await judgeUnknown(engine, messages, unknown, verdicts)
   return routed
+}
+
+/** A database that was never restored gives out no epoch: who answers a job with one knows a later life of it. */
+async function noticeLaterEpoch(engine: Engine, jobs: readonly (JobName | null)[]): Promise<void> {
+  const later = jobs.find((job) => job !== null && job.epoch !== '')
+  if (!later || (await readEpoch(engine.db)) !== '') return
+  const { number } = await readEpochState(engine.db)
+  const because = `a worker answered job ${jobIdOf(later)}, which this database never sent`
+  await beginEpoch(engine, { actor: 'system', because, after: number })
+}
+
+/** Results of steps that a restore undid are recorded; everything else goes to the dead letters. */
+async function judgeUnknown(
+  engine: Engine,
+  messages: readonly Message[],
+  unknown: readonly number[],
+  verdicts: MessageVerdict[],
+): Promise<void> {
+  const epoch = await readEpoch(engine.db)
+  if (epoch === null) throw new MatoolkitError('DATABASE_RESTORED')
+  const events: EventRecord[] = []
+  for (const index of unknown) {
+    const message = messages[index]!
+    const job = jobOf(message)
+    if (message.messageType === 'worker-result' && job !== null && job.epoch !== epoch) {
+      const subject = { jobId: message.jobId, details: detailsOfLost(message) }
+      const because = beforeRestore(message.jobId)
+      events.push(eventRecord('system', 'result_before_restore', because, subject))
+    } else verdicts[index] = unknownSubject(message)
+  }
+  if (events.length === 0) return
+  const now = engine.clock.now()
+  await engine.db.transaction((tx) => insertEvents(tx, null, now, 'orchestrator', events))
 }
 
 async function findBatchesOfMembers(

@@ -1,8 +1,9 @@
-// Timers: finish holds, upgrade batches, start and expand due phases, settle dead and lost jobs, wake retries and polls, fill workers.
+// Timers: give back jobs after a restore, finish holds, upgrade batches, start and expand due phases, settle dead and lost jobs, wake retries and polls, fill workers.
 // Times are columns, acted on to the second; every function works from the current state, so a second call does no harm. A batch
 // whose change fails is held, and the others continue.
 import { type DeadJob, NOT_STARTED } from '../bus/bus.ts'
 import { listDuePhases, listUnexpandedPhases } from '../db/batches.ts'
+import { findUnsettledEpoch, listEarlierJobs, markEpochsSettled } from '../db/epochs.ts'
 import { loadOwners, type StepOwner } from '../db/facts.ts'
 import { listOutdatedBatches } from '../db/version-upgrades.ts'
 import {
@@ -13,7 +14,7 @@ import {
   listWorkersWithQueue,
 } from '../db/waits.ts'
 import { onPhaseDue } from '../domain/decide/lifecycle.ts'
-import { type HasRun, onDeadLetter, onLost } from '../domain/decide/settle.ts'
+import { type HasRun, onDeadLetter, onLost, onRestored } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
 import { parseJobId } from '../domain/messages.ts'
 import { SIGNATURE_FAULTS } from '../job-keys.ts'
@@ -36,6 +37,7 @@ const ACTOR = 'timer'
 /** Does everything that is due now. Returns how much there was; call again until 0. */
 export async function runTimers(engine: Engine): Promise<number> {
   return (
+    (await settleEarlierJobs(engine)) +
     (await finishHolds(engine)) +
     (await upgradeVersions(engine)) +
     (await startDuePhases(engine)) +
@@ -110,6 +112,17 @@ export async function settleLostJobs(engine: Engine): Promise<number> {
       onLost(batchTx.draft, batchTx.draft.steps.get(stepId)!, jobId)
   })
   return extended + settled
+}
+
+/** After a restore: jobs of earlier epochs go back to their steps, which are sent again once the hold ends. */
+async function settleEarlierJobs(engine: Engine): Promise<number> {
+  const epoch = await findUnsettledEpoch(engine.db)
+  if (epoch === null) return 0
+  const jobs = await listEarlierJobs(engine.db, epoch, WAITS_PER_LOOK)
+  if (jobs.length === 0) await markEpochsSettled(engine.db, engine.clock.now())
+  return inChunks(engine, jobs, async ({ draft }, chunk) => {
+    for (const { stepId, jobId } of chunk) onRestored(draft, draft.steps.get(stepId)!, jobId)
+  })
 }
 
 /** Jobs in the dead letters: their steps retry, fail or wait again, with the letter's reason. */

@@ -1,15 +1,22 @@
-// Recent results by job id. A job delivered again gets its result from here instead of a second run. The cache is lost when the
-// process dies; idempotent functions cover that. Bounded by count and by size, oldest out first.
+// Recent results by the text of their job. A job delivered again gets its result from here instead of a second run. The text, not the
+// id: after a restore from a backup that nobody told us about, another job may have the same id. The cache is lost when the process
+// dies; idempotent functions cover that. Bounded by count and by size, oldest out first.
+import { hash } from 'node:crypto'
 import type { Body } from '../domain/messages.ts'
 
 export type JobResult = Body<'worker-result'>
+
+/** Tells jobs apart by their whole text: the same only when a message is delivered again or replayed. */
+export type JobDigest = string
+
+export const digestOfJob = (body: string): JobDigest => hash('sha256', body, 'base64')
 
 const RESULTS_MAX = 10_000
 /** At 2 bytes a character: 64 MB at most. */
 const CHARS_MAX = 32_000_000
 
 export class ResultCache {
-  readonly #byJobId = new Map<string, { result: JobResult; chars: number }>()
+  readonly #byJob = new Map<string, { result: JobResult; chars: number }>()
   readonly #max: number
   readonly #charsMax: number
   #chars = 0
@@ -19,18 +26,18 @@ export class ResultCache {
     this.#charsMax = charsMax
   }
 
-  get(jobId: string): JobResult | null {
-    return this.#byJobId.get(jobId)?.result ?? null
+  get(job: JobDigest): JobResult | null {
+    return this.#byJob.get(job)?.result ?? null
   }
 
-  keep(result: JobResult): void {
-    if (this.#byJobId.has(result.jobId)) return
+  keep(job: JobDigest, result: JobResult): void {
+    if (this.#byJob.has(job)) return
     const chars = JSON.stringify(result).length
-    this.#byJobId.set(result.jobId, { result, chars })
+    this.#byJob.set(job, { result, chars })
     this.#chars += chars
-    for (const [jobId, oldest] of this.#byJobId) {
-      if (this.#byJobId.size <= this.#max && this.#chars <= this.#charsMax) return
-      this.#byJobId.delete(jobId)
+    for (const [oldestJob, oldest] of this.#byJob) {
+      if (this.#byJob.size <= this.#max && this.#chars <= this.#charsMax) return
+      this.#byJob.delete(oldestJob)
       this.#chars -= oldest.chars
     }
   }

@@ -13,7 +13,7 @@ import { everyLoop, type Loop, type Service } from '../service.ts'
 import { type Catalogue, catalogueOf, parametersSchema, type WorkerFunction } from './catalogue.ts'
 import { type Job, type RefusedJob, readJob, refuseExpired, runJob } from './job.ts'
 import { NO_TENANT, type Tenant } from './m365/api.ts'
-import { type JobResult, ResultCache } from './result-cache.ts'
+import { digestOfJob, type JobDigest, type JobResult, ResultCache } from './result-cache.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -71,14 +71,19 @@ interface LeasedJob {
   ended: Promise<void>
 }
 
+interface EndedJob {
+  readonly digest: JobDigest
+  readonly result: JobResult
+}
+
 export class Worker implements Service {
   readonly name: string
   readonly #options: WorkerOptions
   readonly #catalogue: Catalogue
   readonly #results: ResultCache
   readonly #outage: Outage
-  readonly #leased = new Map<string, LeasedJob>()
-  #unsent: JobResult[] = []
+  readonly #leased = new Map<JobDigest, LeasedJob>()
+  #unsent: EndedJob[] = []
   readonly #receiveLoop: Loop
   readonly #sendLoop: Loop
   readonly #otherLoops: readonly Loop[]
@@ -174,18 +179,19 @@ export class Worker implements Service {
     const { workerId, clock, keys } = this.#options
     const job = readJob(received, workerId, keys)
     if ('reason' in job) return this.#refuse(received, job)
-    const leased = this.#leased.get(job.jobId)
+    const digest = digestOfJob(received.body)
+    const leased = this.#leased.get(digest)
     if (leased) {
       leased.received = received
       return
     }
-    const cached = this.#results.get(job.jobId)
+    const cached = this.#results.get(digest)
     const late = cached ? null : refuseExpired(job, clock.now())
     if (late) return this.#refuse(received, late)
     const leasedJob: LeasedJob = { received, ended: Promise.resolve() }
-    this.#leased.set(job.jobId, leasedJob)
-    if (cached) this.#queue(cached)
-    else leasedJob.ended = this.#run(job)
+    this.#leased.set(digest, leasedJob)
+    if (cached) this.#queue({ digest, result: cached })
+    else leasedJob.ended = this.#run(job, digest)
   }
 
   async #refuse(received: ReceivedMessage, refused: RefusedJob): Promise<void> {
@@ -195,7 +201,7 @@ export class Worker implements Service {
   }
 
   /** Never rejects: what a function throws becomes its result. */
-  async #run(job: Job): Promise<void> {
+  async #run(job: Job, digest: JobDigest): Promise<void> {
     const { workerId, clock, tenant = NO_TENANT, onResult, onError } = this.#options
     const context = {
       workerId,
@@ -206,62 +212,62 @@ export class Worker implements Service {
     }
     try {
       const result = await runJob(job, context)
-      if (result === null) return await this.#abandon(job.jobId)
-      this.#results.keep(result)
-      this.#queue(result)
+      if (result === null) return await this.#abandon(digest)
+      this.#results.keep(digest, result)
+      this.#queue({ digest, result })
       onResult?.(result)
     } catch (error) {
       onError(error)
-      this.#leased.delete(job.jobId)
+      this.#leased.delete(digest)
     }
   }
 
-  #queue(result: JobResult): void {
-    this.#unsent.push(result)
+  #queue(ended: EndedJob): void {
+    this.#unsent.push(ended)
     this.#sendLoop.nudge()
   }
 
-  async #abandon(jobId: string): Promise<void> {
-    const leased = this.#leased.get(jobId)
-    this.#leased.delete(jobId)
+  async #abandon(digest: JobDigest): Promise<void> {
+    const leased = this.#leased.get(digest)
+    this.#leased.delete(digest)
     if (leased) await this.#options.bus.abandon([leased.received])
   }
 
   /** Sends all waiting results at once and acks their jobs. If sending fails, the results stay and are sent again. */
   async sendResults(): Promise<void> {
-    const results = this.#unsent
-    if (results.length === 0) return
+    const ended = this.#unsent
+    if (ended.length === 0) return
     this.#unsent = []
     try {
-      await this.#publish(results)
+      await this.#publish(ended)
     } catch (error) {
-      this.#unsent.unshift(...results)
+      this.#unsent.unshift(...ended)
       throw error
     }
     this.#outage.end()
-    const finished = results.flatMap(({ jobId }) => this.#leased.get(jobId)?.received ?? [])
-    for (const { jobId } of results) this.#leased.delete(jobId)
+    const finished = ended.flatMap(({ digest }) => this.#leased.get(digest)?.received ?? [])
+    for (const { digest } of ended) this.#leased.delete(digest)
     this.#receiveLoop.nudge()
     // Jobs whose lease was lost come again and are answered from the cache.
     if (finished.length > 0) await this.#options.bus.ack(finished)
   }
 
   /** Publishes all at once, or in halves when one of them is unsendable: that job is dead-lettered with the reason. */
-  async #publish(results: readonly JobResult[]): Promise<void> {
+  async #publish(ended: readonly EndedJob[]): Promise<void> {
     const { bus } = this.#options
     try {
-      await bus.publish(results.map(resultMessage))
+      await bus.publish(ended.map(({ result }) => resultMessage(result)))
     } catch (error) {
       if (!(error instanceof MatoolkitError && UNSENDABLE.has(error.code))) throw error
-      if (results.length > 1) {
-        const half = Math.ceil(results.length / 2)
-        await this.#publish(results.slice(0, half))
-        return this.#publish(results.slice(half))
+      if (ended.length > 1) {
+        const half = Math.ceil(ended.length / 2)
+        await this.#publish(ended.slice(0, half))
+        return this.#publish(ended.slice(half))
       }
-      const { jobId } = results[0]!
-      const leased = this.#leased.get(jobId)
+      const { digest } = ended[0]!
+      const leased = this.#leased.get(digest)
       if (leased) await bus.deadLetter([leased.received], 'Unanswerable', error.message)
-      this.#leased.delete(jobId)
+      this.#leased.delete(digest)
     }
   }
 

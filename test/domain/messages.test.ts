@@ -4,16 +4,19 @@ import { describe, it } from 'node:test'
 import type { Json } from '../../src/domain/json.ts'
 import {
   type Body,
+  epochOf,
   type JobName,
   jobIdOf,
   MESSAGE_TYPES,
   type Message,
   type MessageType,
   messageIdOf,
+  newEpoch,
   parseJobId,
   readMessage,
   writeMessage,
 } from '../../src/domain/messages.ts'
+import { seeded } from '../seeded.ts'
 
 const FIXTURES = new URL('../fixtures/messages/', import.meta.url)
 const fixture = (name: string) => readFileSync(new URL(`${name}.json`, FIXTURES), 'utf8')
@@ -340,18 +343,27 @@ describe('messages: writing strictly', () => {
 
 describe('job ids', () => {
   const cases: [JobName, string][] = [
-    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 0 }, 'step-7'],
-    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 0 }, 'step-7-retry-2'],
-    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 3 }, 'step-7-poll-3'],
-    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 3 }, 'step-7-retry-2-poll-3'],
-    [{ kind: 'init', stepId: 1, attempt: 1, poll: 0 }, 'init-1-retry-1'],
-    [{ kind: 'rollback', stepId: 12, attempt: 0, poll: 0 }, 'rollback-12'],
-    [{ kind: 'removal', stepId: 2 ** 53 - 1, attempt: 0, poll: 0 }, 'removal-9007199254740991'],
+    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 0, epoch: '' }, 'step-7'],
+    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 0, epoch: '' }, 'step-7-retry-2'],
+    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 3, epoch: '' }, 'step-7-poll-3'],
+    [{ kind: 'phase', stepId: 7, attempt: 2, poll: 3, epoch: '' }, 'step-7-retry-2-poll-3'],
+    [{ kind: 'init', stepId: 1, attempt: 1, poll: 0, epoch: '' }, 'init-1-retry-1'],
+    [{ kind: 'rollback', stepId: 12, attempt: 0, poll: 0, epoch: '' }, 'rollback-12'],
+    [
+      { kind: 'removal', stepId: 2 ** 53 - 1, attempt: 0, poll: 0, epoch: '' },
+      'removal-9007199254740991',
+    ],
+    [{ kind: 'phase', stepId: 7, attempt: 0, poll: 0, epoch: 'k3f2qz' }, 'step-7~k3f2qz'],
+    [
+      { kind: 'phase', stepId: 7, attempt: 2, poll: 3, epoch: 'aaaaaa' },
+      'step-7-retry-2-poll-3~aaaaaa',
+    ],
   ]
   for (const [name, id] of cases) {
     it(id, () => {
       assert.equal(jobIdOf(name), id)
       assert.deepEqual(parseJobId(id), name)
+      assert.equal(epochOf(id), name.epoch)
     })
   }
 
@@ -371,16 +383,47 @@ describe('job ids', () => {
       'removed-5-0',
       'step-9007199254740992',
       'result-step-7',
+      'step-7~',
+      'step-7~k3f2q',
+      'step-7~K3F2QZ',
+      'step-7~k3f9qz',
+      'step-7~k3f2qz~aaaaaa',
+      'step-7~k3f2qz-retry-1',
     ]) {
       assert.equal(parseJobId(id), null, id)
     }
   })
 
+  it('tells the epochs of an id apart, also when it is none of ours', () => {
+    assert.equal(epochOf('result-step-7~k3f2qz'), 'k3f2qz')
+    assert.equal(epochOf('somebody else'), '')
+    assert.equal(epochOf('job~1'), '1')
+  })
+
+  it('makes an epoch that differs and fits an id', () => {
+    const random = seeded(16)
+    const epochs = Array.from({ length: 100 }, () => newEpoch(() => random(1_000) / 1_000))
+    assert.equal(new Set(epochs).size, epochs.length)
+    const name = { kind: 'init', stepId: 1, attempt: 0, poll: 0 } as const
+    for (const epoch of epochs) assert.equal(parseJobId(jobIdOf({ ...name, epoch }))?.epoch, epoch)
+    assert.equal(
+      newEpoch(() => 0),
+      'aaaaaa',
+    )
+    assert.equal(
+      newEpoch(() => 1 - Number.EPSILON),
+      '777777',
+    )
+  })
+
   it('builds message ids that the bus accepts', () => {
     const ids = [
-      messageIdOf.batchInit(1),
-      messageIdOf.memberAdded(1),
+      messageIdOf.batchInit(1, ''),
+      messageIdOf.batchInit(1, 'k3f2qz'),
+      messageIdOf.memberAdded(1, ''),
+      messageIdOf.memberAdded(1, 'k3f2qz'),
       messageIdOf.workerResult('step-7'),
+      messageIdOf.workerResult('step-7~k3f2qz'),
       messageIdOf.workerHello('w'.repeat(63), new Date('2026-03-01T10:00:00Z')),
     ]
     assert.equal(new Set(ids).size, ids.length)

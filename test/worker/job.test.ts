@@ -91,14 +91,14 @@ describe('the result cache', () => {
 
   it('drops the oldest results when it is full by count or by size', () => {
     const few = new ResultCache({ max: 2 })
-    for (const jobId of ['a', 'b', 'b', 'c']) few.keep(answer(jobId))
+    for (const jobId of ['a', 'b', 'b', 'c']) few.keep(jobId, answer(jobId))
     assert.deepEqual(
       ['a', 'b', 'c'].map((jobId) => few.get(jobId)?.jobId),
       [undefined, 'b', 'c'],
     )
     const small = new ResultCache({ charsMax: 100 })
-    small.keep(answer('a', 'x'.repeat(60)))
-    small.keep(answer('b', 'x'.repeat(60)))
+    small.keep('a', answer('a', 'x'.repeat(60)))
+    small.keep('b', answer('b', 'x'.repeat(60)))
     assert.deepEqual([small.get('a'), small.get('b')?.jobId], [null, 'b'])
   })
 })

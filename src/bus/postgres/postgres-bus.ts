@@ -15,7 +15,7 @@ import { locate } from './locate.ts'
 import { type LowWaterMark, makeLowWaterMark } from './low-water-mark.ts'
 import { abandon, ack, type Claim, claim, deadLetter, release, renewLeases } from './queue.ts'
 import { sweepBus } from './sweep.ts'
-import { withdraw } from './withdraw.ts'
+import { discardJobs, withdraw } from './withdraw.ts'
 
 /** Has every optional method. Does not own the database: closing the bus only stops listening. */
 export type PostgresBus = Required<Bus>
@@ -66,6 +66,7 @@ export function openPostgresBus(options: TransportOptions): PostgresBus {
     hintIn: hint,
     withdrawIn: (tx, topic, messageIds, which) =>
       withdraw(tx, topic, messageIds, which === 'lapsed' ? now() : null),
+    discardJobsIn: discardJobs,
     close: hints.close,
   }
 }

@@ -9,6 +9,12 @@ const NEVER_LEASED = 'lease_token is null'
 const isWanted = (lapsedBy: string) =>
   `case when ${lapsedBy}::timestamptz is null then ${NEVER_LEASED} else leased_until <= ${lapsedBy} end`
 
+/** Removes all jobs and forgets all ids. */
+export async function discardJobs(tx: Tx): Promise<void> {
+  await tx.query(`delete from bundles where topic = 'worker-jobs'`)
+  await tx.query('delete from message_ids')
+}
+
 /** Removes the messages that no consumer has leased, or whose lease has lapsed, and returns their ids. Scans the waiting rows, which the workers' windows keep few. */
 export async function withdraw(
   tx: Tx,

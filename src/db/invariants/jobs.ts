@@ -13,6 +13,9 @@ const jobIdFrom = (step: string, attempt: string, poll: string): string => `
   concat(case ${step}.kind when 'phase' then 'step' else ${step}.kind end, '-', ${step}.id,
          case when ${attempt} > 0 then '-retry-' || ${attempt} end, case when ${poll} > 0 then '-poll-' || ${poll} end)`
 
+/** After a restore from a backup ids end with the epoch: step-7~k3f9qz. */
+const withoutEpoch = (jobId: string): string => `split_part(${jobId}, '~', 1)`
+
 /** Every job ever sent and when it was unsettled; open-ended for jobs that still are. */
 const JOBS = `
   (select a.batch_id, s.batch_member_id as member_id, a.job_id, a.sent_at, a.settled_at
@@ -87,11 +90,11 @@ const JOB_IDS: Invariant[] = [
     sql: `
       select a.batch_id, format('job %s is attempt %s, poll %s of step %s', a.job_id, a.attempt, a.poll, a.step_id) as found
         from attempts a left join step_executions s on s.id = a.step_id
-       where a.job_id is distinct from ${jobIdFrom('s', 'a.attempt', 'a.poll')}
+       where ${withoutEpoch('a.job_id')} is distinct from ${jobIdFrom('s', 'a.attempt', 'a.poll')}
       union all
       select w.batch_id, format('job %s is out for attempt %s, poll %s of step %s', w.job_id, s.attempt, s.poll_count, s.id)
         from waits w join step_executions s on s.id = w.step_id
-       where w.kind = 'job' and w.job_id <> ${jobIdFrom('s', 's.attempt', 's.poll_count')}
+       where w.kind = 'job' and ${withoutEpoch('w.job_id')} <> ${jobIdFrom('s', 's.attempt', 's.poll_count')}
       union all
       select w.batch_id, format('job %s is out though it is settled', w.job_id)
         from waits w join attempts a on a.job_id = w.job_id

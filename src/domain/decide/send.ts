@@ -52,7 +52,7 @@ function send(draft: Draft, step: Step, ofBatch: Variables): boolean {
     queueNextAfter(draft, step)
     return false
   }
-  const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
+  const jobId = jobIdOf({ ...nameOf(draft, step), poll: 0 })
   draft.transitionStep(step, 'dispatch', becauseSent(draft, step), {
     jobId,
     functionName: call.functionName,
@@ -94,7 +94,7 @@ function repoll(draft: Draft, step: Step): boolean {
     return false
   }
   const poll = step.pollCount + 1
-  const jobId = jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll })
+  const jobId = jobIdOf({ ...nameOf(draft, step), poll })
   draft.transitionStep(
     step,
     'repoll',
@@ -109,6 +109,9 @@ function repoll(draft: Draft, step: Step): boolean {
   recordJob(draft, step, jobId)
   return true
 }
+
+const nameOf = ({ batch }: Draft, { kind, id: stepId, attempt }: Step) =>
+  ({ kind, stepId, attempt, epoch: batch.epoch }) as const
 
 /** A worker starts the job by then or not at all. Its timeout counts from its start. */
 const latestStart = (draft: Draft, { definition }: Step): Date =>

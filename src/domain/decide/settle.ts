@@ -3,6 +3,8 @@
 import { durationText } from '../duration.ts'
 import type { Step } from '../facts.ts'
 import { isObject, type Json } from '../json.ts'
+import { epochOf } from '../messages.ts'
+import { beforeRestore, detailsOfLost } from '../restores.ts'
 import { onCompensationEnd } from './compensation.ts'
 import { runbookStepOf } from './definitions.ts'
 import type { AttemptRecord, Draft } from './draft.ts'
@@ -35,13 +37,19 @@ export interface WorkerResult {
     | null
     | undefined
   readonly durationMs?: number | null | undefined
+  readonly functionName?: string | null | undefined
+  readonly timestamp?: string | null | undefined
 }
 
 /** This job is the step's unsettled one. Any other result is late, duplicate or foreign. */
 const isCurrentJob = ({ wait }: Step, jobId: string): boolean =>
   wait?.kind === 'job' && wait.jobId === jobId
 
+/** It was sent before the database was restored: its end means nothing now, and costs no retry. */
+const isEarlier = ({ batch }: Draft, jobId: string): boolean => epochOf(jobId) !== batch.epoch
+
 export function onResult(draft: Draft, step: Step, result: WorkerResult): void {
+  if (isEarlier(draft, result.jobId)) return recordBeforeRestore(draft, step, result)
   if (!isCurrentJob(step, result.jobId)) return recordUnexpected(draft, step, result)
   if (isForeign(step, result)) {
     const because = `foreign: worker ${result.workerId} answered a job sent to ${step.definition.workerId}`
@@ -253,6 +261,7 @@ function retryDelaySec(draft: Draft, { definition, retryCount }: Step): number {
 
 /** Nothing was seen of the job for its timeout and the grace. Ignored if it was settled meanwhile. */
 export function onLost(draft: Draft, step: Step, jobId: string): void {
+  if (isEarlier(draft, jobId)) return onRestored(draft, step, jobId)
   if (isCurrentJob(step, jobId)) loseJob(draft, step, 'lost', 'no result in time')
 }
 
@@ -268,6 +277,7 @@ export function onDeadLetter(
   hasRun: HasRun,
 ): void {
   if (!isCurrentJob(step, jobId)) return
+  if (isEarlier(draft, jobId)) return onRestored(draft, step, jobId)
   if (hasRun === 'refused')
     return loseJob(draft, step, 'refused', `the worker refused the job: ${reason}`)
   if (hasRun === 'possibly') {
@@ -306,11 +316,21 @@ export function onWithdrawn(draft: Draft, step: Step, why: string): void {
   giveBack(draft, step, 'withdrawn', why, `the ${what} was withdrawn: ${why}`)
 }
 
-/** No worker has run the job: no retry is used, and the next job gets a new id. */
+/**
+ * The database was restored from a backup after this job was sent. Nobody knows how it ended, and an answer to it would tell of a time
+ * that is gone: it is sent again under a new id, without using a retry. Ignored if it was settled meanwhile.
+ */
+export function onRestored(draft: Draft, step: Step, jobId: string): void {
+  if (!isCurrentJob(step, jobId)) return
+  const why = `the database was restored from a backup after job ${jobId} was sent; it is sent again`
+  giveBack(draft, step, 'lost', why, why)
+}
+
+/** The step never saw its end: no retry is used, and the next job gets a new id. */
 function giveBack(
   draft: Draft,
   step: Step,
-  outcome: 'withdrawn' | 'undelivered',
+  outcome: 'withdrawn' | 'undelivered' | 'lost',
   error: string,
   because: string,
 ): void {
@@ -344,6 +364,14 @@ function settleCancelled(
   const outcomeText = isSuccess ? 'success' : (failure ?? 'not complete')
   draft.note('late_result', `the worker reported after the cancel: ${outcomeText}`, { step })
   queueNextAfter(draft, step)
+}
+
+/** It tells what was true before the restore. Nobody can accept it: what it made may have been undone since. */
+function recordBeforeRestore(draft: Draft, step: Step, result: WorkerResult): void {
+  const details = detailsOfLost(result)
+  draft.note('result_before_restore', beforeRestore(result.jobId), {
+    ...{ step, jobId: result.jobId, details },
+  })
 }
 
 const KEEPS_LATE_RESULT: ReadonlySet<Step['status']> = new Set([

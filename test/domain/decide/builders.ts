@@ -118,6 +118,7 @@ function batchOf(given: BatchStatus | Partial<Batch>): Batch {
     runbookName: 'demo',
     runbookVersion: 1,
     activeVersion: 1,
+    epoch: '',
     isManual: false,
     startTime: at(86_400),
     status,
@@ -219,7 +220,7 @@ function wornBy(status: Step['status'], step: Step): Partial<Step> {
   if (status === 'pending') return {}
   const { kind, attempt, pollCount } = step
   const sent = {
-    jobId: jobIdOf({ kind, stepId: step.id, attempt, poll: pollCount }),
+    jobId: jobIdOf({ kind, stepId: step.id, attempt, poll: pollCount, epoch: '' }),
     functionName: 'F',
     params: {},
     dispatchedAt: at(-30),
@@ -244,7 +245,8 @@ function withWait(step: Step, text: string | undefined): Step {
   if (kind === 'slot') return { ...step, wait: { kind, since, wakeAt } }
   if (kind === 'job') {
     const jobId =
-      step.jobId ?? jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0 })
+      step.jobId ??
+      jobIdOf({ kind: step.kind, stepId: step.id, attempt: step.attempt, poll: 0, epoch: '' })
     return { ...step, jobId, wait: { kind, since, wakeAt: wakeAt ?? at(3690), jobId } }
   }
   const retryAfter = kind === 'retry' ? wakeAt : null

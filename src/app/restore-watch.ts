@@ -1,0 +1,42 @@
+// Watches whether the database was restored from a backup: at the start of a process, and every second while it runs.
+import type { RealClock } from '../clock.ts'
+import type { Role } from '../config.ts'
+import type { Engine } from '../engine/engine.ts'
+import { makeRestoreWatch, type Restored } from '../engine/restores.ts'
+import type { Log } from '../log.ts'
+import { everyLoop, type Loop } from '../service.ts'
+
+/** What arrives before the next look changes nothing: no batch can be changed. */
+const INTERVAL_MS = 1_000
+
+/** A worker alone never touches the state. */
+export const watchesRestores = (roles: readonly Role[]): boolean =>
+  roles.some((role) => role !== 'worker')
+
+export function tellRestored(log: Log, restored: Restored | null): void {
+  if (restored === null) return
+  const { epoch, backupAt, hold, jobsOut } = restored
+  log.warn({ epoch, backupAt, jobsOut }, `Everything is on hold: ${hold.reason}`)
+}
+
+/** For a server: an embedded database is never replaced under its process. */
+export function restoreWatch({
+  engine,
+  clock,
+  log,
+}: {
+  readonly engine: Engine
+  readonly clock: RealClock
+  readonly log: Log
+}): Loop {
+  const look = makeRestoreWatch(engine)
+  return everyLoop({
+    name: 'restore watch',
+    clock,
+    intervalMs: INTERVAL_MS,
+    runOnce: async () => tellRestored(log, await look()),
+    onError: (err, inARow) => {
+      if (inARow === 1) log.warn({ err }, 'Cannot see whether the database was restored')
+    },
+  })
+}
