@@ -72,6 +72,10 @@ export class Fleet {
       .map(({ part }) => part.name)
   }
 
+  has(name: string): boolean {
+    return this.#slots.some(({ part }) => part.name === name)
+  }
+
   pidOf(name: string): number | undefined {
     return this.#slot(name).child?.pid
   }

@@ -1,6 +1,7 @@
 // Every mode of `npm run chaos -- --mode <name>`. To add one, write it in modes/ and list it here; then run `npm run docs`.
 import { doHarm } from './faults.ts'
 import { type ChaosMode, harmMode } from './mode.ts'
+import { cutTenantMode } from './modes/cut-tenant.ts'
 import { databaseDown } from './modes/database-down.ts'
 import { freeze } from './modes/freeze.ts'
 
@@ -11,7 +12,12 @@ const kills = harmMode(
 )
 
 /** The first one is the default. */
-export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [kills, freeze, databaseDown]
+export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
+  kills,
+  freeze,
+  databaseDown,
+  cutTenantMode,
+]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>
   CHAOS_MODES.find((mode) => mode.name === name)

@@ -16,7 +16,10 @@ import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
 import type { Service } from '../../src/service.ts'
 import { isTransient } from '../../src/transient.ts'
+import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
+import { openFolderVault } from '../../src/worker/secrets/folder-vault.ts'
 import { Worker } from '../../src/worker/worker.ts'
+import { configFor, connect } from '../worker/functions/setting.ts'
 import { type Journal, openJournal } from './journal.ts'
 import { makeOperators } from './operators.ts'
 import { effectFunction, WORKER_ID } from './runbooks.ts'
@@ -35,6 +38,12 @@ export interface Part {
   readonly statementTimeoutMs: number
   readonly workMs: number
   readonly slots: number
+  /** Of a worker that runs the real functions in this tenant. */
+  readonly tenant?: {
+    readonly url: string
+    readonly tenantId: string
+    readonly vaultFolder: string
+  }
 }
 
 /** Exit code of a process that found no database at start: its supervisor starts it again. */
@@ -102,8 +111,20 @@ function journaled(
   }
 }
 
-function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Service[] {
-  const { folder, name, leaseMs, seed, slots, workMs } = part
+/** What the worker can do: leave a trace, or the real functions in a tenant. */
+async function abilitiesOf({ tenant, workMs }: Part, effects: Journal<'effects'>, clock: Clock) {
+  if (!tenant) return { functions: [effectFunction(effects, workMs)] }
+  const secrets = await openFolderVault({ folder: tenant.vaultFolder, key: null })
+  const connected = connect(configFor(tenant.url, tenant.tenantId), clock, secrets)
+  return { functions: STANDARD_FUNCTIONS, tenant: connected }
+}
+
+async function servicesOf(
+  part: Part,
+  db: Db,
+  clock: ReturnType<typeof realClock>,
+): Promise<Service[]> {
+  const { folder, name, leaseMs, seed, slots } = part
   const writer = `${name}-${process.pid}`
   const noticed = openJournal(folder, 'noticed', writer)
   const effects = openJournal(folder, 'effects', writer)
@@ -111,6 +132,7 @@ function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Se
   const engine = chaosDoor(db, clock)
   const plain = openPostgresBus({ db, clock, newToken: randomUUID, leaseMs })
   const bus = journaled(plain, name, effects, noticed)
+  const abilities = await abilitiesOf(part, effects, clock)
   const make: Record<Role, () => Service[]> = {
     orchestrator: () => [makeOrchestrator({ engine, bus, clock, chunk: CHUNK, onError })],
     worker: () => [
@@ -119,7 +141,7 @@ function servicesOf(part: Part, db: Db, clock: ReturnType<typeof realClock>): Se
         version: '1',
         bus,
         clock,
-        functions: [effectFunction(effects, workMs)],
+        ...abilities,
         maxParallelism: slots,
         onError,
       }),
@@ -156,7 +178,7 @@ async function run(part: Part): Promise<void> {
   const db = await open(part)
   if (db.kind === 'pglite') await migrate(db, clock.now())
   await followDatabaseTime(db, clock, 30_000)
-  const services = servicesOf(part, db, clock)
+  const services = await servicesOf(part, db, clock)
   for (const service of services) service.start()
   process.send?.('ready')
   let isStopping = false

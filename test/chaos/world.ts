@@ -155,7 +155,7 @@ export async function runChaos(options: ChaosOptions, harm: Harm = doHarm): Prom
   }
 }
 
-function givenUp(giveUp: AbortSignal | undefined): Promise<never> {
+export function givenUp(giveUp: AbortSignal | undefined): Promise<never> {
   return new Promise((_, reject) => {
     giveUp?.addEventListener('abort', () => reject(new Error('the run was given up')))
   })
@@ -185,7 +185,8 @@ async function harmAndHeal(
     harmOver.signal,
   )
   const endsAt = startedAt + options.minutes * 60_000
-  const run = await batchAfterBatch(options, { db, watcher, batchIds, endsAt })
+  const create = (members: number) => createLarge(db, members)
+  const run = await batchAfterBatch(options, { create, watcher, batchIds, endsAt })
   harmOver.abort()
   await harming
   options.say('the harm is over; healing')
@@ -205,11 +206,16 @@ async function harmAndHeal(
 }
 
 /** Creates batch after batch until the time is over. The last one is usually open then. */
-async function batchAfterBatch(
+export async function batchAfterBatch(
   { members, say }: ChaosOptions,
-  run: { db: Db; watcher: Watcher; batchIds: number[]; endsAt: number },
+  run: {
+    create: (members: number) => Promise<number>
+    watcher: Watcher
+    batchIds: number[]
+    endsAt: number
+  },
 ): Promise<{ findings: string[]; openBatchId: number | null }> {
-  const { db, watcher, batchIds, endsAt } = run
+  const { create, watcher, batchIds, endsAt } = run
   const findings: string[] = []
   for (;;) {
     const leftMs = Math.max(0, endsAt - Date.now())
@@ -218,7 +224,7 @@ async function batchAfterBatch(
     say(`batch ${batchIds.length} of ${members} members is ${status}`)
     if (status !== 'completed') findings.push(`batch ${batchIds.at(-1)} ended ${status}`)
     if (Date.now() >= endsAt) return { findings, openBatchId: null }
-    batchIds.push(await patiently(() => createLarge(db, members)))
+    batchIds.push(await patiently(() => create(members)))
   }
 }
 
@@ -234,7 +240,11 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-async function heal(fleet: Fleet, watcher: Watcher, batchId: number | null): Promise<string[]> {
+export async function heal(
+  fleet: Fleet,
+  watcher: Watcher,
+  batchId: number | null,
+): Promise<string[]> {
   await fleet.allReady()
   if (batchId === null) return []
   const status = await watcher.untilEnded(batchId, AbortSignal.timeout(HEAL_MAX_MS))
@@ -243,9 +253,9 @@ async function heal(fleet: Fleet, watcher: Watcher, batchId: number | null): Pro
 }
 
 /** Operators stop first, then everything they left must end, and then every process is asked to stop. */
-async function settle(fleet: Fleet, db: Db): Promise<string[]> {
+export async function settle(fleet: Fleet, db: Db): Promise<string[]> {
   const findings: string[] = []
-  fleet.retire('operators-1')
+  if (fleet.has('operators-1')) fleet.retire('operators-1')
   const open = `select count(*) as open from batches where ended_at is null or rollback_open + removal_open > 0`
   const giveUp = AbortSignal.timeout(HEAL_MAX_MS)
   for (;;) {
@@ -305,7 +315,7 @@ async function verdictOf(ended: Ended): Promise<Verdict> {
     jobsRun: effects.filter(({ what }) => what === 'begin').length,
     jobsRepeated: repeated.jobs,
     ordersAcknowledged: readJournals(folder, 'acknowledged').length,
-    harm: countBy(fleet.happened, kindOf),
+    harm: harmOf(fleet.happened),
     restarts: fleet.restarts,
     leasesLost: noticed.reduce((sum, { count = 0 }) => sum + count, 0),
     errorsOfTheMoment: noticed.filter(({ what }) => what === 'error').length,
@@ -319,6 +329,10 @@ const kindOf = ({ who, what }: Happened): string => {
   const target = who.replace(/-\d+$/, '')
   return `${target} ${what.replace(/ for \d+ ms$/, '')}`
 }
+
+/** How often each kind of harm was done. */
+export const harmOf = (happened: readonly Happened[]): Record<string, number> =>
+  countBy(happened, kindOf)
 
 function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Record<string, number> {
   const groups = [...Map.groupBy(all, keyOf)].sort(([a], [b]) => (a < b ? -1 : 1))
