@@ -25,6 +25,7 @@ const SETTINGS = {
   sourceTimeoutSec: 300,
   identityEndpoint: null,
   identityHeader: null,
+  ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
 }
 
 if (import.meta.main) {

@@ -7,6 +7,7 @@ import { CONNECTION_PREFIXES } from './domain/runbook/shape.ts'
 import { nearest } from './domain/spelling.ts'
 import { MatoolkitError, messageOf } from './errors.ts'
 import {
+  aGuid,
   aKey,
   aPath,
   aText,
@@ -140,6 +141,19 @@ export const SETTINGS = {
     default: null,
     description: 'Header value that IDENTITY_ENDPOINT requires. Azure Container Apps sets it.',
     secret: true,
+  }),
+  workloadTokenFile: setting<string | null>('AZURE_FEDERATED_TOKEN_FILE', aPath, {
+    default: null,
+    description:
+      'File with the token of a workload identity. Azure Kubernetes Service sets it; it stands for the managed identity then.',
+  }),
+  workloadClientId: setting<string | null>('AZURE_CLIENT_ID', aGuid, {
+    default: null,
+    description: 'Client id of the workload identity; used with AZURE_FEDERATED_TOKEN_FILE only.',
+  }),
+  workloadTenantId: setting<string | null>('AZURE_TENANT_ID', aGuid, {
+    default: null,
+    description: 'Tenant of the workload identity; used with AZURE_FEDERATED_TOKEN_FILE only.',
   }),
   apiHost: setting('MATOOLKIT_API_HOST', aText, {
     default: '127.0.0.1',

@@ -4,11 +4,15 @@ import { commandsFor } from './app/commands/nouns.ts'
 import { endOnCrash } from './app/crash.ts'
 import { run } from './cli/program.ts'
 import { processIo } from './cli/terminal/io.ts'
+import { proxyFromEnvironment } from './proxy.ts'
 
 // For every file from here on, those of libraries too.
 process.umask(0o077)
 const args = process.argv.slice(2)
 const io = processIo()
 endOnCrash(io)
+const proxy = proxyFromEnvironment()
+// For fetch and the libraries; calls of functions have agents of their own.
+if (proxy) (await import('node:http')).setGlobalProxyFromEnv(proxy)
 // Not process.exit(): it would cut off output to a pipe.
 process.exitCode = await run(args, io, await commandsFor(args))

@@ -1,9 +1,12 @@
 // Access tokens from Microsoft Entra ID (by secret, certificate or federated identity), from the managed identity of the
 // machine, and from Databricks OAuth. Tokens are cached until shortly before they expire, requested once for all waiting
 // callers, and never written anywhere.
+
+import { readFile } from 'node:fs/promises'
 import type { Clock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { assertionOf, type SigningCertificate } from './certificate.ts'
+import type { RotatingCertificate } from './rotating-certificate.ts'
 
 interface App {
   readonly from: 'entra'
@@ -14,7 +17,7 @@ interface App {
 
 export type TokenRequest =
   | (App & { readonly secret: string })
-  | (App & { readonly certificate: SigningCertificate })
+  | (App & { readonly certificate: RotatingCertificate })
   /** The app trusts a managed identity of this machine (a federated credential); null is the system-assigned one. */
   | (App & { readonly federatedWith: { readonly clientId: string | null } })
   | { readonly from: 'machine'; readonly clientId: string | null; readonly scope: string }
@@ -51,20 +54,30 @@ export interface TokenEndpoints {
   readonly machine: string
   /** From IDENTITY_ENDPOINT and IDENTITY_HEADER, as Azure Container Apps and App Service set them. */
   readonly identity: { readonly url: string; readonly header: string } | null
+  /** Workload identity, as Azure Kubernetes Service sets it: a file with a token of the cluster, renewed by others. */
+  readonly workload: WorkloadIdentity | null
+  /** What a machine's token for a federated credential is issued for; each cloud has its own. */
+  readonly federationScope: string
+}
+
+export interface WorkloadIdentity {
+  readonly tokenFile: string
+  readonly clientId: string
+  readonly tenantId: string
 }
 
 export const AZURE_ENDPOINTS: TokenEndpoints = {
   entra: 'https://login.microsoftonline.com',
   machine: 'http://169.254.169.254/metadata/identity/oauth2/token',
   identity: null,
+  workload: null,
+  federationScope: 'api://AzureADTokenExchange/.default',
 }
 
 /** Tokens live 60 to 90 minutes; a query must end within the life of its token. */
 const EARLY_MS = 300_000
 const RESPONSE_TIMEOUT_MS = 20_000
 const DEFAULT_LIFE_SEC = 600
-/** The token scope for federated credentials. */
-const FEDERATION_SCOPE = 'api://AzureADTokenExchange/.default'
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 interface CachedToken {
@@ -105,12 +118,9 @@ export function makeTokens(clock: Clock, endpoints: TokenEndpoints = AZURE_ENDPO
   }
 }
 
+/** One app has one certificate at a time, so a renewed one does not make it another request. */
 const keyOf = (request: TokenRequest): string =>
-  JSON.stringify(
-    'certificate' in request
-      ? { ...request, certificate: request.certificate.thumbprint }
-      : request,
-  )
+  JSON.stringify('certificate' in request ? { ...request, certificate: true } : request)
 
 interface TokenCall {
   readonly url: string
@@ -124,7 +134,25 @@ async function requestToken(
   endpoints: TokenEndpoints,
   clock: Clock,
 ): Promise<CachedToken> {
-  const { url, init, issuer } = await httpCallOf(request, endpoints, clock)
+  if (!('certificate' in request))
+    return sendRequest(await httpCallOf(request, endpoints, clock), clock)
+  let refusal: unknown
+  for (const certificate of await request.certificate.candidates()) {
+    try {
+      const call = await entraCallOf(request, endpoints, (url) =>
+        signedBy(certificate, request.clientId, url, clock),
+      )
+      return await sendRequest(call, clock)
+    } catch (error) {
+      if (!(error instanceof SignInFault) || error.kind !== 'sign_in') throw error
+      // The newest one is the one to mend.
+      refusal ??= error
+    }
+  }
+  throw refusal
+}
+
+async function sendRequest({ url, init, issuer }: TokenCall, clock: Clock): Promise<CachedToken> {
   const requestedAtMs = +clock.now()
   let response: Response
   let body: unknown
@@ -161,22 +189,20 @@ function cachedTokenFrom(
   }
 }
 
+type AppRequest = Extract<TokenRequest, App>
+
 async function httpCallOf(
-  request: TokenRequest,
+  request: Exclude<TokenRequest, { certificate: RotatingCertificate }>,
   endpoints: TokenEndpoints,
   clock: Clock,
 ): Promise<TokenCall> {
   switch (request.from) {
-    case 'entra': {
-      const url = `${endpoints.entra}/${encodeURIComponent(request.tenantId)}/oauth2/v2.0/token`
-      const body = new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: request.clientId,
-        scope: request.scope,
-        ...(await proofOf(request, url, endpoints, clock)),
-      })
-      return { url, init: { method: 'POST', body }, issuer: 'Microsoft Entra ID' }
-    }
+    case 'entra':
+      return entraCallOf(request, endpoints, async () =>
+        'secret' in request
+          ? { client_secret: request.secret }
+          : assertionFields(await identityToken(request.federatedWith.clientId, endpoints, clock)),
+      )
     case 'databricks': {
       const { host, clientId, secret } = request
       const basic = Buffer.from(`${clientId}:${secret}`).toString('base64')
@@ -186,25 +212,40 @@ async function httpCallOf(
       return { url, init: { method: 'POST', body, headers }, issuer: "Databricks' sign-in" }
     }
     case 'machine':
-      return machineCallOf(request.clientId, request.scope, endpoints)
+      return endpoints.workload
+        ? workloadCallOf(endpoints.workload, request, endpoints)
+        : machineCallOf(request.clientId, request.scope, endpoints)
   }
 }
 
-/** The app's proof of identity. */
-async function proofOf(
-  request: Extract<TokenRequest, App>,
-  url: string,
-  endpoints: TokenEndpoints,
-  clock: Clock,
-): Promise<Record<string, string>> {
-  if ('secret' in request) return { client_secret: request.secret }
-  const { clientId } = request
-  const assertion =
-    'certificate' in request
-      ? await assertionOf(request.certificate, { clientId, audience: url, now: clock.now() })
-      : await identityToken(request.federatedWith.clientId, endpoints, clock)
-  return { client_assertion_type: ASSERTION_TYPE, client_assertion: assertion }
+/** `proofFor` gives the fields that prove the app's identity to the token URL. */
+async function entraCallOf(
+  { tenantId, clientId, scope }: Pick<AppRequest, 'tenantId' | 'clientId' | 'scope'>,
+  { entra }: TokenEndpoints,
+  proofFor: (url: string) => Promise<Record<string, string>>,
+): Promise<TokenCall> {
+  const url = `${entra}/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`
+  const body = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    scope,
+    ...(await proofFor(url)),
+  })
+  return { url, init: { method: 'POST', body }, issuer: 'Microsoft Entra ID' }
 }
+
+const assertionFields = (assertion: string): Record<string, string> => ({
+  client_assertion_type: ASSERTION_TYPE,
+  client_assertion: assertion,
+})
+
+const signedBy = async (
+  certificate: SigningCertificate,
+  clientId: string,
+  audience: string,
+  clock: Clock,
+): Promise<Record<string, string>> =>
+  assertionFields(await assertionOf(certificate, { clientId, audience, now: clock.now() }))
 
 /** Not cached: it is needed as rarely as the token it buys. */
 async function identityToken(
@@ -212,9 +253,29 @@ async function identityToken(
   endpoints: TokenEndpoints,
   clock: Clock,
 ): Promise<string> {
-  return (
-    await requestToken({ from: 'machine', clientId, scope: FEDERATION_SCOPE }, endpoints, clock)
-  ).token
+  // The cluster's own token is the assertion; the app trusts its issuer.
+  if (endpoints.workload) return clusterToken(endpoints.workload)
+  const scope = endpoints.federationScope
+  return (await requestToken({ from: 'machine', clientId, scope }, endpoints, clock)).token
+}
+
+function workloadCallOf(
+  workload: WorkloadIdentity,
+  { clientId, scope }: { readonly clientId: string | null; readonly scope: string },
+  endpoints: TokenEndpoints,
+): Promise<TokenCall> {
+  const app = { tenantId: workload.tenantId, clientId: clientId ?? workload.clientId, scope }
+  return entraCallOf(app, endpoints, async () => assertionFields(await clusterToken(workload)))
+}
+
+/** Read each time: the cluster renews the file about every hour. */
+async function clusterToken({ tokenFile }: WorkloadIdentity): Promise<string> {
+  try {
+    return (await readFile(tokenFile, 'utf8')).trim()
+  } catch (error) {
+    const reason = `the token file "${tokenFile}" of AZURE_FEDERATED_TOKEN_FILE cannot be read: ${messageOf(error)}`
+    throw new SignInFault('sign_in', reason, error)
+  }
 }
 
 function machineCallOf(

@@ -1,6 +1,5 @@
 // Opens a worker from the settings: vault, sign-in, functions, health, and only then jobs. Any failure ends the start with a
 // coded error: a platform restarts the process, whereas a half-open worker would fail its jobs one by one.
-import { readFile } from 'node:fs/promises'
 import type { Bus } from '../bus/bus.ts'
 import { logOutage } from '../bus/outage.ts'
 import type { Clock } from '../clock.ts'
@@ -9,14 +8,20 @@ import { MatoolkitError, messageOf } from '../errors.ts'
 import { readJobKeys } from '../job-keys.ts'
 import type { Log } from '../log.ts'
 import type { Service } from '../service.ts'
-import { readCertificate, type SigningCertificate } from '../sign-in/certificate.ts'
-import { makeTokens, type Tokens } from '../sign-in/token.ts'
+import { makeTokens, SignInFault, type Tokens } from '../sign-in/token.ts'
 import type { WorkerFunction } from './catalogue.ts'
+import { openCredential } from './credential.ts'
 import { discoverFunctions } from './custom-functions.ts'
 import { STANDARD_FUNCTIONS } from './functions/standard.ts'
 import { type HealthServer, openHealth } from './health.ts'
 import type { Secrets, Tenant } from './m365/api.ts'
-import { type Credential, connectTenant, retryPolicyOf, tokenEndpointsOf } from './m365/connect.ts'
+import {
+  type ConnectedTenant,
+  connectTenant,
+  retryPolicyOf,
+  tokenEndpointsOf,
+} from './m365/connect.ts'
+import { type GrantedRights, missingRights } from './rights.ts'
 import { openFolderVault } from './secrets/folder-vault.ts'
 import { KeyVault, keyVaultScope } from './secrets/key-vault.ts'
 import { Worker } from './worker.ts'
@@ -40,8 +45,8 @@ export interface OpenedWorker extends Service {
   standDown(): Promise<void>
 }
 
-/** Warn at start about a certificate that expires within this time. */
-const CERTIFICATE_WARNING_MS = 30 * 24 * 3_600_000
+/** Two minutes in all; then the platform restarts the process. */
+const SIGN_IN_PAUSES_SEC = [2, 5, 15, 30, 60] as const
 /** The part of the shutdown grace kept for sending the last results. */
 const SEND_GRACE_SEC = 5
 
@@ -56,8 +61,9 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
   const tokens = makeTokens(clock, tokenEndpointsOf(config))
   const vault = await openVault(config, clock, tokens)
   log.info({ workerId, vault: vault.where }, 'Opened the vault')
-  const tenant = await openTenant(options, tokens, vault)
+  const signedIn = await openTenant(options, tokens, vault)
   const { functions, close: closeFunctions } = await openFunctions(options)
+  if (signedIn) tellMissingRights(log, functions, signedIn.rights)
   const worker = new Worker({
     workerId,
     version,
@@ -65,7 +71,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenedWork
     clock,
     functions,
     keys: readJobKeys(config),
-    ...(tenant ? { tenant } : {}),
+    ...(signedIn ? { tenant: signedIn.tenant } : {}),
     maxParallelism: config.maxParallelism,
     replicas: config.workerReplicas,
     pollMs: config.workerPollSec * 1_000,
@@ -137,82 +143,58 @@ async function openVault(config: Config, clock: Clock, tokens: Tokens): Promise<
   return { secrets: keyVault, where: keyVaultUrl, keyVault }
 }
 
+interface SignedInTenant {
+  readonly tenant: Tenant
+  readonly rights: GrantedRights
+}
+
 async function openTenant(
   { config, clock, log }: OpenWorkerOptions,
   tokens: Tokens,
   vault: Vault,
-): Promise<Tenant | null> {
+): Promise<SignedInTenant | null> {
   const { tenantId } = config
   if (tenantId === null) {
     log.warn('No tenant configured: functions that need one will fail')
     return null
   }
-  const credential = await openCredential(config, clock, log, vault)
+  const credential = await openCredential(config, clock, log, vault.keyVault)
   const { secrets } = vault
   const onThrottled = (service: string, seconds: number) =>
     log.warn({ service, seconds }, 'Throttled: pausing all calls to the service')
   const tenant = connectTenant({ config, credential, tokens, secrets, clock, onThrottled })
   try {
-    await tenant.signIn()
+    const rights = await signInWhenReachable(tenant, clock, log)
+    log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')
+    return { tenant, rights }
   } catch (error) {
     const reason = messageOf(error)
     throw new MatoolkitError('WORKER_SIGN_IN_FAILED', { tenantId, reason }, { cause: error })
   }
-  log.info({ tenantId, signIn: config.signIn }, 'Signed in to the tenant')
-  return tenant
 }
 
-async function openCredential(
-  config: Config,
+/** A sign-in service that does not answer for a moment must not end the worker; a refusal does. */
+async function signInWhenReachable(
+  tenant: ConnectedTenant,
   clock: Clock,
   log: Log,
-  vault: Vault,
-): Promise<Credential> {
-  const { signIn, appSecret, identityClientId } = config
-  if (signIn === 'federated') return { federatedWith: { clientId: identityClientId } }
-  if (signIn === 'certificate') {
-    const certificate = await openCertificate(config, vault)
-    const { endsAt } = certificate
-    if (+endsAt - +clock.now() < CERTIFICATE_WARNING_MS)
-      log.warn({ endsAt }, 'The worker certificate expires within 30 days or has expired: renew it')
-    return { certificate }
+): Promise<GrantedRights> {
+  for (const waitSec of SIGN_IN_PAUSES_SEC) {
+    try {
+      return await tenant.signIn()
+    } catch (error) {
+      if (!(error instanceof SignInFault) || error.kind !== 'unreachable') throw error
+      log.warn({ reason: error.message, waitSec }, 'Cannot sign in yet: trying again')
+      await clock.wait(waitSec * 1_000)
+    }
   }
-  if (appSecret === null) {
-    throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
-      problems: 'MATOOLKIT_SIGN_IN is "secret" and MATOOLKIT_APP_SECRET is not set.',
-    })
-  }
-  log.warn('Signing in with a client secret, which is for tests: use a certificate')
-  return { secret: appSecret }
+  return tenant.signIn()
 }
 
-async function openCertificate(config: Config, { keyVault }: Vault): Promise<SigningCertificate> {
-  const { certificateFile, certificateName, certificatePassword } = config
-  if (certificateFile === null && keyVault === null) {
-    throw new MatoolkitError('WORKER_NOT_CONFIGURED', {
-      problems:
-        'MATOOLKIT_SIGN_IN is "certificate" and neither MATOOLKIT_CERTIFICATE_FILE nor MATOOLKIT_KEY_VAULT_URL is set.',
-    })
-  }
-  const place = certificateFile ?? `the Key Vault under "${certificateName}"`
-  try {
-    const bytes =
-      certificateFile === null
-        ? await certificateIn(keyVault!, certificateName)
-        : await readFile(certificateFile)
-    return await readCertificate({ bytes, password: certificatePassword ?? '' })
-  } catch (error) {
-    const reason = messageOf(error)
-    throw new MatoolkitError('WORKER_CERTIFICATE_UNUSABLE', { place, reason }, { cause: error })
-  }
-}
-
-/** Key Vault stores a certificate's secret as PEM, or as PFX in base64. */
-async function certificateIn(keyVault: KeyVault, name: string): Promise<Buffer> {
-  const found = await keyVault.read(name)
-  if (found === null) throw new Error('the vault has no secret of that name')
-  const isPem = found.contentType === 'application/x-pem-file'
-  return Buffer.from(found.value, isPem ? 'utf8' : 'base64')
+/** Not an error: a worker need not be allowed to run every function. */
+function tellMissingRights(log: Log, functions: readonly WorkerFunction[], rights: GrantedRights) {
+  for (const [right, names] of missingRights(functions, rights))
+    log.warn({ right, functions: names }, 'The app lacks a right: these functions will be refused')
 }
 
 interface OpenFunctions {

@@ -19,7 +19,12 @@ describe('a request made to exhaust the API', () => {
   const folder = mkdtempSync(join(tmpdir(), 'matoolkit-exhaustion-'))
   let api: ApiUnderTest
   before(async () => {
-    const access = { sourceTimeoutSec: 60, identityEndpoint: null, identityHeader: null }
+    const access = {
+      sourceTimeoutSec: 60,
+      identityEndpoint: null,
+      identityHeader: null,
+      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+    }
     const sources = sourceAccessFrom({ ...access, sourceFolder: folder }, realClock())
     api = await openApiUnderTest({
       options: {

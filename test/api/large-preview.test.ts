@@ -21,7 +21,12 @@ describe('a hold during a preview of 100,000 rows', () => {
   let api: ApiUnderTest
   let batchPath = ''
   before(async () => {
-    const access = { sourceTimeoutSec: 60, identityEndpoint: null, identityHeader: null }
+    const access = {
+      sourceTimeoutSec: 60,
+      identityEndpoint: null,
+      identityHeader: null,
+      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+    }
     const sources = sourceAccessFrom({ ...access, sourceFolder: folder }, realClock())
     const preview: PreviewQuery = (runbook, stopping) => {
       const { db, clock } = api.world

@@ -15,7 +15,12 @@ import { type Cli, nowhere, openCli, setEnv } from './against-api.ts'
 describe('a tick by hand', () => {
   let cli: Cli
   const tickNow: TickNow = (name, startedBy, stopping) => {
-    const source = { sourceTimeoutSec: 60, identityEndpoint: null, identityHeader: null }
+    const source = {
+      sourceTimeoutSec: 60,
+      identityEndpoint: null,
+      identityHeader: null,
+      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+    }
     const options = {
       engine: cli.api.world.engine,
       sources: sourceAccessFrom({ ...source, sourceFolder: cli.folder }, realClock()),

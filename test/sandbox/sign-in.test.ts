@@ -158,7 +158,8 @@ describe('a client assertion', () => {
     const certificate = await readCertificate({ bytes: Buffer.from(pem), password: '' })
     const tokens = makeTokens(under.clock, { ...AZURE_ENDPOINTS, entra: under.sandbox.url })
     const request = { from: 'entra', tenantId: TENANT, clientId: CLIENT, scope: GRAPH } as const
-    const token = await tokens.get({ ...request, certificate })
+    const rotating = { candidates: async () => [certificate] }
+    const token = await tokens.get({ ...request, certificate: rotating })
     assert.equal((await under.graph('GET', '/v1.0/users', undefined, { token })).status, 200)
   })
 

@@ -140,7 +140,8 @@ const PRIVILEGES: readonly Privilege[] = [
     what: 'reads the environment',
     pattern: /\bprocess\.env\b|\benv\b.*from 'node:process'/,
     within: /^src\//,
-    allowed: /^src\/config\.ts$/,
+    // The proxy is needed before the settings, which most commands never load.
+    allowed: /^src\/(config|proxy)\.ts$/,
   },
   {
     what: 'repeats by setInterval instead of everyLoop',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { Bus, OutgoingMessage } from '../../src/bus/bus.ts'
-import { type Clock, realClock } from '../../src/clock.ts'
+import { type Clock, realClock, virtualClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { MatoolkitError } from '../../src/errors.ts'
 import type { Service as RunningService } from '../../src/service.ts'
@@ -122,6 +122,20 @@ describe('opening a worker', () => {
     const { functions } = published[0]!.body as { functions: { name: string }[] }
     const names = functions.map(({ name }) => name)
     assert.ok(names.includes('New-EntraUser') && names.includes('Do-Own'), names.join())
+  })
+
+  it('waits for a sign-in service that is away for a moment', async () => {
+    tokens.fault = { status: 503, body: '{"error":"temporarily_unavailable"}' }
+    const clock = virtualClock(new Date('2026-03-01T10:00:00Z'))
+    const opening = open(TENANT, clock)
+    while (clock.nextWakeAt() === null) await new Promise<void>((done) => setImmediate(done))
+    tokens.fault = null
+    await clock.advance(2_000)
+    const { lines } = await opening
+    assert.deepEqual(
+      lines.filter((line) => /sign/i.test(line) && !/secret/.test(line)),
+      ['warn: Cannot sign in yet: trying again', 'info: Signed in to the tenant'],
+    )
   })
 
   it('starts without a tenant and warns', async () => {

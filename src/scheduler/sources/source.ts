@@ -10,6 +10,7 @@ import { CONNECTION_PREFIXES } from '../../domain/runbook/shape.ts'
 import { type ErrorCode, type ErrorDetails, MatoolkitError, messageOf } from '../../errors.ts'
 import { HiddenSecrets } from '../../hidden-secrets.ts'
 import { redactText } from '../../redact.ts'
+import { type MachineSettings, machineIdentityOf } from '../../sign-in/machine-identity.ts'
 import {
   AZURE_ENDPOINTS,
   makeTokens,
@@ -49,20 +50,15 @@ export interface SourceAccess {
   readonly open: OpenSource
 }
 
-type AccessConfig = Pick<
-  Config,
-  'sourceFolder' | 'sourceTimeoutSec' | 'identityEndpoint' | 'identityHeader'
->
+type AccessConfig = Pick<Config, 'sourceFolder' | 'sourceTimeoutSec'> & MachineSettings
 
 /** Access to data sources as this process is configured. `clock` is real time even in a simulation. */
 export function sourceAccessFrom(config: AccessConfig, clock: Clock): SourceAccess {
-  const { identityEndpoint: url, identityHeader: header } = config
-  const identity = url !== null && header !== null ? { url, header } : null
   return {
     settings: {
       connection: readConnectionVariable,
       clock,
-      tokens: makeSourceTokens(clock, { ...AZURE_ENDPOINTS, identity }),
+      tokens: makeSourceTokens(clock, { ...AZURE_ENDPOINTS, ...machineIdentityOf(config) }),
       folder: config.sourceFolder,
       timeoutMs: config.sourceTimeoutSec * 1000,
     },

@@ -3,7 +3,8 @@
 import type { Clock } from '../../clock.ts'
 import type { Config } from '../../config.ts'
 import { MatoolkitError } from '../../errors.ts'
-import type { SigningCertificate } from '../../sign-in/certificate.ts'
+import { machineIdentityOf } from '../../sign-in/machine-identity.ts'
+import type { RotatingCertificate } from '../../sign-in/rotating-certificate.ts'
 import {
   AZURE_ENDPOINTS,
   type TokenEndpoints,
@@ -11,6 +12,7 @@ import {
   type Tokens,
 } from '../../sign-in/token.ts'
 import type { CloudName } from '../../worker-settings.ts'
+import { type GrantedRights, rightsIn } from '../rights.ts'
 import { openWebhooks } from '../webhooks.ts'
 import type { Secrets, Tenant } from './api.ts'
 import type { ClientOptions, RetryPolicy } from './client.ts'
@@ -21,6 +23,11 @@ interface Cloud {
   readonly login: string
   readonly graph: string
   readonly exchange: string
+  /**
+   * The audience of a federated credential. Source: "Configure a user-assigned managed identity as a federated credential on an app"
+   * (learn.microsoft.com), which lists these three.
+   */
+  readonly federation: string
 }
 
 const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
@@ -28,31 +35,35 @@ const CLOUDS: Readonly<Record<CloudName, Cloud>> = {
     login: AZURE_ENDPOINTS.entra,
     graph: 'https://graph.microsoft.com',
     exchange: 'https://outlook.office365.com',
+    federation: 'api://AzureADTokenExchange',
   },
   usgov: {
     login: 'https://login.microsoftonline.us',
     graph: 'https://graph.microsoft.us',
     exchange: 'https://outlook.office365.us',
+    federation: 'api://AzureADTokenExchangeUSGov',
   },
   usdod: {
     login: 'https://login.microsoftonline.us',
     graph: 'https://dod-graph.microsoft.us',
     exchange: 'https://outlook-dod.office365.us',
+    federation: 'api://AzureADTokenExchangeUSGov',
   },
   china: {
     login: 'https://login.partner.microsoftonline.cn',
     graph: 'https://microsoftgraph.chinacloudapi.cn',
     exchange: 'https://partner.outlook.cn',
+    federation: 'api://AzureADTokenExchangeChina',
   },
 }
 
 export function tokenEndpointsOf(config: Config): TokenEndpoints {
-  const { cloud, loginUrl, identityEndpoint, identityHeader } = config
+  const { cloud, loginUrl } = config
   return {
     ...AZURE_ENDPOINTS,
+    ...machineIdentityOf(config),
     entra: loginUrl?.replace(/\/+$/, '') ?? CLOUDS[cloud].login,
-    identity:
-      identityEndpoint && identityHeader ? { url: identityEndpoint, header: identityHeader } : null,
+    federationScope: `${CLOUDS[cloud].federation}/.default`,
   }
 }
 
@@ -64,7 +75,7 @@ export const retryPolicyOf = (config: Config): RetryPolicy => ({
 
 /** How the worker signs in. The caller reads the certificate. */
 export type Credential =
-  | { readonly certificate: SigningCertificate }
+  | { readonly certificate: RotatingCertificate }
   | { readonly federatedWith: { readonly clientId: string | null } }
   | { readonly secret: string }
 
@@ -81,8 +92,8 @@ export interface TenantParts {
 }
 
 export interface ConnectedTenant extends Tenant {
-  /** Gets a token for each API. Throws SignInFault. */
-  signIn(): Promise<void>
+  /** Gets a token for each API and returns what they allow. Throws SignInFault. */
+  signIn(): Promise<GrantedRights>
 }
 
 export function connectTenant(parts: TenantParts): ConnectedTenant {
@@ -129,10 +140,10 @@ export function connectTenant(parts: TenantParts): ConnectedTenant {
     secrets,
     webhooks: openWebhooks({ ...shared, hosts: config.webhookHosts }),
     token: (service) => tokens.get(service === 'graph' ? forGraph : forExchange),
-    signIn: async () => {
-      await tokens.get(forGraph)
-      await tokens.get(forExchange)
-    },
+    signIn: async () => ({
+      graph: rightsIn(await tokens.get(forGraph)),
+      exchange: rightsIn(await tokens.get(forExchange)),
+    }),
   }
 }
 

@@ -5,6 +5,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { messageOf } from '../../errors.ts'
+import { proxyFromEnvironment } from '../../proxy.ts'
 
 export interface HttpRequest {
   readonly method: string
@@ -42,16 +43,22 @@ export class ConnectionLost extends Error {
 /** A page of a thousand mailboxes takes a few megabytes. */
 const RESPONSE_BYTES_MAX = 32_000_000
 
-const AGENTS = {
-  'http:': new HttpAgent({ keepAlive: true }),
-  'https:': new HttpsAgent({ keepAlive: true }),
-} as const
+/** Null goes straight to the service. */
+const PROXY = proxyFromEnvironment()
+const throughProxy = PROXY === null ? {} : { proxyEnv: PROXY }
+
+const agents = (keepAlive: boolean) => ({
+  'http:': new HttpAgent({ keepAlive, ...throughProxy }),
+  'https:': new HttpsAgent({ keepAlive, ...throughProxy }),
+})
+const KEPT = agents(true)
+const NEW = agents(false)
 
 export function sendHttp(request: HttpRequest): Promise<HttpResponse> {
   const { method, headers, body, signal, isOnNewConnection, lookup } = request
   const url = new URL(request.url)
   const isTls = url.protocol === 'https:'
-  const agent = isOnNewConnection ? false : AGENTS[isTls ? 'https:' : 'http:']
+  const agent = (isOnNewConnection ? NEW : KEPT)[isTls ? 'https:' : 'http:']
   const bytes = body === null ? null : Buffer.from(body)
   const sent = {
     ...headers,

@@ -2,7 +2,7 @@
 // endpoint of Container Apps, and Databricks OAuth. One HTTP server for all; tests choose its failures.
 import { createServer, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { TokenEndpoints } from '../../../src/sign-in/token.ts'
+import { AZURE_ENDPOINTS, type TokenEndpoints } from '../../../src/sign-in/token.ts'
 
 export const CLIENT_SECRET = 'client-secret-7Q~x'
 const IDENTITY_HEADER = 'identity-header-853b'
@@ -34,7 +34,11 @@ export async function startTokenServer(): Promise<TokenServer> {
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
   const state: TokenServer = {
     url,
-    endpoints: { entra: url, machine: `${url}/metadata/identity/oauth2/token`, identity: null },
+    endpoints: {
+      ...AZURE_ENDPOINTS,
+      entra: url,
+      machine: `${url}/metadata/identity/oauth2/token`,
+    },
     asked: [],
     fault: null,
     expiresInSec: 3_600,

@@ -1,0 +1,59 @@
+// Which rights the worker's app lacks, read from its tokens at start: better than learning it from the first failing job at night.
+// Only what tokens show: roles that Exchange itself grants do not appear in them.
+import { decodeJwt } from 'jose'
+import type { WorkerFunction } from './catalogue.ts'
+
+/** Null: the token does not show its rights. */
+export interface GrantedRights {
+  readonly graph: readonly string[] | null
+  readonly exchange: readonly string[] | null
+}
+
+/** The `roles` of an app's token, not verified: a service does that. */
+export function rightsIn(token: string): readonly string[] | null {
+  try {
+    const { roles } = decodeJwt(token)
+    return Array.isArray(roles) ? roles.map(String) : []
+  } catch {
+    return null
+  }
+}
+
+const DIRECTORY = ['Directory.Read.All', 'Directory.ReadWrite.All'] as const
+
+/** Higher permissions that Microsoft's reference of each call accepts in place of the least one. */
+const INCLUDED_IN: Readonly<Record<string, readonly string[]>> = {
+  'User.ReadBasic.All': ['User.Read.All', 'User.ReadWrite.All', ...DIRECTORY],
+  'User.Read.All': ['User.ReadWrite.All', ...DIRECTORY],
+  'User.ReadWrite.All': ['Directory.ReadWrite.All'],
+  'User.EnableDisableAccount.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
+  'User.Invite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
+  'GroupMember.Read.All': [
+    ...['GroupMember.ReadWrite.All', 'Group.Read.All', 'Group.ReadWrite.All'],
+    ...DIRECTORY,
+  ],
+  'GroupMember.ReadWrite.All': ['Group.ReadWrite.All', 'Directory.ReadWrite.All'],
+  'LicenseAssignment.ReadWrite.All': ['User.ReadWrite.All', 'Directory.ReadWrite.All'],
+}
+
+const EXCHANGE_RIGHT = 'Exchange.ManageAsApp'
+
+/** Functions by the right they lack. */
+export function missingRights(
+  functions: readonly WorkerFunction[],
+  { graph, exchange }: GrantedRights,
+): ReadonlyMap<string, readonly string[]> {
+  const missing = new Map<string, string[]>()
+  const lack = (right: string, { name }: WorkerFunction) =>
+    missing.set(right, [...(missing.get(right) ?? []), name])
+  for (const definition of functions) {
+    const { permissions } = definition
+    for (const right of graph === null ? [] : (permissions.graph ?? []))
+      if (![right, ...(INCLUDED_IN[right] ?? [])].some((one) => graph!.includes(one)))
+        lack(right, definition)
+    const isOnExchange = (permissions.exchange ?? []).length > 0
+    if (isOnExchange && exchange !== null && !exchange.includes(EXCHANGE_RIGHT))
+      lack(EXCHANGE_RIGHT, definition)
+  }
+  return missing
+}
