@@ -91,10 +91,14 @@ export const phase = z
       stopped: wholeCount.meta({ description: 'Failed in an earlier phase.' }),
       removed: wholeCount,
     }),
+    waitsFor: nullableText.meta({
+      description:
+        'Why nothing of it is sent: a hold, or a worker that is unknown or silent. Times in UTC.',
+    }),
   })
   .meta({ id: 'Phase' })
 
-export function shownPhase(facts: Phase): z.input<typeof phase> {
+export function shownPhase(facts: Phase, waitsFor: string | null): z.input<typeof phase> {
   const { id, name, offsetMinutes, dueAt, runbookVersion, status, skippedBecause } = facts
   const { dispatchedAt, completedAt, steps, members } = facts
   return {
@@ -109,6 +113,7 @@ export function shownPhase(facts: Phase): z.input<typeof phase> {
     completedAt,
     steps,
     members,
+    waitsFor,
   }
 }
 

@@ -2,7 +2,7 @@
 // reported.
 import { countText } from './count-text.ts'
 import { type Action, resumeAction } from './decide/actions.ts'
-import { holdsOnAll } from './decide/held.ts'
+import { holdOnAll, holdsOnAll } from './decide/held.ts'
 import type { Batch, Phase } from './facts.ts'
 import { type HoldsOnBatch, tellHold } from './holds.ts'
 
@@ -198,7 +198,7 @@ function ofSlot(
 ): Stuck[] {
   const { workerId, count } = group
   if (!worker?.isKnown) {
-    const because = `worker ${workerId} was never seen and is not configured; ${waiting(group)} for it`
+    const because = `${unknownWorker(workerId)}; ${waiting(group)} for it`
     return report('worker_unknown', count, because, SEE_WORKERS)
   }
   if (isSilent(worker, now)) {
@@ -223,3 +223,59 @@ const silence = ({ workerId, lastSeenAt }: WorkerFacts): string =>
   lastSeenAt === null
     ? `worker ${workerId} has not announced itself`
     : `worker ${workerId} was last seen at ${lastSeenAt.toISOString()}`
+
+/** Whose steps of a phase wait: for this worker, or as this held member. */
+export interface PhaseWaiter {
+  readonly phaseId: number
+  readonly workerId: string | null
+  /** The worker has the job; else the step waits for a slot. */
+  readonly isSent: boolean
+  readonly memberId: number | null
+}
+
+export interface PhaseWaitFacts
+  extends Pick<StuckFacts, 'batch' | 'holds' | 'phases' | 'workers' | 'now'> {
+  readonly waiters: readonly PhaseWaiter[]
+}
+
+/** Why nothing of a phase is sent, by its id: a hold, or a worker that is unknown or silent. Without a full stop; times in UTC. */
+export function waitsOfPhases(facts: PhaseWaitFacts): ReadonlyMap<number, string> {
+  const { batch, holds, phases } = facts
+  const found = new Map<number, string>()
+  if (batch.endedAt !== null) return found
+  const hold = holdOnAll(batch, holds)
+  for (const phase of phases.filter((one) => isPhaseDue(one, facts.now))) {
+    const reasons = hold ? [tellHold(hold)] : whyWaiting(facts, phase)
+    if (reasons.length > 0) found.set(phase.id, reasons.join('; '))
+  }
+  return found
+}
+
+/** It runs, or its time has come. */
+export const isPhaseDue = ({ status, dueAt }: Phase, now: Date): boolean =>
+  status === 'dispatched' || (status === 'pending' && dueAt !== null && dueAt <= now)
+
+/** Held members named with a phase; `hold list` has all. */
+const HELD_MEMBERS_NAMED = 1
+
+function whyWaiting(
+  { holds, workers, waiters, now }: PhaseWaitFacts,
+  { id }: Phase,
+): readonly string[] {
+  const ofPhase = waiters.filter(({ phaseId }) => phaseId === id)
+  const ofWorkers = ofPhase.flatMap(({ workerId, isSent }) => {
+    if (workerId === null) return []
+    const hold = holds.workers.get(workerId)
+    if (hold && !isSent) return [tellHold(hold)]
+    const worker = workers.find((candidate) => candidate.workerId === workerId)
+    if (!worker?.isKnown) return isSent ? [] : [unknownWorker(workerId)]
+    return isSilent(worker, now) ? [silence(worker)] : []
+  })
+  const held = ofPhase.flatMap(({ memberId }) => (memberId && holds.members.get(memberId)) || [])
+  const more = held.length - HELD_MEMBERS_NAMED
+  const others = more > 0 ? [`${countText(more, 'other is', 'others are')} held too`] : []
+  return [...new Set(ofWorkers), ...held.slice(0, HELD_MEMBERS_NAMED).map(tellHold), ...others]
+}
+
+const unknownWorker = (workerId: string): string =>
+  `worker ${workerId} was never seen and is not configured`

@@ -169,6 +169,10 @@ describe('every printed hint works:', () => {
       await cli.cli('batch', 'create', 'wave', people, '--reason', 'pilot')
       const unknown = await cli.cli('stuck', '1')
       assert.deepEqual(commandsIn(unknown.out), ['worker list'])
+      assert.match(
+        (await cli.cli('batch', 'phases', '1')).out,
+        /\nprepare waits: worker w9 was never seen and is not configured\n/,
+      )
       const manual = await cli.cli('stuck', '2')
       assert.deepEqual(commandsIn(manual.out), ['batch advance 2'], manual.out)
       for (const hint of ['worker list', 'batch advance 2']) await tryHint(cli, hint)

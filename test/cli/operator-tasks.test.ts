@@ -194,7 +194,10 @@ describe('an operator’s night', () => {
     })
     assert.deepEqual(jobs, [])
     assert.match(await run('hold', 'list'), /as agreed/)
-    assert.match(await run('batch', 'get', TONIGHT), /cutover .* pending/)
+    const shown = await run('batch', 'get', TONIGHT)
+    assert.match(shown, /cutover .* pending/)
+    assert.match(shown, /\ncutover waits: the whole system is held by .*"matoolkit resume --all"/)
+    assert.doesNotMatch(await run('batch', 'phases', TOMORROW), / waits?: /, 'its time is to come')
     assert.equal((await batchOf(world, Number(TONIGHT))).active, 10)
   })
 
@@ -223,6 +226,13 @@ describe('an operator’s night', () => {
     const out = await run('stuck', TOMORROW)
     assert.match(out, /worker w1 was last seen at/)
     assert.doesNotMatch(await run('stuck', TONIGHT), /worker w1/)
+    for (const verb of ['get', 'phases']) {
+      assert.match(
+        await run('batch', verb, TOMORROW),
+        /\nprepare, cutover wait: worker w1 was last seen at/,
+      )
+      assert.doesNotMatch(await run('batch', verb, TONIGHT), / waits?: /)
+    }
     world.workers = ['w1']
     await world.settle()
     assert.equal((await batchOf(world, Number(TOMORROW))).status, 'completed')

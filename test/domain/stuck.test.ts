@@ -5,7 +5,13 @@ import type { Phase } from '../../src/domain/facts.ts'
 import { type ForecastFacts, forecastEnd, phaseEnds } from '../../src/domain/forecast.ts'
 import { type Hold, holdsOnBatch, NO_HOLDS } from '../../src/domain/holds.ts'
 import { type BatchPace, throughputOf } from '../../src/domain/pace.ts'
-import { findStuck, type StuckFacts, type WaitGroup } from '../../src/domain/stuck.ts'
+import {
+  findStuck,
+  type PhaseWaitFacts,
+  type StuckFacts,
+  type WaitGroup,
+  waitsOfPhases,
+} from '../../src/domain/stuck.ts'
 
 const NOW = new Date('2026-03-02T08:00:00Z')
 const ago = (minutes: number) => new Date(+NOW - minutes * 60_000)
@@ -327,4 +333,85 @@ describe('the pace of a batch', () => {
     it(about, () =>
       assert.deepEqual(throughputOf({ ...pace, ...more }, phases, NOW), { stepsPerMin, overSec }),
     )
+})
+
+describe('what a phase waits for', () => {
+  const HELD = 'is held by op: wait; end it with "matoolkit resume'
+  const running = phase('cutover', 'dispatched', { id: 3 })
+  const due = phase('cutover', 'pending', { id: 3, dueAt: ago(1) })
+  const ofWorker = { phaseId: 3, workerId: 'w1', isSent: false, memberId: null }
+  const heldPeople = holdsOnBatch([hold('member', '5'), hold('member', '6')])
+  const CASES: readonly (readonly [
+    name: string,
+    facts: Partial<PhaseWaitFacts>,
+    because: string | undefined,
+  ])[] = [
+    ['nothing, in its normal course', { waiters: [ofWorker] }, undefined],
+    [
+      'the batch',
+      { batch: { ...batch, heldAt: ago(1), heldBy: 'op', heldReason: 'wait' } },
+      `batch 7 ${HELD} --batch 7"`,
+    ],
+    [
+      'the system',
+      { holds: holdsOnBatch([hold('system', '')]) },
+      `the whole system ${HELD} --all"`,
+    ],
+    [
+      'a hold, once its time has come',
+      { phases: [due], holds: holdsOnBatch([hold('runbook', 'wave')]) },
+      `runbook wave ${HELD} --runbook wave"`,
+    ],
+    [
+      'no hold before its time',
+      {
+        phases: [phase('cutover', 'pending', { id: 3, dueAt: ago(-1) })],
+        holds: holdsOnBatch([hold('system', '')]),
+      },
+      undefined,
+    ],
+    [
+      'a held worker',
+      { holds: holdsOnBatch([hold('worker', 'w1')]), waiters: [ofWorker] },
+      `worker w1 ${HELD} --worker w1"`,
+    ],
+    [
+      'no worker that only others wait for',
+      { holds: holdsOnBatch([hold('worker', 'w1')]), waiters: [{ ...ofWorker, phaseId: 4 }] },
+      undefined,
+    ],
+    [
+      'an unknown worker',
+      { workers: [{ ...worker, isKnown: false, lastSeenAt: null }], waiters: [ofWorker] },
+      'worker w1 was never seen and is not configured',
+    ],
+    [
+      'a silent worker',
+      { workers: [{ ...worker, lastSeenAt: ago(10) }], waiters: [ofWorker] },
+      `worker w1 was last seen at ${ago(10).toISOString()}`,
+    ],
+    [
+      'held people',
+      {
+        holds: heldPeople,
+        waiters: [5, 6].map((memberId) => ({ ...ofWorker, workerId: null, memberId })),
+      },
+      `member ann of batch 7 ${HELD} --member 7 ann"; 1 other is held too`,
+    ],
+    [
+      'no hold of a worker that runs its job',
+      { holds: holdsOnBatch([hold('worker', 'w1')]), waiters: [{ ...ofWorker, isSent: true }] },
+      undefined,
+    ],
+    [
+      'nothing in an ended batch',
+      { batch: { ...batch, endedAt: ago(1) }, holds: holdsOnBatch([hold('system', '')]) },
+      undefined,
+    ],
+  ]
+  for (const [name, more, because] of CASES)
+    it(name, () => {
+      const facts = { batch, holds: NO_HOLDS, phases: [running], workers: [worker], waiters: [] }
+      assert.equal(waitsOfPhases({ ...facts, now: NOW, ...more }).get(3), because)
+    })
 })

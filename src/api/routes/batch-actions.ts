@@ -19,10 +19,11 @@ import { createBatch } from '../../engine/create.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { withStarts } from '../../engine/starts-at-once.ts'
 import { MatoolkitError } from '../../errors.ts'
-import { batch, phase, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { batch, phase, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState, lockBatchState } from '../batch-state.ts'
 import { stoppedJobs } from '../hold-shapes.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
+import { showPhases } from '../phase-waits.ts'
 import { type AuditNote, change, type Route, type RouteRequest } from '../route.ts'
 import { id, instant, reason, wholeCount } from '../shapes.ts'
 import { overduePhases, shownStarts, startsAtOnce } from '../starts-shape.ts'
@@ -54,10 +55,11 @@ async function decide(
   extra: AuditedFields = {},
 ) {
   const base = { batchId, actor: by.name }
-  const { before, after } = await runOrDryRun(outer, body.dryRun, async (engine) => {
+  const { before, after, phases } = await runOrDryRun(outer, body.dryRun, async (engine) => {
     const before = await lockBatchState(engine, batchId, ifMatch)
     await run(engine, base)
-    return { before, after: await loadBatchState(engine.db, batchId) }
+    const after = await loadBatchState(engine.db, batchId)
+    return { before, after, phases: await showPhases(engine, after) }
   })
   const auditNote: AuditNote = {
     subject: `batch ${batchId}`,
@@ -70,7 +72,7 @@ async function decide(
     body: {
       isDryRun: body.dryRun,
       batch: shownBatch(after.line),
-      phases: after.phases.map(shownPhase),
+      phases,
     },
     etag: body.dryRun ? before.etag : after.etag,
     auditNote: body.dryRun ? null : auditNote,

@@ -3,9 +3,10 @@ import { z } from 'zod'
 import { BATCH_SORTS, type BatchLine, countBatches, listBatches } from '../../db/views/batches.ts'
 import { listInitSteps } from '../../db/views/steps.ts'
 import { BATCH_STATUSES } from '../../domain/transitions.ts'
-import { batch, phase, shownBatch, shownPhase, step } from '../batch-shapes.ts'
+import { batch, phase, shownBatch, step } from '../batch-shapes.ts'
 import { type BatchState, loadBatchState } from '../batch-state.ts'
 import { pageFrom, readCursor } from '../http/cursor.ts'
+import { showPhases } from '../phase-waits.ts'
 import { type Route, read } from '../route.ts'
 import {
   booleanText,
@@ -96,7 +97,7 @@ const getRoute = read({
       batch: shownBatch(state.line),
       nextPhase: nextPhaseOf(state, hasInit, available),
       availablePhases: available,
-      phases: state.phases.map(shownPhase),
+      phases: await showPhases(engine, state),
       initSteps: await listInitSteps(engine.db, batchId, INIT_STEPS_MAX),
       timeZone: runbook.dataSource.timeZone,
     }
@@ -122,8 +123,9 @@ const phasesRoute = read({
     200: z.strictObject({ batchId: z.int(), phases: z.array(phase) }).meta({ id: 'Phases' }),
   },
   handle: async ({ engine, params: { batchId } }) => {
-    const { phases, etag } = await loadBatchState(engine.db, batchId)
-    return { status: 200, body: { batchId, phases: phases.map(shownPhase) }, etag: etag }
+    const state = await loadBatchState(engine.db, batchId)
+    const phases = await showPhases(engine, state)
+    return { status: 200, body: { batchId, phases }, etag: state.etag }
   },
 })
 

@@ -24,9 +24,10 @@ import {
 } from '../../domain/transitions.ts'
 import { listGroupActions } from '../../engine/actions.ts'
 import type { Engine } from '../../engine/engine.ts'
-import { action, batch, phase, STEP_KINDS, shownBatch, shownPhase } from '../batch-shapes.ts'
+import { action, batch, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
+import { showPhases } from '../phase-waits.ts'
 import { type Route, read } from '../route.ts'
 import { dateTime, id, nullableDateTime, nullableText, wholeCount } from '../shapes.ts'
 import { openReviews } from './reviews.ts'
@@ -78,7 +79,7 @@ const summaryRoute = read({
     const throughput = throughputOf(pace, phases, now)
     const body = {
       batch: shownBatch(line),
-      phases: phases.map(shownPhase),
+      phases: await showPhases(engine, state),
       steps: stepsIn(state),
       throughput,
       estimate: forecastEnd({

@@ -1,7 +1,8 @@
 // A batch's pace, failures and waits, for operators.
 import type { Failure } from '../../domain/failures.ts'
 import type { BatchPace } from '../../domain/pace.ts'
-import type { WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
+import type { PhaseWaiter, WaitGroup, WorkerFacts } from '../../domain/stuck.ts'
+import { idsParam } from '../arrays.ts'
 import type { Queryable } from '../db.ts'
 import { FAILED_STEPS, PASSED_STEPS } from '../status-lists.ts'
 import { listWorkersWithQueue } from '../waits.ts'
@@ -79,6 +80,32 @@ export function listWaitGroups(db: Queryable, batchId: number, now: Date): Promi
      select id as "workerId", kind, count, count < $3 as "isCountExact", since, overdue, "wakeAt", "stepId"
        from groups where count > 0 order by id, kind`,
     [batchId, now, WAITS_LOOKED_AT],
+  )
+}
+
+/** Phases with steps that wait for these workers, by the head of each queue, or that belong to these members. */
+export function listPhaseWaiters(
+  db: Queryable,
+  batchId: number,
+  workerIds: readonly string[],
+  memberIds: readonly number[],
+): Promise<PhaseWaiter[]> {
+  const first = (kind: string, order: string) =>
+    `(select o.step_id, o.worker_id, o.kind from waits o
+       where o.worker_id = k.id and ${kind} and o.batch_id = $1 order by ${order} limit $4)`
+  return db.query<PhaseWaiter>(
+    `select distinct s.phase_execution_id as "phaseId", w.worker_id as "workerId", w.kind = 'job' as "isSent", null::bigint as "memberId"
+       from unnest($2::text[]) as k (id)
+      cross join lateral (${first(`o.kind = 'slot'`, 'o.priority, o.since, o.step_id')}
+                          union all ${first(`o.kind = 'job' and o.kind <> 'slot'`, 'o.since, o.step_id')}) as w
+       join step_executions s on s.id = w.step_id
+      where s.phase_execution_id is not null
+     union all
+     select distinct s.phase_execution_id, null, false, w.batch_member_id
+       from waits w join step_executions s on s.id = w.step_id
+      where w.batch_id = $1 and w.batch_member_id = any($3::bigint[]) and w.kind <> 'job' and s.phase_execution_id is not null
+      order by 1, 2, 3, 4`,
+    [batchId, [...workerIds], idsParam(memberIds), WAITS_LOOKED_AT],
   )
 }
 

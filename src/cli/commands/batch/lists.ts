@@ -10,6 +10,7 @@ import {
   outcomeWord,
 } from '../../../domain/outcome.ts'
 import { ENDED_BATCH_STATUSES } from '../../../domain/transitions.ts'
+import { printable } from '../../../printable.ts'
 import {
   type CommandContext,
   type Flags,
@@ -18,7 +19,7 @@ import {
   textFlag,
 } from '../../command-context.ts'
 import { inViewersZone } from '../../terminal/io.ts'
-import { type Column, type Row, rowsIn } from '../../terminal/show.ts'
+import { type Column, type Row, rowsIn, type Show } from '../../terminal/show.ts'
 import { loadItems, sayItems } from '../attention.ts'
 import { type HoldInForce, loadHoldsInForce, sayHeldSystem, sayHolds } from '../holds-in-force.ts'
 import { ATTEMPT_COLUMN, NOW_COLUMN } from '../step-texts.ts'
@@ -203,6 +204,16 @@ export async function showBatch({ show }: CommandContext, body: Row): Promise<vo
   show.say('')
   const rows = rowsIn(body, 'phases')
   await show.list({ whole: null, rows, columns: PHASES, empty: 'The batch has no phases.' })
+  sayWaits(show, rows)
+}
+
+/** `cutover waits: worker w1 was last seen at 22:30`; phases that wait for the same are told together. */
+function sayWaits(show: Show, phases: readonly Row[]): void {
+  const waiting = phases.filter(({ waitsFor }) => typeof waitsFor === 'string')
+  for (const [why, same] of Map.groupBy(waiting, ({ waitsFor }) => String(waitsFor))) {
+    const names = same.map(({ phaseName }) => String(phaseName)).join(', ')
+    show.say(printable(`${names} ${same.length === 1 ? 'waits' : 'wait'}: ${why}`), 'yellow')
+  }
 }
 
 export async function runGetBatch(context: CommandContext, [id]: readonly string[]): Promise<void> {
@@ -228,6 +239,7 @@ export async function runListPhases(
   const { body } = await client.get<Row>(`${batchPath(id)}/phases`)
   const rows = rowsIn(body, 'phases')
   await show.list({ whole: body as Json, rows, columns: PHASES, empty: 'The batch has no phases.' })
+  sayWaits(show, rows)
 }
 
 export const runListMembers = (
