@@ -49,6 +49,15 @@ export const SETTINGS = {
     description:
       'Folder of the embedded database, relative to the current folder. Allows one process at a time.',
   }),
+  minFreeMb: setting('MATOOLKIT_MIN_FREE_MB', wholeNumber(64, 1_000_000), {
+    default: 512,
+    description:
+      'Free space for the embedded database. With less everything is held, and no snapshot is taken.',
+  }),
+  snapshotIntervalMin: setting('MATOOLKIT_SNAPSHOT_INTERVAL_MIN', wholeNumber(5, 10_080), {
+    default: 60,
+    description: 'Interval between two snapshots of the embedded database.',
+  }),
   poolSize: setting('MATOOLKIT_POOL_SIZE', wholeNumber(1, 200), {
     default: 10,
     description: 'Maximum connections of this process to the PostgreSQL server.',

@@ -55,6 +55,42 @@ export const ERRORS = table({
     sentence:
       'The embedded database in "{folder}" is in use by {owner}. Stop that process, or use a PostgreSQL server (DATABASE_URL) to share one database between processes.',
   },
+  DATABASE_FOLDER_BROKEN: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The embedded database in "{folder}" does not open: {reason}. Restore its newest good snapshot, of {takenAt}, with "matoolkit snapshot restore {name}"; the present files are kept.',
+  },
+  DATABASE_FOLDER_LOST: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The embedded database in "{folder}" does not open: {reason}. It has no snapshot. Restore your own backup of the folder, or move it away to start with an empty database.',
+  },
+  DATABASE_DISK_FULL: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The disk of the embedded database in "{folder}" is full: {reason}. Free some space, then start again; what was acknowledged is kept.',
+  },
+  DATABASE_STOPPED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The embedded database in "{folder}" stopped: {reason}. Start again; what was acknowledged is kept.',
+  },
+  SNAPSHOT_FAILED: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'Cannot take a snapshot of the embedded database in "{folder}": {reason}. Check the disk; older snapshots are kept.',
+  },
+  SNAPSHOT_NOT_FOUND: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'There is no snapshot "{name}" in "{folder}". List them with "matoolkit snapshot list".',
+  },
   DATABASE_UNREACHABLE: {
     http: 503,
     exit: EXIT.unavailable,

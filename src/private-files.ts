@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { MatoolkitError } from './errors.ts'
+import { MatoolkitError, messageOf } from './errors.ts'
 
 export const OWNER_ONLY = 0o600
 const OWNER_ONLY_FOLDER = 0o700
@@ -76,6 +76,26 @@ function refusalOf(
     `other users can ${can} it (mode ${(mode & 0o777).toString(8)})`,
     `Check that nobody has changed it, then run ${command} "${path}"`,
   ]
+}
+
+const FOLDER_REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EPERM: 'access is denied',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of this user is used up',
+  EIO: 'the disk has an error',
+  ENOTDIR: 'a part of its path is a file',
+  EEXIST: 'it is a file',
+}
+
+/** Why a folder cannot be used, in words. Errors of ours stay as they are. */
+export function unwritableFolder(folder: string, setting: string, error: unknown): MatoolkitError {
+  if (error instanceof MatoolkitError) return error
+  const { code = '' } = error as NodeJS.ErrnoException
+  const reason = FOLDER_REASONS[code] ?? messageOf(error)
+  const details = { folder: resolve(folder), reason, setting }
+  return new MatoolkitError('FOLDER_UNWRITABLE', details, { cause: error })
 }
 
 const isEmpty = (folder: string): boolean => readdirSync(folder).length === 0

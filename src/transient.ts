@@ -34,6 +34,11 @@ const OUTAGES: Readonly<Record<string, string>> = {
   '58030': 'the database cannot read or write its disk',
   ...UNFIT,
 }
+/** Errors of ours: the embedded database has stopped, and the process is about to end. */
+const STOPPED: Readonly<Record<string, string>> = {
+  DATABASE_DISK_FULL: 'the disk of the embedded database is full',
+  DATABASE_STOPPED: 'the embedded database has stopped',
+}
 const LOST_SYSTEM = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -58,6 +63,7 @@ export function isTransient(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
   return (
     isConnectionLost(error) ||
+    Object.hasOwn(STOPPED, code) ||
     TRANSIENT_CODES.has(code) ||
     code === RESTORED ||
     (/^[0-9A-Z]{5}$/.test(code) && TRANSIENT_CLASSES.includes(code.slice(0, 2)))
@@ -72,6 +78,7 @@ export function outageOf(error: unknown): string | null {
   const { code = '' } = error as { code?: string }
   if (isConnectionLost(error)) return NO_ANSWER
   if (code === RESTORED) return 'the database was restored from a backup'
+  if (Object.hasOwn(STOPPED, code)) return STOPPED[code]!
   if (!/^[0-9A-Z]{5}$/.test(code)) return null
   return OUTAGES[code] ?? OUTAGES[code.slice(0, 2)] ?? null
 }

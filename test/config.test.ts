@@ -24,6 +24,8 @@ const DEFAULTS: Config = {
   configFile: null,
   databaseUrl: null,
   dataDir: '.matoolkit/data',
+  minFreeMb: 512,
+  snapshotIntervalMin: 60,
   poolSize: 10,
   statementTimeoutSec: 60,
   maxClockSkewSec: 30,
@@ -149,6 +151,14 @@ describe('reading the configuration', () => {
 })
 
 const WRONG: [env: Record<string, string>, sentence: string][] = [
+  [
+    { MATOOLKIT_MIN_FREE_MB: '10' },
+    'MATOOLKIT_MIN_FREE_MB is "10", but must be a whole number from 64 to 1000000.',
+  ],
+  [
+    { MATOOLKIT_SNAPSHOT_INTERVAL_MIN: '1h' },
+    'MATOOLKIT_SNAPSHOT_INTERVAL_MIN is "1h", but must be a whole number from 5 to 10080.',
+  ],
   [
     { MATOOLKIT_POOL_SIZE: 'ten' },
     'MATOOLKIT_POOL_SIZE is "ten", but must be a whole number from 1 to 200.',

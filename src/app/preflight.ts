@@ -2,11 +2,17 @@
 // or port and the setting that chooses another.
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { listedInstances } from '../cli/instances.ts'
 import type { Config, Role } from '../config.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
-import { draftOf, type FolderUse, OWNER_ONLY, requirePrivateFolder } from '../private-files.ts'
+import {
+  draftOf,
+  type FolderUse,
+  OWNER_ONLY,
+  requirePrivateFolder,
+  unwritableFolder,
+} from '../private-files.ts'
 
 /** Throws FOLDER_UNSAFE, FOLDER_UNWRITABLE, ADDRESS_UNUSABLE or PORT_UNUSABLE. */
 export async function requireStartable(config: Config, roles: readonly Role[]): Promise<void> {
@@ -33,15 +39,6 @@ async function requireHealthPort(port: number): Promise<void> {
   throw new MatoolkitError('PORT_UNUSABLE', { port, purpose, reason, setting })
 }
 
-const FOLDER_REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'access is denied',
-  EPERM: 'access is denied',
-  EROFS: 'the disk is read-only',
-  ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of its path is a file',
-  EEXIST: 'it is a file',
-}
-
 /**
  * Private, and proven by writing and removing a file: permissions alone say nothing about read-only and full disks. Throws
  * FOLDER_UNSAFE or FOLDER_UNWRITABLE.
@@ -53,11 +50,7 @@ export function requireUsable(folder: string, use: FolderUse): void {
     writeFileSync(probe, '', { flag: 'wx', mode: OWNER_ONLY })
     rmSync(probe)
   } catch (error) {
-    if (error instanceof MatoolkitError) throw error
-    const { setting } = use
-    const reason = FOLDER_REASONS[codeOf(error)] ?? messageOf(error)
-    const details = { folder: resolve(folder), reason, setting }
-    throw new MatoolkitError('FOLDER_UNWRITABLE', details, { cause: error })
+    throw unwritableFolder(folder, use.setting, error)
   }
 }
 

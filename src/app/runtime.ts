@@ -5,6 +5,7 @@ import type { Bus } from '../bus/bus.ts'
 import type { RealClock } from '../clock.ts'
 import type { Config, Role } from '../config.ts'
 import type { Db } from '../db/db.ts'
+import { findSchemaGap } from '../db/migrate.ts'
 import { openPglite } from '../db/pglite.ts'
 import { openPostgres } from '../db/postgres.ts'
 import { type ClockReport, followDatabaseTime } from '../db/time.ts'
@@ -26,6 +27,10 @@ export interface RuntimeOptions {
   readonly onWaiting: (why: MatoolkitError) => void
   /** Called when an idle connection to the server breaks. */
   readonly onConnectionLost?: (error: Error) => void
+  /** Called when the embedded database can do no more: the process should end. */
+  readonly onStopped?: (error: MatoolkitError) => void
+  /** Called before tables of an embedded database with data in them change. */
+  readonly beforeUpgrade?: (db: Db) => Promise<void>
 }
 
 export interface Runtime {
@@ -43,6 +48,8 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   const db = await openDatabase(options)
   try {
     const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
+    if (options.beforeUpgrade && db.copyTo && (await findSchemaGap(db))?.found)
+      await options.beforeUpgrade(db)
     const applied = await requireSchema(db, options)
     const bus = openTransport(config, { db, clock, newToken: randomUUID })
     const engine: Engine = {
@@ -69,9 +76,9 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
   }
 }
 
-function openDatabase({ config, onConnectionLost }: RuntimeOptions): Promise<Db> {
+function openDatabase({ config, onConnectionLost, onStopped }: RuntimeOptions): Promise<Db> {
   const { databaseUrl, dataDir, poolSize, statementTimeoutSec } = config
-  if (databaseUrl === null) return openPglite(dataDir)
+  if (databaseUrl === null) return openPglite(dataDir, onStopped && { onStopped })
   return openPostgres({
     url: databaseUrl,
     poolSize,

@@ -1,6 +1,7 @@
 // Composes the roles of one process on one runtime. Closing reverses opening: requests stop first, then running work ends, then
 // bus and database close. When opening fails, nothing stays open.
 import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Api, openApi } from '../api/api.ts'
 import { logOutage } from '../bus/outage.ts'
@@ -24,9 +25,11 @@ import { tick } from '../scheduler/tick.ts'
 import type { Loop, Service } from '../service.ts'
 import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
+import { makeDiskWatch } from './disk-watch.ts'
 import { restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
+import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
 
 export interface ServeOptions {
   readonly config: Config
@@ -38,6 +41,8 @@ export interface ServeOptions {
   readonly onIdle: () => void
   /** Ends a start that waits for an upgrade of the schema. */
   readonly stopping: AbortSignal
+  /** Called when the embedded database has stopped: the process should end in order, with the error's exit code. */
+  readonly onStopped: (error: MatoolkitError) => void
 }
 
 export interface ServeHandle {
@@ -108,9 +113,11 @@ async function openRoleContext({
   makeLog,
   roles,
   stopping,
+  onStopped,
 }: ServeOptions): Promise<RoleContext> {
   const clock = realClock()
   const log = makeLog(clock)
+  const { dataDir, minFreeMb } = config
   const runtime = await openRuntime({
     config,
     clock,
@@ -118,6 +125,11 @@ async function openRoleContext({
     stopping,
     onWaiting: ({ code, message }) => log.warn({ code }, `${message} Waiting for it`),
     onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
+    onStopped: (error) => {
+      log.error({ code: error.code }, error.message)
+      onStopped(error)
+    },
+    beforeUpgrade: (db) => snapshotAndTell({ db, clock, log, dataDir, minFreeMb }, 'upgrade'),
   })
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
@@ -171,11 +183,27 @@ async function servicesOf(shared: RoleContext, options: ServeOptions): Promise<S
   return [
     clockOf(shared),
     ...(watchesRestores(roles) && shared.db.kind === 'postgres' ? [restoreWatch(shared)] : []),
+    ...(shared.db.copyTo ? await embeddedServices(shared) : []),
     ...workers,
     ...(roles.includes('orchestrator') ? [await orchestratorOf(shared)] : []),
     ...(roles.includes('scheduler') ? [schedulerOf(shared)] : []),
     ...(roles.includes('api') ? [apiOf(shared)] : []),
   ]
+}
+
+/** The first look at the disk is before anything is sent. */
+async function embeddedServices(shared: RoleContext): Promise<Service[]> {
+  const { db, engine, clock, log, config, applied } = shared
+  const { minFreeMb, snapshotIntervalMin: intervalMin } = config
+  const dataDir = resolve(config.dataDir)
+  const watch = makeDiskWatch({
+    ...{ engine, clock, folder: dataDir, minFreeMb },
+    onChange: (sentence) => log.warn(sentence),
+    onError: (err) => log.warn({ err }, 'The free space could not be checked, or nothing be held'),
+  })
+  await watch.look()
+  const isNew = applied.length > 0
+  return [watch, makeSnapshotLoop({ db, clock, log, dataDir, intervalMin, minFreeMb, isNew })]
 }
 
 function clockOf(shared: RoleContext): Service {

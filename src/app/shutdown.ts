@@ -1,7 +1,7 @@
 // Graceful shutdown: the first signal or an unexpected error stops the process in order, a second signal at least 500 ms later ends it at once.
 
 import type { Io } from '../cli/terminal/io.ts'
-import { EXIT } from '../errors.ts'
+import { EXIT, type MatoolkitError } from '../errors.ts'
 import { stopOnCrash } from './crash.ts'
 import type { ServeHandle } from './serve.ts'
 
@@ -15,6 +15,8 @@ export interface StopRequest {
   /** Aborts with the request. */
   readonly signal: AbortSignal
   request(reason: string): void
+  /** The process ends in order, with the error's exit code. */
+  requestFor(error: MatoolkitError, io: Io): void
 }
 
 /** Listens for signals. `nowMs` is a monotonic clock. */
@@ -31,7 +33,15 @@ export function listenForStop(nowMs: () => number): StopRequest {
     stop.resolve(signal)
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
-  return { requested: stop.promise, signal: aborting.signal, request: stop.resolve }
+  return {
+    requested: stop.promise,
+    signal: aborting.signal,
+    request: stop.resolve,
+    requestFor: ({ code, exitCode }, io) => {
+      io.exitCode = exitCode
+      stop.resolve(code)
+    },
+  }
 }
 
 /** Waits for a stop request, then stops and exits: a socket that a library left open must not keep the process alive. */

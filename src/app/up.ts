@@ -13,6 +13,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import { requireStartable, requireUsable } from './preflight.ts'
 import { type SandboxFlags, startSandbox } from './sandbox.ts'
 import { logTo, openServe, type ServeHandle } from './serve.ts'
+import type { StopRequest } from './shutdown.ts'
 
 const WORKER_ID = 'local-worker'
 
@@ -21,7 +22,7 @@ export interface UpFlags {
   readonly seed?: string
 }
 
-export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
+export async function openUp(flags: UpFlags, io: Io, stopping: StopRequest): Promise<ServeHandle> {
   const loaded = loadConfig()
   const config: Config = {
     ...loaded,
@@ -46,8 +47,8 @@ export async function openUp(flags: UpFlags, io: Io): Promise<ServeHandle> {
         : [{ ...config, workerId: config.workerId ?? WORKER_ID }],
       makeLog: logTo(io.err, io, config),
       onIdle: () => {},
-      // The embedded database is upgraded at once; nothing waits.
-      stopping: new AbortController().signal,
+      stopping: stopping.signal,
+      onStopped: (error) => stopping.requestFor(error, io),
     })
     const url = handle.url!
     const unregister = registerInstance({

@@ -23,5 +23,7 @@ export interface Db extends Queryable {
   script(sql: string): Promise<void>
   /** Calls `heard` with each notification's payload; returns how to stop. Only a hint: notifications are lost while disconnected. */
   listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>
+  /** Copies all of it into a new folder, as of one moment; returns for how many milliseconds others waited. Only in a folder. */
+  copyTo?(folder: string): Promise<number>
   close(): Promise<void>
 }

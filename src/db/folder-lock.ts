@@ -9,7 +9,10 @@ import { MatoolkitError } from '../errors.ts'
 /** Returns the function that unlocks. Throws DATABASE_FOLDER_IN_USE, which names the owner. */
 export function lockFolder(folder: string): () => void {
   const ownerFile = join(folder, 'owner.txt')
-  const lock = new DatabaseSync(join(folder, 'lock'))
+  // Before SQLite: it would tell a folder that cannot be written to with a number of its own.
+  const file = join(folder, 'lock')
+  closeSync(openSync(file, 'a', 0o600))
+  const lock = new DatabaseSync(file)
   try {
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch (cause) {

@@ -21,8 +21,20 @@ export interface Need {
 const NOT_NEEDED: readonly StuckKind[] = ['held', 'not_advanced', 'reviews_open', 'window_full']
 export const isBlocking = (kind: StuckKind): boolean => !NOT_NEEDED.includes(kind)
 
+/** Holds the whole system when the disk of the embedded database is nearly full. */
+export const DISK_WATCH = 'disk watch'
+/** Holds the whole system after the database has become what it was earlier. */
+export const RESTORE = 'restore'
+
 /** Set by the program itself, because something is wrong. */
-const PROGRAMS: readonly string[] = ['fuse', 'source', 'orchestrator', 'scheduler']
+const PROGRAMS: readonly string[] = [
+  'fuse',
+  'source',
+  'orchestrator',
+  'scheduler',
+  DISK_WATCH,
+  RESTORE,
+]
 export const isAutomaticHold = (heldBy: string): boolean => PROGRAMS.includes(heldBy)
 
 /** The first line: whether somebody is needed, in one sentence. */

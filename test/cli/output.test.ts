@@ -150,6 +150,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   doctor: () => [],
   'function list': () => [],
   'function show': () => ['New-EntraUser'],
+  'snapshot list': () => [],
 }
 
 /** Commands that run once, in this order, with JSON by default. */
@@ -166,6 +167,7 @@ const REFUSED: Readonly<Record<string, Args>> = {
   'batch restart': () => ['1', ...WHY],
   resume: () => ['--all', ...SURE],
   'batch accept-late': () => [stepId, ...SURE],
+  'snapshot restore': () => ['--yes'],
 }
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {

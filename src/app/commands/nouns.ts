@@ -180,6 +180,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'start',
     load: async () => (await import('./sandbox.ts')).addSandboxCommands,
   },
+  snapshot: {
+    about: 'list and restore snapshots of the embedded database',
+    group: 'system',
+    load: async () => (await import('./snapshot.ts')).addSnapshotCommands,
+  },
   complete: {
     about: 'list names and ids for shells',
     group: 'client',

@@ -33,6 +33,7 @@ export function addServeCommands(program: Command, io: Io): void {
         makeLog: logTo(io.out, io, config),
         onIdle: () => stopping.request('idle'),
         stopping: stopping.signal,
+        onStopped: (error) => stopping.requestFor(error, io),
       })
       await runUntilStopped(handle, stopping, io)
     })
@@ -52,7 +53,7 @@ Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration
 server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue.
 
 Exit code: 0 stopped on request, 1 a part did not stop in time, 2 a setting is wrong, 7 the database or port cannot be used,
-70 an unexpected error, logged and redacted; running jobs finish first.
+or the disk of the embedded database is full, 70 an unexpected error, logged and redacted; running jobs finish first.
 
 Examples:
   $ MATOOLKIT_WORKER_ID=contoso-worker matoolkit serve

@@ -17,7 +17,7 @@ export function addUpCommands(program: Command, io: Io): void {
       ])
       const stopping = listenForStop(MACHINE.steadyMs)
       const { openUp } = await import('../up.ts')
-      await runUntilStopped(await openUp(flags, io), stopping, io)
+      await runUntilStopped(await openUp(flags, io, stopping), stopping, io)
     })
 }
 

@@ -16,7 +16,7 @@ export interface Question {
 
 /** Returns when the person agrees or `--yes` is given; throws CONFIRMATION_NEEDED or CONFIRMATION_REFUSED. */
 export async function confirm(
-  { io, flags }: CommandContext,
+  { io, flags }: Pick<CommandContext, 'io' | 'flags'>,
   { what, members }: Question,
 ): Promise<void> {
   if (flags.yes) return

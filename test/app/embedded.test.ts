@@ -1,0 +1,107 @@
+// The embedded database of `matoolkit up` through a bad day: a snapshot at start, a folder that does not open, a restore, a full disk.
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { findHold } from '../../src/db/holds.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPglite } from '../../src/db/pglite.ts'
+import { type Hold, SYSTEM } from '../../src/domain/holds.ts'
+import { EXIT } from '../../src/errors.ts'
+import { start } from '../cli/processes.ts'
+import { openSmallDisk, whyNoSmallDisk } from '../small-disk.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'matoolkit-embedded-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const env = {
+  MATOOLKIT_API_PORT: '0',
+  MATOOLKIT_HOME: join(folder, 'home'),
+  MATOOLKIT_OUTPUT: 'table',
+}
+
+async function createIn(dataDir: string): Promise<void> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const db = await openPglite(dataDir)
+  await migrate(db, new Date('2026-03-01T10:00:00Z'))
+  await db.close()
+}
+
+async function holdIn(dataDir: string): Promise<Hold | null> {
+  const db = await openPglite(dataDir)
+  const hold = await findHold(db, SYSTEM)
+  await db.close()
+  return hold
+}
+
+describe('matoolkit up and its database', () => {
+  it('takes a snapshot at start; a broken folder names it, and it is restored on hold', async () => {
+    const here = join(folder, 'here')
+    const data = join(here, '.matoolkit', 'data')
+    await createIn(data)
+    const run = (...args: string[]) => start(args, env, here).ended
+    const none = await run('snapshot', 'restore', '--yes')
+    assert.equal(none.code, EXIT.notFound)
+
+    const up = start(['up'], env, here)
+    try {
+      await up.saying(/Took a snapshot of the embedded database/)
+      const refused = await run('snapshot', 'restore', '--yes')
+      assert.equal(refused.code, EXIT.unavailable)
+      assert.match(refused.err, /is in use by process \d+/)
+    } finally {
+      up.kill('SIGINT')
+    }
+    assert.equal((await up.ended).code, EXIT.ok)
+
+    writeFileSync(join(data, 'pgdata', 'global', 'pg_control'), 'damaged')
+    const broken = await run('up')
+    assert.equal(broken.code, EXIT.unavailable)
+    assert.match(broken.err, /DATABASE_FOLDER_BROKEN/)
+    const [, name] = /with "matoolkit snapshot restore (\S+)"/.exec(broken.err)!
+
+    const unsure = await run('snapshot', 'restore', name!)
+    assert.notEqual(unsure.code, EXIT.ok, 'nothing is replaced without a word')
+    const restored = await run('snapshot', 'restore', name!, '--yes')
+    assert.equal(restored.code, EXIT.ok, restored.err)
+    assert.match(restored.err, /Everything is held/)
+    assert.equal(readdirSync(data).filter((file) => file.startsWith('pgdata-until-')).length, 1)
+    const { heldBy, reason } = (await holdIn(data))!
+    assert.equal(heldBy, 'restore')
+    assert.match(
+      reason,
+      /^restored from a backup \(the snapshot of .*, by "matoolkit snapshot restore"\)/,
+    )
+  })
+
+  it('holds everything on a disk that runs full, never hangs, and opens again with space', {
+    skip: whyNoSmallDisk(),
+  }, async () => {
+    const disk = openSmallDisk(300)
+    try {
+      const data = join(disk.folder, 'data')
+      const settings = { ...env, MATOOLKIT_DATA_DIR: data, MATOOLKIT_MIN_FREE_MB: '100' }
+      const here = join(folder, 'full')
+      mkdirSync(here)
+      const up = start(['up'], settings, here)
+      try {
+        await up.saying(/Press Ctrl-C to stop/)
+        disk.fill(60)
+        await up.saying(/Everything is held: only \d+ MB are free/)
+        disk.fill()
+      } finally {
+        up.kill('SIGINT')
+      }
+      // It may have to write its log to stop, and then ends for want of space.
+      const { code } = await up.ended
+      assert.ok(code === EXIT.ok || code === EXIT.unavailable, `ended with ${code}`)
+      const refused = await start(['up'], settings, here).ended
+      assert.equal(refused.code, EXIT.unavailable)
+      assert.match(refused.err, /0 MB are free, and it needs 48 MB to open.*DATABASE_DISK_FULL/s)
+      disk.empty()
+      assert.equal((await holdIn(data))?.heldBy, 'disk watch')
+    } finally {
+      disk.unmount()
+    }
+  })
+})

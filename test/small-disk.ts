@@ -1,0 +1,49 @@
+// A file system of a few megabytes, for tests that fill a disk. Only root can mount one, so a test says why it is left out elsewhere.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface SmallDisk {
+  readonly folder: string
+  /** Leaves so much free, until `empty` is called. */
+  fill(leaveMb?: number): void
+  empty(): void
+  unmount(): void
+}
+
+/** Why it cannot be mounted here, for `skip`; false where it can. */
+export function whyNoSmallDisk(): string | false {
+  try {
+    openSmallDisk(1).unmount()
+    return false
+  } catch {
+    return 'this user cannot mount a file system'
+  }
+}
+
+export function openSmallDisk(megabytes: number): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-disk-'))
+  const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder]
+  try {
+    execFileSync('mount', options, { stdio: 'ignore' })
+  } catch (error) {
+    rmdirSync(folder)
+    throw error
+  }
+  const ballast = join(folder, 'ballast')
+  return {
+    folder,
+    fill: (leaveMb = 0) => {
+      rmSync(ballast, { force: true })
+      const { bavail, bsize } = statfsSync(folder)
+      writeFileSync(ballast, Buffer.alloc(bavail * bsize - leaveMb * 1024 * 1024))
+    },
+    empty: () => rmSync(ballast, { force: true }),
+    unmount: () => {
+      // A stopped database keeps its files open until its process ends.
+      execFileSync('umount', ['-l', folder])
+      rmdirSync(folder)
+    },
+  }
+}
