@@ -12,6 +12,7 @@ import { ERRORS, EXIT } from '../src/errors.ts'
 import { CHAOS_MODES } from '../test/chaos/modes.ts'
 import { MUTANTS } from '../test/simulation/mutants.ts'
 import { renderPhaseOutcomes } from './docs-versions.ts'
+import { TRANSITION_REASONS } from './transition-reasons.ts'
 
 const root = join(import.meta.dirname, '..')
 const USAGE = `npm run docs                   write every generated document
@@ -137,7 +138,8 @@ function renderTransitions(): string {
     .map((entity) => {
       const title = entity[0]!.toUpperCase() + entity.slice(1)
       const transitions = Object.entries<Transition>(TRANSITIONS[entity])
-      return `## ${title}\n\n${stateDiagram(transitions)}\n\n${transitionTable(transitions)}`
+      const table = transitionTable(transitions, TRANSITION_REASONS[entity])
+      return `## ${title}\n\n${stateDiagram(transitions)}\n\n${table}`
     })
     .join('\n\n')
 }
@@ -156,13 +158,17 @@ function stateDiagram(transitions: readonly [string, Transition][]): string {
   return ['```mermaid', 'stateDiagram-v2', ...lines, '```'].join('\n')
 }
 
-function transitionTable(transitions: readonly [string, Transition][]): string {
+function transitionTable(
+  transitions: readonly [string, Transition][],
+  reasons: Readonly<Record<string, string>>,
+): string {
   const rows = transitions.map(([event, { from, to }]) => [
     `\`${event}\``,
     from.map((status) => (status === 'none' ? '–' : status)).join(', '),
     to,
+    reasons[event]!,
   ])
-  return markdownTable(['Event', 'From', 'To'], rows)
+  return markdownTable(['Event', 'From', 'To', 'When'], rows)
 }
 
 /** Every generated document, also those of other scripts, which use the functions of this file. */

@@ -1,11 +1,11 @@
 // The questions of an operator at night: is somebody needed, who is where, where is this person, and what comes next.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { EXIT } from '../../src/errors.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
+import { blocksOf, follow } from './guide.ts'
 
 const KEYS = people(5).map(({ key }) => key)
 
@@ -83,20 +83,8 @@ describe('at night', () => {
   })
 
   it('the guide answers each question with a command and what it shows', async () => {
-    const guide = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8')
-    const night = /^## At night\n([\s\S]*?)^## /m.exec(guide)![1]!
-    const blocks = [...night.matchAll(/```console\n([\s\S]*?)```/g)].map(([, block]) => block!)
+    const blocks = blocksOf('operating.md', 'At night')
     assert.equal(blocks.length, 6, 'stop everything, and five questions')
-    for (const command of blocks.flatMap((block) => block.split(/^\$ matoolkit /m).slice(1))) {
-      const [line = '', ...shows] = command.trim().split('\n')
-      const args = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!)
-      const { exit, out, err } = await here(...args)
-      assert.ok(exit === EXIT.ok || exit === EXIT.needed, `${line}\n${out}\n${err}`)
-      for (const shown of shows.map((text) => text.trimEnd()))
-        assert.ok(
-          out.split('\n').some((text) => text.trimEnd() === shown),
-          `${line} says:\n${out}\nand not:\n${shown}`,
-        )
-    }
+    for (const block of blocks) await follow(block, (args) => here(...args))
   })
 })

@@ -7,25 +7,14 @@ import { type CommandContext, type Flags, pathSegment, textFlag } from '../comma
 import type { Io } from '../terminal/io.ts'
 import type { Column, Row } from '../terminal/show.ts'
 import { loadItems, sayItems } from './attention.ts'
+import { tickText } from './tick-text.ts'
 import { addVerb, REASON, RUNBOOK_ARG, type Verb } from './verb.ts'
 
 const REPORTS: readonly Column[] = [
   ['RUNBOOK', 'runbookName', 'whole'],
   ['TICK', 'outcome'],
-  ['WHAT IT DID', ({ error, counts }) => error ?? changesText(counts as Row)],
+  ['WHAT IT DID', ({ error, counts }) => error ?? (tickText(counts as Row) || 'nothing changed')],
 ]
-
-const changesText = (counts: Row): string =>
-  Object.entries(counts)
-    .map(([what, count]) => `${Number(count)} ${WORDS[what] ?? what}`)
-    .join(', ') || 'nothing changed'
-
-/** Counts of a tick that are not words of people. */
-const WORDS: Readonly<Record<string, string>> = {
-  batches: 'new batches',
-  missing: 'missing for the first time',
-  issues: 'rows left out',
-}
 
 const MORE = `A tick queries the data source and applies what changed, as the scheduler does every few minutes. It waits for the result.
 

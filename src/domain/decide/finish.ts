@@ -172,7 +172,7 @@ function closeBatch(draft: Draft): void {
     draft.transitionBatch('reopen', why, { endedAt: null, runbookVersion: batch.activeVersion })
   }
   if (batch.status === 'active' && isOver) {
-    const because = `every phase ended: ${batch.membersActive} members completed, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
+    const because = `every phase ended: ${countText(batch.membersActive, 'member')} completed, ${batch.membersFailed} failed, ${batch.membersRemoved} removed`
     draft.transitionBatch(isFailedBatch ? 'fail' : 'complete', because, { endedAt: draft.now })
   }
 }

@@ -12,6 +12,7 @@ import {
 import { safeFor, withoutLineEnd } from '../../terminal/io.ts'
 import type { Column, Row } from '../../terminal/show.ts'
 import { heldColumn, sayHeldSystem } from '../holds-in-force.ts'
+import { tickText } from '../tick-text.ts'
 
 const RUNBOOKS: readonly Column[] = [
   ['NAME', 'name', 'whole'],
@@ -38,13 +39,7 @@ const TICKS: readonly Column[] = [
   ['OUTCOME', 'outcome'],
   ['ROWS', 'rowCount'],
   ['GROUPS', 'groupCount', 'spare'],
-  [
-    'WHAT IT DID',
-    ({ counts }) =>
-      Object.entries(counts as Row)
-        .map(([what, count]) => `${Number(count)} ${what}`)
-        .join(', '),
-  ],
+  ['WHAT IT DID', ({ counts }) => tickText(counts as Row)],
   ['ERROR', 'error'],
 ]
 

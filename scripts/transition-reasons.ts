@@ -1,0 +1,58 @@
+// When each transition happens, for docs/transitions.md. The compiler asks for a line per event.
+import type { Entity, TRANSITIONS } from '../src/domain/transitions.ts'
+
+export const TRANSITION_REASONS: {
+  readonly [E in Entity]: Readonly<Record<keyof (typeof TRANSITIONS)[E], string>>
+} = {
+  step: {
+    dispatch: 'its turn came and its worker had a free slot',
+    succeed: 'the result says success; a polled step is `complete`',
+    incomplete: 'a polled step is not `complete` yet',
+    repoll: 'the poll interval is over',
+    lost: 'the job of a poll is lost or did not start; the next interval polls again',
+    retry: 'an attempt failed and a retry is left',
+    withdraw: 'no worker had started the job: a hold took it back, or its time was over',
+    unresolved: 'a template names a variable that the member lacks; nothing was sent',
+    fail: 'the attempt failed and no retry is left',
+    time_out: 'the poll timeout is over',
+    undo: '`batch rollback`',
+    roll_back: 'every step of its rollback passed',
+    cancel: 'the batch was cancelled, or the member failed, was removed or moved away',
+    reactivate: '`batch retry`, `batch restart`, or the member came back',
+    redo: '`batch redo`, or the member came back after its cleanup',
+    skip: '`batch skip`',
+    mark_done: '`batch mark-done`, or passed in the batch that the member came from',
+  },
+  member: {
+    join: 'a row of the source, a member file, or `batch add-members`',
+    fail: 'a step failed for good',
+    retry: '`batch retry`, `batch skip` or `batch mark-done`',
+    remove: '`batch remove-member`, or gone from the source',
+    rejoin: 'back in the source',
+    readd: '`batch readd-member`',
+    move_out: 'another date in the source, or `batch move-member`',
+    move_in: 'the same, in the batch that takes the member',
+  },
+  phase: {
+    create: 'the batch was created, or a version replaced or reran the phase',
+    start: 'its time came; manual: `batch advance`',
+    complete: 'no step is open, and at least one member passed',
+    fail: 'no step is open, a member failed and none passed',
+    create_overdue: 'a version was published after its time, with `ignore`',
+    empty: 'there is no active member',
+    reopen: 'a member joined late, or was retried',
+    supersede: 'a newer version replaced it before it started',
+    cancel: '`batch cancel`, or init failed',
+    restart: '`batch restart`',
+  },
+  batch: {
+    create: 'a new date in the source, or `batch create`',
+    dispatch_init: 'the runbook has init steps',
+    activate: 'init passed, or there is none',
+    complete: 'nothing is open, and a phase completed or nothing failed',
+    fail: 'init failed, or phases failed and none completed',
+    cancel: '`batch cancel`',
+    reopen: 'a member joined late, was retried or came back',
+    restart: '`batch restart` after a failed init',
+  },
+}
