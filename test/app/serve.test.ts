@@ -158,6 +158,51 @@ describe('matoolkit serve', () => {
   })
 })
 
+describe('two serve processes with one token file', () => {
+  it('share its token until the last one ends; a third on a taken port leaves it alone', async () => {
+    const test = await openTestPostgres()
+    await using _ = { [Symbol.asyncDispose]: () => test.close() }
+    const cwd = mkdtempSync(join(folder, 'shared-'))
+    const tokenFile = join(cwd, 'private', 'api-token')
+    const env = {
+      ...{ DATABASE_URL: test.url!, MATOOLKIT_API_TOKEN_FILE: tokenFile },
+      MATOOLKIT_HOME: join(cwd, 'home'),
+    }
+    const serve = (port: string) =>
+      start(['serve', '--roles', 'api'], { ...env, MATOOLKIT_API_PORT: port }, cwd)
+    const [first, second] = [serve('0'), serve('0')]
+    await using _started = {
+      [Symbol.asyncDispose]: async () => {
+        for (const one of [first, second]) one.kill('SIGKILL')
+      },
+    }
+    const urls: string[] = []
+    for (const one of [first, second]) {
+      const [, url] = await one.saying(/"url":"(http:[^"]+)"/)
+      urls.push(url!)
+    }
+    const token = readFileSync(tokenFile, 'utf8')
+    const asked = (url: string) =>
+      start(['batch', 'list'], { ...env, MATOOLKIT_API_URL: url, MATOOLKIT_TOKEN: token }, cwd)
+        .ended
+    for (const url of urls) assert.equal((await asked(url)).code, EXIT.ok)
+
+    const third = await serve(new URL(urls[0]!).port).ended
+    assert.notEqual(third.code, EXIT.ok)
+    assert.match(third.err, /\((ADDRESS|PORT)_UNUSABLE\)/)
+    assert.equal(readFileSync(tokenFile, 'utf8'), token, 'the third took nothing away')
+
+    first.kill('SIGKILL')
+    await first.ended
+    assert.equal(readFileSync(tokenFile, 'utf8'), token, 'the second still needs it')
+    assert.equal((await asked(urls[1]!)).code, EXIT.ok)
+    assert.equal((await asked(urls[0]!)).code, EXIT.unavailable)
+    second.kill('SIGTERM')
+    assert.equal((await second.ended).code, EXIT.ok)
+    assert.equal(existsSync(tokenFile), false, 'the last one removes it')
+  })
+})
+
 describe('matoolkit up', () => {
   it('runs all roles in the current folder, and finds its data again', async () => {
     const cwd = mkdtempSync(join(folder, 'up-'))

@@ -336,6 +336,10 @@ describe('on a terminal', () => {
       const said = await cli.cli('batch', 'members', String(batchId), '-o', format)
       for (const bad of ['\u001b', '\u009b', '\u202e']) assert.ok(!said.out.includes(bad), format)
     }
+    const why = 'eve\u202e\u009b31m'
+    const debugged = await cli.cli('batch', 'hold', '1', '--reason', why, '--dry-run', '--debug')
+    assert.match(debugged.err, /> POST \S+\/hold \{.*eve\\u202e\\u009b31m/)
+    assert.doesNotMatch(debugged.err, /[\u009b\u202e]/)
     const piped = await cli.script('batch', 'members', String(batchId))
     const { members } = JSON.parse(piped.out) as { members: { memberKey: string }[] }
     assert.equal(members[0]!.memberKey, evil)
