@@ -252,6 +252,18 @@ export async function listHolds(
   return { holds, total: rows[0]?.total ?? 0 }
 }
 
+/** Batch `b` is held as a whole by the scope `$1` with the target `$2`. */
+const IS_WHOLLY_IN_SCOPE = `case $1 when 'system' then true when 'runbook' then b.runbook_name = $2 else b.id::text = $2 and $1 = 'batch' end`
+
+/** The wait `w` is ready at `$3`. */
+const IS_READY = `(w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $3))`
+
+/** Waits `w` of the scope that no hold covers any more, and that are ready. */
+export const GOES_OUT = `${IN_SCOPE} and ${WAIT_IS_FREE} and ${IS_READY}`
+
+/** Phases `p` of the scope whose time has come, in batches that no hold covers any more. */
+export const FALLS_DUE = `p.status = 'pending' and p.due_at <= $3 and b.status = 'active' and ${BATCH_IS_FREE} and ${IS_WHOLLY_IN_SCOPE}`
+
 export interface ResumeStarts {
   readonly batches: number
   readonly phases: number
@@ -267,11 +279,10 @@ export async function countStarts(
   const [row] = await db.query<ResumeStarts>(
     `with steps as (
        select w.batch_id from waits w join batches b on b.id = w.batch_id
-        where ${IN_SCOPE} and ${WAIT_IS_FREE} and (w.kind = 'slot' or (w.kind <> 'job' and w.wake_at <= $3))),
+        where ${GOES_OUT}),
      phases as (
        select p.batch_id from phase_executions p join batches b on b.id = p.batch_id
-        where p.status = 'pending' and p.due_at <= $3 and b.status = 'active' and ${BATCH_IS_FREE}
-          and case $1 when 'system' then true when 'runbook' then b.runbook_name = $2 else b.id::text = $2 and $1 = 'batch' end)
+        where ${FALLS_DUE})
      select (select count(*)::int from steps) as steps, (select count(*)::int from phases) as phases,
             (select count(*)::int from (select batch_id from steps union select batch_id from phases) as b) as batches`,
     [scope, target, now],

@@ -2,10 +2,13 @@
 // same answer.
 import { listPhasesOf } from '../db/version-upgrades.ts'
 import {
+  listBatchesOfResume,
   listHeldSteps,
   listStartingBatches,
+  listStepsOfResume,
   type StartingBatch,
 } from '../db/views/starts-at-once.ts'
+import type { HoldTarget } from '../domain/holds.ts'
 import {
   type PhaseStart,
   phaseStarts,
@@ -29,6 +32,17 @@ export async function withStarts<T>(
     steps: held.filter(({ batchId }) => resumed.has(batchId)),
   }
   return { result, startsAtOnce }
+}
+
+/** What starts now that a hold of the system, a runbook, a worker or a member has ended: the first phases and steps. */
+export async function startsOfResume(engine: Engine, held: HoldTarget): Promise<StartsAtOnce> {
+  const { db } = engine
+  const now = engine.clock.now()
+  const batches = await listStartingBatches(db, await listBatchesOfResume(db, held, now))
+  return {
+    phases: await phasesStarting(engine, batches),
+    steps: await listStepsOfResume(db, held, now),
+  }
 }
 
 async function phasesStarting(

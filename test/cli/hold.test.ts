@@ -87,8 +87,9 @@ describe('stop everything and resume', () => {
     const unsure = await cli.person({ answers: ['n'] }, 'resume', '--all', ...WHY)
     assert.match(
       unsure.err,
-      /The whole system resumes\. At once start: 2 steps and 0 due phases in 1 batch\./,
+      /^warning: Batch 1: step \S+ of phase \S+, which waited for the resume, goes out for 2 people\n/,
     )
+    assert.match(unsure.err, /Resume the whole system\? At once start: 2 steps in 1 batch\./)
     const script = await cli.script('resume', '--all', ...WHY)
     assert.notEqual(script.exit, 0)
     await world.settle()

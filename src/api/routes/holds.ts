@@ -8,6 +8,7 @@ import { findLastVersion } from '../../db/runbooks.ts'
 import { isWorkerKnown } from '../../db/workers.ts'
 import { HOLD_SCOPES } from '../../domain/holds.ts'
 import { giveReason, type HoldOrder, holdScope, resumeScope } from '../../engine/holds.ts'
+import { startsOfResume } from '../../engine/starts-at-once.ts'
 import { type ErrorCode, MatoolkitError } from '../../errors.ts'
 import { loadBatchLine } from '../batch-state.ts'
 import { holdInForce, resumeStarts, shownHold, stoppedJobs } from '../hold-shapes.ts'
@@ -15,6 +16,7 @@ import { pageFrom, readCursor } from '../http/cursor.ts'
 import { runOrDryRun } from '../http/dry-run.ts'
 import { change, type Route, read, type Tag } from '../route.ts'
 import { commaSeparated, id, instant, nameText, pageOf, pagingQuery, reason } from '../shapes.ts'
+import { shownStarts, startsAtOnce } from '../starts-shape.ts'
 
 type Target = Pick<HoldOrder, 'scope' | 'target' | 'batchId'>
 
@@ -37,7 +39,12 @@ const dryRun = z
 
 const heldAnswer = z.strictObject({ hold: holdInForce, ...stoppedJobs }).meta({ id: 'Held' })
 const resumedAnswer = z
-  .strictObject({ isDryRun: z.boolean(), hold: holdInForce, starts: resumeStarts })
+  .strictObject({
+    isDryRun: z.boolean(),
+    hold: holdInForce,
+    starts: resumeStarts,
+    startsAtOnce,
+  })
   .meta({ id: 'Resumed' })
 const reasonedAnswer = z.strictObject({ hold: holdInForce }).meta({ id: 'HoldReason' })
 
@@ -85,21 +92,28 @@ function resumeRoute<P>(scope: Scope<P>): Route {
     path: `${base}/resume`,
     operation: `resume${name}`,
     summary: `Resume ${what}; time on hold does not count for retries and polls`,
-    about: 'What another hold covers stays held.',
+    about:
+      'What another hold covers stays held. `starts` counts all; `startsAtOnce` lists the first.',
     action: `${action}.resume`,
     body: z.strictObject({ reason, dryRun }),
     answers: { 200: resumedAnswer },
     handle: async ({ engine: outer, params: given, body, by, now }) => {
       const held = await targetOf(outer.db, given as P)
       const order = { ...held, actor: by.name, reason: body.reason }
-      const { hold, starts } = await runOrDryRun(outer, body.dryRun, async (engine) => ({
+      const { hold, starts, first } = await runOrDryRun(outer, body.dryRun, async (engine) => ({
         hold: await resumeScope(engine, order),
         starts: await countStarts(engine.db, held, now),
+        first: await startsOfResume(engine, held),
       }))
       const before = { heldBy: hold.heldBy, heldReason: hold.reason }
       return {
         status: 200,
-        body: { isDryRun: body.dryRun, hold: shownHold(hold), starts },
+        body: {
+          isDryRun: body.dryRun,
+          hold: shownHold(hold),
+          starts,
+          startsAtOnce: shownStarts(first),
+        },
         auditNote: body.dryRun
           ? null
           : { subject: subjectOf(held), reason: body.reason, before, after: { ...starts } },

@@ -19,6 +19,7 @@ import { showBatch } from './batch/lists.ts'
 import { memberPath } from './batch/paths.ts'
 import { runResume as resumeBatch } from './batch/starting.ts'
 import { type Held, heldBatch, holdThenAsk } from './hold-first.ts'
+import { type StartsAnswer, warnStarts } from './starts.ts'
 import { addVerb, CHANGE, DRY_RUN, REASON, type Verb } from './verb.ts'
 
 const SCOPES: NonNullable<Verb['options']> = [
@@ -127,19 +128,37 @@ async function runResume(
   const path = `${held.path}/resume`
   if (flags.all && !flags.dryRun) {
     const { body } = await client.post<Row>(path, { body: { reason: 'dry run', dryRun: true } })
-    const what = `The whole system resumes. ${startsText(body.starts as Row)}`
+    sayStarts(context, body)
+    const what = `Resume the whole system? ${startsText(body.starts as Row)}`
     await confirm(context, { what, members: 0 })
   }
   const dryRun = flags.dryRun === true
   const body: Json = { reason: dryRun ? 'dry run' : await askReason(context), dryRun }
   const done = await client.post<Row>(path, { body })
+  // Said before the question of --all, and the same after it.
+  if (!flags.all || dryRun) sayStarts(context, done.body)
   show.say(printable(startsText(done.body.starts as Row)))
   await show.one(done.body as Json, RESUMED)
 }
 
+const STARTS_SAID = 10
+
+/** The first phases and steps that start, in the words of every change that starts something. */
+function sayStarts(context: CommandContext, { starts, startsAtOnce }: Row): void {
+  const { phases, steps } = startsAtOnce as unknown as StartsAnswer
+  const room = Math.max(0, STARTS_SAID - phases.length)
+  const said = { phases: phases.slice(0, STARTS_SAID), steps: steps.slice(0, room) }
+  warnStarts(context, said)
+  const more = phases.length + steps.length - said.phases.length - said.steps.length
+  if (more > 0) context.io.err(`warning: and more; ${startsText(starts as Row)}`)
+}
+
 function startsText({ batches, phases, steps }: Row): string {
   if (Number(phases) + Number(steps) === 0) return 'Nothing starts at once.'
-  const what = [countText(Number(steps), 'step'), countText(Number(phases), 'due phase')]
+  const what = [
+    ...(Number(steps) > 0 ? [countText(Number(steps), 'step')] : []),
+    ...(Number(phases) > 0 ? [countText(Number(phases), 'due phase')] : []),
+  ]
   return `At once start: ${what.join(' and ')} in ${countText(Number(batches), 'batch', 'batches')}.`
 }
 

@@ -1,12 +1,14 @@
 // What is ready to go in some batches: their state, and the steps that wait for their resume.
 
 import type { Batch } from '../../domain/facts.ts'
+import type { HoldTarget } from '../../domain/holds.ts'
 import type { StepStart } from '../../domain/starts-at-once.ts'
 import { idsParam } from '../arrays.ts'
 import type { Queryable } from '../db.ts'
-import { BATCH_HELD_AT, MEMBER_IS_FREE } from '../holds.ts'
+import { BATCH_HELD_AT, FALLS_DUE, GOES_OUT, MEMBER_IS_FREE } from '../holds.ts'
 
 const STEPS_LISTED_MAX = 50
+const BATCHES_LISTED_MAX = 50
 
 export type StartingBatch = Pick<
   Batch,
@@ -38,4 +40,35 @@ export function listHeldSteps(db: Queryable, batchIds: readonly number[]): Promi
       group by b.id, p.id, s.step_name order by b.id, p.id nulls first, min(s.step_index) limit $2`,
     [idsParam(batchIds), STEPS_LISTED_MAX],
   )
+}
+
+/** Steps that go out now that a hold has ended, by name; the first ones. */
+export function listStepsOfResume(
+  db: Queryable,
+  { scope, target }: HoldTarget,
+  now: Date,
+): Promise<StepStart[]> {
+  return db.query<StepStart>(
+    `select b.id as "batchId", p.phase_name as "phaseName", s.step_name as "stepName",
+            count(distinct w.batch_member_id)::int as people
+       from waits w join batches b on b.id = w.batch_id join step_executions s on s.id = w.step_id
+       left join phase_executions p on p.id = s.phase_execution_id
+      where ${GOES_OUT}
+      group by b.id, p.id, s.step_name order by b.id, p.id nulls first, min(s.step_index) limit $4`,
+    [scope, target, now, STEPS_LISTED_MAX],
+  )
+}
+
+/** Batches with phases that start now that a hold has ended; the first ones. */
+export async function listBatchesOfResume(
+  db: Queryable,
+  { scope, target }: HoldTarget,
+  now: Date,
+): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(
+    `select distinct b.id from phase_executions p join batches b on b.id = p.batch_id
+      where ${FALLS_DUE} order by b.id limit $4`,
+    [scope, target, now, BATCHES_LISTED_MAX],
+  )
+  return rows.map(({ id }) => id)
 }

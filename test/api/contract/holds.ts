@@ -13,6 +13,7 @@ interface Held {
 interface Resumed {
   isDryRun: boolean
   starts: { batches: number; phases: number; steps: number }
+  startsAtOnce: { phases: object[]; steps: { batchId: number; people: number }[] }
 }
 interface Holds {
   total: number
@@ -83,9 +84,16 @@ export function holdContract(): void {
         const order = { body: { reason: 'fixed', dryRun: true } }
         const dry = await api.call<Resumed>('POST', `${base}/resume`, order)
         assert.deepEqual(dry.body.starts, { batches: 1, phases: 0, steps: withdrawn })
+        const { phases, steps } = dry.body.startsAtOnce
+        assert.deepEqual(phases, [])
+        assert.deepEqual(
+          steps.map(({ batchId, people }) => [batchId, people]),
+          [[1, withdrawn]],
+        )
         assert.deepEqual([dry.body.isDryRun, (await list()).total], [true, 1])
         const done = await api.call<Resumed>('POST', `${base}/resume`, { body: { reason } })
         assert.deepEqual(done.body.starts, dry.body.starts)
+        assert.deepEqual(done.body.startsAtOnce, dry.body.startsAtOnce)
         assert.equal((await list()).total, 0)
         await api.refused(409, 'REFUSED', 'POST', `${base}/resume`, { body: { reason } })
         await api.refused(409, 'REFUSED', 'PUT', `${base}/hold`, { body: { reason } })
