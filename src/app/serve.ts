@@ -25,9 +25,10 @@ import { tick } from '../scheduler/tick.ts'
 import type { Loop, Service } from '../service.ts'
 import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
+import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
 import { restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
-import { openRuntime, type Runtime } from './runtime.ts'
+import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
 
@@ -39,7 +40,7 @@ export interface ServeOptions {
   makeLog(clock: RealClock): Log
   /** Called when a worker-only process has been idle for the configured time. */
   readonly onIdle: () => void
-  /** Ends a start that waits for an upgrade of the schema. */
+  /** Ends a start that waits for the database server, or for an upgrade of its schema. */
   readonly stopping: AbortSignal
   /** Called when the embedded database has stopped: the process should end in order, with the error's exit code. */
   readonly onStopped: (error: MatoolkitError) => void
@@ -118,11 +119,8 @@ async function openRoleContext({
   const clock = realClock()
   const log = makeLog(clock)
   const { dataDir, minFreeMb } = config
-  const runtime = await openRuntime({
-    config,
-    clock,
-    roles,
-    stopping,
+  const options: RuntimeOptions = {
+    ...{ config, clock, roles, stopping },
     onWaiting: ({ code, message }) => log.warn({ code }, `${message} Waiting for it`),
     onConnectionLost: (err) => log.warn({ err }, 'Database connection lost'),
     onStopped: (error) => {
@@ -130,7 +128,10 @@ async function openRoleContext({
       onStopped(error)
     },
     beforeUpgrade: (db) => snapshotAndTell({ db, clock, log, dataDir, minFreeMb }, 'upgrade'),
-  })
+  }
+  const runtime = await awaitDatabase({ config, roles, clock, log, stopping }, () =>
+    openRuntime(options),
+  )
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)

@@ -34,8 +34,13 @@ export function addServeCommands(program: Command, io: Io): void {
         onIdle: () => stopping.request('idle'),
         stopping: stopping.signal,
         onStopped: (error) => stopping.requestFor(error, io),
+      }).catch((error: unknown) => {
+        const isAway = error instanceof MatoolkitError && error.code === 'DATABASE_UNREACHABLE'
+        if (!isAway || !stopping.signal.aborted) throw error
+        // Asked to stop while it waited for the server.
+        return null
       })
-      await runUntilStopped(handle, stopping, io)
+      if (handle) await runUntilStopped(handle, stopping, io)
     })
 }
 
@@ -50,7 +55,8 @@ async function rolesFrom({ roles }: ServeFlags, config: Config): Promise<readonl
 
 const SERVE_HELP = `
 Settings come from the environment and MATOOLKIT_CONFIG_FILE; docs/configuration.md lists them. Processes that share a PostgreSQL
-server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue.
+server (DATABASE_URL) share the work. SIGTERM stops gracefully: running jobs finish or are returned to the queue. While the
+server is away the process waits, says so, and is not ready; a wrong password or an unknown database ends it.
 
 Exit code: 0 stopped on request, 1 a part did not stop in time, 2 a setting is wrong, 7 the database or port cannot be used,
 or the disk of the embedded database is full, 70 an unexpected error, logged and redacted; running jobs finish first.
