@@ -82,7 +82,7 @@ export function benchWorker(db: Db): Service {
 
 if (import.meta.main) {
   const [role, url] = process.argv.slice(2)
-  const db = await openPostgres({ url: url!, poolSize: 4 })
+  const db = await openPostgres({ url: url!, poolSize: 10 })
   const service = role === 'worker' ? benchWorker(db) : benchOrchestrator(db)
   service.start()
   process.send?.({ ready: true })

@@ -2,8 +2,6 @@
 // bus and a no-op worker. On a server, orchestrator and worker have their own processes, and the floor is measured in the same run;
 // on PGlite everything is in this process. Medians of three runs. "engine" is the first batch of new processes, "warm" the second
 // one, after V8 has compiled the hot code. Processor time per step is reported too, because a busy machine hardly changes it.
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,15 +9,13 @@ import { realClock } from '../src/clock.ts'
 import type { Db } from '../src/db/db.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openPglite } from '../src/db/pglite.ts'
-import { openPostgres } from '../src/db/postgres.ts'
 import { configureWorkers } from '../src/db/workers.ts'
 import { createBatch } from '../src/engine/create.ts'
 import { publishRunbook } from '../src/engine/publish.ts'
-import { startPostgres } from '../test/postgres-server.ts'
 import { type Bench, median, perSec, round, timeMs } from './bench.ts'
-import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
 import { benchDoor, benchOrchestrator, benchWorker, WORKER_ID } from './engine-process.ts'
 import { measureFloor } from './floor.ts'
+import { type CpuUs, openProcesses, type Processes } from './processes.ts'
 
 const RUNS = 3
 const MEMBERS = 10_000
@@ -100,60 +96,6 @@ async function untilCompleted(db: Db, batchId: number): Promise<void> {
     if (batch!.status !== 'active') throw new Error(`the batch is ${batch!.status}`)
     await clock.wait(LOOK_EVERY_MS)
   }
-}
-
-interface CpuUs {
-  readonly orchestrator: number
-  readonly worker: number
-  readonly postgres: number
-}
-
-interface Processes {
-  readonly url: string
-  readonly db: Db
-  rssMb(): Promise<number>
-  /** Processor time so far; null where it cannot be read. */
-  cpuUs(): Promise<CpuUs | null>
-  close(): Promise<void>
-}
-
-/** A fresh server with an orchestrator and a worker, each in its own process. */
-async function openProcesses(): Promise<Processes> {
-  const server = await startPostgres({ durable: true })
-  const db = await openPostgres({ url: server.url, poolSize: 3 })
-  await migrate(db, clock.now())
-  await configureWorkers(db, [WORKER_ID])
-  const children = await Promise.all(
-    ['orchestrator', 'worker'].map((role) => startProcess(role, server.url)),
-  )
-  return {
-    url: server.url,
-    db,
-    rssMb: async () => {
-      children[0]!.send('rss')
-      const [answer] = (await once(children[0]!, 'message')) as [{ rssMb: number }]
-      return Math.round(answer.rssMb)
-    },
-    cpuUs: async () => {
-      if (!canMeasureCpu()) return null
-      const [orchestrator, worker] = children.map(({ pid }) => cpuOfProcessUs(pid!))
-      return { orchestrator: orchestrator!, worker: worker!, postgres: await cpuOfServerUs(db) }
-    },
-    close: async () => {
-      for (const child of children) {
-        child.kill('SIGTERM')
-        await once(child, 'exit')
-      }
-      await db.close()
-      server.destroy()
-    },
-  }
-}
-
-async function startProcess(role: string, url: string): Promise<ChildProcess> {
-  const child = fork(new URL('./engine-process.ts', import.meta.url), [role, url])
-  await once(child, 'message')
-  return child
 }
 
 async function onServer(say: Say) {

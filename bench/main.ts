@@ -7,9 +7,18 @@ import { round } from './bench.ts'
 import { busBench } from './bus.ts'
 import { cliBench } from './cli.ts'
 import { engineBench } from './engine.ts'
+import { giantBench, manyBatchesBench } from './scale.ts'
 import { schedulerBench } from './scheduler.ts'
 
-const BENCHES: readonly Bench[] = [engineBench, busBench, schedulerBench, apiBench, cliBench]
+const BENCHES: readonly Bench[] = [
+  engineBench,
+  busBench,
+  schedulerBench,
+  apiBench,
+  cliBench,
+  manyBatchesBench,
+  giantBench,
+]
 
 const asked = process.argv.slice(2).filter((arg) => !arg.startsWith('--'))
 const bench = asked.length === 0 ? engineBench : BENCHES.find(({ name }) => name === asked[0])

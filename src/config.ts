@@ -139,7 +139,8 @@ export const SETTINGS = {
   }),
   tickLanes: setting('MATOOLKIT_TICK_LANES', wholeNumber(1, 32), {
     default: 4,
-    description: 'Data sources that one scheduler queries at the same time.',
+    description:
+      'Ticks of one scheduler that read and apply rows at the same time. A tick that waits for its source does not count.',
   }),
   identityEndpoint: setting<string | null>('IDENTITY_ENDPOINT', httpUrl, {
     default: null,

@@ -111,12 +111,13 @@ function makeBell(clock: Clock): Bell {
   }
 }
 
-async function endedOrGivenUp(
+/** Waits for the end of a service's work. Rejects with SERVICE_STILL_RUNNING when `giveUp` aborts first. */
+export async function endedOrGivenUp(
   name: string,
-  ended: Promise<void>,
+  ended: Promise<unknown>,
   giveUp: AbortSignal | undefined,
 ): Promise<void> {
-  if (!giveUp) return ended
+  if (!giveUp) return void (await ended)
   const gaveUp = Promise.withResolvers<never>()
   const fail = () => gaveUp.reject(new MatoolkitError('SERVICE_STILL_RUNNING', { name }))
   if (giveUp.aborted) fail()

@@ -284,11 +284,11 @@ export async function listDuePhases(db: Queryable, now: Date, limit: number) {
 
 /** Started phases without all members' steps, in batches that no hold stops. */
 export async function listUnexpandedPhases(db: Queryable, limit: number) {
-  return db.query<{ id: number; batchId: number }>(
-    `select id, batch_id as "batchId" from phase_executions
-      where status = 'dispatched' and expanded_at is null
-        and exists (select from batches b where b.id = batch_id and ${BATCH_IS_FREE})
-      order by id limit $1`,
+  return db.query<{ id: number; batchId: number; membersActive: number }>(
+    `select p.id, p.batch_id as "batchId", b.members_active as "membersActive"
+       from phase_executions p join batches b on b.id = p.batch_id
+      where p.status = 'dispatched' and p.expanded_at is null and ${BATCH_IS_FREE}
+      order by p.id limit $1`,
     [limit],
   )
 }

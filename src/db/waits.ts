@@ -120,6 +120,31 @@ export async function listBatchesWaiting(db: Queryable, workerId: string): Promi
   return rows.map(({ id }) => id)
 }
 
+/**
+ * Counts the other batches that wait for the worker, up to `most`, later ones first: earlier ones have had their turn, and the index
+ * is full of their deleted rows. Listing all 300 took 3 ms, in every transaction.
+ */
+export async function countRivals(
+  db: Queryable,
+  workerId: string,
+  batchId: number,
+  most: number,
+): Promise<number> {
+  const next = (than: string) =>
+    `select w.batch_id from waits w where w.worker_id = $1 and w.kind = 'slot' and w.batch_id > ${than} order by w.batch_id limit 1`
+  const [row] = await db.query<{ rivals: number }>(
+    `with recursive later (id) as (
+       (${next('$2')}) union all select (${next('later.id')}) from later where later.id is not null),
+     earlier (id) as (
+       (${next('0')}) union all select (${next('earlier.id')}) from earlier where earlier.id < $2)
+     select count(*)::int as rivals from (
+       select from (select id from later union all select id from earlier where id < $2) as rival
+        where exists (select from batches b where b.id = rival.id and ${BATCH_IS_FREE}) limit $3) as counted`,
+    [workerId, batchId, most],
+  )
+  return row!.rivals
+}
+
 /** The worker's unsettled jobs, by batch. */
 export async function countOutstanding(
   db: Queryable,
@@ -157,7 +182,7 @@ export interface SharedWorker extends WorkerWindow {
   readonly isContended: boolean
 }
 
-/** These workers as this batch finds them. A worker that is unknown by now has the window of one that never announced itself. */
+/** These workers as this batch finds them. Not by `exists`: the server then lists all waiting steps, 5 ms each time. A worker that is unknown by now has the window of one that never announced itself. */
 export async function listSharedWorkers(
   db: Queryable,
   workerIds: readonly string[],
@@ -166,8 +191,8 @@ export async function listSharedWorkers(
   return db.query<SharedWorker>(
     `select w.id as "workerId", k.slots, k.job_ms as "jobMs", k.max_outstanding as "maxOutstanding",
             coalesce(k.last_served_batch_id, 0) as "lastServed",
-            exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id < $2)
-            or exists (select from waits where worker_id = w.id and kind = 'slot' and batch_id > $2) as "isContended"
+            coalesce((select true from waits where worker_id = w.id and kind = 'slot' and batch_id > $2 limit 1),
+                     (select true from waits where worker_id = w.id and kind = 'slot' and batch_id < $2 limit 1), false) as "isContended"
        from unnest($1::text[]) as w (id)
        left join lateral (select * from workers where worker_id = w.id limit 1) as k on true`,
     [workerIds, batchId],

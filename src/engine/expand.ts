@@ -9,7 +9,7 @@ import { isBeingExpanded, type Phase, type StepDefinition } from '../domain/fact
 import type { BatchTransaction, Engine } from './engine.ts'
 import { requireExclusive } from './engine.ts'
 import { loadMembersWithSteps, refreshExpansionMarks } from './loading.ts'
-import { changeMembers } from './locking.ts'
+import { changeBatch, changeMembers } from './locking.ts'
 
 /** Members per transaction: some thousands of rows, a few tenths of a second, bounded memory. */
 const MEMBERS_PER_CHUNK = 500
@@ -103,14 +103,19 @@ async function catchUp(
   }
 }
 
-/** Writes a started phase's next chunk, under the shared lock except for the last. False when nothing is left to do. */
+/**
+ * Writes a started phase's next chunk, under the shared lock except for the last. False when nothing is left to do. `membersActive`
+ * tells whether the first chunk is the last: then the shared lock is not tried.
+ */
 export async function expandPhase(
   engine: Engine,
   batchId: number,
   phaseId: number,
   actor: string,
+  membersActive = MEMBERS_PER_CHUNK,
 ): Promise<boolean> {
-  return changeMembers(engine, batchId, actor, async (batchTx) => {
+  const change = membersActive < MEMBERS_PER_CHUNK ? changeBatch : changeMembers
+  return change(engine, batchId, actor, async (batchTx) => {
     const { tx, draft } = batchTx
     const phase = draft.phase(phaseId)
     if (phase.status !== 'dispatched' || phase.expandedAt !== null) return false

@@ -12,7 +12,8 @@ import type { Message } from '../domain/messages.ts'
 import { MatoolkitError } from '../errors.ts'
 import { safeReasonOf } from '../redact.ts'
 import { isTransient } from '../transient.ts'
-import type { BatchTransaction, Engine } from './engine.ts'
+import { concurrently } from './concurrently.ts'
+import { type BatchTransaction, type Engine, requireExclusive } from './engine.ts'
 import { ensureStepsOfJoiners } from './expand.ts'
 import { holdAfterFailure } from './hold-on-failure.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
@@ -22,8 +23,6 @@ import { admitLeavers } from './outside-leavers.ts'
 import { withdrawJobs } from './withdraw.ts'
 
 const ACTOR = 'orchestrator'
-/** Batches of one chunk changed at the same time, each with its own connection and lock. */
-const GROUPS_AT_ONCE = 4
 
 /**
  * One verdict per message, in order. Throws when the database is unavailable: all messages come again. Calls `onSlots` when slots may
@@ -38,26 +37,10 @@ export async function handleMessages(
   if (messages.some(({ messageType }) => messageType !== 'worker-result')) onSlots()
   const routed = await routeMessages(engine, messages, verdicts)
   const groups = [...Map.groupBy(routed, ({ batchId }) => batchId)]
-  const atOnce = engine.db.kind === 'pglite' ? 1 : GROUPS_AT_ONCE
-  await runConcurrently(groups, atOnce, ([batchId, group]) =>
+  await concurrently(engine, groups, ([batchId, group]) =>
     handleGroup(engine, batchId, group, verdicts, onSlots),
   )
   return verdicts
-}
-
-/** Runs all items, `atOnce` at a time. Waits for those under way before it throws the first failure. */
-async function runConcurrently<T>(
-  items: readonly T[],
-  atOnce: number,
-  run: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = items.values()
-  const lane = async () => {
-    for (const item of left) await run(item)
-  }
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, lane))
-  const failed = ended.find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
 }
 
 async function handleGroup(
@@ -70,6 +53,7 @@ async function handleGroup(
   try {
     const change = group.every(changesOnlyItsMember) ? changeMembers : changeBatch
     const draft = await change(engine, batchId, ACTOR, async (batchTx) => {
+      if (mayEndPhase(batchTx, group.length)) requireExclusive(batchTx)
       const leaving = await loadFor(batchTx, group)
       for (const routed of group) decide(batchTx, routed, leaving)
       return batchTx.draft
@@ -96,6 +80,13 @@ function changesOnlyItsMember({ message, step, job }: RoutedMessage): boolean {
   if (message.messageType !== 'worker-result' || message.status === 'Failure') return false
   return step !== null && step.memberId !== null && job?.kind === 'phase'
 }
+
+/** With the shared lock, the end of a phase would be found out last and the work done twice: in small batches, half of all work. */
+const mayEndPhase = ({ draft }: BatchTransaction, results: number): boolean =>
+  draft.phases.some(({ status, steps }) => {
+    const open = steps.pending + steps.dispatched + steps.polling
+    return status === 'dispatched' && open > 0 && open <= results
+  })
 
 /** Loads what the group is about. Returns the members who may leave. */
 async function loadFor(

@@ -3,14 +3,14 @@
 import { shareHolds } from '../db/holds.ts'
 import {
   countOutstanding,
-  listBatchesWaiting,
+  countRivals,
   listQueued,
   listSharedWorkers,
   type SharedWorker,
 } from '../db/waits.ts'
 import { holdOnAll } from '../domain/decide/held.ts'
 import { sendQueued } from '../domain/decide/send.ts'
-import { slotsToReuse } from '../domain/decide/window.ts'
+import { RIVALS_MAX, slotsToReuse, takeTurns } from '../domain/decide/window.ts'
 import { holdsOnBatch } from '../domain/holds.ts'
 import type { BatchTransaction } from './engine.ts'
 import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
@@ -19,8 +19,9 @@ import { loadBatchSteps, loadMembersWithSteps } from './loading.ts'
 export async function sendIntoFreeSlots(batchTx: BatchTransaction): Promise<void> {
   if (batchTx.draft.attempts.length + batchTx.freeSlots.size === 0) return
   // Together: the statements go to the server at once.
-  await Promise.all([readHolds(batchTx), addFreedSlots(batchTx)])
+  const [, inTurn] = await Promise.all([readHolds(batchTx), addFreedSlots(batchTx)])
   sendQueued(batchTx.draft, batchTx.freeSlots)
+  for (const workerId of inTurn) batchTx.freeSlots.delete(workerId)
   await useRemainingSlots(batchTx)
 }
 
@@ -29,9 +30,11 @@ async function readHolds({ tx, draft }: BatchTransaction): Promise<void> {
   draft.holds = holdsOnBatch(await shareHolds(tx, draft.batch.id))
 }
 
-async function addFreedSlots(batchTx: BatchTransaction): Promise<void> {
+/** Returns the workers whose slots go round: only the loaded members may use them. */
+async function addFreedSlots(batchTx: BatchTransaction): Promise<readonly string[]> {
   const { tx, draft, freeSlots, engine } = batchTx
-  if (draft.attempts.length === 0) return
+  if (draft.attempts.length === 0) return []
+  const inTurn: string[] = []
   const freed = new Map<string, number>()
   for (const { workerId } of draft.attempts) freed.set(workerId, (freed.get(workerId) ?? 0) + 1)
   for (const worker of await listSharedWorkers(tx, [...freed.keys()], draft.batch.id)) {
@@ -39,9 +42,12 @@ async function addFreedSlots(batchTx: BatchTransaction): Promise<void> {
     const slots = freed.get(workerId)!
     // A window as wide as the limit has room for all that is out: fast workers cost no further look.
     const isWide = engine.pace.windowOf(worker) === engine.pace.limitOf(worker)
-    const usable = isWide && !isContended ? slots : await usableOf(batchTx, worker, slots)
+    const rivals = isContended ? await countRivals(tx, workerId, draft.batch.id, RIVALS_MAX) : 0
+    const usable = isWide && rivals === 0 ? slots : await usableOf(batchTx, worker, slots, rivals)
     freeSlots.set(workerId, (freeSlots.get(workerId) ?? 0) + usable)
+    if (takeTurns(engine.pace.windowOf(worker), rivals)) inTurn.push(workerId)
   }
+  return inTurn
 }
 
 /** Of the freed slots, those within the worker's window, which may have shrunk, and within the batch's fair share. */
@@ -49,10 +55,9 @@ async function usableOf(
   { tx, draft, engine }: BatchTransaction,
   worker: SharedWorker,
   freed: number,
+  rivals: number,
 ): Promise<number> {
-  const { workerId, isContended } = worker
-  const waiting = isContended ? await listBatchesWaiting(tx, workerId) : []
-  const rivals = waiting.filter((batchId) => batchId !== draft.batch.id).length
+  const { workerId } = worker
   // Includes the jobs that have just ended: their rows go when this transaction writes.
   const outstanding = await countOutstanding(tx, workerId)
   let others = -freed

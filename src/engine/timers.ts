@@ -16,8 +16,10 @@ import {
 import { onPhaseDue } from '../domain/decide/lifecycle.ts'
 import { type HasRun, onDeadLetter, onLost, onRestored } from '../domain/decide/settle.ts'
 import { onWake } from '../domain/decide/wake.ts'
+import type { Blocks } from '../domain/decide/window.ts'
 import { parseJobId } from '../domain/messages.ts'
 import { SIGNATURE_FAULTS } from '../job-keys.ts'
+import { concurrently } from './concurrently.ts'
 import type { BatchTransaction, Engine } from './engine.ts'
 import { expandPhase } from './expand.ts'
 import { fillWorker } from './fill-worker.ts'
@@ -28,7 +30,7 @@ import { changeBatch } from './locking.ts'
 import { judgeJobs, withdrawLapsed } from './lost-jobs.ts'
 
 const BATCHES_PER_LOOK = 100
-const PHASES_PER_LOOK = 100
+const PHASES_PER_LOOK = 1_000
 const WAITS_PER_LOOK = 10_000
 const DEAD_JOBS_PER_LOOK = 1_000
 const STEPS_PER_CHUNK = 500
@@ -37,15 +39,29 @@ const ACTOR = 'timer'
 /** Does everything that is due now. Returns how much there was; call again until 0. */
 export async function runTimers(engine: Engine): Promise<number> {
   return (
+    (await settleHolds(engine)) +
+    (await startDuePhases(engine)) +
+    (await continueWork(engine)) +
+    (await fillWorkers(engine))
+  )
+}
+
+/** Ends what a restore, holds and publishing have left to do. */
+export async function settleHolds(engine: Engine): Promise<number> {
+  return (
     (await settleEarlierJobs(engine)) +
     (await finishHolds(engine)) +
-    (await upgradeVersions(engine)) +
-    (await startDuePhases(engine)) +
+    (await upgradeVersions(engine))
+  )
+}
+
+/** Writes steps, and acts on times and lost jobs. May take many seconds. */
+export async function continueWork(engine: Engine): Promise<number> {
+  return (
     (await expandPhases(engine)) +
     (await settleDeadJobs(engine)) +
     (await settleLostJobs(engine)) +
-    (await wakeWaits(engine)) +
-    (await fillWorkers(engine))
+    (await wakeWaits(engine))
   )
 }
 
@@ -66,30 +82,29 @@ export async function upgradeVersions(engine: Engine): Promise<number> {
 
 export async function startDuePhases(engine: Engine): Promise<number> {
   let started = 0
-  for (const { id, batchId } of await listDuePhases(
-    engine.db,
-    engine.clock.now(),
-    PHASES_PER_LOOK,
-  )) {
+  const due = await listDuePhases(engine.db, engine.clock.now(), PHASES_PER_LOOK)
+  const groups = Map.groupBy(due, ({ batchId }) => batchId)
+  await concurrently(engine, groups, async ([batchId, phases]) => {
     const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
       changeBatch(engine, batchId, ACTOR, async ({ draft }) => {
-        onPhaseDue(draft, draft.phase(id))
+        for (const { id } of phases) onPhaseDue(draft, draft.phase(id))
       }),
     )
-    if (isDone) started += 1
-  }
+    if (isDone) started += phases.length
+  })
   return started
 }
 
 /** A chunk of each phase in turn, so that a large one does not keep a small one waiting. */
 export async function expandPhases(engine: Engine): Promise<number> {
   let expanded = 0
-  for (const { id, batchId } of await listUnexpandedPhases(engine.db, PHASES_PER_LOOK)) {
+  const phases = await listUnexpandedPhases(engine.db, PHASES_PER_LOOK)
+  await concurrently(engine, phases, async ({ id, batchId, membersActive }) => {
     const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
-      expandPhase(engine, batchId, id, ACTOR),
+      expandPhase(engine, batchId, id, ACTOR, membersActive),
     )
     if (isDone) expanded += 1
-  }
+  })
   return expanded
 }
 
@@ -174,7 +189,8 @@ async function inChunks<T extends DueWait>(
   decide: (batchTx: BatchTransaction, chunk: readonly T[]) => Promise<void>,
 ): Promise<number> {
   let done = 0
-  for (const [batchId, group] of Map.groupBy(items, ({ batchId }) => batchId)) {
+  const groups = Map.groupBy(items, ({ batchId }) => batchId)
+  await concurrently(engine, groups, async ([batchId, group]) => {
     for (let start = 0; start < group.length; start += STEPS_PER_CHUNK) {
       const chunk = group.slice(start, start + STEPS_PER_CHUNK)
       const isDone = await orHoldBatch(engine, batchId, ACTOR, () =>
@@ -189,14 +205,14 @@ async function inChunks<T extends DueWait>(
       )
       if (isDone) done += chunk.length
     }
-  }
+  })
   return done
 }
 
-export async function fillWorkers(engine: Engine): Promise<number> {
+export async function fillWorkers(engine: Engine, blocks: Blocks = 'any'): Promise<number> {
   await engine.pace.write(engine.db, engine.clock.now())
   let looked = 0
   for (const workerId of await listWorkersWithQueue(engine.db))
-    looked += await fillWorker(engine, workerId, ACTOR)
+    looked += await fillWorker(engine, workerId, ACTOR, blocks)
   return looked
 }

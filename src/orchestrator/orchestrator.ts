@@ -10,10 +10,10 @@ import { type Message, readMessage } from '../domain/messages.ts'
 import { noteDeadLetters, replayExhausted } from '../engine/attention.ts'
 import type { Engine } from '../engine/engine.ts'
 import { handleMessages } from '../engine/messages.ts'
-import { fillWorkers, runTimers } from '../engine/timers.ts'
+import { fillWorkers } from '../engine/timers.ts'
 import { everyLoop, type Service } from '../service.ts'
+import { makeTimers } from './timer-loops.ts'
 
-const TIMER_INTERVAL_MS = 1_000
 const UPKEEP_INTERVAL_MS = 5_000
 const DEAD_LETTER_INTERVAL_MS = 60_000
 /** While one lane has its batch locked, the other receives and acknowledges. */
@@ -58,8 +58,11 @@ export async function handleChunk(
   return outcomes
 }
 
-/** The handler of both subscriptions. */
-export function makeHandler(engine: Engine): Handler {
+/** The handler of both subscriptions. `fill` is called when slots may be free. */
+export function makeHandler(
+  engine: Engine,
+  fill: () => unknown = () => fillWorkers(engine),
+): Handler {
   return async (messages) => {
     let hasSlots = false
     const outcomes = await handleChunk(engine, messages, () => {
@@ -67,7 +70,7 @@ export function makeHandler(engine: Engine): Handler {
     })
     const hasGrown = await engine.pace.write(engine.db, engine.clock.now())
     // Finished members left slots, or a worker is faster than thought: fill now instead of at the next timer run, up to a second later.
-    if (hasSlots || hasGrown) await fillWorkers(engine)
+    if (hasSlots || hasGrown) await fill()
     return outcomes
   }
 }
@@ -102,16 +105,8 @@ export function makeOrchestrator(options: OrchestratorOptions): Orchestrator {
   const onError = (error: unknown) => {
     if (!outage.note(error)) options.onError(error)
   }
-  const handle = makeHandler(engine)
-  const timers = everyLoop({
-    name: 'timers',
-    clock,
-    intervalMs: TIMER_INTERVAL_MS,
-    runOnce: async (_now, stopping) => {
-      while (!stopping.aborted && (await runTimers(engine)) > 0);
-    },
-    onError,
-  })
+  const timers = makeTimers(engine, clock, onError)
+  const handle = makeHandler(engine, timers.fill)
   const services: Service[] = [
     makeConsumer({
       name: 'orchestrator events',
@@ -139,7 +134,7 @@ export function makeOrchestrator(options: OrchestratorOptions): Orchestrator {
       outage,
       onError,
     }),
-    timers,
+    ...timers.loops,
     upkeepLoop({ ...options, onError }),
     deadLetterLoop({ ...options, onError }),
   ]

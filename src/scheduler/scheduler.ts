@@ -1,26 +1,29 @@
-// The scheduler: ticks every runbook when it is due. A few lanes take due runbooks one at a time, so a slow source blocks its
-// own lane only. Phases, polls and retries are the orchestrator's. Any number of schedulers may run; the lease in the database
-// decides who ticks.
+// The scheduler: ticks every runbook when it is due. A few ticks work at the same time; those that wait for their source do not count,
+// so a slow source costs its own ticks only. Phases, polls and retries are the orchestrator's. Any number of schedulers may run; the
+// lease in the database decides who ticks.
 import type { Clock } from '../clock.ts'
 import { listDueRunbooks } from '../db/ticks.ts'
 import type { TickReport } from '../domain/detection/tick-report.ts'
-import { everyLoop, type Service } from '../service.ts'
+import { endedOrGivenUp, everyLoop, type Service } from '../service.ts'
+import { leavingWhileWaiting, makePlaces } from './places.ts'
 import { type TickOptions, tick } from './tick.ts'
 
-/** How often a lane polls for due runbooks; much shorter than any tick interval. */
+/** How often it looks for due runbooks; much shorter than any tick interval. */
 const POLL_INTERVAL_MS = 5_000
 const DUE_PER_POLL = 100
+/** Ticks under way at the same time, waiting ones included. */
+const TICKS_MAX = 64
 const BY_CLOCK = { startedBy: 'scheduler', evenIfNotDue: false }
 
 export interface SchedulerOptions extends Omit<TickOptions, 'startedBy' | 'evenIfNotDue'> {
   readonly clock: Clock
-  /** Sources queried at the same time. */
+  /** Ticks that read and apply rows at the same time. */
   readonly lanes: number
   readonly onTick: (report: TickReport) => void
   readonly onError: (error: unknown) => void
 }
 
-/** One lane: ticks due runbooks until none is left that it may take. Returns how many it ticked. */
+/** Ticks due runbooks one after the other until none is left that it may take. Returns how many it ticked. */
 export async function tickDueRunbooks(
   options: SchedulerOptions,
   stopping: AbortSignal,
@@ -47,23 +50,44 @@ export async function tickDueRunbooks(
 }
 
 export function makeScheduler(options: SchedulerOptions): Service {
-  const { clock, lanes, onError } = options
-  const loops = Array.from({ length: lanes }, (_, index) =>
-    everyLoop({
-      name: `scheduler lane ${index + 1}`,
-      clock,
-      intervalMs: POLL_INTERVAL_MS,
-      runOnce: (_now, stopping) => tickDueRunbooks(options, stopping),
-      onError,
-    }),
-  )
+  const { engine, clock, lanes, onTick, onError } = options
+  const places = makePlaces(lanes)
+  const sources = leavingWhileWaiting(options.sources, places)
+  const underWay = new Map<string, Promise<void>>()
+  const tickOne = async (name: string, stopping: AbortSignal): Promise<void> => {
+    await places.enter()
+    try {
+      // Null when another scheduler was faster.
+      const report = stopping.aborted
+        ? null
+        : await tick({ ...options, ...BY_CLOCK, sources }, name, stopping)
+      if (report) onTick(report)
+    } catch (error) {
+      onError(error)
+    } finally {
+      places.leave()
+      underWay.delete(name)
+    }
+  }
+  const loop = everyLoop({
+    name: 'scheduler',
+    clock,
+    intervalMs: POLL_INTERVAL_MS,
+    runOnce: async (_now, stopping) => {
+      const due = await listDueRunbooks(engine.db, clock.now(), DUE_PER_POLL)
+      for (const { name } of due) {
+        if (stopping.aborted || underWay.size >= TICKS_MAX) return
+        if (!underWay.has(name)) underWay.set(name, tickOne(name, stopping))
+      }
+    },
+    onError,
+  })
   return {
     name: 'scheduler',
-    start: () => {
-      for (const loop of loops) loop.start()
-    },
+    start: loop.start,
     stop: async (giveUp) => {
-      await Promise.all(loops.map((loop) => loop.stop(giveUp)))
+      await loop.stop(giveUp)
+      await endedOrGivenUp('scheduler', Promise.all(underWay.values()), giveUp)
     },
   }
 }

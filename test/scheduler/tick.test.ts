@@ -174,6 +174,51 @@ it('ticks by the clock as a service and stops during a query', () =>
     assert.deepEqual(await batchesOf(world), ['30h active: user1'])
   }))
 
+it('lets four sources that hang cost only their own ticks, in one lane', () =>
+  story({}, async (base) => {
+    const world = await startProgramme(base)
+    const hanging = ['a', 'b', 'c', 'd']
+    for (const name of [...hanging, 'healthy']) {
+      await world.publish(
+        YAML.replace('name: wave', `name: ${name}`).replace('x.csv', `${name}.csv`),
+      )
+      await world.automate(name)
+    }
+    world.rows = wave(30, 1)
+    const quick = openDouble(world)
+    const answer = Promise.withResolvers<void>()
+    const open: typeof openSource = async (source, ...rest) => {
+      if (hanging.some((name) => source.path === `${name}.csv`)) await answer.promise
+      return quick(source, ...rest)
+    }
+    const reports: string[] = []
+    const ticksOf = (name: string) => reports.filter((one) => one === name).length
+    const errors: unknown[] = []
+    const scheduler = makeScheduler({
+      ...world.options,
+      sources: { ...world.options.sources, open },
+      newToken: randomUUID,
+      lanes: 1,
+      onTick: ({ runbookName }) => void reports.push(runbookName),
+      onError: (error) => void errors.push(error),
+    })
+    scheduler.start()
+    for (let looks = 0; ticksOf('healthy') < 2; looks++) {
+      assert.ok(looks < 2_000, `ticked: ${reports}`)
+      await world.clock.advance(1_000)
+      // The clock moves on while the database answers.
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(
+      reports.filter((name) => hanging.includes(name)),
+      [],
+    )
+    answer.resolve()
+    await scheduler.stop()
+    assert.deepEqual(errors, [])
+    assert.deepEqual(reports.filter((name) => hanging.includes(name)).sort(), hanging)
+  }))
+
 it('blocks only its own lane with a slow source', () =>
   story({}, async (base) => {
     const world = await startProgramme(base)

@@ -40,7 +40,7 @@ const TIMERS: readonly ((engine: Engine, world: World) => Promise<unknown>)[] = 
   settleDeadJobs,
   settleLostJobs,
   wakeWaits,
-  fillWorkers,
+  (engine) => fillWorkers(engine),
 ]
 
 const WHOLE_TIMERS_SHARE = 0.35

@@ -83,10 +83,41 @@ it('goes round the batches when there are fewer slots than batches', () => {
   const nobody = new Map<number, number>()
   const turns = [0]
   for (let round = 0; round < 6; round++) {
-    const share = shareSlots(1, [3, 5, 9], nobody, turns.at(-1))
+    const share = shareSlots(1, [3, 5, 9], nobody, { lastServed: turns.at(-1)! })
     turns.push([...share].find(([, slots]) => slots === 1)![0])
   }
   assert.deepEqual(turns.slice(1), [3, 5, 9, 3, 5, 9])
+})
+
+describe('while more batches wait than may share', () => {
+  const waiting = Array.from({ length: 300 }, (_, at) => at + 1)
+  const nobody = new Map<number, number>()
+  const given = (share: ReadonlyMap<number, number>) => [...share].filter(([, slots]) => slots > 0)
+
+  it('sixteen have a block each', () => {
+    const share = given(shareSlots(1_600, waiting, nobody))
+    assert.deepEqual(
+      share,
+      waiting.slice(0, 16).map((id) => [id, 100]),
+    )
+  })
+
+  it('the turn goes round, so that nobody waits for a second block before all have had one', () => {
+    const turns: number[] = []
+    for (let round = 0; round < 20; round++) {
+      const share = shareSlots(1_600, waiting, nobody, { lastServed: turns.at(-1) ?? 0 })
+      turns.push(...given(share).map(([id]) => id))
+    }
+    assert.deepEqual(turns.slice(0, 300), waiting)
+  })
+
+  it('a part of a block waits until it has grown, or until a timer looks', () => {
+    const out = new Map([[1, 1_560]])
+    assert.deepEqual(given(shareSlots(1_600, waiting, out, { blocks: 'large' })), [])
+    assert.deepEqual(given(shareSlots(1_600, waiting, out)), [[2, 40]])
+    const half = new Map([[1, 1_550]])
+    assert.deepEqual(given(shareSlots(1_600, waiting, half, { blocks: 'large' })), [[2, 50]])
+  })
 })
 
 describe('slots to reuse', () => {
@@ -95,7 +126,9 @@ describe('slots to reuse', () => {
     ['up to the fair share, when another batch waits', [10, 1, 3, 4], 2],
     ['none above the fair share', [10, 1, 7, 3], 0],
     ['all, when far below the fair share', [100, 1, 10, 4], 4],
-    ['at least one job per batch, however many wait', [2, 9, 0, 1], 1],
+    ['one, with as many batches as slots', [2, 1, 0, 1], 1],
+    ['all for members who have begun, while batches take turns', [2, 9, 0, 1], 1],
+    ['the same with 17 batches and many slots', [1_000, 16, 0, 62], 62],
   ]
   for (const [name, given, wanted] of rows) {
     it(name, () => assert.equal(slotsToReuse(...given), wanted))

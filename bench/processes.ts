@@ -1,0 +1,67 @@
+// A fresh PostgreSQL server with an orchestrator and a no-op worker in processes of their own, for benchmarks.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { realClock } from '../src/clock.ts'
+import type { Db } from '../src/db/db.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { openPostgres } from '../src/db/postgres.ts'
+import { configureWorkers } from '../src/db/workers.ts'
+import { startPostgres } from '../test/postgres-server.ts'
+import { canMeasureCpu, cpuOfProcessUs, cpuOfServerUs } from './cpu.ts'
+import { WORKER_ID } from './engine-process.ts'
+
+const clock = realClock()
+
+export interface CpuUs {
+  readonly orchestrator: number
+  readonly worker: number
+  readonly postgres: number
+}
+
+export interface Processes {
+  readonly url: string
+  readonly db: Db
+  rssMb(): Promise<number>
+  /** Processor time so far; null where it cannot be read. */
+  cpuUs(): Promise<CpuUs | null>
+  close(): Promise<void>
+}
+
+/** A fresh server with an orchestrator and a worker, each in its own process. */
+export async function openProcesses(): Promise<Processes> {
+  const server = await startPostgres({ durable: true })
+  const db = await openPostgres({ url: server.url, poolSize: 3 })
+  await migrate(db, clock.now())
+  await configureWorkers(db, [WORKER_ID])
+  const children = await Promise.all(
+    ['orchestrator', 'worker'].map((role) => startProcess(role, server.url)),
+  )
+  return {
+    url: server.url,
+    db,
+    rssMb: async () => {
+      children[0]!.send('rss')
+      const [answer] = (await once(children[0]!, 'message')) as [{ rssMb: number }]
+      return Math.round(answer.rssMb)
+    },
+    cpuUs: async () => {
+      if (!canMeasureCpu()) return null
+      const [orchestrator, worker] = children.map(({ pid }) => cpuOfProcessUs(pid!))
+      return { orchestrator: orchestrator!, worker: worker!, postgres: await cpuOfServerUs(db) }
+    },
+    close: async () => {
+      for (const child of children) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      await db.close()
+      server.destroy()
+    },
+  }
+}
+
+async function startProcess(role: string, url: string): Promise<ChildProcess> {
+  const child = fork(new URL('./engine-process.ts', import.meta.url), [role, url])
+  await once(child, 'message')
+  return child
+}
