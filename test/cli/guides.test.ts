@@ -25,8 +25,12 @@ const TIDY =
 describe('the guides', () => {
   let cli: Cli
   const access = () => {
-    const source = { sourceTimeoutSec: 60, identityEndpoint: null, identityHeader: null }
-    return sourceAccessFrom({ ...source, sourceFolder: cli.folder }, realClock())
+    const source = {
+      ...{ sourceTimeoutSec: 60, sourceFolder: cli.folder },
+      ...{ identityEndpoint: null, identityHeader: null },
+      ...{ workloadTokenFile: null, workloadClientId: null, workloadTenantId: null },
+    }
+    return sourceAccessFrom(source, realClock())
   }
   before(async () => {
     cli = await openCli({
