@@ -1,10 +1,10 @@
 // Turns directory users into mail recipients. A licence with an Exchange plan creates a mailbox, unless an ExchangeGuid was
 // stamped before: then the mail user waits for its mailbox move. Stamped too late, the user has a new empty mailbox and the
-// mailbox move is refused. Without a licence, a user with an address is a mail user.
+// mailbox move is refused. Without a licence only guests are mail users: `mail` alone makes nobody a recipient.
 import { domainOf, primaryOf, withAddress } from './addresses.ts'
 import { guidOf } from './identity.ts'
 import { MAILBOX_PLANS } from './skus.ts'
-import { legacyExchangeDnOf, type Recipient, type User } from './state.ts'
+import { newRecipient, type User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 
 export function hasPlan(tenant: SandboxTenant, user: User, plans: readonly string[]): boolean {
@@ -32,13 +32,16 @@ export function provisionMail(tenant: SandboxTenant, user: User, visibleAt: stri
   if (recipient === null) {
     if (isLicensed) return makeMailbox(tenant, user, visibleAt)
     // A user with a former mailbox is no recipient until it is restored or cleared.
-    if (user.mail === null || user.previousMailboxGuid !== null) return null
+    if (user.mail === null || user.previousMailboxGuid !== null || !isGuest(user)) return null
     return makeMailUser(tenant, user, visibleAt)
   }
   if (recipient.kind === 'mailUser' && isLicensed && recipient.exchangeGuid === null)
     return makeMailbox(tenant, user, visibleAt)
   return null
 }
+
+const isGuest = ({ userType, creationType }: User): boolean =>
+  userType === 'Guest' || creationType === 'Invitation'
 
 /**
  * Disconnects the mailbox after its licence is removed; one that just moved here and never had a licence stays. A new licence
@@ -57,7 +60,7 @@ function makeMailbox(tenant: SandboxTenant, user: User, visibleAt: string): Mail
     mail: address,
     proxyAddresses: withAddress(user.proxyAddresses, `SMTP:${address}`),
     recipient: {
-      ...newRecipient(user, visibleAt),
+      ...newRecipient(user.id, visibleAt),
       ...recipient,
       kind: 'mailbox',
       exchangeGuid: user.previousMailboxGuid ?? guidOf(tenant.id, 'mailbox', user.id),
@@ -75,7 +78,7 @@ function makeMailUser(tenant: SandboxTenant, user: User, visibleAt: string): Mai
         ? withAddress(user.proxyAddresses, `SMTP:${mail}`)
         : user.proxyAddresses,
     recipient: {
-      ...newRecipient(user, visibleAt),
+      ...newRecipient(user.id, visibleAt),
       externalEmailAddress: tenant.hasDomain(domainOf(mail)) ? null : mail,
     },
   })
@@ -87,15 +90,3 @@ function primaryHere(tenant: SandboxTenant, user: User): string | null {
   const primary = primaryOf(user.proxyAddresses)
   return primary !== null && tenant.hasDomain(domainOf(primary)) ? primary : null
 }
-
-const newRecipient = (user: User, visibleAt: string): Recipient => ({
-  kind: 'mailUser',
-  exchangeGuid: null,
-  archiveGuid: null,
-  externalEmailAddress: null,
-  legacyExchangeDn: legacyExchangeDnOf(user.id),
-  isHidden: false,
-  forwardingSmtpAddress: null,
-  deliverToMailboxAndForward: false,
-  visibleAt,
-})

@@ -1,6 +1,6 @@
 // Mailbox moves between tenants: preconditions, progress with the clock, and what completion does on both sides. The checks are
 // those Microsoft documents for cross-tenant moves; each refusal names the exception a migration user would show.
-import { bareOf, domainOf, isSameAddress, primaryOf, typeOf } from './addresses.ts'
+import { bareOf, domainOf, isSameAddress, typeOf } from './addresses.ts'
 import { chanceOf } from './identity.ts'
 import { hasPlan } from './mail.ts'
 import { MAILBOX_MOVE_PLAN } from './skus.ts'
@@ -29,11 +29,24 @@ function mailboxMoveProblem(
   const from = source?.users().find((one) => isMailboxOf(one, recipient.exchangeGuid))
   if (!source || !from)
     return `CannotFindSourceMailboxPermanentException: No mailbox with the ExchangeGuid ${recipient.exchangeGuid} is in the source tenant.`
-  return addressProblem(target, user, from) ?? licenceProblem(target, user, source, from)
+  return (
+    holdProblem(from) ??
+    addressProblem(target, user, from) ??
+    deliveryProblem(user, batch) ??
+    licenceProblem(target, user, source, from)
+  )
 }
 
 const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
   user.recipient?.kind === 'mailbox' && user.recipient.exchangeGuid === exchangeGuid
+
+const isOnHold = ({ recipient }: User): boolean =>
+  recipient!.isOnLitigationHold || recipient!.inPlaceHolds.length > 0
+
+const holdProblem = (from: User): string | null =>
+  isOnHold(from)
+    ? `SourceMailboxOnHoldPermanentException: The source mailbox "${from.userPrincipalName}" is on hold and can't be moved.`
+    : null
 
 function addressProblem(target: SandboxTenant, user: User, from: User): string | null {
   const recipient = user.recipient!
@@ -57,6 +70,18 @@ function addressProblem(target: SandboxTenant, user: User, from: User): string |
     ? null
     : `ExternalEmailAddressMismatchPermanentException: The ExternalEmailAddress "${external ?? ''}" of the target user is not an address of the source mailbox.`
 }
+
+/** The address that the source's mail user will point to. */
+const deliveryAddressOf = (user: User, batch: MigrationBatch): string | undefined =>
+  user.proxyAddresses
+    .filter((proxy) => typeOf(proxy) === 'smtp')
+    .map(bareOf)
+    .find((address) => domainOf(address) === batch.targetDeliveryDomain)
+
+const deliveryProblem = (user: User, batch: MigrationBatch): string | null =>
+  deliveryAddressOf(user, batch) === undefined
+    ? `TargetDeliveryDomainMismatchPermanentException: The target mailbox doesn't have an smtp proxy matching '${batch.targetDeliveryDomain}'.`
+    : null
 
 function licenceProblem(
   target: SandboxTenant,
@@ -161,12 +186,11 @@ function completeMove(
   const recipient = user.recipient!
   const source = sourceOf(world, tenant, batch)!
   const from = source.users().find((one) => isMailboxOf(one, recipient.exchangeGuid))!
-  const local = (primaryOf(user.proxyAddresses) ?? user.userPrincipalName).split('@')[0]
   source.change(from, {
     recipient: {
       ...from.recipient!,
       kind: 'mailUser',
-      externalEmailAddress: `${local}@${batch.targetDeliveryDomain}`,
+      externalEmailAddress: deliveryAddressOf(user, batch)!,
     },
   })
   tenant.change(user, { recipient: { ...recipient, kind: 'mailbox', externalEmailAddress: null } })

@@ -30,6 +30,15 @@ const recipientSchema = z.strictObject({
   isHidden: z.boolean().default(false),
   forwardingSmtpAddress: address.nullable().default(null),
   deliverToMailboxAndForward: z.boolean().default(false),
+  sizeBytes: z.int().min(0).default(0),
+  itemCount: z.int().min(0).default(0),
+  isOnLitigationHold: z.boolean().default(false),
+  /** Ids of other holds. */
+  inPlaceHolds: z.array(z.string()).default([]),
+  /** UPNs: may open it, send as it, send on its behalf. */
+  fullAccess: z.array(z.string()).default([]),
+  sendAs: z.array(z.string()).default([]),
+  sendOnBehalf: z.array(z.string()).default([]),
   /** From when Exchange knows it. */
   visibleAt: instant.nullable().default(null),
 })
@@ -133,6 +142,22 @@ const migrationBatchSchema = z.strictObject({
 const dialectSchema = z.strictObject({
   /** An object that Exchange does not know: the status of its exception, or `text`, a 400 without the exception's name. */
   notFound: z.enum(['404', '400', '500', 'text']).default('404'),
+  /** The primary address of a new mail user: the given one, or the external address whatever was given. */
+  newMailUserPrimary: z.enum(['given', 'external']).default('given'),
+})
+
+/** What Exchange keeps of a deleted mail user: its addresses and GUIDs are in the way of another one. */
+const softDeletedSchema = z.strictObject({
+  guid,
+  /** Null once the directory has purged the user: only then Exchange purges it too. */
+  userId: guid.nullable(),
+  userPrincipalName: address,
+  mailNickname: z.string(),
+  proxyAddresses: z.array(z.string()),
+  externalEmailAddress: address.nullable(),
+  exchangeGuid: guid.nullable(),
+  archiveGuid: guid.nullable(),
+  deletedAt: instant,
 })
 
 const tenantSchema = z.strictObject({
@@ -144,6 +169,7 @@ const tenantSchema = z.strictObject({
   dialect: dialectSchema.prefault({}),
   skus: z.array(skuSchema).default(() => DEFAULT_SKUS.map((sku) => structuredClone(sku))),
   users: z.array(userSchema).max(USERS_MAX).default([]),
+  softDeletedMailUsers: z.array(softDeletedSchema).default([]),
   groups: z.array(groupSchema).max(GROUPS_MAX).default([]),
   migrationEndpoints: z
     .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
@@ -162,6 +188,7 @@ export type TenantState = State['tenants'][number]
 export type User = TenantState['users'][number]
 export type Group = TenantState['groups'][number]
 export type Recipient = NonNullable<User['recipient']>
+export type SoftDeletedMailUser = z.output<typeof softDeletedSchema>
 export type Sku = z.output<typeof skuSchema>
 export type Application = z.output<typeof applicationSchema>
 export type MigrationBatch = z.output<typeof migrationBatchSchema>
@@ -230,7 +257,11 @@ function completeRecipient(userId: string, recipient: z.output<typeof recipientS
   return { ...recipient, exchangeGuid, legacyExchangeDn }
 }
 
-export const legacyExchangeDnOf = (userId: string): string =>
+/** A mail user with defaults. */
+export const newRecipient = (userId: string, visibleAt: string): Recipient =>
+  completeRecipient(userId, recipientSchema.parse({ kind: 'mailUser', visibleAt }))
+
+const legacyExchangeDnOf = (userId: string): string =>
   `/o=ExchangeLabs/ou=Exchange Administrative Group (FYDIBOHF23SPDLT)/cn=Recipients/cn=${userId.replaceAll('-', '')}`
 
 /** A user with defaults, for users created while the sandbox runs. */

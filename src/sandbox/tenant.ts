@@ -11,7 +11,7 @@ const keysOf = (user: User): string[] =>
     ? [
         `upn:${user.userPrincipalName.toLowerCase()}`,
         ...user.proxyAddresses.map((proxy) => proxy.toLowerCase()),
-        ...(user.recipient ? [`guid:${recipientGuidOf(user)}`] : []),
+        `guid:${recipientGuidOf(user)}`,
       ]
     : []
 

@@ -46,7 +46,7 @@ export function watchEffects(tenant: Tenant): WatchedTenant {
 }
 
 /** Sent once and refused. An earlier sending whose response was lost may have been done. */
-function isPlainRefusal(error: unknown): boolean {
+export function isPlainRefusal(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.isOutcomeUnknown || error.attempts > 1) return false
   return (error.status !== null && REFUSALS.includes(error.status)) || isNotFound(error)
 }

@@ -18,7 +18,7 @@ const SEED: Seed = {
       domains: ['contoso.example'],
       users: [
         { id: id(1), userPrincipalName: 'ada@contoso.example' },
-        { id: id(2), userPrincipalName: 'ben@contoso.example', mail: 'ben@fabrikam.example' },
+        { id: id(2), userPrincipalName: 'ben@contoso.example', recipient: { kind: 'mailUser' } },
       ],
       groups: [{ id: id(10), displayName: 'Everybody' }],
     },

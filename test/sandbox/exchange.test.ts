@@ -28,7 +28,13 @@ const SEED: Seed = {
         },
         { id: id(2), userPrincipalName: 'box@contoso.example', recipient: { kind: 'mailbox' } },
         { id: id(3), userPrincipalName: 'plain@contoso.example' },
-        { id: id(4), userPrincipalName: 'guest@contoso.example', mail: 'guest@fabrikam.example' },
+        {
+          id: id(4),
+          userPrincipalName: 'guest@contoso.example',
+          mail: 'guest@fabrikam.example',
+          userType: 'Guest',
+        },
+        { id: id(5), userPrincipalName: 'ben@contoso.example', mail: 'ben@fabrikam.example' },
       ],
       groups: [
         {
@@ -95,6 +101,8 @@ describe('finding a recipient', () => {
       ['Get-MailUser', id(2)],
       ['Get-Mailbox', id(1)],
       ['Get-Recipient', id(3)],
+      // An address in `mail` makes nobody a recipient.
+      ['Get-Recipient', id(5)],
       ['Get-User', 'nobody'],
     ] as const)
       assertCmdletFailed(
@@ -287,6 +295,37 @@ describe('changing a mail user', () => {
 })
 
 describe('a mailbox', () => {
+  it('tells its size, its holds and who may use it', async () => {
+    const [contoso] = SEED.tenants
+    const box = {
+      ...contoso!.users![1]!,
+      recipient: {
+        kind: 'mailbox',
+        sizeBytes: 2 ** 30,
+        itemCount: 7,
+        isOnLitigationHold: true,
+        inPlaceHolds: ['UniH1'],
+        fullAccess: ['ada@contoso.example'],
+        sendAs: ['plain@contoso.example'],
+        sendOnBehalf: ['ada'],
+      },
+    }
+    const seed = { tenants: [{ ...contoso!, users: [box] }] } as Seed
+    await using under = await openUnderTest(seed)
+    const first = async (cmdlet: string) =>
+      itemsOf(await under.exchange(cmdlet, { Identity: 'box' }))
+    assert.partialDeepStrictEqual(await first('Get-MailboxStatistics'), [
+      { TotalItemSize: '1.000 GB (1,073,741,824 bytes)', ItemCount: 7 },
+    ])
+    assert.partialDeepStrictEqual(await first('Get-Mailbox'), [
+      { LitigationHoldEnabled: true, InPlaceHolds: ['UniH1'], GrantSendOnBehalfTo: ['ada'] },
+    ])
+    const users = (await first('Get-MailboxPermission')).map(({ User }) => User)
+    assert.deepEqual(users, ['NT AUTHORITY\\SELF', 'ada@contoso.example'])
+    const trustees = (await first('Get-RecipientPermission')).map(({ Trustee }) => Trustee)
+    assert.deepEqual(trustees, ['NT AUTHORITY\\SELF', 'plain@contoso.example'])
+  })
+
   it('starts and stops forwarding', async () => {
     await using under = await openUnderTest(SEED)
     const forward = {

@@ -22,6 +22,7 @@ const SEED: Seed = {
           userPrincipalName: 'cleo@contoso.example',
           usageLocation: 'US',
           mail: 'cleo@fabrikam.example',
+          recipient: { kind: 'mailUser', externalEmailAddress: 'cleo@fabrikam.example' },
         },
       ],
     },
@@ -150,7 +151,7 @@ describe('a licence with Exchange', () => {
     assert.equal(await kindOf(under, 3), 'MailUser')
   })
 
-  it('disconnects the mailbox when removed, restores it when assigned again; cleared, it is a mail user', async () => {
+  it('disconnects the mailbox when removed, restores it when assigned again; cleared, it is gone', async () => {
     await using under = await openUnderTest(SEED, { timing: { exchangeLagSec: 0 } })
     await assign(under, 3, [{ skuId: E3 }])
     const guidOf = async () =>
@@ -159,14 +160,16 @@ describe('a licence with Exchange', () => {
     await assign(under, 3, [], [E3])
     assert.equal((await under.exchange('Get-Recipient', { Identity: id(3) })).status, 404)
     assert.equal(
-      itemsOf(await under.exchange('Get-User', { Identity: id(3) }))[0]!.PreviousExchangeGuid,
-      first,
+      itemsOf(await under.exchange('Get-User', { Identity: id(3) }))[0]!
+        .PreviousRecipientTypeDetails,
+      'UserMailbox',
     )
     await assign(under, 3, [{ skuId: E3 }])
     assert.equal(await guidOf(), first)
     await assign(under, 3, [], [E3])
     const clear = { Identity: id(3), PermanentlyClearPreviousMailboxInfo: true, Confirm: false }
     assert.equal((await under.exchange('Set-User', clear)).status, 200)
-    assert.equal(await kindOf(under, 3), 'MailUser')
+    const [cleared] = itemsOf(await under.exchange('Get-User', { Identity: id(3) }))
+    assert.equal(cleared!.PreviousRecipientTypeDetails, 'None')
   })
 })

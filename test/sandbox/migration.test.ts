@@ -29,7 +29,10 @@ const SEED = {
           id: id(1),
           userPrincipalName: 'ada@fabrikam.example',
           usageLocation: 'US',
-          proxyAddresses: ['SMTP:ada@fabrikam.example', `x500:${DN}`, 'x500:/o=Old/cn=ada'],
+          proxyAddresses: [
+            ...['SMTP:ada@fabrikam.example', 'smtp:ada.a@fabrikam.onmicrosoft.com'],
+            ...[`x500:${DN}`, 'x500:/o=Old/cn=ada'],
+          ],
           recipient: {
             kind: 'mailUser',
             exchangeGuid: MAILBOX,
@@ -116,7 +119,7 @@ describe('a mailbox move', () => {
     const [there] = itemsOf(
       await under.exchange('Get-MailUser', { Identity: id(11) }, { tenant: id(71) }),
     )
-    assert.equal(there!.ExternalEmailAddress, 'SMTP:ada@fabrikam.onmicrosoft.com')
+    assert.equal(there!.ExternalEmailAddress, 'SMTP:ada.a@fabrikam.onmicrosoft.com')
     assert.deepEqual((await under.done()).slice(1), [
       'migration batch created',
       'migration batch completed',
@@ -197,6 +200,11 @@ describe('a mailbox move is refused', () => {
       'without the source’s other x500 addresses',
       { proxyAddresses: ['SMTP:ada@fabrikam.example', `x500:${DN}`] },
       /lacks the address "x500:\/o=Old/,
+    ],
+    [
+      'without an address in the delivery domain',
+      { proxyAddresses: ['SMTP:ada@fabrikam.example', `x500:${DN}`, 'x500:/o=Old/cn=ada'] },
+      /doesn't have an smtp proxy matching 'fabrikam.onmicrosoft.com'/,
     ],
     [
       'with an address of a foreign domain',

@@ -26,9 +26,6 @@ export const LATE_JOINER = {
   Department: 'Sales',
   MailNickname: 'late.larsen',
   TargetUpn: 'late.larsen@contoso.example',
-  ExchangeGuid: '9b8a7c6d-5e4f-4a3b-9c2d-1e0f9a8b7c6d',
-  ArchiveGuid: '',
-  LegacyExchangeDn: '/o=ExchangeLabs/ou=Fabrikam/cn=Recipients/cn=late',
 }
 /** The row of the member file that leaves half a day before the cut-over. */
 const LEAVER_ROW = 1

@@ -4,6 +4,7 @@
 import type { Clock } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
 import type { FaultSettings } from '../../sandbox/faults.ts'
+import { guidOf } from '../../sandbox/identity.ts'
 import type { RequestMade } from '../../sandbox/journal.ts'
 import { openSandbox } from '../../sandbox/sandbox.ts'
 import { DEFAULT_CLIENT_ID, DEFAULT_SECRET, type Seed } from '../../sandbox/state.ts'
@@ -18,9 +19,6 @@ export interface DemoUser {
   readonly SourceObjectId: string
   readonly DisplayName: string
   readonly MailNickname: string
-  readonly ExchangeGuid: string
-  readonly ArchiveGuid: string
-  readonly LegacyExchangeDn: string
 }
 
 /** Rows of the member file, counted from 0, that fail by design. */
@@ -29,22 +27,21 @@ const DEFECTS = {
   outOfScope: [25, 125],
   /** Contoso already has a user with that name. */
   namesakes: [40, 90, 140],
-  /** The mailbox has an address from an earlier move, which the runbook does not carry over. */
-  movedBefore: [60, 110, 160, 190],
+  /** The mailbox is on hold, which blocks its move. */
+  onHold: [60, 110, 160, 190],
 } as const
 export const DEFECT_COUNT = Object.values(DEFECTS).flat().length
-/** New-EntraUser leaves the account of a namesake alone: there is nothing to roll back. */
+/** New-ExchangeMailUser leaves the account of a namesake alone: there is nothing to roll back. */
 export const ROLLBACK_COUNT = DEFECT_COUNT - DEFECTS.namesakes.length
 
 const FAULTS: FaultSettings = {
   rates: { throttle: 0.001, error: 0.003, 'expired-token': 0.001 },
   script: [
-    { on: 'POST /v1.0/users', nth: 20, fault: 'drop-after' },
+    { on: 'New-MailUser', nth: 20, fault: 'drop-after' },
     { on: 'POST /v1.0/groups/*', nth: 50, fault: 'drop-before' },
     { on: 'PATCH /v1.0/users/*', nth: 100, fault: 'drop-after' },
     { on: 'Set-MailUser', nth: 150, fault: 'drop-after' },
     { on: 'New-MigrationBatch', nth: 80, fault: 'drop-after' },
-    { on: 'POST /v1.0/invitations', nth: 30, fault: 'drop-after' },
   ],
 }
 
@@ -71,13 +68,12 @@ function sourceUser(user: DemoUser, row: number): UserSeed {
     mail: upn,
     proxyAddresses: [
       `SMTP:${upn}`,
-      ...(hasDefect('movedBefore', row) ? [`x500:/o=Old/cn=${user.MailNickname}`] : []),
+      ...(row % 3 === 0 ? [`x500:/o=Old/cn=${user.MailNickname}`] : []),
     ],
     recipient: {
       kind: 'mailbox',
-      exchangeGuid: user.ExchangeGuid,
-      archiveGuid: user.ArchiveGuid || null,
-      legacyExchangeDn: user.LegacyExchangeDn,
+      archiveGuid: row % 5 === 0 ? guidOf(user.SourceObjectId, 'archive') : null,
+      isOnLitigationHold: hasDefect('onHold', row),
     },
   }
 }
@@ -202,7 +198,7 @@ function faultsIn(requests: readonly RequestMade[]): Map<string, number> {
 }
 
 /** Changes that must not happen twice. */
-const ONCE = ['user created', 'migration batch created', 'invitation sent', 'mail sent']
+const ONCE = ['mail user created', 'migration batch created', 'mailbox moved', 'mail sent']
 
 interface Effect {
   readonly what: string

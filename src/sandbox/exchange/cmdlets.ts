@@ -3,6 +3,8 @@
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import * as lists from './lists.ts'
+import * as mailUsers from './mail-users.ts'
+import * as mailboxes from './mailboxes.ts'
 import * as migration from './migration.ts'
 import { Parameters, refuseParameter } from './parameters.ts'
 import type { Output } from './recipients.ts'
@@ -26,9 +28,25 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     run: (call, given) => recipients.getRecipients(call, given, 'mailUser', 'mailbox'),
   },
   'Get-MailUser': {
-    parameters: FOUND,
-    about: 'Returns mail users only: 404 for a user with a mailbox.',
-    run: (call, given) => recipients.getRecipients(call, given, 'mailUser'),
+    parameters: [...FOUND, 'SoftDeletedMailUser'],
+    about:
+      'Returns mail users only: 404 for a user with a mailbox. With `SoftDeletedMailUser`, deleted ones that Exchange has kept.',
+    run: mailUsers.getMailUsers,
+  },
+  'New-MailUser': {
+    parameters: [
+      ...['Name', 'DisplayName', 'FirstName', 'LastName', 'Alias', 'Password'],
+      ...['MicrosoftOnlineServicesID', 'ExternalEmailAddress', 'PrimarySmtpAddress'],
+    ],
+    about:
+      'Makes an account and its mail user. Refused where an account, a recipient or a deleted mail user has one of the names.',
+    run: mailUsers.newMailUser,
+  },
+  'Remove-MailUser': {
+    parameters: ['Identity', 'PermanentlyDelete'],
+    about:
+      'Deletes a mail user and its account. With `PermanentlyDelete` it purges a deleted mail user whose account the directory has purged, and no other.',
+    run: mailUsers.removeMailUser,
   },
   'Set-MailUser': {
     parameters: [
@@ -48,6 +66,21 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     about: 'Returns mailboxes only.',
     run: (call, given) => recipients.getRecipients(call, given, 'mailbox'),
   },
+  'Get-MailboxStatistics': {
+    parameters: ['Identity'],
+    about: 'Returns the size of a mailbox.',
+    run: mailboxes.getStatistics,
+  },
+  'Get-MailboxPermission': {
+    parameters: FOUND,
+    about: 'Returns who may open a mailbox, its owner included.',
+    run: mailboxes.getMailboxPermissions,
+  },
+  'Get-RecipientPermission': {
+    parameters: FOUND,
+    about: 'Returns who may send as a mailbox.',
+    run: mailboxes.getRecipientPermissions,
+  },
   'Set-Mailbox': {
     parameters: [
       'Identity',
@@ -61,7 +94,8 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   },
   'Get-User': {
     parameters: FOUND,
-    about: 'Returns all users, with the GUID of a former mailbox.',
+    about:
+      'Returns all users. `PreviousRecipientTypeDetails` is `UserMailbox` after a former mailbox.',
     run: recipients.getUsers,
   },
   'Set-User': {

@@ -27,7 +27,7 @@ export interface Output {
 export const NOTHING: Output = { items: [] }
 
 type Kind = Recipient['kind']
-type RecipientUser = User & { recipient: Recipient }
+export type RecipientUser = User & { recipient: Recipient }
 
 const isRecipient = (user: User, now: Date, kinds: readonly Kind[]): user is RecipientUser =>
   user.recipient !== null && isVisible(user.recipient, now) && kinds.includes(user.recipient.kind)
@@ -46,7 +46,7 @@ const typeDetailsOf = ({ userType, recipient }: RecipientUser): string =>
   recipient.kind === 'mailbox' ? 'UserMailbox' : userType === 'Guest' ? 'GuestMailUser' : 'MailUser'
 
 /** A recipient as cmdlets show it, with Exchange's type annotations. */
-function cmdletRecipient(user: RecipientUser): JsonObject {
+export function cmdletRecipient(user: RecipientUser): JsonObject {
   const { recipient } = user
   const external = recipient.externalEmailAddress
   const forwarding = recipient.forwardingSmtpAddress
@@ -75,6 +75,9 @@ function cmdletRecipient(user: RecipientUser): JsonObject {
     HiddenFromAddressListsEnabled: recipient.isHidden,
     ForwardingSmtpAddress: forwarding === null ? null : `smtp:${forwarding}`,
     DeliverToMailboxAndForward: recipient.deliverToMailboxAndForward,
+    LitigationHoldEnabled: recipient.isOnLitigationHold,
+    InPlaceHolds: [...recipient.inPlaceHolds],
+    GrantSendOnBehalfTo: [...recipient.sendOnBehalf],
   }
 }
 
@@ -99,7 +102,9 @@ export function getUsers(call: SandboxCall, parameters: Parameters): Output {
     DisplayName: user.displayName,
     ExternalDirectoryObjectId: user.id,
     RecipientType: user.recipient === null ? 'User' : recipientTypeOf(user),
-    PreviousExchangeGuid: user.previousMailboxGuid ?? NO_GUID,
+    Guid: recipientGuidOf(user),
+    RecipientTypeDetails: user.recipient === null ? 'User' : typeDetailsOf(user as RecipientUser),
+    PreviousRecipientTypeDetails: user.previousMailboxGuid === null ? 'None' : 'UserMailbox',
   })
   if (identity === null) return { items: call.tenant.users().map(shown) }
   const user = call.tenant.findUser(identity)
@@ -134,6 +139,7 @@ export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
   const user = recipientOf(call, parameters.required('Identity'), 'mailUser')
   const exchangeGuid = parameters.guid('ExchangeGuid')
   const archiveGuid = parameters.guid('ArchiveGuid')
+  requireGuidFree(call, exchangeGuid)
   const external = parameters.address('ExternalEmailAddress')
   let proxies = addressesAfter(call, user, parameters)
   if (external !== null) proxies = proxiesWithExternal(user, proxies, external)
@@ -145,6 +151,19 @@ export function setMailUser(call: SandboxCall, parameters: Parameters): Output {
     ...hiddenChange(parameters),
   }
   return write(call, user, 'mail user changed', recipient, proxies)
+}
+
+/** A GUID of a deleted mail user cannot be stamped on another one. */
+function requireGuidFree({ tenant }: SandboxCall, guid: string | null): void {
+  const holder = tenant.state.softDeletedMailUsers.find(
+    ({ exchangeGuid }) => exchangeGuid !== null && exchangeGuid === guid,
+  )
+  if (!holder) return
+  throw new CmdletRefusal(
+    400,
+    'Microsoft.Exchange.Management.Tasks.RecipientTaskException',
+    `The ExchangeGuid ${guid} is already used by the deleted mail user "${holder.mailNickname}".`,
+  )
 }
 
 /**

@@ -69,7 +69,8 @@ function inviteNew(call: SandboxCall, email: string): User {
   const { tenant, world, now, body } = call
   if (tenant.hasDomain(domainOf(email)))
     throw invitationError('Invitee is in inviter tenant. Invite is not needed.')
-  const known = tenant.findUser(email)
+  const known =
+    tenant.findUser(email) ?? tenant.users().find(({ mail }) => isSameAddress(mail ?? '', email))
   if (known && known.externalUserState !== null) {
     markPending(call, known)
     return known

@@ -68,14 +68,15 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     path: '/users/{user}',
     permissions: [...WRITE_USER, 'User.EnableDisableAccount.All'],
     about:
-      '204. Rules as for a new user; refuses `proxyAddresses` and other read-only properties, and `mail` of a user with a mailbox.',
+      '204. Rules as for a new user; refuses `proxyAddresses` and other read-only properties, and `mail` of a mail user or a user with a mailbox, which Exchange masters.',
     handle: users.updateUser,
   },
   {
     method: 'DELETE',
     path: '/users/{user}',
     permissions: DELETE_USER,
-    about: '204. The user can be restored for 30 days; names and licences are free at once.',
+    about:
+      '204. The user can be restored for 30 days. Names and licences are free at once in the directory; Exchange keeps a mail user’s addresses and GUIDs.',
     handle: users.deleteUser,
   },
   {
@@ -257,7 +258,8 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     method: 'DELETE',
     path: '/directory/deletedItems/{item}',
     permissions: DELETE_USER,
-    about: '204. Deletes permanently.',
+    about:
+      '204. Deletes permanently. Exchange keeps a mail user until `Remove-MailUser` purges it.',
     handle: users.purgeUser,
   },
   {

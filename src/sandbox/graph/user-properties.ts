@@ -149,7 +149,7 @@ function namedValue(
 }
 
 function mailValue(tenant: SandboxTenant, user: User | null, value: Json): string | null {
-  if (user?.recipient?.kind === 'mailbox')
+  if (user?.recipient && user.userType !== 'Guest')
     throw badRequest(
       'Unable to update the specified properties for objects that have originated within an external service.',
     )

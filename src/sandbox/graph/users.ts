@@ -13,6 +13,7 @@ import {
   updateMail,
 } from '../call.ts'
 import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
+import { purgeAccount, softDelete, undelete } from '../soft-deleted.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
 import { odataPage, pick, selectOf } from './odata.ts'
@@ -92,7 +93,7 @@ export function deleteUser(call: SandboxCall): SandboxResponse {
 }
 
 export function removeUser(call: SandboxCall, user: User): SandboxResponse {
-  call.tenant.change(user, { deletedDateTime: call.now.toISOString() })
+  softDelete(call.tenant, user, call.now.toISOString())
   recordUserEffect(call, 'user deleted', user)
   return NO_CONTENT
 }
@@ -114,14 +115,14 @@ export const listDeleted = (call: SandboxCall): SandboxResponse =>
 
 export function restoreUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
-  call.tenant.change(user, { deletedDateTime: null })
+  undelete(call.tenant, user)
   recordUserEffect(call, 'user restored', user)
   return ok({ '@odata.type': '#microsoft.graph.user', ...pick(graphUser(user), USER.usual) })
 }
 
 export function purgeUser(call: SandboxCall): SandboxResponse {
   const user = deletedOf(call)
-  call.tenant.purge(user)
+  purgeAccount(call.tenant, user)
   recordUserEffect(call, 'user purged', user)
   return NO_CONTENT
 }

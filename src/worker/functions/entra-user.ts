@@ -5,10 +5,11 @@
 import { z } from 'zod'
 import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction, type FunctionCall } from '../catalogue.ts'
-import { ApiError, pathOf } from '../m365/api.ts'
+import { type ApiError, pathOf } from '../m365/api.ts'
 import { isNotFound } from '../m365/not-found.ts'
+import { createOnce } from './create-once.ts'
 import { changeUser, findUser, readUser, textOf } from './entra-directory.ts'
-import { FunctionRefused, noUser } from './failure.ts'
+import { FunctionRefused, NotFound, noUser } from './failure.ts'
 import {
   address,
   isGuid,
@@ -18,7 +19,6 @@ import {
   optional,
   userId,
 } from './parameters.ts'
-import { findPassword, passwordFor } from './password.ts'
 import { retryUntilFound } from './replication.ts'
 
 const NICKNAME_CHARS_MAX = 64
@@ -66,30 +66,20 @@ export const newEntraUser = defineFunction({
   isIdempotent: true,
   undo: 'Remove-EntraUser with the Id.',
   run: async (call: FunctionCall<NewUser>): Promise<CreatedUser> => {
-    const { UserPrincipalName, Password } = call.params
-    const existing = await findUser(call, UserPrincipalName, IDENTITY)
-    if (existing) {
-      const known = await findPassword(call, UserPrincipalName)
-      return adopted(call.params, existing, known)
-    }
-    const { value, reference } = await passwordFor(call, UserPrincipalName, Password)
-    try {
-      return await created(call, value, reference)
-    } catch (error) {
-      if (!(error instanceof ApiError && (error.isOutcomeUnknown || isUpnTaken(error)))) throw error
-      // It did not exist a moment ago: this request created it, or one of a worker that died.
-      const found = await retryUntilFound(call, () => findUser(call, UserPrincipalName, IDENTITY))
-      if (found === null) throw error
-      return { ...adopted(call.params, found, reference), Created: true }
-    }
+    const { UserPrincipalName: upn, Password, MailNickname } = call.params
+    const { found, passwordSecret, isCreated } = await createOnce(call, {
+      upn,
+      password: Password,
+      find: () => findUser(call, upn, IDENTITY),
+      // Graph does not return the nickname by default.
+      create: async (secret) => ({ ...(await create(call, secret)), mailNickname: MailNickname }),
+      isTaken: isUpnTaken,
+    })
+    return { ...adopted(call.params, found, passwordSecret), Created: isCreated }
   },
 })
 
-async function created(
-  call: FunctionCall<NewUser>,
-  secret: string,
-  reference: string,
-): Promise<CreatedUser> {
+async function create(call: FunctionCall<NewUser>, secret: string): Promise<JsonObject> {
   const { params, tenant, signal } = call
   const { body } = await tenant.graph.call({
     method: 'POST',
@@ -107,21 +97,16 @@ async function created(
     signal,
   })
   const made = body as JsonObject
-  const id = textOf(made.id)
   // The next step needs it. If it stays invisible, it exists all the same.
-  await retryUntilFound(call, () => findUser(call, id, ['id']))
-  return {
-    Id: id,
-    DisplayName: textOf(made.displayName),
-    UserPrincipalName: textOf(made.userPrincipalName),
-    // Graph does not return it by default.
-    MailNickname: params.MailNickname,
-    Created: true,
-    PasswordSecret: reference,
-  }
+  await retryUntilFound(call, () => findUser(call, textOf(made.id), ['id']))
+  return made
 }
 
-function adopted(params: NewUser, found: JsonObject, passwordSecret: string | null): CreatedUser {
+function adopted(
+  params: NewUser,
+  found: JsonObject,
+  passwordSecret: string | null,
+): Omit<CreatedUser, 'Created'> {
   const nickname = textOf(found.mailNickname)
   const displayName = textOf(found.displayName)
   const isAlike =
@@ -137,7 +122,6 @@ function adopted(params: NewUser, found: JsonObject, passwordSecret: string | nu
     DisplayName: displayName,
     UserPrincipalName: textOf(found.userPrincipalName),
     MailNickname: nickname,
-    Created: false,
     PasswordSecret: passwordSecret,
   }
 }
@@ -273,7 +257,7 @@ export const removeEntraUser = defineFunction({
   result: removed,
   permissions: { graph: ['User.ReadWrite.All'] },
   isIdempotent: true,
-  undo: 'Restore the account from the deleted users within 30 days.',
+  undo: 'Restore-EntraUser, within 30 days.',
   run: async (call): Promise<z.infer<typeof removed>> => {
     const { tenant, signal, params } = call
     const { UserId, UserPrincipalName } = params
@@ -297,6 +281,42 @@ export const removeEntraUser = defineFunction({
       if ((await findDeleted(call, UserId)) === null) throw noUser(UserId)
     }
     return { UserId, Changed: true }
+  },
+})
+
+const restored = z.object({
+  UserId: z.string(),
+  UserPrincipalName: z.string(),
+  Changed: z.boolean(),
+})
+
+export const restoreEntraUser = defineFunction({
+  name: 'Restore-EntraUser',
+  description: 'Restores an account that was deleted less than 30 days ago, with its mail user.',
+  parameters: z.strictObject({ UserId: objectId }),
+  result: restored,
+  permissions: { graph: ['User.DeleteRestore.All', 'User.Read.All'] },
+  isIdempotent: true,
+  undo: 'Remove-EntraUser, if Changed is true.',
+  run: async (call): Promise<z.infer<typeof restored>> => {
+    const { tenant, signal, params } = call
+    const { UserId } = params
+    const present = await findUser(call, UserId, ['id', UPN])
+    if (present === null) {
+      const path = pathOf`/directory/deletedItems/${UserId}/restore`
+      // Repeated after a lost response, it finds no deleted account; the account is there.
+      const restore = () => tenant.graph.call({ method: 'POST', path, isIdempotent: true, signal })
+      await restore().catch((error: unknown) => {
+        if (!isNotFound(error)) throw error
+      })
+    }
+    const user = present ?? (await retryUntilFound(call, () => findUser(call, UserId, ['id', UPN])))
+    if (user === null)
+      throw new NotFound(
+        `The tenant has no user "${UserId}", and none was deleted in the last 30 days.`,
+      )
+    const name = textOf(user.userPrincipalName)
+    return { UserId, UserPrincipalName: name, Changed: present === null }
   },
 })
 

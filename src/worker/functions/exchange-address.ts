@@ -11,72 +11,99 @@ import {
   readRecipient,
 } from './exchange-recipient.ts'
 import { FunctionRefused } from './failure.ts'
-import { isSameText, proxyAddress, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
+import {
+  anyList,
+  isSameText,
+  proxyAddress,
+  recipientId,
+  smtpAddress,
+  withoutSmtp,
+} from './parameters.ts'
 import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const permissions = { exchange: ['Exchange.ManageAsApp', 'Exchange Recipient Administrator'] }
 
-const withAddress = z.object({
+const withAddresses = z.object({
   Identity: z.string(),
-  EmailAddress: z.string(),
+  EmailAddress: z.array(z.string()).describe('Those that were changed.'),
   Changed: z.boolean(),
 })
-type WithAddress = z.infer<typeof withAddress>
+type WithAddresses = z.infer<typeof withAddresses>
 
 const KIND = /^[a-z0-9]+:/i
 /** As a secondary address: lower-case `smtp:` unless it has another prefix. */
 const asSecondary = (address: string): string =>
   KIND.test(address) && !/^smtp:/i.test(address) ? address : `smtp:${withoutSmtp(address)}`
 
-const hasAddress = ({ addresses }: ExchangeRecipient, address: string): boolean =>
+const hasAddress = (addresses: readonly string[], address: string): boolean =>
   addresses.some((existing) => isSameText(existing, asSecondary(address)))
+
+const addressParameters = z.strictObject({
+  Identity: recipientId,
+  EmailAddress: anyList(proxyAddress).describe(
+    'One address or a list; an empty list does nothing.',
+  ),
+})
 
 export const addExchangeSecondaryEmail = defineFunction({
   name: 'Add-ExchangeSecondaryEmail',
   description:
-    'Adds a secondary address to a mail user or mailbox: a mail address or a prefixed one such as x500:/o=….',
-  parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
-  result: withAddress,
+    'Adds secondary addresses to a mail user or mailbox: mail addresses or prefixed ones such as x500:/o=….',
+  parameters: addressParameters,
+  result: withAddresses,
   permissions,
   isIdempotent: true,
-  undo: 'Remove-ExchangeSecondaryEmail, if Changed is true.',
-  run: async (call): Promise<WithAddress> => {
+  undo: 'Remove-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
-    const isChange = !hasAddress(recipient, EmailAddress)
-    if (isChange) {
-      const add = changeOfList({ add: [asSecondary(EmailAddress)] })
-      await changeRecipient(call, recipient, { EmailAddresses: add })
-    }
-    return { Identity, EmailAddress, Changed: isChange }
+    const added = EmailAddress.filter((one) => !hasAddress(recipient.addresses, one))
+    await changeAddresses(call, recipient, { add: added.map(asSecondary) })
+    return { Identity, EmailAddress: added, Changed: added.length > 0 }
   },
 })
 
 export const removeExchangeSecondaryEmail = defineFunction({
   name: 'Remove-ExchangeSecondaryEmail',
   description:
-    'Removes a secondary address from a mail user or mailbox. Refuses the primary address.',
-  parameters: z.strictObject({ Identity: recipientId, EmailAddress: proxyAddress }),
-  result: withAddress,
+    'Removes secondary addresses from a mail user or mailbox. Refuses the primary address.',
+  parameters: addressParameters,
+  result: withAddresses,
   permissions,
   isIdempotent: true,
-  undo: 'Add-ExchangeSecondaryEmail, if Changed is true.',
-  run: async (call): Promise<WithAddress> => {
+  undo: 'Add-ExchangeSecondaryEmail with the EmailAddress of the result.',
+  run: async (call): Promise<WithAddresses> => {
     const { Identity, EmailAddress } = call.params
     const recipient = await readRecipient(call, Identity)
-    if (isSameText(recipient.primary, withoutSmtp(EmailAddress))) {
+    const primary = EmailAddress.find((one) => isSameText(recipient.primary, withoutSmtp(one)))
+    if (primary !== undefined) {
       throw new FunctionRefused(
-        `"${EmailAddress}" is the primary address of "${Identity}". Set another primary address first: Set-ExchangePrimaryEmail.`,
+        `"${primary}" is the primary address of "${Identity}". Set another primary address first: Set-ExchangePrimaryEmail.`,
       )
     }
-    const isChange = hasAddress(recipient, EmailAddress)
-    if (isChange) {
-      const remove = changeOfList({ remove: [asSecondary(EmailAddress)] })
-      await changeRecipient(call, recipient, { EmailAddresses: remove })
-    }
-    return { Identity, EmailAddress, Changed: isChange }
+    const removed = EmailAddress.filter((one) => hasAddress(recipient.addresses, one))
+    await changeAddresses(call, recipient, { remove: removed.map(asSecondary) })
+    return { Identity, EmailAddress: removed, Changed: removed.length > 0 }
   },
 })
+
+/** On a mail user the whole list: no other form was seen to work there over REST. On a mailbox only the difference. */
+async function changeAddresses(
+  caller: ReplicationContext,
+  recipient: ExchangeRecipient,
+  { add = [], remove = [] }: { readonly add?: string[]; readonly remove?: string[] },
+): Promise<void> {
+  if (add.length + remove.length === 0) return
+  const kept = recipient.addresses.filter((one) => !hasAddress(remove, one))
+  const EmailAddresses =
+    recipient.kind === 'MailUser'
+      ? [...kept, ...add]
+      : changeOfList({
+          ...(add.length > 0 ? { add } : {}),
+          ...(remove.length > 0 ? { remove } : {}),
+        })
+  await changeRecipient(caller, recipient, { EmailAddresses })
+}
 
 const withPrimary = z.object({
   Identity: z.string(),
@@ -154,9 +181,13 @@ export const setExchangeExternalAddress = defineFunction({
     const before = await readMailUser(call, Identity, 'Use Set-ExchangeForwarding instead.')
     const isChange = !isSameText(before.external, ExternalEmailAddress)
     if (isChange) {
-      await changeRecipient(call, before, { ExternalEmailAddress })
+      // In one write: Exchange would make the external address the primary one, and a failure in between would leave it so.
+      const former = `smtp:${before.external}`
+      const kept = before.addresses.filter(
+        (one) => one.startsWith('SMTP:') || !isSameText(one, former),
+      )
+      await changeRecipient(call, before, { ExternalEmailAddress, EmailAddresses: kept })
       const after = await readRecipient(call, before.guid)
-      // Exchange may have made the external address the primary one.
       if (!isSameText(after.primary, before.primary)) await makePrimary(call, after, before.primary)
     }
     return {

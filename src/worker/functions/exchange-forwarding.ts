@@ -1,13 +1,10 @@
 // Mailbox forwarding. Only mailboxes forward; a mail user has its external address instead (Set-ExchangeExternalAddress).
 
 import { z } from 'zod'
-import type { JsonObject } from '../../domain/json.ts'
 import { defineFunction } from '../catalogue.ts'
 import { textOf, textOrNull } from './entra-directory.ts'
-import { runOrNone } from './exchange-recipient.ts'
-import { FunctionRefused, noRecipient } from './failure.ts'
+import { readMailbox } from './exchange-mailbox.ts'
 import { isSameText, orNothing, recipientId, smtpAddress, withoutSmtp } from './parameters.ts'
-import { type ReplicationContext, retryUntilFound } from './replication.ts'
 
 const forwarding = z.object({
   Identity: z.string(),
@@ -32,7 +29,7 @@ export const setExchangeForwarding = defineFunction({
   run: async (call): Promise<z.infer<typeof forwarding>> => {
     const { Identity, ForwardingSmtpAddress } = call.params
     const isKeeping = ForwardingSmtpAddress !== null && call.params.DeliverToMailboxAndForward
-    const mailbox = await readMailbox(call, Identity)
+    const mailbox = await readMailbox(call, Identity, FORWARDING)
     const before = textOrNull(withoutSmtp(textOf(mailbox.ForwardingSmtpAddress)))
     const isChange =
       !isSameText(before ?? '', ForwardingSmtpAddress ?? '') ||
@@ -53,19 +50,3 @@ export const setExchangeForwarding = defineFunction({
 })
 
 const FORWARDING = ['Guid', 'ForwardingSmtpAddress', 'DeliverToMailboxAndForward']
-
-async function readMailbox(caller: ReplicationContext, identity: string): Promise<JsonObject> {
-  const { tenant, signal } = caller
-  const options = { signal, select: FORWARDING }
-  const mailbox = await retryUntilFound(caller, async () => {
-    const found = await runOrNone(() =>
-      tenant.exchange.run('Get-Mailbox', { Identity: identity }, options),
-    )
-    if (found.length > 1)
-      throw new FunctionRefused(
-        `"${identity}" matches ${found.length} mailboxes. Use an address or an id.`,
-      )
-    return found[0] ?? null
-  })
-  return mailbox ?? Promise.reject(noRecipient(identity))
-}

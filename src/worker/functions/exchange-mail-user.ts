@@ -39,12 +39,7 @@ export const setExchangeMailUserGuids = defineFunction({
       isSameText(recipient.exchangeGuid, ExchangeGuid) &&
       (ArchiveGuid === null || isSameText(recipient.archiveGuid, ArchiveGuid))
     if (!isStamped) {
-      if (recipient.kind === 'Mailbox') {
-        throw new FunctionRefused(
-          `"${Identity}" already has a mailbox, ${recipient.exchangeGuid}: it received an Exchange licence too early. ` +
-            'Remove the licence, clear the mailbox (Set-User -PermanentlyClearPreviousMailboxInfo), then retry the step.',
-        )
-      }
+      if (recipient.kind === 'Mailbox') throw stampedMailbox(Identity, recipient.exchangeGuid)
       await changeRecipient(call, recipient, {
         ExchangeGuid,
         ...(ArchiveGuid === null ? {} : { ArchiveGuid }),
@@ -53,6 +48,13 @@ export const setExchangeMailUserGuids = defineFunction({
     return { Identity, ExchangeGuid, ArchiveGuid, Changed: !isStamped }
   },
 })
+
+/** A mailbox of its own is where another one should arrive. */
+export const stampedMailbox = (identity: string, exchangeGuid: string): FunctionRefused =>
+  new FunctionRefused(
+    `"${identity}" already has a mailbox, ${exchangeGuid}: it received an Exchange licence too early. ` +
+      'Remove the licence (Remove-EntraUserLicense), clear the mailbox (Clear-ExchangePreviousMailbox), then retry the step.',
+  )
 
 export const testExchangeAttributeMatch = defineFunction({
   name: 'Test-ExchangeAttributeMatch',

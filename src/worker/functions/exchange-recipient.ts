@@ -12,6 +12,8 @@ export interface ExchangeRecipient {
   /** Identifies the recipient even when its addresses change. */
   readonly guid: string
   readonly identity: string
+  /** In the directory. */
+  readonly objectId: string
   /** Each with its prefix; the primary one is in capitals: `SMTP:kim@contoso.com`. */
   readonly addresses: readonly string[]
   readonly primary: string
@@ -23,11 +25,11 @@ export interface ExchangeRecipient {
 
 const PROPERTIES = [
   ...['Guid', 'RecipientTypeDetails', 'EmailAddresses', 'PrimarySmtpAddress'],
-  ...['ExternalEmailAddress', 'ExchangeGuid', 'ArchiveGuid'],
+  ...['ExternalEmailAddress', 'ExchangeGuid', 'ArchiveGuid', 'ExternalDirectoryObjectId'],
 ]
 
 /** Null when there is none. Exchange matches loosely: more than one match is refused. */
-async function findRecipient(
+export async function findRecipient(
   { tenant, signal }: ReplicationContext,
   identity: string,
 ): Promise<ExchangeRecipient | null> {
@@ -87,6 +89,7 @@ function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
     kind: isMailUser ? 'MailUser' : 'Mailbox',
     guid: textOf(found.Guid),
     identity,
+    objectId: textOf(found.ExternalDirectoryObjectId),
     addresses: textsOf(found.EmailAddresses),
     primary: textOf(found.PrimarySmtpAddress),
     external: withoutSmtp(textOf(found.ExternalEmailAddress)),
@@ -95,7 +98,7 @@ function recipientOf(identity: string, found: JsonObject): ExchangeRecipient {
   }
 }
 
-const textsOf = (value: Json | undefined): string[] =>
+export const textsOf = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.map(textOf) : []
 
 /** Changes the recipient with the cmdlet of its kind. */

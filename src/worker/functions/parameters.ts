@@ -56,6 +56,12 @@ export const listParameter = <Kind extends z.ZodType>(kind: Kind) =>
     .union([kind, z.array(kind).min(1).max(LIST_ITEMS_MAX)])
     .transform((value) => (Array.isArray(value) ? value : [value]))
 
+/** A list that may be empty: a multi-valued column without a value. */
+export const anyList = <Kind extends z.ZodType>(kind: Kind) =>
+  z
+    .union([kind, z.array(kind).max(LIST_ITEMS_MAX), z.null(), z.literal('')])
+    .transform((value) => (Array.isArray(value) ? value : value ? [value] : []))
+
 export const expected = z.boolean().default(true).describe('False tests for the opposite.')
 
 /** Compares without case, as the directory and PowerShell do. */
@@ -64,3 +70,6 @@ export const isSameText = (one: string, other: string): boolean =>
 
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export const isGuid = (text: string): boolean => GUID.test(text)
+
+/** Exchange shows zeros for a GUID that is not set. */
+export const isNoGuid = (text: string): boolean => text === '' || /^[0-]+$/.test(text)

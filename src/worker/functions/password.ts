@@ -26,10 +26,13 @@ export function makePassword(): string {
   return chosen.join('')
 }
 
+/** In place of a password that was never set: an account of that name is not ours. Longer than any word in a result. */
+const VOID = 'matoolkit: no account has this password'
+
 export interface StoredPassword {
   readonly value: string
   readonly reference: string
-  /** Created in this run: no earlier run can have set it. */
+  /** No earlier run can have set one for this account. */
   readonly isNew: boolean
 }
 
@@ -44,8 +47,23 @@ function secretName({ tenant }: ReplicationContext, upn: string): string {
 }
 
 /** The reference of the account's stored password, or null if there is none. */
-export const findPassword = (caller: ReplicationContext, upn: string): Promise<string | null> =>
-  caller.tenant.secrets.find(secretName(caller, upn), caller.signal)
+export async function findPassword(
+  caller: ReplicationContext,
+  upn: string,
+): Promise<string | null> {
+  return (await storedPassword(caller, upn))?.reference ?? null
+}
+
+async function storedPassword(
+  caller: ReplicationContext,
+  upn: string,
+): Promise<Omit<StoredPassword, 'isNew'> | null> {
+  const { secrets } = caller.tenant
+  const reference = await secrets.find(secretName(caller, upn), caller.signal)
+  if (reference === null) return null
+  const value = await secrets.get(reference, caller.signal)
+  return value === VOID ? null : { value, reference }
+}
 
 /** The password to set: the given one, else the stored one, else a new one. It is in the vault when this returns. */
 export async function passwordFor(
@@ -53,13 +71,15 @@ export async function passwordFor(
   upn: string,
   given: string | null,
 ): Promise<StoredPassword> {
-  const { secrets } = caller.tenant
-  const stored = given === null ? await findPassword(caller, upn) : null
-  if (stored !== null) {
-    const value = await secrets.get(stored, caller.signal)
-    return { value, reference: stored, isNew: false }
-  }
+  const stored = await storedPassword(caller, upn)
+  if (stored !== null && given === null) return { ...stored, isNew: false }
   const value = given ?? makePassword()
-  const reference = await secrets.put(secretName(caller, upn), value, caller.signal)
-  return { value, reference, isNew: true }
+  const reference = await caller.tenant.secrets.put(secretName(caller, upn), value, caller.signal)
+  return { value, reference, isNew: stored === null }
+}
+
+/** The account was not made, or is gone: from now on an account of that name is somebody else's. */
+export async function voidPassword(caller: ReplicationContext, upn: string): Promise<void> {
+  if ((await storedPassword(caller, upn)) === null) return
+  await caller.tenant.secrets.put(secretName(caller, upn), VOID, caller.signal)
 }

@@ -17,6 +17,7 @@ import {
   enableEntraUser,
   newEntraUser,
   removeEntraUser,
+  restoreEntraUser,
   revokeEntraUserSessions,
   setEntraUserUpn,
 } from './entra-user.ts'
@@ -33,6 +34,9 @@ import {
   testExchangeGroupMembership,
 } from './exchange-mail-user.ts'
 import { newMigrationBatch, removeMigrationBatch, testMigrationUser } from './exchange-migration.ts'
+import { getExchangeMoveSource } from './exchange-move-source.ts'
+import { newExchangeMailUser, setExchangeMoveTarget } from './exchange-move-target.ts'
+import { clearExchangePreviousMailbox, removeExchangeMailUser } from './exchange-purge.ts'
 import { sendNotification } from './notification.ts'
 
 const FUNCTIONS: readonly WorkerFunction[] = [
@@ -44,6 +48,7 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   disableEntraUser,
   revokeEntraUserSessions,
   removeEntraUser,
+  restoreEntraUser,
   addEntraGroupMember,
   removeEntraGroupMember,
   addEntraUserLicense,
@@ -52,6 +57,11 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   convertEntraB2bToInternal,
   testEntraAttributeMatch,
   testEntraGroupMembership,
+  getExchangeMoveSource,
+  newExchangeMailUser,
+  setExchangeMoveTarget,
+  removeExchangeMailUser,
+  clearExchangePreviousMailbox,
   addExchangeSecondaryEmail,
   removeExchangeSecondaryEmail,
   setExchangePrimaryEmail,

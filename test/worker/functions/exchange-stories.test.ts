@@ -6,9 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { CASES } from './cases.ts'
-import { within } from './setting.ts'
+import { type Setting, within } from './setting.ts'
 import { fails, story, succeeds, userOf } from './story.ts'
-import { ADA, BOX, id, OBRIEN } from './tenants.ts'
+import { BOX, id, OBRIEN } from './tenants.ts'
 
 const KIM = "kim.o'brien@contoso.example"
 
@@ -69,15 +69,48 @@ describe('addresses', () => {
   story(
     'waits for a recipient that appears late in Exchange',
     async (s) => {
-      await succeeds(s, 'Set-EntraUserAttribute', {
-        ...{ UserId: ADA, AttributeName: 'mail', Value: 'ada@fabrikam.example' },
-      })
-      const given = { Identity: ADA, ExchangeGuid: id(600), ArchiveGuid: null }
+      const { params } = CASES['New-ExchangeMailUser']!
+      const { Id } = await succeeds(s, 'New-ExchangeMailUser', params)
+      const given = { Identity: Id!, ExchangeGuid: id(600), ArchiveGuid: null }
       assert.equal((await succeeds(s, 'Set-ExchangeMailUserGuids', given)).Changed, true)
     },
     { lagSec: 10 },
   )
 })
+
+describe('lists of addresses', () => {
+  story('of a person without any are left alone', async (s) => {
+    for (const EmailAddress of [[], '', null]) {
+      const done = await succeeds(s, 'Add-ExchangeSecondaryEmail', { Identity: KIM, EmailAddress })
+      assert.deepEqual([done.Changed, s.effects()], [false, []])
+    }
+  })
+
+  story('are added to a mailbox without rewriting its list', async (s) => {
+    const given = { Identity: BOX, EmailAddress: ['a@contoso.example', 'b@contoso.example'] }
+    await succeeds(s, 'Add-ExchangeSecondaryEmail', given)
+    await succeeds(s, 'Remove-ExchangeSecondaryEmail', {
+      ...given,
+      EmailAddress: 'a@contoso.example',
+    })
+    assert.deepEqual(userOf(s, BOX).proxyAddresses, [
+      'SMTP:box@contoso.example',
+      'smtp:b@contoso.example',
+    ])
+  })
+})
+
+/** Stamps the target with what its source has. */
+async function prepare(s: Setting) {
+  const from = await succeeds({ run: s.runAtSource }, 'Get-ExchangeMoveSource', {
+    Identity: "kim.o'brien@fabrikam.example",
+  })
+  const { ExchangeGuid, ArchiveGuid, X500Addresses } = from
+  return succeeds(s, 'Set-ExchangeMoveTarget', {
+    ...{ Identity: KIM, TargetDeliveryDomain: 'contoso.onmicrosoft.com' },
+    ...{ ExchangeGuid: ExchangeGuid!, ArchiveGuid: ArchiveGuid!, X500Addresses: X500Addresses! },
+  })
+}
 
 describe('mailboxes', () => {
   story('refuses to stamp GUIDs on an existing mailbox', (s) =>
@@ -111,6 +144,7 @@ describe('mailboxes', () => {
   })
 
   story('an impossible mailbox move fails with its reason', async (s) => {
+    await prepare(s)
     await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
     const asked = { Identity: KIM }
     await fails(s, 'Test-MigrationUser', asked, 'MigrationStopped', /is Failed: .*WithoutLicense/)
@@ -118,6 +152,7 @@ describe('mailboxes', () => {
 
   story('a mailbox move is synced, then completed', async (s) => {
     const license = { UserId: KIM, SkuId: 'CROSS_TENANT_USER_DATA_MIGRATION' }
+    await prepare(s)
     await succeeds(s, 'Add-EntraUserLicense', license)
     await succeeds(s, 'New-MigrationBatch', CASES['New-MigrationBatch']!.params)
     const copied = { Identity: KIM, WaitFor: 'Synced' }

@@ -65,7 +65,7 @@ function textOf({ method, path, headers, body, status }: Made, recorder: string)
   const text = lines
     .join('\n')
     .replaceAll(recorder, GRAPH)
-    .replace(/"password": "[^"]*"/, '"password": "(of the vault)"')
+    .replace(/"(password)": "[^"]*"/i, '"$1": "(of the vault)"')
   return ['```http', text, '```', '', `→ ${status}`].join('\n')
 }
 

@@ -87,6 +87,8 @@ export interface Setting<OfClock extends Clock = LeapingClock> {
   readonly clock: OfClock
   /** Runs a job as the worker does. */
   run(functionName: string, params: Params, isPolled?: boolean): Promise<JobResult>
+  /** The same as a worker of the second tenant, the source. */
+  runAtSource(functionName: string, params: Params): Promise<JobResult>
   /** Effects on the tenant, in order, by name. */
   effects(): string[]
 }
@@ -134,18 +136,24 @@ export async function withinOn<Told, OfClock extends Clock>(
     Object.assign(env, { MATOOLKIT_GRAPH_URL: url, MATOOLKIT_EXCHANGE_URL: url })
   }
   const tenant = connect(configFor(sandbox.url, tenantId, env), clock)
+  const sourceId = sandbox.state().tenants[1]!.id
+  const source = connect(configFor(sandbox.url, sourceId), clock)
   const { signal: stopping } = new AbortController()
-  const setting: Setting<OfClock> = {
-    sandbox,
-    tenant,
-    clock,
-    run: async (functionName, parameters, isPolled = false) => {
+  const runAs =
+    (as: ConnectedTenant): Setting['run'] =>
+    async (functionName, parameters, isPolled = false) => {
       const job = {
         ...{ jobId: `step-${++jobs}`, batchId: 1, functionName, parameters: { ...parameters } },
         ...{ timeoutSec: null, notAfter: null, correlation: null, isRepeated: false, isPolled },
       }
-      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant, stopping }))!
-    },
+      return (await runJob(job, { workerId: 'w', catalogue, clock, tenant: as, stopping }))!
+    }
+  const setting: Setting<OfClock> = {
+    sandbox,
+    tenant,
+    clock,
+    run: runAs(tenant),
+    runAtSource: runAs(source),
     effects: () => sandbox.journal.effects.map(({ what }) => what),
   }
   try {

@@ -5,7 +5,11 @@ import type { Json } from '../../../src/domain/json.ts'
 import type { Params } from './cases.ts'
 import { type Setting, type WithinOptions, within } from './setting.ts'
 
-export async function succeeds({ run }: Setting, name: string, params: Params): Promise<Params> {
+export async function succeeds(
+  { run }: Pick<Setting, 'run'>,
+  name: string,
+  params: Params,
+): Promise<Params> {
   const { status, result, error } = await run(name, params)
   assert.equal(status, 'Success', error?.message)
   return result as Record<string, Json>

@@ -12,6 +12,7 @@ export const LEAD = id(3)
 export const BOX = id(4)
 export const GUEST = id(5)
 export const OUTSIDER = id(6)
+export const FORMER = id(7)
 export const GONE = id(9)
 export const SOURCE = id(50)
 export const NEWCOMERS = id(100)
@@ -66,7 +67,16 @@ export const SEED = {
           proxyAddresses: ['SMTP:box@contoso.example'],
           usageLocation: 'DE',
           assignedLicenses: [{ skuId: '6fd2c87f-b296-42f0-b197-1e91e994b900' }],
-          recipient: { kind: 'mailbox' },
+          recipient: {
+            kind: 'mailbox',
+            sizeBytes: 3_221_225_472,
+            itemCount: 1_200,
+            isOnLitigationHold: true,
+            inPlaceHolds: ['UniH1', '-mbx2', 'mbx3:1'],
+            fullAccess: ['lead@contoso.example'],
+            sendAs: ["kim.o'brien@contoso.example"],
+            sendOnBehalf: ['lead'],
+          },
         },
         {
           id: GUEST,
@@ -84,6 +94,11 @@ export const SEED = {
           mail: 'max@fabrikam.example',
         },
         {
+          id: FORMER,
+          userPrincipalName: 'former@contoso.example',
+          previousMailboxGuid: id(510),
+        },
+        {
           id: GONE,
           userPrincipalName: 'gone@contoso.example',
           deletedDateTime: '2030-02-10T00:00:00.000Z',
@@ -97,7 +112,10 @@ export const SEED = {
           id: SOURCE,
           userPrincipalName: "kim.o'brien@fabrikam.example",
           mail: "kim.o'brien@fabrikam.example",
-          proxyAddresses: ["SMTP:kim.o'brien@fabrikam.example"],
+          proxyAddresses: [
+            "SMTP:kim.o'brien@fabrikam.example",
+            ...['x500:/o=Old/cn=kim', 'X500:/o=Older/cn=kim'],
+          ],
           recipient: {
             kind: 'mailbox',
             exchangeGuid: id(500),

@@ -1,0 +1,50 @@
+// Creates an account once, and never takes over somebody else's: an account is ours only if our vault has its password. A refused
+// creation makes that password void, so an account that an administrator makes by hand afterwards stays theirs.
+import { isPlainRefusal } from '../effects.ts'
+import { ApiError } from '../m365/api.ts'
+import { findPassword, passwordFor, voidPassword } from './password.ts'
+import { type ReplicationContext, retryUntilFound } from './replication.ts'
+
+export interface Creation<Found> {
+  readonly upn: string
+  readonly password: string | null
+  find(): Promise<Found | null>
+  create(password: string): Promise<Found>
+  /** The refusal says that somebody has the name already. */
+  isTaken(error: ApiError): boolean
+}
+
+export interface CreatedOnce<Found> {
+  readonly found: Found
+  /** Null: the account is not ours. */
+  readonly passwordSecret: string | null
+  readonly isCreated: boolean
+}
+
+export async function createOnce<Found>(
+  call: ReplicationContext,
+  creation: Creation<Found>,
+): Promise<CreatedOnce<Found>> {
+  const { upn } = creation
+  const existing = await creation.find()
+  if (existing !== null)
+    return {
+      found: existing,
+      passwordSecret: await findPassword(call, upn),
+      isCreated: false,
+    }
+  const { value, reference, isNew } = await passwordFor(call, upn, creation.password)
+  try {
+    const found = await creation.create(value)
+    return { found, passwordSecret: reference, isCreated: true }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const isTaken = creation.isTaken(error)
+    // Made by this request or an earlier one of ours. Refused at the first sending, with no earlier run: by somebody else.
+    const mayBeOurs = error.isOutcomeUnknown || (isTaken && (!isNew || error.attempts > 1))
+    if (!mayBeOurs && isPlainRefusal(error)) await voidPassword(call, upn)
+    const found = mayBeOurs || isTaken ? await retryUntilFound(call, () => creation.find()) : null
+    if (found === null) throw error
+    return { found, passwordSecret: mayBeOurs ? reference : null, isCreated: mayBeOurs }
+  }
+}
