@@ -48,7 +48,7 @@ export const giantBench: Bench = {
       await startDue(processes.db)
       await untilSent(processes.db)
       const beside: number[] = []
-      for (let run = 1; round <= 3; round++) beside.push(await runSmall(processes.db, `b${run}`))
+      for (let run = 1; run <= 3; run++) beside.push(await runSmall(processes.db, `b${run}`))
       say(
         `alone ${Math.round(alone)} ms; next to the giant ${beside.map(Math.round).join(', ')} ms`,
       )
