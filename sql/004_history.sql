@@ -44,6 +44,9 @@ create index events_of_member on events (batch_member_id, id) where batch_member
 -- does not write it.
 create index events_of_course on events (batch_id, id) where entity in ('batch', 'phase');
 
+-- What is known of the time that a restore from a backup undid.
+create index events_before_restore on events (job_id, id) where event = 'result_before_restore';
+
 -- Who asked for what. An audit row belongs to the transaction of its change and is sealed in the background, in the order in which
 -- the sealer finds the rows: seal_number counts that order without gaps, and each hash covers the row and the previous hash. The
 -- order of ids would not do: a row may commit after one with a higher id was sealed.

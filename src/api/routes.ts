@@ -15,6 +15,7 @@ import { MEMBER_FILE_ROUTES } from './routes/member-files.ts'
 import { MEMBER_FIND_ROUTES } from './routes/member-find.ts'
 import { MEMBER_ROUTES } from './routes/members.ts'
 import { PLAN_ROUTES } from './routes/plan.ts'
+import { RESTORE_ROUTES } from './routes/restores.ts'
 import { REVIEW_ROUTES } from './routes/reviews.ts'
 import { RUNBOOK_ROUTES } from './routes/runbooks.ts'
 import { type ServiceContext, serviceRoutes } from './routes/service.ts'
@@ -38,6 +39,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...STEP_ROUTES,
     ...BATCH_ACTION_ROUTES,
     ...HOLD_ROUTES,
+    ...RESTORE_ROUTES,
     ...MEMBER_ACTION_ROUTES,
     ...STEP_ACTION_ROUTES,
     ...DEAD_LETTER_ROUTES,

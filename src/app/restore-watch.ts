@@ -2,7 +2,7 @@
 import type { RealClock } from '../clock.ts'
 import type { Role } from '../config.ts'
 import type { Engine } from '../engine/engine.ts'
-import { makeRestoreWatch, type Restored } from '../engine/restores.ts'
+import { beginEpoch, makeRestoreWatch, noticeRestore, type Restored } from '../engine/restores.ts'
 import type { Log } from '../log.ts'
 import { everyLoop, type Loop } from '../service.ts'
 
@@ -12,6 +12,16 @@ const INTERVAL_MS = 1_000
 /** A worker alone never touches the state. */
 export const watchesRestores = (roles: readonly Role[]): boolean =>
   roles.some((role) => role !== 'worker')
+
+/** `isRestored`: a person says so, for restores that PostgreSQL does not show. */
+export async function restoreAtStart(
+  engine: Engine,
+  isRestored: boolean,
+): Promise<Restored | null> {
+  const noticed = await noticeRestore(engine)
+  if (noticed || !isRestored) return noticed
+  return beginEpoch(engine, { actor: 'system', because: 'started with --restored' })
+}
 
 export function tellRestored(log: Log, restored: Restored | null): void {
   if (restored === null) return

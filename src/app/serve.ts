@@ -14,7 +14,6 @@ import { configureWorkers } from '../db/workers.ts'
 import type { DescribedAttention } from '../domain/attention.ts'
 import type { PreviewQuery } from '../domain/detection/preview.ts'
 import type { TickNow, TickReport } from '../domain/detection/tick-report.ts'
-import { noticeRestore } from '../engine/restores.ts'
 import { MatoolkitError } from '../errors.ts'
 import { createLog, type Log } from '../log.ts'
 import { makeOrchestrator } from '../orchestrator/orchestrator.ts'
@@ -27,7 +26,7 @@ import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
 import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
-import { restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
+import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
 import { makeSnapshotLoop, snapshotAndTell } from './snapshot-loop.ts'
@@ -38,6 +37,8 @@ export interface ServeOptions {
   /** Settings of each worker, if the role is requested. Several workers serve several tenants. */
   readonly workers: readonly Config[]
   makeLog(clock: RealClock): Log
+  /** The database was restored from a backup since the last start. */
+  readonly isRestored?: boolean
   /** Called when a worker-only process has been idle for the configured time. */
   readonly onIdle: () => void
   /** Ends a start that waits for the database server, or for an upgrade of its schema. */
@@ -115,6 +116,7 @@ async function openRoleContext({
   roles,
   stopping,
   onStopped,
+  isRestored = false,
 }: ServeOptions): Promise<RoleContext> {
   const clock = realClock()
   const log = makeLog(clock)
@@ -135,7 +137,7 @@ async function openRoleContext({
   const { applied } = runtime
   if (applied.length > 0) log.info({ applied }, `Applied ${applied.length} database migrations`)
   if (!runtime.engine.jobKeys) log.warn(UNSIGNED)
-  if (watchesRestores(roles)) tellRestored(log, await noticeRestore(runtime.engine))
+  if (watchesRestores(roles)) tellRestored(log, await restoreAtStart(runtime.engine, isRestored))
   return {
     ...{ ...runtime, config, clock, log },
     ...{ schemaNewer: null, suspectSchema: () => {}, whyWaiting: () => null },

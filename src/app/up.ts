@@ -20,6 +20,7 @@ const WORKER_ID = 'local-worker'
 export interface UpFlags {
   readonly sandbox?: true
   readonly seed?: string
+  readonly restored?: true
 }
 
 export async function openUp(flags: UpFlags, io: Io, stopping: StopRequest): Promise<ServeHandle> {
@@ -46,6 +47,7 @@ export async function openUp(flags: UpFlags, io: Io, stopping: StopRequest): Pro
         ? workersOf(sandbox, config)
         : [{ ...config, workerId: config.workerId ?? WORKER_ID }],
       makeLog: logTo(io.err, io, config),
+      isRestored: flags.restored === true,
       onIdle: () => {},
       stopping: stopping.signal,
       onStopped: (error) => stopping.requestFor(error, io),

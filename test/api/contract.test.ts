@@ -8,6 +8,7 @@ import { eventContract } from './contract/events.ts'
 import { holdContract } from './contract/holds.ts'
 import { insightContract } from './contract/insight.ts'
 import { memberFileContract } from './contract/member-files.ts'
+import { restoreContract } from './contract/restores.ts'
 import { reviewContract } from './contract/reviews.ts'
 import { runbookContract } from './contract/runbooks.ts'
 import { serviceContract } from './contract/service.ts'
@@ -18,6 +19,7 @@ batchContract()
 memberFileContract()
 actionContract()
 holdContract()
+restoreContract()
 insightContract()
 reviewContract()
 eventContract()

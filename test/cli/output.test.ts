@@ -147,6 +147,7 @@ const ASKED: Readonly<Record<string, Args>> = {
   'config unset': () => ['output'],
   'config use': () => ['default'],
   'config path': () => [],
+  'admin ran-after-backup': () => [],
   doctor: () => [],
   'function list': () => [],
   'function show': () => ['New-EntraUser'],
@@ -159,6 +160,7 @@ const DONE_ONCE: Readonly<Record<string, Args>> = {
   'batch resume': () => ['1', ...WHY],
   'deadletters replay': () => [letters[0]!, ...SURE],
   'deadletters discard': () => [letters[1]!, ...SURE],
+  'admin restored': () => [...SURE],
 }
 
 /** Refused here, because there is nothing to decide; operator.test.ts has their answers. */
@@ -235,6 +237,7 @@ describe('--output', () => {
       const piped = await cli.script(...words.split(' '), ...args())
       assert.equal(piped.exit, exitOf(words), piped.err)
       assert.equal(typeof JSON.parse(piped.out), 'object')
+      if (words === 'admin restored') await cli.json('resume', '--all', ...SURE)
     })
   }
 

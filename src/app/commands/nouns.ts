@@ -160,6 +160,11 @@ export const NOUNS: Readonly<Record<string, NounLoader>> = {
     group: 'client',
     load: async () => (await import('../../cli/commands/config.ts')).addConfigCommands,
   },
+  admin: {
+    about: 'tell of a restore from a backup',
+    group: 'system',
+    load: async () => (await import('../../cli/commands/admin.ts')).addAdminCommands,
+  },
   doctor: {
     about: 'check configuration, API, workers and data sources',
     group: 'system',

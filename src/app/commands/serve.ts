@@ -6,6 +6,7 @@ import { MatoolkitError } from '../../errors.ts'
 
 interface ServeFlags {
   readonly roles?: string
+  readonly restored?: true
 }
 
 export function addServeCommands(program: Command, io: Io): void {
@@ -13,6 +14,7 @@ export function addServeCommands(program: Command, io: Io): void {
     .command('serve')
     .description('start chosen roles, for servers')
     .option('--roles <list>', 'scheduler, orchestrator, worker, api; overrides MATOOLKIT_ROLES')
+    .option('--restored', 'the database was restored from a backup')
     .addHelpText('after', SERVE_HELP)
     .action(async (flags: ServeFlags) => {
       const [{ loadConfig }, { MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([
@@ -29,6 +31,7 @@ export function addServeCommands(program: Command, io: Io): void {
       const handle = await openServe({
         config,
         roles,
+        isRestored: flags.restored === true,
         workers: [config],
         makeLog: logTo(io.out, io, config),
         onIdle: () => stopping.request('idle'),

@@ -9,6 +9,7 @@ export function addUpCommands(program: Command, io: Io): void {
     .description('start everything on this machine')
     .option('--sandbox', 'add two sandbox tenants with a worker each')
     .option('--seed <file>', 'people of the sandbox: a CSV or JSON file')
+    .option('--restored', 'the folder was copied back from a backup')
     .addHelpText('after', UP_HELP)
     .action(async (flags: UpFlags) => {
       const [{ MACHINE }, { listenForStop, runUntilStopped }] = await Promise.all([

@@ -1,0 +1,62 @@
+// `matoolkit admin …`: after a restore of the database from a backup.
+import type { Command } from 'commander'
+import type { Json } from '../../domain/json.ts'
+import { showPages } from '../command-context.ts'
+import type { Io } from '../terminal/io.ts'
+import { askReason, confirm } from '../terminal/prompt.ts'
+import type { Column, Row } from '../terminal/show.ts'
+import { addVerb, CHANGE, PAGED } from './verb.ts'
+
+const RESTORED: readonly Column[] = [
+  ['epoch', 'epoch'],
+  ['newest record', 'backupAt'],
+  ['jobs sent again', 'jobsOut'],
+  ['held', 'hold.reason'],
+  ['ends with', 'hold.endsWith'],
+]
+const RAN: readonly Column[] = [
+  ['JOB', 'jobId', 'whole'],
+  ['FUNCTION', 'functionName'],
+  ['ENDED', 'endedAt'],
+  ['RESULT', 'status'],
+  ['BATCH', 'batchId'],
+  [
+    'MEMBER',
+    ({ memberKey, batchId }) => memberKey ?? (batchId === null ? 'not in the backup' : ''),
+  ],
+  ['STEP', 'stepName'],
+  ['NOW', 'stepStatus'],
+  ['WORKER', 'workerId', 'spare'],
+]
+
+export function addAdminCommands(program: Command, io: Io): void {
+  const noun = program.command('admin').description('tell of a restore from a backup')
+  addVerb(noun, io, {
+    name: 'restored',
+    about: 'say that the database was restored',
+    options: CHANGE,
+    more: 'Everything is put on hold, and no answer to a job sent before counts. PostgreSQL shows most restores by itself; say it for a dump that was loaded into the same database, or an embedded folder that was copied back. See docs/operating.md, "After a restore".',
+    examples: ['admin restored --reason "loaded the dump of 03:00"'],
+    run: async (context) => {
+      const what =
+        'Everything is put on hold. Jobs that are out are sent again after the resume; their answers no longer count.'
+      await confirm(context, { what, members: 0 })
+      const body = { reason: await askReason(context) }
+      const done = await context.client.post<Row>('/api/restored', { body })
+      context.show.say('What ran after the backup: matoolkit admin ran-after-backup')
+      await context.show.one(done.body as Json, RESTORED)
+    },
+  })
+  addVerb(noun, io, {
+    name: 'ran-after-backup',
+    about: 'list jobs that ran after the backup',
+    options: PAGED,
+    more: 'From what workers remember and what arrives late; a worker that was stopped meanwhile remembers nothing.',
+    examples: ['admin ran-after-backup', 'admin ran-after-backup --all --output csv > lost.csv'],
+    run: (context) =>
+      showPages(context, {
+        ...{ path: '/api/restored/ran-after-backup', query: {}, rows: 'jobs', columns: RAN },
+        empty: 'No job is known to have run after the backup.',
+      }),
+  })
+}
