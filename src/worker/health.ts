@@ -1,6 +1,7 @@
 // The health endpoints of a worker: `/live` (keep this process) and `/ready` (it can do its work). A worker is live while it
 // responds and ready while its last receive succeeded. Responses reveal nothing a stranger could use.
 import { createServer, type Server } from 'node:http'
+import { Connections } from '../connections.ts'
 import { MatoolkitError, messageOf } from '../errors.ts'
 
 export interface HealthServer {
@@ -16,6 +17,9 @@ export interface HealthOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 5_000
+/** The platform needs a few; the oldest idle one ends for a new one. */
+const PLACES = 100
+const LIMITS = { all: PLACES, anonymous: PLACES, anonymousPerAddress: PLACES, perCaller: PLACES }
 
 export async function openHealth({ port, whyNotReady }: HealthOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
@@ -26,6 +30,7 @@ export async function openHealth({ port, whyNotReady }: HealthOptions): Promise<
     response.end(JSON.stringify({ status: status === 200 ? 'ok' : (reason ?? 'not found') }))
   })
   server.requestTimeout = REQUEST_TIMEOUT_MS
+  new Connections(LIMITS).watch(server)
   await listen(server, port)
   return {
     port: (server.address() as { port: number }).port,

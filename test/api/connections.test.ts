@@ -4,11 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
-import {
-  CONNECTION_LIMITS,
-  type ConnectionLimits,
-  Connections,
-} from '../../src/api/http/connections.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, Connections } from '../../src/connections.ts'
 import { type ApiUnderTest, openApiUnderTest } from './under-test.ts'
 
 const LIMIT_MS = 20_000
@@ -29,9 +25,10 @@ describe('a server with more connections than it allows', { timeout: LIMIT_MS },
 
   async function open(limits: ConnectionLimits): Promise<void> {
     connections = new Connections(limits)
-    // A path that ends in "hangs" is never answered; one that begins with "/known" is of somebody who signed in.
+    // A path that ends in "hangs" is never answered; one that begins with "/known" or "/ada" is of somebody who signed in.
     server = createServer((request, response) => {
-      if (request.url!.startsWith('/known')) connections.markSignedIn(request.socket)
+      const [, who] = /^\/(known|ada)/.exec(request.url!) ?? []
+      if (who) connections.markSignedIn(request.socket, who)
       if (!request.url!.endsWith('hangs')) response.end('ok')
     })
     connections.watch(server)
@@ -65,7 +62,7 @@ describe('a server with more connections than it allows', { timeout: LIMIT_MS },
   }
 
   it('ends the oldest idle one of an address, and none with a request', async () => {
-    await open({ all: 10, anonymous: 10, anonymousPerAddress: 3 })
+    await open({ all: 10, anonymous: 10, anonymousPerAddress: 3, perCaller: 9 })
     const known = await caller('/known')
     const busy = await caller('/hangs')
     const oldest = await caller('/')
@@ -77,7 +74,7 @@ describe('a server with more connections than it allows', { timeout: LIMIT_MS },
   })
 
   it('keeps room for the signed-in: anonymous callers take turns in theirs', async () => {
-    await open({ all: 4, anonymous: 2, anonymousPerAddress: 9 })
+    await open({ all: 4, anonymous: 2, anonymousPerAddress: 9, perCaller: 9 })
     const known = [await caller('/known'), await caller('/known/hangs')]
     const anonymous = [await caller(), await caller()]
     const third = await caller()
@@ -86,7 +83,7 @@ describe('a server with more connections than it allows', { timeout: LIMIT_MS },
   })
 
   it('ends a busy anonymous one when all anonymous ones are busy', async () => {
-    await open({ all: 3, anonymous: 2, anonymousPerAddress: 9 })
+    await open({ all: 3, anonymous: 2, anonymousPerAddress: 9, perCaller: 9 })
     const known = await caller('/known/hangs')
     const [first, second] = [await caller('/hangs'), await caller('/hangs')]
     const third = await caller('/known')
@@ -94,8 +91,20 @@ describe('a server with more connections than it allows', { timeout: LIMIT_MS },
     assert.deepEqual([known, second, third].map(isOpen), [true, true, true])
   })
 
+  it('leaves no caller most of the places: their own oldest ends, idle ones first, then those never read', async () => {
+    await open({ all: 9, anonymous: 9, anonymousPerAddress: 9, perCaller: 2 })
+    const other = await caller('/known/hangs')
+    const [stuck, idle] = [await caller('/ada/hangs'), await caller('/ada')]
+    const third = await caller('/ada/hangs')
+    await ended(idle)
+    assert.deepEqual([other, stuck, third].map(isOpen), [true, true, true])
+    const fourth = await caller('/ada/hangs')
+    await ended(stuck)
+    assert.deepEqual([other, third, fourth].map(isOpen), [true, true, true])
+  })
+
   it('ends an idle one of the signed-in when all are signed in, and refuses when all are busy', async () => {
-    await open({ all: 3, anonymous: 3, anonymousPerAddress: 3 })
+    await open({ all: 3, anonymous: 3, anonymousPerAddress: 3, perCaller: 9 })
     const busy = [await caller('/known/hangs'), await caller('/known/hangs')]
     const idle = await caller('/known')
     const third = await caller('/known/hangs')

@@ -1,6 +1,8 @@
 // Opening a worker from its settings: the order of the start, what prevents it, the health endpoints, and a clean end.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -206,5 +208,24 @@ describe('the health endpoints of a worker', () => {
       code: 'PORT_UNUSABLE',
     })
     await health.close()
+  })
+
+  it('answer although somebody keeps hundreds of connections open', async () => {
+    const health = await openHealth({ port: 0, whyNotReady: () => null })
+    const sockets: Socket[] = []
+    try {
+      for (let at = 0; at < 300; at++) {
+        const socket = connect({ host: '127.0.0.1', port: health.port })
+        socket.on('error', () => {}).resume()
+        sockets.push(socket)
+        await once(socket, 'connect')
+      }
+      assert.equal((await fetch(`http://127.0.0.1:${health.port}/live`)).status, 200)
+      const open = sockets.filter((socket) => !socket.closed && !socket.readableEnded)
+      assert.ok(open.length <= 100, `${open.length} are open`)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      await health.close()
+    }
   })
 })

@@ -59,7 +59,7 @@ async function authenticateCaller(
     const token = bearerToken(request.raw.headersDistinct.authorization ?? [])
     const signedIn = await signIn.authenticate(token)
     await requireAllowed(context, route, signedIn, request)
-    context.connections.markSignedIn(request.raw.socket)
+    context.connections.markSignedIn(request.raw.socket, signedIn.actor.id)
     return signedIn
   } catch (error) {
     if (error instanceof MatoolkitError && error.code === 'TOKEN_REFUSED') {

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import multipart from '@fastify/multipart'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Clock } from '../../clock.ts'
+import { CONNECTION_LIMITS, Connections } from '../../connections.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type ErrorCode, MatoolkitError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
@@ -13,7 +14,6 @@ import type { Route, Services } from '../route.ts'
 import { requireLocalHost } from '../sign-in/local.ts'
 import type { ReadPolicy, SignInMethod } from '../sign-in/sign-in.ts'
 import { answerRequest } from './answer-request.ts'
-import { CONNECTION_LIMITS, Connections } from './connections.ts'
 import { codedError, problemOf } from './problem.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { ReadAudit } from './read-audit.ts'
@@ -126,12 +126,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   return server
 }
 
-/** Behind a proxy every connection comes from its address. */
+/** Behind a proxy every connection comes from its address, and carries requests of many callers. */
 function connectionsFor({ trustedHops }: ServerOptions): Connections {
   if (trustedHops === 0) return new Connections()
   return new Connections({
     ...CONNECTION_LIMITS,
     anonymousPerAddress: CONNECTION_LIMITS.anonymous,
+    perCaller: CONNECTION_LIMITS.all,
   })
 }
 
