@@ -113,7 +113,60 @@ begin
 end
 $$;
 
--- Duplicate detection: a message id is remembered for ten minutes after it was sent.
+-- Database roles that `matoolkit db grant` has set up, so that an upgrade can renew their rights. An application has one row and no
+-- worker; a worker has a row for each id whose jobs it may take.
+create table database_roles (
+  role_name  text not null,
+  worker_id  text collate "C",
+  granted_at timestamptz not null,
+  unique nulls not distinct (role_name, worker_id)
+);
+
+-- Whether the caller may take the jobs of a worker. Functions below run with the rights of their owner, so they ask for the caller.
+create function may_serve(asked_worker_id text) returns boolean stable security definer language sql as $$
+  select pg_has_role(session_user, current_user, 'usage') or exists (
+    select from database_roles d join pg_roles r on r.rolname = d.role_name
+     where (d.worker_id is null or d.worker_id = asked_worker_id) and pg_has_role(session_user, r.oid, 'usage'))
+$$;
+
+-- Gives each message of these bundles its own row, if the bundle is: leased under the token, free at the time (never leased, or
+-- lapsed), unleased (never leased), or lapsed at the time. Returns the new rows.
+-- A worker's role must not insert rows with ids of its choice: it could take those of the next bundles, and senders would fail.
+create function split_bundles(ids bigint[], state text, token uuid, at timestamptz)
+returns setof bigint security definer language plpgsql set plan_cache_mode = force_custom_plan as $$
+begin
+  if exists (select from bundles p where p.id = any (ids) and not may_serve(case p.topic when 'worker-jobs' then p.worker_id end)) then
+    raise insufficient_privilege using message = format('role %s may not split these bundles', session_user);
+  end if;
+  return query
+    with split as (
+      delete from bundles p where p.id = any (ids) and p.size > 1 and case state
+          when 'leased' then p.lease_token = token
+          when 'free' then p.leased_until is null or p.leased_until <= at
+          when 'unleased' then p.lease_token is null
+          when 'lapsed' then p.leased_until <= at
+        end
+      returning p.*)
+    insert into bundles (id, topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at,
+                         expires_at, delivery_count, leased_until, lease_token)
+    overriding system value
+    select s.id + c.place, topic, subscription, c.message_id, message_type, worker_id, c.body, 1, enqueued_at, visible_at,
+           expires_at, delivery_count, leased_until, lease_token
+      from split s cross join lateral messages_in_bundle(s.message_ids, s.bodies, s.size) c
+    returning id;
+end
+$$;
+
+-- Both run with the rights of their owner: a caller's temporary table must never stand in for one of ours.
+do $$
+begin
+  execute format('alter function may_serve(text) set search_path = %I, pg_temp', current_schema());
+  execute format('alter function split_bundles(bigint[], text, uuid, timestamptz) set search_path = %I, pg_temp', current_schema());
+end
+$$;
+
+-- Duplicate detection: a message id is remembered for ten minutes after it was sent. The topic of a worker's messages is followed by its
+-- id (worker-results/w1): nobody can use up the ids of others.
 create table message_ids (
   topic      text collate "C" not null,
   message_id text collate "C" not null,

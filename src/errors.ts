@@ -151,6 +151,24 @@ export const ERRORS = table({
     sentence:
       'The database role "{role}" does not own the tables. Run the command with the DATABASE_URL of the owner.',
   },
+  RIGHTS_MISSING: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The database role "{role}" lacks what this process needs: {missing}. Run "{command}" with the DATABASE_URL of the owner.',
+  },
+  DATABASE_ROLE_UNKNOWN: {
+    http: 404,
+    exit: EXIT.notFound,
+    sentence:
+      'The database has no role "{role}". Create it as an administrator (create role … login), then run the command again.',
+  },
+  DATABASE_ROLE_TOO_POWERFUL: {
+    http: 409,
+    exit: EXIT.conflict,
+    sentence:
+      'The database role "{role}" cannot be limited: {why}. Use a role of its own that has nothing but a login.',
+  },
   SCHEMA_EDITED: {
     http: 503,
     exit: EXIT.unavailable,

@@ -50,7 +50,7 @@ export async function openRuntime(options: RuntimeOptions): Promise<Runtime> {
     const clockReport = await followDatabaseTime(db, clock, config.maxClockSkewSec * 1_000)
     if (options.beforeUpgrade && db.copyTo && (await findSchemaGap(db))?.found)
       await options.beforeUpgrade(db)
-    const applied = await requireSchema(db, options)
+    const applied = await requireSchema(db, { ...options, workerId: config.workerId })
     const bus = openTransport(config, { db, clock, newToken: randomUUID })
     const engine: Engine = {
       db,

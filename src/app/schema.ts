@@ -1,5 +1,5 @@
-// The schema of a process on a shared server. At start, a process of the owner upgrades it; any other waits until somebody has, and a
-// process that is only a worker never upgrades. While it runs, a process that meets a newer schema is told once.
+// The schema of a process on a shared server. At start, a process of the owner upgrades it; any other waits until somebody has, and until
+// its role has its rights. A process that is only a worker never upgrades. While it runs, a process that meets a newer schema is told once.
 import type { Clock } from '../clock.ts'
 import type { Role } from '../config.ts'
 import type { Db, Queryable } from '../db/db.ts'
@@ -13,13 +13,16 @@ import {
 } from '../db/migrate.ts'
 import { MatoolkitError } from '../errors.ts'
 import { everyLoop, type Loop } from '../service.ts'
+import { renewRoles, rightsMissing, whyUnfit } from './database-roles.ts'
 
 export interface SchemaOptions {
   readonly roles: readonly Role[]
+  /** Of a process that is only a worker. */
+  readonly workerId: string | null
   readonly clock: Clock
-  /** Ends the wait with SCHEMA_OLDER. */
+  /** Ends the wait with the reason. */
   readonly stopping: AbortSignal
-  /** Called once when the process begins to wait. */
+  /** Called when the process begins to wait, and for each new reason. */
   onWaiting(why: MatoolkitError): void
 }
 
@@ -29,24 +32,42 @@ const WATCH_INTERVAL_MS = 5_000
 /** Returns the applied migrations once the schema is current. Throws SCHEMA_NEWER and what else cannot be waited out. */
 export async function requireSchema(db: Db, options: SchemaOptions): Promise<string[]> {
   const { clock, stopping } = options
-  const whyNot = await whyNoUpgrade(db, options.roles)
-  if (whyNot === null) return migrate(db, clock.now())
-  for (let isWaiting = false; ; isWaiting = true) {
-    const gap = await findSchemaGap(db)
-    if (gap === null) return []
-    const why = new MatoolkitError('SCHEMA_OLDER', { ...gap, why: whyNot })
+  // The embedded database belongs to this process.
+  if (db.kind === 'pglite' || (await mayUpgrade(db, options))) {
+    const applied = await migrate(db, clock.now())
+    if (applied.length > 0) await renewRoles(db, clock.now())
+    return applied
+  }
+  let said = ''
+  for (;;) {
+    const why = await whyNotYet(db, options)
+    if (why === null) return []
     if (stopping.aborted) throw why
-    if (!isWaiting) options.onWaiting(why)
+    if (said !== why.message) options.onWaiting(why)
+    said = why.message
     await clock.wait(WAIT_MS, stopping)
   }
 }
 
-async function whyNoUpgrade(db: Db, roles: readonly Role[]): Promise<string | null> {
-  // The embedded database belongs to this process.
-  if (db.kind === 'pglite') return null
-  if (roles.every((role) => role === 'worker')) return 'a worker never does'
-  const { role, mayMigrate } = await findSchemaRights(db)
-  return mayMigrate ? null : `the database role "${role}" does not own the tables`
+const isOnlyWorker = (roles: readonly Role[]): boolean => roles.every((role) => role === 'worker')
+
+const mayUpgrade = async (db: Db, { roles }: SchemaOptions): Promise<boolean> =>
+  !isOnlyWorker(roles) && (await findSchemaRights(db)).mayMigrate
+
+/** The owner upgrades first and renews the rights of other roles right after. */
+async function whyNotYet(
+  db: Db,
+  { roles, workerId: id }: SchemaOptions,
+): Promise<MatoolkitError | null> {
+  const workerId = isOnlyWorker(roles) ? id : null
+  const { role, mayMigrate, mayRead } = await findSchemaRights(db)
+  if (!mayRead) return rightsMissing(role, ['select on schema_migrations'], workerId)
+  const gap = await findSchemaGap(db)
+  if (gap === null) return mayMigrate ? null : whyUnfit(db, role, workerId)
+  const why = mayMigrate
+    ? 'a worker never does'
+    : `the database role "${role}" does not own the tables`
+  return new MatoolkitError('SCHEMA_OLDER', { ...gap, why })
 }
 
 export interface SchemaWatchOptions {

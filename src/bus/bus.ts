@@ -201,6 +201,8 @@ export interface DeadLetterPage {
 export interface DeadJob {
   readonly id: string
   readonly jobId: string
+  /** The worker it was sent to. */
+  readonly workerId: string | null
   readonly reason: string
   readonly description: string
   /** 0: no consumer ever received it. */

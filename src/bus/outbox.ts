@@ -94,17 +94,17 @@ async function remember(
   rows: readonly OutboxRow[],
   now: Date,
 ): Promise<readonly OutboxRow[]> {
-  const ids = arrayParams(
-    rows,
-    (row) => row.topic,
-    (row) => row.message_id,
-  )
+  const ids = arrayParams(rows, seenOn, (row) => row.message_id)
   const forgotten = new Date(now.getTime() - DUPLICATE_WINDOW_MS)
   const [fresh] = await tx.query<{ keys: string[] | null }>(REMEMBER, [...ids, now, forgotten])
   if (fresh!.keys === null) return rows
   const keys = new Set(fresh!.keys)
-  return rows.filter(({ topic, message_id }) => keys.has(`${topic}/${message_id}`))
+  return rows.filter((row) => keys.has(`${seenOn(row)}/${row.message_id}`))
 }
+
+/** A worker's ids are its own: another could otherwise send them first, and the real message would be dropped. */
+const seenOn = ({ topic, worker_id }: OutboxRow): string =>
+  worker_id === null ? topic : `${topic}/${worker_id}`
 
 const STORE = `
   with stored as (

@@ -133,13 +133,16 @@ export interface SchemaRights {
   readonly role: string
   /** It owns the tables, or may create them in an empty database. */
   readonly mayMigrate: boolean
+  /** It can tell the version of the schema. */
+  readonly mayRead: boolean
 }
 
 export async function findSchemaRights(db: Queryable): Promise<SchemaRights> {
   const [row] = await db.query<SchemaRights>(
     `select current_user::text as role, coalesce(
        (select pg_has_role(relowner, 'usage') from pg_class where oid = to_regclass('schema_migrations')),
-       has_schema_privilege(current_schema(), 'create'), false) as "mayMigrate"`,
+       has_schema_privilege(current_schema(), 'create'), false) as "mayMigrate",
+       coalesce(has_table_privilege(to_regclass('schema_migrations'), 'select'), true) as "mayRead"`,
   )
   return row!
 }

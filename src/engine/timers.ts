@@ -152,9 +152,11 @@ export async function settleDeadJobs(engine: Engine): Promise<number> {
   const foreign = letters.filter(({ id }) => !known.has(id))
   await deadLetters.markNoticed(foreign.map(({ id }) => id))
   const settled = await inChunks(engine, ours, async ({ tx, draft }, chunk) => {
-    for (const { stepId, jobId, why, deliveryCount, reason } of chunk) {
+    for (const { stepId, jobId, workerId, why, deliveryCount, reason } of chunk) {
+      const step = draft.steps.get(stepId)!
       const hasRun = whetherItRan(reason, deliveryCount)
-      onDeadLetter(draft, draft.steps.get(stepId)!, jobId, why, hasRun)
+      // A worker may give up its own jobs only.
+      if (workerId === step.definition.workerId) onDeadLetter(draft, step, jobId, why, hasRun)
     }
     await deadLetters.markNoticed(
       chunk.map(({ id }) => id),

@@ -44,9 +44,11 @@ export async function handleChunk(
 ): Promise<MessageOutcome[]> {
   const outcomes: MessageOutcome[] = received.map(() => 'ack')
   const readable: { index: number; message: Message }[] = []
-  for (const [index, { type, topic, body }] of received.entries()) {
+  for (const [index, { type, topic, body, properties }] of received.entries()) {
     const read = readMessage(type, body, topic === 'worker-results' ? 'worker-result' : null)
-    if (read.ok) readable.push({ index, message: read.message })
+    const message = read.ok ? inTheNameOf(properties.WorkerId, read.message) : null
+    if (message) readable.push({ index, message })
+    else if (read.ok) outcomes[index] = wrongSender(properties.WorkerId!, read.message)
     else outcomes[index] = { deadLetter: 'Unreadable', description: read.reason }
   }
   const verdicts = await handleMessages(
@@ -57,6 +59,22 @@ export async function handleChunk(
   for (const [place, { index }] of readable.entries()) outcomes[index] = verdicts[place]!
   return outcomes
 }
+
+/**
+ * A worker, named by the property that its database role cannot forge, sends results and hellos in its own name; null for anything else.
+ * A result that names nobody is the sender's.
+ */
+function inTheNameOf(sender: string | undefined, message: Message): Message | null {
+  if (sender === undefined) return message
+  if (message.messageType !== 'worker-result' && message.messageType !== 'worker-hello') return null
+  const workerId = message.workerId ?? sender
+  return workerId.toLowerCase() === sender.toLowerCase() ? { ...message, workerId } : null
+}
+
+const wrongSender = (sender: string, message: Message): MessageOutcome => ({
+  deadLetter: 'WrongSender',
+  description: `Worker ${sender} sent a ${message.messageType} that is not its own.`,
+})
 
 /** The handler of both subscriptions. `fill` is called when slots may be free. */
 export function makeHandler(

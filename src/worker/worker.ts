@@ -290,6 +290,7 @@ export class Worker implements Service {
     await bus.publish([
       {
         topic: 'worker-results',
+        workerId,
         messageId: messageIdOf.workerHello(workerId, now),
         type: 'worker-hello',
         body: { workerId, version, slots: maxParallelism * replicas, functions },
@@ -326,6 +327,7 @@ export class Worker implements Service {
 
 const resultMessage = (result: JobResult): OutgoingMessage => ({
   topic: 'worker-results',
+  workerId: result.workerId,
   messageId: messageIdOf.workerResult(result.jobId),
   type: 'worker-result',
   body: result,

@@ -28,7 +28,7 @@ function starting(db: Db, roles: readonly Role[]) {
   const said: string[] = []
   const waits = Promise.withResolvers<void>()
   const options: SchemaOptions = {
-    ...{ roles, clock, stopping: stop.signal },
+    ...{ roles, workerId: 'w1', clock, stopping: stop.signal },
     onWaiting: ({ message }: MatoolkitError) => {
       said.push(message)
       waits.resolve()

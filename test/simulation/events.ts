@@ -189,7 +189,7 @@ async function delayMessage(world: World): Promise<void> {
   const until = new Date(world.clock.nowMs() + world.chance.between(10, 1_200) * 1_000)
   if (id === null) return
   // Without the other messages of its bundle.
-  await splitBundles(world.db, [bundleOf(id)], 'lease_token is null')
+  await splitBundles(world.db, [bundleOf(id)], { unleased: true })
   await world.db.query('update bundles set visible_at = $2 where id = $1', [id, until])
 }
 

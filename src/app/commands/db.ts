@@ -1,7 +1,7 @@
 // `matoolkit db …`: names and flags. The code is loaded when a command runs.
 import type { Command } from 'commander'
 import type { Io } from '../../cli/terminal/io.ts'
-import type { MigrateFlags } from '../database.ts'
+import type { GrantFlags, MigrateFlags } from '../database.ts'
 
 export function addDbCommands(program: Command, io: Io): void {
   const noun = program.command('db').description('set up the PostgreSQL server')
@@ -15,7 +15,31 @@ export function addDbCommands(program: Command, io: Io): void {
       const { migrateDatabase } = await import('../database.ts')
       await migrateDatabase(flags, io)
     })
+
+  noun
+    .command('grant')
+    .description('give database roles exactly their rights')
+    .option('--application <role>', 'role of scheduler, orchestrator and API; repeatable', addTo)
+    .option('--worker <id=role>', 'role that takes the jobs of a worker; repeatable', addTo)
+    .option('--dry-run', 'print the SQL, change nothing')
+    .addHelpText('after', GRANT_HELP)
+    .action(async (flags: GrantFlags) => {
+      const { grantRights } = await import('../database.ts')
+      await grantRights(flags, io)
+    })
+
+  noun
+    .command('revoke')
+    .description('take all rights from a database role')
+    .argument('<role>', 'role that was set up')
+    .addHelpText('after', REVOKE_HELP)
+    .action(async (role: string) => {
+      const { revokeRights } = await import('../database.ts')
+      await revokeRights(role, io)
+    })
 }
+
+const addTo = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
 const MIGRATE_HELP = `
 DATABASE_URL names the server and the owner of the tables. Processes that are not of the owner never change the tables: they wait
@@ -26,3 +50,23 @@ Exit code: 0, or 7 when the role may not change the tables.
 Examples:
   $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate
   $ DATABASE_URL=postgres://matoolkit_owner@db/matoolkit matoolkit db migrate --dry-run`
+
+const GRANT_HELP = `
+DATABASE_URL names the server and the owner of the tables. The roles must exist. Without roles, those that were set up before are
+renewed; "matoolkit db migrate" does that too. Running it again changes nothing.
+
+An application reads and writes all rows, but cannot change tables, triggers, events or sealed audit rows. A worker sees only jobs for its
+own id and sends only results in its own name. docs/security.md lists the rights.
+
+Exit code: 0, 1 when a role has more than it needs, 7 when the role of DATABASE_URL does not own the tables.
+
+Examples:
+  $ matoolkit db grant --application matoolkit_app --worker contoso-worker=matoolkit_contoso
+  $ matoolkit db grant --worker fabrikam-worker=matoolkit_fabrikam --dry-run
+  $ matoolkit db grant`
+
+const REVOKE_HELP = `
+The role itself stays; processes that use it stop working.
+
+Example:
+  $ matoolkit db revoke matoolkit_contoso`

@@ -29,23 +29,26 @@ export function rowOnceSplit({ sequence }: MessageLease): string {
   return String(Number(row) + Number(number))
 }
 
-/** Gives each message of these bundles its own row, if the bundle matches `condition`; $1 are the ids. Returns the new rows. */
+/** Which bundles to split: those leased under a token, free or lapsed at a time, or never leased. */
+export type SplitState =
+  | { readonly leased: string }
+  | { readonly free: Date }
+  | { readonly lapsed: Date }
+  | { readonly unleased: true }
+
+/** Gives each message of these bundles its own row, if the bundle is in that state. Returns the new rows. */
 export async function splitBundles(
   db: Queryable,
   ids: readonly (string | number)[],
-  condition: string,
-  ...values: readonly unknown[]
+  state: SplitState,
 ): Promise<number[]> {
+  if (ids.length === 0) return []
+  const [[name, value]] = Object.entries(state) as [[string, string | Date | true]]
+  const token = name === 'leased' ? value : null
+  const at = value instanceof Date ? value : null
   const rows = await db.query<{ id: number }>(
-    `with split as (delete from bundles p where id = any ($1::bigint[]) and size > 1 and ${condition} returning p.*)
-     insert into bundles (id, topic, subscription, message_ids, message_type, worker_id, bodies, size, enqueued_at, visible_at,
-                          expires_at, delivery_count, leased_until, lease_token)
-     overriding system value
-     select s.id + c.place, topic, subscription, c.message_id, message_type, worker_id, c.body, 1, enqueued_at, visible_at,
-            expires_at, delivery_count, leased_until, lease_token
-       from split s cross join lateral messages_in_bundle(s.message_ids, s.bodies, s.size) c
-     returning id`,
-    [`{${ids.join(',')}}`, ...values],
+    'select id from split_bundles($1::bigint[], $2, $3::uuid, $4::timestamptz) as s (id)',
+    [`{${ids.join(',')}}`, name, token, at],
   )
   return rows.map(({ id }) => id)
 }

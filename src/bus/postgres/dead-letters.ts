@@ -189,7 +189,7 @@ async function listWorkers(db: Queryable): Promise<string[]> {
 
 async function listUnnoticedJobs(db: Queryable, limit: number): Promise<DeadJob[]> {
   const rows = await db.query<Omit<DeadJob, 'id'> & { id: number }>(
-    `select id, original_message_id as "jobId", reason, description, delivery_count as "deliveryCount" from dead_letters
+    `select id, original_message_id as "jobId", worker_id as "workerId", reason, description, delivery_count as "deliveryCount" from dead_letters
       where topic = 'worker-jobs' and noticed_at is null order by id limit $1`,
     [limit],
   )

@@ -86,8 +86,7 @@ async function splitForAll(
   id: number,
   now: Date,
 ): Promise<void> {
-  const isFree = '(leased_until is null or leased_until <= $2)'
-  await splitBundles(db, [id], isFree, now)
+  await splitBundles(db, [id], { free: now })
   await hint(db, { topic, name })
 }
 
@@ -209,7 +208,7 @@ async function inOwnRows(
   const bundles = new Set(
     messages.filter(({ lease }) => isInBundle(lease)).map(({ lease }) => rowHolding(lease)),
   )
-  if (bundles.size > 0) await splitBundles(db, [...bundles], 'lease_token = $2', token)
+  if (bundles.size > 0) await splitBundles(db, [...bundles], { leased: token })
   return Map.groupBy(messages, ({ lease }) => rowOnceSplit(lease))
 }
 

@@ -30,7 +30,8 @@ export async function withdraw(
       [topic, messageIds, lapsedBy],
     )
     const rows = found.map(({ id }) => id)
-    const split = await splitBundles(tx, rows, isWanted('$2'), lapsedBy)
+    const state = lapsedBy === null ? ({ unleased: true } as const) : { lapsed: lapsedBy }
+    const split = await splitBundles(tx, rows, state)
     const gone = await tx.query<{ id: number; message_id: string }>(
       `delete from bundles where id = any ($1::bigint[]) and message_ids = any ($2::text[]) and size = 1 and ${isWanted('$3')}
        returning id, message_ids as message_id`,

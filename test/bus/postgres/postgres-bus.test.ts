@@ -87,7 +87,7 @@ for (const database of DATABASES) {
       await splitBundles(
         db,
         bundles.map(({ id }) => id),
-        'true',
+        { unleased: true },
       )
       const before = await rowsRead(db)
       const taken = await own.receive(workerJobs('w6'), 200)

@@ -1,0 +1,64 @@
+// The rights of each database role. The application reads and writes all rows. A worker has the tables of the bus only: it takes,
+// leases and ends jobs of its own ids, sends results and hellos in its own name, and gives its own jobs up. It reads no result, sends no
+// other message and cannot choose the number of a row.
+import { applicationTables, type DatabaseRole } from '../db/database-roles.ts'
+import type { Queryable } from '../db/db.ts'
+import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/rights.ts'
+import { workerJobs } from './bus.ts'
+
+export const rightsOf = ({ workerIds }: Pick<DatabaseRole, 'workerIds'>): Rights =>
+  workerIds.length === 0 ? applicationRights() : workerRights(workerIds)
+
+export const reportRole = (db: Queryable, role: DatabaseRole): Promise<RightsReport> =>
+  reportRights(db, role.name, rightsOf(role), Object.keys(applicationTables()))
+
+/** Row security hides rows from every role but the owner, so the application needs a rule too. */
+const applicationRights = (): Rights => ({
+  tables: applicationTables(),
+  rows: ['bundles', 'message_ids', 'dead_letters'].map(
+    (table): RowRule => ({ table, action: 'all', sees: 'true', writes: 'true' }),
+  ),
+})
+
+const ENVELOPE = ['topic', 'subscription', 'message_type', 'worker_id', 'enqueued_at', 'expires_at']
+
+/** Constants, so that the planner uses the index of the queue. Ids are letters, digits, "_", "." and "-". */
+function workerRights(workerIds: readonly string[]): Rights {
+  const oneOf = (column: string, values: readonly string[]) =>
+    `${column} in (${values.map((value) => `'${value}'`).join(', ')})`
+  const queues = workerIds.map((id) => workerJobs(id).name)
+  const jobs = `topic = 'worker-jobs' and ${oneOf('subscription', queues)}`
+  const own = oneOf('worker_id', workerIds)
+  const answers = `topic = 'worker-results' and ${own} and message_type in ('worker-result', 'worker-hello')`
+  const remembered = oneOf(
+    'topic',
+    workerIds.map((id) => `worker-results/${id}`),
+  )
+  return {
+    tables: {
+      schema_migrations: { select: true },
+      bundles: {
+        select: true,
+        insert: [...ENVELOPE, 'message_ids', 'bodies', 'visible_at', 'size'],
+        update: ['visible_at', 'delivery_count', 'leased_until', 'lease_token'],
+        delete: true,
+      },
+      message_ids: { select: true, insert: true, update: true },
+      dead_letters: {
+        insert: [
+          ...ENVELOPE,
+          ...['message_id', 'original_message_id', 'body', 'delivery_count'],
+          ...['reason', 'description', 'dead_lettered_at'],
+        ],
+      },
+    },
+    rows: [
+      { table: 'bundles', action: 'select', sees: jobs },
+      { table: 'bundles', action: 'update', sees: jobs, writes: jobs },
+      { table: 'bundles', action: 'delete', sees: jobs },
+      { table: 'bundles', action: 'insert', writes: answers },
+      { table: 'message_ids', action: 'all', sees: remembered, writes: remembered },
+      { table: 'dead_letters', action: 'insert', writes: `${jobs} and ${own}` },
+    ],
+  }
+}
