@@ -5,6 +5,7 @@ import { AUDIT_ROUTES } from './routes/audit.ts'
 import { AUTOMATION_ROUTES } from './routes/automation.ts'
 import { BATCH_ACTION_ROUTES } from './routes/batch-actions.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
+import { DATABASE_ROLE_ROUTES } from './routes/database-roles.ts'
 import { DEAD_LETTER_ROUTES } from './routes/dead-letters.ts'
 import { EVENT_ROUTES } from './routes/events.ts'
 import { HOLD_ROUTES } from './routes/holds.ts'
@@ -51,6 +52,7 @@ export function allRoutes(context: Omit<ServiceContext, 'routes'>): readonly Rou
     ...TICK_ROUTES,
     ...EVENT_ROUTES,
     ...WORKER_ROUTES,
+    ...DATABASE_ROLE_ROUTES,
     ...AUDIT_ROUTES,
   ]
   routes.push(...serviceRoutes({ ...context, routes: () => routes }))

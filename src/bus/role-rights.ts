@@ -1,7 +1,12 @@
 // The rights of each database role. The application reads and writes all rows. A worker has the tables of the bus only: it takes,
 // leases and ends jobs of its own ids, sends results and hellos in its own name, and gives its own jobs up. It reads no result, sends no
 // other message and cannot choose the number of a row.
-import { applicationTables, type DatabaseRole } from '../db/database-roles.ts'
+import {
+  applicationTables,
+  type DatabaseRole,
+  hasDatabaseRole,
+  listDatabaseRoles,
+} from '../db/database-roles.ts'
 import type { Queryable } from '../db/db.ts'
 import { type Rights, type RightsReport, type RowRule, reportRights } from '../db/rights.ts'
 import { workerJobs } from './bus.ts'
@@ -11,6 +16,31 @@ export const rightsOf = ({ workerIds }: Pick<DatabaseRole, 'workerIds'>): Rights
 
 export const reportRole = (db: Queryable, role: DatabaseRole): Promise<RightsReport> =>
   reportRights(db, role.name, rightsOf(role), Object.keys(applicationTables()))
+
+export interface RoleReport {
+  readonly name: string
+  readonly workerIds: string[]
+  readonly missing: string[]
+  readonly excess: string[]
+}
+
+/** All roles that were set up. There are as many as processes have credentials: some dozen at most. */
+export async function listRoleReports(db: Queryable): Promise<RoleReport[]> {
+  const reports: RoleReport[] = []
+  for (const role of await listDatabaseRoles(db)) {
+    const { missing, excess } = (await hasDatabaseRole(db, role.name))
+      ? await reportRole(db, role)
+      : { missing: ['the role itself'], excess: [] }
+    const { name, workerIds } = role
+    reports.push({
+      name,
+      workerIds: [...workerIds],
+      missing: [...missing],
+      excess: [...excess],
+    })
+  }
+  return reports
+}
 
 /** Row security hides rows from every role but the owner, so the application needs a rule too. */
 const applicationRights = (): Rights => ({

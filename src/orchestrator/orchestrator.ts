@@ -67,8 +67,9 @@ export async function handleChunk(
 function inTheNameOf(sender: string | undefined, message: Message): Message | null {
   if (sender === undefined) return message
   if (message.messageType !== 'worker-result' && message.messageType !== 'worker-hello') return null
-  const workerId = message.workerId ?? sender
-  return workerId.toLowerCase() === sender.toLowerCase() ? { ...message, workerId } : null
+  const { workerId } = message
+  if (!workerId) return { ...message, workerId: sender }
+  return workerId === sender || workerId.toLowerCase() === sender.toLowerCase() ? message : null
 }
 
 const wrongSender = (sender: string, message: Message): MessageOutcome => ({

@@ -1,7 +1,7 @@
 // Database roles on a real server: an application and workers that have exactly what they need, and cannot do more.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -417,9 +417,27 @@ describe('matoolkit db grant', () => {
       /^app_\w+ \(application\): granted \d+ rights\nw1_\w+ \(worker w1\): granted \d+ rights\n$/,
     )
     await waiting.saying(/"msg":"Started"/)
-    const served = start(['serve', '--roles', 'orchestrator,scheduler'], { DATABASE_URL: app.url })
+    const served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
+      DATABASE_URL: app.url,
+      MATOOLKIT_API_PORT: '0',
+      MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
+    })
     await using _served = { [Symbol.asyncDispose]: async () => served.kill('SIGKILL') }
-    await served.saying(/"msg":"Started"/)
+    const [, url] = await served.saying(/"url":"(http:[^"]+)"/)
+    const doctor = (api: string) =>
+      start(['doctor'], {
+        MATOOLKIT_API_URL: api,
+        MATOOLKIT_TOKEN: readFileSync(join(folder, 'api-token'), 'utf8'),
+        MATOOLKIT_OUTPUT: 'table',
+      }).ended
+    assert.match((await doctor(url!)).out, /database roles +ok +2 roles have exactly their rights/)
+    await test.db.script(`grant select on batch_members to ${w1.name}`)
+    const found = await doctor(url!)
+    assert.match(found.out, /database role w1_\w+ +warning/)
+    assert.match(
+      found.err + found.out,
+      /has more than it needs: select on batch_members\n +Run "matoolkit db grant"/,
+    )
     const again = await db('grant')
     assert.equal(
       again.out,

@@ -1,4 +1,4 @@
-// `matoolkit doctor`: checks runtime, configuration, API, sign-in, database, bus, clock, workers and data sources, one line per check,
+// `matoolkit doctor`: checks runtime, configuration, API, sign-in, database and its roles, bus, clock, workers and data sources, one line per check,
 // with advice for each problem.
 
 import type { Command } from 'commander'
@@ -132,6 +132,7 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
     const about = `${body.name}, ${body.roles.join(' and ') || 'no role'}`
     return [
       ok('sign-in', about),
+      ...(await databaseRoleChecks(context)),
       ...(await holdChecks(context)),
       ...(await workerChecks(context)),
       ...(await sourceChecks(context)),
@@ -141,6 +142,51 @@ async function signedInChecks(context: CommandContext): Promise<Check[]> {
     return [failed('sign-in', messageOf(error), 'Run "matoolkit auth login".')]
   }
 }
+
+interface DatabaseRoles {
+  readonly runsAs: string
+  readonly isOwner: boolean
+  readonly roles: readonly {
+    readonly name: string
+    readonly missing: readonly string[]
+    readonly excess: readonly string[]
+  }[]
+}
+
+const GRANT = 'Run "matoolkit db grant" with the DATABASE_URL of the owner.'
+
+async function databaseRoleChecks({ client }: CommandContext): Promise<Check[]> {
+  const { runsAs, isOwner, roles } = (await client.get<DatabaseRoles>('/api/database-roles')).body
+  if (roles.length === 0) return [ok('database roles', `one role for everything: ${runsAs}`)]
+  const unfit = roles.flatMap(({ name, missing, excess }) => [
+    ...(missing.length > 0
+      ? [failed(`database role ${name}`, `lacks ${some(missing)}`, GRANT)]
+      : []),
+    ...(excess.length > 0
+      ? [warning(`database role ${name}`, `has more than it needs: ${some(excess)}`, GRANT)]
+      : []),
+  ])
+  const about = `${runsAs} owns the tables, although roles are set up`
+  const advice = "Set DATABASE_URL of the API to the application's role."
+  return [
+    isOwner ? warning('database role', about, advice) : ok('database role', runsAs),
+    ...(unfit.length > 0
+      ? unfit
+      : [
+          ok(
+            'database roles',
+            `${countText(roles.length, 'role has exactly its rights', 'roles have exactly their rights')}`,
+          ),
+        ]),
+  ]
+}
+
+const SOME_MAX = 3
+
+const some = (all: readonly string[]): string =>
+  all.length <= SOME_MAX
+    ? all.join(', ')
+    : `${all.slice(0, SOME_MAX).join(', ')} and ${all.length - SOME_MAX} more`
 
 async function holdChecks(context: CommandContext): Promise<Check[]> {
   const { holds, total } = await loadHoldsInForce(context, { limit: 1 })

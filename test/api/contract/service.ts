@@ -46,6 +46,11 @@ export function serviceContract(): void {
       assert.match(page.text, /POST<\/b> <code>\/api\/runbooks<\/code>/)
     })
 
+    it('shows the database roles', async () => {
+      const { status, body } = await api.call('GET', '/api/database-roles')
+      assert.deepEqual([status, body], [200, { runsAs: 'postgres', isOwner: true, roles: [] }])
+    })
+
     it('exposes metrics', async () => {
       const { text } = await api.call('GET', '/metrics')
       assert.match(
