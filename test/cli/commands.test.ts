@@ -81,6 +81,7 @@ describe('the table of nouns', () => {
       'src/domain/zoned-time.ts',
       'src/errors-api.ts',
       'src/errors-cli.ts',
+      'src/errors-database.ts',
       'src/errors.ts',
       'src/exit.ts',
       'src/main.ts',

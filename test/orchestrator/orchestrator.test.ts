@@ -104,7 +104,12 @@ it('takes messages without a MessageType property: the body or the topic names t
     world.answer = () => 'silent'
     await world.work()
     const received = (topic: Topic, body: object) =>
-      ({ topic, type: null, body: JSON.stringify(body) }) as ReceivedMessage
+      ({
+        topic,
+        type: null,
+        properties: {},
+        body: JSON.stringify(body),
+      }) as unknown as ReceivedMessage
     const outcomes = await handleChunk(world.engine, [
       received('worker-results', { jobId: 'step-1', status: 'Success', result: true }),
       received('worker-results', { messageType: 'worker-hello', workerId: 'w9', functions: [] }),
