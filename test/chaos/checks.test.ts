@@ -1,8 +1,11 @@
 // The checks of the chaos runs find what they look for.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
+import { ROOT } from '../cli/processes.ts'
 import { outOfOrder, repeatedJobs } from './checks.ts'
 import type { Effect, Noticed } from './journal.ts'
+import { CHAOS_MODES } from './modes.ts'
 
 const LEASE_MS = 5_000
 
@@ -85,5 +88,28 @@ describe('chaos checks: order', () => {
       begin('step-1', 2, 4, 'create'),
     ]
     assert.deepEqual(outOfOrder(fine), [])
+  })
+})
+
+describe('chaos modes', () => {
+  const chaos = (...args: string[]) =>
+    spawnSync(process.execPath, ['scripts/chaos.ts', ...args], { cwd: ROOT, encoding: 'utf8' })
+
+  it('have names of their own and say what is broken and what must hold', () => {
+    const names = CHAOS_MODES.map(({ name }) => name)
+    assert.equal(new Set(names).size, names.length)
+    for (const { name, sabotage, holds } of CHAOS_MODES) {
+      assert.match(name, /^[a-z]+(-[a-z]+)*$/)
+      assert.ok(sabotage.length > 20 && holds.length > 20, name)
+    }
+    const { status, stdout } = chaos('--help')
+    assert.equal(status, 0)
+    for (const name of names) assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+  })
+
+  it('that do not exist are refused with the list, before anything starts', () => {
+    const { status, stderr } = chaos('--mode', 'meteor')
+    assert.equal(status, 2)
+    assert.match(stderr, /^There is no mode "meteor"\. Use one of: kills, /)
   })
 })
