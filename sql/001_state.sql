@@ -112,7 +112,8 @@ create table batch_members (
   check (status <> 'active' or failed_at is null)
 ) with (fillfactor = 35);
 create index batch_members_of_batch on batch_members (batch_id, id);
-create index batch_members_by_key on batch_members (key_folded);
+-- The operator class finds keys by their beginning too, in every collation.
+create index batch_members_by_key on batch_members (key_folded text_pattern_ops);
 -- A list of the few members who are not active must not read 100,000 others. Only a member's transitions write this index,
 -- never its outputs, so hot-path updates stay HOT.
 create index batch_members_not_active on batch_members (batch_id, status, id) where status <> 'active';
@@ -120,8 +121,8 @@ create index batch_members_not_active on batch_members (batch_id, status, id) wh
 -- operator class serves prefixes in every collation.
 create index batch_members_keys on batch_members (batch_id, key_folded text_pattern_ops) include (id);
 
--- Every address in the key, data and outputs of a member, folded like keys, so that a person is found by any of them. An address
--- stays when the data changes. Byte order, so that this one index finds an address by its beginning too.
+-- Every address in the data and outputs of a member except its key, folded like keys, so that a person is found by any of them. An
+-- address stays when the data changes. Byte order, so that this one index finds an address by its beginning too.
 create table member_addresses (
   address   text collate "C" not null check (length(address) <= 320),
   member_id bigint not null,

@@ -94,7 +94,7 @@ export async function insertMembers(
     tx,
     added.map(({ id, key }) => {
       const { data, outputs = {} } = given.get(key)!
-      return { memberId: id, texts: [key, data, outputs] }
+      return { memberId: id, key, texts: [data, outputs] }
     }),
   )
   return added
@@ -226,7 +226,8 @@ interface StoredTexts {
 
 const textsOf = ({ id, key, data, outputs }: StoredTexts): TextsOfMember => ({
   memberId: id,
-  texts: [key, data, outputs],
+  key,
+  texts: [data, outputs],
 })
 
 /** Copies data between rows of the same key, for members who return from another batch. */

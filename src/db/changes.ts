@@ -138,6 +138,7 @@ async function updateMembers(tx: Tx, draft: Draft): Promise<void> {
       tx,
       [...draft.changedMembers].map((member) => ({
         memberId: member.id,
+        key: member.key,
         texts: draft.newOutputs(member),
       })),
     ),

@@ -209,7 +209,7 @@ export async function refreshMembers(
   )
   await addAddresses(
     tx,
-    rows.map(({ id, key, data }) => ({ memberId: id, texts: [key, data] })),
+    rows.map(({ id, key, data }) => ({ memberId: id, key, texts: [data] })),
   )
   return rows.length
 }

@@ -285,12 +285,13 @@ const VERSIONS: Invariant[] = [
 const ADDRESSES: Invariant[] = [
   {
     id: 'I35',
-    sentence: 'A member whose key is an address is found by it, and no address leads to nobody',
+    sentence: 'A member is found by each address in its data, and no address leads to nobody',
     sql: `
-      select m.batch_id, format('member %s is not found by its key', m.id) as found
-        from batch_members m
-       where m.key_folded ~ '^[a-z0-9][a-z0-9._-]*@[a-z0-9.-]*[a-z0-9]$'
-         and not exists (select from member_addresses a where a.address = m.key_folded and a.member_id = m.id)
+      select m.batch_id, format('member %s is not found by an address in its data', m.id) as found
+        from batch_members m cross join lateral jsonb_each_text(m.data_json) as d
+       where lower(d.value) ~ '^[a-z0-9][a-z0-9._-]*@[a-z0-9.-]*[a-z0-9]$' and length(d.value) < 320
+         and lower(d.value) <> m.key_folded
+         and not exists (select from member_addresses a where a.address = lower(d.value) and a.member_id = m.id)
       union all
       select null, format('an address leads to member %s, who does not exist', a.member_id)
         from member_addresses a where not exists (select from batch_members m where m.id = a.member_id)`,

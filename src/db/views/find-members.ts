@@ -22,7 +22,7 @@ export function findPeopleByKey(db: Queryable, key: string, limit: number): Prom
   )
 }
 
-/** Members who have or had this folded address. */
+/** Members who have or had this folded address, other than as their key. */
 export function findPeopleByAddress(
   db: Queryable,
   address: string,
@@ -35,7 +35,7 @@ export function findPeopleByAddress(
   )
 }
 
-/** Members with an address that begins with this folded text. Not `like`: a prepared statement uses no index for it. */
+/** Members with a key or address that begins with this folded text. Not `like`: a prepared statement uses no index for it. */
 export function findPeopleByBeginning(
   db: Queryable,
   beginning: string,
@@ -44,7 +44,9 @@ export function findPeopleByBeginning(
   return db.query<FoundMember>(
     `select id, batch_id as "batchId" from batch_members
       where id = any (array(select member_id from member_addresses where address >= $1 and address < $2
-                              order by address limit ${BEGINNINGS_READ_MAX}))
+                              order by address limit ${BEGINNINGS_READ_MAX})
+                   || array(select id from batch_members where key_folded ~>=~ $1 and key_folded ~<~ $2
+                              order by key_folded using ~<~ limit ${BEGINNINGS_READ_MAX}))
       ${NEWEST} $3`,
     [beginning, `${beginning}${LAST_CHARACTER}`, limit],
   )

@@ -436,7 +436,7 @@ export const VIOLATIONS: readonly Violation[] = [
   {
     id: 'I35',
     what: 'an address that is nowhere',
-    sql: `update batch_members set member_key = 'ann@x.example', key_folded = 'ann@x.example' where id = ${idOf('ann')}`,
+    sql: `update batch_members set data_json = '{"Mail": "Ann@x.example"}' where id = ${idOf('ann')}`,
   },
   {
     id: 'I35',
