@@ -36,7 +36,7 @@ describe('matoolkit serve', () => {
   it('migrates, knows its foreign workers, is ready, and stops on SIGTERM', async () => {
     const test = await openEmptyPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
-    const served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
+    await using served = start(['serve', '--roles', 'api,orchestrator,scheduler'], {
       DATABASE_URL: test.url!,
       MATOOLKIT_API_PORT: '0',
       MATOOLKIT_API_TOKEN_FILE: join(folder, 'api-token'),
@@ -63,9 +63,10 @@ describe('matoolkit serve', () => {
     const test = await openTestPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
     const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
+    await using _bus = { [Symbol.asyncDispose]: () => bus.close() }
     await bus.publish([JOB])
     writeFileSync(join(folder, 'wait.ts'), WAIT_FOR_STOP)
-    const worker = start(['serve', '--roles', 'worker'], {
+    await using worker = start(['serve', '--roles', 'worker'], {
       DATABASE_URL: test.url!,
       MATOOLKIT_WORKER_ID: 'w1',
       MATOOLKIT_HEALTH_PORT: '0',
@@ -83,23 +84,22 @@ describe('matoolkit serve', () => {
     const read = readMessage('worker-result', answer!.body)
     assert.ok(read.ok, answer!.body)
     assert.deepEqual([read.message.status, read.message.result], ['Success', true])
-    await bus.close()
   })
 
   it('fails the job that left a promise behind, not the worker; ends in order on an exception', async () => {
     const test = await openTestPostgres()
     await using _ = { [Symbol.asyncDispose]: () => test.close() }
     const bus = openPostgresBus({ db: test.db, clock: realClock(), newToken: randomUUID })
+    await using _bus = { [Symbol.asyncDispose]: () => bus.close() }
     const functions = mkdtempSync(join(folder, 'functions-'))
     writeFileSync(join(functions, 'careless.ts'), CARELESS)
-    const worker = start(['serve', '--roles', 'worker'], {
+    await using worker = start(['serve', '--roles', 'worker'], {
       DATABASE_URL: test.url!,
       MATOOLKIT_WORKER_ID: 'w1',
       MATOOLKIT_HEALTH_PORT: '0',
       MATOOLKIT_FUNCTIONS_FOLDER: functions,
       MATOOLKIT_SECRETS_FOLDER: join(folder, 'secrets'),
     })
-    await using _worker = { [Symbol.asyncDispose]: async () => worker.kill('SIGKILL') }
     await bus.publish([jobOf('Forget-It'), jobOf('Forget-Late'), jobOf('Wait-Forgotten')])
     await worker.saying(/Forget-It[^\n]*A function left a promise that failed; the job fails/)
     await worker.saying(/Wait-Forgotten[^\n]*A function left a promise that failed; the job fails/)
@@ -128,7 +128,6 @@ describe('matoolkit serve', () => {
       ['Throw-Later', 'Failure', 'UnhandledRejection', `${why}password=hunter2 of ada@x.example`],
       ['Wait-Forgotten', 'Failure', 'UnhandledRejection', `${why}gone`],
     ])
-    await bus.close()
   })
 
   it('redacts what a crash says, also before a command has begun', async () => {
@@ -170,12 +169,8 @@ describe('two serve processes with one token file', () => {
     }
     const serve = (port: string) =>
       start(['serve', '--roles', 'api'], { ...env, MATOOLKIT_API_PORT: port }, cwd)
-    const [first, second] = [serve('0'), serve('0')]
-    await using _started = {
-      [Symbol.asyncDispose]: async () => {
-        for (const one of [first, second]) one.kill('SIGKILL')
-      },
-    }
+    await using first = serve('0')
+    await using second = serve('0')
     const urls: string[] = []
     for (const one of [first, second]) {
       const [, url] = await one.saying(/"url":"(http:[^"]+)"/)
@@ -209,7 +204,7 @@ describe('matoolkit up', () => {
     const env = { MATOOLKIT_API_PORT: '0', MATOOLKIT_HOME: join(cwd, 'home') }
     const tokens = new Set<string>()
     for (const _ of ['first', 'second']) {
-      const up = start(['up', '--sandbox'], env, cwd)
+      await using up = start(['up', '--sandbox'], env, cwd)
       const [, url] = await up.saying(/matoolkit is up: (\S+)/)
       const token = readFileSync(join(cwd, '.matoolkit/api-token'), 'utf8')
       tokens.add(token)

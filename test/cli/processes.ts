@@ -1,6 +1,8 @@
-// Starts the program in its own process, without settings of this machine.
+// Starts the program in its own process, without settings of this machine. No process outlives the tests: one left behind by a failed
+// assertion would keep them from ending.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { after } from 'node:test'
 
 export const ROOT = join(import.meta.dirname, '../..')
 /** A slow machine starts the program within seconds; longer than this means that it hangs. */
@@ -19,7 +21,12 @@ export interface Started {
   /** Resolves when the output matches; rejects with the output when the process ends first or the time is over. */
   saying(pattern: RegExp): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): void
+  /** Ends the process in whatever state it is, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>
 }
+
+const running = new Set<Started>()
+after(() => Promise.all([...running].map((one) => one[Symbol.asyncDispose]())))
 
 export function start(
   args: readonly string[],
@@ -64,5 +71,16 @@ export function start(
       check()
       void ended.then(() => giveUp('The process ended'))
     })
-  return { ended, saying, kill: (signal) => void child.kill(signal) }
+  const started: Started = {
+    ended,
+    saying,
+    kill: (signal) => void child.kill(signal),
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+  running.add(started)
+  void ended.then(() => running.delete(started))
+  return started
 }
