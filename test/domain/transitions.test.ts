@@ -27,6 +27,7 @@ const LEGAL: Readonly<Record<Entity, Legal>> = {
     pending: {
       dispatch: 'dispatched',
       unresolved: 'failed',
+      undo: 'failed',
       cancel: 'cancelled',
       skip: 'skipped',
       mark_done: 'succeeded',

@@ -2,7 +2,8 @@
 // made. An account that existed before the migration was deleted that way.
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { attemptsOf, because, calls, memberId, runbook, step, stepsOf } from './looking.ts'
+import { retryMembers } from '../../src/engine/member-actions.ts'
+import { attemptsOf, because, calls, memberId, order, runbook, step, stepsOf } from './looking.ts'
 import { passUntil } from './timeline.ts'
 import { publishResult, story, type World } from './world.ts'
 
@@ -86,4 +87,38 @@ it('a job that no worker starts for days uses no retry, and is never rolled back
     for (let minute = 0; minute < 3; minute++) await world.pass(60)
     const tried = ['create user1', 'create user1', 'create user1']
     assert.deepEqual(calls(world), [...tried, 'delete user1'])
+  }))
+
+it('a retry after a completed rollback that is refused does not roll back again', () =>
+  story({}, async (world) => {
+    const yaml = runbook(
+      'wave',
+      { 'cutover T-0': [step('create', 'on_failure: undo'), step('licence', 'on_failure: undo')] },
+      `rollbacks: { undo: [${step('delete')}] }`,
+    )
+    await world.publish(yaml)
+    world.answer = ({ functionName }) =>
+      functionName === 'licence' ? { fail: 'no licence left' } : { ok: true }
+    const batchId = await world.batch('wave', 1)
+    await world.settle()
+    const member = await memberId(world, batchId, 1)
+    const undone = ['create user1', 'licence user1', 'delete user1']
+    assert.deepEqual(calls(world), undone)
+    // Somebody else has made an account with that name since: the worker sees it and refuses.
+    for (const refused of [1, 2]) {
+      world.answer = () => REFUSED
+      const who = { ...order(batchId), memberIds: [member], fromStepName: 'create' }
+      assert.deepEqual((await retryMembers(world.engine, who)).done, [member])
+      await world.settle()
+      assert.deepEqual(calls(world), [...undone, ...Array(refused).fill('create user1')])
+    }
+    assert.deepEqual((await because(world, 'rollback_skipped')).length, 2)
+    // What is done after the rollback is rolled back again.
+    world.answer = ({ functionName }) =>
+      functionName === 'licence' ? { fail: 'no licence left' } : { ok: true }
+    const before = world.jobs.length
+    const who = { ...order(batchId), memberIds: [member] }
+    assert.deepEqual((await retryMembers(world.engine, who)).done, [member])
+    await world.settle()
+    assert.deepEqual(calls(world, before), undone)
   }))

@@ -155,3 +155,37 @@ it('is refused for removed members and where nothing was done', () =>
     assert.match(refused[1]!.reason, /is removed/)
     assert.equal(world.jobs.length, 0)
   }))
+
+it('undoes a step that waits for its retry, but not one that was refused', () =>
+  story({}, async (world) => {
+    await world.publish(`${YAML}\nretry: { max_retries: 3, interval: 10m }`)
+    world.answer = ({ functionName, parameters }) => {
+      if (functionName !== 'switch') return { ok: true }
+      return /user1@/.test(String(parameters.Upn))
+        ? { fail: 'no answer' }
+        : { fail: 'the vault does not answer', effect: 'none' }
+    }
+    const batchId = await world.batch('wave', 2, { startsInMin: 60 })
+    await world.settle()
+    await world.pass(3600)
+    const [first, second] = [await memberId(world, batchId, 1), await memberId(world, batchId, 2)]
+    const before = world.jobs.length
+    const memberIds = [first, second]
+    const undone = await rollBackMembers(world.engine, { ...order(batchId), memberIds })
+    assert.deepEqual(undone.done, memberIds)
+    await world.settle()
+    await world.pass(3600)
+    const account = (who: string) => [`unlicense ${who}`, `delete ${who}`]
+    assert.deepEqual(
+      calls(world, before).filter((call) => call.endsWith('user1')),
+      ['switch-back user1', ...account('user1')],
+    )
+    assert.deepEqual(
+      calls(world, before).filter((call) => call.endsWith('user2')),
+      account('user2'),
+    )
+    assert.ok((await stepsOf(world, first)).includes('switch rolled_back'))
+    assert.ok((await stepsOf(world, second)).includes('switch cancelled'))
+    const { status, failed, held } = await batchOf(world, batchId)
+    assert.deepEqual([status, failed, held], ['failed', 2, null])
+  }))

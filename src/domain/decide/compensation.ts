@@ -70,6 +70,8 @@ export function onCompensationEnd(draft: Draft, step: Step): void {
   // An operator may have reopened the origin meanwhile: then there is nothing to mark.
   if (origin.attempt !== step.originAttempt) return
   for (const undone of [origin, ...sharing(draft, origin)]) {
+    // Nothing is left of what it did: a later attempt that is refused has nothing to roll back.
+    if (undone.mayHaveEffect) draft.changeStep(undone, { mayHaveEffect: false })
     if (undone.status === 'failed' || undone.status === 'poll_timeout') {
       draft.transitionStep(undone, 'roll_back', 'every step of its rollback succeeded', {
         completedAt: draft.now,

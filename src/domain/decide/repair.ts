@@ -123,12 +123,28 @@ function refuseStart(draft: Draft, member: Member, from: Step | undefined): Refu
 
 function startFrom(draft: Draft, member: Member, from: Step, why: string): void {
   const ordered = stepsInOrder(draft, member)
+  forgetUndone(draft, member)
   reactivate(draft, member, why)
   for (const step of ordered.slice(ordered.indexOf(from))) {
     draft.setWait(step, null)
     reopenStep(draft, step, why)
   }
   queueNextOfMember(draft, member)
+}
+
+/** A rollback that ended well has undone every step that shares it, the passed ones too: nothing is left of them to roll back. */
+function forgetUndone(draft: Draft, member: Member): void {
+  const steps = effectiveSteps(draft, member.id)
+  const isUndone = new Set(
+    steps
+      .filter(({ status }) => status === 'rolled_back')
+      .map(({ definition }) => definition.onFailure?.toLowerCase()),
+  )
+  for (const step of steps) {
+    const name = step.definition.onFailure?.toLowerCase()
+    if (name !== undefined && step.mayHaveEffect && isUndone.has(name))
+      draft.changeStep(step, { mayHaveEffect: false })
+  }
 }
 
 function reactivate(draft: Draft, member: Member, why: string): void {
@@ -204,6 +220,7 @@ export function refusePass(draft: Draft, step: Step): Refusal {
 function pass(draft: Draft, step: Step, why: string, transition: () => void): Refusal {
   const no = refusePass(draft, step)
   if (no) return no
+  if (step.kind === 'phase') forgetUndone(draft, draft.member(step.memberId!))
   draft.setWait(step, null)
   transition()
   if (step.kind !== 'phase') {

@@ -1,7 +1,7 @@
 // A person rolls back what a member has passed: each step's own rollback, the last step's first. Only steps that may have had an effect,
 // and a rollback that several steps share runs once, where the first of them is due. The member ends as failed, with a retry open.
 import { type Member, mayHaveRun, type Step } from '../facts.ts'
-import { isFailed } from '../transitions.ts'
+import { isFailed, UNDOABLE_STEP_STATUSES } from '../transitions.ts'
 import { beginRollback } from './compensation.ts'
 import type { Draft } from './draft.ts'
 import { cancelOpenSteps } from './fail.ts'
@@ -28,7 +28,8 @@ export function planRollback(draft: Draft, member: Member, from?: Step): UndoPla
   const groups = new Map<string, Step[]>()
   const kept: Step[] = []
   for (const step of ordered.slice(from ? ordered.indexOf(from) : 0)) {
-    const isDone = step.status === 'succeeded' || step.status === 'polling'
+    // A pending step waits for its retry, or to be done again: what an earlier attempt did is still there.
+    const isDone = UNDOABLE_STEP_STATUSES.includes(step.status)
     if (!isDone || !mayHaveRun(step)) continue
     const name = step.definition.onFailure?.toLowerCase() ?? null
     if (name === null || !hasSequence(draft, step, name)) kept.push(step)
@@ -81,6 +82,7 @@ function undo(draft: Draft, step: Step, because: string, error: string): void {
   draft.setWait(step, null)
   draft.transitionStep(step, 'undo', because, {
     completedAt: draft.now,
+    retryAfter: null,
     error,
     // Marked done after a rollback of the same attempt: rows are unique by attempt.
     ...(wasRolledBack && { attempt: step.attempt + 1 }),
