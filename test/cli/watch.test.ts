@@ -12,6 +12,7 @@ import {
   watchLine,
   watchLines,
 } from '../../src/cli/commands/batch/watch-view.ts'
+import { holdBatch, resumeBatch } from '../../src/engine/batch-actions.ts'
 import { plain } from '../api/contract/fixtures.ts'
 import { people } from '../scenarios/world.ts'
 import { type Cli, openCli } from './against-api.ts'
@@ -203,6 +204,21 @@ describe('matoolkit batch watch', () => {
     assert.ok(widest(narrow) <= 60, `a line has ${widest(narrow)} characters`)
     assert.ok(screen.lastIndexOf('\u001b[?25h') > screen.lastIndexOf('\u001b[?25l'), 'no cursor')
     assert.equal(code, 130)
+  })
+
+  it('status --watch writes the page again when it says something new, until Ctrl-C', async () => {
+    const { world } = cli.api
+    await using watching = start(['status', '--watch', '--output', 'table'], settingsOf(cli))
+    await watching.saying(/^Somebody is needed: 1 person of batch 1 failed at create/m)
+    await holdBatch(world.engine, { batchId: 1, actor: 'op', reason: 'mail loops' })
+    await watching.saying(/\nHolds\n.*\nbatch 1 .*mail loops/)
+    await resumeBatch(world.engine, { batchId: 1, actor: 'op', reason: 'fixed' })
+    await watching.saying(/mail loops[\s\S]*Somebody is needed:/)
+    watching.kill('SIGINT')
+    const { code, out } = await watching.ended
+    assert.equal(code, 130)
+    const pages = out.match(/^Somebody is needed/gm)!.length
+    assert.equal(pages, 3, 'a page for each state, and none for the same state')
   })
 
   it('prints failures as they happen, until the batch ends', async () => {

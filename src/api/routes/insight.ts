@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { loadHolds } from '../../db/holds.ts'
 import { countReviews } from '../../db/reviews.ts'
-import { listWaitGroups, listWorkerFacts, loadPace } from '../../db/views/insight.ts'
+import { listWaitGroups, listWorkerFacts } from '../../db/views/insight.ts'
 import { keysOfMembers } from '../../db/views/status.ts'
 import { sumSteps } from '../../domain/facts.ts'
 import {
@@ -12,9 +12,7 @@ import {
   listCommand,
   PEOPLE_KEPT_MAX,
 } from '../../domain/failures.ts'
-import { forecastEnd } from '../../domain/forecast.ts'
 import { holdsOnBatch } from '../../domain/holds.ts'
-import { PACE_WINDOW_MS, throughputOf } from '../../domain/pace.ts'
 import { findStuck } from '../../domain/stuck.ts'
 import {
   FAILED_STEP_STATUSES,
@@ -23,7 +21,7 @@ import {
   STEP_STATUSES,
 } from '../../domain/transitions.ts'
 import { listGroupActions } from '../../engine/actions.ts'
-import type { Engine } from '../../engine/engine.ts'
+import { estimateBatch } from '../batch-estimate.ts'
 import { action, batch, phase, STEP_KINDS, shownBatch } from '../batch-shapes.ts'
 import { type BatchState, loadBatchLine, loadBatchState } from '../batch-state.ts'
 import { FAILURES_MAX, GROUPS_LISTED_MAX, type GroupedFailures } from '../failure-cache.ts'
@@ -74,22 +72,13 @@ const summaryRoute = read({
   answers: { 200: summary },
   handle: async ({ engine, params: { batchId }, now }) => {
     const state = await loadBatchState(engine.db, batchId)
-    const pace = await loadPace(engine.db, batchId, new Date(+now - PACE_WINDOW_MS))
-    const { line, phases } = state
-    const throughput = throughputOf(pace, phases, now)
+    const { throughput, estimate } = await estimateBatch(engine, state, now)
     const body = {
-      batch: shownBatch(line),
+      batch: shownBatch(state.line),
       phases: await showPhases(engine, state),
       steps: stepsIn(state),
       throughput,
-      estimate: forecastEnd({
-        batch: line,
-        holds: holdsOnBatch(await loadHolds(engine.db, batchId)),
-        phases,
-        ...(await workAhead(engine, state)),
-        stepsPerMin: throughput.stepsPerMin,
-        now,
-      }),
+      estimate,
       openReviews: await countReviews(engine.db, { batchId }),
     }
     return { status: 200, body, etag: state.etag }
@@ -105,18 +94,6 @@ function stepsIn({ phases }: BatchState): z.input<typeof summary>['steps'] {
     counts.failed += sumSteps(steps, FAILED_STEP_STATUSES)
   }
   return counts
-}
-
-/** What the runbook says about the phases that have not ended. */
-async function workAhead(engine: Engine, { line, phases }: BatchState) {
-  const runbook = await engine.runbooks.get(engine.db, line.runbookName, line.runbookVersion)
-  const byName = new Map(runbook.phases.map(({ name, steps }) => [name.toLowerCase(), steps]))
-  const stepsOf = (phaseName: string) => byName.get(phaseName.toLowerCase()) ?? []
-  const ahead = phases.filter(({ status }) => status === 'pending' || status === 'dispatched')
-  return {
-    stepsPerMember: (phaseName: string): number => stepsOf(phaseName).length,
-    workerIds: new Set(ahead.flatMap(({ name }) => stepsOf(name).map((step) => step.workerId))),
-  }
 }
 
 /** The members of more are not looked at: dashboards poll this. */

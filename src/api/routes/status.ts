@@ -18,6 +18,7 @@ import {
 } from '../../db/views/status.ts'
 import { attentionText, describeAttention } from '../../domain/attention.ts'
 import { countText } from '../../domain/count-text.ts'
+import type { Forecast } from '../../domain/forecast.ts'
 import { type Hold, holdsOnBatch, nameOfHeld, resumeCommand } from '../../domain/holds.ts'
 import {
   headlineOf,
@@ -30,6 +31,7 @@ import { findStuck, isSilent, LATE_AFTER_MS } from '../../domain/stuck.ts'
 import { PHASE_STATUSES } from '../../domain/transitions.ts'
 import { loadAttention } from '../../engine/attention.ts'
 import type { Engine } from '../../engine/engine.ts'
+import { estimateBatch } from '../batch-estimate.ts'
 import { loadBatchState } from '../batch-state.ts'
 import type { FailureCache } from '../failure-cache.ts'
 import { holdInForce, shownHold } from '../hold-shapes.ts'
@@ -43,6 +45,8 @@ const HOLDS_MAX = 100
 const BATCHES_LOOKED_AT = 100
 const STUCK_MAX = 20
 const FAILED_BATCHES_MAX = 20
+/** Running batches whose end is estimated. */
+const ESTIMATED_MAX = 20
 const CAUSES_MAX = 3
 /** Failures of batches that ended longer ago are no news tonight. */
 const FAILURES_SINCE_MS = 24 * 3_600_000
@@ -78,6 +82,12 @@ const status = z
           membersTotal: wholeCount,
           membersDone: wholeCount,
           membersActive: wholeCount,
+          batchEndsAt: nullableDateTime.meta({
+            description: `Estimated end of the batch, as in its summary; of the first ${ESTIMATED_MAX} with a running phase.`,
+          }),
+          noEstimateBecause: nullableText.meta({
+            description: 'Why a batch with a running phase has none, such as a hold.',
+          }),
         }),
       )
       .meta({ description: `Running, then the next of each batch; at most ${PHASES_MAX}.` }),
@@ -138,7 +148,7 @@ const statusRoute = read({
       isSomebodyNeeded: needs.length > 0,
       headline: headlineOf(needs, phases.filter(isRunning).length, nextOf(phases)),
       needs,
-      phases,
+      phases: await withEnds(engine, phases, now),
       sources: await listSourceOutlook(db, SOURCES_MAX),
       workers,
       holds: holds.map(shownHold),
@@ -146,6 +156,25 @@ const statusRoute = read({
     return { status: 200, body }
   },
 })
+
+/** Running phases with the end of their batch. */
+async function withEnds(engine: Engine, phases: readonly PhaseOutlook[], now: Date) {
+  const running = new Set(phases.filter(isRunning).map(({ batchId }) => batchId))
+  const ends = new Map<number, Forecast>()
+  for (const batchId of [...running].slice(0, ESTIMATED_MAX)) {
+    const state = await loadBatchState(engine.db, batchId)
+    ends.set(batchId, (await estimateBatch(engine, state, now)).estimate)
+  }
+  return phases.map((phase) => {
+    const end = isRunning(phase) ? ends.get(phase.batchId) : undefined
+    const batchEndsAt = end?.endsAt ?? null
+    return {
+      ...phase,
+      batchEndsAt,
+      noEstimateBecause: end && batchEndsAt === null ? end.because : null,
+    }
+  })
+}
 
 const isRunning = (phase: PhaseOutlook): boolean => phase.status === 'dispatched'
 

@@ -45,6 +45,9 @@ async function showOnce(context: CommandContext): Promise<void> {
   if (body.isSomebodyNeeded) context.io.exitCode = EXIT.needed
 }
 
+/** Fields that differ at each look, and say nothing new. */
+const MOVING: ReadonlySet<string> = new Set(['at', 'batchEndsAt', 'lastSeenAt'])
+
 /** On a terminal the page is redrawn; elsewhere it is written again when it says something new. */
 async function watchStatus(context: CommandContext): Promise<void> {
   const { io, show, clock } = context
@@ -54,9 +57,9 @@ async function watchStatus(context: CommandContext): Promise<void> {
     await interruptible(async (interrupted) => {
       while (!interrupted.aborted) {
         const body = await load(context)
-        const { at: _, ...state } = body
-        const isNew = JSON.stringify(state) !== last
-        last = JSON.stringify(state)
+        const state = JSON.stringify(body, (name, value) => (MOVING.has(name) ? null : value))
+        const isNew = state !== last
+        last = state
         if (screen) await draw(screen, io, body)
         else if (isNew && show.format === 'table') await showStatus(show, io, body)
         else if (isNew) await show.entry(body as Json, [])
@@ -124,7 +127,14 @@ const phaseColumns = (now: Date): readonly Column[] => [
   ['PHASE', 'phaseName'],
   ['TIME', ({ dueAt, startedAt }) => startedAt ?? dueAt],
   ['STATE', (phase) => stateOf(phase, now)],
+  ['BATCH ENDS', (phase) => endOf(phase)],
 ]
+
+/** The estimate of `batch get` and `batch watch`. */
+function endOf({ batchEndsAt, noEstimateBecause }: Row): string | null {
+  if (batchEndsAt !== null) return `about ${String(batchEndsAt)}`
+  return noEstimateBecause === null ? null : `no estimate: ${String(noEstimateBecause)}`
+}
 
 function stateOf(phase: Row, now: Date): string {
   const { status, heldAt, dueAt, isManual, membersTotal, membersDone, membersActive } = phase

@@ -165,7 +165,21 @@ export function insightContract(): void {
       await api.world.clock.advance(3_600_000)
       await api.world.orchestrate()
       assert.deepEqual(await kinds(), ['worker_silent'])
+      const ends = async () => {
+        interface Ends {
+          phases: { batchEndsAt: string | null; noEstimateBecause: string | null }[]
+        }
+        const { phases } = (await api.call<Ends>('GET', '/api/status')).body
+        const { estimate } = (
+          await get<{ estimate: { endsAt: string | null; because: string } }>('/summary')
+        ).body
+        const { batchEndsAt, noEstimateBecause } = phases[0]!
+        assert.deepEqual([batchEndsAt, noEstimateBecause], [estimate.endsAt, estimate.because])
+        return noEstimateBecause
+      }
+      assert.match((await ends())!, /^no step passed lately and 2 steps are open$/)
       await holdBatch(api.world.engine, { batchId: 1, actor: 'op', reason: 'wait' })
+      assert.match((await ends())!, /^held since 2026-/)
       const { body } = await get<Stuck>('/stuck')
       assert.equal(
         body.items[0]!.because,
