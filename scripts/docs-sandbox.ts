@@ -17,7 +17,7 @@ function renderGraph(): string {
   const rows = GRAPH_ROUTES.map(({ method, path, isBeta, permissions, about }) => [
     method,
     `\`${path}\`${isBeta ? ' (beta only)' : ''}`,
-    `\`${permissions[0]}\``,
+    permissions[0] ? `\`${permissions[0]}\`` : '–',
     about,
   ])
   return markdownTable(['Method', 'Path', 'Permission', 'Rules'], rows)

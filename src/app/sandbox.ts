@@ -1,4 +1,6 @@
 // Starts the sandbox: reads its seed and faults, and prints how to reach it.
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { readBytes, readTextFile } from '../cli/files.ts'
 import type { Io } from '../cli/terminal/io.ts'
 import { tableText } from '../cli/terminal/table.ts'
@@ -20,11 +22,13 @@ export interface SandboxFlags {
   readonly seed?: string
   readonly faults?: string
   readonly fast?: true
+  /** File for the certificate of its authority. */
+  readonly https?: string
 }
 
 /** Opens the sandbox and prints how to reach it. */
 export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandbox> {
-  const { port, host, allowedHosts = '', seed: seedFile, faults, fast } = options
+  const { port, host, allowedHosts = '', seed: seedFile, faults, fast, https } = options
   try {
     const sandbox = await openSandbox({
       clock: realClock(),
@@ -32,10 +36,11 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
       host,
       names: allowedHosts.split(',').map((name) => name.trim()),
       timing: fast ? FAST_TIMING : USUAL_TIMING,
+      isHttps: https !== undefined,
       ...(seedFile === undefined ? {} : { seed: await seedOf(seedFile) }),
       ...(faults === undefined ? {} : { faults: await faultsOf(faults) }),
     })
-    return await withToken(sandbox, io)
+    return await withToken(sandbox, https ?? null, io)
   } catch (error) {
     if (error instanceof SeedFault)
       throw new MatoolkitError('SANDBOX_SEED_INVALID', {
@@ -55,10 +60,12 @@ export async function startSandbox(options: SandboxFlags, io: Io): Promise<Sandb
 }
 
 /** Its token lies in a file until it closes. */
-async function withToken(sandbox: Sandbox, io: Io): Promise<Sandbox> {
+async function withToken(sandbox: Sandbox, authorityFile: string | null, io: Io): Promise<Sandbox> {
   try {
+    if (authorityFile !== null && sandbox.authority !== null)
+      await writeFile(authorityFile, sandbox.authority)
     const removeToken = keepSandboxToken(sandbox)
-    printAccess(sandbox, io)
+    printAccess(sandbox, authorityFile, io)
     return {
       ...sandbox,
       close: () => {
@@ -101,7 +108,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function printAccess(sandbox: Sandbox, io: Io): void {
+function printAccess(sandbox: Sandbox, authorityFile: string | null, io: Io): void {
   const { tenants } = sandbox.state()
   const rows = tenants.map(({ id, domains, users, groups, applications }) => [
     domains[0]!,
@@ -117,6 +124,8 @@ function printAccess(sandbox: Sandbox, io: Io): void {
   io.out('')
   io.out('Settings of a worker for the first tenant:')
   for (const [name, value] of Object.entries(workerSettings(sandbox))) io.out(`  ${name}=${value}`)
+  // Node reads it at its start only.
+  if (authorityFile !== null) io.out(`  NODE_EXTRA_CA_CERTS=${resolve(authorityFile)}`)
   io.out('')
   io.out('Inspect it:')
   io.out(`  ${inspectCommand(sandbox, 'state')}`)

@@ -3,11 +3,13 @@
 import type { Json, JsonObject } from '../domain/json.ts'
 import type { CallIds, SandboxCall, SandboxResponse } from './call.ts'
 import { controlResponse } from './control.ts'
+import { discoveryResponse } from './discovery.ts'
 import { cmdletNameOf, invokeCommand } from './exchange/cmdlets.ts'
 import type { Faults, InjectedFault } from './faults.ts'
-import { GRAPH_ROUTES, type GraphRoute } from './graph/routes.ts'
+import { graphResponse } from './graph/dispatch.ts'
 import { guidOf, hashOf } from './identity.ts'
-import { CmdletRefusal, cmdletErrorBody, GraphRefusal, graphErrorBody } from './refusal.ts'
+import { decoded } from './path.ts'
+import { CmdletRefusal, cmdletErrorBody, GraphRefusal, graphRefusalResponse } from './refusal.ts'
 import {
   type SignedInCaller,
   type TokenAudience,
@@ -28,7 +30,6 @@ export type OutgoingResponse = SandboxResponse | null
 
 const TOKEN_PATH = /^\/([^/]+)\/oauth2\/v2\.0\/token$/
 const EXCHANGE_PATH = /^\/adminapi\/beta\/([^/]+)\/InvokeCommand$/i
-const GRAPH_PATH = /^\/(v1\.0|beta)(\/.+)$/
 
 interface ReceivedRequest {
   readonly incoming: IncomingRequest
@@ -64,6 +65,8 @@ export class SandboxApis {
       this.#world.advance(this.#world.clock.now())
       return controlResponse(this.#world, this.#faults, incoming, this.#controlToken)
     }
+    const discovered = discoveryResponse(incoming.url, (name) => this.#world.tenant(name))
+    if (discovered) return discovered
     this.#requests += 1
     const ids = {
       requestId: guidOf('request', this.#requests),
@@ -204,14 +207,8 @@ export class SandboxApis {
       return { status: error.status, headers, body: cmdletErrorBody(error, mark) }
     }
     if (!(error instanceof GraphRefusal)) throw error
-    const { requestId } = ids
-    const clientRequestId = ids.clientRequestId ?? requestId
-    const date = now.toISOString().slice(0, 19)
-    return {
-      status: error.status,
-      body: graphErrorBody(error, { date, requestId, clientRequestId }),
-      ...(error.status === 401 ? { headers: challenge(api) } : {}),
-    }
+    const response = graphRefusalResponse(error, now, ids)
+    return error.status === 401 ? { ...response, headers: challenge(api) } : response
   }
 
   #withHeaders(
@@ -319,59 +316,4 @@ function bodyOf(text: string): JsonObject | null {
   } catch {
     return null
   }
-}
-
-/** A segment with broken escapes stays as it is; it matches nothing. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
-function graphResponse(call: SandboxCall): SandboxResponse {
-  const [, version, path] = GRAPH_PATH.exec(call.url.pathname) ?? []
-  const parts = (path ?? '').split('/').map(decoded)
-  const matching = GRAPH_ROUTES.map((route) => ({ route, params: paramsOf(route, parts) })).filter(
-    ({ route, params }) => params !== null && (!route.isBeta || version === 'beta'),
-  )
-  if (matching.length === 0) {
-    throw new GraphRefusal(
-      400,
-      'BadRequest',
-      `Resource not found for the segment '${parts.at(-1)}'.`,
-    )
-  }
-  const found = matching.find(({ route }) => route.method === call.method)
-  if (!found)
-    throw new GraphRefusal(
-      405,
-      'Request_BadRequest',
-      'Specified HTTP method is not allowed for the request target.',
-    )
-  const { route, params } = found
-  const { roles } = call.application
-  if (roles !== null && !route.permissions.some((role) => roles.includes(role)))
-    throw new GraphRefusal(
-      403,
-      'Authorization_RequestDenied',
-      'Insufficient privileges to complete the operation.',
-    )
-  const response = route.handle({ ...call, params: params! })
-  const headers = { 'x-ms-resource-unit': String(route.units ?? 1), ...response.headers }
-  return { ...response, headers }
-}
-
-/** The values of the segments in braces; null when the path does not match. */
-function paramsOf(route: GraphRoute, given: readonly string[]): Record<string, string> | null {
-  const segments = route.path.split('/')
-  if (segments.length !== given.length) return null
-  const params: Record<string, string> = {}
-  for (const [at, part] of segments.entries()) {
-    const name = /^\{(\w+)\}$/.exec(part)?.[1]
-    if (name !== undefined) params[name] = given[at]!
-    else if (given[at]!.toLowerCase() !== part.toLowerCase()) return null
-  }
-  return params
 }

@@ -1,5 +1,6 @@
 // Refusals: status, code and message as Microsoft 365 gives them. api.ts renders them in the shape of the called API.
 import type { Json } from '../domain/json.ts'
+import type { CallIds, SandboxResponse } from './call.ts'
 
 export interface RefusalDetail {
   readonly code: string
@@ -66,7 +67,7 @@ export class CmdletRefusal extends Error {
 }
 
 /** The body of a Microsoft Graph error. */
-export const graphErrorBody = (
+const graphErrorBody = (
   refusal: Pick<GraphRefusal, 'code' | 'message' | 'details'>,
   ids: { readonly date: string; readonly requestId: string; readonly clientRequestId: string },
 ): Json => ({
@@ -101,3 +102,14 @@ export const cmdletErrorBody = (refusal: CmdletRefusal, mark: string): Json => (
 
 const detailOf = ({ exception, message }: CmdletRefusal, mark: string): string =>
   exception === '' ? message : `${mark}|${exception}|${message}`
+
+/** A refusal as Graph sends it. */
+export function graphRefusalResponse(
+  refusal: GraphRefusal,
+  now: Date,
+  { requestId, clientRequestId }: CallIds,
+): SandboxResponse {
+  const date = now.toISOString().slice(0, 19)
+  const ids = { date, requestId, clientRequestId: clientRequestId ?? requestId }
+  return { status: refusal.status, body: graphErrorBody(refusal, ids) }
+}

@@ -1,13 +1,21 @@
-// A small Microsoft 365 over local HTTP: sign-in, Microsoft Graph and Exchange for a few tenants. Clients reach it through
+// A small Microsoft 365 over local HTTP or HTTPS: sign-in, Microsoft Graph and Exchange for a few tenants. Clients reach it through
 // their ordinary endpoint settings and get the responses of the real services. State is in memory only and is lost on close
 // unless exported.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Clock } from '../clock.ts'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { type Clock, realClock } from '../clock.ts'
 import { messageOf } from '../errors.ts'
 import { randomText } from '../local-token.ts'
 import { isOwnHost } from './access.ts'
 import { type OutgoingResponse, SandboxApis } from './api.ts'
+import { makeAuthority } from './authority.ts'
 import { type FaultSettings, Faults } from './faults.ts'
 import type { Journal } from './journal.ts'
 import { defaultSeed, SeedFault, stateOf } from './seed.ts'
@@ -26,11 +34,15 @@ export interface OpenSandboxOptions {
   readonly host?: string
   /** Names besides `host` and the loopback under which callers may reach it. */
   readonly names?: readonly string[]
+  /** Serve https with a certificate of its own authority; Microsoft's clients need it. */
+  readonly isHttps?: boolean
 }
 
 export interface Sandbox {
   /** Serves sign-in, Graph and Exchange, such as `http://127.0.0.1:4365`. */
   readonly url: string
+  /** The certificate that clients must trust, PEM; null over plain http. */
+  readonly authority: string | null
   /** For the control endpoints; new at each start. */
   readonly controlToken: string
   readonly journal: Journal
@@ -50,26 +62,34 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     host = LOOPBACK,
     port = 0,
     names = [],
+    isHttps = false,
   } = options
   const world = worldOf(seed, clock, { ...USUAL_TIMING, ...timing })
   const faults = new Faults(options.faults)
   const controlToken = randomText()
   const apis = new SandboxApis(world, faults, controlToken)
   const closing = new AbortController()
-  const server = createServer((request, response) => {
+  const authority = isHttps
+    ? await makeAuthority([...new Set([host, ...names, LOOPBACK, 'localhost'])], realClock().now())
+    : null
+  const onRequest: RequestListener = (request, response) => {
     if (!isOwnHost(request.headers.host, { host, names })) return refuseHost(response)
     serve(apis, request, response, closing.signal).catch((error: unknown) => {
       // A defect of the sandbox. Reported as such, so that it cannot pass for a response of Microsoft 365.
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain' })
       response.end(`Sandbox defect: ${messageOf(error)}`)
     })
-  })
+  }
+  const server = authority
+    ? createHttpsServer(authority.server, onRequest)
+    : createServer(onRequest)
   // Only faults cut connections: an idle one closed just as a request arrives looks like a drop.
   server.keepAliveTimeout = 0
   await listen(server, host, port)
   const address = server.address() as AddressInfo
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url: `${isHttps ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    authority: authority?.certificate ?? null,
     controlToken,
     journal: world.journal,
     state: () => {
@@ -123,7 +143,8 @@ async function serve(
     return
   }
   // Uses the caller's host name, so that links in responses lead back the same way.
-  const url = URL.parse(`http://${request.headers.host ?? LOOPBACK}${request.url ?? '/'}`)
+  const scheme = request.socket instanceof TLSSocket ? 'https' : 'http'
+  const url = URL.parse(`${scheme}://${request.headers.host ?? LOOPBACK}${request.url ?? '/'}`)
   if (url === null) {
     response.writeHead(400).end()
     return

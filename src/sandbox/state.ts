@@ -160,6 +160,8 @@ const softDeletedSchema = z.strictObject({
   deletedAt: instant,
 })
 
+export const CLOUDS = ['public', 'usgov', 'usdod', 'china'] as const
+
 const tenantSchema = z.strictObject({
   id: guid.optional(),
   displayName: z.string().optional(),
@@ -167,6 +169,8 @@ const tenantSchema = z.strictObject({
   domains: z.array(domain).min(1),
   applications: z.array(applicationSchema).default([]),
   dialect: dialectSchema.prefault({}),
+  /** Its services have the names of this cloud, for which tokens are issued. */
+  cloud: z.enum(CLOUDS).default('public'),
   skus: z.array(skuSchema).default(() => DEFAULT_SKUS.map((sku) => structuredClone(sku))),
   users: z.array(userSchema).max(USERS_MAX).default([]),
   softDeletedMailUsers: z.array(softDeletedSchema).default([]),

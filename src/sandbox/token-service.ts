@@ -6,17 +6,42 @@ import { AssertionFault, requireAssertion } from './assertion.ts'
 import { ok, type SandboxResponse } from './call.ts'
 import { guidOf } from './identity.ts'
 import { GraphRefusal } from './refusal.ts'
-import type { Application } from './state.ts'
+import type { Application, CLOUDS } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
 export type TokenAudience = 'graph' | 'exchange'
 
-/** Accepted resources per API; the sandbox's own URL counts as both. */
-const RESOURCES: Readonly<Record<TokenAudience, readonly string[]>> = {
-  graph: ['https://graph.microsoft.com', '00000003-0000-0000-c000-000000000000'],
-  exchange: ['https://outlook.office365.com', '00000002-0000-0ff1-ce00-000000000000'],
+type Cloud = (typeof CLOUDS)[number]
+
+/**
+ * The names of both APIs in each cloud. Sources: "National cloud deployments" of the Graph documentation and Connect-ExchangeOnline; the
+ * DoD name of Exchange differs between documents, so both are taken.
+ */
+const NAMES: Readonly<Record<Cloud, Readonly<Record<TokenAudience, readonly string[]>>>> = {
+  public: { graph: ['https://graph.microsoft.com'], exchange: ['https://outlook.office365.com'] },
+  usgov: { graph: ['https://graph.microsoft.us'], exchange: ['https://outlook.office365.us'] },
+  usdod: {
+    graph: ['https://dod-graph.microsoft.us'],
+    exchange: ['https://outlook-dod.office365.us', 'https://webmail.apps.mil'],
+  },
+  china: {
+    graph: ['https://microsoftgraph.chinacloudapi.cn'],
+    exchange: ['https://partner.outlook.cn'],
+  },
 }
+
+/** The same in every cloud. */
+const APPLICATION_IDS: Readonly<Record<TokenAudience, string>> = {
+  graph: '00000003-0000-0000-c000-000000000000',
+  exchange: '00000002-0000-0ff1-ce00-000000000000',
+}
+
+/** Accepted resources of an API; the sandbox's own URL counts as both. */
+const resourcesOf = ({ state }: SandboxTenant, api: TokenAudience): readonly string[] => [
+  ...NAMES[state.cloud][api],
+  APPLICATION_IDS[api],
+]
 
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -72,7 +97,7 @@ export class TokenService {
       if (!tenant)
         throw new TokenRefusal(400, 'invalid_request', 90002, `Tenant '${tenantName}' not found.`)
       const application = this.#applicationOf(tenant, url, form, now)
-      const aud = resourceOf(form.get('scope') ?? '', url.origin)
+      const aud = resourceOf(tenant, form.get('scope') ?? '', url.origin)
       return ok(this.#issue(tenant, application, aud, now))
     } catch (error) {
       if (!(error instanceof TokenRefusal)) throw error
@@ -102,7 +127,8 @@ export class TokenService {
       const path = `/${tenant.id}/oauth2/v2.0/token`
       const microsoftLogin = 'https://login.microsoftonline.com'
       const audiences = [
-        url.href,
+        // MSAL adds a query to the URL it posts to, and not to the audience.
+        `${url.origin}${url.pathname}`,
         `${microsoftLogin}${path}`,
         `${microsoftLogin}/${tenant.id}/v2.0`,
       ]
@@ -161,7 +187,7 @@ export class TokenService {
     const application = tenant?.state.applications.find((one) => one.clientId === claims?.appid)
     if (!claims || !tenant || !application)
       throw unauthorised('Access token validation failure. Invalid signature.')
-    if (![...RESOURCES[api], origin].includes(claims.aud))
+    if (![...resourcesOf(tenant, api), origin].includes(claims.aud))
       throw unauthorised('Access token validation failure. Invalid audience.')
     if (claims.exp * 1000 <= +now || this.#ended.has(token))
       throw unauthorised('Lifetime validation failed, the token is expired.')
@@ -199,7 +225,7 @@ function requireValidAssertion(
   }
 }
 
-function resourceOf(scope: string, origin: string): string {
+function resourceOf(tenant: SandboxTenant, scope: string, origin: string): string {
   const resource = /^(\S+)\/\.default$/.exec(scope)?.[1]
   if (resource === undefined)
     throw new TokenRefusal(
@@ -208,7 +234,8 @@ function resourceOf(scope: string, origin: string): string {
       1002012,
       `The provided value for scope ${scope} is not valid. Client credential flows must have a scope value with /.default suffixed to the resource identifier (application ID URI).`,
     )
-  if ([...RESOURCES.graph, ...RESOURCES.exchange, origin].includes(resource)) return resource
+  const known = [...resourcesOf(tenant, 'graph'), ...resourcesOf(tenant, 'exchange'), origin]
+  if (known.includes(resource)) return resource
   throw new TokenRefusal(
     400,
     'invalid_resource',

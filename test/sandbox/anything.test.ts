@@ -162,7 +162,8 @@ it('refuses every Graph call without permissions', async () => {
     body: formOf({ client_id: CLIENT, client_secret: 'x', scope: GRAPH }),
   })
   const token = String(asked.body.access_token)
-  for (const { method, path } of GRAPH_ROUTES) {
+  // Those without a permission refuse everybody.
+  for (const { method, path } of GRAPH_ROUTES.filter(({ permissions }) => permissions.length > 0)) {
     const refused = await under.graph(method, `/beta${pathsOf(path)[0]!}`, undefined, { token })
     assertRefused(refused, 403, 'Authorization_RequestDenied', /Insufficient privileges/)
   }

@@ -164,7 +164,9 @@ describe('reading', () => {
 
   for (const query of [
     "$filter=displayName gt 'A'",
-    '$orderby=displayName',
+    '$orderby=displayName up',
+    "$orderby=displayName&$filter=startswith(displayName,'a')",
+    "$filter=endsWith(displayName,'a')",
     '$expand=manager',
     '$top=1000',
     'top=5',

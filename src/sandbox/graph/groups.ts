@@ -105,8 +105,13 @@ function requireWritable(group: Group): void {
 }
 
 export function addGroupMember(call: SandboxCall): SandboxResponse {
+  addMembers(call, [referredId(call.body)])
+  return NO_CONTENT
+}
+
+/** All of them or none. */
+function addMembers(call: SandboxCall, ids: readonly string[]): void {
   const { tenant, now } = call
-  const id = referredId(call.body)
   const group = tenant.group(call.params.group!)
   if (!group) throw notFound(call.params.group!)
   // For a too new group Graph reports a wrong reference, not a missing group.
@@ -115,20 +120,41 @@ export function addGroupMember(call: SandboxCall): SandboxResponse {
       "The source resource object or one of the objects being referenced don't exist.",
     )
   requireWritable(group)
-  const member = tenant.visibleUser(id, now) ?? tenant.group(id)
-  if (!member) throw notFound(id)
-  if (group.members.includes(member.id))
+  const members = ids.map((id) => {
+    const member = tenant.visibleUser(id, now) ?? tenant.group(id)
+    if (!member) throw notFound(id)
+    return member.id
+  })
+  if (members.some((id) => group.members.includes(id)))
     throw badRequest(
       "One or more added object references already exist for the following modified properties: 'members'.",
     )
-  group.members.push(member.id)
-  recordEffect(
+  for (const member of members) {
+    group.members.push(member)
+    recordEffect(call, 'member added', { id: group.id, name: group.displayName }, { member })
+  }
+}
+
+const BOUND_MAX = 20
+
+/** Only `members@odata.bind`: adds up to twenty members at once. */
+export function updateGroup(call: SandboxCall): SandboxResponse {
+  const { 'members@odata.bind': bound, ...others } = call.body
+  const [other] = Object.keys(others)
+  if (other !== undefined) throw badRequest(`The sandbox does not change '${other}' of groups.`)
+  if (!Array.isArray(bound) || bound.length === 0 || bound.length > BOUND_MAX)
+    throw badRequest(`'members@odata.bind' must hold 1 to ${BOUND_MAX} references.`)
+  addMembers(
     call,
-    'member added',
-    { id: group.id, name: group.displayName },
-    { member: member.id },
+    bound.map((reference) => referredId({ '@odata.id': reference })),
   )
   return NO_CONTENT
+}
+
+/** Only the users among the members: a cast in the path. */
+export function listUserMembers(call: SandboxCall): SandboxResponse {
+  const users = groupOf(call).members.filter((id) => call.tenant.visibleUser(id, call.now))
+  return odataPage(call, membersOf(call, users), USER, 'users')
 }
 
 export function removeGroupMember(call: SandboxCall): SandboxResponse {

@@ -1,5 +1,6 @@
-// The supported query options of Microsoft Graph: $select, $filter with eq, startswith and any, $top, $count, and paging by
-// @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much.
+// The supported query options of Microsoft Graph: $select, $filter with eq, startswith, endsWith and any, $orderby, $top, $count, and paging
+// by @odata.nextLink. Anything else is refused, never ignored: a dropped filter finds too much. What Graph calls advanced needs the header
+// ConsistencyLevel: eventual and $count (source: "Advanced query capabilities on Microsoft Entra ID objects").
 import type { Json, JsonObject } from '../../domain/json.ts'
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
 import { GraphRefusal } from '../refusal.ts'
@@ -16,7 +17,7 @@ const PAGE_DEFAULT = 100
 const PAGE_MAX = 999
 const FILTER_CHARS_MAX = 4_000
 
-const KNOWN_OPTIONS = ['$select', '$filter', '$top', '$count', '$skiptoken']
+const KNOWN_OPTIONS = ['$select', '$filter', '$orderby', '$top', '$count', '$skiptoken']
 
 /** The selected properties, by their proper names. */
 export function selectOf(call: SandboxCall, kind: PropertyKind): readonly string[] {
@@ -48,6 +49,7 @@ const fold = (value: Json | undefined): string => String(value ?? '').toLowerCas
 const QUOTED = `'(?:[^']|'')*'`
 const EQUALS = new RegExp(`^(\\w+) (eq|ne) (${QUOTED}|true|false|null)$`)
 const STARTS = new RegExp(`^startswith\\((\\w+), ?(${QUOTED})\\)$`)
+const ENDS = new RegExp(`^endswith\\((\\w+), ?(${QUOTED})\\)$`, 'i')
 const WITHIN = new RegExp(`^(\\w+)/any\\((\\w+):\\2 eq (${QUOTED})\\)$`)
 
 /** Splits at `and` outside of quotes. */
@@ -61,6 +63,7 @@ function filterOf(call: SandboxCall, kind: PropertyKind): Test {
   if (filter === null) return () => true
   const parts = partsOf(filter)
   if (parts.length === 0 || filter.length > FILTER_CHARS_MAX) throw unsupported()
+  if (parts.some((part) => ENDS.test(part))) requireAdvanced(call)
   const tests = parts.map((part) => testOf(part, kind))
   return (item) => tests.every((test) => test(item))
 }
@@ -78,6 +81,11 @@ function testOf(part: string, kind: PropertyKind): Test {
     const property = propertyOf(starts[1]!, kind)
     return (item) => fold(item[property]).startsWith(textOf(starts[2]!).toLowerCase())
   }
+  const ends = ENDS.exec(part)
+  if (ends) {
+    const property = propertyOf(ends[1]!, kind)
+    return (item) => fold(item[property]).endsWith(textOf(ends[2]!).toLowerCase())
+  }
   const within = WITHIN.exec(part)
   if (!within) throw unsupported()
   const property = propertyOf(within[1]!, kind)
@@ -89,13 +97,46 @@ function testOf(part: string, kind: PropertyKind): Test {
   }
 }
 
+const isEventual = ({ headers }: SandboxCall): boolean =>
+  headers.consistencylevel?.toLowerCase() === 'eventual'
+
+function requireAdvanced(call: SandboxCall): void {
+  if (isEventual(call) && call.url.searchParams.get('$count') === 'true') return
+  throw unsupported()
+}
+
+interface Order {
+  readonly property: string
+  readonly sign: 1 | -1
+}
+
+function orderOf(call: SandboxCall, kind: PropertyKind): Order | null {
+  const written = call.url.searchParams.get('$orderby')
+  if (written === null) return null
+  const [, name, direction] = /^(\w+)(?: (asc|desc))?$/.exec(written) ?? []
+  if (name === undefined) throw unsupported()
+  if (call.url.searchParams.has('$filter')) requireAdvanced(call)
+  return { property: propertyOf(name, kind), sign: direction === 'desc' ? -1 : 1 }
+}
+
+/** How many there are, as `/users/$count` tells it: as plain text. */
+export function odataCount<Item extends { readonly id: string }>(
+  call: SandboxCall,
+  { all, toGraph }: Items<Item>,
+  kind: PropertyKind,
+): SandboxResponse {
+  if (!isEventual(call)) throw unsupported()
+  const isMatching = filterOf(call, kind)
+  return ok(String(all.filter((item) => isMatching(toGraph(item))).length))
+}
+
 /** The items of a list, and how Graph shows them. */
 export interface Items<Item extends { readonly id: string }> {
   readonly all: readonly Item[]
   toGraph(item: Item): JsonObject
 }
 
-/** A page of items ordered by id, so that changes between two pages shift nothing. */
+/** A page of items ordered by id, so that changes between two pages shift nothing; or as $orderby says. */
 export function odataPage<Item extends { readonly id: string }>(
   call: SandboxCall,
   { all, toGraph }: Items<Item>,
@@ -107,25 +148,42 @@ export function odataPage<Item extends { readonly id: string }>(
   if (unknown !== undefined) throw unsupported()
   const names = selectOf(call, kind)
   const isMatching = filterOf(call, kind)
-  const after = searchParams.get('$skiptoken') ?? ''
   const size = pageSizeOf(searchParams.get('$top'))
-  const rest = all.filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const order = orderOf(call, kind)
+  const after = searchParams.get('$skiptoken') ?? ''
+  const items = order === null ? pageById(all, after) : pageByOrder(all.map(toGraph), order, after)
   const page: JsonObject[] = []
   let isMore = false
-  for (const item of rest) {
-    const whole = toGraph(item)
+  for (const item of items) {
+    const whole = order === null ? toGraph(item as Item) : (item as JsonObject)
     if (!isMatching(whole)) continue
     isMore = page.length === size
     if (isMore) break
     page.push(whole)
   }
+  const last = page.at(-1)
+  const token = () => (order === null ? String(last!.id) : `${keyOf(last!, order)} ${last!.id}`)
   const count = () => all.filter((item) => isMatching(toGraph(item))).length
   return ok({
     '@odata.context': `${call.url.origin}/v1.0/$metadata#${context}`,
     ...(searchParams.get('$count') === 'true' ? { '@odata.count': count() } : {}),
-    ...(isMore ? { '@odata.nextLink': nextLink(call.url, String(page.at(-1)!.id)) } : {}),
+    ...(isMore ? { '@odata.nextLink': nextLink(call.url, token()) } : {}),
     value: page.map((item) => ({ ...annotationsOf(item), ...pick(item, names) })),
   })
+}
+
+const pageById = <Item extends { readonly id: string }>(all: readonly Item[], after: string) =>
+  all.filter(({ id }) => id > after).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+
+const keyOf = (item: JsonObject, { property }: Order): string => fold(item[property])
+
+/** `after` is the key and id of the last one shown. */
+function pageByOrder(all: readonly JsonObject[], order: Order, after: string): JsonObject[] {
+  const placeOf = (item: JsonObject) => `${keyOf(item, order)} ${item.id}`
+  const compare = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1) * order.sign
+  return all
+    .filter((item) => after === '' || compare(placeOf(item), after) > 0)
+    .toSorted((a, b) => compare(placeOf(a), placeOf(b)))
 }
 
 /** Type annotations stay whatever is selected. */

@@ -1,6 +1,7 @@
 // The sandbox's Microsoft Graph: paths, permissions, cost and rules. docs/sandbox.md is generated from this table; anything
 // else is refused as Graph refuses it.
 import { ok, type SandboxCall, type SandboxResponse } from '../call.ts'
+import { badRequest } from '../refusal.ts'
 import * as external from './external.ts'
 import * as groups from './groups.ts'
 import * as licences from './licences.ts'
@@ -41,11 +42,33 @@ const DELETE_USER = ['User.DeleteRestore.All', 'User.ReadWrite.All', 'Directory.
 export const GRAPH_ROUTES: readonly GraphRoute[] = [
   {
     method: 'GET',
+    path: '/me',
+    permissions: [],
+    about: '400: an application has no signed-in user.',
+    handle: noSignedInUser,
+  },
+  {
+    method: 'GET',
+    path: '/users/delta',
+    permissions: READ_USER,
+    about: '400: the sandbox tracks no changes.',
+    handle: noDelta,
+  },
+  {
+    method: 'GET',
     path: '/users',
     permissions: READ_USER,
     units: 2,
-    about: 'Lists users, paged by `@odata.nextLink`; takes `$select`, `$filter`, `$top`, `$count`.',
+    about:
+      'Lists users, paged by `@odata.nextLink`; takes `$select`, `$filter`, `$orderby`, `$top`, `$count`.',
     handle: users.listUsers,
+  },
+  {
+    method: 'GET',
+    path: '/users/$count',
+    permissions: READ_USER,
+    about: 'The number as plain text; needs `ConsistencyLevel: eventual`.',
+    handle: users.countUsers,
   },
   {
     method: 'POST',
@@ -180,6 +203,21 @@ export const GRAPH_ROUTES: readonly GraphRoute[] = [
     handle: groups.getGroup,
   },
   {
+    method: 'PATCH',
+    path: '/groups/{group}',
+    permissions: WRITE_MEMBER,
+    about: '204. Adds up to 20 members by `members@odata.bind`, all or none; changes nothing else.',
+    handle: groups.updateGroup,
+  },
+  {
+    method: 'GET',
+    path: '/groups/{group}/members/microsoft.graph.user',
+    permissions: READ_GROUP,
+    units: 3,
+    about: 'Lists the users among the direct members, paged.',
+    handle: groups.listUserMembers,
+  },
+  {
     method: 'GET',
     path: '/groups/{group}/members',
     permissions: READ_GROUP,
@@ -306,4 +344,14 @@ function organization(call: SandboxCall): SandboxResponse {
 
 function domains(call: SandboxCall): SandboxResponse {
   return ok({ value: domainItems(call) })
+}
+
+function noSignedInUser(): never {
+  throw badRequest(
+    '/me request is only valid with delegated authentication flow: there is no signed-in user.',
+  )
+}
+
+function noDelta(): never {
+  throw badRequest("The sandbox has no 'delta' of users.")
 }

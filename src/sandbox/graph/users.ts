@@ -16,7 +16,7 @@ import { badRequest, GraphRefusal, notFound } from '../refusal.ts'
 import { purgeAccount, softDelete, undelete } from '../soft-deleted.ts'
 import { newUser, type User } from '../state.ts'
 import { isVisible } from '../tenant.ts'
-import { odataPage, pick, selectOf } from './odata.ts'
+import { odataCount, odataPage, pick, selectOf } from './odata.ts'
 import { graphUser, readUserChanges, USER } from './user-properties.ts'
 
 /** The user in the path, if visible. */
@@ -57,10 +57,16 @@ export const getUser = (call: SandboxCall): SandboxResponse => {
   return ok(pick(graphUser(userOf(call)), names))
 }
 
-export const listUsers = (call: SandboxCall): SandboxResponse => {
-  const all = call.tenant.users().filter((user) => isVisible(user, call.now))
-  return odataPage(call, { all, toGraph: graphUser }, USER, 'users')
-}
+const visibleUsers = (call: SandboxCall) => ({
+  all: call.tenant.users().filter((user) => isVisible(user, call.now)),
+  toGraph: graphUser,
+})
+
+export const listUsers = (call: SandboxCall): SandboxResponse =>
+  odataPage(call, visibleUsers(call), USER, 'users')
+
+export const countUsers = (call: SandboxCall): SandboxResponse =>
+  odataCount(call, visibleUsers(call), USER)
 
 export function updateUser(call: SandboxCall): SandboxResponse {
   const user = userOf(call)
