@@ -22,8 +22,11 @@ export function whyNoSmallDisk(): string | false {
   }
 }
 
-export function openSmallDisk(megabytes: number): SmallDisk {
-  const folder = mkdtempSync(join(tmpdir(), 'matoolkit-disk-'))
+/** In a new folder, or in an empty one. */
+export function openSmallDisk(
+  megabytes: number,
+  folder: string = mkdtempSync(join(tmpdir(), 'matoolkit-disk-')),
+): SmallDisk {
   const options = ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder]
   try {
     execFileSync('mount', options, { stdio: 'ignore' })
@@ -37,7 +40,13 @@ export function openSmallDisk(megabytes: number): SmallDisk {
     fill: (leaveMb = 0) => {
       rmSync(ballast, { force: true })
       const { bavail, bsize } = statfsSync(folder)
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize - leaveMb * 1024 * 1024))
+      const bytes = Math.max(0, bavail * bsize - leaveMb * 1024 * 1024)
+      try {
+        writeFileSync(ballast, Buffer.alloc(bytes))
+      } catch (error) {
+        // Others write meanwhile: what could be written has filled it.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+      }
     },
     empty: () => rmSync(ballast, { force: true }),
     unmount: () => {

@@ -3,6 +3,7 @@ import { doHarm } from './faults.ts'
 import { type ChaosMode, harmMode } from './mode.ts'
 import { cutTenantMode } from './modes/cut-tenant.ts'
 import { databaseDown } from './modes/database-down.ts'
+import { diskFullMode } from './modes/disk-full.ts'
 import { freeze } from './modes/freeze.ts'
 
 const kills = harmMode(
@@ -17,6 +18,7 @@ export const CHAOS_MODES: readonly [ChaosMode, ...ChaosMode[]] = [
   freeze,
   databaseDown,
   cutTenantMode,
+  diskFullMode,
 ]
 
 export const chaosMode = (name: string): ChaosMode | undefined =>

@@ -1,20 +1,25 @@
 // One process of a chaos run: `node test/chaos/process.ts '<its part as JSON>'`. The parts are the real ones, wired as in the
 // program; only the leases are shorter. SIGTERM stops it gracefully. Errors go to the journals.
 import { randomUUID } from 'node:crypto'
+import { makeDiskWatch } from '../../src/app/disk-watch.ts'
 import type { Bus, ReceivedMessage } from '../../src/bus/bus.ts'
 import { openPostgresBus } from '../../src/bus/postgres/postgres-bus.ts'
 import { type Clock, realClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/db.ts'
+import { findHold } from '../../src/db/holds.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPglite } from '../../src/db/pglite.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { databaseClockLoop, followDatabaseTime } from '../../src/db/time.ts'
+import { SYSTEM } from '../../src/domain/holds.ts'
+import { DISK_WATCH } from '../../src/domain/status.ts'
 import type { Engine } from '../../src/engine/engine.ts'
+import { resumeScope } from '../../src/engine/holds.ts'
 import { RunbookCache } from '../../src/engine/runbook-cache.ts'
 import { WorkerPace } from '../../src/engine/worker-pace.ts'
 import { MatoolkitError, messageOf } from '../../src/errors.ts'
 import { makeOrchestrator } from '../../src/orchestrator/orchestrator.ts'
-import type { Service } from '../../src/service.ts'
+import { everyLoop, type Service } from '../../src/service.ts'
 import { isTransient } from '../../src/transient.ts'
 import { STANDARD_FUNCTIONS } from '../../src/worker/functions/standard.ts'
 import { openFolderVault } from '../../src/worker/secrets/folder-vault.ts'
@@ -38,6 +43,8 @@ export interface Part {
   readonly statementTimeoutMs: number
   readonly workMs: number
   readonly slots: number
+  /** Of an embedded database: with less free space everything is held. */
+  readonly minFreeMb?: number
   /** Of a worker that runs the real functions in this tenant. */
   readonly tenant?: {
     readonly url: string
@@ -157,12 +164,41 @@ async function servicesOf(
     ],
   }
   const time = databaseClockLoop({ db, clock, maxSkewMs: 30_000, onReport: () => {}, onError })
-  return [time, ...part.roles.flatMap((role) => make[role]())]
+  const disk = part.minFreeMb === undefined ? [] : diskServices(part, engine, onError)
+  return [time, ...disk, ...part.roles.flatMap((role) => make[role]())]
+}
+
+const RESUME_INTERVAL_MS = 1_000
+
+/** The watch of the program, and a person who resumes as soon as it says that there is space again. */
+function diskServices(
+  { folder, minFreeMb = 0 }: Part,
+  engine: Engine,
+  onError: (error: unknown) => void,
+): Service[] {
+  const clock = realClock()
+  const resume = everyLoop({
+    ...{ name: 'resume', clock, intervalMs: RESUME_INTERVAL_MS, onError },
+    runOnce: async () => {
+      const hold = await findHold(engine.db, SYSTEM)
+      if (hold?.heldBy === DISK_WATCH && /free again/.test(hold.reason))
+        await resumeScope(engine, { ...SYSTEM, scope: 'system', actor: 'chaos' })
+    },
+  })
+  const watched = { engine, clock, folder: `${folder}/pglite`, minFreeMb, onError }
+  return [makeDiskWatch({ ...watched, onChange: (sentence) => console.error(sentence) }), resume]
 }
 
 async function open(part: Part): Promise<Db> {
   const { url, folder, statementTimeoutMs } = part
-  if (url === undefined) return openPglite(`${folder}/pglite`)
+  if (url === undefined) {
+    // As `up` does: it ends, and its supervisor starts it again.
+    const onStopped = (error: Error) => {
+      console.error(error.message)
+      setImmediate(() => process.exit(NO_DATABASE))
+    }
+    return openPglite(`${folder}/pglite`, { onStopped })
+  }
   return openPostgres({
     url,
     poolSize: 5,
