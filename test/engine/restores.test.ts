@@ -1,0 +1,167 @@
+// How a restore is noticed: PostgreSQL shows it, a running process misses what it has seen, or a worker knows a later time. Until a new
+// epoch has begun, nothing is decided.
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { findHold } from '../../src/db/holds.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { SYSTEM } from '../../src/domain/holds.ts'
+import { resumeScope } from '../../src/engine/holds.ts'
+import { beginEpoch, makeRestoreWatch, noticeRestore } from '../../src/engine/restores.ts'
+import { DATABASES, openTestPostgres } from '../databases.ts'
+import { onServer } from '../postgres-server.ts'
+import { because, runbook, step, stepsOf, waitsOf } from '../scenarios/looking.ts'
+import { openWorld, story, type World } from '../scenarios/world.ts'
+
+const YAML = runbook('wave', {
+  'cutover T-0': [step('create'), step('sync', 'poll: { interval: 60s, timeout: 10m }')],
+})
+
+const epochs = ({ db }: World) =>
+  db.query<{ number: number }>('select number from epochs order by number')
+const isHeld = async ({ db }: World) => (await findHold(db, SYSTEM)) !== null
+
+/** As if the epoch had begun on another PostgreSQL. */
+const moved = ({ db }: World, part: 1 | 2 | 3) =>
+  db.query(
+    `update epochs set sign = concat_ws('/', ${[1, 2, 3]
+      .map((at) => (at === part ? `'other'` : `split_part(sign, '/', ${at})`))
+      .join(', ')})`,
+  )
+
+describe('a restore that PostgreSQL shows', () => {
+  for (const [part, told] of [
+    [1, /another PostgreSQL server/],
+    [2, /created again on its server/],
+    [3, /recovered to a point in time, or a standby took over/],
+  ] as const)
+    it(`is noticed once at the start: ${told.source}`, async () => {
+      await story({ database: await openTestPostgres() }, async (world) => {
+        assert.equal(await noticeRestore(world.engine), null)
+        assert.equal(await noticeRestore(world.engine), null)
+        await world.publish(YAML)
+        await world.batch('wave', 2)
+        await world.orchestrate()
+        await moved(world, part)
+        await assert.rejects(world.batch('wave', [], { startsInMin: 5 }), {
+          code: 'DATABASE_RESTORED',
+        })
+        await world.result({ jobId: 'step-1' }, { ok: true })
+        await assert.rejects(world.orchestrate(), { code: 'DATABASE_RESTORED' })
+        assert.deepEqual((await stepsOf(world, 1))[0], 'create dispatched')
+        await world.clock.advance(120_000)
+        const both = await Promise.all([noticeRestore(world.engine), noticeRestore(world.engine)])
+        assert.equal(both.filter((one) => one !== null).length, 1)
+        assert.match(both.find((one) => one !== null)!.hold.reason, told)
+        assert.deepEqual((await epochs(world)).length, 2)
+        await world.orchestrate()
+        assert.equal((await because(world, 'result_before_restore')).length, 1)
+        assert.deepEqual((await stepsOf(world, 1))[0], 'create pending')
+        assert.ok(await isHeld(world))
+        const audit = await world.db.query(`select from audit where action = 'system.restored'`)
+        assert.equal(audit.length, 1)
+      })
+    })
+
+  it('is shown by a copy of the database', async () => {
+    const first = await openTestPostgres()
+    const world = await openWorld({ database: first })
+    await noticeRestore(world.engine)
+    const name = new URL(first.url!).pathname.slice(1)
+    const server = process.env.TEST_POSTGRES_URL!
+    await world.bus.close()
+    await first.db.close()
+    await onServer(server, `create database ${name}_copy template ${name}`)
+    const url = first.url!.replace(name, `${name}_copy`)
+    const db = await openPostgres({ url })
+    try {
+      const restored = await noticeRestore({ ...world.engine, db })
+      assert.match(restored!.hold.reason, /created again on its server/)
+    } finally {
+      await db.close()
+      for (const one of [name, `${name}_copy`])
+        await onServer(server, `drop database ${one} with (force)`)
+    }
+  })
+
+  it('is no restore when a standby took over and nothing is gone', async () => {
+    await story({ database: await openTestPostgres() }, async (world) => {
+      await noticeRestore(world.engine)
+      await world.publish(YAML)
+      await world.batch('wave', 1)
+      const look = makeRestoreWatch(world.engine)
+      assert.equal(await look(), null)
+      await moved(world, 3)
+      assert.equal(await look(), null)
+      assert.equal((await because(world, 'failed_over')).length, 1)
+      assert.equal(await noticeRestore(world.engine), null)
+      assert.equal(await isHeld(world), false)
+      await world.settle()
+    })
+  })
+})
+
+for (const database of DATABASES)
+  describe(`a restore on ${database.kind} that only its users can tell`, () => {
+    const told = (tell: (world: World) => Promise<void>) => async () =>
+      story({ database: await database.open() }, async (world) => {
+        await noticeRestore(world.engine)
+        await world.publish(YAML)
+        await world.batch('wave', 2)
+        await tell(world)
+      })
+
+    it(
+      'is noticed by a process that misses what it has seen',
+      told(async (world) => {
+        const look = makeRestoreWatch(world.engine)
+        await world.db.query(
+          `insert into events (at, entity, event, actor, because) values ($1, 'system', 'lost', 'ann', 'she did something')`,
+          [world.clock.now()],
+        )
+        await look()
+        await world.db.query(`delete from events where event = 'lost'`)
+        // Something else happened since: the number alone would not tell.
+        await world.orchestrate()
+        const restored = await look()
+        assert.match(restored!.hold.reason, /event \d+ was in the database and is gone/)
+        assert.equal(await look(), null)
+        assert.equal((await epochs(world)).length, 2)
+      }),
+    )
+
+    it(
+      'is noticed by an answer to a job that only a later time can have sent',
+      told(async (world) => {
+        await world.orchestrate()
+        await world.result({ jobId: 'step-1~k3f2qz' }, { ok: true })
+        await world.result({ jobId: 'step-2' }, { ok: true })
+        await world.orchestrate()
+        assert.ok(await isHeld(world))
+        assert.deepEqual((await because(world, 'result_before_restore')).length, 2)
+        assert.deepEqual(await waitsOf(world), ['create slot', 'create slot'])
+        // Once: the next such answer is only recorded.
+        await world.result({ jobId: 'step-1~aaaaaa' }, { ok: true })
+        await world.orchestrate()
+        assert.equal((await epochs(world)).length, 2)
+      }),
+    )
+
+    it(
+      'gives polls the time back that was lost, and costs no retry',
+      told(async (world) => {
+        world.answer = ({ functionName }) =>
+          functionName === 'sync' ? { ok: { complete: false } } : { ok: true }
+        await world.pass(1)
+        // Seven hours between the backup and the restore; the poll's ten minutes are long over.
+        await world.clock.advance(7 * 3_600_000)
+        await beginEpoch(world.engine, { actor: 'ann', because: 'the disk was lost' })
+        await world.pass(3_600)
+        await resumeScope(world.engine, { ...SYSTEM, scope: 'system', actor: 'ann', reason: 'ok' })
+        world.answer = () => ({ ok: true })
+        await world.pass(61)
+        assert.deepEqual(await stepsOf(world, 1), ['create succeeded', 'sync succeeded'])
+        assert.deepEqual(await because(world, 'time_out'), [])
+        assert.deepEqual(await because(world, 'retry'), [])
+      }),
+    )
+  })
