@@ -78,6 +78,13 @@ export async function listWorkerIds(db: Queryable): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
+export async function listAnnouncedWorkers(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    'select worker_id as id from workers where first_seen_at is not null order by worker_id',
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** It announced itself, is configured, or steps wait for it. */
 export async function isWorkerKnown(db: Queryable, workerId: string): Promise<boolean> {
   const rows = await db.query(

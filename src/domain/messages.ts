@@ -1,4 +1,4 @@
-// The nine messages between the roles: bodies, and ids that make sending twice harmless. Writing is strict. Reading is
+// The ten messages between the roles: bodies, and ids that make sending twice harmless. Writing is strict. Reading is
 // tolerant: keys in any case (older workers write PascalCase), informative fields may be missing or null, unknown fields are
 // ignored. `parameters` and `result` are never touched. Reading never throws: an invalid body yields a reason, which becomes
 // the dead letter's description and never quotes the body (it may hold personal data).
@@ -166,6 +166,8 @@ export const MESSAGE_FORMATS = {
     { workerId: text, functions: z.array(workerFunction) },
     { version: text, slots: z.int().positive() },
   ),
+  /** Asks a worker, after a restore of the database, to send again what it remembers of jobs that ended since. */
+  'worker-recall': event({ workerId: text, since: instant, epoch: text }, {}),
 } as const
 
 export type MessageType = keyof typeof MESSAGE_FORMATS
@@ -367,5 +369,8 @@ export const messageIdOf = {
   memberAdded: (batchMemberId: number, epoch: string) =>
     inEpoch(`member-added-${batchMemberId}`, epoch),
   workerResult: (jobId: string) => `result-${jobId}`,
+  /** What a worker remembers, sent again when it is asked after a restore. */
+  recalledResult: (jobId: string, epoch: string) => `recalled-${epoch}-${jobId}`,
+  workerRecall: (workerId: string, epoch: string) => `recall-${epoch}-${workerId}`,
   workerHello: (workerId: string, at: Date) => `hello-${workerId}-${at.getTime()}`,
 } as const

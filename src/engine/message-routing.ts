@@ -50,10 +50,10 @@ export async function routeMessages(
   const unknown: number[] = []
   for (const [index, message] of messages.entries()) {
     if (message.messageType === 'worker-hello') await recordHello(engine, message)
-    else if (message.messageType === 'worker-job') {
+    else if (message.messageType === 'worker-job' || message.messageType === 'worker-recall') {
       verdicts[index] = {
         deadLetter: 'WrongTopic',
-        description: 'A job came to the orchestrator; jobs go to workers.',
+        description: `A ${message.messageType} came to the orchestrator; it is for workers.`,
       }
     } else {
       const job = jobs[index]!

@@ -1,5 +1,7 @@
 // A restore of the database from a backup: a new epoch begins, everything is put on hold, and the jobs that were out are given back.
 // Who notices it calls `beginEpoch`: a process at its start, a running orchestrator, or a person (`matoolkit admin restored`).
+import type { OutgoingMessage } from '../bus/bus.ts'
+import { enqueue } from '../bus/outbox.ts'
 import { insertAudit } from '../db/audit.ts'
 import { insertEvents } from '../db/changes.ts'
 import type { Tx } from '../db/db.ts'
@@ -14,9 +16,10 @@ import {
   skipNumbers,
 } from '../db/epochs.ts'
 import { findHold, insertHold, lockHolds, writeHoldReason } from '../db/holds.ts'
+import { listAnnouncedWorkers } from '../db/workers.ts'
 import { eventRecord } from '../domain/event-record.ts'
 import { type Hold, SYSTEM } from '../domain/holds.ts'
-import { newEpoch } from '../domain/messages.ts'
+import { messageIdOf, newEpoch } from '../domain/messages.ts'
 import { isOtherTimeline, restoreReason, tellMoved, tellWentBack } from '../domain/restores.ts'
 import type { Engine } from './engine.ts'
 
@@ -57,6 +60,7 @@ export function beginEpoch(engine: Engine, order: RestoreOrder): Promise<Restore
     await insertEpoch(tx, { number, epoch, begunBy: actor, because, backupAt }, now)
     await skipNumbers(tx, now)
     await engine.bus.discardJobsIn?.(tx)
+    await enqueue(tx, await recallsFor(tx, epoch, backupAt), now)
     const hold = await holdEverything(tx, order, backupAt, now)
     const jobsOut = await countJobsOut(tx)
     const details = { epoch, backupAt: backupAt.toISOString(), jobsOut }
@@ -67,6 +71,17 @@ export function beginEpoch(engine: Engine, order: RestoreOrder): Promise<Restore
     if (!order.isAudited) await auditRestore(tx, order, details, now)
     return { epoch, backupAt, hold, jobsOut }
   })
+}
+
+/** Workers that announced themselves tell what they remember; others would not understand the message. */
+async function recallsFor(tx: Tx, epoch: string, since: Date): Promise<OutgoingMessage[]> {
+  return (await listAnnouncedWorkers(tx)).map((workerId) => ({
+    topic: 'worker-jobs',
+    messageId: messageIdOf.workerRecall(workerId, epoch),
+    type: 'worker-recall',
+    workerId,
+    body: { workerId, since: since.toISOString(), epoch },
+  }))
 }
 
 /** Held since the newest record: retries and polls get back the time that was lost, and do not run out on the first look. */

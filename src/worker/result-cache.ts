@@ -30,6 +30,12 @@ export class ResultCache {
     return this.#byJob.get(job)?.result ?? null
   }
 
+  /** Of jobs that ended then or later. */
+  since(at: Date): JobResult[] {
+    const results = [...this.#byJob.values()].map(({ result }) => result)
+    return results.filter(({ timestamp }) => new Date(timestamp) >= at)
+  }
+
   keep(job: JobDigest, result: JobResult): void {
     if (this.#byJob.has(job)) return
     const chars = JSON.stringify(result).length

@@ -5,8 +5,9 @@
 // and the rest are aborted and abandoned.
 import { type Bus, type OutgoingMessage, type ReceivedMessage, workerJobs } from '../bus/bus.ts'
 import { makeOutage, type Outage, type OutageChange, reportingTo } from '../bus/outage.ts'
+import { chunksOf } from '../chunks.ts'
 import type { Clock } from '../clock.ts'
-import { messageIdOf } from '../domain/messages.ts'
+import { messageIdOf, readMessage } from '../domain/messages.ts'
 import { type ErrorCode, MatoolkitError } from '../errors.ts'
 import type { JobKeys } from '../job-keys.ts'
 import { everyLoop, type Loop, type Service } from '../service.ts'
@@ -55,6 +56,8 @@ const HELLO_INTERVAL_MS = 60_000
 const UNREADY_AFTER_MS = 90_000
 /** Below the 30 s that a platform allows before it kills the process. */
 const DRAIN_MS = 25_000
+
+const RECALLED_AT_ONCE = 500
 
 /** Errors that no retry can cure: the bus will never carry such a message. */
 const UNSENDABLE: ReadonlySet<ErrorCode> = new Set([
@@ -177,6 +180,7 @@ export class Worker implements Service {
 
   async #take(received: ReceivedMessage): Promise<void> {
     const { workerId, clock, keys } = this.#options
+    if (received.type === 'worker-recall') return this.#recall(received)
     const job = readJob(received, workerId, keys)
     if ('reason' in job) return this.#refuse(received, job)
     const digest = digestOfJob(received.body)
@@ -192,6 +196,22 @@ export class Worker implements Service {
     this.#leased.set(digest, leasedJob)
     if (cached) this.#queue({ digest, result: cached })
     else leasedJob.ended = this.#run(job, digest)
+  }
+
+  /** Sends again what it remembers since a time. It proves nothing and starts nothing, so it needs no signature. */
+  async #recall(received: ReceivedMessage): Promise<void> {
+    const { bus } = this.#options
+    const read = readMessage('worker-recall', received.body)
+    if (!read.ok) return this.#refuse(received, { reason: 'Unreadable', description: read.reason })
+    const { since, epoch } = read.message
+    for (const results of chunksOf(this.#results.since(new Date(since)), RECALLED_AT_ONCE))
+      await bus.publish(
+        results.map((result) => ({
+          ...resultMessage(result),
+          messageId: messageIdOf.recalledResult(result.jobId, epoch),
+        })),
+      )
+    await bus.ack([received])
   }
 
   async #refuse(received: ReceivedMessage, refused: RefusedJob): Promise<void> {

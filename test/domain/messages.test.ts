@@ -93,6 +93,7 @@ const BODIES: { [T in MessageType]: Body<T> } = {
     slots: 4,
     functions: [{ name: 'Get-Mailbox', parameters: { type: 'object' } }],
   },
+  'worker-recall': { workerId: 'w1', since: '2026-03-01T03:00:00Z', epoch: 'k3f2qz' },
 }
 
 describe('messages: reading what others write', () => {
@@ -424,6 +425,8 @@ describe('job ids', () => {
       messageIdOf.memberAdded(1, 'k3f2qz'),
       messageIdOf.workerResult('step-7'),
       messageIdOf.workerResult('step-7~k3f2qz'),
+      messageIdOf.recalledResult('step-7', 'k3f2qz'),
+      messageIdOf.workerRecall('w'.repeat(63), 'k3f2qz'),
       messageIdOf.workerHello('w'.repeat(63), new Date('2026-03-01T10:00:00Z')),
     ]
     assert.equal(new Set(ids).size, ids.length)

@@ -177,7 +177,7 @@ async function workOnce(world: World, limit: number): Promise<number> {
   let taken = 0
   for (const workerId of world.workers) {
     const received = await world.bus.receive(workerJobs(workerId), limit)
-    for (const message of received) {
+    for (const message of received.filter(({ type }) => type === 'worker-job')) {
       const job = jobOf(message)
       world.jobs.push(job)
       const answer = await world.answer(job)

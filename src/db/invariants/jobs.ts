@@ -149,7 +149,7 @@ const MESSAGES: Invariant[] = [
     sql: `
       select null::bigint as batch_id, format('message %s is for no job that was sent', q.message_id) as found
         from messages q
-       where q.topic = 'worker-jobs' and q.message_id not like '%-replay-%'
+       where q.topic = 'worker-jobs' and q.message_type = 'worker-job' and q.message_id not like '%-replay-%'
          and not exists (select from waits w where w.kind = 'job' and w.job_id = q.message_id)
          and not exists (select from attempts a where a.job_id = q.message_id)
       union all
