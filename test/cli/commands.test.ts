@@ -86,6 +86,8 @@ describe('the table of nouns', () => {
       'src/exit.ts',
       'src/main.ts',
       'src/printable.ts',
+      // Looks whether the environment names a proxy.
+      'src/proxy.ts',
       'src/redact.ts',
       'src/worker/owning-job.ts',
     ])
