@@ -1,8 +1,10 @@
 // The hash chain over the audit: each sealed row's hash covers the row and the previous hash, so a row that is changed, removed or
 // inserted later breaks the chain from there on. The chain alone cannot show that its newest rows were cut off; an earlier head can
 // (each sealing logs it). After pruning (audit-pruning.ts) the chain starts with the first row kept.
+
+import type { ChainRow } from './audit.ts'
 import { findPruning, type Pruning, whyUnconfigured } from './audit-pruning.ts'
-import { type ChainHead, type ChainRow, chainHashOf, NO_HASH, ROW } from './audit-sealing.ts'
+import { type ChainHead, chainHashOf, NO_HASH, ROW } from './audit-sealing.ts'
 import type { Queryable } from './db.ts'
 
 const ROWS_PER_CHUNK = 1_000

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Json } from '../domain/json.ts'
 import { arrayParams } from './arrays.ts'
+import type { ChainRow } from './audit.ts'
 import type { Db, Queryable, Tx } from './db.ts'
 
 /** Sealing and pruning exclude each other. Any number that nothing else uses for advisory locks in this database. */
@@ -14,21 +15,6 @@ export interface ChainHead {
   /** The number of sealed rows. */
   readonly sealed: number
   readonly hash: string
-}
-
-export interface ChainRow {
-  readonly id: number
-  readonly at: Date
-  readonly actor: string
-  readonly actorName: string
-  readonly action: string
-  readonly subject: string
-  readonly reason: string | null
-  readonly source: string | null
-  readonly clientApp: string | null
-  readonly requestId: string | null
-  readonly before: Json
-  readonly after: Json
 }
 
 export const ROW = `id, at, actor, actor_name as "actorName", action, subject, reason, source, client_app as "clientApp",

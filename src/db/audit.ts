@@ -21,10 +21,14 @@ export interface AuditEntry {
   readonly after?: Json | undefined
 }
 
-export interface AuditRow extends AuditEntry {
+/** What a seal covers. */
+export interface ChainRow extends AuditEntry {
   readonly id: number
   readonly before: Json
   readonly after: Json
+}
+
+export interface AuditRow extends ChainRow {
   readonly isSealed: boolean
 }
 

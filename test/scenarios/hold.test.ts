@@ -22,24 +22,14 @@ import {
   stepsOf,
   waitsOf,
 } from './looking.ts'
-import { story, type World } from './world.ts'
-
-const RETRY = 'retry: { max_retries: 2, interval: 60s }'
-const POLL = 'poll: { interval: 60s, timeout: 5m }'
-
-async function begin(world: World, yaml: string, members: number, startsInMin = 60) {
-  await world.publish(yaml)
-  const batchId = await world.batch('wave', members, { startsInMin })
-  await world.orchestrate()
-  return batchId
-}
+import { beginWave, POLL, RETRY, story, type World } from './world.ts'
 
 const hold = (world: World, batchId: number) => holdBatch(world.engine, order(batchId))
 const resume = (world: World, batchId: number) => resumeBatch(world.engine, order(batchId))
 
 it('withdraws untaken jobs; they are sent again in order, as new attempts with new ids', () =>
   story({}, async (world) => {
-    const batchId = await begin(world, runbook('wave', { 'prepare T-1h': [step('create')] }), 3)
+    const batchId = await beginWave(world, runbook('wave', { 'prepare T-1h': [step('create')] }), 3)
     await world.work(1)
     await hold(world, batchId)
     await world.settle()
@@ -71,7 +61,7 @@ it('records results, failures included, and sends nothing until resume', () =>
       `rollbacks: { undo: [${step('uncreate')}] }`,
     )
     world.answer = ({ functionName }) => (functionName === 'create' ? 'silent' : { ok: true })
-    const batchId = await begin(world, yaml, 2)
+    const batchId = await beginWave(world, yaml, 2)
     await world.settle()
     await hold(world, batchId)
     await world.result(world.jobs[0]!, { ok: true })
@@ -95,7 +85,7 @@ it('a retry keeps its remaining time; a failure during the hold waits its whole 
     const yaml = runbook('wave', { 'prepare T-1h': [step('create', RETRY)] })
     world.answer = ({ parameters }) =>
       parameters.Upn === 'user1@contoso.example' ? { fail: 'busy' } : 'silent'
-    const batchId = await begin(world, yaml, 2)
+    const batchId = await beginWave(world, yaml, 2)
     await world.settle()
     await world.pass(20)
     await hold(world, batchId)
@@ -123,7 +113,7 @@ it('stops polls and the time to poll', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = () => ({ ok: { complete: false } })
-    const batchId = await begin(world, yaml, 1)
+    const batchId = await beginWave(world, yaml, 1)
     await world.settle()
     await world.pass(30)
     await hold(world, batchId)
@@ -145,7 +135,7 @@ it('does not time out a poll that answers "not complete" long into the hold', ()
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = ({ jobId }) => (jobId === 'step-1' ? { ok: { complete: false } } : 'silent')
-    const batchId = await begin(world, yaml, 1)
+    const batchId = await beginWave(world, yaml, 1)
     await world.settle()
     await world.pass(60)
     assert.deepEqual(jobIds(world), ['step-1', 'step-1-poll-1'])
@@ -168,7 +158,7 @@ it('withdraws an untaken poll and repeats it, with a new id and no attempt used'
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('sync', POLL)] })
     world.answer = () => ({ ok: { complete: false } })
-    const batchId = await begin(world, yaml, 1)
+    const batchId = await beginWave(world, yaml, 1)
     await world.settle()
     await world.clock.advance(60_000)
     await world.orchestrate()
@@ -189,7 +179,7 @@ it('starts due phases at resume, in order', () =>
       'prepare T-1h': [step('create')],
       'cutover T-0': [step('switch')],
     })
-    const batchId = await begin(world, yaml, 1, 120)
+    const batchId = await beginWave(world, yaml, 1, 120)
     await hold(world, batchId)
     await world.pass(4 * 3600)
     assert.deepEqual(world.jobs, [])
@@ -207,7 +197,7 @@ it('deadlines run on: a job without a result is lost during the hold', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create', `timeout: 10m, ${RETRY}`)] })
     world.answer = () => 'silent'
-    const batchId = await begin(world, yaml, 1)
+    const batchId = await beginWave(world, yaml, 1)
     await world.settle()
     await hold(world, batchId)
     await world.pass(719)
@@ -224,7 +214,7 @@ it('deadlines run on: a job without a result is lost during the hold', () =>
 it('records a removal, and sends its cleanup at resume', () =>
   story({}, async (world) => {
     const removal = `on_member_removed: [${step('revoke')}]`
-    const batchId = await begin(
+    const batchId = await beginWave(
       world,
       runbook('wave', { 'prepare T-1h': [step('create')] }, removal),
       1,
@@ -245,7 +235,7 @@ it('records a removal, and sends its cleanup at resume', () =>
 it('refuses a second hold, a resume without hold and an advance on hold; cancel works', () =>
   story({}, async (world) => {
     const yaml = runbook('wave', { 'prepare T-1h': [step('create')] })
-    const batchId = await begin(world, yaml, 1, 600)
+    const batchId = await beginWave(world, yaml, 1, 600)
     await assert.rejects(resume(world, batchId), { code: 'REFUSED', message: /is not held/ })
     await hold(world, batchId)
     await assert.rejects(hold(world, batchId), /is already held: as agreed/)

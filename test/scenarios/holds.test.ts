@@ -33,10 +33,8 @@ import {
   stepsOf,
   waitsOf,
 } from './looking.ts'
-import { people, START, story, WORKER, type World } from './world.ts'
+import { beginWave, POLL, people, RETRY, START, story, WORKER, type World } from './world.ts'
 
-const RETRY = 'retry: { max_retries: 2, interval: 60s }'
-const POLL = 'poll: { interval: 60s, timeout: 5m }'
 const WAVE = runbook('wave', { 'prepare T-1h': [step('create')] })
 const RUNBOOK: HoldTarget = { scope: 'runbook', target: 'wave' }
 const THE_WORKER: HoldTarget = { scope: 'worker', target: WORKER }
@@ -51,18 +49,11 @@ async function memberOf(world: World, batchId: number, number: number): Promise<
   return { ...orderOf({ scope: 'member', target }), batchId }
 }
 
-async function begin(world: World, yaml: string, members: number, startsInMin = 60) {
-  await world.publish(yaml)
-  const batchId = await world.batch('wave', members, { startsInMin })
-  await world.orchestrate()
-  return batchId
-}
-
 for (const held of [SYSTEM, RUNBOOK, THE_WORKER]) {
   describe(`a hold of the ${held.scope}`, () => {
     it('withdraws untaken jobs and sends nothing; resume sends all of it, in order', () =>
       story({}, async (world) => {
-        const batchId = await begin(world, WAVE, 3)
+        const batchId = await beginWave(world, WAVE, 3)
         await world.work(1)
         const { withdrawn, running } = await hold(world, held)
         assert.deepEqual([withdrawn, running], [2, 1])
@@ -120,7 +111,7 @@ for (const held of [SYSTEM, RUNBOOK, THE_WORKER]) {
 
     it('refuses a second hold and a resume without one', () =>
       story({}, async (world) => {
-        await begin(world, WAVE, 1)
+        await beginWave(world, WAVE, 1)
         await assert.rejects(resume(world, held), { code: 'REFUSED', message: /is not held/ })
         await hold(world, held)
         await assert.rejects(hold(world, held), {
@@ -132,7 +123,7 @@ for (const held of [SYSTEM, RUNBOOK, THE_WORKER]) {
 
     it('is finished by the timers when its process dies before it has withdrawn the jobs', () =>
       story({}, async (world) => {
-        await begin(world, WAVE, 2)
+        await beginWave(world, WAVE, 2)
         const dying = {
           ...world.engine,
           bus: { ...world.engine.bus, deadLetters: world.bus.deadLetters },
@@ -271,7 +262,7 @@ it('a held member who leaves is cleaned up at resume; one who moves stays held',
 
 it('somebody who joins a held runbook waits with the others', () =>
   story({}, async (world) => {
-    const batchId = await begin(world, WAVE, 1)
+    const batchId = await beginWave(world, WAVE, 1)
     await world.settle()
     await hold(world, RUNBOOK)
     await addMembers(world.engine, batchId, people(2).slice(1), 'operator')
@@ -284,7 +275,7 @@ it('somebody who joins a held runbook waits with the others', () =>
 
 it('nested holds: a step goes out when the last hold that covers it ends', () =>
   story({}, async (world) => {
-    const batchId = await begin(world, WAVE, 2)
+    const batchId = await beginWave(world, WAVE, 2)
     const member = await memberOf(world, batchId, 1)
     await holdScope(world.engine, member)
     await holdBatch(world.engine, order(batchId))
@@ -312,7 +303,7 @@ it('time under several holds counts once, in whatever order they end', () =>
         : parameters.Upn === 'user1@contoso.example'
           ? { fail: 'busy' }
           : { ok: true }
-    const batchId = await begin(world, yaml, 2)
+    const batchId = await beginWave(world, yaml, 2)
     await world.settle()
     await world.pass(20)
     const left = ['create retry 40', 'sync poll 40']
@@ -348,7 +339,7 @@ it('time under several holds counts once, in whatever order they end', () =>
 
 it('takes a reason later, and keeps who held it and since when', () =>
   story({}, async (world) => {
-    await begin(world, WAVE, 1)
+    await beginWave(world, WAVE, 1)
     const { reason: _, ...nameless } = orderOf(SYSTEM)
     const { hold: set } = await holdScope(world.engine, nameless)
     assert.equal(set.reason, 'no reason given yet')

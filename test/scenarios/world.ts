@@ -146,6 +146,23 @@ function makeWorld(
   return world
 }
 
+/** Parts of steps in stories about holds. */
+export const RETRY = 'retry: { max_retries: 2, interval: 60s }'
+export const POLL = 'poll: { interval: 60s, timeout: 5m }'
+
+/** Publishes the runbook "wave" and makes its batch; what is due is sent, and no worker has answered. */
+export async function beginWave(
+  world: World,
+  yaml: string,
+  members: number,
+  startsInMin = 60,
+): Promise<number> {
+  await world.publish(yaml)
+  const batchId = await world.batch('wave', members, { startsInMin })
+  await world.orchestrate()
+  return batchId
+}
+
 export const people = (count: number): GivenMember[] =>
   Array.from({ length: count }, (_, i) => ({
     key: `user${i + 1}@contoso.example`,
