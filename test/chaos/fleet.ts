@@ -28,6 +28,7 @@ interface Slot {
 }
 
 const RESTART_AFTER_MS = 300
+const ENDS_MAX = 10
 const LAST_WORDS_CHARS = 1_000
 
 const logOf = ({ folder, name }: Part): string => join(folder, `${name}.log`)
@@ -61,8 +62,13 @@ export class Fleet {
     await this.allReady()
   }
 
+  /** Throws when processes end by themselves again and again: they will never be ready. */
   async allReady(): Promise<void> {
-    while (!this.#slots.every(({ isReady }) => isReady)) await this.#clock.wait(RESTART_AFTER_MS)
+    const before = this.findings.length
+    while (!this.#slots.every(({ isReady }) => isReady)) {
+      if (this.findings.length - before > ENDS_MAX) throw new Error(this.findings.at(-1))
+      await this.#clock.wait(RESTART_AFTER_MS)
+    }
   }
 
   /** Names of the working processes of one kind. */
