@@ -303,6 +303,12 @@ export const ERRORS = table({
     sentence:
       'The folder "{folder}" is not safe: {reason}. {remedy}, or set {setting} to another folder.',
   },
+  MEMORY_TOO_SMALL: {
+    http: 503,
+    exit: EXIT.unavailable,
+    sentence:
+      'The heap of this process can grow to {limitMb} MB, and its roles ({roles}) need {leastMb} MB. Give it more memory, set NODE_OPTIONS=--max-old-space-size={leastMb}, or run fewer roles in one process.',
+  },
   PORT_UNUSABLE: {
     http: 503,
     exit: EXIT.unavailable,

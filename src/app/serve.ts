@@ -26,6 +26,7 @@ import { isUnfit } from '../transient.ts'
 import { type OpenedWorker, openWorker } from '../worker/open-worker.ts'
 import { awaitDatabase } from './await-database.ts'
 import { makeDiskWatch } from './disk-watch.ts'
+import { requireMemory } from './memory.ts'
 import { restoreAtStart, restoreWatch, tellRestored, watchesRestores } from './restore-watch.ts'
 import { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { schemaWatch } from './schema.ts'
@@ -85,6 +86,7 @@ export const logTo =
 const CLOSING_SEC = 2
 
 export async function openServe(options: ServeOptions): Promise<ServeHandle> {
+  requireMemory(options.roles)
   const shared = await openRoleContext(options)
   const started: Service[] = []
   try {

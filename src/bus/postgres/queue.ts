@@ -36,6 +36,9 @@ export interface Claim {
   readonly exhausted: ReceivedMessage[]
 }
 
+/** A claim ends once it has so much text, whatever its limit of messages: memory must not grow with the size of results. */
+const CLAIM_MAX_BYTES = 2 ** 22
+
 // Every statement selects rows by `= any (array)`, never by a join. Vacuum often finds this table empty and records that; the
 // planner then expects one row and compares every row with each of 500 leases. On PGlite a claim of 500 took 56 ms by join and
 // 8 ms by array.
@@ -43,7 +46,7 @@ export interface Claim {
 // Concurrent consumers skip each other's rows instead of waiting. A claim changes no indexed column: sql/002_bus.sql says why.
 const CLAIM = `
   select id, message_ids, bodies, size, message_type, worker_id, delivery_count, enqueued_at, visible_at, expires_at
-    from claim_bundles($1, $2, $3::timestamptz, $4::timestamptz, $5::int, $6::timestamptz, $7::uuid)`
+    from claim_bundles($1, $2, $3::timestamptz, $4::timestamptz, $5::int, ${CLAIM_MAX_BYTES}, $6::timestamptz, $7::uuid)`
 
 /** The lease that a claim writes on its rows. */
 export interface NewLease {
@@ -67,8 +70,8 @@ export async function claim(
     return claim(db, { topic, name }, limit, { token, until }, floor, now)
   }
   const taken = bundles.reduce((sum, { size }) => sum + size, 0)
-  // The next bundle may have been too large for the rest of the limit.
-  const mayBeMore = taken > limit - BUNDLE_MAX
+  // The next bundle may have been too large for the rest of the limit. A character has at most three bytes.
+  const mayBeMore = taken > limit - BUNDLE_MAX || 3 * charsOf(bundles) >= CLAIM_MAX_BYTES
   floor.found(start, latestOf(bundles), taken > 0 && mayBeMore, now)
   bundles.sort((a, b) => a.id - b.id)
   const claimed: Claim = { messages: [], expired: [], exhausted: [] }
@@ -89,6 +92,9 @@ async function splitForAll(
   await splitBundles(db, [id], { free: now })
   await hint(db, { topic, name })
 }
+
+const charsOf = (bundles: readonly ClaimedBundle[]): number =>
+  bundles.reduce((sum, { bodies }) => sum + (bodies?.length ?? 0), 0)
 
 function latestOf(bundles: readonly ClaimedBundle[]): Date | null {
   return bundles.reduce<Date | null>(

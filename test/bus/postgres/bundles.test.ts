@@ -110,6 +110,23 @@ for (const database of DATABASES) {
       assert.deepEqual(await sizes(), [30, 40, 50])
     })
 
+    it('receives large messages in chunks of bounded bytes, and all of them', async () => {
+      const large = 'x'.repeat(200_000)
+      const sent = Array.from({ length: 60 }, () => job('w1', undefined, large))
+      await bus.publish(sent)
+      const chunks: string[][] = []
+      for (let taken = await bus.receive(W1, 500); taken.length > 0; ) {
+        chunks.push(taken.map(({ messageId }) => messageId))
+        await bus.ack(taken)
+        taken = await bus.receive(W1, 500)
+      }
+      assert.deepEqual(chunks.flat().sort(), idsSent(sent).sort())
+      assert.ok(
+        chunks.every(({ length }) => length <= 21),
+        `${chunks.map(({ length }) => length)}`,
+      )
+    })
+
     it('splits a bundle larger than the limit and hints other consumers', async () => {
       await bus.publish(jobs(20))
       const heard = Promise.withResolvers<void>()

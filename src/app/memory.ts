@@ -1,0 +1,28 @@
+// The memory that a process needs for its roles, checked before it starts: with less, Node ends it in the middle of its work, again
+// and again (docs/operating.md, "Memory").
+import { getHeapStatistics } from 'node:v8'
+import type { Role } from '../config.ts'
+import { MatoolkitError } from '../errors.ts'
+
+/** Least heap in MB: what every process takes, and what each role adds. */
+const BASE_MB = 48
+const ROLE_MB: Readonly<Record<Role, number>> = {
+  orchestrator: 64,
+  scheduler: 160,
+  worker: 48,
+  api: 64,
+}
+
+export const leastHeapMb = (roles: readonly Role[]): number =>
+  roles.reduce((sum, role) => sum + ROLE_MB[role], BASE_MB)
+
+/** Throws when the heap of this process cannot grow to what its roles need. */
+export function requireMemory(
+  roles: readonly Role[],
+  limitBytes = getHeapStatistics().heap_size_limit,
+): void {
+  const limitMb = Math.floor(limitBytes / 2 ** 20)
+  const leastMb = leastHeapMb(roles)
+  if (limitMb >= leastMb) return
+  throw new MatoolkitError('MEMORY_TOO_SMALL', { limitMb, leastMb, roles: roles.join(', ') })
+}
