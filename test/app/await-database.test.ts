@@ -60,7 +60,7 @@ describe('a start without the database server', () => {
     assert.deepEqual(lines.slice(3), ['The database is there; starting'])
   })
 
-  it('says a new cause at the next minute, and waits for a server that is starting', async () => {
+  it('waits for a server that is starting', async () => {
     const { clock, lines, options } = waiting()
     let code = '57P03'
     const opened = awaitDatabase(options, async () => {
