@@ -237,7 +237,8 @@ interface Runbooks {
 async function sourceChecks({ client }: CommandContext): Promise<Check[]> {
   const { runbooks } = (await client.get<Runbooks>('/api/runbooks', { limit: 500 })).body
   const failing = runbooks.filter(({ lastError }) => lastError !== null)
-  if (failing.length === 0) return [ok('sources', `${runbooks.length} runbooks, no failed tick`)]
+  if (failing.length === 0)
+    return [ok('sources', `${countText(runbooks.length, 'runbook')}, no failed tick`)]
   return failing.map(({ name, lastError }) =>
     failed(`source of ${name}`, lastError!, `Try it: matoolkit query preview ${name}`),
   )
