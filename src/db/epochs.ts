@@ -72,31 +72,13 @@ export async function moveEpoch(tx: Tx, number: number): Promise<void> {
   await tx.query('update epochs set sign = database_sign() where number = $1', [number])
 }
 
-/** Numbers that people write down continue at a full thousand. */
-const NUMBERS_OF_PEOPLE = ['batches', 'reviews', 'dead_letters']
-/** These continue where this database has never been: it gives out fewer a second. */
-const NUMBERS_OF_MACHINES = [
-  ...['batch_members', 'phase_executions', 'step_executions'],
-  ...['source_ticks', 'events', 'audit'],
-]
-const NUMBERS_A_SECOND = 100_000
-
 /**
  * Numbers given out after the backup are not given out again: a note about batch 14 must not lead to another batch 14, a listener that
- * has read event 80,008 must not miss the next, and an old job must not name somebody else's step. Not undone by a rollback.
+ * has read event 80,008 must not miss the next, and an old job must not name somebody else's step. Call it after `insertEpoch`; a
+ * rollback does not undo it.
  */
-export async function skipNumbers(tx: Tx, now: Date): Promise<void> {
-  const floor = Math.floor(+now / 1000) * NUMBERS_A_SECOND
-  const newest = (table: string) => `(select coalesce(max(id), 0) from ${table})`
-  const from = (table: string, next: string) =>
-    `setval(pg_get_serial_sequence('${table}', 'id'), ${next})`
-  const parts = [
-    ...NUMBERS_OF_PEOPLE.map((table) => from(table, `(${newest(table)} / 1000 + 2) * 1000`)),
-    ...NUMBERS_OF_MACHINES.map((table) =>
-      from(table, `greatest(${newest(table)} + 1, $1::bigint)`),
-    ),
-  ]
-  await tx.query(`select ${parts.join(', ')}`, [floor])
+export async function skipNumbers(tx: Tx): Promise<void> {
+  await tx.query('select skip_numbers()')
 }
 
 /** The epoch whose earlier jobs are not all given back yet. */

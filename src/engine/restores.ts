@@ -58,7 +58,7 @@ export function beginEpoch(engine: Engine, order: RestoreOrder): Promise<Restore
     const number = Math.max(state.number, 0) + 1
     const { actor, because } = order
     await insertEpoch(tx, { number, epoch, begunBy: actor, because, backupAt }, now)
-    await skipNumbers(tx, now)
+    await skipNumbers(tx)
     await engine.bus.discardJobsIn?.(tx)
     await enqueue(tx, await recallsFor(tx, epoch, backupAt), now)
     const hold = await holdEverything(tx, order, backupAt, now)
