@@ -8,6 +8,8 @@ import type { MailboxMove, MigrationBatch, User } from './state.ts'
 import type { SandboxTenant } from './tenant.ts'
 import type { World } from './world.ts'
 
+const WITHOUT_LICENCE = 'CrossTenantMigrationWithoutLicense'
+
 /** Why the mailbox move is impossible, as the migration user's error; null when it is possible. */
 function mailboxMoveProblem(
   world: World,
@@ -30,6 +32,7 @@ function mailboxMoveProblem(
   if (!source || !from)
     return `CannotFindSourceMailboxPermanentException: No mailbox with the ExchangeGuid ${recipient.exchangeGuid} is in the source tenant.`
   return (
+    scopeProblem(source, from) ??
     holdProblem(from) ??
     addressProblem(target, user, from) ??
     deliveryProblem(user, batch) ??
@@ -39,6 +42,13 @@ function mailboxMoveProblem(
 
 const isMailboxOf = (user: User, exchangeGuid: string | null): boolean =>
   user.recipient?.kind === 'mailbox' && user.recipient.exchangeGuid === exchangeGuid
+
+function scopeProblem(source: SandboxTenant, from: User): string | null {
+  const { moveScopeGroupId } = source.state
+  if (moveScopeGroupId === null || source.groupsContaining(from.id).has(moveScopeGroupId))
+    return null
+  return `MailboxMoveNotInScopePermanentException: The source mailbox "${from.userPrincipalName}" isn't in the published scope of the organization relationship.`
+}
 
 const isOnHold = ({ recipient }: User): boolean =>
   recipient!.isOnLitigationHold || recipient!.inPlaceHolds.length > 0
@@ -93,7 +103,7 @@ function licenceProblem(
     hasPlan(target, user, [MAILBOX_MOVE_PLAN]) || hasPlan(source, from, [MAILBOX_MOVE_PLAN])
   return isLicensed
     ? null
-    : 'CrossTenantMigrationWithoutLicensePermanentException: No license was found for the source recipient or the target recipient.'
+    : `${WITHOUT_LICENCE}PermanentException: No license was found for the source recipient or the target recipient.`
 }
 
 function sourceOf(
@@ -116,14 +126,40 @@ export function startMailboxMoves(
 ): void {
   batch.startedAt = now.toISOString()
   batch.stoppedAt = null
-  for (const mailboxMove of batch.mailboxMoves) {
-    if (mailboxMove.status !== 'Stopped' && mailboxMove.status !== 'Failed') continue
-    mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
-    mailboxMove.status = mailboxMove.error === null ? 'Syncing' : 'Failed'
-    const durationSec =
-      world.timing.mailboxMoveSyncSec * (0.5 + chanceOf(batch.id, mailboxMove.address))
-    mailboxMove.dueAt = mailboxMove.error === null ? world.after(now, durationSec) : null
-  }
+  for (const mailboxMove of batch.mailboxMoves)
+    startMailboxMove(world, tenant, batch, mailboxMove, now)
+}
+
+const STARTABLE: readonly MailboxMove['status'][] = ['Stopped', 'Failed', 'NeedsApproval']
+
+/** False when it runs already or is completed. */
+export function startMailboxMove(
+  world: World,
+  tenant: SandboxTenant,
+  batch: MigrationBatch,
+  mailboxMove: MailboxMove,
+  now: Date,
+): boolean {
+  if (!STARTABLE.includes(mailboxMove.status)) return false
+  mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
+  mailboxMove.status = mailboxMove.error === null ? 'Syncing' : failedStatus(tenant, mailboxMove)
+  const durationSec =
+    world.timing.mailboxMoveSyncSec * (0.5 + chanceOf(batch.id, mailboxMove.address))
+  mailboxMove.dueAt = mailboxMove.error === null ? world.after(now, durationSec) : null
+  return true
+}
+
+const failedStatus = (tenant: SandboxTenant, { error }: MailboxMove): MailboxMove['status'] =>
+  error?.startsWith(WITHOUT_LICENCE) && tenant.state.dialect.missingLicence === 'needsApproval'
+    ? 'NeedsApproval'
+    : 'Failed'
+
+/** False when it has ended. */
+export function stopMailboxMove(mailboxMove: MailboxMove): boolean {
+  if (['Completed', 'Failed', 'Stopped'].includes(mailboxMove.status)) return false
+  mailboxMove.status = 'Stopped'
+  mailboxMove.dueAt = null
+  return true
 }
 
 /** Advances every mailbox move to the present. */
@@ -143,7 +179,7 @@ function advance(
 ): boolean {
   const dueAt =
     mailboxMove.status === 'Synced'
-      ? laterOf(mailboxMove.dueAt, batch.completeAfter)
+      ? laterOf(mailboxMove.dueAt, mailboxMove.completeAfter ?? batch.completeAfter)
       : mailboxMove.dueAt
   if (dueAt === null || Date.parse(dueAt) > +now) return false
   switch (mailboxMove.status) {
@@ -152,6 +188,11 @@ function advance(
       mailboxMove.dueAt = dueAt
       return true
     case 'Synced':
+      if (!mailboxMove.isApproved && brokenItemsOf(world, tenant, batch, mailboxMove) > 0) {
+        mailboxMove.status = 'NeedsApproval'
+        mailboxMove.error = 'Some items were skipped. Approve them to complete the migration.'
+        return true
+      }
       mailboxMove.status = 'Completing'
       mailboxMove.dueAt = world.after(new Date(dueAt), world.timing.mailboxMoveCompleteSec)
       return true
@@ -161,6 +202,19 @@ function advance(
     default:
       return false
   }
+}
+
+function brokenItemsOf(
+  world: World,
+  tenant: SandboxTenant,
+  batch: MigrationBatch,
+  { userId }: MailboxMove,
+): number {
+  const guid = tenant.user(userId ?? '')?.recipient?.exchangeGuid ?? null
+  const from = sourceOf(world, tenant, batch)
+    ?.users()
+    .find((one) => isMailboxOf(one, guid))
+  return from?.recipient?.brokenItemCount ?? 0
 }
 
 /** The later of two times; null while one is missing. */
@@ -179,7 +233,7 @@ function completeMove(
   at: string,
 ): void {
   mailboxMove.error = mailboxMoveProblem(world, tenant, batch, mailboxMove)
-  mailboxMove.status = mailboxMove.error === null ? 'Completed' : 'Failed'
+  mailboxMove.status = mailboxMove.error === null ? 'Completed' : failedStatus(tenant, mailboxMove)
   mailboxMove.dueAt = null
   if (mailboxMove.error !== null) return
   const user = tenant.user(mailboxMove.userId!)!
@@ -200,7 +254,9 @@ function completeMove(
   })
 }
 
-const FINISHED: readonly MailboxMove['status'][] = ['Completed', 'Failed', 'Stopped']
+const FINISHED: readonly MailboxMove['status'][] = [
+  ...(['Completed', 'Failed', 'Stopped', 'NeedsApproval'] as const),
+]
 
 /** A batch's status in the terms of Get-MigrationBatch. */
 export function batchStatus(batch: MigrationBatch): string {

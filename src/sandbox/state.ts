@@ -32,6 +32,8 @@ const recipientSchema = z.strictObject({
   deliverToMailboxAndForward: z.boolean().default(false),
   sizeBytes: z.int().min(0).default(0),
   itemCount: z.int().min(0).default(0),
+  /** Items that cannot be copied: somebody must approve their loss before a mailbox move completes. */
+  brokenItemCount: z.int().min(0).default(0),
   isOnLitigationHold: z.boolean().default(false),
   /** Ids of other holds. */
   inPlaceHolds: z.array(z.string()).default([]),
@@ -119,10 +121,17 @@ const mailboxMoveSchema = z.strictObject({
   guid,
   address,
   userId: guid.nullable(),
-  status: z.enum(['Syncing', 'Synced', 'Completing', 'Completed', 'Failed', 'Stopped']),
+  status: z.enum([
+    ...(['Syncing', 'Synced', 'Completing', 'Completed'] as const),
+    ...(['NeedsApproval', 'Failed', 'Stopped'] as const),
+  ]),
   /** When the status changes next. */
   dueAt: instant.nullable(),
   error: z.string().nullable(),
+  /** Overrides the batch's. */
+  completeAfter: instant.nullable().default(null),
+  /** The loss of broken items is approved. */
+  isApproved: z.boolean().default(false),
 })
 
 const migrationBatchSchema = z.strictObject({
@@ -133,7 +142,7 @@ const migrationBatchSchema = z.strictObject({
   createdAt: instant,
   startedAt: instant.nullable(),
   stoppedAt: instant.nullable(),
-  /** Earliest completion; null waits for Complete-MigrationBatch. */
+  /** Earliest completion; null waits for Complete-MigrationBatch or a date of the user's own. */
   completeAfter: instant.nullable(),
   mailboxMoves: z.array(mailboxMoveSchema),
 })
@@ -144,6 +153,10 @@ const dialectSchema = z.strictObject({
   notFound: z.enum(['404', '400', '500', 'text']).default('404'),
   /** The primary address of a new mail user: the given one, or the external address whatever was given. */
   newMailUserPrimary: z.enum(['given', 'external']).default('given'),
+  /** The bytes of CSVData: with their type, as Microsoft's module sends them, as plain base64 text, or either. */
+  csvData: z.enum(['any', 'typed', 'text']).default('any'),
+  /** A mailbox move without a licence fails, or waits for an approval. */
+  missingLicence: z.enum(['failed', 'needsApproval']).default('failed'),
 })
 
 /** What Exchange keeps of a deleted mail user: its addresses and GUIDs are in the way of another one. */
@@ -179,6 +192,8 @@ const tenantSchema = z.strictObject({
     .array(z.strictObject({ name: z.string(), remoteTenant: domain }))
     .default([]),
   migrationBatches: z.array(migrationBatchSchema).default([]),
+  /** Only members of this group may be moved to another tenant; null allows everybody. */
+  moveScopeGroupId: guid.nullable().default(null),
 })
 
 export const seedSchema = z.strictObject({ tenants: z.array(tenantSchema).min(1).max(TENANTS_MAX) })

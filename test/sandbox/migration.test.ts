@@ -309,7 +309,7 @@ describe('a migration batch', () => {
       400,
       'CsvValidationException',
     ],
-    ['invalid bytes', { CSVData: 'EmailAddress' }, 400, 'ParameterBindingException'],
+    ['invalid bytes', { CSVData: 'not base64' }, 400, 'ParameterBindingException'],
     ['an invalid time', { CompleteAfter: 'soon' }, 400, 'ParameterBindingException'],
   ]
   for (const [name, more, status, exception] of WRONG) {
@@ -347,10 +347,21 @@ describe('a migration batch', () => {
     )
   })
 
-  it('is 404 when unknown; an unknown user returns all users', async () => {
+  it('unknown, returns all batches or is not found; an unknown user returns all users', async () => {
+    const [target, source] = SEED.tenants
+    const seed = { tenants: [{ ...target, dialect: { notFound: '400' } }, source] } as Seed
+    {
+      await using other = await openUnderTest(seed)
+      const found = await other.exchange('Get-MigrationBatch', { Identity: 'wave 9' })
+      assert.equal(found.status, 400)
+    }
     await using under = await openUnderTest(SEED)
     await newBatch(under)
-    assert.equal((await under.exchange('Get-MigrationBatch', { Identity: 'wave 9' })).status, 404)
+    const all = itemsOf(await under.exchange('Get-MigrationBatch', { Identity: 'wave 9' }))
+    assert.deepEqual(
+      all.map(({ Name }) => Name),
+      ['wave 1'],
+    )
     const users = itemsOf(
       await under.exchange('Get-MigrationUser', { Identity: 'nobody@fabrikam.example' }),
     )

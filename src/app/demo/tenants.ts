@@ -41,7 +41,8 @@ const FAULTS: FaultSettings = {
     { on: 'POST /v1.0/groups/*', nth: 50, fault: 'drop-before' },
     { on: 'PATCH /v1.0/users/*', nth: 100, fault: 'drop-after' },
     { on: 'Set-MailUser', nth: 150, fault: 'drop-after' },
-    { on: 'New-MigrationBatch', nth: 80, fault: 'drop-after' },
+    { on: 'Set-MigrationBatch', nth: 80, fault: 'drop-after' },
+    { on: 'Set-MigrationUser', nth: 30, fault: 'drop-after' },
   ],
 }
 
@@ -198,7 +199,10 @@ function faultsIn(requests: readonly RequestMade[]): Map<string, number> {
 }
 
 /** Changes that must not happen twice. */
-const ONCE = ['mail user created', 'migration batch created', 'mailbox moved', 'mail sent']
+const ONCE = [
+  ...['mail user created', 'migration batch created', 'migration users added'],
+  ...['mailbox moved', 'mail sent'],
+]
 
 interface Effect {
   readonly what: string

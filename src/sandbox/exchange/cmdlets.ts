@@ -6,6 +6,7 @@ import * as lists from './lists.ts'
 import * as mailUsers from './mail-users.ts'
 import * as mailboxes from './mailboxes.ts'
 import * as migration from './migration.ts'
+import * as migrationUsers from './migration-users.ts'
 import { Parameters, refuseParameter } from './parameters.ts'
 import type { Output } from './recipients.ts'
 import * as recipients from './recipients.ts'
@@ -136,14 +137,22 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     ],
     isAdministrators: true,
     about:
-      'Creates a batch of at most 2,000 addresses in the column EmailAddress. Names are unique; 404 for an unknown endpoint. Mailbox moves progress with the clock.',
+      'Creates a batch of at most 2,000 addresses in the column EmailAddress; a tenant has at most 100 batches. Names are unique; 404 for an unknown endpoint. Mailbox moves progress with the clock and, without a date, stay synced.',
     run: migration.newBatch,
   },
   'Get-MigrationBatch': {
     parameters: FOUND,
     isAdministrators: true,
-    about: 'Returns batches. 404 for an unknown name.',
+    about:
+      'Returns **all batches** for an unknown name, as documented; not found in other dialects.',
     run: migration.getBatches,
+  },
+  'Set-MigrationBatch': {
+    parameters: ['Identity', 'AddUsers', 'CSVData', 'CompleteAfter', 'NotificationEmails'],
+    isAdministrators: true,
+    about:
+      'Adds the new addresses of a list (`AddUsers`), which start with the batch, and changes the date of completion.',
+    run: migration.setBatch,
   },
   'Start-MigrationBatch': {
     parameters: ['Identity'],
@@ -173,7 +182,31 @@ export const CMDLETS: Readonly<Record<string, Cmdlet>> = {
     parameters: [...FOUND, 'BatchId'],
     isAdministrators: true,
     about: 'Returns **all users** for an unknown name, as Exchange does.',
-    run: migration.getMigrationUsers,
+    run: migrationUsers.getMigrationUsers,
+  },
+  'Set-MigrationUser': {
+    parameters: ['Identity', 'CompleteAfter', 'ApproveSkippedItems'],
+    isAdministrators: true,
+    about: 'Sets a date of completion that overrides the batch’s, and approves skipped items.',
+    run: migrationUsers.setMigrationUser,
+  },
+  'Start-MigrationUser': {
+    parameters: ['Identity'],
+    isAdministrators: true,
+    about: 'Starts one mailbox move again.',
+    run: migrationUsers.startMigrationUser,
+  },
+  'Stop-MigrationUser': {
+    parameters: ['Identity'],
+    isAdministrators: true,
+    about: 'Stops one mailbox move.',
+    run: migrationUsers.stopMigrationUser,
+  },
+  'Remove-MigrationUser': {
+    parameters: ['Identity'],
+    isAdministrators: true,
+    about: 'Removes one user from its batch. Refused while the mailbox move runs.',
+    run: migrationUsers.removeMigrationUser,
   },
   'Get-MigrationEndpoint': {
     parameters: ['Identity'],

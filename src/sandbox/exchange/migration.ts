@@ -6,14 +6,20 @@ import type { JsonObject } from '../../domain/json.ts'
 import { isAddress, isSameAddress } from '../addresses.ts'
 import { recordEffect, type SandboxCall } from '../call.ts'
 import { guidOf } from '../identity.ts'
-import { batchStatus, startMailboxMoves } from '../mailbox-moves.ts'
+import {
+  batchStatus,
+  startMailboxMove,
+  startMailboxMoves,
+  stopMailboxMove,
+} from '../mailbox-moves.ts'
 import { CmdletRefusal } from '../refusal.ts'
 import type { MailboxMove, MigrationBatch } from '../state.ts'
 import { noObject, type Parameters } from './parameters.ts'
 import { NOTHING, type Output } from './recipients.ts'
 
 const MAILBOX_MOVES_MAX = 2_000
-const BATCHES_MAX = 1_000
+/** Exchange's MaxNumberOfBatches. */
+const BATCHES_MAX = 100
 
 const refused = (exception: string, message: string): CmdletRefusal =>
   new CmdletRefusal(400, `Microsoft.Exchange.Migration.${exception}`, message)
@@ -44,7 +50,7 @@ const cmdletBatch = (batch: MigrationBatch): JsonObject => ({
   ActiveCount: count(batch, 'Syncing', 'Completing'),
   SyncedCount: count(batch, 'Synced'),
   FinalizedCount: count(batch, 'Completed'),
-  FailedCount: count(batch, 'Failed'),
+  FailedCount: count(batch, 'Failed', 'NeedsApproval'),
   StoppedCount: count(batch, 'Stopped'),
 })
 
@@ -71,15 +77,8 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
       'TargetDeliveryDomainNotAcceptedException',
       `"${domain}" isn't an accepted domain of this organization.`,
     )
-  const addresses = addressesOf(parameters.bytes('CSVData'))
-  const elsewhere = addresses.find((one) =>
-    migrationBatches.some((batch) => hasActiveMove(batch, one)),
-  )
-  if (elsewhere !== undefined)
-    throw refused(
-      'UserAlreadyBeingMigratedException',
-      `The user "${elsewhere}" is already included in another migration batch.`,
-    )
+  const addresses = givenAddresses(call, parameters)
+  requireInNoBatch(call, addresses)
   const batch: MigrationBatch = {
     id: guidOf(tenant.id, 'batch', name.toLowerCase()),
     name,
@@ -91,19 +90,38 @@ export function newBatch(call: SandboxCall, parameters: Parameters): Output {
     completeAfter:
       parameters.instant('CompleteAfter') ??
       (parameters.flag('AutoComplete') ? now.toISOString() : null),
-    mailboxMoves: addresses.map((address) => ({
-      guid: guidOf(tenant.id, 'move', name.toLowerCase(), address.toLowerCase()),
-      address,
-      userId: tenant.findUser(address)?.id ?? null,
-      status: 'Stopped',
-      dueAt: null,
-      error: null,
-    })),
+    mailboxMoves: addresses.map((address) => newMove(call, name, address)),
   }
   migrationBatches.push(batch)
   recordEffect(call, 'migration batch created', batch, { users: addresses.length })
   if (parameters.flag('AutoStart')) startMailboxMoves(call.world, tenant, batch, now)
   return { items: [cmdletBatch(batch)] }
+}
+
+const newMove = ({ tenant }: SandboxCall, batchName: string, address: string): MailboxMove => ({
+  guid: guidOf(tenant.id, 'move', batchName.toLowerCase(), address.toLowerCase()),
+  address,
+  userId: tenant.findUser(address)?.id ?? null,
+  status: 'Stopped',
+  dueAt: null,
+  error: null,
+  completeAfter: null,
+  isApproved: false,
+})
+
+const givenAddresses = ({ tenant }: SandboxCall, parameters: Parameters): string[] =>
+  addressesOf(parameters.bytes('CSVData', tenant.state.dialect.csvData))
+
+function requireInNoBatch({ tenant }: SandboxCall, addresses: readonly string[]): void {
+  const { migrationBatches } = tenant.state
+  const elsewhere = addresses.find((one) =>
+    migrationBatches.some((batch) => hasActiveMove(batch, one)),
+  )
+  if (elsewhere === undefined) return
+  throw refused(
+    'UserAlreadyBeingMigratedException',
+    `The user "${elsewhere}" is already included in another migration batch.`,
+  )
 }
 
 const hasActiveMove = (batch: MigrationBatch, address: string): boolean =>
@@ -137,12 +155,38 @@ function addressesOf(csv: Buffer): string[] {
   return [...addresses.values()]
 }
 
+/** As documented, an unknown name returns every batch; other servers were seen to refuse it. */
 export function getBatches(call: SandboxCall, parameters: Parameters): Output {
-  const batches =
-    parameters.text('Identity') === null
-      ? call.tenant.state.migrationBatches
-      : [findBatch(call, parameters)]
-  return { items: batches.map(cmdletBatch) }
+  const { migrationBatches, dialect } = call.tenant.state
+  const identity = parameters.text('Identity')
+  const named = migrationBatches.filter(({ name }) => isSameAddress(name, identity ?? ''))
+  if (identity !== null && named.length === 0 && dialect.notFound !== '404')
+    throw noObject(call, identity)
+  return { items: (named.length > 0 ? named : migrationBatches).map(cmdletBatch) }
+}
+
+/** Adds people, and changes the date; a date of a user's own stays. */
+export function setBatch(call: SandboxCall, parameters: Parameters): Output {
+  const { tenant, now, world } = call
+  const batch = findBatch(call, parameters)
+  if (parameters.flag('AddUsers')) {
+    const known = new Set(batch.mailboxMoves.map(({ address }) => address.toLowerCase()))
+    const added = givenAddresses(call, parameters).filter((one) => !known.has(one.toLowerCase()))
+    requireInNoBatch(call, added)
+    if (batch.mailboxMoves.length + added.length > MAILBOX_MOVES_MAX)
+      throw refused('CsvValidationException', `A batch holds at most ${MAILBOX_MOVES_MAX} users.`)
+    const moves = added.map((address) => newMove(call, batch.name, address))
+    batch.mailboxMoves.push(...moves)
+    const isRunning = batch.startedAt !== null && batch.stoppedAt === null
+    if (isRunning) for (const one of moves) startMailboxMove(world, tenant, batch, one, now)
+    if (added.length > 0) recordEffect(call, 'migration users added', batch, { users: added })
+  }
+  const completeAfter = parameters.instant('CompleteAfter')
+  if (completeAfter !== null && completeAfter !== batch.completeAfter) {
+    batch.completeAfter = completeAfter
+    recordEffect(call, 'migration batch changed', batch, { completeAfter })
+  }
+  return NOTHING
 }
 
 export function startBatch(call: SandboxCall, parameters: Parameters): Output {
@@ -170,11 +214,7 @@ export function stopBatch(call: SandboxCall, parameters: Parameters): Output {
   const batch = findBatch(call, parameters)
   if (batch.stoppedAt !== null) return NOTHING
   batch.stoppedAt = call.now.toISOString()
-  for (const mailboxMove of batch.mailboxMoves) {
-    if (mailboxMove.status === 'Completed' || mailboxMove.status === 'Failed') continue
-    mailboxMove.status = 'Stopped'
-    mailboxMove.dueAt = null
-  }
+  for (const mailboxMove of batch.mailboxMoves) stopMailboxMove(mailboxMove)
   recordEffect(call, 'migration batch stopped', batch)
   return NOTHING
 }
@@ -191,39 +231,6 @@ export function removeBatch(call: SandboxCall, parameters: Parameters): Output {
   recordEffect(call, 'migration batch removed', batch)
   return NOTHING
 }
-
-export function getMigrationUsers(call: SandboxCall, parameters: Parameters): Output {
-  const all = call.tenant.state.migrationBatches.flatMap((batch) =>
-    batch.mailboxMoves.map((mailboxMove) => ({ batch, mailboxMove })),
-  )
-  const identity = parameters.text('Identity')
-  const named = all.filter(({ mailboxMove }) => isSameAddress(mailboxMove.address, identity ?? ''))
-  const batchId = parameters.text('BatchId')
-  const found = (named.length > 0 ? named : all).filter(
-    ({ batch }) => batchId === null || isSameAddress(batch.name, batchId),
-  )
-  return { items: found.map(({ batch, mailboxMove }) => cmdletUser(batch, mailboxMove)) }
-}
-
-const SUMMARY: Readonly<Record<MailboxMove['status'], string>> = {
-  Syncing: 'Active',
-  Synced: 'Synced',
-  Completing: 'Active',
-  Completed: 'Completed',
-  Failed: 'Failed',
-  Stopped: 'Stopped',
-}
-
-const cmdletUser = (batch: MigrationBatch, mailboxMove: MailboxMove): JsonObject => ({
-  Identity: mailboxMove.address,
-  Guid: mailboxMove.guid,
-  MailboxEmailAddress: mailboxMove.address,
-  BatchId: batch.name,
-  RecipientType: 'Mailbox',
-  Status: mailboxMove.status,
-  StatusSummary: SUMMARY[mailboxMove.status],
-  ErrorSummary: mailboxMove.error,
-})
 
 export function getEndpoints(call: SandboxCall, parameters: Parameters): Output {
   const identity = parameters.text('Identity')

@@ -14,6 +14,8 @@ const COMMON = ['Confirm', 'ErrorAction', 'WarningAction', 'Verbose', 'WhatIf']
 export const refuseParameter = (message: string): CmdletRefusal =>
   new CmdletRefusal(400, BINDING, message)
 
+const BASE64 = /^[A-Za-z0-9+/]{4,}={0,2}$/
+
 export class Parameters {
   readonly #values = new Map<string, Json>()
 
@@ -74,9 +76,13 @@ export class Parameters {
     return new Date(text).toISOString()
   }
 
-  /** Bytes in base64 or as a list of numbers, as Exchange's REST endpoint accepts them. */
-  bytes(name: string): Buffer {
-    const value = (this.#values.get(name) ?? {}) as JsonObject
+  /** Bytes with their type, in base64 or as a list of numbers, or as plain base64 text; `forms` says which are understood. */
+  bytes(name: string, forms: 'any' | 'typed' | 'text'): Buffer {
+    const given = this.#values.get(name) ?? {}
+    if (typeof given === 'string' && forms !== 'typed' && BASE64.test(given))
+      return Buffer.from(given, 'base64')
+    const value = given as JsonObject
+    if (typeof given !== 'object' || forms === 'text') throw unfit(name, given)
     const { Data } = value
     if (value['@odata.type'] !== '#Exchange.ByteArrayType') throw unfit(name, value)
     if (typeof Data === 'string') return Buffer.from(Data, 'base64')

@@ -33,10 +33,19 @@ import {
   testExchangeAttributeMatch,
   testExchangeGroupMembership,
 } from './exchange-mail-user.ts'
-import { newMigrationBatch, removeMigrationBatch, testMigrationUser } from './exchange-migration.ts'
 import { getExchangeMoveSource } from './exchange-move-source.ts'
 import { newExchangeMailUser, setExchangeMoveTarget } from './exchange-move-target.ts'
 import { clearExchangePreviousMailbox, removeExchangeMailUser } from './exchange-purge.ts'
+import { newMigrationBatch, removeMigrationBatch } from './migration-batch.ts'
+import {
+  addMigrationUser,
+  completeMigrationUser,
+  removeOneMigration,
+  setOneMigration,
+  startOneMigration,
+  stopOneMigration,
+  testMigrationUser,
+} from './migration-user.ts'
 import { sendNotification } from './notification.ts'
 
 const FUNCTIONS: readonly WorkerFunction[] = [
@@ -70,6 +79,12 @@ const FUNCTIONS: readonly WorkerFunction[] = [
   setExchangeForwarding,
   newMigrationBatch,
   removeMigrationBatch,
+  addMigrationUser,
+  completeMigrationUser,
+  setOneMigration,
+  startOneMigration,
+  stopOneMigration,
+  removeOneMigration,
   testMigrationUser,
   testExchangeAttributeMatch,
   testExchangeGroupMembership,

@@ -7,7 +7,6 @@ import {
   BOX,
   GONE,
   GUEST,
-  id,
   LEAD,
   MAILBOX_GUID,
   NEWCOMERS,
@@ -39,6 +38,7 @@ const KIM = "kim.o'brien@contoso.example"
 const noUser = { UserId: NOBODY }
 const noRecipient = { Identity: 'nobody@contoso.example' }
 const NO_USER = /has no user "00000000-0000-4000-8000-000000000999"/
+const NO_BATCH = /No migration batch contains "nobody@contoso\.example"/
 const NO_RECIPIENT = /has no recipient "nobody@contoso\.example"/
 const ENTERPRISEPACK = '6fd2c87f-b296-42f0-b197-1e91e994b900'
 
@@ -341,8 +341,8 @@ export const CASES: Readonly<Record<string, Case>> = {
       EmailAddresses: KIM,
       CompleteAfter: '2030-03-01T20:00:00+01:00',
     },
-    gives: { Name: "wave 1, O'Brien", Created: true },
-    again: { Created: false },
+    gives: { Name: "wave 1, O'Brien", Created: true, Changed: true },
+    again: { Created: false, Changed: false },
     effects: ['migration batch created'],
     wrong: { EmailAddresses: [] },
     missing: { params: { SourceEndpoint: 'nowhere' }, says: /'nowhere' couldn't be found/ },
@@ -356,13 +356,76 @@ export const CASES: Readonly<Record<string, Case>> = {
     // Removing a missing object is a success.
     missing: null,
   },
+  'Add-MigrationUser': {
+    params: {
+      Identity: KIM,
+      BatchName: 'under way',
+      SourceEndpoint: 'fabrikam',
+      TargetDeliveryDomain: 'contoso.onmicrosoft.com',
+    },
+    gives: { BatchName: 'under way', Changed: true },
+    again: { Changed: false },
+    effects: ['migration users added'],
+    wrong: { Identity: 'kim' },
+    missing: {
+      params: { BatchName: 'new', SourceEndpoint: 'nowhere' },
+      says: /'nowhere' couldn't be found/,
+    },
+  },
+  'Complete-MigrationUser': {
+    params: { Identity: 'synced@contoso.example' },
+    gives: { Status: 'Synced', Changed: true },
+    again: { Status: 'Completing', Changed: false },
+    effects: ['migration user dated'],
+    wrong: { Identity: null },
+    missing: { params: noRecipient, says: NO_BATCH },
+  },
+  'Set-MigrationUser': {
+    params: {
+      Identity: 'box@contoso.example',
+      CompleteAfter: '2030-03-05T00:00:00Z',
+      ApproveSkippedItems: 'true',
+    },
+    gives: { Status: 'Syncing' },
+    again: {},
+    effects: ['migration user dated', 'skipped items approved'],
+    wrong: { CompleteAfter: null, ApproveSkippedItems: false },
+    missing: { params: noRecipient, says: NO_BATCH },
+  },
+  'Start-MigrationUser': {
+    params: { Identity: 'stopped@contoso.example' },
+    gives: { Status: 'Stopped', Changed: true },
+    // Without a licence it fails at once, and is started again.
+    again: { Status: 'Failed' },
+    effects: ['migration user started'],
+    isRepeated: true,
+    wrong: { Identity: '' },
+    missing: { params: noRecipient, says: NO_BATCH },
+  },
+  'Stop-MigrationUser': {
+    params: { Identity: 'box@contoso.example' },
+    gives: { Status: 'Syncing', Changed: true },
+    again: { Status: 'Stopped', Changed: false },
+    effects: ['migration user stopped'],
+    wrong: { Identity: ['a@b.example'] },
+    missing: { params: noRecipient, says: NO_BATCH },
+  },
+  'Remove-MigrationUser': {
+    params: { Identity: 'box@contoso.example' },
+    gives: { Changed: true },
+    again: { Changed: false },
+    effects: ['migration user stopped', 'migration user removed'],
+    wrong: { Identity: 'box' },
+    // Removing a missing object is a success.
+    missing: null,
+  },
   'Test-MigrationUser': {
     params: { Identity: 'box@contoso.example' },
     gives: { complete: false, data: { Status: 'Syncing' } },
     again: {},
     effects: [],
     wrong: { WaitFor: 'Everything' },
-    missing: { params: noRecipient, says: /No migration batch contains "nobody@contoso\.example"/ },
+    missing: { params: noRecipient, says: NO_BATCH },
   },
   'Test-ExchangeAttributeMatch': {
     params: {
@@ -403,25 +466,3 @@ export const CASES: Readonly<Record<string, Case>> = {
     missing: { params: { From: 'nobody@contoso.example' }, says: /404/ },
   },
 }
-
-/** A migration batch in progress before any function runs. */
-export const UNDER_WAY = {
-  id: id(700),
-  name: 'under way',
-  sourceEndpoint: 'fabrikam',
-  targetDeliveryDomain: 'contoso.onmicrosoft.com',
-  createdAt: '2030-02-01T00:00:00.000Z',
-  startedAt: '2030-02-01T00:00:00.000Z',
-  stoppedAt: null,
-  completeAfter: null,
-  mailboxMoves: [
-    {
-      guid: id(701),
-      address: 'box@contoso.example',
-      userId: BOX,
-      status: 'Syncing',
-      dueAt: '2031-01-01T00:00:00.000Z',
-      error: null,
-    },
-  ],
-} as const

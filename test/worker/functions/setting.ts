@@ -15,8 +15,8 @@ import {
   tokenEndpointsOf,
 } from '../../../src/worker/m365/connect.ts'
 import type { JobResult } from '../../../src/worker/result-cache.ts'
-import { type Params, UNDER_WAY } from './cases.ts'
-import { SEED } from './tenants.ts'
+import type { Params } from './cases.ts'
+import { SEED, UNDER_WAY } from './tenants.ts'
 
 export const START = new Date('2030-02-14T08:00:00Z')
 

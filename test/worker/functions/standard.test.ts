@@ -14,6 +14,8 @@ const NAMES = [
   ...['Set-ExchangeExternalAddress', 'Set-ExchangeMailUserGuids', 'Test-ExchangeAttributeMatch'],
   'Test-ExchangeGroupMembership',
   ...['Get-ExchangeMoveSource', 'New-ExchangeMailUser', 'Set-ExchangeMoveTarget'],
+  ...['Add-MigrationUser', 'Complete-MigrationUser', 'Set-MigrationUser', 'Start-MigrationUser'],
+  ...['Stop-MigrationUser', 'Remove-MigrationUser'],
   ...['Remove-ExchangeMailUser', 'Clear-ExchangePreviousMailbox', 'Restore-EntraUser'],
   ...['Remove-EntraUser', 'Disable-EntraUser', 'Enable-EntraUser', 'Set-EntraUserAttribute'],
   ...['Set-EntraUserManager', 'Add-EntraUserLicense', 'Remove-EntraUserLicense'],
@@ -51,6 +53,7 @@ describe('the standard functions', () => {
 const NOT_IN_EXAMPLES = [
   ...['Set-ExchangeMailUserGuids', 'Set-ExchangeExternalAddress', 'Remove-ExchangeSecondaryEmail'],
   ...['New-EntraB2BInvitation', 'Convert-EntraB2BToInternal'],
+  ...['New-MigrationBatch', 'Remove-MigrationBatch', 'Set-MigrationUser', 'Start-MigrationUser'],
   ...['Remove-EntraUser', 'Restore-EntraUser', 'Clear-ExchangePreviousMailbox'],
 ]
 

@@ -126,3 +126,41 @@ export const SEED = {
     },
   ],
 } as const satisfies Seed
+
+/** A migration batch in progress before any function runs. */
+export const UNDER_WAY = {
+  id: id(700),
+  name: 'under way',
+  sourceEndpoint: 'fabrikam',
+  targetDeliveryDomain: 'contoso.onmicrosoft.com',
+  createdAt: '2030-02-01T00:00:00.000Z',
+  startedAt: '2030-02-01T00:00:00.000Z',
+  stoppedAt: null,
+  completeAfter: null,
+  mailboxMoves: [
+    {
+      guid: id(701),
+      address: 'box@contoso.example',
+      userId: BOX,
+      status: 'Syncing',
+      dueAt: '2031-01-01T00:00:00.000Z',
+      error: null,
+    },
+    {
+      guid: id(702),
+      address: 'synced@contoso.example',
+      userId: null,
+      status: 'Synced',
+      dueAt: '2030-02-02T00:00:00.000Z',
+      error: null,
+    },
+    {
+      guid: id(703),
+      address: 'stopped@contoso.example',
+      userId: null,
+      status: 'Stopped',
+      dueAt: null,
+      error: null,
+    },
+  ],
+} as const
